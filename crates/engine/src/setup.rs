@@ -1,0 +1,325 @@
+//! A run as plain data: every name resolved, every number an integer in base units
+//! (picoseconds, bits per second, bytes). It crosses from Python once, as JSON.
+
+use anabranch_network::Node;
+use anabranch_routing::Scheme;
+use anabranch_transport::TcpConfig;
+use anabranch_units::{Instant, LinkId, NodeId, Rate, Span};
+use serde::{Deserialize, Serialize};
+
+/// Everything the engine needs besides the plan.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setup {
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Replication: same scenario, other independent streams.
+    pub replication: u64,
+    /// Simulated time, from zero.
+    pub duration: Span,
+    /// Nodes; a node id is an index into this list.
+    pub nodes: Vec<Node>,
+    /// Directed links; a link id is an index into this list.
+    pub links: Vec<LinkSetup>,
+    /// Transports that flows point at by index.
+    pub transports: Vec<TransportSetup>,
+    /// Flows, in the order of their ids.
+    pub flows: Vec<FlowSetup>,
+    /// Changes of the network at given times.
+    pub events: Vec<EventSetup>,
+    /// How routes are chosen and packets spread over them.
+    pub routing: RoutingSetup,
+    /// What is sampled over time.
+    pub probes: ProbeSetup,
+    /// Packets written to files.
+    pub captures: Vec<CaptureSetup>,
+}
+
+/// A directed link.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkSetup {
+    /// Node that sends.
+    pub from: NodeId,
+    /// Node that receives.
+    pub to: NodeId,
+    /// Unique name, such as `Denver->Kansas City` or `a->b#2`; random streams hang on it.
+    pub name: String,
+    /// Rate of serialisation.
+    pub capacity: Rate,
+    /// Propagation delay.
+    pub delay: Span,
+    /// Added to the delay of each packet, in picoseconds; packets stay in order.
+    pub jitter: Option<Variate>,
+    /// Random loss.
+    pub loss: LossSetup,
+    /// The queue in front of the link.
+    pub queue: QueueSetup,
+}
+
+/// Random loss of a link.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "model", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum LossSetup {
+    /// No random loss.
+    None {},
+    /// Each packet independently.
+    Bernoulli {
+        /// Probability, 0..1.
+        probability: f64,
+    },
+    /// Two states with a loss each (Gilbert 1960, Elliott 1963); the state moves once a packet.
+    GilbertElliott {
+        /// Probability of going from good to bad at a packet.
+        to_bad: f64,
+        /// Probability of going from bad to good at a packet.
+        to_good: f64,
+        /// Loss in the good state.
+        loss_good: f64,
+        /// Loss in the bad state.
+        loss_bad: f64,
+    },
+}
+
+/// The queue in front of a link: waiting packets, not the one being sent.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueueSetup {
+    /// Most packets that wait; `None` for no such bound.
+    pub limit_packets: Option<u64>,
+    /// Most bytes that wait; `None` for no such bound.
+    pub limit_bytes: Option<u64>,
+    /// An ECN-capable packet that finds this many packets waiting is marked.
+    pub mark_at_packets: Option<u64>,
+    /// Controlled delay (RFC 8289); `None` for plain drop-tail.
+    pub codel: Option<CodelSetup>,
+}
+
+/// Parameters of CoDel (RFC 8289).
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CodelSetup {
+    /// Acceptable standing delay (5 ms in the RFC).
+    pub target: Span,
+    /// Time it may be exceeded (100 ms in the RFC).
+    pub interval: Span,
+    /// Mark ECN-capable packets in place of dropping them.
+    pub ecn: bool,
+}
+
+/// A random variate over non-negative numbers in base units (picoseconds or bytes); negative draws
+/// of the Gaussian count as zero.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "distribution", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Variate {
+    /// Always the same.
+    Constant {
+        /// The value.
+        value: f64,
+    },
+    /// Uniform.
+    Uniform {
+        /// Lower end.
+        low: f64,
+        /// Upper end.
+        high: f64,
+    },
+    /// Exponential.
+    Exponential {
+        /// Mean.
+        mean: f64,
+    },
+    /// Normal.
+    Gaussian {
+        /// Mean.
+        mean: f64,
+        /// Standard deviation.
+        standard_deviation: f64,
+    },
+    /// Log-normal, given by the mean and deviation of the variate itself.
+    LogNormal {
+        /// Mean.
+        mean: f64,
+        /// Standard deviation.
+        standard_deviation: f64,
+    },
+    /// Pareto type I.
+    Pareto {
+        /// Smallest value.
+        scale: f64,
+        /// Tail index; the mean is infinite at 1 and below.
+        shape: f64,
+    },
+    /// One of given values, each as likely as its weight says.
+    Empirical {
+        /// Values.
+        values: Vec<f64>,
+        /// Weights, as many; empty for equal ones.
+        weights: Vec<f64>,
+    },
+}
+
+/// A transport under the name the scenario gives it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TransportSetup {
+    /// Name.
+    pub name: String,
+    /// Its choices.
+    pub tcp: TcpConfig,
+}
+
+/// A flow: one connection, data from `from` to `to`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowSetup {
+    /// Unique name, such as `traffic[0].3`; random streams hang on it.
+    pub name: String,
+    /// Node that sends data.
+    pub from: NodeId,
+    /// Node that receives them.
+    pub to: NodeId,
+    /// Index into `transports`.
+    pub transport: usize,
+    /// What the application sends.
+    pub source: SourceSetup,
+    /// When the connection opens.
+    pub start: Instant,
+    /// When the application stops writing and closes; `None` for never.
+    pub stop: Option<Instant>,
+}
+
+/// What an application sends.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum SourceSetup {
+    /// As much as TCP takes.
+    Unlimited {},
+    /// This many bytes, then close.
+    Sized {
+        /// Bytes.
+        bytes: u64,
+    },
+    /// Messages at intervals: Poisson with an exponential gap, constant rate with a constant one.
+    Messages {
+        /// Bytes of each.
+        size: Variate,
+        /// Picoseconds from one to the next.
+        gap: Variate,
+    },
+}
+
+/// A change of the network.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EventSetup {
+    /// When.
+    pub at: Instant,
+    /// What.
+    pub change: Change,
+}
+
+/// What changes. A change of a physical link lists both directions.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Change {
+    /// Links go down (packets queued and in flight on them are lost) or come up.
+    Links {
+        /// Which.
+        links: Vec<LinkId>,
+        /// Up or down.
+        up: bool,
+    },
+    /// A node goes down, with every link at it, or comes up.
+    Node {
+        /// Which.
+        node: NodeId,
+        /// Up or down.
+        up: bool,
+    },
+    /// New capacity; the packet being sent leaves at the old one.
+    Capacity {
+        /// Which.
+        links: Vec<LinkId>,
+        /// New value.
+        capacity: Rate,
+    },
+    /// New propagation delay, for packets sent from now on.
+    Delay {
+        /// Which.
+        links: Vec<LinkId>,
+        /// New value.
+        delay: Span,
+    },
+    /// New loss model.
+    Loss {
+        /// Which.
+        links: Vec<LinkId>,
+        /// New value.
+        loss: LossSetup,
+    },
+}
+
+/// How routes are chosen and packets spread over them.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RoutingSetup {
+    /// The scheme that computes the plan at the start and after a failure; `None` for a plan made
+    /// elsewhere, whose dead paths are left out after a failure.
+    pub scheme: Option<Scheme>,
+    /// How packets are spread over a plan's routes.
+    pub spread: Spread,
+    /// Time from a change of link state until new routes are in force; `None`: routes stay.
+    pub reaction: Option<Span>,
+}
+
+/// How packets are spread over several routes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Spread {
+    /// By a hash of the 5-tuple: a flow keeps its route.
+    Flow {},
+    /// By flowlet: a flow may change its route after a pause.
+    Flowlet {
+        /// Length of the pause.
+        gap: Span,
+    },
+    /// Packet by packet, at random by weight.
+    Packet {},
+    /// Packet by packet, in smooth weighted round-robin.
+    PacketRoundRobin {},
+}
+
+/// What is sampled over time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProbeSetup {
+    /// Sampling interval of the series; `None` for no series.
+    pub interval: Option<Span>,
+    /// Sample each flow.
+    pub flows: bool,
+    /// Sample each link.
+    pub links: bool,
+}
+
+/// Packets written to a pcapng file.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CaptureSetup {
+    /// File to write.
+    pub file: String,
+    /// Where packets are seen.
+    pub at: CapturePoint,
+    /// Bytes kept of each packet; 0 for all.
+    pub snap_length: u32,
+}
+
+/// Where packets are seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CapturePoint {
+    /// Packets as their transmission on this link begins.
+    Link(LinkId),
+    /// Packets that this host sends or receives.
+    Host(NodeId),
+}

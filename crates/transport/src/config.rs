@@ -1,0 +1,95 @@
+//! What a user may choose at an end host, resolved to numbers.
+
+use anabranch_units::Span;
+use serde::{Deserialize, Serialize};
+
+/// All choices of one transport. Presets ([`crate::preset`]) fill it by name.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TcpConfig {
+    /// MSS option in bytes: payload plus TCP options of a full segment (RFC 9293 section 3.7.1).
+    pub mss: u16,
+    /// Selective acknowledgment (RFC 2018) with DSACK (RFC 2883).
+    pub sack: bool,
+    /// Timestamps option (RFC 7323).
+    pub timestamps: bool,
+    /// Explicit congestion notification (RFC 3168).
+    pub ecn: bool,
+    /// Initial window in segments (RFC 6928).
+    pub initial_window_segments: u32,
+    /// Receive buffer in bytes; bounds the advertised window.
+    pub receive_buffer_bytes: u64,
+    /// Full segments that are acknowledged by one ACK (RFC 1122 section 4.2.3.2); 1 acknowledges each.
+    pub delayed_ack_segments: u32,
+    /// Longest time an ACK is held back.
+    pub delayed_ack_timeout: Span,
+    /// Retransmission timeout before the first RTT sample (RFC 6298 section 2.1).
+    pub initial_rto: Span,
+    /// Smallest retransmission timeout (RFC 6298 section 2.4 says 1 s, Linux uses 200 ms).
+    pub min_rto: Span,
+    /// Largest retransmission timeout (RFC 6298 section 2.5).
+    pub max_rto: Span,
+    /// How losses are found.
+    pub loss_detection: LossDetectionConfig,
+    /// How the window is set.
+    pub congestion_control: CongestionConfig,
+    /// How packets are spaced.
+    pub pacing: PacingConfig,
+    /// Take a window reduction back when the loss proves spurious (RFC 3522 timestamps, DSACK).
+    pub undo: bool,
+}
+
+/// Loss detection by name, with its parameters.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum LossDetectionConfig {
+    /// Duplicate ACKs and SACK (RFC 5681, 6582, 6675).
+    Dupack {
+        /// Duplicate ACKs, or segments SACKed above a hole, that make it lost ("DupThresh").
+        threshold: u32,
+    },
+    /// RACK-TLP (RFC 8985).
+    Rack {
+        /// Tail loss probes.
+        tail_loss_probe: bool,
+    },
+}
+
+/// Congestion control by name, with its parameters.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum CongestionConfig {
+    /// RFC 5681 with appropriate byte counting (RFC 3465).
+    Newreno {
+        /// Slow start leaves early on rising delay (RFC 9406).
+        hystart: bool,
+    },
+    /// RFC 9438.
+    Cubic {
+        /// Slow start leaves early on rising delay (RFC 9406).
+        hystart: bool,
+        /// Multiplicative decrease (RFC 9438 section 4.6), 0.7 there.
+        beta: f64,
+        /// Aggressiveness C in segments per second cubed (RFC 9438 section 5), 0.4 there.
+        c: f64,
+        /// Give up bandwidth to newer flows (RFC 9438 section 4.7).
+        fast_convergence: bool,
+    },
+    /// BBR version 1 (draft-cardwell-iccrg-bbr-congestion-control-00).
+    Bbr {},
+}
+
+/// How packets are spaced.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum PacingConfig {
+    /// At the controller's own rate if it has one, else as the window allows.
+    Controller {},
+    /// At `cwnd / srtt` times a gain, as Linux's fq does for window-based controllers.
+    Window {
+        /// Gain below ssthresh (Linux: 2).
+        slow_start_gain: f64,
+        /// Gain above it (Linux: 1.2).
+        avoidance_gain: f64,
+    },
+}

@@ -1,0 +1,133 @@
+//! Congestion control: how much may be in flight, and how fast it may leave.
+//!
+//! A controller sees facts ([`Ack`], [`LossEpisode`]) and answers with a window and, if it paces,
+//! a rate. It does not know which loss detection found the losses, nor clocks, packets or options.
+//! Dispatch is an enum ([`Controller`]), because every ACK passes through it.
+//!
+//! The sender guarantees the order of calls for one arriving ACK: first [`CongestionControl::on_ecn`]
+//! or [`CongestionControl::on_loss`] if the ACK starts an episode, then
+//! [`CongestionControl::on_recovered`] if it ends one, then [`CongestionControl::on_ack`] once.
+
+use anabranch_units::{Instant, Rate, Span};
+
+/// What one arriving ACK said.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// Arrival time.
+    pub now: Instant,
+    /// Bytes by which the cumulative acknowledgment advanced.
+    pub acked: u64,
+    /// Bytes newly delivered: cumulatively acknowledged or selectively, each counted once.
+    pub delivered: u64,
+    /// Bytes newly marked lost on this ACK.
+    pub lost: u64,
+    /// Bytes in flight (RFC 6675 "pipe") before this ACK.
+    pub in_flight_before: u64,
+    /// Bytes in flight after this ACK, losses deducted.
+    pub in_flight: u64,
+    /// Round-trip sample of this ACK, if it gives one (RFC 6298 section 3: never of a
+    /// retransmission, unless timestamps tell).
+    pub rtt: Option<Span>,
+    /// Smoothed RTT; zero before the first sample.
+    pub srtt: Span,
+    /// Smallest RTT of the connection; [`Span::MAX`] before the first sample.
+    pub min_rtt: Span,
+    /// Next byte to be acknowledged, as a 64-bit stream position.
+    pub snd_una: u64,
+    /// Next new byte to be sent. An ACK with `snd_una` at or above the `snd_nxt` of an earlier ACK
+    /// ends the round that began there.
+    pub snd_nxt: u64,
+    /// Whether the sender was held back by cwnd since the last ACK (RFC 7661, Linux's
+    /// `is_cwnd_limited`); a window must not grow while it is not used.
+    pub cwnd_limited: bool,
+    /// Whether the sender is in fast recovery or in the loss state after a timeout.
+    pub recovery: Recovery,
+    /// Delivery rate sample, if the ACK gives one (draft-cheng-iccrg-delivery-rate-estimation).
+    pub rate: Option<RateSample>,
+}
+
+/// Whether the sender is repairing losses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Recovery {
+    /// It is not.
+    Open,
+    /// Fast recovery (RFC 6675).
+    Fast,
+    /// After a retransmission timeout, until the data outstanding at that time are acknowledged.
+    Loss,
+}
+
+/// One delivery rate sample (draft-cheng-iccrg-delivery-rate-estimation section 3.3).
+#[derive(Clone, Copy, Debug)]
+pub struct RateSample {
+    /// Bytes delivered over `interval`.
+    pub delivered: u64,
+    /// The longer of send interval and ACK interval.
+    pub interval: Span,
+    /// `delivered` counter of the connection when the newest acknowledged segment was sent.
+    pub prior_delivered: u64,
+    /// `delivered` counter of the connection now.
+    pub total_delivered: u64,
+    /// Whether the sample was taken while the application, not the network, was the limit.
+    pub app_limited: bool,
+}
+
+/// The start of a loss episode.
+#[derive(Clone, Copy, Debug)]
+pub struct LossEpisode {
+    /// When it was noticed.
+    pub now: Instant,
+    /// Bytes in flight when it was noticed, before the losses are deducted (RFC 5681 "FlightSize").
+    pub flight_size: u64,
+    /// Bytes in flight after the losses are deducted.
+    pub in_flight: u64,
+    /// Next new byte to be sent: recovery ends when it is acknowledged.
+    pub snd_nxt: u64,
+}
+
+/// A congestion controller. All windows are in bytes.
+pub trait CongestionControl {
+    /// The window outside recovery. Never below one segment.
+    fn cwnd(&self) -> u64;
+
+    /// The slow-start threshold; `u64::MAX` before the first loss or for a controller without one.
+    fn ssthresh(&self) -> u64;
+
+    /// The rate it wants packets to leave at, if it paces by itself.
+    fn pacing_rate(&self) -> Option<Rate> {
+        None
+    }
+
+    /// Whether it sets its window in fast recovery itself. Otherwise proportional rate reduction
+    /// (RFC 6937) leads the window to [`CongestionControl::ssthresh`] during recovery.
+    fn governs_recovery(&self) -> bool {
+        false
+    }
+
+    /// The handshake gave the first RTT sample (or none, after a lost SYN).
+    fn on_established(&mut self, _now: Instant, _rtt: Option<Span>) {}
+
+    /// A segment is about to leave after the connection had nothing in flight since `idle`.
+    fn on_restart_after_idle(&mut self, _now: Instant, _idle: Span) {}
+
+    /// Each ACK, after the sender has brought its scoreboard up to date.
+    fn on_ack(&mut self, ack: &Ack);
+
+    /// Fast recovery starts: once per window of data. Sets ssthresh.
+    fn on_loss(&mut self, episode: &LossEpisode);
+
+    /// An ECN-Echo starts an episode: once per window of data (RFC 3168 section 6.1.2). No recovery
+    /// follows, so the window itself must come down here.
+    fn on_ecn(&mut self, episode: &LossEpisode);
+
+    /// The retransmission timer expired (RFC 6298 section 5); `first` is false for the second and
+    /// later expiries for the same data, which must not reduce ssthresh again.
+    fn on_timeout(&mut self, episode: &LossEpisode, first: bool);
+
+    /// Fast recovery or the loss state ended. For a controller that does not govern recovery,
+    /// the window must now be ssthresh (after [`Recovery::Fast`]).
+    fn on_recovered(&mut self, now: Instant, from: Recovery);
+
+    /// The episode turned out to be spurious (RFC 3522, DSACK): what it took is given back.
+    fn on_undo(&mut self, now: Instant);
+}

@@ -1,0 +1,17 @@
+//! Quantities of the simulator: instants, spans, rates, byte counts and ids.
+//!
+//! Arithmetic is exact integer arithmetic: time in picoseconds, rates in bits per second.
+//! An [`Instant`] and a [`Span`] are different types, so two instants cannot be added.
+//! Overflow is a bug in the caller and panics; nothing wraps silently.
+
+mod bytes;
+mod ids;
+mod rate;
+mod text;
+mod time;
+
+pub use bytes::Bytes;
+pub use ids::{FlowId, LinkId, NodeId, PathId};
+pub use rate::{Rate, Serializer};
+pub use text::{ParseError, Quantity, parse_bytes, parse_count, parse_rate, parse_span, parse_speed};
+pub use time::{Instant, Span};

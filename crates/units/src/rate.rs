@@ -1,0 +1,176 @@
+use crate::{Bytes, Span};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+const PS_PER_SECOND: u128 = 1_000_000_000_000;
+
+/// A rate in bits per second.
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Rate(u64);
+
+impl Rate {
+    /// No rate at all.
+    pub const ZERO: Self = Self(0);
+
+    /// A rate of whole bits per second.
+    #[must_use]
+    pub const fn from_bps(bps: u64) -> Self {
+        Self(bps)
+    }
+
+    /// The rate nearest to `bps` bits per second; negative and NaN give zero.
+    #[must_use]
+    pub fn from_bps_f64(bps: f64) -> Self {
+        Self(bps.round() as u64)
+    }
+
+    /// Bits per second.
+    #[inline]
+    #[must_use]
+    pub const fn as_bps(self) -> u64 {
+        self.0
+    }
+
+    /// The mean rate of `bytes` over `span`, rounded down; `None` over no time.
+    #[must_use]
+    pub fn of(bytes: Bytes, span: Span) -> Option<Self> {
+        if span == Span::ZERO {
+            return None;
+        }
+        let bps = u128::from(bytes.0) * 8 * PS_PER_SECOND / u128::from(span.as_ps());
+        Some(Self(u64::try_from(bps).unwrap_or(u64::MAX)))
+    }
+
+    /// Time to send `bytes` at this rate, rounded up; [`Span::MAX`] at rate zero.
+    #[must_use]
+    pub fn time_for(self, bytes: Bytes) -> Span {
+        if self.0 == 0 {
+            return Span::MAX;
+        }
+        let ps = (u128::from(bytes.0) * 8 * PS_PER_SECOND).div_ceil(u128::from(self.0));
+        Span::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
+    }
+
+    /// Bytes sent in `span` at this rate, rounded down.
+    #[must_use]
+    pub fn bytes_in(self, span: Span) -> Bytes {
+        let bytes = u128::from(self.0) * u128::from(span.as_ps()) / (8 * PS_PER_SECOND);
+        Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
+    }
+
+    /// This rate times `factor`, to the nearest bit per second; negative and NaN factors give zero.
+    #[must_use]
+    pub fn scaled(self, factor: f64) -> Self {
+        Self((self.0 as f64 * factor).round() as u64)
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bps = self.0;
+        for (unit, size) in [("Tbps", 1_000_000_000_000), ("Gbps", 1_000_000_000), ("Mbps", 1_000_000), ("kbps", 1000)] {
+            if bps >= size {
+                return write!(f, "{} {unit}", bps as f64 / size as f64);
+            }
+        }
+        write!(f, "{bps} bps")
+    }
+}
+
+/// Serialisation times of a stream of packets at one rate, exact over time: the part of a
+/// picosecond that one packet leaves over is carried to the next.
+///
+/// Packets come in few sizes (full segments, ACKs), so the last two divisions are kept.
+#[derive(Clone, Debug)]
+pub struct Serializer {
+    rate: u64,
+    /// Carried remainder, in units of 1/rate picoseconds; below `rate`.
+    carried: u64,
+    recent: [Division; 2],
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Division {
+    bytes: u32,
+    whole_ps: u64,
+    remainder: u64,
+}
+
+impl Serializer {
+    /// A serializer at `rate`. Panics at rate zero, which no validated link has.
+    #[must_use]
+    pub fn new(rate: Rate) -> Self {
+        assert!(rate.0 > 0, "a link has a positive capacity");
+        let none = Division { bytes: 0, whole_ps: 0, remainder: 0 };
+        Self { rate: rate.0, carried: 0, recent: [none; 2] }
+    }
+
+    /// The rate.
+    #[must_use]
+    pub const fn rate(&self) -> Rate {
+        Rate(self.rate)
+    }
+
+    /// Serialisation time of the next packet of `bytes`.
+    #[inline]
+    pub fn next(&mut self, bytes: u32) -> Span {
+        let Division { whole_ps, remainder, .. } = self.divide(bytes);
+        self.carried += remainder;
+        if self.carried >= self.rate {
+            self.carried -= self.rate;
+            return Span::from_ps(whole_ps + 1);
+        }
+        Span::from_ps(whole_ps)
+    }
+
+    #[inline]
+    fn divide(&mut self, bytes: u32) -> Division {
+        if self.recent[0].bytes == bytes {
+            return self.recent[0];
+        }
+        if self.recent[1].bytes != bytes {
+            let bit_ps = u128::from(bytes) * 8 * PS_PER_SECOND;
+            let whole = bit_ps / u128::from(self.rate);
+            self.recent[1] = Division {
+                bytes,
+                whole_ps: u64::try_from(whole).expect("one packet serialises within 213 days"),
+                remainder: (bit_ps % u128::from(self.rate)) as u64,
+            };
+        }
+        self.recent.swap(0, 1);
+        self.recent[0]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Over any packet sequence the times add up to the exact quotient, rounded down once.
+        #[test]
+        fn serialisation_is_exact_over_time(
+            rate in 1_000u64..2_000_000_000_000,
+            sizes in prop::collection::vec(1u32..70_000, 1..60),
+        ) {
+            let mut serializer = Serializer::new(Rate::from_bps(rate));
+            let total: u64 = sizes.iter().map(|&s| serializer.next(s).as_ps()).sum();
+            let bits: u128 = sizes.iter().map(|&s| u128::from(s) * 8).sum();
+            prop_assert_eq!(u128::from(total), bits * PS_PER_SECOND / u128::from(rate));
+        }
+
+        /// Time for some bytes, then bytes in that time, gives at least those bytes.
+        #[test]
+        fn time_and_bytes_are_inverse(rate in 1_000u64..1_000_000_000_000, bytes in 0u64..1_000_000) {
+            let rate = Rate::from_bps(rate);
+            prop_assert!(rate.bytes_in(rate.time_for(Bytes(bytes))) >= Bytes(bytes));
+        }
+    }
+
+    #[test]
+    fn a_full_frame_at_ten_megabits() {
+        assert_eq!(Serializer::new(Rate::from_bps(10_000_000)).next(1500), Span::from_us(1200));
+    }
+}

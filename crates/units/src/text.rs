@@ -1,0 +1,318 @@
+//! Quantities as people write them: `10 Mbps`, `2.5 ms`, `100 packets`.
+//!
+//! Decimal text is scaled exactly; a value finer than the base unit is an error, not a rounding.
+
+use crate::{Bytes, Rate, Span};
+use thiserror::Error;
+
+/// What a text was expected to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Quantity {
+    /// A length of time.
+    Span,
+    /// A rate of bits.
+    Rate,
+    /// A size in bytes.
+    Bytes,
+    /// A number of packets.
+    Packets,
+    /// A speed of propagation.
+    Speed,
+}
+
+type Units = &'static [(&'static str, u128)];
+
+/// Base unit: picosecond.
+const SPAN: Units = &[
+    ("ps", 1),
+    ("ns", 1_000),
+    ("us", 1_000_000),
+    ("µs", 1_000_000),
+    ("ms", 1_000_000_000),
+    ("s", 1_000_000_000_000),
+    ("min", 60_000_000_000_000),
+    ("h", 3_600_000_000_000_000),
+];
+/// Base unit: bit per second.
+const RATE: Units = &[
+    ("bps", 1),
+    ("kbps", 1_000),
+    ("Mbps", 1_000_000),
+    ("Gbps", 1_000_000_000),
+    ("Tbps", 1_000_000_000_000),
+    ("bit/s", 1),
+    ("kbit/s", 1_000),
+    ("Mbit/s", 1_000_000),
+    ("Gbit/s", 1_000_000_000),
+];
+/// Base unit: byte.
+const BYTES: Units = &[
+    ("B", 1),
+    ("bytes", 1),
+    ("byte", 1),
+    ("kB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+];
+/// Base unit: packet.
+const PACKETS: Units = &[("packets", 1), ("packet", 1)];
+/// Base unit: metre per second.
+const SPEED: Units = &[("km/ms", 1_000_000), ("km/s", 1_000), ("m/s", 1)];
+
+impl Quantity {
+    const fn units(self) -> Units {
+        match self {
+            Self::Span => SPAN,
+            Self::Rate => RATE,
+            Self::Bytes => BYTES,
+            Self::Packets => PACKETS,
+            Self::Speed => SPEED,
+        }
+    }
+
+    const fn noun(self) -> &'static str {
+        match self {
+            Self::Span => "a time",
+            Self::Rate => "a rate",
+            Self::Bytes => "a size",
+            Self::Packets => "a number of packets",
+            Self::Speed => "a speed",
+        }
+    }
+
+    const fn example(self) -> &'static str {
+        match self {
+            Self::Span => "2.5 ms",
+            Self::Rate => "10 Mbps",
+            Self::Bytes => "64 kB",
+            Self::Packets => "100 packets",
+            Self::Speed => "200 km/ms",
+        }
+    }
+}
+
+/// Why a text is not the quantity that was asked for.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum ParseError {
+    /// The text does not begin with a plain decimal number.
+    #[error("{read:?} is not {noun}; write a number and a unit, for example {example:?}")]
+    NoNumber {
+        /// The text.
+        read: String,
+        /// What was wanted.
+        noun: &'static str,
+        /// A right one.
+        example: &'static str,
+    },
+    /// There is a number, and no unit behind it.
+    #[error("{read:?} has no unit; {noun} is written like {example:?} (units: {units})")]
+    NoUnit {
+        /// The text.
+        read: String,
+        /// What was wanted.
+        noun: &'static str,
+        /// A right one.
+        example: &'static str,
+        /// The known units.
+        units: String,
+    },
+    /// The unit is none of this quantity's.
+    #[error("{read:?}: {unit:?} is not a unit of {noun} (units: {units})")]
+    UnknownUnit {
+        /// The text.
+        read: String,
+        /// The unit in it.
+        unit: String,
+        /// What was wanted.
+        noun: &'static str,
+        /// The known units.
+        units: String,
+    },
+    /// The value is not a whole number of base units.
+    #[error("{read:?} is finer than the smallest unit, {smallest}")]
+    TooFine {
+        /// The text.
+        read: String,
+        /// The base unit.
+        smallest: &'static str,
+    },
+    /// The value does not fit 64 bits.
+    #[error("{read:?} is too large")]
+    TooLarge {
+        /// The text.
+        read: String,
+    },
+}
+
+/// A span from text such as `2.5 ms`.
+///
+/// # Errors
+/// Any [`ParseError`].
+pub fn parse_span(text: &str) -> Result<Span, ParseError> {
+    parse(text, Quantity::Span).map(Span::from_ps)
+}
+
+/// A rate from text such as `10 Mbps`.
+///
+/// # Errors
+/// Any [`ParseError`].
+pub fn parse_rate(text: &str) -> Result<Rate, ParseError> {
+    parse(text, Quantity::Rate).map(Rate::from_bps)
+}
+
+/// A size from text such as `64 kB` (1000 bytes each) or `64 KiB` (1024 bytes each).
+///
+/// # Errors
+/// Any [`ParseError`].
+pub fn parse_bytes(text: &str) -> Result<Bytes, ParseError> {
+    parse(text, Quantity::Bytes).map(Bytes)
+}
+
+/// A number of packets from text such as `100 packets`.
+///
+/// # Errors
+/// Any [`ParseError`].
+pub fn parse_count(text: &str) -> Result<u64, ParseError> {
+    parse(text, Quantity::Packets)
+}
+
+/// A speed of propagation in m/s from text such as `200 km/ms`.
+///
+/// # Errors
+/// Any [`ParseError`].
+pub fn parse_speed(text: &str) -> Result<u64, ParseError> {
+    parse(text, Quantity::Speed)
+}
+
+fn parse(text: &str, quantity: Quantity) -> Result<u64, ParseError> {
+    let trimmed = text.trim();
+    let noun = quantity.noun();
+    let example = quantity.example();
+    let read = || text.chars().take(60).collect::<String>();
+    let list = || quantity.units().iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+    let end = trimmed.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_').unwrap_or(trimmed.len());
+    // "1e-3 s": an exponent directly behind the digits belongs to the number.
+    let end = exponent_end(trimmed, end);
+    let (number, unit) = (&trimmed[..end], trimmed[end..].trim());
+    let decimal = Decimal::read(number).ok_or_else(|| ParseError::NoNumber { read: read(), noun, example })?;
+    if unit.is_empty() {
+        return Err(ParseError::NoUnit { read: read(), noun, example, units: list() });
+    }
+    let Some(&(_, scale)) = quantity.units().iter().find(|(name, _)| *name == unit) else {
+        let unit = unit.chars().take(30).collect();
+        return Err(ParseError::UnknownUnit { read: read(), unit, noun, units: list() });
+    };
+    let smallest = quantity.units()[0].0;
+    match decimal.times(scale) {
+        Scaled::Whole(value) => Ok(value),
+        Scaled::Fraction => Err(ParseError::TooFine { read: read(), smallest }),
+        Scaled::Overflow => Err(ParseError::TooLarge { read: read() }),
+    }
+}
+
+/// End of `1e-3` when `end` points at the `e`; otherwise `end`.
+fn exponent_end(text: &str, end: usize) -> usize {
+    let rest = &text[end..];
+    let Some(after) = rest.strip_prefix(['e', 'E']) else { return end };
+    let digits = after.strip_prefix(['-', '+']).unwrap_or(after);
+    let count = digits.bytes().take_while(u8::is_ascii_digit).count();
+    if count == 0 { end } else { end + (rest.len() - digits.len()) + count }
+}
+
+/// `digits x 10^exponent`
+struct Decimal {
+    digits: u128,
+    exponent: i32,
+}
+
+enum Scaled {
+    Whole(u64),
+    Fraction,
+    Overflow,
+}
+
+impl Decimal {
+    fn read(number: &str) -> Option<Self> {
+        let (mantissa, exponent) = match number.split_once(['e', 'E']) {
+            Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
+            None => (number, 0),
+        };
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let digits: String = whole.chars().chain(fraction.chars()).filter(|&c| c != '_').collect();
+        if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) || digits.len() > 30 {
+            return None;
+        }
+        let places = i32::try_from(fraction.chars().filter(|&c| c != '_').count()).ok()?;
+        Some(Self { digits: digits.parse().ok()?, exponent: exponent.checked_sub(places)? })
+    }
+
+    fn times(&self, scale: u128) -> Scaled {
+        let Some(product) = self.digits.checked_mul(scale) else { return Scaled::Overflow };
+        if product == 0 {
+            return Scaled::Whole(0);
+        }
+        let Some(power) = 10u128.checked_pow(self.exponent.unsigned_abs()) else {
+            return if self.exponent < 0 { Scaled::Fraction } else { Scaled::Overflow };
+        };
+        let value = if self.exponent < 0 {
+            if !product.is_multiple_of(power) {
+                return Scaled::Fraction;
+            }
+            Some(product / power)
+        } else {
+            product.checked_mul(power)
+        };
+        value.and_then(|v| u64::try_from(v).ok()).map_or(Scaled::Overflow, Scaled::Whole)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn people_write_quantities_like_this() {
+        assert_eq!(parse_rate("10 Mbps"), Ok(Rate::from_bps(10_000_000)));
+        assert_eq!(parse_rate("2.5Gbps"), Ok(Rate::from_bps(2_500_000_000)));
+        assert_eq!(parse_span("1 ms"), Ok(Span::from_ms(1)));
+        assert_eq!(parse_span("1e-3 s"), Ok(Span::from_ms(1)));
+        assert_eq!(parse_span("0.1 us"), Ok(Span::from_ps(100_000)));
+        assert_eq!(parse_bytes("64 KiB"), Ok(Bytes(65_536)));
+        assert_eq!(parse_count("100 packets"), Ok(100));
+        assert_eq!(parse_speed("200 km/ms"), Ok(200_000_000));
+    }
+
+    #[test]
+    fn a_wrong_text_is_told_what_would_be_right() {
+        let cases = [
+            ("10", "\"10\" has no unit; a rate is written like \"10 Mbps\""),
+            ("10 Mb", "\"10 Mb\": \"Mb\" is not a unit of a rate"),
+            ("fast", "\"fast\" is not a rate"),
+            ("-5 Mbps", "\"-5 Mbps\" is not a rate"),
+            ("NaN Mbps", "\"NaN Mbps\" is not a rate"),
+            ("1.5 bps", "\"1.5 bps\" is finer than the smallest unit, bps"),
+            ("99999999999 Gbps", "\"99999999999 Gbps\" is too large"),
+        ];
+        for (text, start) in cases {
+            let message = parse_rate(text).unwrap_err().to_string();
+            assert!(message.starts_with(start), "{text}: {message}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in ".{0,40}") {
+            let _ = (parse_span(&text), parse_rate(&text), parse_bytes(&text), parse_count(&text));
+        }
+
+        #[test]
+        fn whole_picoseconds_survive(ps in 0..u64::MAX) {
+            prop_assert_eq!(parse_span(&format!("{ps} ps")), Ok(Span::from_ps(ps)));
+        }
+    }
+}
