@@ -1,1 +1,3 @@
 //! (map follows)
+
+pub use anabranch_transport as transport;
