@@ -3,7 +3,9 @@
 //! Time goes in as an argument, segments come out of `poll_transmit`. Three choices are independent:
 //! loss detection, congestion control and pacing; a transport's name is a preset of them.
 
+mod config;
 pub mod congestion;
 mod segment;
 
+pub use config::*;
 pub use segment::{Flags, IP_HEADER, SackBlocks, Segment, TCP_HEADER, unwrap_sequence};
