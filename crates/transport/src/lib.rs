@@ -5,5 +5,6 @@
 
 pub mod congestion;
 mod segment;
+pub mod wire;
 
 pub use segment::{Flags, IP_HEADER, SackBlocks, Segment, TCP_HEADER, unwrap_sequence};
