@@ -1,1 +1,5 @@
 //! (map follows)
+
+pub mod capture;
+pub mod random;
+pub mod reordering;

@@ -225,7 +225,7 @@ fn packet_with_options(options: &[u8], syn: bool) -> Vec<u8> {
         bytes_of(&Segment { flags: if syn { Flags::SYN } else { Flags::ACK }, ..Segment::default() });
     bytes.extend_from_slice(options);
     bytes[3] = bytes.len() as u8;
-    bytes[32] = ((20 + options.len()) / 4 << 4) as u8;
+    bytes[32] = (((20 + options.len()) / 4) << 4) as u8;
     bytes[10..12].fill(0);
     bytes[36..38].fill(0);
     let ip = !ones_complement(words(&bytes[..20]).into_iter());
