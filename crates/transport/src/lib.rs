@@ -7,6 +7,7 @@ mod config;
 pub mod congestion;
 mod preset;
 mod segment;
+pub mod wire;
 
 pub use config::{CongestionConfig, LossDetectionConfig, PacingConfig, TcpConfig};
 pub use preset::{PRESETS, preset};
