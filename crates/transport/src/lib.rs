@@ -7,6 +7,7 @@ mod config;
 pub mod congestion;
 mod preset;
 mod segment;
+pub mod tcp;
 pub mod wire;
 
 pub use config::{CongestionConfig, LossDetectionConfig, PacingConfig, TcpConfig};
