@@ -194,7 +194,8 @@ impl CongestionControl for Cubic {
     }
 
     fn on_ack(&mut self, ack: &Ack) {
-        if ack.recovery == Recovery::Fast {
+        if self.window.is_held(ack) {
+            self.last_ack = ack.now;
             return;
         }
         self.window.limited = ack.cwnd_limited;
@@ -227,6 +228,7 @@ impl CongestionControl for Cubic {
         // RFC 9438 section 4.6: after a mark the window may go down to one segment.
         self.window.cwnd = self.reduce(episode).max(self.window.mss);
         self.begin_epoch(episode.now);
+        self.window.hold(episode.snd_nxt);
         // A mark is never spurious.
         self.undo = None;
     }
@@ -237,7 +239,7 @@ impl CongestionControl for Cubic {
             let _ = self.reduce(episode);
         }
         self.curve.epoch = None;
-        self.window.cwnd = self.window.mss;
+        self.window.collapse();
         self.recovering = false;
     }
 
