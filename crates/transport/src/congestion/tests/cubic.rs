@@ -139,7 +139,7 @@ fn a_spurious_loss_is_given_back_with_its_curve() {
     }
 }
 
-/// RFC 9438 section 4.9, last paragraph: a window that has outgrown the old one keeps its state.
+/// RFC 9438 section 4.9: a window that has outgrown the old one keeps its state.
 #[test]
 fn a_late_undo_takes_nothing() {
     let mut path = cubic(1000, Span::from_ms(100));
@@ -173,7 +173,7 @@ fn an_ecn_echo_reduces_at_once() {
     assert_eq!((small.packets(), small.controller.ssthresh()), (1, 2 * SEGMENT));
 }
 
-/// RFC 9438 section 5.1, figure 5: mean window (C (3 + beta) / (4 (1 - beta)))^(1/4) (RTT / p)^(3/4) for
+/// RFC 9438 section 5: mean window (C (3 + beta) / (4 (1 - beta)))^(1/4) (RTT / p)^(3/4) for
 /// periodic loss. The cycle is started where it closes, W_max = 4 / (3 + beta) means: left to itself the window
 /// comes there only over hundreds of losses, since the curve is flat around its plateau.
 #[test]

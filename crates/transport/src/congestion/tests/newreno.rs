@@ -40,7 +40,7 @@ fn a_timeout_starts_over_from_one_segment() {
     assert_eq!(path.rounds(7), [2, 4, 8, 16, 32, 33, 34]);
 }
 
-/// RFC 5681 section 3.1, last paragraph but one: ssthresh is held while the same data time out again.
+/// RFC 5681 section 3.1: ssthresh is held while the same data time out again.
 #[test]
 fn a_second_timeout_of_the_same_data_keeps_ssthresh() {
     let mut path = newreno(32);
