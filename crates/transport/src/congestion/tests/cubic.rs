@@ -173,20 +173,27 @@ fn an_ecn_echo_reduces_at_once() {
     assert_eq!((small.packets(), small.controller.ssthresh()), (1, 2 * SEGMENT));
 }
 
-/// RFC 9438 section 5: mean window (C (3 + beta) / (4 (1 - beta)))^(1/4) (RTT / p)^(3/4) for
-/// periodic loss. The cycle is started where it closes, W_max = 4 / (3 + beta) means: left to itself the window
-/// comes there only over hundreds of losses, since the curve is flat around its plateau.
+/// The mean windows of RFC 9438 section 5.1, tables 1 and 2, column C = 0.4: periodic loss, RTT of 100 ms, where
+/// they are those of the cubic function, and of 10 ms, where they are Reno's.
+/// The cycle is started where it closes, at W_max = 4 / (3 + beta) or 2 / (1 + beta) means: left to itself the
+/// window comes there only over hundreds of losses, since the curve is flat around its plateau.
 #[test]
-fn periodic_loss_gives_the_response_function() {
-    let response = |loss: f64| (C * (3.0 + BETA) / (4.0 * (1.0 - BETA))).powf(0.25) * (0.1 / loss).powf(0.75);
-    for (period, fast_convergence) in [(10_000, false), (100_000, false), (10_000, true), (100_000, true)] {
-        let parameters = CubicParameters { fast_convergence, ..CubicParameters::default() };
-        let w_max = response(1.0 / period as f64) * 4.0 / (3.0 + BETA);
-        let controller = Cubic::new(MSS, w_max as u64 * SEGMENT, parameters);
-        let mut path = Rounds::new(controller, Span::from_ms(100));
-        path.lose();
-        let sawtooth = path.lose_periodically(period, 60);
-        let ratio = sawtooth.window / response(sawtooth.loss);
-        assert!((0.95..1.05).contains(&ratio), "{period}, {fast_convergence}: {ratio}");
+fn periodic_loss_gives_the_published_windows() {
+    let (cubic, friendly) = (4.0 / (3.0 + BETA), 2.0 / (1.0 + BETA));
+    let cases = [
+        (100, 10_000, 187.0, cubic),
+        (100, 100_000, 1054.0, cubic),
+        (10, 10_000, 120.0, friendly),
+        (10, 100_000, 379.0, friendly),
+    ];
+    for (rtt_ms, period, mean, peak) in cases {
+        for fast_convergence in [false, true] {
+            let parameters = CubicParameters { fast_convergence, ..CubicParameters::default() };
+            let controller = Cubic::new(MSS, (mean * peak) as u64 * SEGMENT, parameters);
+            let mut path = Rounds::new(controller, Span::from_ms(rtt_ms));
+            path.lose();
+            let ratio = path.lose_periodically(period, 60).window / mean;
+            assert!((0.95..1.05).contains(&ratio), "{rtt_ms} ms, 1 in {period}, {fast_convergence}: {ratio}");
+        }
     }
 }
