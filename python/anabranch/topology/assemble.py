@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from .draft import Draft, DraftLink, DraftNode
 from .error import TopologyError
 from .gaps import DEFAULT_LENGTH_KM, fill_places, length_between, median_length_km
-from .model import LengthSource, Place, Topology, TopologyLink, TopologyNode
+from .model import MAX_LINKS, MAX_NODES, LengthSource, Place, Topology, TopologyLink, TopologyNode
 
 
 def assemble(name: str, where: str, draft: Draft, provenance: Sequence[str]) -> Topology:
@@ -15,6 +15,12 @@ def assemble(name: str, where: str, draft: Draft, provenance: Sequence[str]) -> 
     """
     if not draft.nodes:
         raise TopologyError(where, "the graph has no nodes", "give a file with at least one node")
+    if len(draft.nodes) > MAX_NODES or len(draft.links) > MAX_LINKS:
+        raise TopologyError(
+            where,
+            f"the graph has {len(draft.nodes)} nodes and {len(draft.links)} links",
+            f"at most {MAX_NODES} and {MAX_LINKS} are taken",
+        )
     notes = [*provenance, *draft.notes]
     names = unique_names(draft.nodes, notes)
     _check_ends(where, draft, names)

@@ -4,10 +4,19 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from .error import TopologyError
 from .suggest import nearest_remedy
+
+MAX_NODES: Final = 100_000
+"""Most nodes taken from files and made by generators."""
+
+MAX_LINKS: Final = 1_000_000
+"""Most links taken from files and made by generators."""
+
+MAX_CAPACITY_BPS: Final = 10**15
+"""1 Pbps, more than any link has: a larger number is a mistake."""
 
 PlaceSource = Literal["file", "filled"]
 """Where a place comes from: the source itself, or the rule in `gaps.py` for nodes without coordinates."""
