@@ -57,6 +57,10 @@ def test_graphml() -> None:
     assert ring.links[2].loss == 0.01
     assert (ring.links[4].length_km, ring.links[4].length_source) == (12.5, "file")
     assert [link.length_source for link in ring.links[:4]] == ["great-circle"] * 3 + ["filled-place"]
+    # The Lighthouse was put where Dunmore is, which says nothing about their distance.
+    assert ring.links[6].length_source == "default"
+    known = sorted(link.length_km or 0 for link in ring.links[:3])
+    assert ring.links[6].length_km == known[1]
     assert any("1 link from a node to itself was left out" in sentence for sentence in ring.provenance)
     assert any("1 link speeds were no number" in sentence for sentence in ring.provenance)
     assert any("Internal = 0), kept as routers: 1." in sentence for sentence in ring.provenance)

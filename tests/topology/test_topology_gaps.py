@@ -100,6 +100,26 @@ def test_an_unplaced_component_gets_the_median_length() -> None:
     assert any("have no place" in sentence for sentence in topology.provenance)
 
 
+def test_a_stub_put_where_it_is_attached_has_no_known_length() -> None:
+    nodes = [
+        DraftNode("a", coordinates=(0, 0)),
+        DraftNode("b", coordinates=(0, 1)),
+        DraftNode("x"),
+        DraftNode("y"),
+    ]
+    links = [DraftLink("a", "b"), DraftLink("a", "x"), DraftLink("x", "y", length_km=3.0)]
+    topology = assemble("t", "t", Draft(nodes, links), [])
+    assert topology.node("x").place == Place(0.0, 0.0, "filled")
+    assert [link.length_source for link in topology.links] == ["great-circle", "default", "file"]
+    assert [link.length_km for link in topology.links] == [topology.links[0].length_km] * 2 + [3.0]
+
+
+def test_two_places_of_the_source_may_coincide() -> None:
+    nodes = [DraftNode("a", coordinates=(1, 1)), DraftNode("b", coordinates=(1, 1))]
+    link = assemble("t", "t", Draft(nodes, [DraftLink("a", "b")]), []).links[0]
+    assert (link.length_km, link.length_source) == (0.0, "great-circle")
+
+
 def test_names_never_clash() -> None:
     labels = ["A", "A (2)", "A", None, "", "A", " A  (2) "]
     nodes = [DraftNode(f"n{i}", label) for i, label in enumerate(labels)]

@@ -163,7 +163,8 @@ def test_parallel_by_number_and_by_tables() -> None:
         (
             "dumbbell",
             {"bottleneck_capacity_bps": 0},
-            "dumbbell: bottleneck_capacity_bps: 0 is out of range; give an integer from 1 to 1000000000000000",
+            "dumbbell: bottleneck_capacity_bps: 0 is out of range; "
+            "give an integer from 1 to 1000000000000000",
         ),
         (
             "line",

@@ -103,7 +103,7 @@ def test_names_are_unique_and_printable(topologies: dict[str, Topology]) -> None
 
 
 def test_gml_as_networkx_writes_it(by_networkx: dict[str, Any]) -> None:
-    """Each graph through networkx's GML writer, without the `multigraph` line, and back through our reader."""
+    """Each graph through networkx's GML writer, less its `multigraph` line, and back through our reader."""
     for name, graph in by_networkx.items():
         text = "\n".join(line for line in nx.generate_gml(graph) if line.strip() != "multigraph 1")
         draft = read_gml(text.encode("ascii"), name)

@@ -27,7 +27,8 @@ LengthSource = Literal["file", "great-circle", "filled-place", "default", "none"
 """Where a link's length comes from.
 
 `file`: the source states it. `great-circle`: between two places of the source. `filled-place`: the same, but
-at least one of the places was filled by rule. `default`: an end has no place, see `gaps.py`. `none`: the
+at least one of the places was filled by rule. `default`: an end has no place, or filling put both at the
+same point, see `gaps.py`. `none`: the
 topology is not a geographic one (generators) and the link has no length.
 """
 
