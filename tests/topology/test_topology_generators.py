@@ -95,10 +95,11 @@ def test_fat_tree(k: int) -> None:
     # Every switch uses all its k ports, every host one (Al-Fares et al. 2008, section 3).
     for node in topology.nodes:
         assert degrees(topology)[node.name] == (k if node.kind == "switch" else 1)
-    # Each core switch reaches each pod exactly once.
+    # Each core switch reaches each pod exactly once, at the aggregation switch of its group.
     for core in (node.name for node in topology.nodes if node.name.startswith("core")):
-        pods = [link.a.partition(".")[0] for link in topology.links if link.b == core]
-        assert sorted(pods) == sorted(f"aggregation{pod}" for pod in range(1, k + 1))
+        group = core.removeprefix("core").partition(".")[0]
+        above = [link.a for link in topology.links if link.b == core]
+        assert sorted(above) == sorted(f"aggregation{pod}.{group}" for pod in range(1, k + 1))
 
 
 @given(

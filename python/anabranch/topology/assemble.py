@@ -169,9 +169,9 @@ def _note_lengths(
     if unknown:
         rule = "the median of the known lengths" if is_median else "the default where no length is known"
         notes.append(
-            f"{_number(unknown, 'link', 'links')} of {len(links)} of unknown length, because an end has no place "
-            f"or filling put both ends at one point, got {default_km:.1f} km, {rule}; a delay in the scenario "
-            "overrides it."
+            f"{_number(unknown, 'link', 'links')} of {len(links)} of unknown length, because an end has no "
+            f"place or filling put both ends at one point, got {default_km:.1f} km, {rule}; a delay in the "
+            "scenario overrides it."
         )
     if not any(link.capacity_bps is not None for link in links):
         notes.append("The source gives no capacities: the scenario sets them.")

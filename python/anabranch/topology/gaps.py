@@ -31,7 +31,7 @@ MAX_FILLED: Final = 5000
 """Most nodes whose places are filled; where more lack one, none is. The Zoo's files need at most 119."""
 
 SAME_POINT_KM: Final = 0.1
-"""Ends closer than this, at least one of them filled, are at one point: rounding alone gives up to 0.03 km."""
+"""Ends closer than this, one of them filled, are at one point: rounding alone gives up to 0.03 km."""
 
 _DECIMALS: Final = 4
 """Filled places are rounded to 1e-4 degrees (11 m), far above what rounding differs by between machines."""
