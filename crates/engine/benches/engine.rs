@@ -34,8 +34,12 @@ fn main() {
     }
 }
 
-/// Median of three runs.
+/// Median of three runs; does nothing for a name that does not contain the argument, if one is given.
 fn measure(name: &str, build: impl Fn() -> Builder) {
+    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    if wanted.is_some_and(|wanted| !name.contains(&wanted)) {
+        return;
+    }
     let mut runs: Vec<(f64, Outcome)> = (0..3)
         .map(|_| {
             let setup = build().setup;

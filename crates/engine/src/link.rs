@@ -212,7 +212,7 @@ impl Link {
             return;
         }
         if self.queue.mark_at_packets.is_some_and(|threshold| packets >= threshold) {
-            self.mark(&mut pool.get_mut(id).segment);
+            self.mark(pool.segment_mut(id));
         }
         self.integrate(now);
         self.waiting.push_back(Waiting { since: now, packet: id, bytes });
@@ -250,11 +250,11 @@ impl Link {
         let Some(Waiting { since, packet, bytes }) = self.waiting.pop_front() else { return };
         self.waiting_bytes -= u64::from(bytes);
         if let Some(codel) = &mut self.codel {
-            let capable = pool.get(packet).segment.flags.has(Flags::ECT);
+            let capable = pool.segment(packet).flags.has(Flags::ECT);
             match codel.on_dequeue(at, at.since(since), self.waiting_bytes, MAX_PACKET, capable) {
                 Verdict::Forward => {}
                 Verdict::Mark => {
-                    self.mark(&mut pool.get_mut(packet).segment);
+                    self.mark(pool.segment_mut(packet));
                 }
                 Verdict::Drop => {
                     self.drop_packet(packet, pool, observer, DropCause::Codel);

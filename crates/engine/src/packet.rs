@@ -15,68 +15,53 @@ pub enum Direction {
 /// Handle of a packet in the [`PacketPool`].
 pub type PacketId = u32;
 
-/// No packet.
-const NONE: u32 = u32::MAX;
-
-/// A packet on its way.
+/// A packet on its way, without what it carries.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    /// What it carries.
-    pub segment: Segment,
     /// Whose it is.
     pub flow: FlowId,
-    /// Which way it goes.
-    pub direction: Direction,
     /// Where it goes.
     pub destination: NodeId,
     /// Bytes of the IP packet.
     pub bytes: u32,
     /// Index of its next hop in the engine's list of path links; `u32::MAX`: hop by hop.
     pub cursor: u32,
-    /// Hops it may still take; ends loops in plans made elsewhere.
-    pub hops_left: u8,
     /// Its place among the packets of its flow and direction that carry data, in order of sending.
     pub order: u32,
+    /// Hops it may still take; ends loops in plans made elsewhere.
+    pub hops_left: u8,
+    /// Which way it goes.
+    pub direction: Direction,
 }
 
-/// A slab of packets; freed places are used again, the last one first, while it is warm.
-#[derive(Debug)]
+/// A slab of packets and, beside them, the segments they carry: a hop touches the packet only, and
+/// the packets of a busy network stay in cache. Freed places are used again, the warmest first.
+#[derive(Default, Debug)]
 pub struct PacketPool {
     packets: Vec<Packet>,
-    next_free: Vec<u32>,
-    free: u32,
-    live: usize,
-}
-
-impl Default for PacketPool {
-    fn default() -> Self {
-        Self { packets: Vec::new(), next_free: Vec::new(), free: NONE, live: 0 }
-    }
+    segments: Vec<Segment>,
+    free: Vec<PacketId>,
 }
 
 impl PacketPool {
     /// Stores a packet.
     #[inline]
-    pub fn insert(&mut self, packet: Packet) -> PacketId {
-        self.live += 1;
-        if self.free == NONE {
-            let id = self.packets.len() as u32;
-            self.packets.push(packet);
-            self.next_free.push(NONE);
+    pub fn insert(&mut self, packet: Packet, segment: Segment) -> PacketId {
+        if let Some(id) = self.free.pop() {
+            self.packets[id as usize] = packet;
+            self.segments[id as usize] = segment;
             return id;
         }
-        let id = self.free;
-        self.free = self.next_free[id as usize];
-        self.packets[id as usize] = packet;
+        let id = self.packets.len() as PacketId;
+        self.packets.push(packet);
+        self.segments.push(segment);
         id
     }
 
-    /// Takes a packet out.
+    /// Frees a packet's place.
     #[inline]
     pub fn remove(&mut self, id: PacketId) {
-        self.live -= 1;
-        self.next_free[id as usize] = self.free;
-        self.free = id;
+        self.free.push(id);
     }
 
     /// A packet.
@@ -92,9 +77,22 @@ impl PacketPool {
         &mut self.packets[id as usize]
     }
 
+    /// What a packet carries.
+    #[inline]
+    #[must_use]
+    pub fn segment(&self, id: PacketId) -> &Segment {
+        &self.segments[id as usize]
+    }
+
+    /// What a packet carries, to mark it.
+    #[inline]
+    pub fn segment_mut(&mut self, id: PacketId) -> &mut Segment {
+        &mut self.segments[id as usize]
+    }
+
     /// Packets in the network.
     #[must_use]
     pub fn live(&self) -> usize {
-        self.live
+        self.packets.len() - self.free.len()
     }
 }

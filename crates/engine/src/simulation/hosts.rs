@@ -42,11 +42,10 @@ impl Simulation {
     /// A packet has reached its destination.
     #[inline]
     pub(super) fn deliver(&mut self, id: PacketId) {
-        let packet = self.pool.get(id);
-        let (flow_id, direction, segment) = (packet.flow, packet.direction, packet.segment);
-        let order = packet.order;
+        let (packet, segment) = (*self.pool.get(id), *self.pool.segment(id));
+        let Packet { flow: flow_id, direction, order, .. } = packet;
         if self.taps.watches_hosts() {
-            self.taps.received(self.now, packet, &self.flows[flow_id.index()]);
+            self.taps.received(self.now, &packet, &segment, &self.flows[flow_id.index()]);
         }
         self.pool.remove(id);
         let flow = &mut self.flows[flow_id.index()];
@@ -112,7 +111,6 @@ impl Simulation {
         let cursor = self.forwarding.start(self.now, way.route, way.key);
         let packet = Packet {
             bytes: segment.packet_len(),
-            segment,
             flow: id,
             direction,
             destination: way.to,
@@ -122,9 +120,9 @@ impl Simulation {
         };
         let node = way.from;
         if self.taps.watches_hosts() {
-            self.taps.sent(self.now, &packet, &self.flows[id.index()]);
+            self.taps.sent(self.now, &packet, &segment, &self.flows[id.index()]);
         }
-        let packet = self.pool.insert(packet);
+        let packet = self.pool.insert(packet, segment);
         if cursor.is_none() {
             self.taps.at(LinkId(0)).dropped(packet, &self.pool, DropCause::Unreachable);
             self.pool.remove(packet);

@@ -6,6 +6,7 @@ use crate::error::EngineError;
 use crate::link::{DropCause, LinkObserver};
 use crate::packet::{Direction, Packet, PacketId, PacketPool};
 use crate::setup::{CapturePoint, Setup};
+use anabranch_transport::Segment;
 use anabranch_transport::wire::Endpoint;
 use anabranch_units::{Instant, LinkId};
 use std::path::Path;
@@ -75,24 +76,31 @@ impl Taps {
     }
 
     /// A host sends a packet.
-    pub(super) fn sent(&mut self, now: Instant, packet: &Packet, flow: &Flow) {
+    pub(super) fn sent(&mut self, now: Instant, packet: &Packet, segment: &Segment, flow: &Flow) {
         let way = way_of(packet, flow);
         let (at, ends) = (CapturePoint::Host(way.from), (way.source, way.destination));
-        self.record(at, now, packet, ends);
+        self.record(at, now, packet, segment, ends);
     }
 
     /// A host receives a packet.
-    pub(super) fn received(&mut self, now: Instant, packet: &Packet, flow: &Flow) {
+    pub(super) fn received(&mut self, now: Instant, packet: &Packet, segment: &Segment, flow: &Flow) {
         let way = way_of(packet, flow);
         let (at, ends) = (CapturePoint::Host(way.to), (way.source, way.destination));
-        self.record(at, now, packet, ends);
+        self.record(at, now, packet, segment, ends);
     }
 
-    fn record(&mut self, at: CapturePoint, now: Instant, packet: &Packet, ends: (Endpoint, Endpoint)) {
+    fn record(
+        &mut self,
+        at: CapturePoint,
+        now: Instant,
+        packet: &Packet,
+        segment: &Segment,
+        ends: (Endpoint, Endpoint),
+    ) {
         for capture in self.captures.iter_mut().filter(|capture| capture.at == at) {
             capture.identification = capture.identification.wrapping_add(1);
             let seen = CapturedPacket {
-                segment: &packet.segment,
+                segment,
                 source: ends.0,
                 destination: ends.1,
                 identification: capture.identification,
@@ -161,8 +169,7 @@ impl LinkObserver for TapAt<'_> {
                 Direction::Backward => (destination, source),
             };
             let point = CapturePoint::Link(self.link);
-            let packet = *packet;
-            self.taps.record(point, at, &packet, ends);
+            self.taps.record(point, at, packet, pool.segment(id), ends);
         }
     }
 }
