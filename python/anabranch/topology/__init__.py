@@ -1,0 +1,43 @@
+"""Where networks come from: Topology Zoo, SNDlib, GraphML, GML and SNDlib files, generators.
+
+Start with `load`, which takes what a scenario's `topology` says; `names` lists what has a name, `GENERATORS`
+the generators with their parameters, `describe` shows a topology. Every error is a TopologyError, one
+readable line.
+
+Readers (`readers/`) turn bytes into a Draft; `assemble.py` makes names unique and fills gaps (`gaps.py`) with
+a note for each; generators (`generators/`) build a Topology directly. Nothing here knows scenarios or the
+engine.
+"""
+
+from .describe import describe, link_rows, node_rows, summary_rows
+from .error import TopologyError
+from .generators import GENERATORS, Generator, ParallelPath, Parameter
+from .great_circle import MEAN_EARTH_RADIUS_KM, great_circle_km
+from .load import TopologyName, load, names
+from .model import LengthSource, NodeKind, Place, Topology, TopologyLink, TopologyNode
+from .suggest import nearest_remedy, suggest
+
+__all__ = [
+    "GENERATORS",
+    "MEAN_EARTH_RADIUS_KM",
+    "Generator",
+    "LengthSource",
+    "NodeKind",
+    "ParallelPath",
+    "Parameter",
+    "Place",
+    "Topology",
+    "TopologyError",
+    "TopologyLink",
+    "TopologyName",
+    "TopologyNode",
+    "describe",
+    "great_circle_km",
+    "link_rows",
+    "load",
+    "names",
+    "nearest_remedy",
+    "node_rows",
+    "suggest",
+    "summary_rows",
+]

@@ -1,0 +1,177 @@
+"""From what a reader found to a Topology: unique names, no self-loops, gaps filled, and all of it noted."""
+
+from collections.abc import Sequence
+
+from .draft import Draft, DraftLink, DraftNode
+from .error import TopologyError
+from .gaps import DEFAULT_LENGTH_KM, fill_places, length_between, median_length_km
+from .model import LengthSource, Place, Topology, TopologyLink, TopologyNode
+
+
+def assemble(name: str, where: str, draft: Draft, provenance: Sequence[str]) -> Topology:
+    """Settle names, places and lengths of a draft. `where` is the place for error messages.
+
+    Raises TopologyError for a graph without nodes and for links or demands between nodes that are not there.
+    """
+    if not draft.nodes:
+        raise TopologyError(where, "the graph has no nodes", "give a file with at least one node")
+    notes = [*provenance, *draft.notes]
+    names = unique_names(draft.nodes, notes)
+    _check_ends(where, draft, names)
+    links = _without_self_loops(draft.links, notes)
+    places = _places(draft.nodes, links, notes)
+    nodes = tuple(
+        TopologyNode(names[node.id], places.get(node.id), node.kind, _aliases(node, names))
+        for node in draft.nodes
+    )
+    finished = _finish_links(links, names, places, notes)
+    demands = None
+    if draft.demands is not None:
+        demands = {(names[a], names[b]): value for (a, b), value in draft.demands.items()}
+    return Topology(name, nodes, finished, tuple(notes), demands)
+
+
+def unique_names(nodes: Sequence[DraftNode], notes: list[str]) -> dict[str, str]:
+    """A unique name for each node id: the label, with " (2)", " (3)", ... where several nodes share it.
+
+    A node without a label is called by its id. Blanks are normalised. What was done is added to `notes`.
+    """
+    wanted = {node.id: " ".join((node.label or "").split()) or node.id for node in nodes}
+    unlabelled = sum(1 for node in nodes if not (node.label or "").strip() and node.label is not None)
+    if unlabelled:
+        notes.append(
+            f"{_number(unlabelled, 'node has', 'nodes have')} an empty label: the id serves as the name."
+        )
+    taken = set(wanted.values())
+    seen: set[str] = set()
+    names: dict[str, str] = {}
+    repeated = 0
+    last_count: dict[str, int] = {}
+    for node in nodes:
+        name = wanted[node.id]
+        if name in seen:
+            repeated += 1
+            count = last_count.get(name, 1) + 1
+            while (candidate := f"{name} ({count})") in taken:
+                count += 1
+            last_count[name] = count
+            taken.add(candidate)
+            name = candidate
+        seen.add(name)
+        names[node.id] = name
+    if repeated:
+        notes.append(
+            f"{_number(repeated, 'node shares', 'nodes share')} a name with an earlier one; in file order "
+            'they are called "Name", "Name (2)", "Name (3)" and so on; the ids of the source stay as '
+            "aliases."
+        )
+    return names
+
+
+def _aliases(node: DraftNode, names: dict[str, str]) -> tuple[str, ...]:
+    return (node.id,) if node.id != names[node.id] else ()
+
+
+def _check_ends(where: str, draft: Draft, names: dict[str, str]) -> None:
+    for link in draft.links:
+        for end in (link.a, link.b):
+            if end not in names:
+                raise TopologyError(where, f'a link ends at "{end}", which is no node', "declare the node")
+    for pair in draft.demands or ():
+        for end in pair:
+            if end not in names:
+                raise TopologyError(where, f'a demand names "{end}", which is no node', "declare the node")
+
+
+def _without_self_loops(links: Sequence[DraftLink], notes: list[str]) -> list[DraftLink]:
+    kept = [link for link in links if link.a != link.b]
+    dropped = len(links) - len(kept)
+    if dropped:
+        notes.append(
+            f"{_number(dropped, 'link from a node to itself was', 'links from a node to itself were')} left "
+            "out."
+        )
+    return kept
+
+
+def _places(nodes: Sequence[DraftNode], links: Sequence[DraftLink], notes: list[str]) -> dict[str, Place]:
+    placed = {node.id: Place(*node.coordinates, "file") for node in nodes if node.coordinates is not None}
+    filled = fill_places(placed, [node.id for node in nodes], [(link.a, link.b) for link in links])
+    if filled:
+        notes.append(
+            f"{_number(len(filled), 'node', 'nodes')} of {len(nodes)} without coordinates lie at the "
+            "barycentre of their neighbours, all solved together (marked as filled)."
+        )
+    unplaced = len(nodes) - len(placed) - len(filled)
+    if unplaced and placed:
+        notes.append(
+            f"{_number(unplaced, 'node', 'nodes')} of {len(nodes)} without coordinates have no place: "
+            "no path leads to a node that has one, or too many nodes lack one to fill them in."
+        )
+    elif unplaced:
+        notes.append("No node has coordinates, so none has a place.")
+    return placed | filled
+
+
+def _finish_links(
+    links: Sequence[DraftLink], names: dict[str, str], places: dict[str, Place], notes: list[str]
+) -> tuple[TopologyLink, ...]:
+    lengths = [_length(link, places) for link in links]
+    median = median_length_km([km for km, source in lengths if km is not None and source == "great-circle"])
+    default_km = DEFAULT_LENGTH_KM if median is None else median
+    finished = []
+    for link, (length_km, source) in zip(links, lengths, strict=True):
+        known = length_km is not None
+        finished.append(
+            TopologyLink(
+                a=names[link.a],
+                b=names[link.b],
+                length_km=length_km if known else default_km,
+                length_source=source if known else "default",
+                capacity_bps=link.capacity_bps,
+                delay_ps=link.delay_ps,
+                loss=link.loss,
+                directed=link.directed,
+                label=link.label,
+            )
+        )
+    _note_lengths(finished, default_km, median is not None, notes)
+    return tuple(finished)
+
+
+def _length(link: DraftLink, places: dict[str, Place]) -> tuple[float | None, LengthSource]:
+    if link.length_km is not None:
+        return link.length_km, "file"
+    a, b = places.get(link.a), places.get(link.b)
+    if a is None or b is None:
+        return None, "default"
+    filled = "filled" in (a.source, b.source)
+    return length_between(a, b), "filled-place" if filled else "great-circle"
+
+
+def _note_lengths(
+    links: Sequence[TopologyLink], default_km: float, is_median: bool, notes: list[str]
+) -> None:
+    if any(link.length_source in ("great-circle", "filled-place") for link in links):
+        notes.append(
+            "Link lengths are great-circle distances between the places (haversine, mean Earth radius "
+            "6371.0088 km)."
+        )
+    unknown = sum(1 for link in links if link.length_source == "default")
+    if unknown:
+        rule = "the median of the known lengths" if is_median else "the default where no length is known"
+        notes.append(
+            f"{_number(unknown, 'link', 'links')} of {len(links)} with an end without a place got the length "
+            f"{default_km:.1f} km, {rule}; a delay in the scenario overrides it."
+        )
+    if not any(link.capacity_bps is not None for link in links):
+        notes.append("The source gives no capacities: the scenario sets them.")
+    elif any(link.capacity_bps is None for link in links):
+        given = sum(1 for link in links if link.capacity_bps is not None)
+        notes.append(
+            f"The source gives the capacity of {given} of {len(links)} links; the scenario sets the others."
+        )
+
+
+def _number(count: int, singular: str, plural: str) -> str:
+    return f"{count} {singular if count == 1 else plural}"

@@ -1,0 +1,134 @@
+"""How missing coordinates and missing lengths are filled.
+
+The rules, which every filled topology also states in its provenance:
+
+1. A node without coordinates, in a component where some node has them, is put at the barycentre of its
+   neighbours; all such nodes are solved for together, so that a chain of them is spaced evenly between its
+   ends and a stub lies where it is attached. The barycentre is that of unit vectors, so the date line is no
+   seam. Beyond `MAX_FILLED` such nodes none is placed.
+2. Where no node of a component has coordinates, its nodes get none.
+3. A link between two places is as long as the great circle. Any other link without a stated length gets the
+   median of the great-circle lengths between places of the source, or `DEFAULT_LENGTH_KM` where there are
+   none.
+"""
+
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .great_circle import great_circle_km
+from .model import Place
+
+DEFAULT_LENGTH_KM: Final = 100.0
+"""The length in km of links in a graph without any place: 0.5 ms one way at 5 us/km."""
+
+MAX_FILLED: Final = 5000
+"""Most nodes whose places are filled; where more lack one, none is. The Zoo's files need at most 119."""
+
+_DECIMALS: Final = 4
+"""Filled places are rounded to 1e-4 degrees (11 m), far above what rounding differs by between machines."""
+
+
+def fill_places(
+    placed: Mapping[str, Place], node_ids: Sequence[str], links: Sequence[tuple[str, str]]
+) -> dict[str, Place]:
+    """Places for the nodes that `placed` lacks, by rule 1 of this module; nodes of rule 2 are left out."""
+    edges = [(a, b) for a, b in links if a not in placed or b not in placed]
+    reachable = _connected_to(placed, edges)
+    unknown = [node for node in node_ids if node not in placed and node in reachable]
+    if not unknown or len(unknown) > MAX_FILLED:
+        return {}
+    index = {node: i for i, node in enumerate(unknown)}
+    degree = np.zeros(len(unknown))
+    known_sum = np.zeros((len(unknown), 3))
+    inner: list[tuple[int, int]] = []
+    for a, b in edges:
+        for here, there in ((a, b), (b, a)):
+            if here not in index:
+                continue
+            degree[index[here]] += 1.0
+            if there in placed:
+                known_sum[index[here]] += _unit_vector(placed[there])
+            elif here == a:
+                inner.append((index[a], index[b]))
+    vectors = _solve_laplacian(degree, np.array(inner, dtype=np.intp).reshape(-1, 2), known_sum)
+    return {node: place for node in unknown if (place := _place_of(vectors[index[node]])) is not None}
+
+
+def median_length_km(lengths_km: Sequence[float]) -> float | None:
+    """The median of the lengths above zero in km (rule 3), or None where there are none."""
+    positive = [length for length in lengths_km if length > 0.0]
+    return statistics.median(positive) if positive else None
+
+
+def length_between(a: Place, b: Place) -> float:
+    """The great-circle distance in km between two places."""
+    return great_circle_km(a.latitude, a.longitude, b.latitude, b.longitude)
+
+
+def _connected_to(placed: Mapping[str, Place], edges: Sequence[tuple[str, str]]) -> set[str]:
+    """Every node that a path over `edges` joins to a node with a place."""
+    neighbours: dict[str, list[str]] = {}
+    for a, b in edges:
+        neighbours.setdefault(a, []).append(b)
+        neighbours.setdefault(b, []).append(a)
+    reached = {node for node in neighbours if node in placed}
+    stack = list(reached)
+    while stack:
+        for neighbour in neighbours[stack.pop()]:
+            if neighbour not in reached:
+                reached.add(neighbour)
+                stack.append(neighbour)
+    return reached
+
+
+def _solve_laplacian(
+    degree: NDArray[np.float64], inner: NDArray[np.intp], right: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Solve degree_i x_i - sum of x_j over inner neighbours j = right_i, for each of the columns of `right`.
+
+    Conjugate gradients (Hestenes and Stiefel 1952). The matrix is a graph Laplacian whose every component is
+    tied to a known place, so it is positive definite; n steps suffice but for rounding, so 10 n + 100 is
+    generous.
+    """
+
+    def times(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        result = degree[:, None] * x
+        np.subtract.at(result, inner[:, 0], x[inner[:, 1]])
+        np.subtract.at(result, inner[:, 1], x[inner[:, 0]])
+        return result
+
+    x = np.zeros_like(right)
+    residual = right.copy()
+    direction = residual.copy()
+    squared = float((residual * residual).sum())
+    target = squared * 1e-24
+    for _ in range(10 * len(degree) + 100):
+        if squared <= target:
+            break
+        image = times(direction)
+        step = squared / float((direction * image).sum())
+        x += step * direction
+        residual -= step * image
+        previous, squared = squared, float((residual * residual).sum())
+        direction = residual + (squared / previous) * direction
+    return x
+
+
+def _unit_vector(place: Place) -> NDArray[np.float64]:
+    phi, lam = math.radians(place.latitude), math.radians(place.longitude)
+    return np.array([math.cos(phi) * math.cos(lam), math.cos(phi) * math.sin(lam), math.sin(phi)])
+
+
+def _place_of(vector: NDArray[np.float64]) -> Place | None:
+    """The place in the direction of a vector; None at the centre of the Earth, which has no direction."""
+    x, y, z = (float(component) for component in vector)
+    if math.sqrt(x * x + y * y + z * z) < 1e-6:
+        return None
+    latitude = math.degrees(math.atan2(z, math.hypot(x, y)))
+    longitude = math.degrees(math.atan2(y, x))
+    return Place(round(latitude, _DECIMALS), round(longitude, _DECIMALS), "filled")

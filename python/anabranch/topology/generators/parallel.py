@@ -1,0 +1,99 @@
+"""Parallel paths: two hosts joined by several paths, each with its own delay, capacity and loss."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..error import TopologyError
+from ..model import Topology, TopologyLink, TopologyNode
+from ..suggest import nearest_remedy
+from .quantities import LinkQuantities, check_count, check_size, generated
+
+
+@dataclass(frozen=True, slots=True)
+class ParallelPath:
+    """One path from end to end: capacity in bits per second, one-way delay in picoseconds, loss probability.
+
+    None leaves a quantity of the path's links to the scenario.
+    """
+
+    capacity_bps: int | None = None
+    delay_ps: int | None = None
+    loss: float | None = None
+
+
+def parallel(
+    *,
+    paths: int | Sequence[ParallelPath | Mapping[str, object]] = 2,
+    routers_per_path: int = 1,
+    capacity_bps: int | None = None,
+    delay_ps: int | None = None,
+    loss: float | None = None,
+) -> Topology:
+    """Two hosts joined by disjoint paths, each with its own capacity, end-to-end delay and end-to-end loss.
+
+    `paths` is their number or a list with an entry for each path; what an entry leaves out is taken from
+    `capacity_bps`, `delay_ps` and `loss`. Nodes: `source`, `sink` and between them `path1`, `path2`, ...
+    (with more than one router a path: `path1.1`, `path1.2`, ...). With `routers_per_path = 0` the paths are
+    parallel links. A path's delay is divided among its links to the picosecond; its loss sits on its first
+    link. Links are labelled with the path's name. 2 + P R nodes, P (R + 1) links for P paths with R routers
+    each.
+    """
+    defaults = {"capacity_bps": capacity_bps, "delay_ps": delay_ps, "loss": loss}
+    LinkQuantities(capacity_bps, delay_ps, loss)
+    check_count("routers_per_path", routers_per_path, low=0)
+    entries = _entries(paths, defaults)
+    check_size(2 + len(entries) * routers_per_path, len(entries) * (routers_per_path + 1))
+    nodes = [TopologyNode("source", kind="host")]
+    links: list[TopologyLink] = []
+    for number, whole in enumerate(entries, start=1):
+        label = f"path{number}"
+        routers = (
+            [label] if routers_per_path == 1 else [f"{label}.{i}" for i in range(1, routers_per_path + 1)]
+        )
+        nodes += [TopologyNode(name) for name in routers]
+        stops = ["source", *routers, "sink"]
+        pieces = whole.split(len(stops) - 1)
+        links += [piece.link(a, b, label) for piece, a, b in zip(pieces, stops, stops[1:], strict=False)]
+    nodes.append(TopologyNode("sink", kind="host"))
+    return generated(
+        f"parallel(paths={len(entries)})",
+        nodes,
+        links,
+        f"Generated: {len(entries)} parallel paths between two hosts.",
+    )
+
+
+def _entries(
+    paths: int | Sequence[ParallelPath | Mapping[str, object]], defaults: Mapping[str, object]
+) -> list[LinkQuantities]:
+    if isinstance(paths, int):
+        check_count("paths", paths)
+        return [_quantities("", defaults, {})] * paths
+    if isinstance(paths, (str, bytes)) or not isinstance(paths, Sequence) or not paths:
+        raise TopologyError(
+            "paths", f"{paths!r} is neither a number nor a list of paths", "give an entry for each path"
+        )
+    check_count("paths", len(paths))
+    found = []
+    for i, entry in enumerate(paths):
+        if isinstance(entry, ParallelPath):
+            own: Mapping[str, object] = {k: v for k, v in dataclasses.asdict(entry).items() if v is not None}
+        elif isinstance(entry, Mapping):
+            own = entry
+        else:
+            raise TopologyError(
+                f"paths[{i}]", f"{entry!r} is no path", f"give a table with {', '.join(defaults)}"
+            )
+        for key in own:
+            if key not in defaults:
+                raise TopologyError(
+                    f"paths[{i}]", f'a path has no "{key}"', nearest_remedy(str(key), defaults)
+                )
+        found.append(_quantities(f"paths[{i}].", defaults, own))
+    return found
+
+
+def _quantities(prefix: str, defaults: Mapping[str, object], own: Mapping[str, object]) -> LinkQuantities:
+    values = {**defaults, **{key: value for key, value in own.items() if value is not None}}
+    return LinkQuantities(**values, prefix=prefix)  # type: ignore[arg-type]  # LinkQuantities checks each at run time

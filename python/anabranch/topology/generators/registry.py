@@ -1,0 +1,72 @@
+"""What a generator is to the rest of the house: a name and typed parameters, to be listed and checked."""
+
+import inspect
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ..error import TopologyError
+from ..model import Topology
+from ..suggest import nearest_remedy
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A keyword parameter of a generator. Units come last in the name: `_bps`, `_ps`."""
+
+    name: str
+    annotation: Any
+    default: Any
+    required: bool
+
+    @property
+    def type_name(self) -> str:
+        """The type as a reader would write it: "int", "int | None", ..."""
+        if isinstance(self.annotation, type) and not isinstance(self.annotation, types.GenericAlias):
+            return self.annotation.__name__
+        return str(self.annotation).replace("collections.abc.", "").replace(f"{__package__}.parallel.", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Generator:
+    """A generator under the name that a scenario gives it; `function` takes keyword parameters only."""
+
+    name: str
+    function: Callable[..., Topology]
+
+    @property
+    def summary(self) -> str:
+        """The first line of the function's documentation."""
+        return (inspect.getdoc(self.function) or "").partition("\n")[0]
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters in the order of the function."""
+        hints = typing.get_type_hints(self.function)
+        return tuple(
+            Parameter(
+                p.name, hints[p.name], None if p.default is p.empty else p.default, p.default is p.empty
+            )
+            for p in inspect.signature(self.function).parameters.values()
+        )
+
+    def build(self, parameters: Mapping[str, object]) -> Topology:
+        """The topology for these parameters.
+
+        Raises TopologyError, whose place is this generator and the parameter, for unknown, missing or wrong
+        ones.
+        """
+        known = [parameter.name for parameter in self.parameters]
+        for name in parameters:
+            if name not in known:
+                raise TopologyError(self.name, f'there is no parameter "{name}"', nearest_remedy(name, known))
+        missing = [p.name for p in self.parameters if p.required and p.name not in parameters]
+        if missing:
+            raise TopologyError(self.name, f'the parameter "{missing[0]}" is missing', "give it a value")
+        try:
+            return self.function(**parameters)
+        except TopologyError as error:
+            where = f"{self.name}: {error.where}" if error.where else self.name
+            raise TopologyError(where, error.what, error.remedy) from None

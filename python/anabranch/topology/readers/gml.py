@@ -1,0 +1,154 @@
+"""GML files (Himsolt, "GML: A portable Graph File Format", 1997), in particular those of the Topology Zoo.
+
+Read by our own code rather than networkx.read_gml, which refuses parallel edges without a `multigraph 1` line
+and nodes that share a label; both are common in the Topology Zoo.
+"""
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from ..draft import Draft, DraftLink, DraftNode
+from ..error import TopologyError
+from .attributes import SpeedCount, draft_link, draft_node
+from .text import decode_text
+
+MAX_DEPTH: Final = 32
+"""Deepest nesting of lists taken. Topology files need three levels."""
+MAX_LISTS: Final = 1_000_000
+"""Most lists taken, so that a small hostile file cannot fill the memory."""
+
+_TOKEN: Final = re.compile(
+    r"""(?P<blank>[\s\ufeff]+|\#[^\n]*)
+      | (?P<open>\[) | (?P<close>\])
+      | (?P<string>"[^"]*")
+      | (?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))
+      | (?P<key>[A-Za-z_]\w*)""",
+    re.VERBOSE | re.ASCII,
+)
+
+
+@dataclass(slots=True)
+class _List:
+    """A GML list `[ key value ... ]`: plain values and inner lists, each by key in order."""
+
+    line: int
+    values: dict[str, str] = field(default_factory=dict)
+    lists: list[tuple[str, "_List"]] = field(default_factory=list)
+
+    def all(self, key: str) -> list["_List"]:
+        return [inner for name, inner in self.lists if name == key]
+
+
+def read_gml(data: bytes, where: str) -> Draft:
+    """The graph of a GML file. Raises TopologyError with the line for anything else."""
+    text, notes = decode_text(data)
+    root = _parse(text, where)
+    graphs = root.all("graph")
+    if len(graphs) != 1:
+        raise TopologyError(
+            where, f"the file holds {len(graphs)} graphs", "give a file with exactly one graph [ ... ]"
+        )
+    graph = graphs[0]
+    directed = graph.values.get("directed", "0")
+    if directed not in ("0", "1"):
+        raise TopologyError(f"{where}, line {graph.line}", f'directed is "{directed}"', "write 0 or 1")
+    nodes: list[DraftNode] = []
+    seen: dict[str, int] = {}
+    for item in graph.all("node"):
+        node_id = _required(item, "node", "id", where)
+        if node_id in seen:
+            raise TopologyError(
+                f"{where}, line {item.line}",
+                f'node id "{node_id}" was already used on line {seen[node_id]}',
+                "give every node its own id",
+            )
+        seen[node_id] = item.line
+        nodes.append(draft_node(node_id, item.values, f"{where}, line {item.line}"))
+    speeds = SpeedCount()
+    links = [_link(item, directed == "1", seen, speeds, where) for item in graph.all("edge")]
+    return Draft(nodes, links, notes=notes + speeds.notes())
+
+
+def _link(item: _List, directed: bool, known: dict[str, int], speeds: SpeedCount, where: str) -> DraftLink:
+    place = f"{where}, line {item.line}"
+    a, b = _required(item, "edge", "source", where), _required(item, "edge", "target", where)
+    for end in (a, b):
+        if end not in known:
+            raise TopologyError(place, f'the edge ends at "{end}", which is no node', "declare the node")
+    return draft_link(a, b, item.values, directed, place, speeds)
+
+
+def _required(item: _List, kind: str, key: str, where: str) -> str:
+    value = item.values.get(key)
+    if not value:
+        raise TopologyError(f"{where}, line {item.line}", f'the {kind} has no "{key}"', "add it")
+    return value
+
+
+def _parse(text: str, where: str) -> _List:
+    """The whole file as a list. Iterative, so that nesting cannot exhaust the stack."""
+    root = _List(1)
+    stack = [root]
+    key: str | None = None
+    line = 1
+    count = 0
+    for kind, token, line in _tokens(text, where):
+        if key is None:
+            if kind == "key":
+                key = token
+            elif kind == "close" and len(stack) > 1:
+                stack.pop()
+            else:
+                raise TopologyError(
+                    f"{where}, line {line}", f"found {token[:40]} where a key was due", _REMEDY
+                )
+        elif kind == "open":
+            if len(stack) > MAX_DEPTH:
+                raise TopologyError(
+                    f"{where}, line {line}", f"lists are nested deeper than {MAX_DEPTH}", _REMEDY
+                )
+            count += 1
+            if count > MAX_LISTS:
+                raise TopologyError(
+                    where, f"the file has more than {MAX_LISTS} lists", "leave out what is not needed"
+                )
+            inner = _List(line)
+            stack[-1].lists.append((key, inner))
+            stack.append(inner)
+            key = None
+        elif kind in ("string", "number"):
+            value = html.unescape(token[1:-1]) if kind == "string" else token
+            stack[-1].values.setdefault(key, value)
+            key = None
+        else:
+            raise TopologyError(
+                f"{where}, line {line}",
+                f'"{key}" has no value',
+                "write a number, a string in quotes or a list after it",
+            )
+    if key is not None or len(stack) > 1:
+        raise TopologyError(f"{where}, line {line}", "the file ends inside a list", _REMEDY)
+    return root
+
+
+def _tokens(text: str, where: str) -> Iterator[tuple[str, str, int]]:
+    line = 1
+    position = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise TopologyError(
+                f"{where}, line {line}", f"cannot read {text[position : position + 20]!r}", _REMEDY
+            )
+        kind = match.lastgroup
+        token = match.group()
+        if kind is not None and kind != "blank":
+            yield kind, token, line
+        line += token.count("\n")
+        position = match.end()
+
+
+_REMEDY: Final = "the file is cut off, damaged or not GML: fetch it again, or mend it here"

@@ -1,0 +1,1 @@
+"""Where topologies come from: named collections (`zoo`, `sndlib`) and files."""

@@ -1,0 +1,107 @@
+"""`file:PATH`: GraphML, GML and SNDlib files. What a file is, its first bytes say, not its name."""
+
+import codecs
+import re
+from pathlib import Path
+from typing import Final
+
+from ..assemble import assemble
+from ..error import TopologyError
+from ..model import Topology
+from ..readers import READERS
+from ..suggest import suggest
+
+MAX_FILE_BYTES: Final = 16 * 1024 * 1024
+"""Largest file read. The largest Topology Zoo file, 754 nodes, has 0.3 MB."""
+
+_HEAD_BYTES: Final = 1 << 16
+_ARCHIVES: Final = {
+    b"\x1f\x8b": "gzip",
+    b"PK\x03\x04": "zip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"7z\xbc\xaf": "7-zip",
+}
+_FORMATS: Final = "a GraphML, GML or SNDlib file"
+
+
+def load_file(path_text: str, base: Path | None) -> Topology:
+    """The topology in a file; a relative path counts from `base`, by default the working directory.
+
+    Raises TopologyError, with the line where there is one, for a file that is missing, too large, of no known
+    format, cut off or wrong.
+    """
+    where = f"file:{path_text}"
+    if not path_text.strip():
+        raise TopologyError(where, "the path is missing", f"write file: and the path of {_FORMATS}")
+    path = (base or Path()) / path_text
+    try:
+        format_name, data = _read(path, where)
+    except OSError as error:
+        raise TopologyError(where, f"cannot be read ({error.strerror or error})", "check the path") from error
+    except ValueError as error:
+        if isinstance(error, TopologyError):
+            raise
+        raise TopologyError(where, f"is no path ({error})", "check the path") from error
+    return parse_topology(data, format_name, where)
+
+
+def parse_topology(data: bytes, format_name: str, where: str) -> Topology:
+    """The topology in the bytes of a file of one of the formats in `READERS`, named after `where`."""
+    draft = READERS[format_name](data, where)
+    return assemble(where, where, draft, [f"Read from {where} ({format_name})."])
+
+
+def sniff(head: bytes, where: str) -> str:
+    """The format, a key of `READERS`, of a file with this head. Raises TopologyError for any other."""
+    for magic, kind in _ARCHIVES.items():
+        if head.startswith(magic):
+            raise TopologyError(where, f"this is a {kind} archive", "unpack it and name the file inside")
+    utf16 = head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    text = (
+        head.decode("utf-16" if utf16 else "latin-1", errors="replace").removeprefix("\xef\xbb\xbf").lstrip()
+    )
+    if "\0" in text:
+        raise TopologyError(where, "this is binary data", f"give {_FORMATS}")
+    if not text:
+        raise TopologyError(where, "the file is empty", f"give {_FORMATS}")
+    if text.startswith("<"):
+        if re.search(r"<(\w+:)?graphml\b", text):
+            return "GraphML"
+        if re.search(r"<(\w+:)?network\b", text):
+            return "SNDlib XML"
+        raise TopologyError(where, "this is XML or HTML, but neither GraphML nor SNDlib", f"give {_FORMATS}")
+    plain = re.sub(r"(?m)^[ \t]*#.*$", "", text).lstrip()
+    if text.startswith("?SNDlib") or re.match(r"(META|NODES)\s*\(", plain):
+        return "SNDlib native"
+    if re.match(r"[A-Za-z_]", plain) and re.search(r"(?m)(^|\s)graph\s*\[", plain):
+        return "GML"
+    shown = "".join(c if c.isprintable() else "." for c in text[:20])
+    raise TopologyError(where, f'no known format: it starts with "{shown}"', f"give {_FORMATS}")
+
+
+def _read(path: Path, where: str) -> tuple[str, bytes]:
+    """The format and the bytes of a file. The format is settled first, so that garbage is refused unread."""
+    if not path.exists():
+        raise TopologyError(where, "there is no such file", _neighbour(path))
+    if not path.is_file():
+        raise TopologyError(where, "this is not a file", f"name {_FORMATS}")
+    with path.open("rb") as stream:
+        head = stream.read(_HEAD_BYTES)
+        format_name = sniff(head, where)
+        size = path.stat().st_size
+        if size > MAX_FILE_BYTES:
+            raise TopologyError(
+                where,
+                f"the file has {size / 2**20:.0f} MiB, and at most {MAX_FILE_BYTES >> 20} MiB are read",
+                "leave out attributes that no simulation needs",
+            )
+        return format_name, head + stream.read(MAX_FILE_BYTES)
+
+
+def _neighbour(path: Path) -> str:
+    folder = path.parent
+    if not folder.is_dir():
+        return f'there is no folder "{folder.name}" either; check the path'
+    near = suggest(path.name, sorted(entry.name for entry in folder.iterdir()))
+    return f'nearest: "{near}"' if near is not None else "check the path"

@@ -1,0 +1,52 @@
+"""The one place that knows the topohub package, which carries both named collections.
+
+topohub (P. Jurkiewicz, SoftwareX 24, 2023; MIT) holds graphs as JSON: `pos` = (longitude, latitude) in
+degrees, undirected links without capacities, demands by node id. Its link lengths are left aside, because
+they are computed from the places anyway, with another Earth radius, and also where the "places" are points of
+a drawing.
+"""
+
+import importlib
+import importlib.resources
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from ..error import TopologyError
+
+
+def version() -> str:
+    """The version of topohub in use."""
+    return str(_topohub().__version__)
+
+
+@cache
+def graph_names(group: str) -> tuple[str, ...]:
+    """The names of all graphs in a group of topohub ("topozoo", "sndlib"), sorted."""
+    _topohub()
+    folder = importlib.resources.files("topohub").joinpath("data", group)
+    return tuple(
+        sorted(entry.name.removesuffix(".json") for entry in folder.iterdir() if entry.name.endswith(".json"))
+    )
+
+
+def graph(group: str, name: str) -> dict[str, Any]:
+    """A graph in node-link form. `name` must be one of `graph_names(group)`."""
+    found: dict[str, Any] = _topohub().get(f"{group}/{name}")
+    return found
+
+
+def match_name(name: str, names: tuple[str, ...]) -> str | None:
+    """The one of `names` that is `name` but for its case."""
+    return next((known for known in names if known.casefold() == name.casefold()), None)
+
+
+def _topohub() -> ModuleType:
+    try:
+        return importlib.import_module("topohub")
+    except ImportError as error:
+        raise TopologyError(
+            "zoo/... and sndlib/...",
+            "the package topohub is not installed",
+            "install it: pip install topohub",
+        ) from error
