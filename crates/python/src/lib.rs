@@ -1,1 +1,29 @@
-//! Python module.
+//! `anabranch._core`: the one door between Python and the engine.
+//!
+//! Plain data go in as JSON, columns come out as numpy arrays. Long calls release the interpreter
+//! lock, report progress and hear Ctrl-C.
+
+use pyo3::prelude::*;
+
+mod quantity;
+mod transport;
+
+/// The version of the package, the same in Rust and Python.
+#[pyfunction]
+fn version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}
+
+/// The compiled core of Anabranch.
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(version, module)?)?;
+    module.add_function(wrap_pyfunction!(quantity::parse_span, module)?)?;
+    module.add_function(wrap_pyfunction!(quantity::parse_rate, module)?)?;
+    module.add_function(wrap_pyfunction!(quantity::parse_bytes, module)?)?;
+    module.add_function(wrap_pyfunction!(quantity::parse_packets, module)?)?;
+    module.add_function(wrap_pyfunction!(quantity::parse_speed, module)?)?;
+    module.add_function(wrap_pyfunction!(transport::transport_preset_names, module)?)?;
+    module.add_function(wrap_pyfunction!(transport::transport_preset, module)?)?;
+    Ok(())
+}

@@ -1,1 +1,37 @@
-//! (map follows)
+//! Routing: which paths the packets of each pair of nodes take, and in which shares.
+//!
+//! A [`Scheme`] looks at a [`Network`](anabranch_network::Network) and at what of it is up, and
+//! answers with a [`Plan`]. It neither scores a plan nor forwards a packet. Beneath stand the
+//! algorithms, one to a file, over any additive cost: shortest paths ([`dijkstra`]), k shortest
+//! loopless paths ([`yen`]), link-disjoint paths ([`disjoint`]), equal-cost multipath ([`ecmp`])
+//! and maximum flow ([`max_flow`](mod@max_flow)). All break ties by the one rule that [`dijkstra`]
+//! states, and answer the same for the same network on every machine.
+
+pub mod dijkstra;
+pub mod disjoint;
+pub mod ecmp;
+mod flow;
+mod graph;
+mod length;
+mod mask;
+pub mod max_flow;
+mod metric;
+mod plan;
+mod plan_error;
+mod prune;
+mod scheme;
+pub mod yen;
+
+pub use dijkstra::{TreeFrom, TreeTo, shortest_path};
+pub use disjoint::{Disjoint, disjoint_paths};
+pub use ecmp::ecmp_table;
+pub use graph::CostGraph;
+pub use length::Length;
+pub use mask::LinkMask;
+pub use max_flow::{MaxFlow, PathFlow, max_flow};
+pub use metric::{Metric, REFERENCE_CAPACITY_BPS};
+pub use plan::{Plan, Route, Table, WeightedPath};
+pub use plan_error::PlanError;
+pub use prune::prune;
+pub use scheme::Scheme;
+pub use yen::{KShortest, k_shortest_paths};

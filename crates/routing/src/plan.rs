@@ -1,7 +1,11 @@
-use anabranch_network::{Network, NetworkError, Path};
+use crate::PlanError;
+use anabranch_network::{Network, Path};
 use anabranch_units::{LinkId, NodeId};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+/// How far the weights of a route may be from adding up to one.
+const WEIGHT_TOLERANCE: f64 = 1e-9;
 
 /// What a routing scheme answers: for each pair of nodes that traffic wants, weighted paths or
 /// hop-by-hop forwarding. Plain data; it does not know who made it, nor who will use it.
@@ -44,4 +48,117 @@ pub struct Table {
     pub to: NodeId,
     /// For each node, the links it may use; empty where there is no way, and at the destination.
     pub next: Vec<Vec<LinkId>>,
+}
+
+impl Plan {
+    /// The route of a pair. The plan must be in order, as a checked one is.
+    #[must_use]
+    pub fn route(&self, from: NodeId, to: NodeId) -> Option<&Route> {
+        let index = self.routes.binary_search_by_key(&(from, to), |route| (route.from, route.to)).ok()?;
+        Some(&self.routes[index])
+    }
+
+    /// The table of a destination.
+    #[must_use]
+    pub fn table(&self, to: NodeId) -> Option<&Table> {
+        self.tables.iter().find(|table| table.to == to)
+    }
+
+    /// Checks that a plan that came from outside fits the network. A plan that passes names only
+    /// nodes and links that are there. Its tables may still lead in a circle.
+    ///
+    /// # Errors
+    /// On the first of: a table of the wrong size, a second one for its destination, or with a next
+    /// hop that does not leave its node; a route out of order; a path that does not hold or belongs
+    /// to another pair; a weight outside (0, 1], or weights that miss a sum of 1 by more than 1e-9;
+    /// a route without paths whose table is missing or has no next hop at the source.
+    pub fn check(&self, network: &Network) -> Result<(), PlanError> {
+        let mut destinations = BTreeSet::new();
+        for (index, table) in self.tables.iter().enumerate() {
+            check_node(network, table.to, || format!("table {index}"))?;
+            table.check(network)?;
+            if !destinations.insert(table.to) {
+                return Err(PlanError::TwoTables { to: network.node(table.to).name.clone() });
+            }
+        }
+        let mut before = None;
+        for (index, route) in self.routes.iter().enumerate() {
+            check_node(network, route.from, || format!("route {index}"))?;
+            check_node(network, route.to, || format!("route {index}"))?;
+            let pair = pair(network, route.from, route.to);
+            if route.from == route.to {
+                return Err(PlanError::SameEnds { pair });
+            }
+            if before >= Some((route.from, route.to)) {
+                return Err(PlanError::OutOfOrder { pair });
+            }
+            before = Some((route.from, route.to));
+            if route.paths.is_empty() {
+                let table = self.table(route.to).ok_or_else(|| PlanError::NoTable { pair: pair.clone() })?;
+                if table.next[route.from.index()].is_empty() {
+                    return Err(PlanError::NoNextHop { pair });
+                }
+            } else {
+                route.check_paths(network, &pair)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Route {
+    fn check_paths(&self, network: &Network, pair: &str) -> Result<(), PlanError> {
+        for (index, WeightedPath { links, weight }) in self.paths.iter().enumerate() {
+            let (pair, path, weight) = (pair.to_owned(), index, *weight);
+            if let Err(source) = links.check(network) {
+                return Err(PlanError::BadPath { pair, path, source });
+            }
+            let ends = (links.source(network), links.destination(network));
+            if ends != (self.from, self.to) {
+                return Err(PlanError::OtherPair { pair, path, leads: self::pair(network, ends.0, ends.1) });
+            }
+            if !(weight > 0.0 && weight <= 1.0) {
+                return Err(PlanError::BadWeight { pair, path, weight });
+            }
+        }
+        let sum: f64 = self.paths.iter().map(|path| path.weight).sum();
+        if (sum - 1.0).abs() > WEIGHT_TOLERANCE {
+            return Err(PlanError::BadSum { pair: pair.to_owned(), sum });
+        }
+        Ok(())
+    }
+}
+
+impl Table {
+    /// Checks the entries of a table whose destination exists.
+    fn check(&self, network: &Network) -> Result<(), PlanError> {
+        let name = |node| network.node(node).name.clone();
+        let (entries, nodes) = (self.next.len(), network.nodes().len());
+        if entries != nodes {
+            return Err(PlanError::BadTableSize { to: name(self.to), entries, nodes });
+        }
+        if !self.next[self.to.index()].is_empty() {
+            return Err(PlanError::NextHopAtDestination { to: name(self.to) });
+        }
+        for (node, next) in network.node_ids().zip(&self.next) {
+            let elsewhere =
+                |link: &&LinkId| network.links().get(link.index()).is_none_or(|link| link.from != node);
+            if let Some(&link) = next.iter().find(elsewhere) {
+                return Err(PlanError::BadNextHop { to: name(self.to), at: name(node), link });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_node(network: &Network, node: NodeId, place: impl Fn() -> String) -> Result<(), PlanError> {
+    let nodes = network.nodes().len();
+    if node.index() >= nodes {
+        return Err(PlanError::NoSuchNode { place: place(), node, nodes });
+    }
+    Ok(())
+}
+
+fn pair(network: &Network, from: NodeId, to: NodeId) -> String {
+    format!("{:?} -> {:?}", network.node(from).name, network.node(to).name)
 }

@@ -7,6 +7,33 @@
 //! The sender guarantees the order of calls for one arriving ACK: first [`CongestionControl::on_ecn`]
 //! or [`CongestionControl::on_loss`] if the ACK starts an episode, then
 //! [`CongestionControl::on_recovered`] if it ends one, then [`CongestionControl::on_ack`] once.
+//!
+//! # Registry
+//! One line per algorithm; [`Controller`] has a variant, and [`crate::CongestionConfig`] a name, for each.
+//! - `newreno`: [`NewReno`], additive increase by bytes acknowledged (RFC 5681, RFC 3465).
+//! - `cubic`: [`Cubic`], a cubic function of the time since the last loss (RFC 9438).
+//! - `bbr`: [`Bbr`], a model of bottleneck bandwidth and round-trip time (BBR version 1).
+//!
+//! The first two share the slow start of `window.rs`, which [`HyStart`] (RFC 9406) may end early.
+
+mod bbr;
+mod controller;
+mod cubic;
+mod hystart;
+mod newreno;
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod window;
+
+pub use bbr::Bbr;
+pub use controller::{Controller, ParameterError};
+pub use cubic::{Cubic, CubicParameters};
+pub use hystart::HyStart;
+pub use newreno::NewReno;
 
 use anabranch_units::{Instant, Rate, Span};
 

@@ -1,0 +1,246 @@
+//! Reordering of a flow's packets (RFC 4737), measured as they arrive.
+
+use std::collections::VecDeque;
+
+/// Most gaps in the order of sending that are remembered: 4096 x 24 bytes a flow at most.
+const MAX_GAPS: usize = 4096;
+
+/// Reordering metrics of one flow. Each transmission has its own number in the order of sending, also
+/// a retransmission, and arrives at most once; a lost one leaves a gap for good.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub struct Reordering {
+    /// RFC 4737 section 3.3: the number after the largest that has arrived.
+    next_expected: u64,
+    received: u64,
+    reordered: u64,
+    extent_sum: u64,
+    extent_max: u64,
+    underestimated: u64,
+    /// Gaps that packets may still fill, in ascending order.
+    gaps: VecDeque<Gap>,
+    /// The end of the newest gap that was forgotten for want of room.
+    forgotten: Option<Gap>,
+}
+
+/// Numbers left out when a packet arrived ahead of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Gap {
+    /// The packet that arrived ahead: one more than the last number left out.
+    end: u64,
+    /// Its index in the order of arrival, from 0.
+    arrival: u64,
+    /// Numbers left out that have not arrived yet.
+    missing: u64,
+}
+
+impl Reordering {
+    /// Nothing has arrived.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Counts a packet whose number in the flow's order of sending, from 0, is `sent_order`.
+    #[inline]
+    pub fn on_arrival(&mut self, sent_order: u64) {
+        if sent_order == self.next_expected {
+            self.next_expected += 1;
+        } else {
+            self.out_of_sequence(sent_order);
+        }
+        self.received += 1;
+    }
+
+    #[inline(never)]
+    fn out_of_sequence(&mut self, sent_order: u64) {
+        if sent_order < self.next_expected {
+            self.late(sent_order);
+            return;
+        }
+        if self.gaps.len() == MAX_GAPS {
+            self.forgotten = self.gaps.pop_front();
+        }
+        let missing = sent_order - self.next_expected;
+        self.gaps.push_back(Gap { end: sent_order, arrival: self.received, missing });
+        self.next_expected = sent_order + 1;
+    }
+
+    /// Section 4.2.1: the extent is the distance, in arrivals, to the first packet that had arrived with
+    /// a larger number. That one was ahead of all before it, and ahead of this one: it ended the gap
+    /// that this one is from.
+    fn late(&mut self, sent_order: u64) {
+        self.reordered += 1;
+        let first_larger = match self.forgotten {
+            Some(gap) if sent_order < gap.end => {
+                // An older gap may have been meant, but none that ended later than this one.
+                self.underestimated += 1;
+                gap.arrival
+            }
+            _ => {
+                let index = self.gaps.partition_point(|gap| gap.end <= sent_order);
+                let gap = self.gaps.get_mut(index).expect("each transmission arrives at most once");
+                gap.missing -= 1;
+                let arrival = gap.arrival;
+                while self.gaps.front().is_some_and(|gap| gap.missing == 0) {
+                    self.gaps.pop_front();
+                }
+                arrival
+            }
+        };
+        let extent = self.received - first_larger;
+        self.extent_sum += extent;
+        self.extent_max = self.extent_max.max(extent);
+    }
+
+    /// Packets that arrived.
+    #[must_use]
+    pub const fn received(&self) -> u64 {
+        self.received
+    }
+
+    /// Packets that arrived after one sent later (section 3.3, Type-P-Reordered).
+    #[must_use]
+    pub const fn reordered(&self) -> u64 {
+        self.reordered
+    }
+
+    /// Reordered packets over received ones (section 4.1); 0 if nothing has arrived.
+    #[must_use]
+    pub fn ratio(&self) -> f64 {
+        if self.received == 0 { 0.0 } else { self.reordered as f64 / self.received as f64 }
+    }
+
+    /// Mean reordering extent of the reordered packets, in packets (section 4.2); 0 if there are none.
+    #[must_use]
+    pub fn mean_extent(&self) -> f64 {
+        if self.reordered == 0 { 0.0 } else { self.extent_sum as f64 / self.reordered as f64 }
+    }
+
+    /// Largest reordering extent, in packets; 0 if no packet was reordered.
+    #[must_use]
+    pub const fn max_extent(&self) -> u64 {
+        self.extent_max
+    }
+
+    /// Reordered packets whose extent may be counted too small: they filled a gap that more than 4096
+    /// unfilled younger ones had pushed out of memory. While this is 0, extents are exact.
+    #[must_use]
+    pub const fn underestimated(&self) -> u64 {
+        self.underestimated
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// (reordered, sum of extents, largest extent) by the definitions of RFC 4737 sections 3.3 and
+    /// 4.2.1, looking back over all arrivals.
+    fn by_definition(arrivals: &[u64]) -> (u64, u64, u64) {
+        let mut next_expected = 0;
+        let (mut reordered, mut sum, mut max) = (0, 0, 0);
+        for (i, s) in arrivals.iter().enumerate() {
+            if *s >= next_expected {
+                next_expected = s + 1;
+                continue;
+            }
+            let j = arrivals[..i].iter().position(|earlier| earlier > s).expect("one was ahead");
+            reordered += 1;
+            sum += (i - j) as u64;
+            max = max.max((i - j) as u64);
+        }
+        (reordered, sum, max)
+    }
+
+    fn measured(arrivals: &[u64]) -> Reordering {
+        let mut reordering = Reordering::new();
+        arrivals.iter().for_each(|s| reordering.on_arrival(*s));
+        reordering
+    }
+
+    fn summary(reordering: &Reordering) -> (u64, u64, u64) {
+        (reordering.reordered, reordering.extent_sum, reordering.extent_max)
+    }
+
+    /// RFC 4737 section 7.1: packet 4 of ten arrives after 8, at index 8; packet 5, at index 4, is the
+    /// first larger one. One packet is reordered, by an extent of 4.
+    #[test]
+    fn one_late_packet() {
+        let reordering = measured(&[1, 2, 3, 5, 6, 7, 8, 4, 9, 10]);
+        assert_eq!(summary(&reordering), (1, 4, 4));
+        assert_eq!((reordering.ratio(), reordering.mean_extent()), (0.1, 4.0));
+    }
+
+    /// One packet that is early makes all those that it overtook late: 1, 5, 2, 3, 4 has extents 1, 2
+    /// and 3 (section 4.2.1).
+    #[test]
+    fn one_early_packet() {
+        let reordering = measured(&[1, 5, 2, 3, 4, 6]);
+        assert_eq!(summary(&reordering), (3, 6, 3));
+        assert_eq!((reordering.ratio(), reordering.mean_extent()), (0.5, 2.0));
+    }
+
+    /// Loss is no reordering (section 3.3: a packet above NextExp is in order).
+    #[test]
+    fn lost_packets_leave_the_order_alone() {
+        let reordering = measured(&[0, 1, 4, 5, 9, 10]);
+        assert_eq!((summary(&reordering), reordering.ratio()), ((0, 0, 0), 0.0));
+        assert_eq!((measured(&[]).ratio(), measured(&[]).mean_extent()), (0.0, 0.0));
+    }
+
+    #[test]
+    fn memory_is_freed_as_gaps_are_filled() {
+        // Two paths, one 1000 packets behind: even numbers at once, odd ones later.
+        let mut reordering = measured(&(0..1000).map(|i| 2 * i).collect::<Vec<_>>());
+        for i in 0..50_000u64 {
+            reordering.on_arrival(2 * i + 2000);
+            reordering.on_arrival(2 * i + 1);
+            assert!(reordering.gaps.len() <= 1001);
+        }
+        // Number 2i + 1 was first overtaken by 2i + 2: 1000 even ones, and the odd ones between them.
+        assert_eq!((reordering.underestimated(), reordering.max_extent()), (0, 2 * 1000 - 1));
+    }
+
+    /// With every second packet lost, gaps stay open; one from before the oldest that is remembered is
+    /// counted from the newest forgotten one, which is too little and said to be.
+    #[test]
+    fn extents_beyond_memory_are_lower_bounds() {
+        let mut reordering = Reordering::new();
+        let gaps = MAX_GAPS as u64 + 10;
+        (0..gaps).for_each(|i| reordering.on_arrival(2 * i + 1));
+        assert_eq!(reordering.gaps.len(), MAX_GAPS);
+        // Number 0 was overtaken by the first arrival: the true extent is `gaps`.
+        reordering.on_arrival(0);
+        assert_eq!((reordering.underestimated(), reordering.max_extent()), (1, gaps - 9));
+        // Number 20 is in the oldest gap in memory: exact, 10 arrivals after number 1.
+        reordering.on_arrival(20);
+        assert_eq!((reordering.underestimated(), reordering.max_extent()), (1, gaps - 9));
+        assert_eq!(reordering.extent_sum, (gaps - 9) + (gaps + 1 - 10));
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_the_definitions(
+            // Each packet is delayed by a random number of sending times, or lost.
+            delays in prop::collection::vec(prop::option::weighted(0.9, 0u64..30), 0..300),
+        ) {
+            let mut order: Vec<(u64, u64)> = delays
+                .iter()
+                .enumerate()
+                .filter_map(|(s, delay)| delay.map(|delay| (s as u64 + delay, s as u64)))
+                .collect();
+            order.sort_unstable();
+            let arrivals: Vec<u64> = order.into_iter().map(|(_, s)| s).collect();
+            let reordering = measured(&arrivals);
+            prop_assert_eq!(summary(&reordering), by_definition(&arrivals));
+            prop_assert_eq!(reordering.received(), arrivals.len() as u64);
+            prop_assert_eq!(reordering.underestimated(), 0);
+        }
+
+        #[test]
+        fn any_permutation_agrees(arrivals in Just((0..60u64).collect::<Vec<_>>()).prop_shuffle()) {
+            prop_assert_eq!(summary(&measured(&arrivals)), by_definition(&arrivals));
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Time of the two shortest paths for all pairs of a random network of 200 nodes, and of the
+//! schemes for 10,000 of these pairs: `cargo bench -p anabranch-routing`.
+
+use anabranch_network::{Link, Network, Node};
+use anabranch_routing::{LinkMask, Metric, Scheme};
+use anabranch_units::{NodeId, Rate, Span};
+use std::num::NonZeroUsize;
+use std::time::Instant;
+
+const NODES: u32 = 200;
+const CABLES: usize = 400;
+
+fn main() {
+    let network = random_network();
+    let mask = LinkMask::all_up(&network);
+    let all: Vec<(NodeId, NodeId)> =
+        network.node_ids().flat_map(|from| network.node_ids().map(move |to| (from, to))).collect();
+    let some: Vec<(NodeId, NodeId)> = all.iter().copied().step_by(4).collect();
+    for (_, metric) in Metric::NAMES {
+        let k = NonZeroUsize::new(2);
+        time(&network, &mask, &all, &Scheme::KShortest { k: k.expect("two is not zero"), metric });
+        for scheme in [
+            Scheme::Shortest { metric },
+            Scheme::Ecmp { metric },
+            Scheme::Disjoint { k, metric },
+            Scheme::Disjoint { k: None, metric },
+            Scheme::MaxFlow { metric },
+        ] {
+            time(&network, &mask, &some, &scheme);
+        }
+    }
+}
+
+fn time(network: &Network, mask: &LinkMask, pairs: &[(NodeId, NodeId)], scheme: &Scheme) {
+    let start = Instant::now();
+    let plan = scheme.plan(network, mask, pairs);
+    let seconds = start.elapsed().as_secs_f64();
+    let paths: usize = plan.routes.iter().map(|route| route.paths.len()).sum();
+    println!("{seconds:.3} s  {} pairs, {paths} paths  {scheme:?}", plan.routes.len());
+}
+
+/// A ring, so that it hangs together, and cables between nodes drawn at random, each of a delay up
+/// to 10 ms and of 10, 40 or 100 Gbps.
+fn random_network() -> Network {
+    let mut draw = Draw(1);
+    let mut links = Vec::new();
+    for cable in 0..CABLES {
+        let from = if cable < NODES as usize { cable as u32 } else { draw.below(NODES) };
+        let step = if cable < NODES as usize { 1 } else { 1 + draw.below(NODES - 1) };
+        let (from, to) = (NodeId(from), NodeId((from + step) % NODES));
+        let delay = Span::from_us(u64::from(draw.below(10_000)));
+        let capacity = Rate::from_bps([10, 40, 100][draw.below(3) as usize] * 1_000_000_000);
+        for (from, to) in [(from, to), (to, from)] {
+            links.push(Link { from, to, capacity, delay, loss: 0.0 });
+        }
+    }
+    let nodes = (0..NODES).map(|number| Node { name: number.to_string(), place: None }).collect();
+    Network::new(nodes, links).expect("a valid network")
+}
+
+/// Numbers that look random, by a linear congruence (D. E. Knuth, "The Art of Computer
+/// Programming", volume 2, 3.3.4, table 1, line 26).
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, bound: u32) -> u32 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        ((self.0 >> 33) % u64::from(bound)) as u32
+    }
+}

@@ -1,0 +1,164 @@
+use crate::{
+    CostGraph, Disjoint, KShortest, LinkMask, MaxFlow, Metric, Plan, Route, TreeTo, WeightedPath, ecmp_table,
+};
+use anabranch_network::{Network, Path};
+use anabranch_units::NodeId;
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
+
+/// A way to choose routes, with its parameters. In text: `{"name": "k-shortest", "k": 2,
+/// "metric": "hops"}`.
+///
+/// To add one: a file with its algorithm, a variant here, its line in [`Scheme::NAMES`] and its
+/// arm in [`Scheme::plan`].
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Scheme {
+    /// The shortest path (Dijkstra 1959; see [`crate::dijkstra`]).
+    Shortest {
+        /// What is short.
+        metric: Metric,
+    },
+    /// Hop by hop over all paths of equal and least cost (RFC 2328 section 16.1; see
+    /// [`crate::ecmp`]).
+    Ecmp {
+        /// What is short.
+        metric: Metric,
+    },
+    /// The k shortest loopless paths in equal shares (Yen 1971; see [`crate::yen`]).
+    KShortest {
+        /// How many, or as many as exist.
+        k: NonZeroUsize,
+        /// What is short.
+        metric: Metric,
+    },
+    /// Link-disjoint paths of least total cost in equal shares (Suurballe 1974; see
+    /// [`crate::disjoint`]).
+    Disjoint {
+        /// How many, or as many as exist; `None`: as many as exist.
+        #[serde(default)]
+        k: Option<NonZeroUsize>,
+        /// What is short.
+        metric: Metric,
+    },
+    /// The paths of a maximum flow of least cost, each with its share of the flow (Ford and
+    /// Fulkerson 1962; see [`mod@crate::max_flow`]).
+    MaxFlow {
+        /// What is short.
+        metric: Metric,
+    },
+}
+
+impl Scheme {
+    /// The name of every scheme.
+    pub const NAMES: [&'static str; 5] = ["shortest", "ecmp", "k-shortest", "disjoint", "max-flow"];
+
+    /// The metric by which it calls a path short.
+    #[must_use]
+    pub const fn metric(&self) -> Metric {
+        match self {
+            Self::Shortest { metric }
+            | Self::Ecmp { metric }
+            | Self::KShortest { metric, .. }
+            | Self::Disjoint { metric, .. }
+            | Self::MaxFlow { metric } => *metric,
+        }
+    }
+
+    /// Routes for these pairs over what `mask` leaves usable. Pairs that cannot be connected are
+    /// absent from the plan, and so are pairs of a node with itself; it does not matter in which
+    /// order or how often a pair is named.
+    ///
+    /// # Panics
+    /// If a pair names a node that the network lacks, or the mask is one of a smaller network.
+    #[must_use]
+    pub fn plan(&self, network: &Network, mask: &LinkMask, pairs: &[(NodeId, NodeId)]) -> Plan {
+        let metric = self.metric();
+        let graph = CostGraph::new(network, mask, |link| metric.cost(network, link));
+        let sources = by_destination(pairs);
+        match self {
+            Self::Shortest { .. } => routes(&graph, &sources, |tree, from| {
+                in_equal_shares(tree.path(&graph, from).into_iter().collect())
+            }),
+            Self::Ecmp { .. } => tables(&graph, &sources),
+            Self::KShortest { k, .. } => {
+                let mut finder = KShortest::new(&graph);
+                routes(&graph, &sources, |tree, from| {
+                    in_equal_shares(finder.paths(tree, from).take(k.get()).collect())
+                })
+            }
+            Self::Disjoint { k, .. } => {
+                let mut finder = Disjoint::new(&graph);
+                routes(&graph, &sources, |tree, from| {
+                    in_equal_shares(finder.paths(tree, from, k.map(NonZeroUsize::get)))
+                })
+            }
+            Self::MaxFlow { .. } => {
+                let mut finder = MaxFlow::new(&graph);
+                routes(&graph, &sources, |tree, from| {
+                    let flows = finder.paths(tree, from);
+                    let total: u128 = flows.iter().map(|flow| u128::from(flow.rate.as_bps())).sum();
+                    let share = |bps: u64| bps as f64 / total as f64;
+                    let weighted = |flow: crate::PathFlow| WeightedPath {
+                        weight: share(flow.rate.as_bps()),
+                        links: flow.path,
+                    };
+                    flows.into_iter().map(weighted).collect()
+                })
+            }
+        }
+    }
+}
+
+/// The sources that want each destination, so that these can share its tree of shortest paths.
+type Sources = BTreeMap<NodeId, BTreeSet<NodeId>>;
+
+fn by_destination(pairs: &[(NodeId, NodeId)]) -> Sources {
+    let mut sources = Sources::new();
+    for &(from, to) in pairs.iter().filter(|(from, to)| from != to) {
+        sources.entry(to).or_default().insert(from);
+    }
+    sources
+}
+
+/// A plan of paths, which `paths` finds with the help of the tree of the destination.
+fn routes(
+    graph: &CostGraph<'_>,
+    sources: &Sources,
+    mut paths: impl FnMut(&TreeTo, NodeId) -> Vec<WeightedPath>,
+) -> Plan {
+    let mut routes = Vec::new();
+    for (&to, sources) in sources {
+        let tree = TreeTo::new(graph, to);
+        for &from in sources {
+            let paths = paths(&tree, from);
+            if !paths.is_empty() {
+                routes.push(Route { from, to, paths });
+            }
+        }
+    }
+    routes.sort_by_key(|route| (route.from, route.to));
+    Plan { routes, tables: Vec::new() }
+}
+
+/// A plan of tables, one for each destination that some source can reach.
+fn tables(graph: &CostGraph<'_>, sources: &Sources) -> Plan {
+    let mut plan = Plan::default();
+    for (&to, sources) in sources {
+        let table = ecmp_table(graph, to);
+        let connected = sources.iter().filter(|from| !table.next[from.index()].is_empty());
+        let before = plan.routes.len();
+        plan.routes.extend(connected.map(|&from| Route { from, to, paths: Vec::new() }));
+        if plan.routes.len() > before {
+            plan.tables.push(table);
+        }
+    }
+    plan.routes.sort_by_key(|route| (route.from, route.to));
+    plan
+}
+
+fn in_equal_shares(paths: Vec<Path>) -> Vec<WeightedPath> {
+    let weight = 1.0 / paths.len() as f64;
+    paths.into_iter().map(|links| WeightedPath { links, weight }).collect()
+}

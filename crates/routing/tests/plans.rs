@@ -1,0 +1,348 @@
+//! Schemes and plans: their text, their checks, and that nothing a network holds makes them panic.
+
+mod common;
+
+use anabranch_network::{Network, Path};
+use anabranch_routing::{LinkMask, Metric, Plan, Route, Scheme, Table, WeightedPath, prune};
+use anabranch_units::{LinkId, NodeId};
+use common::{abilene, at, samples, spell};
+use proptest::prelude::*;
+use std::num::NonZeroUsize;
+
+/// Every scheme under every metric, with and without its options.
+fn every_scheme() -> Vec<Scheme> {
+    let of = |metric| {
+        let some = |k| NonZeroUsize::new(k);
+        vec![
+            Scheme::Shortest { metric },
+            Scheme::Ecmp { metric },
+            Scheme::KShortest { k: NonZeroUsize::MIN, metric },
+            Scheme::KShortest { k: some(3).unwrap(), metric },
+            Scheme::Disjoint { k: None, metric },
+            Scheme::Disjoint { k: some(2), metric },
+            Scheme::MaxFlow { metric },
+        ]
+    };
+    Metric::NAMES.into_iter().flat_map(|(_, metric)| of(metric)).collect()
+}
+
+fn parse(text: &str) -> Result<Scheme, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
+}
+
+#[test]
+fn schemes_read_as_they_are_written() {
+    let (k, metric) = (NonZeroUsize::new(2).unwrap(), Metric::Hops);
+    let expected = [
+        (r#"{"name":"shortest","metric":"hops"}"#, Scheme::Shortest { metric }),
+        (r#"{"name":"ecmp","metric":"hops"}"#, Scheme::Ecmp { metric }),
+        (r#"{"name":"k-shortest","k":2,"metric":"hops"}"#, Scheme::KShortest { k, metric }),
+        (r#"{"name":"disjoint","k":null,"metric":"hops"}"#, Scheme::Disjoint { k: None, metric }),
+        (r#"{"name":"disjoint","k":2,"metric":"hops"}"#, Scheme::Disjoint { k: Some(k), metric }),
+        (r#"{"name":"max-flow","metric":"hops"}"#, Scheme::MaxFlow { metric }),
+    ];
+    for (text, scheme) in expected {
+        assert_eq!(parse(text).as_ref(), Ok(&scheme));
+        assert_eq!(serde_json::to_string(&scheme).unwrap(), text);
+    }
+    let k_left_out = parse(r#"{"name":"disjoint","metric":"delay"}"#);
+    assert_eq!(k_left_out, Ok(Scheme::Disjoint { k: None, metric: Metric::Delay }));
+}
+
+#[test]
+fn wrong_schemes_are_refused() {
+    let error = |text| parse(text).unwrap_err();
+    for (text, word) in [
+        (r#"{"name":"shortest","metric":"hops","k":2}"#, "unknown field `k`"),
+        (r#"{"name":"shortest"}"#, "missing field `metric`"),
+        (r#"{"name":"shortest","metric":"miles"}"#, "unknown variant `miles`"),
+        (r#"{"name":"k-shortest","k":0,"metric":"hops"}"#, "nonzero"),
+        (r#"{"name":"k-shortest","k":-1,"metric":"hops"}"#, "nonzero"),
+        (r#"{"metric":"hops"}"#, "missing field `name`"),
+    ] {
+        assert!(error(text).contains(word), "{}", error(text));
+    }
+    let unknown = error(r#"{"name":"best","metric":"hops"}"#);
+    let names: Vec<String> = Scheme::NAMES.iter().map(|name| format!("`{name}`")).collect();
+    assert!(unknown.contains(&format!("expected one of {}", names.join(", "))), "{unknown}");
+}
+
+/// What each scheme answers for Seattle to Atlanta, as a table.
+#[test]
+fn schemes_on_abilene() {
+    let network = abilene();
+    let (seattle, atlanta) = (at(&network, "Seattle"), at(&network, "Atlanta"));
+    let rows: Vec<String> = every_scheme()
+        .into_iter()
+        .filter(|scheme| scheme.metric() == Metric::Hops)
+        .map(|scheme| {
+            let plan = scheme.plan(&network, &LinkMask::all_up(&network), &[(seattle, atlanta)]);
+            plan.check(&network).unwrap();
+            let route = plan.route(seattle, atlanta).unwrap();
+            let paths: Vec<String> = route
+                .paths
+                .iter()
+                .map(|path| format!("{:.3} {}", path.weight, spell(&network, &path.links)))
+                .collect();
+            format!("{} table; {}", plan.tables.len(), paths.join("; "))
+        })
+        .collect();
+    let (kansas_houston, kansas_indianapolis, south) = (
+        "Seattle-Denver-Kansas City-Houston-Atlanta",
+        "Seattle-Denver-Kansas City-Indianapolis-Atlanta",
+        "Seattle-Sunnyvale-Los Angeles-Houston-Atlanta",
+    );
+    let disjoint = format!("0 table; 0.500 {kansas_indianapolis}; 0.500 {south}");
+    assert_eq!(
+        rows,
+        [
+            format!("0 table; 1.000 {kansas_houston}"),
+            "1 table; ".to_owned(),
+            format!("0 table; 1.000 {kansas_houston}"),
+            format!("0 table; 0.333 {kansas_houston}; 0.333 {kansas_indianapolis}; 0.333 {south}"),
+            disjoint.clone(),
+            disjoint.clone(),
+            disjoint,
+        ]
+    );
+}
+
+/// When Denver fails no scheme goes there, and nobody reaches Denver.
+#[test]
+fn nothing_leads_over_a_failed_node() {
+    let network = abilene();
+    let (seattle, atlanta, denver) =
+        (at(&network, "Seattle"), at(&network, "Atlanta"), at(&network, "Denver"));
+    let mut mask = LinkMask::all_up(&network);
+    mask.set_node(denver, false);
+    for scheme in every_scheme() {
+        let plan = scheme.plan(&network, &mask, &[(seattle, atlanta), (seattle, denver), (denver, atlanta)]);
+        plan.check(&network).unwrap();
+        assert_eq!(plan.routes.len(), 1);
+        let route = plan.route(seattle, atlanta).unwrap();
+        let paths: Vec<String> = route.paths.iter().map(|path| spell(&network, &path.links)).collect();
+        assert!(paths.iter().all(|path| !path.contains("Denver")), "{paths:?}");
+        if let Some(first) = paths.first() {
+            assert_eq!(first, "Seattle-Sunnyvale-Los Angeles-Houston-Atlanta");
+        }
+        for table in &plan.tables {
+            assert_eq!(table.next[denver.index()], []);
+            assert_eq!(table.next[seattle.index()].len(), 1);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// On networks in pieces, with parallel links, some down: every plan is valid, uses only what
+    /// is up, has a route for exactly the pairs that are connected, and is the same again for the
+    /// pairs in another order.
+    #[test]
+    fn every_scheme_makes_valid_plans(sample in samples(7, 16, 0..4, 1..6)) {
+        let pairs = sample.pairs();
+        let backwards: Vec<_> = pairs.iter().rev().chain(&pairs).copied().collect();
+        for scheme in every_scheme() {
+            let plan = scheme.plan(&sample.network, &sample.mask, &pairs);
+            prop_assert_eq!(plan.check(&sample.network), Ok(()));
+            prop_assert_eq!(&prune(&plan, &sample.network, &sample.mask), &plan);
+            prop_assert_eq!(&scheme.plan(&sample.network, &sample.mask, &backwards), &plan);
+            for &(from, to) in &pairs {
+                let connected = !sample.all_paths(from, to).is_empty();
+                prop_assert_eq!(plan.route(from, to).is_some(), connected);
+            }
+        }
+    }
+
+    /// A pruned plan is valid and uses only what is up, whatever fails.
+    #[test]
+    fn pruned_plans_are_valid(sample in samples(7, 16, 0..4, 1..6)) {
+        let before = LinkMask::all_up(&sample.network);
+        for scheme in every_scheme() {
+            let plan = scheme.plan(&sample.network, &before, &sample.pairs());
+            let pruned = prune(&plan, &sample.network, &sample.mask);
+            prop_assert_eq!(pruned.check(&sample.network), Ok(()));
+            let usable = |link: &LinkId| sample.mask.usable(&sample.network, *link);
+            let paths = || pruned.routes.iter().flat_map(|route| &route.paths);
+            prop_assert!(paths().flat_map(|path| path.links.links()).all(usable));
+            prop_assert!(pruned.tables.iter().flat_map(|table| table.next.iter().flatten()).all(usable));
+        }
+    }
+}
+
+/// A plan for Seattle to Atlanta over two paths, one to three, and a table to Denver.
+fn hand_made(network: &Network) -> Plan {
+    let (seattle, atlanta, denver) = (at(network, "Seattle"), at(network, "Atlanta"), at(network, "Denver"));
+    let path = |names: &[&str]| {
+        let link = |ends: &[&str]| {
+            let is = |id: &LinkId| {
+                let link = network.link(*id);
+                (link.from, link.to) == (at(network, ends[0]), at(network, ends[1]))
+            };
+            network.link_ids().find(is).unwrap()
+        };
+        Path::new(network, names.windows(2).map(link).collect()).unwrap()
+    };
+    let north = path(&["Seattle", "Denver", "Kansas City", "Indianapolis", "Atlanta"]);
+    let south = path(&["Seattle", "Sunnyvale", "Los Angeles", "Houston", "Atlanta"]);
+    let mut next = vec![Vec::new(); network.nodes().len()];
+    for names in [["Seattle", "Denver"], ["Sunnyvale", "Denver"], ["Seattle", "Sunnyvale"]] {
+        next[at(network, names[0]).index()].extend_from_slice(path(&names).links());
+    }
+    let paths =
+        vec![WeightedPath { links: north, weight: 0.25 }, WeightedPath { links: south, weight: 0.75 }];
+    Plan {
+        routes: vec![
+            Route { from: seattle, to: atlanta, paths },
+            Route { from: seattle, to: denver, paths: Vec::new() },
+        ],
+        tables: vec![Table { to: denver, next }],
+    }
+}
+
+#[test]
+fn a_route_is_found_by_its_pair() {
+    let network = abilene();
+    let plan = hand_made(&network);
+    let (seattle, atlanta, denver) =
+        (at(&network, "Seattle"), at(&network, "Atlanta"), at(&network, "Denver"));
+    assert_eq!(plan.check(&network), Ok(()));
+    assert_eq!(plan.route(seattle, atlanta).unwrap().paths.len(), 2);
+    assert_eq!(plan.route(seattle, denver).unwrap().paths.len(), 0);
+    assert_eq!(plan.route(atlanta, seattle), None);
+    assert_eq!(plan.table(denver).unwrap().to, denver);
+    assert_eq!(plan.table(atlanta), None);
+}
+
+#[test]
+fn plans_that_do_not_fit_say_where() {
+    let network = abilene();
+    let said = |change: &dyn Fn(&mut Plan)| {
+        let mut plan = hand_made(&network);
+        change(&mut plan);
+        plan.check(&network).unwrap_err().to_string()
+    };
+    let (seattle, atlanta, denver) =
+        (at(&network, "Seattle"), at(&network, "Atlanta"), at(&network, "Denver"));
+    let pair = r#"route "Seattle" -> "Atlanta""#;
+    let to_denver = r#"route "Seattle" -> "Denver""#;
+    let no_links: Path = serde_json::from_str("[]").unwrap();
+    let north = hand_made(&network).routes[0].paths[0].links.clone();
+    let back: Path = serde_json::from_str("[17]").unwrap();
+
+    let cases: Vec<(String, String)> = vec![
+        (
+            said(&|plan| plan.routes[0].from = NodeId(70)),
+            "route 0: no node number 70; the network has 11 nodes".into(),
+        ),
+        (
+            said(&|plan| plan.routes[1].to = NodeId(11)),
+            "route 1: no node number 11; the network has 11 nodes".into(),
+        ),
+        (
+            said(&|plan| plan.routes[0].to = seattle),
+            "route \"Seattle\" -> \"Seattle\": both ends are the same node".into(),
+        ),
+        (
+            said(&|plan| plan.routes.swap(0, 1)),
+            format!(
+                "{pair}: out of order; routes are sorted by the numbers of their ends, and a pair has one"
+            ),
+        ),
+        (
+            said(&|plan| plan.routes[0].paths[1].links = no_links.clone()),
+            format!("{pair}, path 1: a path has at least one link"),
+        ),
+        (
+            said(&|plan| plan.routes[0].paths[0].links = serde_json::from_str("[0, 99]").unwrap()),
+            format!("{pair}, path 0: a path names link 99, the network has 28 links"),
+        ),
+        (
+            said(&|plan| plan.routes[1].paths = vec![WeightedPath { links: north.clone(), weight: 1.0 }]),
+            format!("{to_denver}, path 0: it leads \"Seattle\" -> \"Atlanta\""),
+        ),
+        (
+            said(&|plan| plan.routes[0].paths[0].weight = 0.0),
+            format!("{pair}, path 0: the weight is 0; it must be above 0 and at most 1"),
+        ),
+        (
+            said(&|plan| plan.routes[0].paths[1].weight = f64::NAN),
+            format!("{pair}, path 1: the weight is NaN; it must be above 0 and at most 1"),
+        ),
+        (
+            said(&|plan| plan.routes[0].paths[1].weight = 0.5),
+            format!("{pair}: the weights add up to 0.75, not to 1"),
+        ),
+        (
+            said(&|plan| plan.tables.clear()),
+            format!("{to_denver}: it has no paths, and there is no table to its destination"),
+        ),
+        (
+            said(&|plan| plan.tables[0].next[seattle.index()].clear()),
+            format!(
+                "{to_denver}: it has no paths, and the table to its destination has no next hop at its source"
+            ),
+        ),
+        (
+            said(&|plan| plan.tables.push(plan.tables[0].clone())),
+            "tables: two of them lead to \"Denver\"".into(),
+        ),
+        (
+            said(&|plan| plan.tables[0].to = NodeId(11)),
+            "table 0: no node number 11; the network has 11 nodes".into(),
+        ),
+        (
+            said(&|plan| plan.tables[0].next.truncate(3)),
+            "table to \"Denver\": it has 3 entries; the network has 11 nodes".into(),
+        ),
+        (
+            said(&|plan| plan.tables[0].next[denver.index()].extend(back.links())),
+            "table to \"Denver\": there are next hops at the destination".into(),
+        ),
+        (
+            said(&|plan| plan.tables[0].next[atlanta.index()].push(LinkId(0))),
+            "table to \"Denver\": no link 0 leaves \"Atlanta\"".into(),
+        ),
+        (
+            said(&|plan| plan.tables[0].next[atlanta.index()].push(LinkId(28))),
+            "table to \"Denver\": no link 28 leaves \"Atlanta\"".into(),
+        ),
+    ];
+    for (said, expected) in cases {
+        assert_eq!(said, expected);
+    }
+}
+
+/// A path that dies leaves its share to the others; a table forgets links that are down and links
+/// to nodes that no longer know a way.
+#[test]
+fn pruning_leaves_the_living() {
+    let network = abilene();
+    let plan = hand_made(&network);
+    let (seattle, atlanta, denver) =
+        (at(&network, "Seattle"), at(&network, "Atlanta"), at(&network, "Denver"));
+    let sunnyvale = at(&network, "Sunnyvale");
+    let mut mask = LinkMask::all_up(&network);
+    assert_eq!(prune(&plan, &network, &mask), plan);
+
+    let between = |from, to| {
+        let is = |id: &LinkId| (network.link(*id).from, network.link(*id).to) == (from, to);
+        network.link_ids().find(is).unwrap()
+    };
+    mask.set_link(between(seattle, denver), false);
+    let pruned = prune(&plan, &network, &mask);
+    assert_eq!(pruned.check(&network), Ok(()));
+    let route = pruned.route(seattle, atlanta).unwrap();
+    let left: Vec<_> = route.paths.iter().map(|path| (spell(&network, &path.links), path.weight)).collect();
+    assert_eq!(left, [("Seattle-Sunnyvale-Los Angeles-Houston-Atlanta".to_owned(), 1.0)]);
+    assert_eq!(pruned.tables[0].next[seattle.index()], [between(seattle, sunnyvale)]);
+
+    // Sunnyvale knows no way to Denver but this one, so Seattle must not send it there either.
+    mask.set_link(between(sunnyvale, denver), false);
+    let pruned = prune(&plan, &network, &mask);
+    assert_eq!(pruned.route(seattle, denver), None);
+    assert!(pruned.tables[0].next.iter().all(Vec::is_empty));
+
+    mask.set_node(at(&network, "Houston"), false);
+    assert_eq!(prune(&plan, &network, &mask).routes, []);
+}

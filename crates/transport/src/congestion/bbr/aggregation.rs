@@ -1,0 +1,61 @@
+//! How far ACKs run ahead of the bandwidth, so that the window bridges the silence after a burst of them
+//! (Linux since 4.20, draft-cardwell-iccrg-bbr-congestion-control-01 "extra_acked").
+
+use super::bandwidth::BandwidthModel;
+use crate::congestion::Ack;
+use anabranch_units::{Instant, Span};
+
+/// Each of the two maxima covers this many rounds.
+const WINDOW_ROUNDS: u32 = 5;
+/// The allowance is at most what the bandwidth delivers in this time.
+const MAX_SPAN: Span = Span::from_ms(100);
+/// An epoch of this many segments is too old to say anything.
+const EPOCH_SEGMENTS: u64 = 1 << 20;
+
+/// Greatest excess of delivered bytes over `bandwidth x time`, over the last five to ten rounds.
+#[derive(Clone, Debug, Default)]
+pub struct AckAggregation {
+    epoch_start: Instant,
+    epoch_acked: u64,
+    /// Greatest excess, in bytes, of the present window and of the one before.
+    excess: [u64; 2],
+    current: usize,
+    rounds: u32,
+}
+
+impl AckAggregation {
+    /// Nothing was expected up to now.
+    pub fn restart(&mut self, now: Instant) {
+        self.epoch_start = now;
+        self.epoch_acked = 0;
+    }
+
+    pub fn on_ack(&mut self, ack: &Ack, model: &BandwidthModel, cwnd: u64, mss: u64) {
+        if ack.delivered == 0 {
+            return;
+        }
+        if model.round_start {
+            self.rounds += 1;
+            if self.rounds >= WINDOW_ROUNDS {
+                self.rounds = 0;
+                self.current = 1 - self.current;
+                self.excess[self.current] = 0;
+            }
+        }
+        let mut expected = model.max().bytes_in(ack.now.saturating_since(self.epoch_start)) as u64;
+        if self.epoch_acked <= expected || self.epoch_acked >= EPOCH_SEGMENTS * mss {
+            self.restart(ack.now);
+            expected = 0;
+        }
+        self.epoch_acked = self.epoch_acked.saturating_add(ack.delivered);
+        let excess = self.epoch_acked.saturating_sub(expected).min(cwnd);
+        let max = &mut self.excess[self.current];
+        *max = (*max).max(excess);
+    }
+
+    /// Bytes to add to the window.
+    pub fn allowance(&self, model: &BandwidthModel) -> u64 {
+        let excess = self.excess[0].max(self.excess[1]);
+        excess.min(model.max().bytes_in(MAX_SPAN) as u64)
+    }
+}

@@ -1,0 +1,230 @@
+//! BBR version 1: paces at the bottleneck's bandwidth, and keeps about one bandwidth-delay product
+//! in flight. It does not take a loss for congestion, and as in version 1 it does not react to ECN.
+//!
+//! "Draft" means draft-cardwell-iccrg-bbr-congestion-control-00. Where it and Linux (`tcp_bbr.c`) differ
+//! we follow Linux, whose results people compare with: the pacing margin of 1 %, the window rounded
+//! up to an even number of segments and enlarged in the probing phase, and the allowance for
+//! aggregated ACKs. One file per part of the draft:
+//! - `bandwidth.rs`: delivery rate, its windowed maximum and the count of rounds
+//! - `aggregation.rs`: how far ACKs run ahead of the bandwidth
+//! - `startup.rs`: Startup and Drain
+//! - `probe_bw.rs`: ProbeBW and its gain cycle
+//! - `probe_rtt.rs`: the filter of the smallest RTT, and ProbeRTT
+//! - `pacing.rs`: pacing rate and send quantum
+//! - `inflight.rs`: the window
+//!
+//! Left out: Linux's long-term bandwidth ("policer") sampling. It is not in the draft, it only acts where
+//! a token bucket drops a fifth of the traffic, and no link here is such a policer.
+//! Of TSO only the send quantum remains, one or two segments: hosts here send single segments.
+//! No packet waits in a pacing layer below the sender, so what is in flight is in the network.
+
+mod aggregation;
+mod bandwidth;
+mod inflight;
+mod pacing;
+mod probe_bw;
+mod probe_rtt;
+mod startup;
+
+use super::{Ack, CongestionControl, LossEpisode, Recovery};
+use aggregation::AckAggregation;
+use anabranch_units::{Instant, Rate, Span};
+use bandwidth::BandwidthModel;
+use probe_bw::GainCycle;
+use probe_rtt::{MinRtt, ProbeRtt};
+use startup::FullPipe;
+
+/// 2/ln 2: the smallest gain that lets the rate double each round (draft section 4.3.2.1).
+const HIGH_GAIN: f64 = 2.885;
+/// Its inverse, to drain in one round what Startup queued (draft section 4.3.3).
+const DRAIN_GAIN: f64 = 1.0 / HIGH_GAIN;
+/// Window gain of ProbeBW, with room for delayed and stretched ACKs (draft section 4.2.3.2).
+const CWND_GAIN: f64 = 2.0;
+/// Segments in flight that keep ACKs coming when every other segment is acknowledged, in segments
+/// (draft section 4.2.3.3, "BBRMinPipeCwnd").
+const MIN_PIPE_SEGMENTS: u64 = 4;
+
+/// States of the draft's section 4.3.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Startup,
+    Drain,
+    ProbeBw,
+    ProbeRtt,
+}
+
+/// BBR version 1.
+#[derive(Clone, Debug)]
+pub struct Bbr {
+    /// Payload bytes of a full segment.
+    mss: u64,
+    initial_window: u64,
+    state: State,
+    model: BandwidthModel,
+    min_rtt: MinRtt,
+    aggregation: AckAggregation,
+    full_pipe: FullPipe,
+    cycle: GainCycle,
+    probe_rtt: ProbeRtt,
+    /// Data leave again after a pause (draft section 4.3.4.4).
+    idle_restart: bool,
+    pacing_rate: Rate,
+    /// The first pacing rate was set from a measured RTT.
+    paced_from_rtt: bool,
+    cwnd: u64,
+    /// Window to return to after loss recovery or ProbeRTT (draft section 4.2.3.4).
+    prior_cwnd: u64,
+    /// Fast recovery or the loss state.
+    in_recovery: bool,
+    /// First round of fast recovery: as much leaves as arrives.
+    packet_conservation: bool,
+}
+
+impl Bbr {
+    /// For segments of `mss` payload bytes, starting with `initial_window` bytes. `phase_seed` decides with
+    /// which phase each gain cycle begins; flows with different seeds do not probe in step.
+    #[must_use]
+    pub fn new(mss: u32, initial_window: u64, phase_seed: u64) -> Self {
+        let mss = u64::from(mss.max(1));
+        let initial_window = initial_window.max(mss);
+        Self {
+            mss,
+            initial_window,
+            state: State::Startup,
+            model: BandwidthModel::default(),
+            min_rtt: MinRtt::default(),
+            aggregation: AckAggregation::default(),
+            full_pipe: FullPipe::default(),
+            cycle: GainCycle::new(phase_seed),
+            probe_rtt: ProbeRtt::default(),
+            idle_restart: false,
+            pacing_rate: pacing::initial_rate(initial_window, None),
+            paced_from_rtt: false,
+            cwnd: initial_window,
+            prior_cwnd: 0,
+            in_recovery: false,
+            packet_conservation: false,
+        }
+    }
+
+    const fn min_pipe_cwnd(&self) -> u64 {
+        MIN_PIPE_SEGMENTS * self.mss
+    }
+
+    /// Gain of the pacing rate in the present state (draft section 4.3).
+    const fn pacing_gain(&self) -> f64 {
+        match self.state {
+            State::Startup => HIGH_GAIN,
+            State::Drain => DRAIN_GAIN,
+            State::ProbeBw => self.cycle.gain(),
+            State::ProbeRtt => 1.0,
+        }
+    }
+
+    /// Gain of the window in the present state (draft section 4.3).
+    const fn cwnd_gain(&self) -> f64 {
+        match self.state {
+            State::Startup | State::Drain => HIGH_GAIN,
+            State::ProbeBw => CWND_GAIN,
+            State::ProbeRtt => 1.0,
+        }
+    }
+
+    /// The model and the state machine (draft section 4.1, "BBRUpdateModelAndState").
+    fn update_model(&mut self, ack: &Ack) {
+        let sample_is_low = ack.rate.is_some_and(|rate| self.probe_rtt.depressed(rate.prior_delivered));
+        self.model.on_ack(ack, sample_is_low);
+        if self.model.round_start {
+            self.packet_conservation = false;
+        }
+        if ack.rate.is_some() {
+            self.aggregation.on_ack(ack, &self.model, self.cwnd, self.mss);
+        }
+        self.update_gain_cycle(ack);
+        let app_limited = ack.rate.is_none_or(|rate| rate.app_limited || sample_is_low);
+        if self.model.round_start && !app_limited {
+            self.full_pipe.on_round(self.model.max());
+        }
+        self.update_drain(ack);
+        self.update_min_rtt(ack);
+    }
+}
+
+impl CongestionControl for Bbr {
+    fn cwnd(&self) -> u64 {
+        self.cwnd
+    }
+
+    /// BBR has none.
+    fn ssthresh(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        Some(self.pacing_rate)
+    }
+
+    fn governs_recovery(&self) -> bool {
+        true
+    }
+
+    fn on_established(&mut self, now: Instant, rtt: Option<Span>) {
+        self.min_rtt.start(now, rtt);
+        self.cycle.start(now);
+        self.aggregation.restart(now);
+        if let Some(rtt) = rtt {
+            self.pace_initially(rtt);
+        }
+    }
+
+    /// Draft section 4.3.4.4. The pause is the application's doing: a sender that cwnd or the peer's
+    /// window holds back has data in flight.
+    fn on_restart_after_idle(&mut self, now: Instant, _idle: Span) {
+        self.idle_restart = true;
+        self.aggregation.restart(now);
+        match self.state {
+            State::ProbeBw => self.pace(1.0),
+            State::ProbeRtt => self.leave_probe_rtt_if_done(now),
+            State::Startup | State::Drain => {}
+        }
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        self.update_model(ack);
+        if !self.paced_from_rtt && ack.srtt > Span::ZERO {
+            self.pace_initially(ack.srtt);
+        }
+        self.pace(self.pacing_gain());
+        self.update_cwnd(ack);
+    }
+
+    /// Draft section 4.2.3.4: the window becomes what is in flight, plus a segment to send.
+    fn on_loss(&mut self, episode: &LossEpisode) {
+        self.save_cwnd();
+        self.cwnd = episode.in_flight.saturating_add(self.mss);
+        self.in_recovery = true;
+        self.packet_conservation = true;
+        self.model.restart_round();
+    }
+
+    /// Version 1 does not react: its window already follows the path's bandwidth-delay product.
+    fn on_ecn(&mut self, _episode: &LossEpisode) {}
+
+    /// Draft section 4.2.3.4: one segment, then up again towards the target.
+    fn on_timeout(&mut self, _episode: &LossEpisode, _first: bool) {
+        self.save_cwnd();
+        self.cwnd = self.mss;
+        self.in_recovery = true;
+        self.full_pipe.forget_bandwidth();
+    }
+
+    fn on_recovered(&mut self, _now: Instant, _from: Recovery) {
+        self.leave_recovery();
+    }
+
+    /// As in Linux: the slow-down was spurious, so Startup has not been shown to fill the pipe either.
+    fn on_undo(&mut self, _now: Instant) {
+        self.full_pipe.restart();
+        self.leave_recovery();
+    }
+}

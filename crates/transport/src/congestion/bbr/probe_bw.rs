@@ -1,0 +1,117 @@
+//! ProbeBW: the gain cycle that looks for more bandwidth and drains what the look queued.
+
+use super::{Bbr, State};
+use crate::congestion::Ack;
+use anabranch_units::Instant;
+
+/// Pacing gains of the phases, each about one smallest RTT long (draft section 4.3.4.1).
+const GAINS: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
+/// The phase that probes.
+const PROBE_UP: usize = 0;
+/// The phase that drains.
+const PROBE_DOWN: usize = 1;
+
+/// Position in the gain cycle.
+#[derive(Clone, Debug)]
+pub struct GainCycle {
+    index: usize,
+    /// When the phase began.
+    start: Instant,
+    /// State of the sequence that first phases are drawn from.
+    draws: u64,
+}
+
+impl GainCycle {
+    pub const fn new(phase_seed: u64) -> Self {
+        Self { index: PROBE_UP, start: Instant::ZERO, draws: phase_seed }
+    }
+
+    pub const fn start(&mut self, now: Instant) {
+        self.start = now;
+    }
+
+    pub const fn gain(&self) -> f64 {
+        GAINS[self.index]
+    }
+
+    pub const fn is_probing_up(&self) -> bool {
+        self.index == PROBE_UP
+    }
+
+    /// Begins a cycle with any phase but the draining one, which would make room for no one
+    /// (draft section 4.3.4.2).
+    fn begin(&mut self, now: Instant) {
+        let phases = GAINS.len() as u64 - 1;
+        let drawn = (self.draw() % phases) as usize;
+        self.index = if drawn >= PROBE_DOWN { drawn + 1 } else { drawn };
+        self.start = now;
+    }
+
+    fn advance(&mut self, now: Instant) {
+        self.index = (self.index + 1) % GAINS.len();
+        self.start = now;
+    }
+
+    /// SplitMix64 (Steele, Lea and Flood, OOPSLA 2014): a fixed sequence that depends on the seed alone.
+    const fn draw(&mut self) -> u64 {
+        self.draws = self.draws.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.draws;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+}
+
+impl Bbr {
+    pub(super) fn enter_probe_bw(&mut self, now: Instant) {
+        self.state = State::ProbeBw;
+        self.cycle.begin(now);
+    }
+
+    /// Draft section 4.3.4.3, "BBRCheckCyclePhase".
+    pub(super) fn update_gain_cycle(&mut self, ack: &Ack) {
+        if self.state == State::ProbeBw && self.is_phase_over(ack) {
+            self.cycle.advance(ack.now);
+        }
+    }
+
+    fn is_phase_over(&self, ack: &Ack) -> bool {
+        let is_full_length = ack.now.saturating_since(self.cycle.start) > self.min_rtt.value;
+        let gain = self.cycle.gain();
+        if gain > 1.0 {
+            // Until the extra data are in flight, or prove too much. As in Linux the segments that
+            // leave next count as in flight.
+            let in_flight = ack.in_flight_before.saturating_add(self.send_quantum());
+            is_full_length && (ack.lost > 0 || in_flight >= self.inflight(gain))
+        } else if gain < 1.0 {
+            is_full_length || ack.in_flight_before <= self.inflight(1.0)
+        } else {
+            is_full_length
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cycle_begins_with_every_phase_but_the_draining_one() {
+        let mut seen = [0; GAINS.len()];
+        for seed in 0..200 {
+            let mut cycle = GainCycle::new(seed);
+            cycle.begin(Instant::ZERO);
+            seen[cycle.index] += 1;
+        }
+        assert_eq!(seen[PROBE_DOWN], 0);
+        assert!(seen.iter().enumerate().all(|(i, &n)| i == PROBE_DOWN || n > 10), "{seen:?}");
+    }
+
+    /// First outputs of SplitMix64 for seed 1234567, as Rosetta Code lists them for checking.
+    #[test]
+    fn the_sequence_is_splitmix64() {
+        let mut cycle = GainCycle::new(1_234_567);
+        let drawn = [cycle.draw(), cycle.draw(), cycle.draw()];
+        assert_eq!(drawn, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
+    }
+}

@@ -1,0 +1,263 @@
+//! CUBIC (RFC 9438): the window is a cubic function of the time since the last reduction.
+//!
+//! Windows are in bytes here, while RFC 9438 counts in segments; C is scaled accordingly.
+//! Arithmetic is IEEE doubles with `+ - * /` and [`libm::cbrt`] only, so it is the same on every platform.
+
+use super::window::Window;
+use super::{Ack, CongestionControl, HyStart, LossEpisode, Recovery};
+use anabranch_units::{Instant, Span};
+
+/// What RFC 9438 leaves to choose.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct CubicParameters {
+    /// Multiplicative decrease factor, above 0 and below 1 (RFC 9438 section 4.6).
+    pub beta: f64,
+    /// Aggressiveness C in segments per second cubed, above 0 (RFC 9438 section 5).
+    pub c: f64,
+    /// Give up bandwidth to newer flows (RFC 9438 section 4.7).
+    pub fast_convergence: bool,
+}
+
+/// The values of RFC 9438.
+impl Default for CubicParameters {
+    fn default() -> Self {
+        Self { beta: 0.7, c: 0.4, fast_convergence: true }
+    }
+}
+
+/// CUBIC.
+#[derive(Clone, Debug)]
+pub struct Cubic {
+    window: Window,
+    parameters: CubicParameters,
+    /// C in bytes per second cubed.
+    c: f64,
+    /// Increase of the Reno-friendly window in bytes per window of bytes acknowledged, while it is below
+    /// `cwnd_prior`: "alpha_cubic" times a segment (RFC 9438 section 4.3).
+    friendly_increase: f64,
+    /// When the last ACK arrived, or from when on time counts again.
+    last_ack: Instant,
+    curve: Curve,
+    /// Fast recovery was entered and neither left nor undone.
+    recovering: bool,
+    undo: Option<Undo>,
+}
+
+/// Where the window comes from and where it goes; what an undo gives back beside the window.
+#[derive(Clone, Copy, Debug)]
+struct Curve {
+    /// "W_max" in bytes; 0 before the first congestion avoidance.
+    w_max: f64,
+    /// Window just before ssthresh was last set ("cwnd_prior"), in bytes; 0 before that.
+    cwnd_prior: f64,
+    /// The present stage of congestion avoidance; `None` in slow start and in recovery.
+    epoch: Option<Epoch>,
+}
+
+/// One stage of congestion avoidance.
+#[derive(Clone, Copy, Debug)]
+struct Epoch {
+    /// "t": time since it began, less the times without need for a larger window.
+    elapsed: Span,
+    /// "K" in seconds: when the curve reaches its plateau.
+    k: f64,
+    /// Height of the plateau in bytes: W_max, or the window it began with if that is larger.
+    plateau: f64,
+    /// "W_est" in bytes: the window Reno would have.
+    w_est: f64,
+    /// Part of a byte by which the window is above its whole number.
+    fraction: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Undo {
+    cwnd: u64,
+    ssthresh: u64,
+    curve: Curve,
+    last_ack: Instant,
+}
+
+impl Cubic {
+    /// For segments of `mss` payload bytes, starting with `initial_window` bytes. The parameters are
+    /// in range; [`crate::CongestionConfig::check`] sees to that.
+    #[must_use]
+    pub fn new(mss: u32, initial_window: u64, parameters: CubicParameters) -> Self {
+        let window = Window::new(mss, initial_window);
+        let segment = window.mss as f64;
+        // RFC 9438 section 4.3: alpha = 3 (1 - beta) / (1 + beta) makes the mean window that of Reno.
+        let alpha = 3.0 * (1.0 - parameters.beta) / (1.0 + parameters.beta);
+        Self {
+            window,
+            parameters,
+            c: parameters.c * segment,
+            friendly_increase: alpha * segment,
+            last_ack: Instant::ZERO,
+            curve: Curve { w_max: 0.0, cwnd_prior: 0.0, epoch: None },
+            recovering: false,
+            undo: None,
+        }
+    }
+
+    /// The same, with a slow start that ends early on rising delay (RFC 9406, RFC 9438 section 4.10).
+    #[must_use]
+    pub fn with_hystart(mut self, hystart: HyStart) -> Self {
+        self.window.hystart = Some(hystart);
+        self
+    }
+
+    /// Something spaces the packets: HyStart++, if there is any, need not bound the growth per ACK.
+    pub(super) fn set_paced(&mut self) {
+        if let Some(hystart) = self.window.hystart.take() {
+            self.window.hystart = Some(hystart.paced());
+        }
+    }
+
+    /// Sets ssthresh, W_max and cwnd_prior for a congestion event; returns the reduced window before
+    /// any lower bound, in bytes.
+    fn reduce(&mut self, episode: &LossEpisode) -> u64 {
+        let Window { cwnd, ssthresh, mss, .. } = self.window;
+        let CubicParameters { beta, fast_convergence, .. } = self.parameters;
+        // RFC 9438 section 4.9.2: what to remember.
+        self.undo = Some(Undo { cwnd, ssthresh, curve: self.curve, last_ack: self.last_ack });
+        let cwnd = cwnd as f64;
+        // RFC 9438 section 4.7: a flow that lost before it was back at W_max makes room.
+        let makes_room = fast_convergence && cwnd < self.curve.w_max;
+        let w_max = if makes_room { cwnd * ((1.0 + beta) / 2.0) } else { cwnd };
+        self.curve = Curve { w_max, cwnd_prior: cwnd, epoch: None };
+        // RFC 9438 section 4.6.
+        let reduced = (self.window.before_reduction(episode.flight_size) as f64 * beta).round() as u64;
+        self.window.ssthresh = reduced.max(2 * mss);
+        reduced
+    }
+
+    /// Congestion avoidance begins after a reduction (RFC 9438 section 4.2, figures 1 and 2).
+    fn begin_epoch(&mut self, now: Instant) {
+        let cwnd = self.window.cwnd as f64;
+        let plateau = self.curve.w_max.max(cwnd);
+        let k = libm::cbrt((plateau - cwnd) / self.c);
+        self.curve.epoch = Some(Epoch { elapsed: Span::ZERO, k, plateau, w_est: cwnd, fraction: 0.0 });
+        self.last_ack = now;
+    }
+
+    /// Congestion avoidance begins at the end of slow start: K is 0 and W_max the present window
+    /// (RFC 9438 section 4.8 after a timeout, section 4.10 after a slow start without loss).
+    fn begin_epoch_after_slow_start(&mut self, now: Instant) {
+        let cwnd = self.window.cwnd as f64;
+        self.curve.w_max = cwnd;
+        if self.curve.cwnd_prior == 0.0 {
+            self.curve.cwnd_prior = cwnd;
+        }
+        self.begin_epoch(now);
+    }
+
+    /// One ACK of congestion avoidance, for `acked` bytes.
+    #[inline]
+    fn avoid(&mut self, epoch: &mut Epoch, acked: u64, srtt: Span) {
+        let cwnd = self.window.cwnd as f64 + epoch.fraction;
+        let share = (acked as f64 / cwnd).min(1.0);
+        // RFC 9438 section 4.3, figure 4; alpha is 1 from W_est >= cwnd_prior on.
+        let caught_up = epoch.w_est >= self.curve.cwnd_prior;
+        epoch.w_est += if caught_up { self.window.mss as f64 } else { self.friendly_increase } * share;
+        let t = epoch.elapsed.as_secs_f64() - epoch.k;
+        let grown = if self.w_cubic(epoch, t) < epoch.w_est {
+            // Reno-friendly region (RFC 9438 section 4.3).
+            epoch.w_est.max(cwnd)
+        } else {
+            // Concave and convex region (RFC 9438 sections 4.4 and 4.5), aiming one RTT ahead; section 4.2
+            // bounds the aim.
+            let target = self.w_cubic(epoch, t + srtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
+            cwnd + (target - cwnd) * share
+        };
+        self.window.cwnd = grown as u64;
+        epoch.fraction = grown - self.window.cwnd as f64;
+    }
+
+    /// W_cubic in bytes at `t` seconds after K (RFC 9438 figure 1).
+    #[inline]
+    fn w_cubic(&self, epoch: &Epoch, t: f64) -> f64 {
+        self.c * (t * t * t) + epoch.plateau
+    }
+}
+
+impl CongestionControl for Cubic {
+    fn cwnd(&self) -> u64 {
+        self.window.cwnd
+    }
+
+    fn ssthresh(&self) -> u64 {
+        self.window.ssthresh
+    }
+
+    /// Idle time does not count as time on the curve (RFC 9438 sections 4.2 and 5.8).
+    fn on_restart_after_idle(&mut self, now: Instant, _idle: Span) {
+        self.last_ack = now;
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        if ack.recovery == Recovery::Fast {
+            return;
+        }
+        self.window.limited = ack.cwnd_limited;
+        let left = self.window.slow_start(ack);
+        if self.window.in_slow_start() {
+            self.last_ack = ack.now;
+            return;
+        }
+        let Some(mut epoch) = self.curve.epoch else {
+            self.begin_epoch_after_slow_start(ack.now);
+            return;
+        };
+        let passed = ack.now.saturating_since(self.last_ack);
+        self.last_ack = ack.now;
+        // RFC 9438 section 5.8: neither the window nor the time moves while the window is not used.
+        if ack.cwnd_limited && left > 0 {
+            epoch.elapsed += passed;
+            self.avoid(&mut epoch, left, ack.srtt);
+            self.curve.epoch = Some(epoch);
+        }
+    }
+
+    fn on_loss(&mut self, episode: &LossEpisode) {
+        let _ = self.reduce(episode);
+        self.window.cwnd = self.window.ssthresh;
+        self.recovering = true;
+    }
+
+    fn on_ecn(&mut self, episode: &LossEpisode) {
+        // RFC 9438 section 4.6: after a mark the window may go down to one segment.
+        self.window.cwnd = self.reduce(episode).max(self.window.mss);
+        self.begin_epoch(episode.now);
+        // A mark is never spurious.
+        self.undo = None;
+    }
+
+    fn on_timeout(&mut self, episode: &LossEpisode, first: bool) {
+        // RFC 9438 section 4.8: the window as in RFC 5681 section 3.1, ssthresh with beta.
+        if first {
+            let _ = self.reduce(episode);
+        }
+        self.curve.epoch = None;
+        self.window.cwnd = self.window.mss;
+        self.recovering = false;
+    }
+
+    fn on_recovered(&mut self, now: Instant, from: Recovery) {
+        if from == Recovery::Fast && self.recovering {
+            self.window.cwnd = self.window.ssthresh;
+            self.begin_epoch(now);
+        }
+        self.recovering = false;
+    }
+
+    fn on_undo(&mut self, _now: Instant) {
+        let Some(undo) = self.undo.take() else { return };
+        self.recovering = false;
+        // RFC 9438 section 4.9: a window that is larger already keeps its newer state.
+        if self.window.cwnd < undo.cwnd {
+            self.window.cwnd = undo.cwnd;
+            self.window.ssthresh = undo.ssthresh;
+            self.curve = undo.curve;
+            self.last_ack = undo.last_ack;
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! NewReno congestion control: RFC 5681 with appropriate byte counting (RFC 3465).
+//!
+//! Because the increase counts bytes and not ACKs, a receiver that delays its ACKs does not slow it:
+//! in the square-root law MSS/RTT x sqrt(3 / (2 b p)) b is 1 with and without delayed ACKs.
+
+use super::window::Window;
+use super::{Ack, CongestionControl, HyStart, LossEpisode, Recovery};
+use anabranch_units::Instant;
+
+/// NewReno.
+#[derive(Clone, Debug)]
+pub struct NewReno {
+    window: Window,
+    /// Bytes acknowledged towards the next segment of the window (RFC 3465 section 2.1).
+    bytes_acked: u64,
+    /// Fast recovery was entered and neither left nor undone.
+    recovering: bool,
+    undo: Option<Undo>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Undo {
+    cwnd: u64,
+    ssthresh: u64,
+}
+
+impl NewReno {
+    /// For segments of `mss` payload bytes, starting with `initial_window` bytes.
+    #[must_use]
+    pub fn new(mss: u32, initial_window: u64) -> Self {
+        Self { window: Window::new(mss, initial_window), bytes_acked: 0, recovering: false, undo: None }
+    }
+
+    /// The same, with a slow start that ends early on rising delay (RFC 9406).
+    #[must_use]
+    pub fn with_hystart(mut self, hystart: HyStart) -> Self {
+        self.window.hystart = Some(hystart);
+        self
+    }
+
+    /// Something spaces the packets: HyStart++, if there is any, need not bound the growth per ACK.
+    pub(super) fn set_paced(&mut self) {
+        if let Some(hystart) = self.window.hystart.take() {
+            self.window.hystart = Some(hystart.paced());
+        }
+    }
+
+    /// Halves ssthresh (RFC 5681 equation (4)) and remembers what it was.
+    fn reduce(&mut self, episode: &LossEpisode) {
+        let Window { cwnd, ssthresh, mss, .. } = self.window;
+        self.undo = Some(Undo { cwnd, ssthresh });
+        self.window.ssthresh = (self.window.before_reduction(episode.flight_size) / 2).max(2 * mss);
+        self.bytes_acked = 0;
+    }
+
+    /// Congestion avoidance: one segment per window of bytes acknowledged (RFC 3465 section 2.1).
+    #[inline]
+    fn avoid(&mut self, delivered: u64) {
+        self.bytes_acked = self.bytes_acked.saturating_add(delivered);
+        if self.bytes_acked >= self.window.cwnd {
+            // At most one segment an ACK (RFC 5681 section 3.1: per RTT); what is over is kept, up to a window.
+            self.bytes_acked = (self.bytes_acked - self.window.cwnd).min(self.window.cwnd);
+            self.window.cwnd = self.window.cwnd.saturating_add(self.window.mss);
+        }
+    }
+}
+
+impl CongestionControl for NewReno {
+    fn cwnd(&self) -> u64 {
+        self.window.cwnd
+    }
+
+    fn ssthresh(&self) -> u64 {
+        self.window.ssthresh
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        if ack.recovery == Recovery::Fast {
+            return;
+        }
+        self.window.limited = ack.cwnd_limited;
+        let left = self.window.slow_start(ack);
+        if ack.cwnd_limited && left > 0 {
+            self.avoid(left);
+        }
+    }
+
+    fn on_loss(&mut self, episode: &LossEpisode) {
+        self.reduce(episode);
+        self.window.cwnd = self.window.ssthresh;
+        self.recovering = true;
+    }
+
+    /// RFC 3168 section 6.1.2: as for a loss.
+    fn on_ecn(&mut self, episode: &LossEpisode) {
+        self.reduce(episode);
+        self.window.cwnd = self.window.ssthresh;
+        // A mark is never spurious.
+        self.undo = None;
+    }
+
+    fn on_timeout(&mut self, episode: &LossEpisode, first: bool) {
+        if first {
+            self.reduce(episode);
+        }
+        // RFC 5681 section 3.1: the loss window is one segment, whatever the initial window was.
+        self.window.cwnd = self.window.mss;
+        self.bytes_acked = 0;
+        self.recovering = false;
+    }
+
+    fn on_recovered(&mut self, _now: Instant, from: Recovery) {
+        // RFC 6675 section 5.1, RFC 6582 section 3.2 step 3. Not after an undo, whose window stands.
+        if from == Recovery::Fast && self.recovering {
+            self.window.cwnd = self.window.ssthresh;
+        }
+        self.recovering = false;
+    }
+
+    fn on_undo(&mut self, _now: Instant) {
+        // RFC 4015 section 3.2, as Linux does it: the window never comes down here.
+        if let Some(Undo { cwnd, ssthresh }) = self.undo.take() {
+            self.window.cwnd = self.window.cwnd.max(cwnd);
+            self.window.ssthresh = self.window.ssthresh.max(ssthresh);
+            self.recovering = false;
+        }
+    }
+}

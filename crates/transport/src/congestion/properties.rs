@@ -1,0 +1,207 @@
+//! What must hold for every registered controller, whatever it is told.
+
+use super::testing::{MSS, SEGMENT};
+use super::{Ack, CongestionControl, Controller, LossEpisode, RateSample, Recovery};
+use crate::CongestionConfig;
+use anabranch_units::{Instant, Span};
+use proptest::prelude::*;
+
+/// One call of the trait, a time after the last.
+#[derive(Clone, Debug)]
+enum Call {
+    Ack(Ack),
+    Loss(LossEpisode),
+    Ecn(LossEpisode),
+    Timeout(LossEpisode, bool),
+    Recovered(Recovery),
+    Undo,
+    Idle(Span),
+}
+
+/// Every algorithm, with and without its options. The match makes a new one show up here.
+fn registered() -> Vec<CongestionConfig> {
+    let known = |config: &CongestionConfig| match config {
+        CongestionConfig::Newreno { .. } | CongestionConfig::Cubic { .. } | CongestionConfig::Bbr {} => true,
+    };
+    let cubic = |hystart, beta, c| CongestionConfig::Cubic { hystart, beta, c, fast_convergence: hystart };
+    let configs = vec![
+        CongestionConfig::Newreno { hystart: false },
+        CongestionConfig::Newreno { hystart: true },
+        cubic(false, 0.7, 0.4),
+        cubic(true, 0.7, 0.4),
+        cubic(false, 0.01, 1e6),
+        CongestionConfig::Bbr {},
+    ];
+    assert!(configs.iter().all(known));
+    configs
+}
+
+fn recovery() -> impl Strategy<Value = Recovery> {
+    prop_oneof![Just(Recovery::Open), Just(Recovery::Fast), Just(Recovery::Loss)]
+}
+
+fn span() -> impl Strategy<Value = Span> {
+    prop_oneof![
+        Just(Span::ZERO),
+        (1_u64..1_000_000).prop_map(Span::from_ps),
+        (1_u64..1_000_000).prop_map(Span::from_us),
+        (1_u64..100).prop_map(Span::from_secs),
+    ]
+}
+
+fn bytes() -> impl Strategy<Value = u64> {
+    prop_oneof![Just(0), (1..64_u64).prop_map(|n| n * SEGMENT), 0..10_000_000_000_u64]
+}
+
+fn ack() -> impl Strategy<Value = Ack> {
+    let counts = (bytes(), bytes(), bytes(), bytes(), bytes(), bytes());
+    let times = (span(), proptest::option::of(span()), span());
+    let rate = (bytes(), span(), bytes(), bytes(), any::<bool>());
+    let rest = (any::<bool>(), recovery(), proptest::option::of(rate));
+    (counts, times, rest).prop_map(|(counts, (since, rtt, srtt), (cwnd_limited, recovery, rate))| {
+        let (delivered, lost, in_flight_before, in_flight, snd_una, ahead) = counts;
+        Ack {
+            now: Instant::ZERO + since,
+            acked: delivered,
+            delivered,
+            lost,
+            in_flight_before,
+            in_flight,
+            rtt,
+            srtt,
+            min_rtt: srtt,
+            snd_una,
+            snd_nxt: snd_una + ahead,
+            cwnd_limited,
+            recovery,
+            rate: rate.map(|(delivered, interval, prior_delivered, more, app_limited)| RateSample {
+                delivered,
+                interval,
+                prior_delivered,
+                total_delivered: prior_delivered + more,
+                app_limited,
+            }),
+        }
+    })
+}
+
+fn loss_episode() -> impl Strategy<Value = LossEpisode> {
+    (span(), bytes(), bytes()).prop_map(|(since, in_flight, lost)| LossEpisode {
+        now: Instant::ZERO + since,
+        flight_size: in_flight + lost,
+        in_flight,
+        snd_nxt: in_flight,
+    })
+}
+
+fn call() -> impl Strategy<Value = Call> {
+    prop_oneof![
+        8 => ack().prop_map(Call::Ack),
+        1 => loss_episode().prop_map(Call::Loss),
+        1 => loss_episode().prop_map(Call::Ecn),
+        1 => (loss_episode(), any::<bool>()).prop_map(|(episode, first)| Call::Timeout(episode, first)),
+        1 => recovery().prop_map(Call::Recovered),
+        1 => Just(Call::Undo),
+        1 => span().prop_map(Call::Idle),
+    ]
+}
+
+/// Makes the call, moves `now` on by the time in it, and checks what always holds.
+fn make(controller: &mut Controller, now: &mut Instant, call: &Call) {
+    let before = controller.cwnd();
+    let mut later = |since: Instant| {
+        *now = *now + since.since(Instant::ZERO);
+        *now
+    };
+    match call {
+        Call::Ack(ack) => {
+            controller.on_ack(&Ack { now: later(ack.now), ..*ack });
+            if !controller.governs_recovery() && (!ack.cwnd_limited || ack.recovery == Recovery::Fast) {
+                assert!(controller.cwnd() <= before, "grew without use");
+            }
+        }
+        Call::Loss(episode) => controller.on_loss(&LossEpisode { now: later(episode.now), ..*episode }),
+        Call::Ecn(episode) => controller.on_ecn(&LossEpisode { now: later(episode.now), ..*episode }),
+        Call::Timeout(episode, first) => {
+            controller.on_timeout(&LossEpisode { now: later(episode.now), ..*episode }, *first);
+            assert!(controller.cwnd() == SEGMENT, "the loss window is one segment");
+        }
+        Call::Recovered(from) => controller.on_recovered(*now, *from),
+        Call::Undo => {
+            controller.on_undo(*now);
+            assert!(controller.cwnd() >= before, "an undo took something");
+        }
+        Call::Idle(idle) => {
+            *now = *now + *idle;
+            controller.on_restart_after_idle(*now, *idle);
+        }
+    }
+    assert!(controller.cwnd() >= SEGMENT, "less than a segment after {call:?}");
+    assert!(controller.ssthresh() >= 2 * SEGMENT, "ssthresh below two segments");
+    assert!(controller.pacing_rate().is_none_or(|rate| rate.as_bps() > 0), "stopped for good");
+}
+
+proptest! {
+    #[test]
+    fn no_sequence_of_calls_breaks_a_controller(
+        calls in prop::collection::vec(call(), 1..80),
+        rtt in proptest::option::of(span()),
+        seed in any::<u64>(),
+    ) {
+        for config in registered() {
+            let mut controller = Controller::new(&config, MSS, 10 * SEGMENT, seed);
+            let mut now = Instant::ZERO;
+            controller.on_established(now, rtt);
+            for call in &calls {
+                make(&mut controller, &mut now, call);
+            }
+        }
+    }
+
+    #[test]
+    fn an_undo_gives_back_what_the_episode_took(
+        calls in prop::collection::vec(call(), 0..40),
+        episode in loss_episode(),
+        timeout in any::<bool>(),
+        acks in prop::collection::vec(ack(), 0..10),
+    ) {
+        for config in registered() {
+            let mut controller = Controller::new(&config, MSS, 10 * SEGMENT, 1);
+            let mut now = Instant::ZERO;
+            controller.on_established(now, None);
+            for call in &calls {
+                make(&mut controller, &mut now, call);
+            }
+            let before = controller.cwnd();
+            let (start, recovery) = if timeout {
+                (Call::Timeout(episode, true), Recovery::Loss)
+            } else {
+                (Call::Loss(episode), Recovery::Fast)
+            };
+            make(&mut controller, &mut now, &start);
+            for ack in &acks {
+                make(&mut controller, &mut now, &Call::Ack(Ack { recovery, ..*ack }));
+            }
+            make(&mut controller, &mut now, &Call::Undo);
+            prop_assert!(controller.cwnd() >= before, "{config:?}: {} of {before}", controller.cwnd());
+        }
+    }
+
+    /// The same calls give the same windows, twice.
+    #[test]
+    fn a_controller_has_no_randomness_of_its_own(calls in prop::collection::vec(call(), 1..40)) {
+        for config in registered() {
+            let run = || {
+                let mut controller = Controller::new(&config, MSS, 10 * SEGMENT, 7);
+                let mut now = Instant::ZERO;
+                let mut seen = Vec::new();
+                for call in &calls {
+                    make(&mut controller, &mut now, call);
+                    seen.push((controller.cwnd(), controller.ssthresh(), controller.pacing_rate()));
+                }
+                seen
+            };
+            prop_assert_eq!(run(), run());
+        }
+    }
+}

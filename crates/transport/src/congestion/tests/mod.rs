@@ -1,0 +1,6 @@
+//! What each controller does, as lists of windows per round that a person can check by hand.
+
+mod bbr;
+mod cubic;
+mod newreno;
+mod registry;

@@ -1,0 +1,72 @@
+//! What NewReno and CUBIC have in common: a window, a threshold and slow start.
+
+use super::{Ack, HyStart, Recovery};
+
+/// Congestion window and slow-start threshold, in bytes.
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    /// Payload bytes of a full segment (RFC 5681 "SMSS").
+    pub mss: u64,
+    pub cwnd: u64,
+    pub ssthresh: u64,
+    /// Whether the last ACK found the sender held back by cwnd.
+    pub limited: bool,
+    pub hystart: Option<HyStart>,
+}
+
+impl Window {
+    /// A connection's first window. Both sizes are at least one byte and one segment.
+    pub fn new(mss: u32, initial_window: u64) -> Self {
+        let mss = u64::from(mss.max(1));
+        Self { mss, cwnd: initial_window.max(mss), ssthresh: u64::MAX, limited: false, hystart: None }
+    }
+
+    pub const fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// The window a reduction starts from.
+    ///
+    /// RFC 5681 equation (4) and RFC 9438 section 4.6 take FlightSize, so that a window which the
+    /// application leaves unused cannot serve as the base. Linux takes cwnd. Where cwnd is what limits the
+    /// sender the two mean the same, but the bytes in flight are then short of cwnd by what the present ACK
+    /// has just delivered: halving them would take up to a segment too much at each loss, which at ten
+    /// segments is 5 % of the throughput. Hence cwnd if it was the limit, the bytes in flight otherwise.
+    pub fn before_reduction(&self, flight_size: u64) -> u64 {
+        if self.limited { self.cwnd } else { self.cwnd.min(flight_size) }
+    }
+
+    /// Slow start (RFC 5681 section 3.1). Returns the bytes left over for congestion avoidance: those of
+    /// the ACK that crosses ssthresh, or all of them when the window is there already.
+    ///
+    /// The increase counts bytes (RFC 3465 section 2.2) with L unlimited, as in Linux: L bounds the burst
+    /// after an ACK that covers many segments, and RFC 3465's L of two segments would leave the increase
+    /// the same under delayed ACKs and only slow down paths that lose or thin out ACKs.
+    /// After a timeout L is one segment (RFC 3465 section 2.3), because one cumulative ACK may then
+    /// cover segments that arrived long before.
+    pub fn slow_start(&mut self, ack: &Ack) -> u64 {
+        if !self.in_slow_start() {
+            return ack.delivered;
+        }
+        // RFC 9406 section 4.3: only the first slow start, the one without an ssthresh.
+        let initial = self.ssthresh == u64::MAX;
+        let hystart = self.hystart.as_mut().filter(|_| initial);
+        let counted = match (hystart, ack.recovery) {
+            (_, Recovery::Loss) => ack.delivered.min(self.mss),
+            (None, _) => ack.delivered,
+            (Some(hystart), _) => {
+                if hystart.on_ack(ack) {
+                    self.ssthresh = self.cwnd;
+                    return ack.delivered;
+                }
+                hystart.increase(ack.delivered)
+            }
+        };
+        if !ack.cwnd_limited {
+            return 0;
+        }
+        let increase = counted.min(self.ssthresh - self.cwnd);
+        self.cwnd = self.cwnd.saturating_add(increase);
+        counted - increase
+    }
+}

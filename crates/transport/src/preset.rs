@@ -1,0 +1,77 @@
+//! Transports by name: presets of loss detection, congestion control and pacing.
+
+use crate::config::{CongestionConfig, LossDetectionConfig, PacingConfig, TcpConfig};
+use anabranch_units::Span;
+
+/// Every preset: its name and what it stands for.
+pub const PRESETS: &[(&str, &str)] = &[
+    ("newreno", "NewReno (RFC 5681, 6582, 6675), losses by duplicate ACKs, as in ns-2 and ns-3"),
+    ("cubic", "CUBIC (RFC 9438) with HyStart++ (RFC 9406), losses by duplicate ACKs, as in ns-3"),
+    ("bbr", "BBR version 1, losses by duplicate ACKs, as in ns-3"),
+    ("linux-reno", "Reno with RACK-TLP (RFC 8985) and undo, as in Linux"),
+    ("linux-cubic", "CUBIC with RACK-TLP (RFC 8985) and undo, as in Linux"),
+    ("linux-bbr", "BBR version 1 with RACK-TLP (RFC 8985) and undo, as in Linux"),
+];
+
+/// The choices behind a preset's name; `None` for an unknown name.
+#[must_use]
+pub fn preset(name: &str) -> Option<TcpConfig> {
+    let newreno = CongestionConfig::Newreno { hystart: false };
+    let cubic = CongestionConfig::Cubic { hystart: true, beta: 0.7, c: 0.4, fast_convergence: true };
+    let bbr = CongestionConfig::Bbr {};
+    Some(match name {
+        "newreno" => dupack(newreno),
+        "cubic" => dupack(cubic),
+        "bbr" => dupack(bbr),
+        "linux-reno" => linux(newreno),
+        "linux-cubic" => linux(cubic),
+        "linux-bbr" => linux(bbr),
+        _ => return None,
+    })
+}
+
+fn dupack(congestion_control: CongestionConfig) -> TcpConfig {
+    TcpConfig {
+        mss: 1460,
+        sack: true,
+        timestamps: true,
+        ecn: false,
+        initial_window_segments: 10,
+        // Linux's net.ipv4.tcp_rmem maximum.
+        receive_buffer_bytes: 6_291_456,
+        delayed_ack_segments: 2,
+        // Linux's TCP_DELACK_MIN.
+        delayed_ack_timeout: Span::from_ms(40),
+        initial_rto: Span::from_secs(1),
+        min_rto: Span::from_ms(200),
+        max_rto: Span::from_secs(60),
+        loss_detection: LossDetectionConfig::Dupack { threshold: 3 },
+        congestion_control,
+        pacing: PacingConfig::Controller {},
+        undo: false,
+    }
+}
+
+fn linux(congestion_control: CongestionConfig) -> TcpConfig {
+    TcpConfig {
+        loss_detection: LossDetectionConfig::Rack { tail_loss_probe: true },
+        undo: true,
+        ..dupack(congestion_control)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_listed_preset_exists_and_survives_json() {
+        assert!(PRESETS.len() >= 6);
+        for (name, _) in PRESETS {
+            let config = preset(name).expect(name);
+            let text = serde_json::to_string(&config).unwrap();
+            assert_eq!(serde_json::from_str::<TcpConfig>(&text).unwrap(), config);
+        }
+        assert_eq!(preset("reno2"), None);
+    }
+}

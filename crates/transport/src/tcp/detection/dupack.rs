@@ -1,0 +1,114 @@
+//! Losses by duplicate ACKs: with SACK, RFC 6675's IsLost(); without, RFC 5681 and RFC 6582.
+
+use super::{AckFacts, DeliveredSegment};
+use crate::tcp::scoreboard::Scoreboard;
+
+/// A segment is lost when `threshold` segments above it have been SACKed, or, without SACK, when
+/// `threshold` duplicate ACKs have arrived. Each segment is judged once: a lost retransmission is
+/// left to the retransmission timer.
+#[derive(Debug)]
+pub(crate) struct Dupack {
+    threshold: u32,
+    /// Segments below this position have been judged.
+    judged: u64,
+    /// SACKed segments at or above `judged`.
+    sacked_above: u32,
+    /// Duplicate ACKs since snd_una last advanced, without SACK.
+    duplicates: u32,
+    /// snd_una at the last ACK.
+    snd_una: u64,
+    /// Without SACK, an ACK below this is a partial one (RFC 6582 section 3.2, "recover").
+    recover: u64,
+}
+
+impl Dupack {
+    pub(crate) fn new(threshold: u32) -> Self {
+        Self {
+            threshold: threshold.max(1),
+            judged: 0,
+            sacked_above: 0,
+            duplicates: 0,
+            snd_una: 0,
+            recover: 0,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn on_delivered(&mut self, segment: &DeliveredSegment) {
+        if segment.by_sack && segment.start >= self.judged {
+            self.sacked_above += 1;
+        }
+    }
+
+    /// A SACKed segment has been cumulatively acknowledged: it no longer lies above anything.
+    pub(crate) fn on_sacked_acknowledged(&mut self, start: u64) {
+        if start >= self.judged {
+            self.sacked_above = self.sacked_above.saturating_sub(1);
+        }
+    }
+
+    pub(crate) fn on_duplicate_without_sack(&mut self, board: &mut Scoreboard) {
+        self.duplicates += 1;
+        // RFC 6582 section 3.2 step 1: no second episode for data sent before the last one ended.
+        if self.duplicates == self.threshold && self.snd_una >= self.recover {
+            self.lose_front(board);
+        }
+    }
+
+    fn lose_front(&mut self, board: &mut Scoreboard) {
+        if let Some((start, end)) =
+            board.front().map(|front| (front.start, board.back().map_or(0, |b| b.end)))
+            && let Some(number) = board.number_at(start)
+        {
+            board.mark_lost(number);
+            self.recover = self.recover.max(end);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn on_ack(&mut self, board: &mut Scoreboard, facts: &AckFacts) {
+        if facts.snd_una > self.snd_una {
+            self.snd_una = facts.snd_una;
+            let partial = facts.in_recovery && self.duplicates > 0 && facts.snd_una < self.recover;
+            if partial {
+                // RFC 6582 section 3.2 step 3: a partial ACK shows the next hole.
+                self.lose_front(board);
+            } else {
+                self.duplicates = 0;
+            }
+        }
+        if self.sacked_above >= self.threshold {
+            self.judge(board);
+        }
+    }
+
+    /// RFC 6675 section 4, IsLost(): judges upwards while enough is SACKed above.
+    fn judge(&mut self, board: &mut Scoreboard) {
+        let Some(front) = board.front() else {
+            self.sacked_above = 0;
+            return;
+        };
+        self.judged = self.judged.max(front.start);
+        while self.sacked_above >= self.threshold {
+            let Some(number) = board.number_at(self.judged) else {
+                // Everything counted has been acknowledged meanwhile.
+                self.sacked_above = 0;
+                return;
+            };
+            let sent = board.get(number);
+            self.judged = sent.end;
+            if sent.sacked {
+                self.sacked_above -= 1;
+            } else if sent.transmissions == 1 {
+                board.mark_lost(number);
+            }
+        }
+    }
+
+    pub(crate) fn on_retransmission_timeout(&mut self, snd_nxt: u64) {
+        self.judged = snd_nxt;
+        self.sacked_above = 0;
+        self.duplicates = 0;
+        self.recover = snd_nxt;
+    }
+}

@@ -1,0 +1,23 @@
+//! TCP: a [`Sender`] that opens, sends a stream and closes, and a [`Receiver`] at the other end.
+//!
+//! Left out, and why:
+//! - urgent data, simultaneous open, RST and half-open recovery: no scenario produces them;
+//! - data from receiver to sender: a flow has one direction, a second flow gives the other;
+//! - zero windows and the persist timer (RFC 9293 section 3.8.6.1): the application reads at once, so
+//!   the right edge of the window never stands still;
+//! - Nagle's algorithm and path MTU discovery: applications write whole messages, links one MTU;
+//! - F-RTO (RFC 5682): timestamps (RFC 3522) show spurious timeouts here.
+
+mod detection;
+mod prr;
+mod ranges;
+mod receiver;
+mod rtt;
+mod scoreboard;
+mod sender;
+
+pub use receiver::{Receiver, ReceiverStats};
+pub use sender::{Sender, SenderStats};
+
+#[cfg(test)]
+mod tests;

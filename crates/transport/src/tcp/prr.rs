@@ -1,0 +1,74 @@
+/// Proportional rate reduction (RFC 6937): leads the window from the flight size at the loss to
+/// ssthresh over one round trip of recovery. Bytes throughout.
+#[derive(Clone, Debug)]
+pub(crate) struct Prr {
+    ssthresh: u64,
+    recover_fs: u64,
+    delivered: u64,
+    out: u64,
+    allowance: u64,
+    mss: u64,
+}
+
+impl Prr {
+    /// Starts with the bytes in flight when the loss was noticed (RFC 6937 section 3, RecoverFS).
+    pub(crate) fn new(ssthresh: u64, recover_fs: u64, mss: u64) -> Self {
+        Self { ssthresh, recover_fs: recover_fs.max(1), delivered: 0, out: 0, allowance: mss, mss }
+    }
+
+    /// An ACK that newly delivered some bytes. `safe`: it advanced snd_una and showed no new loss,
+    /// so growth may be slow start's (PRR-SSRB); otherwise packets are conserved (PRR-CRB).
+    pub(crate) fn on_ack(&mut self, delivered: u64, pipe: u64, safe: bool) {
+        self.delivered += delivered;
+        self.allowance = if pipe > self.ssthresh {
+            let target = (u128::from(self.delivered) * u128::from(self.ssthresh))
+                .div_ceil(u128::from(self.recover_fs)) as u64;
+            target.saturating_sub(self.out)
+        } else {
+            let conserved = self.delivered.saturating_sub(self.out);
+            let limit = if safe { conserved.max(delivered) + self.mss } else { conserved };
+            limit.min(self.ssthresh - pipe)
+        };
+        if self.out == 0 {
+            // The first retransmission of an episode always goes (RFC 6675 section 5 step 4.3).
+            self.allowance = self.allowance.max(self.mss);
+        }
+    }
+
+    /// Bytes left the sender.
+    pub(crate) fn on_sent(&mut self, bytes: u64) {
+        self.out += bytes;
+        self.allowance = self.allowance.saturating_sub(bytes);
+    }
+
+    /// The window for a given pipe.
+    pub(crate) fn cwnd(&self, pipe: u64) -> u64 {
+        pipe + self.allowance
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 6937's purpose: 20 segments in flight, one lost, ssthresh 10; every other ACK sends one,
+    /// and pipe ends at ssthresh.
+    #[test]
+    fn one_loss_halves_over_a_round() {
+        let mut prr = Prr::new(10, 20, 1);
+        let (mut pipe, mut sent) = (19 - 3, 0);
+        prr.on_ack(3, pipe, false);
+        for ack in 0..17 {
+            while prr.cwnd(pipe) > pipe {
+                prr.on_sent(1);
+                pipe += 1;
+                sent += 1;
+            }
+            if ack < 16 {
+                pipe -= 1;
+                prr.on_ack(1, pipe, false);
+            }
+        }
+        assert_eq!((sent, pipe), (10, 10));
+    }
+}

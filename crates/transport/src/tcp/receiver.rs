@@ -1,0 +1,420 @@
+//! The receiving end of a TCP connection: reassembly, acknowledgments, SACK and DSACK.
+
+use super::ranges::Ranges;
+use crate::config::TcpConfig;
+use crate::segment::{Flags, Segment, unwrap_sequence};
+use anabranch_units::{Instant, Span};
+
+/// Positions start here plus the initial sequence number, so that a wire number just below the
+/// first one unwraps to a position, not below zero.
+pub(crate) const EPOCH: u64 = 1 << 32;
+
+/// Largest shift of the window scale option (RFC 7323 section 2.3).
+const MAX_WINDOW_SCALE: u8 = 14;
+
+/// What a receiver has seen.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct ReceiverStats {
+    /// Bytes handed to the application, in order, each once.
+    pub delivered: u64,
+    /// Data segments that arrived.
+    pub segments: u64,
+    /// Data segments that arrived though every byte of them was there already: the other end
+    /// retransmitted them without need.
+    pub duplicate_segments: u64,
+    /// Data segments that arrived with an ECN mark.
+    pub marked_segments: u64,
+    /// ACKs sent.
+    pub acks: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Listen,
+    SynReceived,
+    Established,
+    /// The peer's FIN is acknowledged and our own is on its way.
+    LastAck,
+    Closed,
+}
+
+/// The receiving end. It opens passively, delivers data to an application that reads at once, and
+/// closes when the other end has.
+///
+/// Call [`Receiver::on_segment`] for each arrival and [`Receiver::on_timeout`] at or after
+/// [`Receiver::next_timeout`]; after each, take segments from [`Receiver::poll_transmit`] until it
+/// gives none.
+#[derive(Debug)]
+pub struct Receiver {
+    state: State,
+    sack: bool,
+    timestamps: bool,
+    ecn: bool,
+    mss: u16,
+    buffer: u64,
+    window_scale: u8,
+    delayed_ack_segments: u32,
+    delayed_ack_timeout: Span,
+    initial_rto: Span,
+    max_rto: Span,
+    initial_sequence: u32,
+    rcv_nxt: u64,
+    /// Position of the peer's FIN once it has been seen.
+    fin_at: Option<u64>,
+    out_of_order: Ranges,
+    /// The range that arrived last leads the SACK blocks (RFC 2018 section 4).
+    recent: [u64; 4],
+    dsack: Option<(u64, u64)>,
+    /// TS.Recent (RFC 7323 section 4.3).
+    timestamp_recent: u32,
+    last_ack_sent: u64,
+    echo_congestion: bool,
+    pending_segments: u32,
+    ack_now: bool,
+    ack_at: Option<Instant>,
+    control_at: Option<Instant>,
+    control_backoff: u32,
+    send_control: bool,
+    stats: ReceiverStats,
+}
+
+impl Receiver {
+    /// A receiver that waits for a SYN.
+    #[must_use]
+    pub fn new(config: &TcpConfig, initial_sequence: u32) -> Self {
+        Self {
+            state: State::Listen,
+            sack: config.sack,
+            timestamps: config.timestamps,
+            ecn: config.ecn,
+            mss: config.mss,
+            buffer: config.receive_buffer_bytes,
+            window_scale: window_scale(config.receive_buffer_bytes),
+            delayed_ack_segments: config.delayed_ack_segments.max(1),
+            delayed_ack_timeout: config.delayed_ack_timeout,
+            initial_rto: config.initial_rto,
+            max_rto: config.max_rto,
+            initial_sequence,
+            rcv_nxt: 0,
+            fin_at: None,
+            out_of_order: Ranges::default(),
+            recent: [0; 4],
+            dsack: None,
+            timestamp_recent: 0,
+            last_ack_sent: 0,
+            echo_congestion: false,
+            pending_segments: 0,
+            ack_now: false,
+            ack_at: None,
+            control_at: None,
+            control_backoff: 0,
+            send_control: false,
+            stats: ReceiverStats::default(),
+        }
+    }
+
+    /// What it has seen so far.
+    #[must_use]
+    pub fn stats(&self) -> &ReceiverStats {
+        &self.stats
+    }
+
+    /// Whether the other end has closed and every byte is here.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        matches!(self.state, State::LastAck | State::Closed)
+    }
+
+    /// An arriving segment.
+    pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
+        if segment.flags.has(Flags::SYN) {
+            self.on_syn(now, segment);
+            return;
+        }
+        if self.state == State::Listen {
+            return;
+        }
+        self.on_acknowledgment(segment);
+        self.take_timestamp(segment);
+        if segment.sequence_len() > 0 {
+            self.on_data(now, segment);
+        }
+    }
+
+    fn on_syn(&mut self, now: Instant, segment: &Segment) {
+        match self.state {
+            State::Listen => {
+                self.rcv_nxt = EPOCH + u64::from(segment.seq) + 1;
+                self.sack &= segment.flags.has(Flags::SACK_PERMITTED);
+                self.timestamps &= segment.flags.has(Flags::TIMESTAMPS);
+                // RFC 3168 section 6.1.1: an ECN-setup SYN has both flags.
+                self.ecn &= segment.flags.has(Flags::ECE.with(Flags::CWR));
+                if segment.window_scale_plus_one == 0 {
+                    self.window_scale = 0;
+                }
+                if segment.mss > 0 {
+                    self.mss = self.mss.min(segment.mss);
+                }
+                self.timestamp_recent = segment.timestamp;
+                self.state = State::SynReceived;
+                self.send_control = true;
+            }
+            State::SynReceived => {
+                self.timestamp_recent = segment.timestamp;
+                self.send_control = true;
+            }
+            // RFC 9293 section 3.10.7.4: a SYN in a synchronised state is answered by an ACK.
+            _ => self.request_ack(now, true),
+        }
+    }
+
+    fn on_acknowledgment(&mut self, segment: &Segment) {
+        if !segment.flags.has(Flags::ACK) {
+            return;
+        }
+        let ack = segment.ack.wrapping_sub(self.initial_sequence);
+        if self.state == State::SynReceived && ack >= 1 {
+            self.state = State::Established;
+            self.settle_control();
+        }
+        if self.state == State::LastAck && ack >= 2 {
+            self.state = State::Closed;
+            self.settle_control();
+        }
+    }
+
+    fn settle_control(&mut self) {
+        self.control_at = None;
+        self.control_backoff = 0;
+        self.send_control = false;
+    }
+
+    /// RFC 7323 section 4.3: echo the timestamp of the segment that the next ACK answers first.
+    #[inline]
+    fn take_timestamp(&mut self, segment: &Segment) {
+        if self.timestamps
+            && segment.flags.has(Flags::TIMESTAMPS)
+            && segment.seq.wrapping_sub(self.last_ack_sent as u32) as i32 <= 0
+            && segment.timestamp.wrapping_sub(self.timestamp_recent) as i32 >= 0
+        {
+            self.timestamp_recent = segment.timestamp;
+        }
+    }
+
+    fn on_data(&mut self, now: Instant, segment: &Segment) {
+        let start = unwrap_sequence(segment.seq, self.rcv_nxt);
+        let end = start + u64::from(segment.payload) + u64::from(segment.flags.has(Flags::FIN));
+        if end > self.rcv_nxt + self.buffer + 1 {
+            // Outside the window: dropped, and the peer is told where the window is.
+            self.request_ack(now, true);
+            return;
+        }
+        self.stats.segments += u64::from(segment.payload > 0);
+        self.take_congestion_marks(segment);
+        if segment.flags.has(Flags::FIN) {
+            self.fin_at = Some(end - 1);
+        }
+        if start <= self.rcv_nxt && end > self.rcv_nxt && self.out_of_order.is_empty() {
+            self.advance(end);
+            self.pending_segments += 1;
+            self.request_ack(now, self.pending_segments >= self.delayed_ack_segments || self.is_finished());
+            return;
+        }
+        self.on_irregular(start, end);
+        self.request_ack(now, true);
+    }
+
+    /// RFC 3168 section 6.1.3: echo until the sender says that it has reduced.
+    #[inline]
+    fn take_congestion_marks(&mut self, segment: &Segment) {
+        if segment.flags.has(Flags::CWR) {
+            self.echo_congestion = false;
+        }
+        if segment.flags.has(Flags::CE) {
+            self.stats.marked_segments += 1;
+            self.echo_congestion |= self.ecn;
+        }
+    }
+
+    /// A duplicate, a segment above a hole, or one that fills a hole: each is acknowledged at once
+    /// (RFC 5681 section 4.2).
+    fn on_irregular(&mut self, start: u64, end: u64) {
+        if end <= self.rcv_nxt {
+            self.stats.duplicate_segments += 1;
+            self.dsack = Some((start, end));
+            return;
+        }
+        if let Some((_, right)) = self.out_of_order.containing(start)
+            && end <= right
+        {
+            self.stats.duplicate_segments += 1;
+            self.dsack = Some((start, end));
+            self.remember(start);
+            return;
+        }
+        let (left, right) = self.out_of_order.insert(start.max(self.rcv_nxt), end);
+        if left <= self.rcv_nxt {
+            self.advance(right);
+            self.out_of_order.remove_below(self.rcv_nxt);
+        } else {
+            self.remember(left);
+        }
+    }
+
+    fn remember(&mut self, position: u64) {
+        let known = self.recent.iter().position(|&p| p == position).unwrap_or(self.recent.len() - 1);
+        self.recent[..=known].rotate_right(1);
+        self.recent[0] = position;
+    }
+
+    fn advance(&mut self, end: u64) {
+        let fin = self.fin_at.is_some_and(|fin| fin < end);
+        self.stats.delivered += end - self.rcv_nxt - u64::from(fin);
+        self.rcv_nxt = end;
+        if fin && !self.is_finished() {
+            self.state = State::LastAck;
+            self.send_control = true;
+        }
+    }
+
+    #[inline]
+    fn request_ack(&mut self, now: Instant, at_once: bool) {
+        if at_once {
+            self.ack_now = true;
+        } else if self.ack_at.is_none() {
+            self.ack_at = Some(now + self.delayed_ack_timeout);
+        }
+    }
+
+    /// The next segment to send, if any.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        if self.send_control {
+            self.send_control = false;
+            let rto = self.initial_rto.saturating_mul(1 << self.control_backoff.min(30)).min(self.max_rto);
+            self.control_at = Some(now.saturating_add(rto));
+            return Some(if self.state == State::SynReceived { self.syn_ack(now) } else { self.fin(now) });
+        }
+        if !self.ack_now {
+            return None;
+        }
+        Some(self.acknowledgment(now))
+    }
+
+    fn syn_ack(&mut self, now: Instant) -> Segment {
+        let mut flags = Flags::SYN.with(Flags::ACK);
+        if self.sack {
+            flags = flags.with(Flags::SACK_PERMITTED);
+        }
+        if self.ecn {
+            flags = flags.with(Flags::ECE);
+        }
+        self.last_ack_sent = self.rcv_nxt;
+        let segment = Segment {
+            seq: self.initial_sequence,
+            ack: self.rcv_nxt as u32,
+            window: self.buffer.min(u64::from(u16::MAX)) as u16,
+            flags,
+            mss: self.mss,
+            window_scale_plus_one: self.window_scale + 1,
+            ..Segment::default()
+        };
+        self.stamp(now, segment)
+    }
+
+    fn fin(&mut self, now: Instant) -> Segment {
+        let ack = self.acknowledgment(now);
+        Segment { seq: self.initial_sequence.wrapping_add(1), flags: ack.flags.with(Flags::FIN), ..ack }
+    }
+
+    fn acknowledgment(&mut self, now: Instant) -> Segment {
+        self.ack_now = false;
+        self.ack_at = None;
+        self.pending_segments = 0;
+        self.last_ack_sent = self.rcv_nxt;
+        self.stats.acks += 1;
+        let after_fin =
+            u32::from(self.state == State::Closed || self.control_at.is_some() && self.is_finished());
+        let mut segment = Segment {
+            seq: self.initial_sequence.wrapping_add(1 + after_fin),
+            ack: self.rcv_nxt as u32,
+            window: (self.buffer >> self.window_scale).min(u64::from(u16::MAX)) as u16,
+            flags: if self.echo_congestion { Flags::ACK.with(Flags::ECE) } else { Flags::ACK },
+            ..Segment::default()
+        };
+        if self.sack {
+            self.add_sack_blocks(&mut segment);
+        }
+        self.dsack = None;
+        self.stamp(now, segment)
+    }
+
+    /// RFC 2018 section 4 and RFC 2883 section 4: a duplicate first, then the range that arrived
+    /// last, then other ranges, most recent first.
+    #[inline]
+    fn add_sack_blocks(&mut self, segment: &mut Segment) {
+        if self.out_of_order.is_empty() && self.dsack.is_none() {
+            return;
+        }
+        let limit = if self.timestamps { 3 } else { 4 };
+        if let Some((left, right)) = self.dsack {
+            segment.sack.push(left as u32, right as u32, limit);
+        }
+        let mut given = [u64::MAX; 4];
+        let mut count = 0;
+        for position in self.recent {
+            if let Some((left, right)) = self.out_of_order.containing(position)
+                && !given.contains(&left)
+            {
+                segment.sack.push(left as u32, right as u32, limit);
+                given[count] = left;
+                count += 1;
+            }
+        }
+        for &(left, right) in self.out_of_order.as_slice().iter().rev().take(4) {
+            if !given.contains(&left) {
+                segment.sack.push(left as u32, right as u32, limit);
+            }
+        }
+    }
+
+    #[inline]
+    fn stamp(&self, now: Instant, mut segment: Segment) -> Segment {
+        if self.timestamps {
+            segment.flags = segment.flags.with(Flags::TIMESTAMPS);
+            segment.timestamp = timestamp_us(now);
+            segment.timestamp_echo = self.timestamp_recent;
+        }
+        segment
+    }
+
+    /// When [`Receiver::on_timeout`] wants to be called; `None` for never.
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Instant> {
+        match (self.ack_at, self.control_at) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    /// A timer may have expired.
+    pub fn on_timeout(&mut self, now: Instant) {
+        if self.ack_at.is_some_and(|at| at <= now) {
+            self.ack_now = true;
+        }
+        if self.control_at.is_some_and(|at| at <= now) {
+            self.control_backoff += 1;
+            self.send_control = true;
+        }
+    }
+}
+
+/// The smallest shift that lets a 16-bit field announce the buffer (RFC 7323 section 2.3).
+pub(crate) fn window_scale(buffer: u64) -> u8 {
+    (0..MAX_WINDOW_SCALE).find(|&shift| buffer >> shift <= u64::from(u16::MAX)).unwrap_or(MAX_WINDOW_SCALE)
+}
+
+/// TSval: the low 32 bits of simulated microseconds.
+#[inline]
+pub(crate) fn timestamp_us(now: Instant) -> u32 {
+    (now.as_ps() / 1_000_000) as u32
+}

@@ -1,0 +1,569 @@
+//! What the sender knows about every segment between snd_una and snd_nxt.
+//!
+//! Segments keep their boundaries when they are retransmitted. Byte counters for RFC 6675's pipe
+//! are kept up to date at each change, and segments in flight hang in a list in order of their
+//! last transmission, so that time-based loss detection walks only those it must judge.
+
+use super::ranges::Ranges;
+use anabranch_units::Instant;
+use std::collections::VecDeque;
+
+/// Number of a segment: counts up with each new segment, wraps.
+pub(crate) type Number = u32;
+
+const NONE: Number = Number::MAX;
+
+/// One segment that has been sent and not yet cumulatively acknowledged.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    /// First position.
+    pub(crate) start: u64,
+    /// Position behind the last; a FIN takes one.
+    pub(crate) end: u64,
+    /// Last transmission.
+    pub(crate) sent_at: Instant,
+    /// Its place among all transmissions: tells apart those of one instant.
+    pub(crate) order: u64,
+    /// What the connection had delivered at the last transmission.
+    pub(crate) delivery: Delivery,
+    /// Transmissions so far.
+    pub(crate) transmissions: u16,
+    /// Selectively acknowledged.
+    pub(crate) sacked: bool,
+    /// Judged lost, and not SACKed since.
+    pub(crate) lost: bool,
+    /// Lost, and its retransmission is in flight.
+    pub(crate) retransmitted: bool,
+    /// Ends with the FIN.
+    pub(crate) fin: bool,
+    older: Number,
+    newer: Number,
+}
+
+/// State of the connection at a transmission
+/// (draft-cheng-iccrg-delivery-rate-estimation section 3.1.2).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delivery {
+    /// Bytes delivered so far.
+    pub(crate) delivered: u64,
+    /// When the last of them was.
+    pub(crate) delivered_at: Instant,
+    /// Transmission of the first segment of the current sampling window.
+    pub(crate) first_sent_at: Instant,
+    /// The application, not the network, is the limit.
+    pub(crate) app_limited: bool,
+}
+
+impl Sent {
+    pub(crate) fn len(&self) -> u64 {
+        self.end - self.start
+    }
+
+    /// Whether it counts as in flight: not SACKed, and not lost unless sent again.
+    fn in_flight(&self) -> bool {
+        !self.sacked && (!self.lost || self.retransmitted)
+    }
+}
+
+/// The segments in flight and their counters.
+#[derive(Debug)]
+pub(crate) struct Scoreboard {
+    segments: VecDeque<Sent>,
+    /// Number of `segments[0]`.
+    first: Number,
+    /// Usual length of a segment, to guess an index from a position.
+    usual_len: u64,
+    transmissions: u64,
+    sacked_ranges: Ranges,
+    sacked: u64,
+    sacked_segments: u64,
+    lost: u64,
+    retransmitted: u64,
+    /// Everything ever judged lost.
+    lost_total: u64,
+    /// Without SACK: bytes that duplicate ACKs say have left the network (RFC 6582).
+    presumed: u64,
+    /// No segment below this position waits for retransmission.
+    retransmit_from: u64,
+    oldest: Number,
+    newest: Number,
+}
+
+impl Scoreboard {
+    pub(crate) fn new(usual_len: u64) -> Self {
+        Self {
+            segments: VecDeque::new(),
+            first: 0,
+            usual_len: usual_len.max(1),
+            transmissions: 0,
+            sacked_ranges: Ranges::default(),
+            sacked: 0,
+            sacked_segments: 0,
+            lost: 0,
+            retransmitted: 0,
+            lost_total: 0,
+            presumed: 0,
+            retransmit_from: 0,
+            oldest: NONE,
+            newest: NONE,
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.segments.is_empty()
+    }
+
+    pub(crate) fn front(&self) -> Option<&Sent> {
+        self.segments.front()
+    }
+
+    pub(crate) fn back(&self) -> Option<&Sent> {
+        self.segments.back()
+    }
+
+    pub(crate) fn last_number(&self) -> Option<Number> {
+        let count = self.segments.len() as Number;
+        (count > 0).then(|| self.first.wrapping_add(count - 1))
+    }
+
+    pub(crate) fn get(&self, number: Number) -> &Sent {
+        &self.segments[number.wrapping_sub(self.first) as usize]
+    }
+
+    fn get_mut(&mut self, number: Number) -> &mut Sent {
+        &mut self.segments[number.wrapping_sub(self.first) as usize]
+    }
+
+    /// Bytes in flight: RFC 6675 section 4, SetPipe.
+    pub(crate) fn pipe(&self) -> u64 {
+        let outstanding = match (self.segments.front(), self.segments.back()) {
+            (Some(front), Some(back)) => back.end - front.start,
+            _ => 0,
+        };
+        (outstanding + self.retransmitted - self.sacked - self.lost).saturating_sub(self.presumed)
+    }
+
+    /// Without SACK: another `bytes` have left the network, though it is not known which.
+    pub(crate) fn presume_delivered(&mut self, bytes: u64) {
+        self.presumed += bytes;
+    }
+
+    /// Without SACK: `bytes` of those presumed delivered are now acknowledged.
+    pub(crate) fn settle_presumed(&mut self, bytes: u64) {
+        self.presumed = self.presumed.saturating_sub(bytes);
+    }
+
+    /// Everything ever judged lost, in bytes; grows only.
+    pub(crate) fn lost_total(&self) -> u64 {
+        self.lost_total
+    }
+
+    /// Bytes between snd_una and snd_nxt that are SACKed.
+    pub(crate) fn sacked(&self) -> u64 {
+        self.sacked
+    }
+
+    /// Segments between snd_una and snd_nxt that are SACKed.
+    pub(crate) fn sacked_segments(&self) -> u64 {
+        self.sacked_segments
+    }
+
+    /// Bytes judged lost.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Bytes whose retransmission is in flight.
+    pub(crate) fn retransmitted(&self) -> u64 {
+        self.retransmitted
+    }
+
+    /// Records a new segment's first transmission.
+    pub(crate) fn push(&mut self, start: u64, end: u64, fin: bool, now: Instant, delivery: Delivery) {
+        debug_assert!(self.segments.back().is_none_or(|last| last.end == start) && start < end);
+        let number = self.first.wrapping_add(self.segments.len() as Number);
+        self.transmissions += 1;
+        self.segments.push_back(Sent {
+            start,
+            end,
+            sent_at: now,
+            order: self.transmissions,
+            delivery,
+            transmissions: 1,
+            sacked: false,
+            lost: false,
+            retransmitted: false,
+            fin,
+            older: NONE,
+            newer: NONE,
+        });
+        self.link_newest(number);
+    }
+
+    /// Records a retransmission of a segment that is not SACKed.
+    pub(crate) fn retransmit(&mut self, number: Number, now: Instant, delivery: Delivery) {
+        if self.get(number).in_flight() {
+            self.unlink(number);
+        }
+        self.transmissions += 1;
+        let order = self.transmissions;
+        let sent = self.get_mut(number);
+        debug_assert!(!sent.sacked);
+        sent.sent_at = now;
+        sent.order = order;
+        sent.delivery = delivery;
+        sent.transmissions = sent.transmissions.saturating_add(1);
+        if sent.lost && !sent.retransmitted {
+            sent.retransmitted = true;
+            let len = sent.len();
+            self.retransmitted += len;
+        }
+        self.link_newest(number);
+    }
+
+    /// Judges a segment in flight lost; if it was a retransmission, that one is.
+    pub(crate) fn mark_lost(&mut self, number: Number) {
+        let sent = self.get_mut(number);
+        if !sent.in_flight() {
+            return;
+        }
+        let (start, len) = (sent.start, sent.len());
+        if sent.lost {
+            sent.retransmitted = false;
+            self.retransmitted -= len;
+        } else {
+            sent.lost = true;
+            self.lost += len;
+        }
+        self.lost_total += len;
+        self.unlink(number);
+        self.retransmit_from = self.retransmit_from.min(start);
+    }
+
+    /// Judges everything that is not SACKed lost, retransmissions too (RFC 6298 section 5.4 and
+    /// RFC 6675 section 5.1: after a timeout the window is sent again).
+    pub(crate) fn mark_all_lost(&mut self) {
+        for offset in 0..self.segments.len() {
+            self.mark_lost(self.first.wrapping_add(offset as Number));
+        }
+    }
+
+    /// Takes back the judgement of every lost segment that has not been sent again; such a segment
+    /// counts as in flight once more.
+    pub(crate) fn unmark_lost(&mut self) {
+        let mut revived = Vec::new();
+        for (offset, sent) in self.segments.iter_mut().enumerate() {
+            if sent.lost && !sent.retransmitted {
+                sent.lost = false;
+                self.lost -= sent.len();
+                revived.push(self.first.wrapping_add(offset as Number));
+            }
+        }
+        // They are older than anything in flight: put them at the old end, oldest last.
+        for &number in revived.iter().rev() {
+            self.link_oldest(number);
+        }
+    }
+
+    /// The lowest lost segment that has not been sent again.
+    pub(crate) fn next_lost(&mut self) -> Option<Number> {
+        if self.lost == self.retransmitted {
+            return None;
+        }
+        let from = self.retransmit_from;
+        let mut index = self.index_of(from).unwrap_or(0);
+        while let Some(sent) = self.segments.get(index) {
+            if sent.lost && !sent.retransmitted {
+                self.retransmit_from = sent.start;
+                return Some(self.first.wrapping_add(index as Number));
+            }
+            index += 1;
+        }
+        None
+    }
+
+    /// Drops segments below `ack`; `visit` sees each before it goes.
+    pub(crate) fn acknowledge(&mut self, ack: u64, mut visit: impl FnMut(&Sent)) {
+        while let Some(front) = self.segments.front() {
+            if front.end > ack {
+                break;
+            }
+            visit(front);
+            self.forget_front();
+        }
+        self.trim_front(ack);
+        self.retransmit_from = self.retransmit_from.max(ack);
+        if !self.sacked_ranges.is_empty() {
+            self.sacked_ranges.remove_below(ack);
+        }
+    }
+
+    fn forget_front(&mut self) {
+        if self.segments[0].in_flight() {
+            self.unlink(self.first);
+        }
+        let Some(gone) = self.segments.pop_front() else { return };
+        self.first = self.first.wrapping_add(1);
+        let len = gone.len();
+        self.sacked -= if gone.sacked { len } else { 0 };
+        self.sacked_segments -= u64::from(gone.sacked);
+        self.lost -= if gone.lost { len } else { 0 };
+        self.retransmitted -= if gone.retransmitted { len } else { 0 };
+    }
+
+    /// An acknowledgment in the middle of a segment leaves its rest outstanding.
+    fn trim_front(&mut self, ack: u64) {
+        let Some(front) = self.segments.front_mut().filter(|front| front.start < ack) else { return };
+        let cut = ack - front.start;
+        front.start = ack;
+        self.sacked -= if front.sacked { cut } else { 0 };
+        self.lost -= if front.lost { cut } else { 0 };
+        self.retransmitted -= if front.retransmitted { cut } else { 0 };
+    }
+
+    /// Marks the segments inside `left..right` as SACKed; `visit` sees each that was not before.
+    pub(crate) fn selectively_acknowledge(&mut self, left: u64, right: u64, mut visit: impl FnMut(&Sent)) {
+        let (Some(front), Some(back)) = (self.segments.front(), self.segments.back()) else { return };
+        let (left, right) = (left.max(front.start), right.min(back.end));
+        if left >= right || self.sacked_ranges.containing(left).is_some_and(|(_, end)| right <= end) {
+            return;
+        }
+        let mut gaps: [(u64, u64); 8] = [(0, 0); 8];
+        let mut count = 0;
+        self.sacked_ranges.for_each_gap(left, right, |l, r| {
+            if count < gaps.len() {
+                gaps[count] = (l, r);
+                count += 1;
+            } else {
+                // More gaps than an ACK usually fills: the last one stretches over the rest.
+                gaps[count - 1].1 = r;
+            }
+        });
+        self.sacked_ranges.insert(left, right);
+        for &(gap_left, gap_right) in &gaps[..count] {
+            self.sack_gap(gap_left, gap_right, &mut visit);
+        }
+    }
+
+    fn sack_gap(&mut self, left: u64, right: u64, visit: &mut impl FnMut(&Sent)) {
+        let Some(mut index) = self.index_of(left) else { return };
+        // A block that starts inside a segment does not cover it.
+        if self.segments[index].start < left {
+            index += 1;
+        }
+        while let Some(sent) = self.segments.get(index).filter(|sent| sent.end <= right) {
+            if !sent.sacked {
+                visit(sent);
+                self.sack(self.first.wrapping_add(index as Number));
+            }
+            index += 1;
+        }
+    }
+
+    fn sack(&mut self, number: Number) {
+        if self.get(number).in_flight() {
+            self.unlink(number);
+        }
+        let sent = self.get_mut(number);
+        let (len, lost, retransmitted) = (sent.len(), sent.lost, sent.retransmitted);
+        sent.sacked = true;
+        sent.lost = false;
+        sent.retransmitted = false;
+        self.sacked += len;
+        self.sacked_segments += 1;
+        self.lost -= if lost { len } else { 0 };
+        self.retransmitted -= if retransmitted { len } else { 0 };
+    }
+
+    /// The segment that contains `position`.
+    pub(crate) fn number_at(&self, position: u64) -> Option<Number> {
+        self.index_of(position).map(|index| self.first.wrapping_add(index as Number))
+    }
+
+    fn index_of(&self, position: u64) -> Option<usize> {
+        let front = self.segments.front()?;
+        if position < front.start || position >= self.segments.back()?.end {
+            return None;
+        }
+        let guess = ((position - front.start) / self.usual_len) as usize;
+        if let Some(sent) = self.segments.get(guess)
+            && sent.start <= position
+            && position < sent.end
+        {
+            return Some(guess);
+        }
+        Some(self.segments.partition_point(|sent| sent.end <= position))
+    }
+
+    /// Segments in flight in the order of their last transmission, oldest first. `judge` returns
+    /// whether to go on; it says by its first part whether the segment is lost.
+    pub(crate) fn judge_oldest_first(&mut self, mut judge: impl FnMut(&Sent) -> Judgement) -> u64 {
+        let mut newly_lost = 0;
+        let mut number = self.oldest;
+        while number != NONE {
+            let sent = self.get(number);
+            let (newer, len) = (sent.newer, sent.len());
+            match judge(sent) {
+                Judgement::Stop => break,
+                Judgement::Keep => {}
+                Judgement::Lost => {
+                    self.mark_lost(number);
+                    newly_lost += len;
+                }
+            }
+            number = newer;
+        }
+        newly_lost
+    }
+
+    fn link_newest(&mut self, number: Number) {
+        let before = self.newest;
+        let sent = self.get_mut(number);
+        sent.older = before;
+        sent.newer = NONE;
+        if before == NONE {
+            self.oldest = number;
+        } else {
+            self.get_mut(before).newer = number;
+        }
+        self.newest = number;
+    }
+
+    fn link_oldest(&mut self, number: Number) {
+        let after = self.oldest;
+        let sent = self.get_mut(number);
+        sent.older = NONE;
+        sent.newer = after;
+        if after == NONE {
+            self.newest = number;
+        } else {
+            self.get_mut(after).older = number;
+        }
+        self.oldest = number;
+    }
+
+    fn unlink(&mut self, number: Number) {
+        let sent = self.get(number);
+        let (older, newer) = (sent.older, sent.newer);
+        if older == NONE {
+            self.oldest = newer;
+        } else {
+            self.get_mut(older).newer = newer;
+        }
+        if newer == NONE {
+            self.newest = older;
+        } else {
+            self.get_mut(newer).older = older;
+        }
+    }
+
+    /// Recounts everything from the segments; for tests and debug runs.
+    #[cfg(test)]
+    pub(crate) fn check(&self) {
+        let sum =
+            |f: &dyn Fn(&Sent) -> bool| self.segments.iter().filter(|s| f(s)).map(Sent::len).sum::<u64>();
+        assert_eq!(self.sacked, sum(&|s| s.sacked));
+        assert_eq!(self.lost, sum(&|s| s.lost));
+        assert_eq!(self.retransmitted, sum(&|s| s.retransmitted));
+        let in_flight = sum(&Sent::in_flight);
+        assert_eq!(self.pipe(), in_flight.saturating_sub(self.presumed));
+        assert!(self.segments.iter().all(|s| !(s.sacked && s.lost) && (s.lost || !s.retransmitted)));
+        let mut listed = 0;
+        let mut number = self.oldest;
+        while number != NONE {
+            assert!(self.get(number).in_flight());
+            listed += self.get(number).len();
+            number = self.get(number).newer;
+        }
+        assert_eq!(listed, in_flight);
+    }
+}
+
+/// What to do with a segment in [`Scoreboard::judge_oldest_first`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Judgement {
+    /// It is lost.
+    Lost,
+    /// It is not, go on.
+    Keep,
+    /// It is not, and neither is any later one.
+    Stop,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn delivery() -> Delivery {
+        Delivery {
+            delivered: 0,
+            delivered_at: Instant::ZERO,
+            first_sent_at: Instant::ZERO,
+            app_limited: false,
+        }
+    }
+
+    #[derive(Clone, Debug)]
+    enum Operation {
+        Send(u64),
+        Ack(u64),
+        Sack(u64, u64),
+        Lose(usize),
+        LoseAll,
+        Unmark,
+        Retransmit,
+    }
+
+    fn operation() -> impl Strategy<Value = Operation> {
+        prop_oneof![
+            4 => (1u64..200).prop_map(Operation::Send),
+            2 => (0u64..400).prop_map(Operation::Ack),
+            4 => (0u64..2000, 1u64..500).prop_map(|(l, n)| Operation::Sack(l, n)),
+            3 => (0usize..50).prop_map(Operation::Lose),
+            1 => Just(Operation::LoseAll),
+            1 => Just(Operation::Unmark),
+            3 => Just(Operation::Retransmit),
+        ]
+    }
+
+    proptest! {
+        /// Whatever happens, the counters agree with a recount and the time list with the flags.
+        #[test]
+        fn counters_agree_with_a_recount(operations in prop::collection::vec(operation(), 1..120)) {
+            let mut board = Scoreboard::new(100);
+            let (mut una, mut nxt) = (1_000u64, 1_000u64);
+            for operation in operations {
+                match operation {
+                    Operation::Send(len) => {
+                        board.push(nxt, nxt + len, false, Instant::ZERO, delivery());
+                        nxt += len;
+                    }
+                    Operation::Ack(advance) => {
+                        una = (una + advance).min(nxt);
+                        board.acknowledge(una, |_| {});
+                    }
+                    Operation::Sack(offset, len) => {
+                        board.selectively_acknowledge(una + offset, una + offset + len, |sent| {
+                            assert!(!sent.sacked);
+                        });
+                    }
+                    Operation::Lose(offset) if offset < board.segments.len() => {
+                        board.mark_lost(board.first.wrapping_add(offset as Number));
+                    }
+                    Operation::Lose(_) => {}
+                    Operation::LoseAll => board.mark_all_lost(),
+                    Operation::Unmark => board.unmark_lost(),
+                    Operation::Retransmit => {
+                        if let Some(number) = board.next_lost() {
+                            board.retransmit(number, Instant::ZERO, delivery());
+                        }
+                    }
+                }
+                board.check();
+                let waiting = board.segments.iter().any(|s| s.lost && !s.retransmitted);
+                prop_assert_eq!(board.next_lost().is_some(), waiting);
+            }
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! What an arriving ACK changes.
+
+use super::Sender;
+use super::rate::Newest;
+use super::recovery::RecoveryState;
+use crate::congestion::{Ack, CongestionControl, RateSample};
+use crate::segment::{Flags, Segment, unwrap_sequence};
+use crate::tcp::detection::{AckFacts, DeliveredSegment};
+use crate::tcp::scoreboard::Sent;
+use anabranch_units::{Instant, Span};
+
+/// What one ACK newly delivered.
+#[derive(Default)]
+struct Delivered {
+    bytes: u64,
+    newest: Option<Newest>,
+    /// Transmission of the first and last segment acknowledged cumulatively that was sent once.
+    first_sent_at: Option<Instant>,
+    last_sent_at: Option<Instant>,
+    /// Transmission of the first segment SACKed that was sent once.
+    first_sacked_sent_at: Option<Instant>,
+}
+
+/// The state of the sender before an ACK changed it.
+struct Before {
+    pipe: u64,
+    cwnd: u64,
+    lost_total: u64,
+    snd_una: u64,
+}
+
+impl Sender {
+    pub(super) fn on_ack(&mut self, now: Instant, segment: &Segment) {
+        let ack = unwrap_sequence(segment.ack, self.snd_una);
+        if ack > self.snd_nxt {
+            // RFC 9293 section 3.10.7.4: it acknowledges what was never sent.
+            return;
+        }
+        let before = Before {
+            pipe: self.board.pipe(),
+            cwnd: self.cwnd(),
+            lost_total: self.board.lost_total(),
+            snd_una: self.snd_una,
+        };
+        let ack = ack.max(self.snd_una);
+        let advanced = ack > before.snd_una;
+        let duplicate = !advanced && segment.sequence_len() == 0 && !self.board.is_empty();
+        self.update_window(ack, segment);
+        let mut delivered = Delivered::default();
+        self.take_cumulative(now, ack, segment, &mut delivered);
+        let dsack_end = self.take_sack_blocks(now, ack, segment, &mut delivered);
+        if !self.sack {
+            self.presume(advanced, duplicate, ack - before.snd_una);
+        }
+        self.snd_una = ack;
+        self.take_rtt(now, advanced, segment, &delivered);
+        self.detect_losses(now, dsack_end.is_some());
+        let rate = self.rate.on_delivered(now, delivered.bytes, delivered.newest, self.rtt.min());
+        self.settle_probe(now, ack, dsack_end, duplicate && segment.sack.is_empty());
+        self.enter_recovery_if_lost(now, before.pipe);
+        if self.ecn && segment.flags.has(Flags::ECE) {
+            self.on_ecn_echo(now, before.pipe);
+        }
+        self.leave_recovery(now, segment, advanced);
+        self.update_controller(now, &before, &delivered, rate);
+        if advanced || self.timers.is_probe() {
+            self.restart_timer(now);
+        }
+    }
+
+    #[inline]
+    fn update_window(&mut self, ack: u64, segment: &Segment) {
+        let window = u64::from(segment.window) << self.peer_window_scale;
+        self.window_edge = self.window_edge.max(ack + window);
+    }
+
+    #[inline]
+    fn take_cumulative(&mut self, now: Instant, ack: u64, segment: &Segment, delivered: &mut Delivered) {
+        let echo = self.echo_of(segment);
+        let min_rtt = self.rtt.min();
+        let Self { board, detector, .. } = self;
+        board.acknowledge(ack, |sent| {
+            if sent.sacked {
+                detector.on_sacked_acknowledged(sent.start);
+                return;
+            }
+            if sent.transmissions == 1 {
+                delivered.first_sent_at.get_or_insert(sent.sent_at);
+                delivered.last_sent_at = Some(sent.sent_at);
+            }
+            delivered.bytes += sent.len();
+            Newest::take(&mut delivered.newest, sent);
+            detector.on_delivered(now, &facts_of(sent, echo, false), min_rtt);
+        });
+    }
+
+    /// Takes the SACK blocks; returns the end of a DSACK block, if there is one.
+    fn take_sack_blocks(
+        &mut self,
+        now: Instant,
+        ack: u64,
+        segment: &Segment,
+        delivered: &mut Delivered,
+    ) -> Option<u64> {
+        if !self.sack || segment.sack.is_empty() {
+            return None;
+        }
+        let echo = self.echo_of(segment);
+        let blocks = segment.sack.as_slice();
+        let position = |wire: u32| unwrap_sequence(wire, ack);
+        let first = (position(blocks[0].0), position(blocks[0].1));
+        // RFC 2883 section 4: below the cumulative ACK, or inside the second block.
+        let inside_second = blocks.get(1).is_some_and(|second| {
+            let (left, right) = (position(second.0), position(second.1));
+            left <= first.0 && first.1 <= right
+        });
+        let dsack = first.1 <= ack || inside_second;
+        if dsack {
+            self.note_dsack(first.1);
+        }
+        let min_rtt = self.rtt.min();
+        let Self { board, detector, .. } = self;
+        for &(left, right) in &blocks[usize::from(dsack)..] {
+            board.selectively_acknowledge(position(left), position(right), |sent| {
+                if sent.transmissions == 1 {
+                    delivered.first_sacked_sent_at.get_or_insert(sent.sent_at);
+                }
+                delivered.bytes += sent.len();
+                Newest::take(&mut delivered.newest, sent);
+                detector.on_delivered(now, &facts_of(sent, echo, true), min_rtt);
+            });
+        }
+        dsack.then_some(first.1)
+    }
+
+    /// Without SACK, each duplicate ACK says that one more segment has arrived, and a partial ACK
+    /// that these were among those it covers (RFC 6582 section 3.2 steps 2 to 5).
+    fn presume(&mut self, advanced: bool, duplicate: bool, acked: u64) {
+        if advanced {
+            self.board.settle_presumed(acked.saturating_sub(self.full_payload));
+            if self.board.is_empty() || !matches!(self.recovery, RecoveryState::Fast { .. }) {
+                self.board.settle_presumed(u64::MAX);
+            }
+        } else if duplicate {
+            self.board.presume_delivered(self.full_payload);
+            self.detector.on_duplicate_without_sack(&mut self.board);
+        }
+    }
+
+    #[inline]
+    fn take_rtt(&mut self, now: Instant, advanced: bool, segment: &Segment, delivered: &Delivered) {
+        if let Some(sent_at) = delivered.last_sent_at.or(delivered.first_sacked_sent_at) {
+            self.rtt.on_minimum_candidate(now.since(sent_at));
+        }
+        if let Some(sent_at) = delivered.first_sent_at.or(delivered.first_sacked_sent_at) {
+            self.rtt.on_sample(now.since(sent_at));
+        } else if advanced && self.timestamps && segment.flags.has(Flags::TIMESTAMPS) {
+            // RFC 7323 section 4: timestamps tell which transmission was acknowledged.
+            let elapsed_us = super::timestamp_us(now).wrapping_sub(segment.timestamp_echo);
+            self.rtt.on_sample(Span::from_us(u64::from(elapsed_us)));
+        }
+    }
+
+    #[inline]
+    fn detect_losses(&mut self, now: Instant, dsack: bool) {
+        let facts = AckFacts {
+            now,
+            snd_una: self.snd_una,
+            snd_nxt: self.snd_nxt,
+            dsack,
+            in_recovery: !matches!(self.recovery, RecoveryState::Open),
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min(),
+        };
+        self.detector.on_ack(&mut self.board, &facts);
+    }
+
+    #[inline]
+    fn update_controller(
+        &mut self,
+        now: Instant,
+        before: &Before,
+        delivered: &Delivered,
+        rate: Option<RateSample>,
+    ) {
+        let pipe = self.board.pipe();
+        let lost = self.board.lost_total() - before.lost_total;
+        let acked = self.snd_una - before.snd_una;
+        if let RecoveryState::Fast { prr: Some(prr), .. } = &mut self.recovery {
+            let progress = if self.sack { delivered.bytes } else { acked.max(self.full_payload) };
+            prr.on_ack(progress, pipe, acked > 0 && lost == 0);
+        }
+        let ssthresh = self.controller.ssthresh();
+        let slow_start = before.cwnd < ssthresh;
+        // Linux's tcp_is_cwnd_limited: in slow start a window that is half used may grow.
+        let cwnd_limited = before.pipe + self.full_payload > before.cwnd
+            || (slow_start && before.pipe.saturating_mul(2) >= before.cwnd);
+        let newest_sent_at = delivered.last_sent_at.or(delivered.first_sacked_sent_at);
+        self.controller.on_ack(&Ack {
+            now,
+            acked,
+            delivered: delivered.bytes,
+            lost,
+            in_flight_before: before.pipe,
+            in_flight: pipe,
+            rtt: newest_sent_at.map(|sent_at| now.since(sent_at)),
+            srtt: self.rtt.srtt(),
+            min_rtt: self.rtt.min(),
+            snd_una: self.snd_una,
+            snd_nxt: self.snd_nxt,
+            cwnd_limited,
+            recovery: self.recovery.kind(),
+            rate,
+        });
+    }
+
+    #[inline]
+    fn echo_of(&self, segment: &Segment) -> Option<u32> {
+        (self.timestamps && segment.flags.has(Flags::TIMESTAMPS)).then_some(segment.timestamp_echo)
+    }
+}
+
+#[inline]
+fn facts_of(sent: &Sent, echo: Option<u32>, by_sack: bool) -> DeliveredSegment {
+    let sent_us = super::timestamp_us(sent.sent_at);
+    DeliveredSegment {
+        start: sent.start,
+        end: sent.end,
+        sent_at: sent.sent_at,
+        order: sent.order,
+        retransmitted: sent.transmissions > 1,
+        echoes_earlier: echo.is_some_and(|echo| (echo.wrapping_sub(sent_us) as i32) < 0),
+        by_sack,
+    }
+}

@@ -1,0 +1,351 @@
+//! The sending end of a TCP connection.
+
+mod acks;
+mod rate;
+mod recovery;
+mod timers;
+mod transmit;
+
+use super::detection::Detector;
+use super::receiver::{EPOCH, timestamp_us, window_scale};
+use super::rtt::RttEstimator;
+use super::scoreboard::Scoreboard;
+use crate::config::{PacingConfig, TcpConfig};
+use crate::congestion::{CongestionControl, Controller};
+use crate::segment::{Flags, Segment};
+use anabranch_units::{Instant, Span};
+use rate::RateSampler;
+use recovery::{RecoveryState, Undo};
+use timers::Timers;
+
+/// What a sender has done and seen.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct SenderStats {
+    /// Data segments sent, retransmissions included.
+    pub segments: u64,
+    /// Retransmissions.
+    pub retransmissions: u64,
+    /// Retransmission timeouts.
+    pub timeouts: u64,
+    /// Episodes of fast recovery.
+    pub fast_recoveries: u64,
+    /// Episodes taken back as spurious.
+    pub undone_recoveries: u64,
+    /// Tail loss probes.
+    pub tail_loss_probes: u64,
+    /// Window reductions on ECN-Echo.
+    pub ecn_reductions: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Idle,
+    SynSent,
+    Established,
+    /// Our FIN is acknowledged and the peer's has come.
+    Closed,
+}
+
+/// A position far behind any stream: what an unlimited source has written.
+const UNLIMITED: u64 = u64::MAX / 2;
+
+/// The sending end: opens actively, sends what the application writes, closes with FIN.
+///
+/// Inputs are [`Sender::open`], [`Sender::write`], [`Sender::close`], [`Sender::on_segment`] and
+/// [`Sender::on_timeout`] (at or after [`Sender::next_timeout`]). After each input take segments
+/// from [`Sender::poll_transmit`] until it gives none, then ask [`Sender::next_timeout`] again.
+#[derive(Debug)]
+pub struct Sender {
+    state: State,
+    config: TcpConfig,
+    seed: u64,
+    controller: Controller,
+    detector: Detector,
+    rtt: RttEstimator,
+    board: Scoreboard,
+    timers: Timers,
+    rate: RateSampler,
+    recovery: RecoveryState,
+    undo: Option<Undo>,
+    sack: bool,
+    timestamps: bool,
+    ecn: bool,
+    /// Payload of a full segment in bytes: the MSS less the options every segment carries.
+    full_payload: u64,
+    initial_sequence: u32,
+    snd_una: u64,
+    snd_nxt: u64,
+    /// Position behind the last byte the application has written.
+    written: u64,
+    closing: bool,
+    fin_sent: bool,
+    /// Right edge of the peer's window.
+    window_edge: u64,
+    peer_window_scale: u8,
+    rcv_nxt: u32,
+    timestamp_recent: u32,
+    send_syn: bool,
+    syn_sent_at: Instant,
+    syn_transmissions: u32,
+    send_ack: bool,
+    last_sent_at: Instant,
+    /// A reduction is to be told with CWR (RFC 3168 section 6.1.2).
+    tell_reduction: bool,
+    /// ECN-Echoes below this position belong to a window that was reduced already.
+    ecn_point: u64,
+    established_at: Option<Instant>,
+    stats: SenderStats,
+}
+
+impl Sender {
+    /// A sender that has not opened yet. `seed` sets what an algorithm may choose freely (BBR's
+    /// first phase); the initial sequence number is the caller's.
+    #[must_use]
+    pub fn new(config: &TcpConfig, initial_sequence: u32, seed: u64) -> Self {
+        let options = if config.timestamps { 12 } else { 0 };
+        let full_payload = u64::from(config.mss).saturating_sub(options).max(1);
+        let start = EPOCH + u64::from(initial_sequence);
+        Self {
+            state: State::Idle,
+            seed,
+            controller: controller(config, full_payload, config.initial_window_segments, seed),
+            detector: Detector::new(&config.loss_detection),
+            rtt: RttEstimator::new(config.initial_rto, config.min_rto, config.max_rto),
+            board: Scoreboard::new(full_payload),
+            timers: Timers::default(),
+            rate: RateSampler::default(),
+            recovery: RecoveryState::Open,
+            undo: None,
+            sack: config.sack,
+            timestamps: config.timestamps,
+            ecn: config.ecn,
+            full_payload,
+            initial_sequence,
+            snd_una: start,
+            snd_nxt: start,
+            written: start + 1,
+            closing: false,
+            fin_sent: false,
+            window_edge: start,
+            peer_window_scale: 0,
+            rcv_nxt: 0,
+            timestamp_recent: 0,
+            send_syn: false,
+            syn_sent_at: Instant::ZERO,
+            syn_transmissions: 0,
+            send_ack: false,
+            last_sent_at: Instant::ZERO,
+            tell_reduction: false,
+            ecn_point: start,
+            established_at: None,
+            stats: SenderStats::default(),
+            config: config.clone(),
+        }
+    }
+
+    /// Starts the handshake.
+    pub fn open(&mut self) {
+        if self.state == State::Idle {
+            self.state = State::SynSent;
+            self.send_syn = true;
+        }
+    }
+
+    /// The application writes `bytes` more.
+    pub fn write(&mut self, bytes: u64) {
+        debug_assert!(!self.closing, "no writing after close");
+        self.written = self.written.saturating_add(bytes).min(UNLIMITED);
+    }
+
+    /// The application has more than will ever be sent.
+    pub fn write_without_end(&mut self) {
+        self.written = UNLIMITED;
+    }
+
+    /// The application will write no more; FIN follows the last byte. What an unlimited source has
+    /// not yet sent is forgotten.
+    pub fn close(&mut self) {
+        if self.written == UNLIMITED {
+            self.written = self.snd_nxt.max(self.first_byte());
+        }
+        self.closing = true;
+    }
+
+    /// An arriving segment.
+    pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
+        match self.state {
+            State::SynSent => self.on_syn_ack(now, segment),
+            State::Established => {
+                if segment.flags.has(Flags::SYN) {
+                    // Our ACK of the SYN-ACK was lost.
+                    self.send_ack = true;
+                    return;
+                }
+                self.take_timestamp(segment);
+                if segment.flags.has(Flags::ACK) {
+                    self.on_ack(now, segment);
+                }
+                self.take_fin(segment);
+            }
+            State::Closed => self.send_ack |= segment.sequence_len() > 0,
+            State::Idle => {}
+        }
+    }
+
+    fn on_syn_ack(&mut self, now: Instant, segment: &Segment) {
+        let wanted = Flags::SYN.with(Flags::ACK);
+        if !segment.flags.has(wanted) || segment.ack != self.initial_sequence.wrapping_add(1) {
+            return;
+        }
+        self.state = State::Established;
+        self.established_at = Some(now);
+        self.snd_una += 1;
+        self.snd_nxt = self.snd_una;
+        self.ecn_point = self.snd_una;
+        self.rcv_nxt = segment.seq.wrapping_add(1);
+        self.timestamp_recent = segment.timestamp;
+        self.negotiate(segment);
+        self.window_edge = self.snd_una + u64::from(segment.window);
+        self.send_ack = true;
+        self.timers.stop();
+        // Karn's rule: a SYN sent twice gives no sample.
+        let rtt = (self.syn_transmissions == 1).then(|| now.since(self.syn_sent_at));
+        if let Some(rtt) = rtt {
+            self.rtt.on_sample(rtt);
+            self.rtt.on_minimum_candidate(rtt);
+        }
+        // RFC 5681 section 3.1: after a lost SYN the initial window is one segment.
+        let segments = if rtt.is_some() { self.config.initial_window_segments } else { 1 };
+        self.controller = controller(&self.config, self.full_payload, segments, self.seed);
+        self.controller.on_established(now, rtt);
+    }
+
+    fn negotiate(&mut self, segment: &Segment) {
+        self.sack &= segment.flags.has(Flags::SACK_PERMITTED);
+        self.timestamps &= segment.flags.has(Flags::TIMESTAMPS);
+        // RFC 3168 section 6.1.1: an ECN-setup SYN-ACK has ECE and not CWR.
+        self.ecn &= segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::CWR);
+        self.peer_window_scale = segment.window_scale_plus_one.saturating_sub(1);
+        // RFC 9293 section 3.7.1: without the option the peer takes 536 bytes.
+        let peer_mss = if segment.mss == 0 { 536 } else { segment.mss };
+        let options = if self.timestamps { 12 } else { 0 };
+        self.full_payload = u64::from(self.config.mss.min(peer_mss)).saturating_sub(options).max(1);
+        self.board = Scoreboard::new(self.full_payload);
+    }
+
+    #[inline]
+    fn take_timestamp(&mut self, segment: &Segment) {
+        if segment.flags.has(Flags::TIMESTAMPS)
+            && segment.timestamp.wrapping_sub(self.timestamp_recent) as i32 >= 0
+        {
+            self.timestamp_recent = segment.timestamp;
+        }
+    }
+
+    fn take_fin(&mut self, segment: &Segment) {
+        if !segment.flags.has(Flags::FIN) {
+            return;
+        }
+        self.send_ack = true;
+        if segment.seq == self.rcv_nxt {
+            self.rcv_nxt = self.rcv_nxt.wrapping_add(1);
+        }
+        if self.fin_sent && self.board.is_empty() {
+            self.state = State::Closed;
+            self.timers.stop();
+        }
+    }
+
+    /// Recounts what is kept incrementally; for tests.
+    #[cfg(test)]
+    pub(crate) fn check(&self) {
+        self.board.check();
+        assert!(self.controller.cwnd() >= self.full_payload);
+        assert!(self.snd_una <= self.snd_nxt);
+    }
+
+    /// Position of the first byte of the stream.
+    fn first_byte(&self) -> u64 {
+        EPOCH + u64::from(self.initial_sequence) + 1
+    }
+
+    /// What it has done so far.
+    #[must_use]
+    pub fn stats(&self) -> &SenderStats {
+        &self.stats
+    }
+
+    /// The congestion window in bytes, as it governs sending now.
+    #[inline]
+    #[must_use]
+    pub fn cwnd(&self) -> u64 {
+        match &self.recovery {
+            RecoveryState::Fast { prr: Some(prr), .. } => prr.cwnd(self.board.pipe()),
+            _ => self.controller.cwnd(),
+        }
+    }
+
+    /// The slow-start threshold in bytes; `u64::MAX` before the first loss.
+    #[must_use]
+    pub fn ssthresh(&self) -> u64 {
+        self.controller.ssthresh()
+    }
+
+    /// Bytes in flight (RFC 6675 "pipe").
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        self.board.pipe()
+    }
+
+    /// Stream bytes acknowledged cumulatively.
+    #[must_use]
+    pub fn acknowledged(&self) -> u64 {
+        self.snd_una.saturating_sub(self.first_byte()).min(self.written - self.first_byte())
+    }
+
+    /// When the handshake completed.
+    #[must_use]
+    pub fn established_at(&self) -> Option<Instant> {
+        self.established_at
+    }
+
+    /// Whether everything written before the close is acknowledged, the FIN included.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.fin_sent && self.board.is_empty()
+    }
+
+    /// Smoothed RTT, smallest, mean, largest and latest sample; all zero before the first.
+    #[must_use]
+    pub fn rtt(&self) -> RttSummary {
+        let known = self.rtt.has_sample();
+        RttSummary {
+            smoothed: self.rtt.srtt(),
+            min: if known { self.rtt.min() } else { Span::ZERO },
+            mean: self.rtt.mean(),
+            max: self.rtt.max(),
+            latest: self.rtt.latest(),
+        }
+    }
+}
+
+/// Round-trip times of a connection.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct RttSummary {
+    /// SRTT (RFC 6298).
+    pub smoothed: Span,
+    /// Smallest, free of delayed ACKs.
+    pub min: Span,
+    /// Mean of all samples.
+    pub mean: Span,
+    /// Largest.
+    pub max: Span,
+    /// Latest.
+    pub latest: Span,
+}
+
+fn controller(config: &TcpConfig, payload: u64, window_segments: u32, seed: u64) -> Controller {
+    let window = payload * u64::from(window_segments.max(1));
+    // The payload is at most the 16-bit MSS.
+    Controller::new(&config.congestion_control, payload as u32, window, seed)
+}

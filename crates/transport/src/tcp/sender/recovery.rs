@@ -1,0 +1,175 @@
+//! When the sender repairs losses, and when it finds that there were none.
+
+use super::timers::Probe;
+use super::{Sender, timestamp_us};
+use crate::congestion::{CongestionControl, LossEpisode, Recovery};
+use crate::segment::{Flags, Segment};
+use crate::tcp::prr::Prr;
+use anabranch_units::Instant;
+
+/// Whether losses are being repaired.
+#[derive(Debug)]
+pub(super) enum RecoveryState {
+    Open,
+    /// Fast recovery until `point` is acknowledged (RFC 6675 "RecoveryPoint"). Without `prr` the
+    /// controller governs its window itself.
+    Fast {
+        point: u64,
+        prr: Option<Prr>,
+    },
+    /// After a timeout, until `point` is acknowledged; `repeated` while no ACK has advanced, so
+    /// that a further timeout is for the same data.
+    Loss {
+        point: u64,
+        repeated: bool,
+    },
+}
+
+impl RecoveryState {
+    pub(super) fn kind(&self) -> Recovery {
+        match self {
+            Self::Open => Recovery::Open,
+            Self::Fast { .. } => Recovery::Fast,
+            Self::Loss { .. } => Recovery::Loss,
+        }
+    }
+}
+
+/// What is needed to notice that an episode was spurious: the retransmissions all come back as
+/// DSACKs (RFC 2883, RFC 3708), or an ACK echoes a timestamp from before the first of them
+/// (RFC 3522).
+#[derive(Debug)]
+pub(super) struct Undo {
+    /// snd_una when the episode began.
+    marker: u64,
+    retransmissions: u64,
+    reported: u64,
+    first_at_us: Option<u32>,
+}
+
+impl Sender {
+    pub(super) fn start_undo(&mut self, first: bool) {
+        if self.config.undo && first {
+            let marker = self.snd_una;
+            self.undo = Some(Undo { marker, retransmissions: 0, reported: 0, first_at_us: None });
+        }
+    }
+
+    pub(super) fn note_retransmission(&mut self, now: Instant) {
+        if let Some(undo) = &mut self.undo {
+            undo.retransmissions += 1;
+            undo.first_at_us.get_or_insert_with(|| timestamp_us(now));
+        }
+    }
+
+    pub(super) fn note_dsack(&mut self, end: u64) {
+        if let Some(undo) = self.undo.as_mut().filter(|undo| end > undo.marker) {
+            undo.reported += 1;
+        }
+    }
+
+    pub(super) fn enter_recovery_if_lost(&mut self, now: Instant, pipe_before: u64) {
+        if !matches!(self.recovery, RecoveryState::Open) || self.board.lost() == 0 {
+            return;
+        }
+        let episode = LossEpisode {
+            now,
+            flight_size: pipe_before,
+            in_flight: self.board.pipe(),
+            snd_nxt: self.snd_nxt,
+        };
+        self.controller.on_loss(&episode);
+        let governs = self.controller.governs_recovery();
+        let prr = (!governs).then(|| Prr::new(self.controller.ssthresh(), pipe_before, self.full_payload));
+        self.recovery = RecoveryState::Fast { point: self.snd_nxt, prr };
+        self.timers.probe = Probe::None;
+        self.stats.fast_recoveries += 1;
+        self.start_undo(true);
+        self.start_timeout(now);
+    }
+
+    /// Ends recovery if this ACK shows that everything is repaired, or that nothing was broken.
+    pub(super) fn leave_recovery(&mut self, now: Instant, segment: &Segment, advanced: bool) {
+        if self.undo.is_some() && self.is_spurious(segment, advanced) {
+            self.undo_reduction(now);
+            return;
+        }
+        let (point, from) = match &mut self.recovery {
+            RecoveryState::Open => return,
+            RecoveryState::Fast { point, .. } => (*point, Recovery::Fast),
+            RecoveryState::Loss { point, repeated } => {
+                *repeated &= !advanced;
+                (*point, Recovery::Loss)
+            }
+        };
+        if self.snd_una >= point {
+            self.recovery = RecoveryState::Open;
+            self.detector.on_recovered();
+            self.controller.on_recovered(now, from);
+        }
+    }
+
+    fn is_spurious(&self, segment: &Segment, advanced: bool) -> bool {
+        let Some(undo) = &self.undo else { return false };
+        if undo.retransmissions > 0 && undo.reported >= undo.retransmissions {
+            return true;
+        }
+        // An original that was only late: nothing has been lost so far. In fast recovery the rest
+        // may still be, so it must all be here, or nothing retransmitted be under way.
+        let late = advanced
+            && self.timestamps
+            && segment.flags.has(Flags::TIMESTAMPS)
+            && undo.first_at_us.is_some_and(|first| (segment.timestamp_echo.wrapping_sub(first) as i32) < 0);
+        late && match self.recovery {
+            RecoveryState::Open => false,
+            RecoveryState::Fast { point, .. } => self.snd_una >= point || self.board.retransmitted() == 0,
+            RecoveryState::Loss { .. } => true,
+        }
+    }
+
+    fn undo_reduction(&mut self, now: Instant) {
+        self.undo = None;
+        self.board.unmark_lost();
+        self.detector.on_spurious();
+        if !matches!(self.recovery, RecoveryState::Open) {
+            self.detector.on_recovered();
+        }
+        self.recovery = RecoveryState::Open;
+        self.controller.on_undo(now);
+        self.stats.undone_recoveries += 1;
+    }
+
+    /// RFC 3168 section 6.1.2: an ECN-Echo halves like a loss, once per window of data.
+    pub(super) fn on_ecn_echo(&mut self, now: Instant, pipe_before: u64) {
+        // The ACK of everything before the segment with CWR was sent before the receiver saw it.
+        if self.snd_una <= self.ecn_point || !matches!(self.recovery, RecoveryState::Open) {
+            return;
+        }
+        let in_flight = self.board.pipe();
+        let episode = LossEpisode { now, flight_size: pipe_before, in_flight, snd_nxt: self.snd_nxt };
+        self.controller.on_ecn(&episode);
+        self.ecn_point = self.snd_nxt;
+        self.tell_reduction = true;
+        self.stats.ecn_reductions += 1;
+    }
+
+    /// RFC 8985 section 7.4: if the probe repaired a loss, the window must answer for it.
+    pub(super) fn settle_probe(&mut self, now: Instant, ack: u64, dsack_end: Option<u64>, duplicate: bool) {
+        let Probe::Sent { end, retransmission } = self.timers.probe else { return };
+        if ack < end {
+            return;
+        }
+        if !retransmission || dsack_end == Some(end) || (ack == end && duplicate) {
+            self.timers.probe = Probe::None;
+        } else if ack > end {
+            self.timers.probe = Probe::None;
+            if matches!(self.recovery, RecoveryState::Open) {
+                let in_flight = self.board.pipe();
+                let flight_size = in_flight + self.full_payload;
+                let episode = LossEpisode { now, flight_size, in_flight, snd_nxt: self.snd_nxt };
+                self.controller.on_loss(&episode);
+                self.controller.on_recovered(now, Recovery::Fast);
+            }
+        }
+    }
+}

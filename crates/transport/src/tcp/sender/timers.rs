@@ -1,0 +1,165 @@
+use super::recovery::RecoveryState;
+use super::{Sender, State};
+use crate::congestion::{CongestionControl, LossEpisode};
+use anabranch_units::{Instant, Span};
+
+/// The one retransmission timer, and what it will do; pacing has its own instant.
+#[derive(Default, Debug)]
+pub(super) struct Timers {
+    at: Option<Instant>,
+    purpose: Purpose,
+    /// Next instant at which a paced segment may leave.
+    pub(super) pace_at: Instant,
+    /// A tail loss probe is out, or one is to be sent now.
+    pub(super) probe: Probe,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+enum Purpose {
+    #[default]
+    Timeout,
+    Probe,
+}
+
+/// RFC 8985 section 7: at most one probe per tail.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) enum Probe {
+    #[default]
+    None,
+    /// To be sent.
+    Due,
+    /// Sent; `end` is TLP.end_seq.
+    Sent { end: u64, retransmission: bool },
+}
+
+impl Timers {
+    pub(super) fn stop(&mut self) {
+        self.at = None;
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        self.at.is_some()
+    }
+
+    pub(super) fn is_probe(&self) -> bool {
+        self.at.is_some() && self.purpose == Purpose::Probe
+    }
+}
+
+impl Sender {
+    /// When [`Sender::on_timeout`] wants to be called; `None` for never.
+    #[inline]
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Instant> {
+        let mut next = self.timers.at;
+        if let Some(at) = self.detector.next_timeout() {
+            next = Some(next.map_or(at, |n| n.min(at)));
+        }
+        if self.timers.pace_at > self.last_sent_at && self.waits_for_pacing() {
+            let at = self.timers.pace_at;
+            next = Some(next.map_or(at, |n| n.min(at)));
+        }
+        next
+    }
+
+    /// A timer may have expired; does nothing if none has.
+    pub fn on_timeout(&mut self, now: Instant) {
+        if self.state == State::SynSent {
+            self.on_syn_timeout(now);
+            return;
+        }
+        if self.detector.next_timeout().is_some_and(|at| at <= now) {
+            self.on_reordering_timeout(now);
+        }
+        if !self.timers.at.is_some_and(|at| at <= now) {
+            return;
+        }
+        self.timers.stop();
+        match self.timers.purpose {
+            Purpose::Probe => {
+                self.timers.probe = Probe::Due;
+                self.stats.tail_loss_probes += 1;
+            }
+            Purpose::Timeout => self.on_retransmission_timeout(now),
+        }
+    }
+
+    fn on_syn_timeout(&mut self, now: Instant) {
+        if self.timers.at.is_some_and(|at| at <= now) {
+            self.timers.stop();
+            self.rtt.back_off();
+            self.stats.timeouts += 1;
+            self.send_syn = true;
+        }
+    }
+
+    /// RACK's reordering timer (RFC 8985 section 6.3).
+    fn on_reordering_timeout(&mut self, now: Instant) {
+        let pipe_before = self.board.pipe();
+        self.detector.on_timeout(&mut self.board, now);
+        self.enter_recovery_if_lost(now, pipe_before);
+    }
+
+    /// RFC 6298 section 5.4 to 5.7 and RFC 5681 section 3.1.
+    fn on_retransmission_timeout(&mut self, now: Instant) {
+        if self.board.is_empty() {
+            return;
+        }
+        let flight_size = self.board.pipe();
+        let first = !matches!(self.recovery, RecoveryState::Loss { repeated: true, .. });
+        self.board.mark_all_lost();
+        self.board.settle_presumed(u64::MAX);
+        let in_flight = self.board.pipe();
+        let episode = LossEpisode { now, flight_size, in_flight, snd_nxt: self.snd_nxt };
+        self.controller.on_timeout(&episode, first);
+        self.start_undo(first);
+        self.recovery = RecoveryState::Loss { point: self.snd_nxt, repeated: true };
+        self.detector.on_retransmission_timeout(self.snd_nxt);
+        self.timers.probe = Probe::None;
+        self.rtt.back_off();
+        self.stats.timeouts += 1;
+        self.start_timeout(now);
+    }
+
+    /// Restarts the timer after snd_una advanced or new data left (RFC 6298 section 5.1 to 5.3;
+    /// RFC 8985 section 7.2 for the probe).
+    #[inline]
+    pub(super) fn restart_timer(&mut self, now: Instant) {
+        if self.board.is_empty() {
+            self.timers.stop();
+            return;
+        }
+        if self.may_probe() {
+            let timeout = now.saturating_add(self.rtt.rto());
+            let probe = now.saturating_add(self.probe_timeout());
+            self.timers.at = Some(probe.min(timeout));
+            self.timers.purpose = if probe < timeout { Purpose::Probe } else { Purpose::Timeout };
+        } else {
+            self.start_timeout(now);
+        }
+    }
+
+    pub(super) fn start_timeout(&mut self, now: Instant) {
+        self.timers.at = Some(now.saturating_add(self.rtt.rto()));
+        self.timers.purpose = Purpose::Timeout;
+    }
+
+    fn may_probe(&self) -> bool {
+        self.detector.probes_tail()
+            && self.sack
+            && self.rtt.has_sample()
+            && self.timers.probe == Probe::None
+            && matches!(self.recovery, RecoveryState::Open)
+            && self.board.sacked() == 0
+    }
+
+    /// RFC 8985 section 7.2, PTO. The peer's longest ACK delay is taken to be our own.
+    fn probe_timeout(&self) -> Span {
+        let two_rtts = self.rtt.srtt().saturating_mul(2);
+        if self.board.pipe() <= self.full_payload {
+            two_rtts + self.config.delayed_ack_timeout
+        } else {
+            two_rtts
+        }
+    }
+}

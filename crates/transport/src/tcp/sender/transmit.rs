@@ -1,0 +1,221 @@
+//! Which segment leaves next, and when.
+
+use super::timers::Probe;
+use super::{PacingConfig, RecoveryState, Sender, State, timestamp_us, window_scale};
+use crate::congestion::CongestionControl;
+use crate::segment::{Flags, Segment};
+use crate::tcp::scoreboard::Number;
+use anabranch_units::{Bytes, Instant, Rate};
+
+impl Sender {
+    /// The next segment to send now, if any.
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        if self.send_syn {
+            return Some(self.syn(now));
+        }
+        if self.send_ack {
+            self.send_ack = false;
+            return Some(self.header(now, self.snd_nxt));
+        }
+        if self.state != State::Established {
+            return None;
+        }
+        if self.timers.probe == Probe::Due {
+            return self.tail_loss_probe(now);
+        }
+        if self.is_paced() && now < self.timers.pace_at {
+            return None;
+        }
+        let pipe = self.board.pipe();
+        let cwnd = self.cwnd();
+        if let Some(number) = self.board.next_lost() {
+            // At least one segment may always be under way, or nothing would restart the ACK clock.
+            let fits = pipe + self.board.get(number).len() <= cwnd || pipe == 0;
+            return fits.then(|| self.retransmission(now, number));
+        }
+        self.new_segment(now, pipe, cwnd)
+    }
+
+    fn syn(&mut self, now: Instant) -> Segment {
+        self.send_syn = false;
+        self.syn_transmissions += 1;
+        self.syn_sent_at = now;
+        self.start_timeout(now);
+        let mut flags = Flags::SYN;
+        if self.sack {
+            flags = flags.with(Flags::SACK_PERMITTED);
+        }
+        if self.timestamps {
+            flags = flags.with(Flags::TIMESTAMPS);
+        }
+        if self.ecn {
+            flags = flags.with(Flags::ECE).with(Flags::CWR);
+        }
+        Segment {
+            seq: self.initial_sequence,
+            timestamp: timestamp_us(now),
+            window: self.config.receive_buffer_bytes.min(u64::from(u16::MAX)) as u16,
+            flags,
+            mss: self.config.mss,
+            window_scale_plus_one: window_scale(self.config.receive_buffer_bytes) + 1,
+            ..Segment::default()
+        }
+    }
+
+    /// A segment without payload at `position`: the header that every segment has.
+    #[inline]
+    fn header(&self, now: Instant, position: u64) -> Segment {
+        let buffer = self.config.receive_buffer_bytes;
+        let mut segment = Segment {
+            seq: position as u32,
+            ack: self.rcv_nxt,
+            window: (buffer >> window_scale(buffer)).min(u64::from(u16::MAX)) as u16,
+            flags: Flags::ACK,
+            ..Segment::default()
+        };
+        if self.timestamps {
+            segment.flags = segment.flags.with(Flags::TIMESTAMPS);
+            segment.timestamp = timestamp_us(now);
+            segment.timestamp_echo = self.timestamp_recent;
+        }
+        segment
+    }
+
+    fn new_segment(&mut self, now: Instant, pipe: u64, cwnd: u64) -> Option<Segment> {
+        let unsent = self.written.saturating_sub(self.snd_nxt);
+        let fin = self.closing && !self.fin_sent && unsent <= self.full_payload;
+        if unsent == 0 && !fin {
+            if pipe < cwnd {
+                self.rate.on_app_limited(pipe);
+            }
+            return None;
+        }
+        let window = self.window_edge.saturating_sub(self.snd_nxt);
+        let payload = unsent.min(self.full_payload).min(window);
+        // RFC 9293 section 3.8.6.2.1: no silly windows; a short segment must be all there is.
+        let short_by_window = payload < unsent.min(self.full_payload) && pipe > 0;
+        if (payload == 0 && !fin) || short_by_window || pipe + payload > cwnd {
+            return None;
+        }
+        let fin = fin && payload == unsent;
+        Some(self.first_transmission(now, pipe, payload, fin))
+    }
+
+    fn first_transmission(&mut self, now: Instant, pipe: u64, payload: u64, fin: bool) -> Segment {
+        if self.board.is_empty() && self.stats.segments > 0 {
+            let idle = now.saturating_since(self.last_sent_at);
+            if idle > self.rtt.rto() {
+                self.controller.on_restart_after_idle(now, idle);
+            }
+        }
+        let start = self.snd_nxt;
+        let delivery = self.rate.on_sent(now, pipe);
+        self.snd_nxt = start + payload + u64::from(fin);
+        self.board.push(start, self.snd_nxt, fin, now, delivery);
+        self.fin_sent |= fin;
+        if !self.timers.is_running() || self.timers.is_probe() {
+            self.restart_timer(now);
+        }
+        let mut segment = self.data(now, start, payload, fin);
+        if self.ecn && payload > 0 {
+            segment.flags = segment.flags.with(Flags::ECT);
+            if self.tell_reduction {
+                segment.flags = segment.flags.with(Flags::CWR);
+                self.tell_reduction = false;
+            }
+        }
+        segment
+    }
+
+    fn retransmission(&mut self, now: Instant, number: Number) -> Segment {
+        let delivery = self.rate.on_sent(now, self.board.pipe());
+        self.board.retransmit(number, now, delivery);
+        if !matches!(self.recovery, RecoveryState::Open) {
+            self.note_retransmission(now);
+        }
+        self.stats.retransmissions += 1;
+        if !self.timers.is_running() {
+            self.start_timeout(now);
+        }
+        let sent = self.board.get(number);
+        let (start, fin) = (sent.start, sent.fin);
+        let payload = sent.len() - u64::from(fin);
+        // RFC 3168 section 6.1.5: a retransmission is not ECN-capable.
+        self.data(now, start, payload, fin)
+    }
+
+    /// RFC 8985 section 7.3: new data if there are any, otherwise the last segment again.
+    fn tail_loss_probe(&mut self, now: Instant) -> Option<Segment> {
+        self.timers.probe = Probe::None;
+        let pipe = self.board.pipe();
+        let segment = self.new_segment(now, pipe, u64::MAX);
+        let retransmission = segment.is_none();
+        let segment = match segment {
+            Some(segment) => segment,
+            None => {
+                let number = self.board.last_number()?;
+                self.retransmission(now, number)
+            }
+        };
+        self.timers.probe = Probe::Sent { end: self.snd_nxt, retransmission };
+        self.start_timeout(now);
+        Some(segment)
+    }
+
+    #[inline]
+    fn data(&mut self, now: Instant, start: u64, payload: u64, fin: bool) -> Segment {
+        let mut segment = self.header(now, start);
+        // At most full_payload, which is below the 16-bit MSS.
+        segment.payload = payload as u16;
+        if fin {
+            segment.flags = segment.flags.with(Flags::FIN);
+        }
+        self.stats.segments += u64::from(payload > 0);
+        self.last_sent_at = now;
+        self.pace(now, payload);
+        if let RecoveryState::Fast { prr: Some(prr), .. } = &mut self.recovery {
+            prr.on_sent(payload);
+        }
+        segment
+    }
+
+    fn is_paced(&self) -> bool {
+        match self.config.pacing {
+            PacingConfig::Controller {} => self.controller.pacing_rate().is_some(),
+            PacingConfig::Window { .. } => true,
+        }
+    }
+
+    /// Sets when the next segment may leave.
+    #[inline]
+    fn pace(&mut self, now: Instant, payload: u64) {
+        let Some(rate) = self.pacing_rate() else { return };
+        let gap = rate.time_for(Bytes(payload));
+        self.timers.pace_at = self.timers.pace_at.max(now).saturating_add(gap);
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        if let Some(rate) = self.controller.pacing_rate() {
+            return Some(rate);
+        }
+        let PacingConfig::Window { slow_start_gain, avoidance_gain } = self.config.pacing else {
+            return None;
+        };
+        let cwnd = self.controller.cwnd();
+        let gain = if cwnd < self.controller.ssthresh() / 2 { slow_start_gain } else { avoidance_gain };
+        Rate::of(Bytes(cwnd), self.rtt.srtt()).map(|rate| rate.scaled(gain))
+    }
+
+    /// Whether a segment is held back by pacing alone.
+    pub(super) fn waits_for_pacing(&self) -> bool {
+        if self.state != State::Established || !self.is_paced() {
+            return false;
+        }
+        let pipe = self.board.pipe();
+        let room = pipe + self.full_payload <= self.cwnd() || pipe == 0;
+        let lost = self.board.lost() > self.board.retransmitted();
+        let window = self.window_edge > self.snd_nxt;
+        let unsent = self.written > self.snd_nxt || (self.closing && !self.fin_sent);
+        room && (lost || (unsent && window))
+    }
+}

@@ -1,0 +1,333 @@
+//! Both ends against each other over a wire that delays, loses, repeats and reorders.
+
+use super::{Receiver, Sender};
+use crate::config::{LossDetectionConfig, TcpConfig};
+use crate::segment::{Flags, Segment};
+use crate::{PRESETS, preset};
+use anabranch_units::{Instant, Span};
+use proptest::prelude::*;
+
+/// What becomes of one segment on the wire.
+#[derive(Clone, Copy, Debug)]
+enum Fate {
+    Arrive,
+    Lost,
+    Late(Span),
+    Twice,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Side {
+    Sender,
+    Receiver,
+}
+
+/// Two ends and the segments between them.
+struct Pair {
+    now: Instant,
+    sender: Sender,
+    receiver: Receiver,
+    delay: Span,
+    wire: Vec<(Instant, u64, Side, Segment)>,
+    sent: u64,
+    /// Every segment that was put on the wire, by the side that sent it.
+    log: Vec<(Instant, Side, Segment)>,
+}
+
+impl Pair {
+    fn new(config: &TcpConfig, sequence: u32) -> Self {
+        Self {
+            now: Instant::ZERO,
+            sender: Sender::new(config, sequence, 1),
+            receiver: Receiver::new(config, sequence.wrapping_add(77)),
+            delay: Span::from_ms(10),
+            wire: Vec::new(),
+            sent: 0,
+            log: Vec::new(),
+        }
+    }
+
+    fn flush(&mut self, fate: &mut dyn FnMut(Side, &Segment, u64) -> Fate) {
+        loop {
+            let (from, segment) = if let Some(segment) = self.sender.poll_transmit(self.now) {
+                (Side::Sender, segment)
+            } else if let Some(segment) = self.receiver.poll_transmit(self.now) {
+                (Side::Receiver, segment)
+            } else {
+                return;
+            };
+            self.log.push((self.now, from, segment));
+            let arrival = self.now + self.delay;
+            let number = self.sent;
+            self.sent += 1;
+            match fate(from, &segment, number) {
+                Fate::Arrive => self.wire.push((arrival, 2 * number, from, segment)),
+                Fate::Lost => {}
+                Fate::Late(span) => self.wire.push((arrival + span, 2 * number, from, segment)),
+                Fate::Twice => {
+                    self.wire.push((arrival, 2 * number, from, segment));
+                    self.wire.push((arrival + Span::from_us(10), 2 * number + 1, from, segment));
+                }
+            }
+        }
+    }
+
+    /// Runs until nothing is left to happen or `end`; returns whether it came to rest.
+    fn run(&mut self, end: Instant, mut fate: impl FnMut(Side, &Segment, u64) -> Fate) -> bool {
+        self.flush(&mut fate);
+        loop {
+            let arrival = self.wire.iter().enumerate().min_by_key(|(_, w)| (w.0, w.1)).map(|(i, w)| (w.0, i));
+            let timers = [self.sender.next_timeout(), self.receiver.next_timeout()];
+            let timer = timers.into_iter().flatten().min();
+            let next = match (arrival.map(|a| a.0), timer) {
+                (Some(a), Some(t)) => a.min(t),
+                (Some(t), None) | (None, Some(t)) => t,
+                (None, None) => return true,
+            };
+            if next > end {
+                return false;
+            }
+            assert!(next >= self.now, "time runs forwards");
+            self.now = next;
+            match arrival.filter(|a| a.0 <= next) {
+                Some((_, index)) => {
+                    let (_, _, from, segment) = self.wire.swap_remove(index);
+                    match from {
+                        Side::Sender => self.receiver.on_segment(next, &segment),
+                        Side::Receiver => self.sender.on_segment(next, &segment),
+                    }
+                }
+                None => {
+                    self.sender.on_timeout(next);
+                    self.receiver.on_timeout(next);
+                }
+            }
+            self.flush(&mut fate);
+        }
+    }
+
+    fn transfer(config: &TcpConfig, bytes: u64, fate: impl FnMut(Side, &Segment, u64) -> Fate) -> Self {
+        let mut pair = Self::new(config, 0xFFFF_F000);
+        pair.sender.open();
+        pair.sender.write(bytes);
+        pair.sender.close();
+        assert!(pair.run(Instant::ZERO + Span::from_secs(3600), fate), "the connection came to rest");
+        pair
+    }
+}
+
+fn is_data(segment: &Segment) -> bool {
+    segment.payload > 0
+}
+
+/// Every preset, with and without SACK and timestamps.
+fn variants() -> Vec<TcpConfig> {
+    let mut all = Vec::new();
+    for (name, _) in PRESETS {
+        let base = preset(name).unwrap();
+        for timestamps in [true, false] {
+            all.push(TcpConfig { timestamps, ..base.clone() });
+            if matches!(base.loss_detection, LossDetectionConfig::Dupack { .. }) {
+                all.push(TcpConfig { timestamps, sack: false, ..base.clone() });
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn a_clean_transfer_retransmits_nothing_and_closes() {
+    for config in variants() {
+        let pair = Pair::transfer(&config, 1_000_000, |_, _, _| Fate::Arrive);
+        assert_eq!(pair.receiver.stats().delivered, 1_000_000);
+        assert_eq!(pair.sender.stats().retransmissions, 0, "{config:?}");
+        assert_eq!(pair.receiver.stats().duplicate_segments, 0);
+        assert!(pair.sender.is_finished() && pair.receiver.is_finished());
+        assert_eq!(pair.sender.acknowledged(), 1_000_000);
+    }
+}
+
+/// RFC 6928: ten segments after the handshake, at the instant of the SYN-ACK.
+#[test]
+fn the_initial_window_leaves_at_once() {
+    let pair = Pair::transfer(&preset("newreno").unwrap(), 100_000, |_, _, _| Fate::Arrive);
+    let rtt = Instant::ZERO + Span::from_ms(20);
+    let first_flight = pair.log.iter().filter(|(at, _, s)| *at == rtt && is_data(s)).count();
+    assert_eq!(first_flight, 10);
+    let flags: Vec<Flags> = pair.log.iter().take(3).map(|(_, _, s)| s.flags).collect();
+    assert!(
+        flags[0].has(Flags::SYN) && flags[1].has(Flags::SYN.with(Flags::ACK)) && !flags[2].has(Flags::SYN)
+    );
+}
+
+/// One hole in a full flight is repaired in one round trip without a timeout, whatever finds it.
+#[test]
+fn one_loss_is_repaired_by_fast_retransmit() {
+    for config in variants() {
+        let mut dropped = false;
+        let pair = Pair::transfer(&config, 200_000, |side, segment, number| {
+            if side == Side::Sender && is_data(segment) && number > 20 && !dropped {
+                dropped = true;
+                return Fate::Lost;
+            }
+            Fate::Arrive
+        });
+        assert_eq!(pair.receiver.stats().delivered, 200_000);
+        let stats = pair.sender.stats();
+        assert_eq!((stats.retransmissions, stats.timeouts, stats.fast_recoveries), (1, 0, 1), "{config:?}");
+    }
+}
+
+/// A lost last segment: RACK-TLP probes after about two round trips, duplicate ACKs wait for the timer.
+#[test]
+fn a_lost_tail_is_probed_by_rack_and_timed_out_by_dupack() {
+    for (name, probes, timeouts) in [("linux-cubic", 1, 0), ("cubic", 0, 1)] {
+        let mut dropped = false;
+        let pair = Pair::transfer(&preset(name).unwrap(), 50_000, |_, segment, _| {
+            if segment.flags.has(Flags::FIN) && segment.payload > 0 && !dropped {
+                dropped = true;
+                return Fate::Lost;
+            }
+            Fate::Arrive
+        });
+        let stats = pair.sender.stats();
+        assert_eq!((stats.tail_loss_probes, stats.timeouts), (probes, timeouts), "{name}");
+        assert_eq!(pair.receiver.stats().delivered, 50_000);
+    }
+}
+
+/// Every tenth segment comes 8 ms late over a 20 ms round trip. Duplicate ACKs take that for loss
+/// again and again; RACK's window takes it once or never, and undoes what it did.
+#[test]
+fn reordering_confuses_dupack_and_not_rack() {
+    let late = |side: Side, segment: &Segment, number: u64| {
+        if side == Side::Sender && is_data(segment) && number.is_multiple_of(10) {
+            Fate::Late(Span::from_ms(8))
+        } else {
+            Fate::Arrive
+        }
+    };
+    let dupack = Pair::transfer(&preset("newreno").unwrap(), 3_000_000, late);
+    let rack = Pair::transfer(&preset("linux-reno").unwrap(), 3_000_000, late);
+    assert!(dupack.sender.stats().retransmissions > 20, "{:?}", dupack.sender.stats());
+    assert!(rack.sender.stats().retransmissions * 10 < dupack.sender.stats().retransmissions);
+    assert!(rack.now < dupack.now, "and it is done earlier");
+}
+
+/// The path swallows everything for two seconds: the timer backs off, then the transfer goes on.
+#[test]
+fn an_outage_is_survived() {
+    for config in variants() {
+        let mut clock = 0u64;
+        let pair = Pair::transfer(&config, 400_000, |_, _, _| {
+            clock += 1;
+            if (60..75).contains(&clock) { Fate::Lost } else { Fate::Arrive }
+        });
+        assert_eq!(pair.receiver.stats().delivered, 400_000);
+    }
+}
+
+/// RFC 3168: one mark halves the window once, and CWR ends the echo.
+#[test]
+fn an_ecn_mark_reduces_the_window_without_loss() {
+    let config = TcpConfig { ecn: true, ..preset("newreno").unwrap() };
+    let mut pair = Pair::new(&config, 9);
+    pair.sender.open();
+    pair.sender.write(500_000);
+    pair.sender.close();
+    let mut marked = false;
+    let end = Instant::ZERO + Span::from_secs(10);
+    pair.run(end, |_, _, _| Fate::Arrive);
+    assert_eq!(pair.sender.stats().ecn_reductions, 0);
+    let mut pair = Pair::new(&config, 9);
+    pair.sender.open();
+    pair.sender.write(500_000);
+    pair.sender.close();
+    pair.flush(&mut |_, _, _| Fate::Arrive);
+    while pair.now < end {
+        // Mark one data segment in flight.
+        if let Some(entry) = pair.wire.iter_mut().find(|w| !marked && is_data(&w.3) && w.1 > 40) {
+            entry.3.flags = entry.3.flags.with(Flags::CE);
+            marked = true;
+        }
+        if pair.run(pair.now + Span::from_ms(1), |_, _, _| Fate::Arrive) {
+            break;
+        }
+        pair.now = pair.now + Span::from_ms(1);
+    }
+    assert!(marked);
+    assert_eq!(pair.sender.stats().ecn_reductions, 1);
+    assert_eq!(pair.sender.stats().retransmissions, 0);
+    let told =
+        pair.log.iter().filter(|(_, side, s)| *side == Side::Sender && is_data(s) && s.flags.has(Flags::CWR));
+    assert_eq!(told.count(), 1);
+}
+
+fn fate() -> impl Strategy<Value = Fate> {
+    prop_oneof![
+        12 => Just(Fate::Arrive),
+        2 => Just(Fate::Lost),
+        2 => (1u64..60).prop_map(|ms| Fate::Late(Span::from_ms(ms))),
+        1 => Just(Fate::Twice),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Whatever the wire does, every byte arrives once, both ends close, the counters agree.
+    #[test]
+    fn every_byte_arrives(
+        fates in prop::collection::vec(fate(), 1..200),
+        bytes in 1u64..300_000,
+        variant in 0usize..18,
+    ) {
+        let all = variants();
+        let config = &all[variant % all.len()];
+        let pair = Pair::transfer(config, bytes, |_, _, number| {
+            fates.get(number as usize).copied().unwrap_or(Fate::Arrive)
+        });
+        prop_assert_eq!(pair.receiver.stats().delivered, bytes);
+        prop_assert!(pair.sender.is_finished() && pair.receiver.is_finished());
+        prop_assert_eq!(pair.sender.acknowledged(), bytes);
+        pair.sender.check();
+    }
+
+    /// No segment from outside makes either end panic or send beyond what was written.
+    #[test]
+    fn garbage_does_no_harm(
+        garbage in prop::collection::vec(
+            (any::<u32>(), any::<u32>(), any::<u16>(), any::<u16>(), any::<u16>(), any::<[(u32, u32); 3]>()),
+            1..60,
+        ),
+        variant in 0usize..18,
+    ) {
+        let all = variants();
+        let config = &all[variant % all.len()];
+        let mut pair = Pair::new(config, 5);
+        pair.sender.open();
+        pair.sender.write(100_000);
+        pair.run(Instant::ZERO + Span::from_ms(50), |_, _, _| Fate::Arrive);
+        for (seq, ack, window, payload, bits, blocks) in garbage {
+            let mut segment = Segment {
+                // Half of them near the truth, where they do most harm.
+                seq: if seq % 2 == 0 { seq % 200_000 } else { seq },
+                ack: if ack % 2 == 0 { ack % 200_000 } else { ack },
+                timestamp: seq,
+                timestamp_echo: ack,
+                window,
+                payload: payload % 3000,
+                flags: Flags::from_header_bits(bits as u8 & 0xFB),
+                ..Segment::default()
+            };
+            for (left, right) in blocks {
+                segment.sack.push(left % 200_000, right % 200_000, 3);
+            }
+            pair.sender.on_segment(pair.now, &segment);
+            pair.receiver.on_segment(pair.now, &segment);
+            pair.sender.check();
+            pair.run(pair.now + Span::from_ms(5), |_, _, _| Fate::Arrive);
+        }
+        prop_assert!(pair.sender.acknowledged() <= 100_000);
+    }
+}
