@@ -19,12 +19,17 @@ from anabranch.topology import suggest
 Location = Sequence[str | int]
 
 _LISTED_KEYS = 40
+# Nobody repairs more at a time, and each takes a look for the nearest name.
+_MOST_PROBLEMS = 100
 
 
 def problems(error: ValidationError, model: type[BaseModel]) -> list[Problem]:
     """Every error of a validation, once, with its place as a path of keys."""
-    found = [_problem(detail, model) for detail in error.errors(include_url=False)]
-    return list(dict.fromkeys(found))
+    details = error.errors(include_url=False)
+    found = list(dict.fromkeys(_problem(detail, model) for detail in details[:_MOST_PROBLEMS]))
+    if len(details) > _MOST_PROBLEMS:
+        found.append(Problem("", f"and {len(details) - _MOST_PROBLEMS:,} more problems"))
+    return found
 
 
 def place(location: Location) -> str:
@@ -88,7 +93,9 @@ def _no_alternative(read: object, _: dict[str, Any]) -> str:
     choices = ("constant-rate", "poisson", "messages") if key == "kind" else DISTRIBUTIONS
     if key in read:
         return f"{key} {unknown_choice(read[key], choices)}"
-    return f"a table here needs the key {quoted(key)}: one of {', '.join(quoted(choice) for choice in choices)}"
+    return (
+        f"a table here needs the key {quoted(key)}: one of {', '.join(quoted(choice) for choice in choices)}"
+    )
 
 
 def _not_a_table(read: object, _: dict[str, Any]) -> str:

@@ -17,6 +17,7 @@ from anabranch.scenario.quantity import (
     Span,
     Speed,
     quoted,
+    shown,
 )
 from anabranch.scenario.table import Table, alternative, refuse
 from anabranch.scenario.variate import SpanVariate
@@ -26,8 +27,10 @@ NodePair = Annotated[list[NodeName], Field(min_length=2, max_length=2)]
 
 
 def _finite(value: JsonValue) -> JsonValue:
-    """Refuses NaN and infinities at any depth."""
+    """Refuses NaN, infinities and numbers of more than 64 bits, at any depth."""
     match value:
+        case int() if abs(value) >= 2**64:
+            raise ValueError(f"{shown(value)} is too large")
         case float() if not math.isfinite(value):
             raise ValueError(f"{value} is not a number that can be used; write a finite one")
         case list():
@@ -154,9 +157,11 @@ class LinkSettings(Table):
     capacity: PositiveRate | None = None
     """Rate of serialisation, such as ``"10 Mbps"``."""
     delay: Delay | None = None
-    """Propagation delay, such as ``"5 ms"`` or ``{ from = "distance", speed = "200 km/ms", plus = "1 ms" }``."""
+    """Propagation delay: ``"5 ms"``, or ``{ from = "distance", speed = "200 km/ms", plus = "1 ms" }``; left
+    out everywhere, from the distance at 200 km/ms."""
     queue: Queue | None = None
-    """Room for waiting packets: ``"100 packets"``, ``"64 kB"``, ``"unlimited"``, or ``{ packets, bytes }``."""
+    """Room for waiting packets: ``"100 packets"`` (also where it is left out), ``"64 kB"``, ``"unlimited"``,
+    or ``{ packets = ..., bytes = ... }`` for both bounds."""
     loss: Loss | None = None
     """Random loss: the probability for each packet, or a table with ``model = "gilbert-elliott"``."""
     jitter: SpanVariate | None = None
@@ -215,12 +220,13 @@ class Network(Table):
     """The network that carries the traffic."""
 
     topology: Annotated[str, Field(min_length=1)] | None = None
-    """``"zoo/Abilene"``, ``"sndlib/germany50"``, ``"file:net.graphml"``, or a generator such as ``"dumbbell"``.
-    Left out, the network consists of the nodes and links that are listed here."""
+    """``"zoo/Abilene"``, ``"sndlib/germany50"``, ``"file:net.graphml"``, or a generator: ``"dumbbell"``. Left
+    out, the network consists of the nodes and links that are listed here."""
     parameters: dict[str, ParameterValue] = {}
-    """Parameters of a generator."""
+    """Parameters of a generator, with units: ``bottleneck_capacity = "10 Mbps"``; they take precedence over
+    ``links``."""
     links: LinkSettings = LinkSettings()
-    """Settings of all links; they take precedence over what the topology says."""
+    """Settings of all links; they take precedence over what a topology from a file or an archive says."""
     link: list[LinkOverride] = []
     """Settings of single links, in this order; they take precedence over ``links``."""
     node: list[NewNode] = []

@@ -6,6 +6,7 @@ in the largest unit that shows it exactly.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Self
 
@@ -21,6 +22,7 @@ PS_PER_SECOND = 1_000_000_000_000
 # Sums of a few spans must stay below the core's 213 days.
 _LONGEST_SPAN_DAYS = 30
 _SHOWN_CHARACTERS = 60
+_LARGEST_SHOWN = 10**40
 
 
 class Quantity(int):
@@ -30,6 +32,8 @@ class Quantity(int):
     example: ClassVar[str]
     base_unit: ClassVar[str]
     largest: ClassVar[int] = 2**63 - 1
+    units: ClassVar[tuple[str, ...]]
+    """Every unit that the core reads, in its order."""
     # Units to write in, largest first, each with the number of base units in it.
     _written: ClassVar[tuple[tuple[str, int], ...]]
     # The smallest part of a unit that is still written, as in 1.125 ms.
@@ -83,7 +87,7 @@ class Quantity(int):
             return cls(value)
         if isinstance(value, int | float) and not isinstance(value, bool | Quantity):
             # The core says what a bare number lacks, and what NaN is not.
-            return cls(str(value))
+            return cls(shown(value))
         raise ValueError(f"{shown(value)} is not {cls.noun}; write text such as {quoted(cls.example)}")
 
     @classmethod
@@ -99,7 +103,9 @@ class Quantity(int):
         cls, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, object]:
         """Text with a unit, as far as JSON Schema can say it."""
-        return {"type": "string", "format": f"anabranch-{cls.__name__.lower()}", "examples": [cls.example]}
+        units = "|".join(re.escape(unit) for unit in cls.units)
+        pattern = rf"^\s*[0-9.][0-9._]*([eE][-+]?[0-9]+)?\s*({units})\s*$"
+        return {"type": "string", "pattern": pattern, "examples": [cls.example]}
 
 
 class Span(Quantity):
@@ -108,6 +114,7 @@ class Span(Quantity):
     noun = "a time"
     example = "2.5 ms"
     base_unit = "ps"
+    units = ("ps", "ns", "us", "µs", "ms", "s", "min", "h")
     largest = _LONGEST_SPAN_DAYS * 24 * 3600 * PS_PER_SECOND
     _written = (("s", PS_PER_SECOND), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000))
     _parse = staticmethod(_core.parse_span)
@@ -128,6 +135,7 @@ class Rate(Quantity):
     noun = "a rate"
     example = "10 Mbps"
     base_unit = "bps"
+    units = ("bps", "kbps", "Mbps", "Gbps", "Tbps", "bit/s", "kbit/s", "Mbit/s", "Gbit/s")
     _written = (("Tbps", 10**12), ("Gbps", 10**9), ("Mbps", 10**6), ("kbps", 10**3))
     _parse = staticmethod(_core.parse_rate)
 
@@ -138,6 +146,7 @@ class ByteCount(Quantity):
     noun = "a size"
     example = "64 kB"
     base_unit = "B"
+    units = ("B", "bytes", "byte", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB")
     _written = (
         ("GiB", 2**30), ("GB", 10**9), ("MiB", 2**20), ("MB", 10**6), ("KiB", 2**10), ("kB", 10**3),
     )  # fmt: skip
@@ -152,6 +161,7 @@ class PacketCount(Quantity):
     noun = "a number of packets"
     example = "100 packets"
     base_unit = "packets"
+    units = ("packets", "packet")
     _written = ()
     _parse = staticmethod(_core.parse_packets)
 
@@ -162,6 +172,7 @@ class Speed(Quantity):
     noun = "a speed"
     example = "200 km/ms"
     base_unit = "m/s"
+    units = ("km/ms", "km/s", "m/s")
     _written = (("km/ms", 10**6), ("km/s", 10**3))
     _parse = staticmethod(_core.parse_speed)
 
@@ -200,6 +211,9 @@ def shown(value: object) -> str:
             return "a table"
         case list() | tuple():
             return "a list"
+        case int() if abs(value) > _LARGEST_SHOWN:
+            # Python itself refuses to write out thousands of digits.
+            return f"a number of {value.bit_length()} bits"
         case _:
             text = str(value)
             return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."

@@ -72,12 +72,11 @@ def override(data: dict[str, Any], field: str, value: str) -> None:
     for step, following in pairwise(steps):
         node = _descend(node, step, {} if isinstance(following, str) else [], field)
     last = steps[-1]
-    if isinstance(last, str) and isinstance(node, dict):
-        node[last] = _value(value)
-    elif isinstance(last, int) and isinstance(node, list) and last < len(node):
-        node[last] = _value(value)
-    else:
+    in_table = isinstance(node, dict) and isinstance(last, str)
+    in_list = isinstance(node, list) and isinstance(last, int) and last < len(node)
+    if not in_table and not in_list:
         raise _no_place(field)
+    node[last] = _value(value)
 
 
 def _steps(field: str) -> list[str | int]:

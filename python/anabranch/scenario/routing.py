@@ -22,8 +22,9 @@ class Routing(Table):
     """How routes are chosen, and how packets are spread over them."""
 
     scheme: Scheme = "shortest"
-    """``shortest``: one shortest path; ``ecmp``: all shortest ways, hop by hop; ``k-shortest``: the k shortest
-    loop-free paths; ``disjoint``: up to k paths that share no link; ``max-flow``: a split that carries the most."""
+    """``shortest``: one shortest path; ``ecmp``: all shortest ways, hop by hop; ``k-shortest``: the k
+    shortest loop-free paths; ``disjoint``: up to k paths that share no link; ``max-flow``: a split that
+    carries most."""
     metric: Metric = "hops"
     """What a short path is short in; ``max-flow`` takes the shortest among the splits that carry the most."""
     k: Annotated[int, Field(ge=1, le=64)] | None = None

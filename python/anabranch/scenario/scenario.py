@@ -49,6 +49,13 @@ class Scenario(Table):
     _origin: str | None = PrivateAttr(default=None)
     _base: Path | None = PrivateAttr(default=None)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether two scenarios say the same, wherever they come from."""
+        return isinstance(other, Scenario) and self.data() == other.data()
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint())
+
     @property
     def origin(self) -> str | None:
         """Name of the file it came from, for messages; None if it was built in Python."""

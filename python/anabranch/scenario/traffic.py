@@ -125,14 +125,15 @@ class Traffic(Table):
     """Name of the flows: ``web`` makes ``web.0``, ``web.1``, ...; left out, ``traffic[0].0`` and so on.
     Random draws hang on it."""
     source: Ends = Field(alias="from")
-    """Node that sends; a list of nodes; or ``"*"`` for every host (every node, if the topology marks no hosts)."""
+    """Node that sends; a list of nodes; or ``"*"`` for every host (every node, "
+    "where none is marked a host)."""
     destination: Ends | None = Field(default=None, alias="to")
     """Node that receives, a list, or ``"*"``."""
     pairs: Literal["all", "in-order", "permutation"] = "all"
-    """For lists. ``all``: every sender to every receiver but itself; ``in-order``: the first to the first and so
-    on; ``permutation``: each node of ``from`` sends to one other of them, drawn so that each receives once."""
+    """For lists. ``all``: every sender to every receiver but itself; ``in-order``: the first to the first and
+    so on; ``permutation``: each node of ``from`` sends to one other, drawn so that each receives once."""
     flows: Flows = 1
-    """Number of flows of each pair; ``"unlimited"``, with ``inter_arrival``: as many as arrive until the end."""
+    """Flows of each pair; ``"unlimited"``, with ``inter_arrival``: as many as arrive until the end."""
     size: Size | None = None
     """``"unlimited"`` (also where it is left out), a size, or a distribution of sizes."""
     application: Application | None = None

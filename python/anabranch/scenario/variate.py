@@ -1,4 +1,4 @@
-"""Random variates: a time or a size that is drawn, such as ``{ distribution = "exponential", mean = "1 s" }``."""
+"""Random variates: a time or a size that is drawn: ``{ distribution = "exponential", mean = "1 s" }``."""
 
 from __future__ import annotations
 

@@ -82,8 +82,9 @@ def _check_series(run: Run, flows: int, links: int, problems: Problems) -> None:
     if rows > _MOST_SERIES_ROWS:
         problems.add(
             "run.sample_interval",
-            f"{quoted(run.sample_interval.text)} makes {rows:,} rows of series; at most {_MOST_SERIES_ROWS:,} can be "
-            "kept. Sample less often, or set flow_series or link_series to false",
+            f"{quoted(run.sample_interval.text)} makes {rows:,} rows of series; at most "
+            f"{_MOST_SERIES_ROWS:,} can "
+            "be kept. Sample less often, or set flow_series or link_series to false",
         )
 
 
