@@ -15,7 +15,7 @@ pub enum Verdict {
     Drop,
 }
 
-/// State of one queue (RFC 8289 section 5.3), with the names of the RFC.
+/// State of one queue (RFC 8289 section 5.2), with the names of the RFC.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Codel {
     target: Span,
@@ -111,7 +111,7 @@ impl Codel {
     }
 
     /// Enters the dropping state. If it was left not long ago, the rate of drops that held the queue
-    /// then is where to start (section 5.6: within 16 intervals of the next drop then planned).
+    /// then is where to start (section 5.5: within 16 intervals of the next drop then planned).
     fn enter_dropping(&mut self, now: Instant) {
         let delta = self.count - self.last_count;
         let recently = now.saturating_since(self.drop_next) < self.interval.saturating_mul(16);

@@ -163,13 +163,19 @@ mod tests {
         (reordering.reordered, reordering.extent_sum, reordering.extent_max)
     }
 
-    /// RFC 4737 section 7.1: packet 4 of ten arrives after 8, at index 8; packet 5, at index 4, is the
-    /// first larger one. One packet is reordered, by an extent of 4.
+    /// By hand from sections 3.3 and 4.2.1: packet 4 arrives eighth and finds 9 expected, so it is
+    /// reordered; packet 5, which arrived fourth, is the first larger one. The extent is 8 - 4.
     #[test]
     fn one_late_packet() {
         let reordering = measured(&[1, 2, 3, 5, 6, 7, 8, 4, 9, 10]);
         assert_eq!(summary(&reordering), (1, 4, 4));
         assert_eq!((reordering.ratio(), reordering.mean_extent()), (0.1, 4.0));
+    }
+
+    /// Two late packets in a row, 5 and 6, both overtaken by 7 first: extents 1 and 2.
+    #[test]
+    fn two_late_packets() {
+        assert_eq!(summary(&measured(&[1, 2, 3, 4, 7, 5, 6, 8, 9, 10])), (2, 3, 2));
     }
 
     /// One packet that is early makes all those that it overtook late: 1, 5, 2, 3, 4 has extents 1, 2

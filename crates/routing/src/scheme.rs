@@ -1,8 +1,9 @@
 use crate::{
-    CostGraph, Disjoint, KShortest, LinkMask, MaxFlow, Metric, Plan, Route, TreeTo, WeightedPath, ecmp_table,
+    CostGraph, Disjoint, KShortest, LinkMask, MaxFlow, Metric, PathFlow, Plan, Route, TreeTo, WeightedPath,
+    ecmp_table,
 };
 use anabranch_network::{Network, Path};
-use anabranch_units::NodeId;
+use anabranch_units::{NodeId, Rate};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
@@ -96,16 +97,7 @@ impl Scheme {
             }
             Self::MaxFlow { .. } => {
                 let mut finder = MaxFlow::new(&graph);
-                routes(&graph, &sources, |tree, from| {
-                    let flows = finder.paths(tree, from);
-                    let total: u128 = flows.iter().map(|flow| u128::from(flow.rate.as_bps())).sum();
-                    let share = |bps: u64| bps as f64 / total as f64;
-                    let weighted = |flow: crate::PathFlow| WeightedPath {
-                        weight: share(flow.rate.as_bps()),
-                        links: flow.path,
-                    };
-                    flows.into_iter().map(weighted).collect()
-                })
+                routes(&graph, &sources, |tree, from| in_shares_of_flow(finder.paths(tree, from)))
             }
         }
     }
@@ -161,4 +153,11 @@ fn tables(graph: &CostGraph<'_>, sources: &Sources) -> Plan {
 fn in_equal_shares(paths: Vec<Path>) -> Vec<WeightedPath> {
     let weight = 1.0 / paths.len() as f64;
     paths.into_iter().map(|links| WeightedPath { links, weight }).collect()
+}
+
+fn in_shares_of_flow(flows: Vec<PathFlow>) -> Vec<WeightedPath> {
+    // The sum of many rates may exceed the largest single one.
+    let total: u128 = flows.iter().map(|flow| u128::from(flow.rate.as_bps())).sum();
+    let share = |rate: Rate| rate.as_bps() as f64 / total as f64;
+    flows.into_iter().map(|flow| WeightedPath { weight: share(flow.rate), links: flow.path }).collect()
 }

@@ -33,7 +33,7 @@ fn bellman_ford(sample: &Sample, to: NodeId) -> BTreeMap<NodeId, u64> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn dijkstra_agrees_with_bellman_and_ford(sample in samples(9, 30, 0..50, CAPACITIES)) {
@@ -56,6 +56,25 @@ proptest! {
             prop_assert_eq!(&TreeTo::new(&graph, to).path(&graph, from), &first);
             prop_assert_eq!(&TreeFrom::new(&graph, from).path(&graph, to), &first);
             prop_assert_eq!(&shortest_path(&graph, from, to), &first);
+        }
+    }
+
+    /// Where all links cost the same nearly all is ties: the trees still agree, and with what
+    /// Yen's algorithm gives first and second.
+    #[test]
+    fn all_algorithms_break_ties_alike(sample in samples(14, 60, 1..2, CAPACITIES)) {
+        let graph = sample.graph();
+        for from in sample.network.node_ids() {
+            let tree = TreeFrom::new(&graph, from);
+            for to in sample.network.node_ids() {
+                let first = shortest_path(&graph, from, to);
+                prop_assert_eq!(&tree.path(&graph, to), &first);
+                let two = k_shortest_paths(&graph, from, to, 2);
+                prop_assert_eq!(two.first(), first.as_ref());
+                prop_assert!(two.is_sorted_by_key(|path| sample.order(path)));
+                let alone = disjoint_paths(&graph, from, to, Some(1));
+                prop_assert_eq!(alone.first(), first.as_ref());
+            }
         }
     }
 

@@ -154,6 +154,15 @@ proptest! {
         }
     }
 
+    /// The largest costs and capacities that a network can hold overflow nothing.
+    #[test]
+    fn extreme_networks_are_no_exception(sample in samples(6, 14, u64::MAX - 2..u64::MAX, u64::MAX - 2..u64::MAX)) {
+        for scheme in every_scheme() {
+            let plan = scheme.plan(&sample.network, &sample.mask, &sample.pairs());
+            prop_assert_eq!(plan.check(&sample.network), Ok(()));
+        }
+    }
+
     /// A pruned plan is valid and uses only what is up, whatever fails.
     #[test]
     fn pruned_plans_are_valid(sample in samples(7, 16, 0..4, 1..6)) {
@@ -214,103 +223,76 @@ fn a_route_is_found_by_its_pair() {
     assert_eq!(plan.table(atlanta), None);
 }
 
-#[test]
-fn plans_that_do_not_fit_say_where() {
+/// What the check says of the plan written by hand after this change.
+fn said(change: impl FnOnce(&mut Plan)) -> String {
     let network = abilene();
-    let said = |change: &dyn Fn(&mut Plan)| {
-        let mut plan = hand_made(&network);
-        change(&mut plan);
-        plan.check(&network).unwrap_err().to_string()
-    };
-    let (seattle, atlanta, denver) =
-        (at(&network, "Seattle"), at(&network, "Atlanta"), at(&network, "Denver"));
+    let mut plan = hand_made(&network);
+    change(&mut plan);
+    plan.check(&network).unwrap_err().to_string()
+}
+
+fn path_over(links: &str) -> Path {
+    serde_json::from_str(links).unwrap()
+}
+
+#[test]
+fn routes_that_do_not_fit_say_where() {
+    let network = abilene();
+    let seattle = at(&network, "Seattle");
     let pair = r#"route "Seattle" -> "Atlanta""#;
     let to_denver = r#"route "Seattle" -> "Denver""#;
-    let no_links: Path = serde_json::from_str("[]").unwrap();
-    let north = hand_made(&network).routes[0].paths[0].links.clone();
-    let back: Path = serde_json::from_str("[17]").unwrap();
+    let no_node = |plan: &mut Plan| plan.routes[0].from = NodeId(70);
+    assert_eq!(said(no_node), "route 0: no node number 70; the network has 11 nodes");
+    let no_node = |plan: &mut Plan| plan.routes[1].to = NodeId(11);
+    assert_eq!(said(no_node), "route 1: no node number 11; the network has 11 nodes");
+    let no_way = |plan: &mut Plan| plan.routes[0].to = seattle;
+    assert_eq!(said(no_way), r#"route "Seattle" -> "Seattle": both ends are the same node"#);
+    let order = "out of order; routes are sorted by the numbers of their ends, and a pair has one";
+    assert_eq!(said(|plan| plan.routes.swap(0, 1)), format!("{pair}: {order}"));
+    assert_eq!(said(|plan| plan.routes[1] = plan.routes[0].clone()), format!("{pair}: {order}"));
+    let no_table = "it has no paths, and there is no table to its destination";
+    assert_eq!(said(|plan| plan.tables.clear()), format!("{to_denver}: {no_table}"));
+    let no_next_hop = "it has no paths, and the table to its destination has no next hop at its source";
+    assert_eq!(
+        said(|plan| plan.tables[0].next[seattle.index()].clear()),
+        format!("{to_denver}: {no_next_hop}")
+    );
+}
 
-    let cases: Vec<(String, String)> = vec![
-        (
-            said(&|plan| plan.routes[0].from = NodeId(70)),
-            "route 0: no node number 70; the network has 11 nodes".into(),
-        ),
-        (
-            said(&|plan| plan.routes[1].to = NodeId(11)),
-            "route 1: no node number 11; the network has 11 nodes".into(),
-        ),
-        (
-            said(&|plan| plan.routes[0].to = seattle),
-            "route \"Seattle\" -> \"Seattle\": both ends are the same node".into(),
-        ),
-        (
-            said(&|plan| plan.routes.swap(0, 1)),
-            format!(
-                "{pair}: out of order; routes are sorted by the numbers of their ends, and a pair has one"
-            ),
-        ),
-        (
-            said(&|plan| plan.routes[0].paths[1].links = no_links.clone()),
-            format!("{pair}, path 1: a path has at least one link"),
-        ),
-        (
-            said(&|plan| plan.routes[0].paths[0].links = serde_json::from_str("[0, 99]").unwrap()),
-            format!("{pair}, path 0: a path names link 99, the network has 28 links"),
-        ),
-        (
-            said(&|plan| plan.routes[1].paths = vec![WeightedPath { links: north.clone(), weight: 1.0 }]),
-            format!("{to_denver}, path 0: it leads \"Seattle\" -> \"Atlanta\""),
-        ),
-        (
-            said(&|plan| plan.routes[0].paths[0].weight = 0.0),
-            format!("{pair}, path 0: the weight is 0; it must be above 0 and at most 1"),
-        ),
-        (
-            said(&|plan| plan.routes[0].paths[1].weight = f64::NAN),
-            format!("{pair}, path 1: the weight is NaN; it must be above 0 and at most 1"),
-        ),
-        (
-            said(&|plan| plan.routes[0].paths[1].weight = 0.5),
-            format!("{pair}: the weights add up to 0.75, not to 1"),
-        ),
-        (
-            said(&|plan| plan.tables.clear()),
-            format!("{to_denver}: it has no paths, and there is no table to its destination"),
-        ),
-        (
-            said(&|plan| plan.tables[0].next[seattle.index()].clear()),
-            format!(
-                "{to_denver}: it has no paths, and the table to its destination has no next hop at its source"
-            ),
-        ),
-        (
-            said(&|plan| plan.tables.push(plan.tables[0].clone())),
-            "tables: two of them lead to \"Denver\"".into(),
-        ),
-        (
-            said(&|plan| plan.tables[0].to = NodeId(11)),
-            "table 0: no node number 11; the network has 11 nodes".into(),
-        ),
-        (
-            said(&|plan| plan.tables[0].next.truncate(3)),
-            "table to \"Denver\": it has 3 entries; the network has 11 nodes".into(),
-        ),
-        (
-            said(&|plan| plan.tables[0].next[denver.index()].extend(back.links())),
-            "table to \"Denver\": there are next hops at the destination".into(),
-        ),
-        (
-            said(&|plan| plan.tables[0].next[atlanta.index()].push(LinkId(0))),
-            "table to \"Denver\": no link 0 leaves \"Atlanta\"".into(),
-        ),
-        (
-            said(&|plan| plan.tables[0].next[atlanta.index()].push(LinkId(28))),
-            "table to \"Denver\": no link 28 leaves \"Atlanta\"".into(),
-        ),
-    ];
-    for (said, expected) in cases {
-        assert_eq!(said, expected);
-    }
+#[test]
+fn paths_that_do_not_fit_say_where() {
+    let pair = r#"route "Seattle" -> "Atlanta""#;
+    let with_links =
+        |path: usize, links: &str| said(|plan| plan.routes[0].paths[path].links = path_over(links));
+    assert_eq!(with_links(1, "[]"), format!("{pair}, path 1: a path has at least one link"));
+    assert_eq!(
+        with_links(0, "[0, 99]"),
+        format!("{pair}, path 0: a path names link 99, the network has 28 links")
+    );
+    assert_eq!(with_links(0, "[0]"), format!(r#"{pair}, path 0: it leads "New York" -> "Chicago""#));
+    let with_weight = |path: usize, weight: f64| said(|plan| plan.routes[0].paths[path].weight = weight);
+    let range = "it must be above 0 and at most 1";
+    assert_eq!(with_weight(0, 0.0), format!("{pair}, path 0: the weight is 0; {range}"));
+    assert_eq!(with_weight(1, 1.5), format!("{pair}, path 1: the weight is 1.5; {range}"));
+    assert_eq!(with_weight(1, f64::NAN), format!("{pair}, path 1: the weight is NaN; {range}"));
+    assert_eq!(with_weight(1, 0.5), format!("{pair}: the weights add up to 0.75, not to 1"));
+    assert!(with_weight(1, 0.75 + 2e-9).contains("add up to"));
+}
+
+#[test]
+fn tables_that_do_not_fit_say_where() {
+    let network = abilene();
+    let (denver, atlanta) = (at(&network, "Denver"), at(&network, "Atlanta"));
+    let twice = |plan: &mut Plan| plan.tables.push(plan.tables[0].clone());
+    assert_eq!(said(twice), r#"tables: two of them lead to "Denver""#);
+    let no_node = |plan: &mut Plan| plan.tables[0].to = NodeId(11);
+    assert_eq!(said(no_node), "table 0: no node number 11; the network has 11 nodes");
+    let short = |plan: &mut Plan| plan.tables[0].next.truncate(3);
+    assert_eq!(said(short), r#"table to "Denver": it has 3 entries; the network has 11 nodes"#);
+    let with_next = |at: NodeId, link: u32| said(|plan| plan.tables[0].next[at.index()].push(LinkId(link)));
+    assert_eq!(with_next(denver, 0), r#"table to "Denver": there are next hops at the destination"#);
+    assert_eq!(with_next(atlanta, 0), r#"table to "Denver": no link 0 leaves "Atlanta""#);
+    assert_eq!(with_next(atlanta, 28), r#"table to "Denver": no link 28 leaves "Atlanta""#);
 }
 
 /// A path that dies leaves its share to the others; a table forgets links that are down and links

@@ -157,8 +157,8 @@ impl Sample {
     }
 
     /// What paths are sorted by.
-    pub fn order(&self, path: &Path) -> (u64, usize, Vec<NodeId>, Vec<LinkId>) {
-        let cost = path.links().iter().map(|&link| self.cost(link)).sum();
+    pub fn order(&self, path: &Path) -> (u128, usize, Vec<NodeId>, Vec<LinkId>) {
+        let cost = path.links().iter().map(|&link| u128::from(self.cost(link))).sum();
         (cost, path.hops(), path.nodes(&self.network), path.links().to_vec())
     }
 

@@ -150,33 +150,43 @@ impl Cubic {
         self.begin_epoch(now);
     }
 
-    /// One ACK of congestion avoidance, for `acked` bytes.
+    /// One ACK of congestion avoidance, for `acked` bytes, `passed` after the last.
     #[inline]
-    fn avoid(&mut self, epoch: &mut Epoch, acked: u64, srtt: Span) {
+    fn avoid(&mut self, passed: Span, acked: u64, srtt: Span) {
+        let Some(epoch) = &mut self.curve.epoch else { return };
+        epoch.elapsed += passed;
         let cwnd = self.window.cwnd as f64 + epoch.fraction;
         let share = (acked as f64 / cwnd).min(1.0);
         // RFC 9438 section 4.3, figure 4; alpha is 1 from W_est >= cwnd_prior on.
         let caught_up = epoch.w_est >= self.curve.cwnd_prior;
         epoch.w_est += if caught_up { self.window.mss as f64 } else { self.friendly_increase } * share;
-        let t = epoch.elapsed.as_secs_f64() - epoch.k;
-        let grown = if self.w_cubic(epoch, t) < epoch.w_est {
+        let t = seconds(epoch.elapsed) - epoch.k;
+        let grown = if epoch.w_cubic(self.c, t) < epoch.w_est {
             // Reno-friendly region (RFC 9438 section 4.3).
             epoch.w_est.max(cwnd)
         } else {
             // Concave and convex region (RFC 9438 sections 4.4 and 4.5), aiming one RTT ahead; section 4.2
             // bounds the aim.
-            let target = self.w_cubic(epoch, t + srtt.as_secs_f64()).clamp(cwnd, 1.5 * cwnd);
+            let target = epoch.w_cubic(self.c, t + seconds(srtt)).clamp(cwnd, 1.5 * cwnd);
             cwnd + (target - cwnd) * share
         };
         self.window.cwnd = grown as u64;
         epoch.fraction = grown - self.window.cwnd as f64;
     }
+}
 
-    /// W_cubic in bytes at `t` seconds after K (RFC 9438 figure 1).
+impl Epoch {
+    /// W_cubic in bytes at `t` seconds after K, with C in bytes (RFC 9438 figure 1).
     #[inline]
-    fn w_cubic(&self, epoch: &Epoch, t: f64) -> f64 {
-        self.c * (t * t * t) + epoch.plateau
+    fn w_cubic(&self, c: f64, t: f64) -> f64 {
+        c * (t * t * t) + self.plateau
     }
+}
+
+/// Seconds by a multiplication; [`Span::as_secs_f64`] divides, and this runs twice for each ACK.
+#[inline]
+fn seconds(span: Span) -> f64 {
+    span.as_ps() as f64 * 1e-12
 }
 
 impl CongestionControl for Cubic {
@@ -194,7 +204,8 @@ impl CongestionControl for Cubic {
     }
 
     fn on_ack(&mut self, ack: &Ack) {
-        if ack.recovery == Recovery::Fast {
+        if self.window.is_held(ack) {
+            self.last_ack = ack.now;
             return;
         }
         self.window.limited = ack.cwnd_limited;
@@ -203,17 +214,15 @@ impl CongestionControl for Cubic {
             self.last_ack = ack.now;
             return;
         }
-        let Some(mut epoch) = self.curve.epoch else {
+        if self.curve.epoch.is_none() {
             self.begin_epoch_after_slow_start(ack.now);
             return;
-        };
+        }
         let passed = ack.now.saturating_since(self.last_ack);
         self.last_ack = ack.now;
         // RFC 9438 section 5.8: neither the window nor the time moves while the window is not used.
         if ack.cwnd_limited && left > 0 {
-            epoch.elapsed += passed;
-            self.avoid(&mut epoch, left, ack.srtt);
-            self.curve.epoch = Some(epoch);
+            self.avoid(passed, left, ack.srtt);
         }
     }
 
@@ -227,6 +236,7 @@ impl CongestionControl for Cubic {
         // RFC 9438 section 4.6: after a mark the window may go down to one segment.
         self.window.cwnd = self.reduce(episode).max(self.window.mss);
         self.begin_epoch(episode.now);
+        self.window.hold(episode.snd_nxt);
         // A mark is never spurious.
         self.undo = None;
     }
@@ -237,7 +247,7 @@ impl CongestionControl for Cubic {
             let _ = self.reduce(episode);
         }
         self.curve.epoch = None;
-        self.window.cwnd = self.window.mss;
+        self.window.collapse();
         self.recovering = false;
     }
 

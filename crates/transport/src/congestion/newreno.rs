@@ -75,7 +75,7 @@ impl CongestionControl for NewReno {
     }
 
     fn on_ack(&mut self, ack: &Ack) {
-        if ack.recovery == Recovery::Fast {
+        if self.window.is_held(ack) {
             return;
         }
         self.window.limited = ack.cwnd_limited;
@@ -95,6 +95,7 @@ impl CongestionControl for NewReno {
     fn on_ecn(&mut self, episode: &LossEpisode) {
         self.reduce(episode);
         self.window.cwnd = self.window.ssthresh;
+        self.window.hold(episode.snd_nxt);
         // A mark is never spurious.
         self.undo = None;
     }
@@ -103,8 +104,7 @@ impl CongestionControl for NewReno {
         if first {
             self.reduce(episode);
         }
-        // RFC 5681 section 3.1: the loss window is one segment, whatever the initial window was.
-        self.window.cwnd = self.window.mss;
+        self.window.collapse();
         self.bytes_acked = 0;
         self.recovering = false;
     }

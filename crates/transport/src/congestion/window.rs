@@ -11,6 +11,8 @@ pub(super) struct Window {
     pub ssthresh: u64,
     /// Whether the last ACK found the sender held back by cwnd.
     pub limited: bool,
+    /// The data up to here left before the last ECN reduction.
+    hold_until: u64,
     pub hystart: Option<HyStart>,
 }
 
@@ -18,11 +20,37 @@ impl Window {
     /// A connection's first window. Both sizes are at least one byte and one segment.
     pub fn new(mss: u32, initial_window: u64) -> Self {
         let mss = u64::from(mss.max(1));
-        Self { mss, cwnd: initial_window.max(mss), ssthresh: u64::MAX, limited: false, hystart: None }
+        Self {
+            mss,
+            cwnd: initial_window.max(mss),
+            ssthresh: u64::MAX,
+            limited: false,
+            hold_until: 0,
+            hystart: None,
+        }
     }
 
     pub const fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
+    }
+
+    /// Lets the window grow again only once the data below `snd_nxt` are acknowledged. After a mark there is no
+    /// recovery to wait for, and the ACKs of the old, larger window would otherwise grow the new one by
+    /// twice its due (Linux keeps the window in its CWR state for as long).
+    pub const fn hold(&mut self, snd_nxt: u64) {
+        self.hold_until = snd_nxt;
+    }
+
+    /// Whether the ACK belongs to fast recovery, where the sender leads the window to ssthresh, or to the
+    /// round of an ECN reduction.
+    pub fn is_held(&self, ack: &Ack) -> bool {
+        ack.recovery == Recovery::Fast || ack.snd_una < self.hold_until
+    }
+
+    /// Falls to one segment, the loss window of RFC 5681 section 3.1, whatever the initial window was.
+    pub const fn collapse(&mut self) {
+        self.cwnd = self.mss;
+        self.hold_until = 0;
     }
 
     /// The window a reduction starts from.

@@ -1,5 +1,5 @@
 use crate::congestion::testing::{Link, MSS, Rounds, SEGMENT, episode, plain_ack};
-use crate::congestion::{Ack, CongestionControl, HyStart, NewReno, Recovery};
+use crate::congestion::{Ack, CongestionControl, HyStart, LossEpisode, NewReno, Recovery};
 use anabranch_units::{Instant, Rate, Span};
 
 fn newreno(initial_packets: u64) -> Rounds<NewReno> {
@@ -40,7 +40,7 @@ fn a_timeout_starts_over_from_one_segment() {
     assert_eq!(path.rounds(7), [2, 4, 8, 16, 32, 33, 34]);
 }
 
-/// RFC 5681 section 3.1, last paragraph but one: ssthresh is held while the same data time out again.
+/// RFC 5681 section 3.1: ssthresh is held while the same data time out again.
 #[test]
 fn a_second_timeout_of_the_same_data_keeps_ssthresh() {
     let mut path = newreno(32);
@@ -95,6 +95,14 @@ fn an_ecn_echo_halves_at_once() {
     path.controller.on_ecn(&episode(path.now, 80 * SEGMENT));
     assert_eq!(path.packets(), 40);
     assert_eq!(path.rounds(2), [41, 42]);
+}
+
+/// The window that was in flight when the mark came is acknowledged without growth, as after a loss.
+#[test]
+fn the_round_of_an_ecn_echo_does_not_grow_the_window() {
+    let mut path = newreno(40);
+    path.controller.on_ecn(&LossEpisode { snd_nxt: 20 * SEGMENT, ..episode(path.now, 40 * SEGMENT) });
+    assert_eq!(path.rounds(3), [20, 21, 22]);
 }
 
 #[test]
