@@ -3,6 +3,7 @@
 import contextlib
 import json
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import jsonschema
@@ -12,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from anabranch import Scenario, ScenarioError
+from anabranch.routes import plan
 from anabranch.scenario import ByteCount, PacketCount, Rate, Span, Speed
 from anabranch.scenario.quantity import Quantity
 from anabranch.setup import resolve
@@ -21,10 +23,11 @@ from .conftest import BASE, EXAMPLES
 QUANTITIES: tuple[type[Quantity], ...] = (Span, Rate, ByteCount, PacketCount, Speed)
 
 VOCABULARY = """
-network topology links link node capacity delay queue loss jitter codel routing scheme spread traffic from to flows
-size start stop application transport cubic preset hystart event at state run duration seed capture distribution
-exponential mean kind poisson message model gilbert-elliott between name new index direction parameters * Seattle
-Atlanta Denver down up unlimited 10Mbps 1ms 100packets 64kB dumbbell zoo/Abilene file:x.graphml
+network topology links link node capacity delay queue loss jitter codel routing scheme spread traffic
+from to flows size start stop application transport cubic preset hystart event at state run duration seed
+capture distribution exponential mean kind poisson message model gilbert-elliott between name new index
+direction parameters * Seattle Atlanta Denver down up unlimited 10Mbps 1ms 100packets 64kB dumbbell
+zoo/Abilene file:x.graphml
 """
 WORDS = st.sampled_from(VOCABULARY.split())
 SCALARS = st.one_of(
@@ -45,10 +48,18 @@ VALUES = st.recursive(
 )
 
 
+@pytest.fixture(autouse=True, scope="module")
+def _few_flows() -> Iterator[None]:
+    """A million flows are allowed, and take seconds to draw; here the bound is met sooner."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("anabranch.setup.traffic.MAX_FLOWS", 500)
+        yield
+
+
 def must_load_or_explain(data: Any) -> None:
-    """Loads and resolves; whatever is wrong must be told as a ScenarioError with readable lines."""
+    """Loads, resolves and plans; whatever is wrong must be told as a ScenarioError with readable lines."""
     try:
-        resolve(Scenario.from_data(data, origin="x.toml"))
+        plan(resolve(Scenario.from_data(data, origin="x.toml")), "x.toml")
     except ScenarioError as error:
         explained = error.lines()
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Generic, Literal, Self, TypeVar
 
 from pydantic import Discriminator, Field, Tag, model_validator
@@ -163,8 +164,8 @@ class Empirical(Table, Generic[Q]):
     def _check(self) -> Self:
         if self.weights and len(self.weights) != len(self.values):
             refuse("weights", f"{len(self.weights)} weights for {len(self.values)} values; give one for each")
-        if self.weights and sum(self.weights) <= 0:
-            refuse("weights", "all weights are zero; at least one must be above zero")
+        if self.weights and not 0 < sum(self.weights) < math.inf:
+            refuse("weights", "their sum must be above zero, and finite")
         return self
 
     def mean_base_units(self) -> float:

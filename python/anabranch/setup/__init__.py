@@ -101,6 +101,7 @@ def _event(event: Event, place: str, network: ResolvedNetwork) -> list[EventSetu
     links = network.links_between(event.link, event, f"{place}.link")
     changes: list[Tagged] = []
     if event.capacity is not None:
+        network.check_capacity(event.capacity, f"{place}.capacity")
         changes.append({"kind": "capacity", "links": links, "capacity": int(event.capacity)})
     if event.delay is not None:
         changes.append({"kind": "delay", "links": links, "delay": int(event.delay)})

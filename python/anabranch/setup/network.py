@@ -28,7 +28,8 @@ from anabranch.topology import Topology, TopologyLink, TopologyNode
 
 DEFAULT_QUEUE = PacketCount("100 packets")
 DEFAULT_DELAY = DistanceDelay(source="distance", speed=Speed("200 km/ms"))
-_LARGEST_CAPACITY_BPS = 10**15
+# Below, one packet outlasts every run; above, its sending takes less than the clock can tell.
+_CAPACITIES_BPS = range(100, 10**15 + 1)
 _FIELDS = tuple(LinkSettings.model_fields)
 
 
@@ -102,6 +103,11 @@ class ResolvedNetwork:
         if not chosen:
             self._problems.add(place, self._no_link(a, b, selector.index))
         return chosen
+
+    def check_capacity(self, capacity: int, place: str) -> None:
+        """Notes a capacity that the engine cannot work with."""
+        if capacity not in _CAPACITIES_BPS:
+            self._problems.add(place, f"{capacity} bps is not between 100 bps and 1000 Tbps")
 
     def _no_link(self, a: int, b: int, index: int | None) -> str:
         names = (quoted(self.nodes[a].name), quoted(self.nodes[b].name))
@@ -204,10 +210,10 @@ class ResolvedNetwork:
             self._missing["capacity"].append(f"{link.a} - {link.b}")
             return 1
         assert isinstance(capacity, int)  # noqa: S101 - by the types of LinkSettings and TopologyLink
-        if not 0 < capacity <= _LARGEST_CAPACITY_BPS:
+        if capacity not in _CAPACITIES_BPS:
             self._problems.add(
                 "network.links.capacity",
-                f"{capacity} bps on the link {link.a} - {link.b} is not between 1 bps and 1000 Tbps",
+                f"{capacity} bps on the link {link.a} - {link.b} is not between 100 bps and 1000 Tbps",
             )
             return 1
         return int(capacity)

@@ -20,6 +20,8 @@ from anabranch.setup.reach import Reach
 from anabranch.setup.transport import Transports
 
 _ARRIVALS_AT_ONCE = 1024
+# Bytes or picoseconds (13 days): a heavy tail may reach beyond any run, and must fit 64 bits there.
+_LARGEST_DRAW = 2.0**60
 
 
 class Draws:
@@ -37,8 +39,8 @@ class Draws:
         """A fixed quantity itself, or the one draw of a stream, to the nearest base unit."""
         if isinstance(value, Quantity):
             return int(value)
-        # No double above 2^63 is a time or size that a run can reach.
-        return round(min(float(self.many(as_core(value), name, purpose, 1)[0]), 2.0**63))
+        drawn = float(self.many(as_core(value), name, purpose, 1)[0])
+        return round(min(drawn, _LARGEST_DRAW))
 
 
 class Flows:
@@ -128,7 +130,7 @@ class Flows:
             if arrival >= len(drawn):
                 wanted = max(_ARRIVALS_AT_ONCE, 2 * len(drawn))
                 drawn = self._draws.many(as_core(entry.inter_arrival), first, "inter_arrival", wanted)
-            start += round(min(float(drawn[arrival]), 2.0**62))
+            start += round(min(float(drawn[arrival]), _LARGEST_DRAW))
             # What would start after the end is not part of the run.
             if start >= self._duration:
                 return

@@ -33,9 +33,9 @@ _PLAIN = {
 # paces by the window, so that they stand here.
 _WINDOW_PACING = {"name": "window", "slow_start_gain": 2.0, "avoidance_gain": 1.2}
 
-# RFC 9293 section 3.7.1: without an option every host takes 536 bytes; the option has 16 bits, and an IPv4
-# packet of 65,535 bytes has room for 65,495.
-_MSS_BYTES = range(88, 65_496)
+# At least Linux's TCP_MIN_MSS; at most what an IPv4 packet of 65,535 bytes holds beside 20 bytes of IP header
+# and 60 of TCP header, less a margin that the core keeps.
+_MSS_BYTES = range(88, 65_436)
 # RFC 7323 section 2.3: a window of 16 bits, shifted by at most 14.
 _LARGEST_RECEIVE_BUFFER_BYTES = 65_535 << 14
 
@@ -131,7 +131,7 @@ class Transports:
 
     def _check(self, tcp: dict[str, Any], place: str) -> None:
         if tcp["mss"] not in _MSS_BYTES:
-            self._problems.add(f"{place}.mss", f"{tcp['mss']} B is not between 88 B and 65495 B")
+            self._problems.add(f"{place}.mss", f"{tcp['mss']} B is not between 88 B and 65435 B")
         if not tcp["mss"] <= tcp["receive_buffer_bytes"] <= _LARGEST_RECEIVE_BUFFER_BYTES:
             self._problems.add(
                 f"{place}.receive_buffer",
