@@ -1,4 +1,4 @@
-"""Shared pieces of the topology tests: where the example files and the Topology Zoo archive are."""
+"""Where the topology tests find the Topology Zoo archive."""
 
 import os
 import tarfile
@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-DATA = Path(__file__).parent / "data"
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def zoo_archive_path() -> Path:
-    """The archive of the 276 GraphML files: ANABRANCH_ZOO_ARCHIVE, or ../shared/data beside the repository."""
+    """The archive of the 276 GraphML files: ANABRANCH_ZOO_ARCHIVE, or in ../shared/data."""
     stated = os.environ.get("ANABRANCH_ZOO_ARCHIVE")
     return Path(stated) if stated else REPOSITORY.parent / "shared/data/topology-zoo/graphml.tar.gz"
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-import topohub
+import topohub  # type: ignore[import-untyped]  # ships no types
 
 from anabranch.topology import TopologyError, load, names
 from anabranch.topology.sources.zoo import zoo_graphs
@@ -62,7 +62,7 @@ def test_duplicate_names_are_numbered_and_found_by_id() -> None:
 
 def test_nobel_us_is_nsfnet() -> None:
     nobel = load("sndlib/nobel-us")
-    # The 14-node NSFNET of spec 3.
+    # The 14 cities of NSFNET.
     assert {node.name for node in nobel.nodes} == set(
         "Seattle Palo-Alto San-Diego Salt-Lake-City Boulder Houston Lincoln Urbana-Champaign Pittsburgh "
         "Atlanta Ann-Arbor Princeton Ithaca Washington".split()
@@ -75,7 +75,7 @@ def test_nobel_us_is_nsfnet() -> None:
 
 
 def test_drawings_are_not_places() -> None:
-    # SNDlib's instances with coordinatesType="pixel".
+    # Coordinates beyond 180 or 90 degrees, and india35, which would lie in the Gulf of Guinea and the Sahara.
     drawn = "atlanta di-yuan france giul39 india35 newyork norway pioro40 sun ta1 ta2 zib54".split()
     for name in names("sndlib"):
         topology = load(name.spec)
@@ -88,7 +88,8 @@ def test_a_zoo_graph_that_topohub_lacks() -> None:
     with pytest.raises(TopologyError) as caught:
         load("zoo/Geant")
     assert str(caught.value) == (
-        "zoo/Geant is in the Topology Zoo but topohub does not carry it; take its GraphML file: file:Geant.graphml"
+        "zoo/Geant is in the Topology Zoo but topohub does not carry it; "
+        "take its GraphML file: file:Geant.graphml"
     )
     lacking = [name for name in names("zoo") if not name.available]
     assert len(lacking) == 73
@@ -115,7 +116,9 @@ def test_unknown_names(spec: str, message: str) -> None:
 
 
 def test_a_name_takes_no_parameters() -> None:
-    with pytest.raises(TopologyError, match='zoo/Abilene: has no parameter "k"; only generators take parameters'):
+    with pytest.raises(
+        TopologyError, match='zoo/Abilene: has no parameter "k"; only generators take parameters'
+    ):
         load("zoo/Abilene", k=4)
 
 

@@ -1,11 +1,29 @@
-//! (map follows)
+//! The discrete-event engine: links and queues, switches and balancers, hosts and applications,
+//! failures and probes.
+//!
+//! Start at [`Simulation`]: a [`setup::Setup`] and a plan go in, tables come out. Everything below it is
+//! given the time and does not know the event queue ([`schedule`]): links ([`link`]), balancers
+//! ([`balancer`]), forwarding ([`forwarding`]), loss ([`loss`]) and `CoDel` ([`codel`]).
 
+pub use anabranch_routing as routing;
 pub use anabranch_transport as transport;
 
+pub mod balancer;
 pub mod capture;
+mod check;
 pub mod codel;
+pub mod error;
+pub mod forwarding;
+pub mod link;
 pub mod loss;
+pub mod packet;
 pub mod random;
+pub mod records;
 pub mod reordering;
+pub mod schedule;
 pub mod setup;
+mod simulation;
 pub mod variate;
+
+pub use error::{EngineError, SetupError};
+pub use simulation::{Outcome, Progress, Simulation};

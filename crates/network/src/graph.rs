@@ -138,7 +138,12 @@ fn check_link(nodes: &[Node], index: usize, link: &Link) -> Result<(), NetworkEr
         return Err(NetworkError::NoCapacity { link: index, from: from.clone(), to: to.clone() });
     }
     if !(0.0..1.0).contains(&link.loss) {
-        return Err(NetworkError::BadLoss { link: index, from: from.clone(), to: to.clone(), loss: link.loss });
+        return Err(NetworkError::BadLoss {
+            link: index,
+            from: from.clone(),
+            to: to.clone(),
+            loss: link.loss,
+        });
     }
     Ok(())
 }
@@ -158,7 +163,8 @@ mod tests {
 
     #[test]
     fn parallel_links_are_kept_apart() {
-        let network = Network::new(vec![node("a"), node("b")], vec![link(0, 1), link(0, 1), link(1, 0)]).unwrap();
+        let network =
+            Network::new(vec![node("a"), node("b")], vec![link(0, 1), link(0, 1), link(1, 0)]).unwrap();
         assert_eq!(network.links_out(NodeId(0)), [LinkId(0), LinkId(1)]);
         assert_eq!(network.links_into(NodeId(0)), [LinkId(2)]);
     }

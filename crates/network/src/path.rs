@@ -127,7 +127,8 @@ mod tests {
     #[test]
     fn broken_paths_are_refused() {
         let network = line();
-        let error = |links: &[u32]| Path::new(&network, links.iter().map(|&l| LinkId(l)).collect()).unwrap_err();
+        let error =
+            |links: &[u32]| Path::new(&network, links.iter().map(|&l| LinkId(l)).collect()).unwrap_err();
         assert_eq!(error(&[]), NetworkError::EmptyPath);
         assert_eq!(error(&[9]), NetworkError::NoSuchLink { link: LinkId(9), links: 3 });
         assert_eq!(error(&[1, 0]).to_string(), "a path breaks at \"c\": its next link starts at \"a\"");

@@ -6,6 +6,7 @@
 use pyo3::prelude::*;
 
 mod quantity;
+mod run;
 mod transport;
 
 /// The version of the package, the same in Rust and Python.
@@ -25,5 +26,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(quantity::parse_speed, module)?)?;
     module.add_function(wrap_pyfunction!(transport::transport_preset_names, module)?)?;
     module.add_function(wrap_pyfunction!(transport::transport_preset, module)?)?;
+    module.add_function(wrap_pyfunction!(run::plan, module)?)?;
+    module.add_function(wrap_pyfunction!(run::simulate, module)?)?;
+    module.add_function(wrap_pyfunction!(run::draw, module)?)?;
+    module.add("SetupError", module.py().get_type::<run::SetupError>())?;
     Ok(())
 }

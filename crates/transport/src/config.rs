@@ -93,3 +93,19 @@ pub enum PacingConfig {
         avoidance_gain: f64,
     },
 }
+
+impl PacingConfig {
+    /// Checks the gains.
+    ///
+    /// # Errors
+    /// If one is not a positive number, with what would be right.
+    pub fn check(&self) -> Result<(), String> {
+        let Self::Window { slow_start_gain, avoidance_gain } = *self else { return Ok(()) };
+        for gain in [slow_start_gain, avoidance_gain] {
+            if !(gain.is_finite() && gain > 0.0) {
+                return Err(format!("a gain is {gain}; it must be above 0 (Linux: 2 and 1.2)"));
+            }
+        }
+        Ok(())
+    }
+}

@@ -80,7 +80,8 @@ impl fmt::Debug for Flags {
             (Self::TIMESTAMPS, "TS"),
             (Self::SACK_PERMITTED, "SACK-OK"),
         ];
-        let set: Vec<&str> = names.into_iter().filter(|(flag, _)| self.has(*flag)).map(|(_, name)| name).collect();
+        let set: Vec<&str> =
+            names.into_iter().filter(|(flag, _)| self.has(*flag)).map(|(_, name)| name).collect();
         f.write_str(&set.join("|"))
     }
 }
@@ -172,7 +173,9 @@ impl Segment {
     #[inline]
     #[must_use]
     pub fn sequence_len(&self) -> u32 {
-        u32::from(self.payload) + u32::from(self.flags.has(Flags::SYN)) + u32::from(self.flags.has(Flags::FIN))
+        u32::from(self.payload)
+            + u32::from(self.flags.has(Flags::SYN))
+            + u32::from(self.flags.has(Flags::FIN))
     }
 }
 

@@ -69,7 +69,9 @@ impl Rate {
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bps = self.0;
-        for (unit, size) in [("Tbps", 1_000_000_000_000), ("Gbps", 1_000_000_000), ("Mbps", 1_000_000), ("kbps", 1000)] {
+        for (unit, size) in
+            [("Tbps", 1_000_000_000_000), ("Gbps", 1_000_000_000), ("Mbps", 1_000_000), ("kbps", 1000)]
+        {
             if bps >= size {
                 return write!(f, "{} {unit}", bps as f64 / size as f64);
             }

@@ -198,7 +198,8 @@ fn parse(text: &str, quantity: Quantity) -> Result<u64, ParseError> {
     // "1e-3 s": an exponent directly behind the digits belongs to the number.
     let end = exponent_end(trimmed, end);
     let (number, unit) = (&trimmed[..end], trimmed[end..].trim());
-    let decimal = Decimal::read(number).ok_or_else(|| ParseError::NoNumber { read: read(), noun, example })?;
+    let decimal =
+        Decimal::read(number).ok_or_else(|| ParseError::NoNumber { read: read(), noun, example })?;
     if unit.is_empty() {
         return Err(ParseError::NoUnit { read: read(), noun, example, units: list() });
     }

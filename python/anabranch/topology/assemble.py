@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from .draft import Draft, DraftLink, DraftNode
 from .error import TopologyError
-from .gaps import DEFAULT_LENGTH_KM, fill_places, length_between, median_length_km
-from .model import LengthSource, Place, Topology, TopologyLink, TopologyNode
+from .gaps import DEFAULT_LENGTH_KM, SAME_POINT_KM, fill_places, length_between, median_length_km
+from .model import MAX_LINKS, MAX_NODES, LengthSource, Place, Topology, TopologyLink, TopologyNode
 
 
 def assemble(name: str, where: str, draft: Draft, provenance: Sequence[str]) -> Topology:
@@ -15,6 +15,12 @@ def assemble(name: str, where: str, draft: Draft, provenance: Sequence[str]) -> 
     """
     if not draft.nodes:
         raise TopologyError(where, "the graph has no nodes", "give a file with at least one node")
+    if len(draft.nodes) > MAX_NODES or len(draft.links) > MAX_LINKS:
+        raise TopologyError(
+            where,
+            f"the graph has {len(draft.nodes)} nodes and {len(draft.links)} links",
+            f"at most {MAX_NODES} and {MAX_LINKS} are taken",
+        )
     notes = [*provenance, *draft.notes]
     names = unique_names(draft.nodes, notes)
     _check_ends(where, draft, names)
@@ -145,8 +151,10 @@ def _length(link: DraftLink, places: dict[str, Place]) -> tuple[float | None, Le
     a, b = places.get(link.a), places.get(link.b)
     if a is None or b is None:
         return None, "default"
-    filled = "filled" in (a.source, b.source)
-    return length_between(a, b), "filled-place" if filled else "great-circle"
+    length_km = length_between(a, b)
+    if "filled" not in (a.source, b.source):
+        return length_km, "great-circle"
+    return (length_km, "filled-place") if length_km >= SAME_POINT_KM else (None, "default")
 
 
 def _note_lengths(
@@ -161,8 +169,9 @@ def _note_lengths(
     if unknown:
         rule = "the median of the known lengths" if is_median else "the default where no length is known"
         notes.append(
-            f"{_number(unknown, 'link', 'links')} of {len(links)} with an end without a place got the length "
-            f"{default_km:.1f} km, {rule}; a delay in the scenario overrides it."
+            f"{_number(unknown, 'link', 'links')} of {len(links)} of unknown length, because an end has no "
+            f"place or filling put both ends at one point, got {default_km:.1f} km, {rule}; a delay in the "
+            "scenario overrides it."
         )
     if not any(link.capacity_bps is not None for link in links):
         notes.append("The source gives no capacities: the scenario sets them.")

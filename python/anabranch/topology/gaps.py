@@ -7,9 +7,10 @@ The rules, which every filled topology also states in its provenance:
    ends and a stub lies where it is attached. The barycentre is that of unit vectors, so the date line is no
    seam. Beyond `MAX_FILLED` such nodes none is placed.
 2. Where no node of a component has coordinates, its nodes get none.
-3. A link between two places is as long as the great circle. Any other link without a stated length gets the
-   median of the great-circle lengths between places of the source, or `DEFAULT_LENGTH_KM` where there are
-   none.
+3. A link between two places is as long as the great circle. That says nothing where filling put both ends
+   at the same point (a stub, say): such a link, and one with an end without a place, gets the median of the
+   great-circle lengths between places of the source, or `DEFAULT_LENGTH_KM` where there are none. A length
+   that the source states comes first.
 """
 
 import math
@@ -28,6 +29,9 @@ DEFAULT_LENGTH_KM: Final = 100.0
 
 MAX_FILLED: Final = 5000
 """Most nodes whose places are filled; where more lack one, none is. The Zoo's files need at most 119."""
+
+SAME_POINT_KM: Final = 0.1
+"""Ends closer than this, one of them filled, are at one point: rounding alone gives up to 0.03 km."""
 
 _DECIMALS: Final = 4
 """Filled places are rounded to 1e-4 degrees (11 m), far above what rounding differs by between machines."""

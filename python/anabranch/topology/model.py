@@ -4,10 +4,19 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from .error import TopologyError
 from .suggest import nearest_remedy
+
+MAX_NODES: Final = 100_000
+"""Most nodes taken from files and made by generators."""
+
+MAX_LINKS: Final = 1_000_000
+"""Most links taken from files and made by generators."""
+
+MAX_CAPACITY_BPS: Final = 10**15
+"""1 Pbps, more than any link has: a larger number is a mistake."""
 
 PlaceSource = Literal["file", "filled"]
 """Where a place comes from: the source itself, or the rule in `gaps.py` for nodes without coordinates."""
@@ -18,7 +27,8 @@ LengthSource = Literal["file", "great-circle", "filled-place", "default", "none"
 """Where a link's length comes from.
 
 `file`: the source states it. `great-circle`: between two places of the source. `filled-place`: the same, but
-at least one of the places was filled by rule. `default`: an end has no place, see `gaps.py`. `none`: the
+at least one of the places was filled by rule. `default`: an end has no place, or filling put both at the
+same point, see `gaps.py`. `none`: the
 topology is not a geographic one (generators) and the link has no length.
 """
 

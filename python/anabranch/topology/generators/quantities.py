@@ -5,13 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from ..error import TopologyError
-from ..model import NodeKind, Topology, TopologyLink, TopologyNode
+from ..model import MAX_CAPACITY_BPS, MAX_LINKS, MAX_NODES, NodeKind, Topology, TopologyLink, TopologyNode
 
-MAX_NODES: Final = 100_000
-"""Most nodes a generator makes."""
-MAX_LINKS: Final = 1_000_000
-"""Most links a generator makes."""
-MAX_CAPACITY_BPS: Final = 10**15
 MAX_DELAY_PS: Final = 10**15
 """1000 s, far beyond any network."""
 

@@ -14,14 +14,13 @@ from typing import Final
 
 from ..draft import DraftLink, DraftNode
 from ..error import TopologyError
+from ..model import MAX_CAPACITY_BPS
 
 _LATITUDE: Final = ("latitude", "lat")
 _LONGITUDE: Final = ("longitude", "lon", "lng", "long")
 _NODE_LABEL: Final = ("label", "name")
 _LINK_LABEL: Final = ("linklabel", "label", "name")
 _SPEED_UNIT: Final = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
-MAX_CAPACITY_BPS: Final = 10**15
-"""1 Pbps, more than any link has: a larger number in a file is a mistake."""
 MAX_DELAY_MS: Final = Decimal(1_000_000)
 MAX_LENGTH_KM: Final = 1e6
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from ..draft import DraftNode
 from ..error import TopologyError
-from .attributes import MAX_CAPACITY_BPS
+from ..model import MAX_CAPACITY_BPS
 
 _BPS_PER_UNIT: Final = {"MBITPERSEC": 10**6, "GBITPERSEC": 10**9}
 """Units that SNDlib's META section states (Abilene, GEANT, ...); most instances state none."""

@@ -10,6 +10,8 @@ pub(super) struct Timers {
     purpose: Purpose,
     /// Next instant at which a paced segment may leave.
     pub(super) pace_at: Instant,
+    /// The last poll gave nothing because of pacing.
+    pub(super) held_by_pacing: bool,
     /// A tail loss probe is out, or one is to be sent now.
     pub(super) probe: Probe,
 }
@@ -55,7 +57,7 @@ impl Sender {
         if let Some(at) = self.detector.next_timeout() {
             next = Some(next.map_or(at, |n| n.min(at)));
         }
-        if self.timers.pace_at > self.last_sent_at && self.waits_for_pacing() {
+        if self.timers.held_by_pacing {
             let at = self.timers.pace_at;
             next = Some(next.map_or(at, |n| n.min(at)));
         }

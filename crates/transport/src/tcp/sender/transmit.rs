@@ -23,7 +23,8 @@ impl Sender {
         if self.timers.probe == Probe::Due {
             return self.tail_loss_probe(now);
         }
-        if self.is_paced() && now < self.timers.pace_at {
+        self.timers.held_by_pacing = self.is_paced() && now < self.timers.pace_at;
+        if self.timers.held_by_pacing {
             return None;
         }
         let pipe = self.board.pipe();
@@ -204,18 +205,5 @@ impl Sender {
         let cwnd = self.controller.cwnd();
         let gain = if cwnd < self.controller.ssthresh() / 2 { slow_start_gain } else { avoidance_gain };
         Rate::of(Bytes(cwnd), self.rtt.srtt()).map(|rate| rate.scaled(gain))
-    }
-
-    /// Whether a segment is held back by pacing alone.
-    pub(super) fn waits_for_pacing(&self) -> bool {
-        if self.state != State::Established || !self.is_paced() {
-            return false;
-        }
-        let pipe = self.board.pipe();
-        let room = pipe + self.full_payload <= self.cwnd() || pipe == 0;
-        let lost = self.board.lost() > self.board.retransmitted();
-        let window = self.window_edge > self.snd_nxt;
-        let unsent = self.written > self.snd_nxt || (self.closing && !self.fin_sent);
-        room && (lost || (unsent && window))
     }
 }

@@ -1,0 +1,256 @@
+//! Checks a setup, so that the engine can rely on it.
+
+use crate::error::{EngineError, SetupError};
+use crate::loss::{Loss, mean_loss};
+use crate::random::Streams;
+use crate::setup::{
+    CapturePoint, Change, FlowSetup, LinkSetup, LossSetup, QueueSetup, Setup, SourceSetup, Variate,
+};
+use crate::variate::Sampler;
+use anabranch_network::{Link, Network};
+use anabranch_transport::TcpConfig;
+use anabranch_units::{Instant, LinkId, NodeId, Rate, Span};
+use std::collections::BTreeSet;
+
+/// Longest run and longest delay: far below what overflows 64 bits of picoseconds.
+const LONGEST: Span = Span::from_secs(30 * 24 * 3600);
+/// Smallest MSS that leaves room for payload behind every option.
+const SMALLEST_MSS: u16 = 64;
+
+type Checked = Result<(), SetupError>;
+
+fn error(place: impl Into<String>, problem: impl Into<String>) -> SetupError {
+    SetupError::new(place, problem)
+}
+
+impl Setup {
+    /// Checks everything and gives the network that routing sees.
+    ///
+    /// # Errors
+    /// Names the first place that does not hold.
+    pub fn check(&self) -> Result<Network, EngineError> {
+        if self.duration == Span::ZERO || self.duration > LONGEST {
+            return Err(error("duration", "must be above zero and at most 30 days").into());
+        }
+        let network = self.network()?;
+        self.check_links()?;
+        self.check_transports()?;
+        self.check_flows()?;
+        self.check_events()?;
+        if self.probes.interval == Some(Span::ZERO) {
+            return Err(error("probes.interval", "must be above zero").into());
+        }
+        for (index, capture) in self.captures.iter().enumerate() {
+            let place = format!("captures[{index}].at");
+            match capture.at {
+                CapturePoint::Link(link) => self.check_link_id(&place, link)?,
+                CapturePoint::Host(node) => self.check_node(&place, node)?,
+            }
+        }
+        Ok(network)
+    }
+
+    /// The network as routing sees it at the start.
+    ///
+    /// # Errors
+    /// If a node or link does not hold.
+    pub fn network(&self) -> Result<Network, EngineError> {
+        let link = |link: &LinkSetup| Link {
+            from: link.from,
+            to: link.to,
+            capacity: link.capacity,
+            delay: link.delay,
+            loss: routing_loss(&link.loss),
+        };
+        Ok(Network::new(self.nodes.clone(), self.links.iter().map(link).collect())?)
+    }
+
+    /// The pairs that need routes: each flow's ends, both ways, in order, each once.
+    #[must_use]
+    pub fn pairs(&self) -> Vec<(NodeId, NodeId)> {
+        let both = self.flows.iter().flat_map(|flow| [(flow.from, flow.to), (flow.to, flow.from)]);
+        both.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// The random streams of the run.
+    #[must_use]
+    pub fn streams(&self) -> Streams {
+        Streams::new(self.seed, self.replication)
+    }
+
+    fn check_links(&self) -> Checked {
+        let mut names = BTreeSet::new();
+        for (index, link) in self.links.iter().enumerate() {
+            let place = |what: &str| format!("links[{index}].{what}");
+            if !names.insert(&link.name) {
+                return Err(error(place("name"), format!("{:?} is taken", link.name)));
+            }
+            if link.delay > LONGEST {
+                return Err(error(place("delay"), "must be at most 30 days"));
+            }
+            // Slower than this and one packet outlasts every run.
+            if link.capacity < Rate::from_bps(100) {
+                return Err(error(place("capacity"), "must be at least 100 bps"));
+            }
+            check_loss(&place("loss"), &link.loss)?;
+            check_queue(&place("queue"), &link.queue)?;
+            if let Some(jitter) = &link.jitter {
+                check_variate(&place("jitter"), jitter)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_transports(&self) -> Checked {
+        for (index, transport) in self.transports.iter().enumerate() {
+            check_tcp(&format!("transports[{index}]"), &transport.tcp)?;
+        }
+        Ok(())
+    }
+
+    fn check_flows(&self) -> Checked {
+        if self.flows.len() >= 1 << 28 {
+            return Err(error("flows", "at most 2^28"));
+        }
+        let mut names = BTreeSet::new();
+        for (index, flow) in self.flows.iter().enumerate() {
+            let place = |what: &str| format!("flows[{index}].{what}");
+            if !names.insert(&flow.name) {
+                return Err(error(place("name"), format!("{:?} is taken", flow.name)));
+            }
+            self.check_node(&place("from"), flow.from)?;
+            self.check_node(&place("to"), flow.to)?;
+            if flow.from == flow.to {
+                return Err(error(place("to"), "is where the flow starts"));
+            }
+            if flow.transport >= self.transports.len() {
+                return Err(error(place("transport"), "no such transport"));
+            }
+            check_times(&place, flow)?;
+            check_source(&place, &flow.source)?;
+        }
+        Ok(())
+    }
+
+    fn check_events(&self) -> Checked {
+        let mut last = Instant::ZERO;
+        for (index, event) in self.events.iter().enumerate() {
+            let place = |what: &str| format!("events[{index}].{what}");
+            if event.at < last {
+                return Err(error(place("at"), "events must be in order of time"));
+            }
+            last = event.at;
+            let links: &[LinkId] = match &event.change {
+                Change::Node { node, .. } => {
+                    self.check_node(&place("node"), *node)?;
+                    &[]
+                }
+                Change::Capacity { capacity, .. } if *capacity < Rate::from_bps(100) => {
+                    return Err(error(place("capacity"), "must be at least 100 bps"));
+                }
+                Change::Delay { delay, .. } if *delay > LONGEST => {
+                    return Err(error(place("delay"), "must be at most 30 days"));
+                }
+                Change::Loss { links, loss } => {
+                    check_loss(&place("loss"), loss)?;
+                    links
+                }
+                Change::Links { links, .. }
+                | Change::Capacity { links, .. }
+                | Change::Delay { links, .. } => links,
+            };
+            for &link in links {
+                self.check_link_id(&place("links"), link)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_node(&self, place: &str, node: NodeId) -> Checked {
+        let count = self.nodes.len();
+        let problem = || error(place, format!("no node number {}; there are {count}", node.0));
+        if node.index() < count { Ok(()) } else { Err(problem()) }
+    }
+
+    fn check_link_id(&self, place: &str, link: LinkId) -> Checked {
+        let count = self.links.len();
+        let problem = || error(place, format!("no link number {}; there are {count}", link.0));
+        if link.index() < count { Ok(()) } else { Err(problem()) }
+    }
+}
+
+/// Mean loss as routing takes it, which wants it below 1.
+fn routing_loss(loss: &LossSetup) -> f64 {
+    let mean = mean_loss(loss);
+    // A link that loses everything is still a link; routing sees it as nearly so.
+    if mean >= 1.0 { 1.0 - f64::EPSILON } else { mean }
+}
+
+fn check_loss(place: &str, loss: &LossSetup) -> Checked {
+    Loss::new(loss).map(|_| ()).map_err(|problem| error(place, problem.to_string()))
+}
+
+fn check_variate(place: &str, variate: &Variate) -> Checked {
+    Sampler::new(variate).map(|_| ()).map_err(|problem| error(place, problem.to_string()))
+}
+
+fn check_queue(place: &str, queue: &QueueSetup) -> Checked {
+    if let Some(codel) = &queue.codel
+        && (codel.interval == Span::ZERO || codel.interval > LONGEST || codel.target > LONGEST)
+    {
+        return Err(error(place, "CoDel needs an interval above zero; both times at most 30 days"));
+    }
+    Ok(())
+}
+
+fn check_times(place: &impl Fn(&str) -> String, flow: &FlowSetup) -> Checked {
+    if flow.start > Instant::ZERO + LONGEST {
+        return Err(error(place("start"), "must be at most 30 days"));
+    }
+    if flow.stop.is_some_and(|stop| stop < flow.start) {
+        return Err(error(place("stop"), "is before the start"));
+    }
+    Ok(())
+}
+
+fn check_source(place: &impl Fn(&str) -> String, source: &SourceSetup) -> Checked {
+    match source {
+        SourceSetup::Unlimited {} => Ok(()),
+        SourceSetup::Sized { bytes: 0 } => Err(error(place("source.bytes"), "must be above zero")),
+        SourceSetup::Sized { bytes } if *bytes > 1 << 60 => {
+            Err(error(place("source.bytes"), "must be at most 2^60"))
+        }
+        SourceSetup::Sized { .. } => Ok(()),
+        SourceSetup::Messages { size, gap } => {
+            check_variate(&place("source.size"), size)?;
+            check_variate(&place("source.gap"), gap)
+        }
+    }
+}
+
+fn check_tcp(place: &str, tcp: &TcpConfig) -> Checked {
+    let place = |what: &str| format!("{place}.{what}");
+    if tcp.mss < SMALLEST_MSS || tcp.mss > u16::MAX - 100 {
+        return Err(error(place("mss"), format!("must be {SMALLEST_MSS} to {}", u16::MAX - 100)));
+    }
+    if tcp.initial_window_segments == 0 {
+        return Err(error(place("initial_window_segments"), "must be above zero"));
+    }
+    if tcp.receive_buffer_bytes < u64::from(tcp.mss) || tcp.receive_buffer_bytes > 1 << 30 {
+        return Err(error(
+            place("receive_buffer_bytes"),
+            "must hold a segment, and at most 1 GiB (RFC 7323)",
+        ));
+    }
+    let times = [tcp.delayed_ack_timeout, tcp.initial_rto, tcp.min_rto, tcp.max_rto];
+    if times.into_iter().any(|time| time > LONGEST) {
+        return Err(error(place("delayed_ack_timeout, *_rto"), "must be at most 30 days"));
+    }
+    if tcp.initial_rto == Span::ZERO || tcp.max_rto == Span::ZERO || tcp.min_rto > tcp.max_rto {
+        return Err(error(place("*_rto"), "initial_rto and max_rto above zero, min_rto at most max_rto"));
+    }
+    tcp.congestion_control
+        .check()
+        .map_err(|problem| error(place("congestion_control"), problem.to_string()))?;
+    tcp.pacing.check().map_err(|problem| error(place("pacing"), problem))
+}

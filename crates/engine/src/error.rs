@@ -1,0 +1,44 @@
+//! What can go wrong: a setup that does not hold, a file that cannot be written.
+
+use crate::capture::CaptureError;
+use anabranch_network::NetworkError;
+use anabranch_routing::PlanError;
+use thiserror::Error;
+
+/// A value of a setup that does not hold.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("{place}: {problem}")]
+pub struct SetupError {
+    /// Where, such as `flows[3].to`.
+    pub place: String,
+    /// What is wrong, and what would be right.
+    pub problem: String,
+}
+
+impl SetupError {
+    /// An error at a place.
+    #[must_use]
+    pub fn new(place: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { place: place.into(), problem: problem.into() }
+    }
+}
+
+/// Why a run could not be made or finished.
+#[derive(Debug, Error)]
+pub enum EngineError {
+    /// The setup does not hold.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// The network does not hold.
+    #[error("network: {0}")]
+    Network(#[from] NetworkError),
+    /// The plan does not hold.
+    #[error("plan: {0}")]
+    Plan(#[from] PlanError),
+    /// A capture file cannot be written.
+    #[error(transparent)]
+    Capture(#[from] CaptureError),
+    /// Packets were lost from the books, or made up: a bug in the engine.
+    #[error("the books do not balance, which is a bug: {0}")]
+    Conservation(String),
+}

@@ -1,0 +1,410 @@
+//! A directed link with the queue in front of it.
+//!
+//! It is given the time and does not know the event queue: [`Link::next_event`] says when it wants
+//! to be polled. Its state is brought forward lazily: transmissions that began since it was last
+//! touched are worked off at their own exact times, so one event per packet, its arrival, is enough.
+
+use crate::codel::{Codel, Verdict};
+use crate::loss::Loss;
+use crate::packet::{PacketId, PacketPool};
+use crate::random::Stream;
+use crate::setup::QueueSetup;
+use crate::variate::Sampler;
+use anabranch_transport::{Flags, Segment};
+use anabranch_units::{Instant, Rate, Serializer, Span};
+use std::collections::VecDeque;
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DropCause {
+    /// The queue was full.
+    Queue,
+    /// Random loss.
+    Random,
+    /// The link or a node at it went down, or was down.
+    Down,
+    /// `CoDel` chose it.
+    Codel,
+    /// No route leads to its destination.
+    Unreachable,
+}
+
+/// What a link has done. Packets: `offered = delivered + drops + waiting + in flight`.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct LinkStats {
+    /// Packets that were handed to it.
+    pub offered: u64,
+    /// Packets whose transmission began.
+    pub sent: u64,
+    /// Their bytes.
+    pub sent_bytes: u64,
+    /// Time spent transmitting, in picoseconds.
+    pub busy_ps: u64,
+    /// Packets that reached the other end.
+    pub delivered: u64,
+    /// Drops because the queue was full.
+    pub drops_queue: u64,
+    /// Random losses.
+    pub drops_random: u64,
+    /// Drops because the link was down.
+    pub drops_down: u64,
+    /// Drops by `CoDel`.
+    pub drops_codel: u64,
+    /// Packets marked with congestion experienced.
+    pub marks: u64,
+    /// Most packets that waited at once.
+    pub queue_max_packets: u64,
+    /// Integral of waiting packets over time, in packet-picoseconds.
+    pub queue_integral: u128,
+}
+
+impl LinkStats {
+    /// Packets dropped, for whatever cause.
+    #[must_use]
+    pub const fn drops(&self) -> u64 {
+        self.drops_queue + self.drops_random + self.drops_down + self.drops_codel
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    since: Instant,
+    packet: PacketId,
+    bytes: u32,
+}
+
+/// Random behaviour of a link, if it has any.
+pub struct Randomness {
+    /// Loss process.
+    pub loss: Loss,
+    /// Draws of the loss process.
+    pub loss_stream: Stream,
+    /// Extra delay, and its draws.
+    pub jitter: Option<(Sampler, Stream)>,
+}
+
+/// What the link reports while it works: drops and the beginnings of transmissions.
+pub trait LinkObserver {
+    /// A packet is gone; its place in the pool is about to be freed.
+    fn dropped(&mut self, packet: PacketId, pool: &PacketPool, cause: DropCause);
+    /// A transmission began.
+    fn transmits(&mut self, at: Instant, packet: PacketId, pool: &PacketPool);
+}
+
+/// A directed link.
+pub struct Link {
+    serializer: Serializer,
+    delay: Span,
+    queue: QueueSetup,
+    codel: Option<Codel>,
+    randomness: Option<Box<Randomness>>,
+    up: bool,
+    free_at: Instant,
+    last_arrival: Instant,
+    waiting: VecDeque<Waiting>,
+    waiting_bytes: u64,
+    flying: VecDeque<(Instant, PacketId)>,
+    /// Up to where the queue integral is complete.
+    integrated_to: Instant,
+    stats: LinkStats,
+}
+
+/// Largest packet that `CoDel` leaves alone in a queue (RFC 8289 section 4.4.1 "MAXPACKET").
+const MAX_PACKET: u64 = 1514;
+
+impl Link {
+    /// An idle link.
+    #[must_use]
+    pub fn new(capacity: Rate, delay: Span, queue: QueueSetup, randomness: Option<Box<Randomness>>) -> Self {
+        Self {
+            serializer: Serializer::new(capacity),
+            delay,
+            queue,
+            codel: queue.codel.as_ref().map(Codel::new),
+            randomness,
+            up: true,
+            free_at: Instant::ZERO,
+            last_arrival: Instant::ZERO,
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            flying: VecDeque::new(),
+            integrated_to: Instant::ZERO,
+            stats: LinkStats::default(),
+        }
+    }
+
+    /// What it has done.
+    #[must_use]
+    pub fn stats(&self) -> &LinkStats {
+        &self.stats
+    }
+
+    /// Whether it carries packets.
+    #[must_use]
+    pub const fn is_up(&self) -> bool {
+        self.up
+    }
+
+    /// Time spent transmitting up to `now`.
+    #[must_use]
+    pub fn busy(&self, now: Instant) -> Span {
+        Span::from_ps(self.stats.busy_ps).saturating_sub(self.free_at.saturating_since(now))
+    }
+
+    /// The packets it holds, in order.
+    pub fn packets(&self) -> impl Iterator<Item = PacketId> {
+        self.flying.iter().map(|entry| entry.1).chain(self.waiting.iter().map(|waiting| waiting.packet))
+    }
+
+    /// Packets and bytes that wait, without the one being sent.
+    #[must_use]
+    pub fn backlog(&self) -> (u64, u64) {
+        (self.waiting.len() as u64, self.waiting_bytes)
+    }
+
+    /// Packets whose transmission has begun and that have not arrived.
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        self.flying.len() as u64
+    }
+
+    /// Takes a packet, to send it or to drop it; returns whether the next event may have changed.
+    #[inline]
+    pub fn offer(
+        &mut self,
+        now: Instant,
+        id: PacketId,
+        pool: &mut PacketPool,
+        observer: &mut impl LinkObserver,
+    ) -> bool {
+        self.stats.offered += 1;
+        if !self.up {
+            self.drop_packet(id, pool, observer, DropCause::Down);
+            return false;
+        }
+        self.advance(now, pool, observer);
+        let bytes = pool.get(id).bytes;
+        if self.waiting.is_empty() && self.free_at <= now {
+            let was_idle = self.flying.is_empty();
+            self.transmit(now, id, bytes, pool, observer);
+            return was_idle;
+        }
+        self.enqueue(now, id, bytes, pool, observer);
+        // With something in flight the next event is its arrival; otherwise a departure that
+        // was due already.
+        self.flying.is_empty()
+    }
+
+    #[inline]
+    fn enqueue(
+        &mut self,
+        now: Instant,
+        id: PacketId,
+        bytes: u32,
+        pool: &mut PacketPool,
+        observer: &mut impl LinkObserver,
+    ) {
+        let packets = self.waiting.len() as u64;
+        let full = self.queue.limit_packets.is_some_and(|limit| packets >= limit)
+            || self.queue.limit_bytes.is_some_and(|limit| self.waiting_bytes + u64::from(bytes) > limit);
+        if full {
+            self.drop_packet(id, pool, observer, DropCause::Queue);
+            return;
+        }
+        if self.queue.mark_at_packets.is_some_and(|threshold| packets >= threshold) {
+            self.mark(&mut pool.get_mut(id).segment);
+        }
+        self.integrate(now);
+        self.waiting.push_back(Waiting { since: now, packet: id, bytes });
+        self.waiting_bytes += u64::from(bytes);
+        self.stats.queue_max_packets = self.stats.queue_max_packets.max(packets + 1);
+    }
+
+    fn mark(&mut self, segment: &mut Segment) -> bool {
+        let capable = segment.flags.has(Flags::ECT);
+        if capable {
+            segment.flags = segment.flags.with(Flags::CE);
+            self.stats.marks += 1;
+        }
+        capable
+    }
+
+    /// Adds up the queue since the last change.
+    #[inline]
+    fn integrate(&mut self, to: Instant) {
+        let span = to.saturating_since(self.integrated_to).as_ps();
+        self.stats.queue_integral += self.waiting.len() as u128 * u128::from(span);
+        self.integrated_to = to;
+    }
+
+    /// Works off every transmission that began up to `now`.
+    #[inline]
+    pub fn advance(&mut self, now: Instant, pool: &mut PacketPool, observer: &mut impl LinkObserver) {
+        while self.free_at <= now && !self.waiting.is_empty() {
+            self.dequeue(self.free_at, pool, observer);
+        }
+    }
+
+    fn dequeue(&mut self, at: Instant, pool: &mut PacketPool, observer: &mut impl LinkObserver) {
+        self.integrate(at);
+        let Some(Waiting { since, packet, bytes }) = self.waiting.pop_front() else { return };
+        self.waiting_bytes -= u64::from(bytes);
+        if let Some(codel) = &mut self.codel {
+            let capable = pool.get(packet).segment.flags.has(Flags::ECT);
+            match codel.on_dequeue(at, at.since(since), self.waiting_bytes, MAX_PACKET, capable) {
+                Verdict::Forward => {}
+                Verdict::Mark => {
+                    self.mark(&mut pool.get_mut(packet).segment);
+                }
+                Verdict::Drop => {
+                    self.drop_packet(packet, pool, observer, DropCause::Codel);
+                    return;
+                }
+            }
+        }
+        self.transmit(at, packet, bytes, pool, observer);
+    }
+
+    #[inline]
+    fn transmit(
+        &mut self,
+        at: Instant,
+        id: PacketId,
+        bytes: u32,
+        pool: &mut PacketPool,
+        observer: &mut impl LinkObserver,
+    ) {
+        let serialisation = self.serializer.next(bytes);
+        self.free_at = at + serialisation;
+        self.stats.sent += 1;
+        self.stats.sent_bytes += u64::from(bytes);
+        self.stats.busy_ps += serialisation.as_ps();
+        observer.transmits(at, id, pool);
+        let mut arrival = self.free_at + self.delay;
+        if let Some(randomness) = &mut self.randomness {
+            if let Some((jitter, stream)) = &mut randomness.jitter {
+                arrival = arrival.saturating_add(Span::from_ps(jitter.sample(stream) as u64));
+            }
+            if randomness.loss.lost(&mut randomness.loss_stream) {
+                self.drop_packet(id, pool, observer, DropCause::Random);
+                return;
+            }
+        }
+        // Packets stay in order, whatever jitter or a shorter delay would have them do.
+        arrival = arrival.max(self.last_arrival);
+        self.last_arrival = arrival;
+        self.flying.push_back((arrival, id));
+    }
+
+    /// When it wants to be polled: at the next arrival, or when a lost packet leaves the way free.
+    #[inline]
+    #[must_use]
+    pub fn next_event(&self) -> Option<Instant> {
+        match self.flying.front() {
+            Some(&(arrival, _)) => Some(arrival),
+            None => (!self.waiting.is_empty()).then_some(self.free_at),
+        }
+    }
+
+    /// The packet that arrives at the other end now, if one does.
+    #[inline]
+    pub fn poll(
+        &mut self,
+        now: Instant,
+        pool: &mut PacketPool,
+        observer: &mut impl LinkObserver,
+    ) -> Option<PacketId> {
+        self.advance(now, pool, observer);
+        let &(arrival, packet) = self.flying.front()?;
+        if arrival > now {
+            return None;
+        }
+        self.flying.pop_front();
+        self.stats.delivered += 1;
+        Some(packet)
+    }
+
+    fn drop_packet(
+        &mut self,
+        id: PacketId,
+        pool: &mut PacketPool,
+        observer: &mut impl LinkObserver,
+        cause: DropCause,
+    ) {
+        match cause {
+            DropCause::Queue => self.stats.drops_queue += 1,
+            DropCause::Random => self.stats.drops_random += 1,
+            DropCause::Codel => self.stats.drops_codel += 1,
+            DropCause::Down | DropCause::Unreachable => self.stats.drops_down += 1,
+        }
+        observer.dropped(id, pool, cause);
+        pool.remove(id);
+    }
+
+    /// Goes down, losing what waits and what is in flight, or comes up, idle.
+    pub fn set_up(
+        &mut self,
+        now: Instant,
+        up: bool,
+        pool: &mut PacketPool,
+        observer: &mut impl LinkObserver,
+    ) {
+        self.advance(now, pool, observer);
+        self.up = up;
+        if up {
+            return;
+        }
+        self.integrate(now);
+        while let Some((_, id)) = self.flying.pop_front() {
+            self.drop_packet(id, pool, observer, DropCause::Down);
+        }
+        while let Some(waiting) = self.waiting.pop_front() {
+            self.drop_packet(waiting.packet, pool, observer, DropCause::Down);
+        }
+        self.waiting_bytes = 0;
+        self.free_at = now;
+        self.last_arrival = now;
+    }
+
+    /// New capacity; a packet being sent leaves at the old one.
+    pub fn set_capacity(
+        &mut self,
+        now: Instant,
+        capacity: Rate,
+        pool: &mut PacketPool,
+        observer: &mut impl LinkObserver,
+    ) {
+        self.advance(now, pool, observer);
+        self.serializer = Serializer::new(capacity);
+    }
+
+    /// New propagation delay, for packets sent from now on.
+    pub fn set_delay(
+        &mut self,
+        now: Instant,
+        delay: Span,
+        pool: &mut PacketPool,
+        observer: &mut impl LinkObserver,
+    ) {
+        self.advance(now, pool, observer);
+        self.delay = delay;
+    }
+
+    /// New random behaviour, for packets sent from now on.
+    pub fn set_randomness(
+        &mut self,
+        now: Instant,
+        change: impl FnOnce(&mut Option<Box<Randomness>>),
+        pool: &mut PacketPool,
+        observer: &mut impl LinkObserver,
+    ) {
+        self.advance(now, pool, observer);
+        change(&mut self.randomness);
+    }
+
+    /// Brings the queue integral up to `now`, for reading [`Link::stats`].
+    pub fn settle(&mut self, now: Instant, pool: &mut PacketPool, observer: &mut impl LinkObserver) {
+        self.advance(now, pool, observer);
+        self.integrate(now);
+    }
+}

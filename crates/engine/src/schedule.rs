@@ -1,0 +1,191 @@
+//! The event queue: one slot per event source, ordered by time, then source.
+//!
+//! Every source (a link, a timer, an application, ...) has at most one pending event, so ties in
+//! time are broken by the source's number alone and the order is total. Sources are numbered by
+//! class, see [`crate::simulation`]. A 4-ary heap keeps the four candidates of a step in one cache line.
+
+use anabranch_units::Instant;
+
+/// A source of events: an index, grouped by class.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Source(pub u32);
+
+const ABSENT: u32 = u32::MAX;
+const ARITY: usize = 4;
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    at: u64,
+    source: u32,
+}
+
+impl Entry {
+    #[inline]
+    fn before(self, other: Self) -> bool {
+        self.at < other.at || (self.at == other.at && self.source < other.source)
+    }
+}
+
+/// Pending events, at most one per source.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    heap: Vec<Entry>,
+    /// Place of each source in the heap, or [`ABSENT`].
+    places: Vec<u32>,
+}
+
+impl Schedule {
+    /// An empty schedule for sources `0..sources`.
+    #[must_use]
+    pub fn new(sources: usize) -> Self {
+        Self { heap: Vec::with_capacity(sources.min(1 << 16)), places: vec![ABSENT; sources] }
+    }
+
+    /// Pending events.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    /// Whether nothing is pending.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.heap.is_empty()
+    }
+
+    /// When the source's event is due, if it has one.
+    #[inline]
+    #[must_use]
+    pub fn due(&self, source: Source) -> Option<Instant> {
+        let place = self.places[source.0 as usize];
+        (place != ABSENT).then(|| Instant::from_ps(self.heap[place as usize].at))
+    }
+
+    /// The first event.
+    #[inline]
+    #[must_use]
+    pub fn first(&self) -> Option<(Instant, Source)> {
+        self.heap.first().map(|entry| (Instant::from_ps(entry.at), Source(entry.source)))
+    }
+
+    /// Sets the source's event to `at`, whether or not it had one.
+    #[inline]
+    pub fn set(&mut self, source: Source, at: Instant) {
+        let entry = Entry { at: at.as_ps(), source: source.0 };
+        let place = self.places[source.0 as usize];
+        if place == ABSENT {
+            self.heap.push(entry);
+            self.rise(self.heap.len() - 1, entry);
+            return;
+        }
+        let place = place as usize;
+        if entry.before(self.heap[place]) {
+            self.rise(place, entry);
+        } else {
+            self.sink(place, entry);
+        }
+    }
+
+    /// Removes the source's event, if it has one.
+    #[inline]
+    pub fn clear(&mut self, source: Source) {
+        let place = self.places[source.0 as usize];
+        if place == ABSENT {
+            return;
+        }
+        self.places[source.0 as usize] = ABSENT;
+        let place = place as usize;
+        let Some(last) = self.heap.pop() else { return };
+        if place == self.heap.len() {
+            return;
+        }
+        if last.before(self.heap[place]) {
+            self.rise(place, last);
+        } else {
+            self.sink(place, last);
+        }
+    }
+
+    /// Sets or removes the source's event.
+    #[inline]
+    pub fn put(&mut self, source: Source, at: Option<Instant>) {
+        match at {
+            Some(at) => self.set(source, at),
+            None => self.clear(source),
+        }
+    }
+
+    #[inline]
+    fn rise(&mut self, mut place: usize, entry: Entry) {
+        while place > 0 {
+            let parent = (place - 1) / ARITY;
+            if !entry.before(self.heap[parent]) {
+                break;
+            }
+            self.settle(place, self.heap[parent]);
+            place = parent;
+        }
+        self.settle(place, entry);
+    }
+
+    #[inline]
+    fn sink(&mut self, mut place: usize, entry: Entry) {
+        loop {
+            let first = place * ARITY + 1;
+            if first >= self.heap.len() {
+                break;
+            }
+            let children = &self.heap[first..self.heap.len().min(first + ARITY)];
+            let mut least = 0;
+            for child in 1..children.len() {
+                if children[child].before(children[least]) {
+                    least = child;
+                }
+            }
+            let candidate = children[least];
+            if !candidate.before(entry) {
+                break;
+            }
+            self.settle(place, candidate);
+            place = first + least;
+        }
+        self.settle(place, entry);
+    }
+
+    #[inline]
+    fn settle(&mut self, place: usize, entry: Entry) {
+        self.heap[place] = entry;
+        self.places[entry.source as usize] = place as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
+
+    proptest! {
+        /// Against a sorted map as the model.
+        #[test]
+        fn the_first_event_is_the_least(
+            operations in prop::collection::vec((0u32..40, prop::option::of(0u64..1000)), 1..200),
+        ) {
+            let mut schedule = Schedule::new(40);
+            let mut model = BTreeMap::new();
+            for (source, at) in operations {
+                schedule.put(Source(source), at.map(Instant::from_ps));
+                match at {
+                    Some(at) => model.insert(source, at),
+                    None => model.remove(&source),
+                };
+                let least = model.iter().map(|(&source, &at)| (at, source)).min();
+                let first = schedule.first().map(|(at, source)| (at.as_ps(), source.0));
+                prop_assert_eq!(first, least);
+                prop_assert_eq!(schedule.len(), model.len());
+                let due = schedule.due(Source(source)).map(Instant::as_ps);
+                prop_assert_eq!(due, model.get(&source).copied());
+            }
+        }
+    }
+}

@@ -1,0 +1,109 @@
+use super::application::Application;
+use crate::balancer::{FlowKey, mix};
+use crate::capture::host_address;
+use crate::error::{EngineError, SetupError};
+use crate::forwarding::{Forwarding, RouteIndex};
+use crate::random::Streams;
+use crate::reordering::Reordering;
+use crate::setup::{FlowSetup, Setup};
+use anabranch_transport::tcp::{Receiver, Sender};
+use anabranch_transport::wire::Endpoint;
+use anabranch_units::{Instant, NodeId};
+
+/// Well-known port of the receiving ends.
+const SERVER_PORT: u16 = 5001;
+/// First and number of the ports that sending ends draw from (RFC 6335, dynamic ports).
+const EPHEMERAL: (u16, u64) = (49_152, 16_384);
+
+/// One connection: both ends, the application, the way there and back.
+pub(super) struct Flow {
+    pub(super) sender: Sender,
+    pub(super) receiver: Receiver,
+    pub(super) application: Application,
+    pub(super) forward: Way,
+    pub(super) backward: Way,
+    pub(super) reordering: Reordering,
+    pub(super) completed_at: Option<Instant>,
+}
+
+/// One direction of a flow.
+pub(super) struct Way {
+    pub(super) from: NodeId,
+    pub(super) to: NodeId,
+    pub(super) source: Endpoint,
+    pub(super) destination: Endpoint,
+    pub(super) route: RouteIndex,
+    pub(super) key: FlowKey,
+    /// Packets handed to the network, and what became of them.
+    pub(super) injected: u64,
+    pub(super) delivered: u64,
+    /// Data packets handed to the network: the next one's place in the order of sending.
+    pub(super) data_packets: u32,
+}
+
+impl Flow {
+    /// The flows of a setup that has been checked.
+    pub(super) fn all(
+        setup: &Setup,
+        forwarding: &Forwarding,
+        streams: Streams,
+    ) -> Result<Vec<Self>, EngineError> {
+        let flows = setup.flows.iter().enumerate();
+        flows.map(|(index, flow)| Self::new(setup, index, flow, forwarding, streams)).collect()
+    }
+
+    fn new(
+        setup: &Setup,
+        index: usize,
+        flow: &FlowSetup,
+        forwarding: &Forwarding,
+        streams: Streams,
+    ) -> Result<Self, EngineError> {
+        let config = &setup.transports[flow.transport].tcp;
+        let mut stream = streams.stream(&flow.name, "connection");
+        let port = EPHEMERAL.0 + stream.below(EPHEMERAL.1) as u16;
+        let (sequence, peer_sequence) = (stream.next_u64() as u32, stream.next_u64() as u32);
+        let source = Endpoint { addr: host_address(flow.from), port };
+        let destination = Endpoint { addr: host_address(flow.to), port: SERVER_PORT };
+        let route = |from, to| {
+            let place = || format!("flows[{index}]");
+            forwarding.index(from, to).ok_or_else(|| SetupError::new(place(), "its pair has no route index"))
+        };
+        let way = |from, to, source, destination, number| {
+            let key = FlowKey { hash: tuple_hash(source, destination), index: number };
+            let route = route(from, to)?;
+            let (injected, delivered, data_packets) = (0, 0, 0);
+            Ok::<_, SetupError>(Way {
+                from,
+                to,
+                source,
+                destination,
+                route,
+                key,
+                injected,
+                delivered,
+                data_packets,
+            })
+        };
+        let number = index as u32 * 2;
+        Ok(Self {
+            sender: Sender::new(config, sequence, stream.next_u64()),
+            receiver: Receiver::new(config, peer_sequence),
+            application: Application::new(flow, streams)?,
+            forward: way(flow.from, flow.to, source, destination, number)?,
+            backward: way(flow.to, flow.from, destination, source, number + 1)?,
+            reordering: Reordering::new(),
+            completed_at: None,
+        })
+    }
+
+    pub(super) fn next_application_event(&self) -> Option<Instant> {
+        self.application.next_event()
+    }
+}
+
+/// A frozen hash of addresses and ports.
+fn tuple_hash(source: Endpoint, destination: Endpoint) -> u64 {
+    let side = |end: Endpoint| u64::from(u32::from_be_bytes(end.addr)) << 16 | u64::from(end.port);
+    mix(side(source).wrapping_add(mix(side(destination).wrapping_add(0x9E37_79B9_7F4A_7C15))))
+}

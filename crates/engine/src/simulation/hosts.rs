@@ -1,0 +1,148 @@
+//! Ends of flows: packets in, packets out, timers.
+
+use super::{MAX_HOPS, Simulation};
+use crate::error::{EngineError, SetupError};
+use crate::link::{DropCause, Link, LinkObserver, Randomness};
+use crate::loss::Loss;
+use crate::packet::{Direction, Packet, PacketId};
+use crate::random::Streams;
+use crate::setup::{LinkSetup, LossSetup};
+use crate::variate::Sampler;
+use anabranch_transport::Segment;
+use anabranch_units::{FlowId, LinkId};
+
+/// A link of a checked setup.
+pub(super) fn link(setup: &LinkSetup, streams: Streams) -> Result<Link, EngineError> {
+    let randomness = randomness(setup, &setup.loss, streams)?;
+    Ok(Link::new(setup.capacity, setup.delay, setup.queue, randomness))
+}
+
+fn randomness(
+    setup: &LinkSetup,
+    loss: &LossSetup,
+    streams: Streams,
+) -> Result<Option<Box<Randomness>>, EngineError> {
+    if setup.jitter.is_none() && *loss == (LossSetup::None {}) {
+        return Ok(None);
+    }
+    let place = |what: &str| format!("link {}: {what}", setup.name);
+    let loss = Loss::new(loss).map_err(|error| SetupError::new(place("loss"), error.to_string()))?;
+    let jitter = match &setup.jitter {
+        Some(variate) => {
+            let sampler =
+                Sampler::new(variate).map_err(|error| SetupError::new(place("jitter"), error.to_string()))?;
+            Some((sampler, streams.stream(&setup.name, "jitter")))
+        }
+        None => None,
+    };
+    Ok(Some(Box::new(Randomness { loss, loss_stream: streams.stream(&setup.name, "loss"), jitter })))
+}
+
+impl Simulation {
+    /// A packet has reached its destination.
+    #[inline]
+    pub(super) fn deliver(&mut self, id: PacketId) {
+        let packet = self.pool.get(id);
+        let (flow_id, direction, segment) = (packet.flow, packet.direction, packet.segment);
+        let order = packet.order;
+        if self.taps.watches_hosts() {
+            self.taps.received(self.now, packet, &self.flows[flow_id.index()]);
+        }
+        self.pool.remove(id);
+        let flow = &mut self.flows[flow_id.index()];
+        match direction {
+            Direction::Forward => {
+                flow.forward.delivered += 1;
+                if segment.payload > 0 {
+                    flow.reordering.on_arrival(u64::from(order));
+                }
+                flow.receiver.on_segment(self.now, &segment);
+                if flow.completed_at.is_none() && flow.receiver.is_finished() {
+                    flow.completed_at = Some(self.now);
+                }
+                self.flush_receiver(flow_id);
+            }
+            Direction::Backward => {
+                flow.backward.delivered += 1;
+                flow.sender.on_segment(self.now, &segment);
+                self.flush_sender(flow_id);
+            }
+        }
+    }
+
+    pub(super) fn on_sender_timer(&mut self, id: FlowId) {
+        self.schedule.clear(self.numbering.sender(id));
+        self.flows[id.index()].sender.on_timeout(self.now);
+        self.flush_sender(id);
+    }
+
+    pub(super) fn on_receiver_timer(&mut self, id: FlowId) {
+        self.schedule.clear(self.numbering.receiver(id));
+        self.flows[id.index()].receiver.on_timeout(self.now);
+        self.flush_receiver(id);
+    }
+
+    pub(super) fn flush_sender(&mut self, id: FlowId) {
+        while let Some(segment) = self.flows[id.index()].sender.poll_transmit(self.now) {
+            self.inject(id, Direction::Forward, segment);
+        }
+        let next = self.flows[id.index()].sender.next_timeout();
+        self.set_timer(self.numbering.sender(id), next);
+    }
+
+    fn flush_receiver(&mut self, id: FlowId) {
+        while let Some(segment) = self.flows[id.index()].receiver.poll_transmit(self.now) {
+            self.inject(id, Direction::Backward, segment);
+        }
+        let next = self.flows[id.index()].receiver.next_timeout();
+        self.set_timer(self.numbering.receiver(id), next);
+    }
+
+    /// A host hands a segment to the network.
+    #[inline]
+    fn inject(&mut self, id: FlowId, direction: Direction, segment: Segment) {
+        let flow = &mut self.flows[id.index()];
+        let way = match direction {
+            Direction::Forward => &mut flow.forward,
+            Direction::Backward => &mut flow.backward,
+        };
+        way.injected += 1;
+        let order = way.data_packets;
+        way.data_packets += u32::from(segment.payload > 0);
+        let cursor = self.forwarding.start(self.now, way.route, way.key);
+        let packet = Packet {
+            bytes: segment.packet_len(),
+            segment,
+            flow: id,
+            direction,
+            destination: way.to,
+            cursor: cursor.unwrap_or(0),
+            hops_left: MAX_HOPS,
+            order,
+        };
+        let node = way.from;
+        if self.taps.watches_hosts() {
+            self.taps.sent(self.now, &packet, &self.flows[id.index()]);
+        }
+        let packet = self.pool.insert(packet);
+        if cursor.is_none() {
+            self.taps.at(LinkId(0)).dropped(packet, &self.pool, DropCause::Unreachable);
+            self.pool.remove(packet);
+            return;
+        }
+        self.forward(node, packet);
+    }
+
+    /// Replaces the loss process of a link; its draws go on where they were.
+    pub(super) fn set_loss(&mut self, id: LinkId, loss: &LossSetup) {
+        let setup = &self.setup.links[id.index()];
+        // The setup was checked, and with it every loss in it.
+        let Ok(fresh) = randomness(setup, loss, self.setup.streams()) else { return };
+        let (now, pool) = (self.now, &mut self.pool);
+        let change = |current: &mut Option<Box<Randomness>>| match (current.as_mut(), fresh) {
+            (Some(current), Some(fresh)) => current.loss = fresh.loss,
+            (_, fresh) => *current = fresh,
+        };
+        self.links[id.index()].set_randomness(now, change, pool, &mut self.taps.at(id));
+    }
+}

@@ -1,0 +1,182 @@
+//! The tables at the end of a run, and the check that every packet is accounted for.
+
+use super::Simulation;
+use super::flow::Flow;
+use super::probe::mbps;
+use super::taps::FlowDrops;
+use crate::error::EngineError;
+use crate::link::{Link, LinkStats};
+use crate::packet::Direction;
+use crate::records::Table;
+use anabranch_transport::tcp::SenderStats;
+use anabranch_units::{Instant, Span};
+
+impl Simulation {
+    /// The tables of the run up to now.
+    pub(super) fn tables(&self) -> Vec<Table> {
+        let mut tables = vec![self.flow_table(), self.link_table()];
+        tables.extend(self.probe.tables());
+        tables.push(self.events_log.table());
+        tables
+    }
+
+    fn flow_table(&self) -> Table {
+        let setup = &self.setup.flows;
+        let mut table = Table::new("flows");
+        table.integers("flow", 0..setup.len() as u64);
+        table.texts("name", setup.iter().map(|flow| flow.name.clone()));
+        table.texts("from", setup.iter().map(|flow| self.network.node(flow.from).name.clone()));
+        table.texts("to", setup.iter().map(|flow| self.network.node(flow.to).name.clone()));
+        let transports = &self.setup.transports;
+        table.texts("transport", setup.iter().map(|flow| transports[flow.transport].name.clone()));
+        table.numbers("start_s", setup.iter().map(|flow| flow.start.as_secs_f64()));
+        self.add_progress(&mut table);
+        self.add_sender(&mut table);
+        self.add_rtt(&mut table);
+        self.add_reordering(&mut table);
+        self.add_drops(&mut table);
+        table
+    }
+
+    /// From the opening (the SYN) to the arrival of the last byte, or to now.
+    fn active(&self, flow: &Flow) -> Span {
+        flow.completed_at.unwrap_or(self.now).saturating_since(flow.application.start)
+    }
+
+    fn add_progress(&self, table: &mut Table) {
+        let flows = &self.flows;
+        let since_start = |flow: &Flow, at: Option<Instant>| {
+            at.map_or(f64::NAN, |at| at.saturating_since(flow.application.start).as_secs_f64())
+        };
+        let established = flows.iter().map(|flow| since_start(flow, flow.sender.established_at()));
+        table.numbers("handshake_s", established);
+        table.numbers("completion_s", flows.iter().map(|flow| since_start(flow, flow.completed_at)));
+        table.integers("delivered_bytes", flows.iter().map(|flow| flow.receiver.stats().delivered));
+        let goodput = flows.iter().map(|flow| mbps(flow.receiver.stats().delivered, self.active(flow)));
+        table.numbers("goodput_mbps", goodput);
+    }
+
+    fn add_sender(&self, table: &mut Table) {
+        let mut count = |name, value: fn(&SenderStats) -> u64| {
+            table.integers(name, self.flows.iter().map(|flow| value(flow.sender.stats())));
+        };
+        count("segments_sent", |stats| stats.segments);
+        count("retransmissions", |stats| stats.retransmissions);
+        count("timeouts", |stats| stats.timeouts);
+        count("fast_recoveries", |stats| stats.fast_recoveries);
+        count("undone_recoveries", |stats| stats.undone_recoveries);
+        count("tail_loss_probes", |stats| stats.tail_loss_probes);
+        count("ecn_reductions", |stats| stats.ecn_reductions);
+        let spurious = self.flows.iter().map(|flow| flow.receiver.stats().duplicate_segments);
+        table.integers("spurious_retransmissions", spurious);
+    }
+
+    fn add_rtt(&self, table: &mut Table) {
+        let mut milliseconds = |name, value: fn(&Flow) -> Span| {
+            let values = self.flows.iter().map(|flow| {
+                let span = value(flow);
+                if span == Span::ZERO { f64::NAN } else { span.as_secs_f64() * 1e3 }
+            });
+            table.numbers(name, values);
+        };
+        milliseconds("rtt_min_ms", |flow| flow.sender.rtt().min);
+        milliseconds("rtt_mean_ms", |flow| flow.sender.rtt().mean);
+        milliseconds("rtt_max_ms", |flow| flow.sender.rtt().max);
+    }
+
+    fn add_reordering(&self, table: &mut Table) {
+        let all = || self.flows.iter().map(|flow| &flow.reordering);
+        table.integers("packets_received", all().map(|reordering| reordering.received()));
+        table.integers("reordered_packets", all().map(|reordering| reordering.reordered()));
+        table.numbers("reordering_ratio", all().map(|reordering| reordering.ratio()));
+        table.numbers("reordering_extent_mean", all().map(|reordering| reordering.mean_extent()));
+        table.integers("reordering_extent_max", all().map(|reordering| reordering.max_extent()));
+    }
+
+    fn add_drops(&self, table: &mut Table) {
+        let marks = self.flows.iter().map(|flow| flow.receiver.stats().marked_segments);
+        table.integers("ecn_marks", marks);
+        let mut count = |name, value: fn(&FlowDrops) -> u64| {
+            table.integers(name, self.taps.drops.iter().map(value));
+        };
+        count("drops_data", |drops| drops.forward);
+        count("drops_acks", |drops| drops.backward);
+        count("drops_queue", |drops| drops.queue);
+        count("drops_random", |drops| drops.random);
+        count("drops_down", |drops| drops.down);
+        count("drops_codel", |drops| drops.codel);
+        count("drops_unreachable", |drops| drops.unreachable);
+    }
+
+    fn link_table(&self) -> Table {
+        let mut table = Table::new("links");
+        let links = self.network.links();
+        table.integers("link", 0..links.len() as u64);
+        table.texts("name", self.setup.links.iter().map(|link| link.name.clone()));
+        table.texts("from", links.iter().map(|link| self.network.node(link.from).name.clone()));
+        table.texts("to", links.iter().map(|link| self.network.node(link.to).name.clone()));
+        table.numbers("capacity_mbps", links.iter().map(|link| link.capacity.as_bps() as f64 / 1e6));
+        table.numbers("delay_ms", links.iter().map(|link| link.delay.as_secs_f64() * 1e3));
+        let mut count = |name, value: fn(&LinkStats) -> u64| {
+            table.integers(name, self.links.iter().map(|link| value(link.stats())));
+        };
+        count("packets", |stats| stats.sent);
+        count("bytes", |stats| stats.sent_bytes);
+        count("drops_queue", |stats| stats.drops_queue);
+        count("drops_random", |stats| stats.drops_random);
+        count("drops_down", |stats| stats.drops_down);
+        count("drops_codel", |stats| stats.drops_codel);
+        count("ecn_marks", |stats| stats.marks);
+        count("queue_max_packets", |stats| stats.queue_max_packets);
+        let duration_ps = self.duration().as_ps().max(1) as f64;
+        let mean = |link: &Link| link.stats().queue_integral as f64 / duration_ps;
+        table.numbers("queue_mean_packets", self.links.iter().map(mean));
+        let busy = |link: &Link| link.busy(self.now).as_ps() as f64 / duration_ps;
+        table.numbers("utilization", self.links.iter().map(busy));
+        table
+    }
+
+    /// Sent = delivered + dropped + queued + in flight, for each link and each flow's directions.
+    pub(super) fn check_conservation(&self) -> Result<(), EngineError> {
+        let mut in_network = 0;
+        for (index, link) in self.links.iter().enumerate() {
+            let stats = link.stats();
+            let held = link.backlog().0 + link.in_flight();
+            in_network += held;
+            let accounted = stats.delivered + stats.drops() + held;
+            if stats.offered != accounted {
+                let name = &self.setup.links[index].name;
+                let books = format!("link {name}: offered {}, accounted for {accounted}", stats.offered);
+                return Err(EngineError::Conservation(books));
+            }
+        }
+        if in_network != self.pool.live() as u64 {
+            let books = format!("{in_network} packets on links, {} in the pool", self.pool.live());
+            return Err(EngineError::Conservation(books));
+        }
+        self.check_flows()
+    }
+
+    fn check_flows(&self) -> Result<(), EngineError> {
+        let mut held = vec![[0u64; 2]; self.flows.len()];
+        for link in &self.links {
+            for id in link.packets() {
+                let packet = self.pool.get(id);
+                held[packet.flow.index()][usize::from(packet.direction == Direction::Backward)] += 1;
+            }
+        }
+        for (index, flow) in self.flows.iter().enumerate() {
+            let drops = &self.taps.drops[index];
+            let ways = [(&flow.forward, drops.forward), (&flow.backward, drops.backward)];
+            for (side, (way, dropped)) in ways.into_iter().enumerate() {
+                let accounted = way.delivered + dropped + held[index][side];
+                if way.injected != accounted {
+                    let name = &self.setup.flows[index].name;
+                    let books = format!("flow {name}: sent {}, accounted for {accounted}", way.injected);
+                    return Err(EngineError::Conservation(books));
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,151 @@
+//! Samples of flows and links at regular times.
+
+use super::Simulation;
+use crate::records::Table;
+use crate::setup::Setup;
+use anabranch_units::{LinkId, Span};
+
+/// The series so far, and the counters at the last sample.
+pub(super) struct Probe {
+    interval: Span,
+    flows: Option<FlowSeries>,
+    links: Option<LinkSeries>,
+}
+
+#[derive(Default)]
+struct FlowSeries {
+    rows: Vec<FlowRow>,
+    delivered: Vec<u64>,
+    done: Vec<bool>,
+}
+
+struct FlowRow {
+    time_s: f64,
+    flow: u64,
+    goodput_mbps: f64,
+    cwnd_bytes: u64,
+    ssthresh_bytes: f64,
+    srtt_ms: f64,
+    in_flight_bytes: u64,
+    retransmissions: u64,
+}
+
+#[derive(Default)]
+struct LinkSeries {
+    rows: Vec<LinkRow>,
+    sent_bytes: Vec<u64>,
+}
+
+struct LinkRow {
+    time_s: f64,
+    link: u64,
+    queue_packets: u64,
+    queue_bytes: u64,
+    throughput_mbps: f64,
+    drops: u64,
+}
+
+impl Probe {
+    pub(super) fn new(setup: &Setup) -> Self {
+        let probes = &setup.probes;
+        let interval = probes.interval.unwrap_or(Span::ZERO);
+        let on = probes.interval.is_some();
+        let (flows, links) = (setup.flows.len(), setup.links.len());
+        Self {
+            interval,
+            flows: (on && probes.flows).then(|| FlowSeries {
+                rows: Vec::new(),
+                delivered: vec![0; flows],
+                done: vec![false; flows],
+            }),
+            links: (on && probes.links).then(|| LinkSeries { rows: Vec::new(), sent_bytes: vec![0; links] }),
+        }
+    }
+
+    pub(super) fn tables(&self) -> Vec<Table> {
+        let mut tables = Vec::new();
+        if let Some(series) = &self.flows {
+            let rows = &series.rows;
+            let mut table = Table::new("flow_series");
+            table.numbers("time_s", rows.iter().map(|row| row.time_s));
+            table.integers("flow", rows.iter().map(|row| row.flow));
+            table.numbers("goodput_mbps", rows.iter().map(|row| row.goodput_mbps));
+            table.integers("cwnd_bytes", rows.iter().map(|row| row.cwnd_bytes));
+            table.numbers("ssthresh_bytes", rows.iter().map(|row| row.ssthresh_bytes));
+            table.numbers("srtt_ms", rows.iter().map(|row| row.srtt_ms));
+            table.integers("in_flight_bytes", rows.iter().map(|row| row.in_flight_bytes));
+            table.integers("retransmissions", rows.iter().map(|row| row.retransmissions));
+            tables.push(table);
+        }
+        if let Some(series) = &self.links {
+            let rows = &series.rows;
+            let mut table = Table::new("link_series");
+            table.numbers("time_s", rows.iter().map(|row| row.time_s));
+            table.integers("link", rows.iter().map(|row| row.link));
+            table.integers("queue_packets", rows.iter().map(|row| row.queue_packets));
+            table.integers("queue_bytes", rows.iter().map(|row| row.queue_bytes));
+            table.numbers("throughput_mbps", rows.iter().map(|row| row.throughput_mbps));
+            table.integers("drops", rows.iter().map(|row| row.drops));
+            tables.push(table);
+        }
+        tables
+    }
+}
+
+/// Bytes over a span in Mbps.
+pub(super) fn mbps(bytes: u64, span: Span) -> f64 {
+    let seconds = span.as_secs_f64();
+    if seconds > 0.0 { bytes as f64 * 8.0 / seconds / 1e6 } else { f64::NAN }
+}
+
+impl Simulation {
+    pub(super) fn on_probe(&mut self) {
+        self.sample_flows();
+        self.sample_links();
+        let next = self.now.saturating_add(self.probe.interval);
+        self.schedule.set(self.numbering.probe(), next);
+    }
+
+    /// A flow has rows from its opening until all it sent has been delivered.
+    fn sample_flows(&mut self) {
+        let Some(series) = &mut self.probe.flows else { return };
+        for (index, flow) in self.flows.iter().enumerate() {
+            if !flow.application.opened() || series.done[index] {
+                continue;
+            }
+            let delivered = flow.receiver.stats().delivered;
+            let fresh = delivered - std::mem::replace(&mut series.delivered[index], delivered);
+            let ssthresh = flow.sender.ssthresh();
+            series.rows.push(FlowRow {
+                time_s: self.now.as_secs_f64(),
+                flow: index as u64,
+                goodput_mbps: mbps(fresh, self.probe.interval),
+                cwnd_bytes: flow.sender.cwnd(),
+                ssthresh_bytes: if ssthresh == u64::MAX { f64::NAN } else { ssthresh as f64 },
+                srtt_ms: flow.sender.rtt().smoothed.as_secs_f64() * 1e3,
+                in_flight_bytes: flow.sender.in_flight(),
+                retransmissions: flow.sender.stats().retransmissions,
+            });
+            series.done[index] = flow.completed_at.is_some();
+        }
+    }
+
+    fn sample_links(&mut self) {
+        let Some(series) = &mut self.probe.links else { return };
+        for (index, link) in self.links.iter_mut().enumerate() {
+            let mut observer = self.taps.at(LinkId::from_index(index));
+            link.advance(self.now, &mut self.pool, &mut observer);
+            let stats = link.stats();
+            let fresh = stats.sent_bytes - std::mem::replace(&mut series.sent_bytes[index], stats.sent_bytes);
+            let (queue_packets, queue_bytes) = link.backlog();
+            series.rows.push(LinkRow {
+                time_s: self.now.as_secs_f64(),
+                link: index as u64,
+                queue_packets,
+                queue_bytes,
+                throughput_mbps: mbps(fresh, self.probe.interval),
+                drops: stats.drops(),
+            });
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! What is noted along the way: drops by flow, and packets that go to capture files.
+
+use super::flow::{Flow, Way};
+use crate::capture::{CaptureFile, CapturedPacket};
+use crate::error::EngineError;
+use crate::link::{DropCause, LinkObserver};
+use crate::packet::{Direction, Packet, PacketId, PacketPool};
+use crate::setup::{CapturePoint, Setup};
+use anabranch_transport::wire::Endpoint;
+use anabranch_units::{Instant, LinkId};
+use std::path::Path;
+
+/// TTL of a packet as it leaves its host.
+const INITIAL_TTL: u8 = 64;
+
+/// Drops of one flow, both directions.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct FlowDrops {
+    pub(super) forward: u64,
+    pub(super) backward: u64,
+    pub(super) queue: u64,
+    pub(super) random: u64,
+    pub(super) down: u64,
+    pub(super) codel: u64,
+    pub(super) unreachable: u64,
+}
+
+/// Drops and captures.
+pub(super) struct Taps {
+    pub(super) drops: Vec<FlowDrops>,
+    captures: Vec<Capture>,
+    /// Addresses of each flow's ends, which a link does not know.
+    endpoints: Vec<(Endpoint, Endpoint)>,
+    watches_hosts: bool,
+    watches_links: bool,
+    error: Option<EngineError>,
+}
+
+struct Capture {
+    at: CapturePoint,
+    file: CaptureFile,
+    identification: u16,
+}
+
+impl Taps {
+    /// Creates the capture files.
+    pub(super) fn new(setup: &Setup, flows: &[Flow]) -> Result<Self, EngineError> {
+        let mut captures = Vec::new();
+        for capture in &setup.captures {
+            let name = match capture.at {
+                CapturePoint::Link(link) => setup.links[link.index()].name.clone(),
+                CapturePoint::Host(node) => setup.nodes[node.index()].name.clone(),
+            };
+            let file = CaptureFile::create(Path::new(&capture.file), &[name], capture.snap_length)?;
+            captures.push(Capture { at: capture.at, file, identification: 0 });
+        }
+        Ok(Self {
+            drops: vec![FlowDrops::default(); setup.flows.len()],
+            watches_hosts: captures.iter().any(|c| matches!(c.at, CapturePoint::Host(_))),
+            watches_links: captures.iter().any(|c| matches!(c.at, CapturePoint::Link(_))),
+            captures,
+            endpoints: flows.iter().map(|flow| (flow.forward.source, flow.forward.destination)).collect(),
+            error: None,
+        })
+    }
+
+    pub(super) fn watches_hosts(&self) -> bool {
+        self.watches_hosts
+    }
+
+    /// The observer of one link.
+    #[inline]
+    pub(super) fn at(&mut self, link: LinkId) -> TapAt<'_> {
+        TapAt { taps: self, link }
+    }
+
+    /// A host sends a packet.
+    pub(super) fn sent(&mut self, now: Instant, packet: &Packet, flow: &Flow) {
+        let way = way_of(packet, flow);
+        let (at, ends) = (CapturePoint::Host(way.from), (way.source, way.destination));
+        self.record(at, now, packet, ends);
+    }
+
+    /// A host receives a packet.
+    pub(super) fn received(&mut self, now: Instant, packet: &Packet, flow: &Flow) {
+        let way = way_of(packet, flow);
+        let (at, ends) = (CapturePoint::Host(way.to), (way.source, way.destination));
+        self.record(at, now, packet, ends);
+    }
+
+    fn record(&mut self, at: CapturePoint, now: Instant, packet: &Packet, ends: (Endpoint, Endpoint)) {
+        for capture in self.captures.iter_mut().filter(|capture| capture.at == at) {
+            capture.identification = capture.identification.wrapping_add(1);
+            let seen = CapturedPacket {
+                segment: &packet.segment,
+                source: ends.0,
+                destination: ends.1,
+                identification: capture.identification,
+                ttl: INITIAL_TTL.saturating_sub(super::MAX_HOPS - packet.hops_left).max(1),
+            };
+            if let Err(error) = capture.file.record(0, now, &seen)
+                && self.error.is_none()
+            {
+                self.error = Some(error.into());
+            }
+        }
+    }
+
+    /// Whether everything could be written so far.
+    pub(super) fn check(&mut self) -> Result<(), EngineError> {
+        self.error.take().map_or(Ok(()), Err)
+    }
+
+    /// Writes out what is buffered.
+    pub(super) fn finish(mut self) -> Result<(), EngineError> {
+        self.check()?;
+        for capture in self.captures {
+            capture.file.finish()?;
+        }
+        Ok(())
+    }
+}
+
+fn way_of<'f>(packet: &Packet, flow: &'f Flow) -> &'f Way {
+    match packet.direction {
+        Direction::Forward => &flow.forward,
+        Direction::Backward => &flow.backward,
+    }
+}
+
+/// The taps as one link sees them.
+pub(super) struct TapAt<'t> {
+    taps: &'t mut Taps,
+    link: LinkId,
+}
+
+impl LinkObserver for TapAt<'_> {
+    fn dropped(&mut self, id: PacketId, pool: &PacketPool, cause: DropCause) {
+        let packet = pool.get(id);
+        let drops = &mut self.taps.drops[packet.flow.index()];
+        match packet.direction {
+            Direction::Forward => drops.forward += 1,
+            Direction::Backward => drops.backward += 1,
+        }
+        match cause {
+            DropCause::Queue => drops.queue += 1,
+            DropCause::Random => drops.random += 1,
+            DropCause::Down => drops.down += 1,
+            DropCause::Codel => drops.codel += 1,
+            DropCause::Unreachable => drops.unreachable += 1,
+        }
+    }
+
+    #[inline]
+    fn transmits(&mut self, at: Instant, id: PacketId, pool: &PacketPool) {
+        if self.taps.watches_links {
+            let packet = pool.get(id);
+            let (source, destination) = self.taps.endpoints[packet.flow.index()];
+            let ends = match packet.direction {
+                Direction::Forward => (source, destination),
+                Direction::Backward => (destination, source),
+            };
+            let point = CapturePoint::Link(self.link);
+            let packet = *packet;
+            self.taps.record(point, at, &packet, ends);
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Setups that tests and benches share.
+#![allow(dead_code, reason = "each test uses its own part")]
+
+use anabranch_engine::records::Table;
+use anabranch_engine::routing::{Metric, Scheme};
+use anabranch_engine::setup::*;
+use anabranch_engine::transport::{TcpConfig, preset};
+use anabranch_engine::{Outcome, Simulation};
+use anabranch_network::Node;
+use anabranch_routing::{LinkMask, Plan};
+use anabranch_units::{Instant, NodeId, Rate, Span};
+use std::ops::ControlFlow;
+
+/// A setup that grows node by node and link by link.
+pub struct Builder {
+    pub setup: Setup,
+}
+
+pub fn packets(limit: u64) -> QueueSetup {
+    QueueSetup { limit_packets: Some(limit), limit_bytes: None, mark_at_packets: None, codel: None }
+}
+
+pub fn mbps(value: u64) -> Rate {
+    Rate::from_bps(value * 1_000_000)
+}
+
+pub fn at(seconds: f64) -> Instant {
+    Instant::ZERO + Span::from_secs_f64(seconds)
+}
+
+impl Builder {
+    pub fn new(duration: Span) -> Self {
+        Self {
+            setup: Setup {
+                seed: 1,
+                replication: 0,
+                duration,
+                nodes: Vec::new(),
+                links: Vec::new(),
+                transports: Vec::new(),
+                flows: Vec::new(),
+                events: Vec::new(),
+                routing: RoutingSetup {
+                    scheme: Some(Scheme::Shortest { metric: Metric::Hops }),
+                    spread: Spread::Flow {},
+                    reaction: None,
+                },
+                probes: ProbeSetup { interval: None, flows: false, links: false },
+                captures: Vec::new(),
+            },
+        }
+    }
+
+    pub fn node(&mut self, name: &str) -> NodeId {
+        self.setup.nodes.push(Node { name: name.into(), place: None });
+        NodeId::from_index(self.setup.nodes.len() - 1)
+    }
+
+    /// A link each way; returns the index of the first.
+    pub fn link(&mut self, a: NodeId, b: NodeId, capacity: Rate, delay: Span, queue: u64) -> usize {
+        let first = self.setup.links.len();
+        for (from, to) in [(a, b), (b, a)] {
+            let name = format!("{}->{}", self.name(from), self.name(to));
+            self.setup.links.push(LinkSetup {
+                from,
+                to,
+                name,
+                capacity,
+                delay,
+                jitter: None,
+                loss: LossSetup::None {},
+                queue: packets(queue),
+            });
+        }
+        first
+    }
+
+    fn name(&self, node: NodeId) -> &str {
+        &self.setup.nodes[node.index()].name
+    }
+
+    pub fn transport(&mut self, name: &str) -> usize {
+        self.tcp(name, preset(name).expect("a preset"))
+    }
+
+    pub fn tcp(&mut self, name: &str, tcp: TcpConfig) -> usize {
+        self.setup.transports.push(TransportSetup { name: name.into(), tcp });
+        self.setup.transports.len() - 1
+    }
+
+    pub fn flow(&mut self, from: NodeId, to: NodeId, transport: usize, source: SourceSetup, start: Instant) {
+        let name = format!("flow {}", self.setup.flows.len());
+        self.setup.flows.push(FlowSetup { name, from, to, transport, source, start, stop: None });
+    }
+
+    pub fn run(self) -> Outcome {
+        run(self.setup)
+    }
+}
+
+pub fn plan(setup: &Setup) -> Plan {
+    let network = setup.network().expect("a valid network");
+    let scheme = setup.routing.scheme.clone().expect("a scheme");
+    scheme.plan(&network, &LinkMask::all_up(&network), &setup.pairs())
+}
+
+pub fn run(setup: Setup) -> Outcome {
+    let plan = plan(&setup);
+    run_plan(setup, plan)
+}
+
+pub fn run_plan(setup: Setup, plan: Plan) -> Outcome {
+    let simulation = Simulation::new(setup, plan).expect("a valid setup");
+    simulation.run(|_| ControlFlow::Continue(())).expect("a run")
+}
+
+pub fn table<'o>(outcome: &'o Outcome, name: &str) -> &'o Table {
+    outcome.tables.iter().find(|table| table.name == name).expect("a table of that name")
+}
+
+/// Flows from left to right hosts over one bottleneck.
+pub struct Dumbbell<'t> {
+    pub flows: usize,
+    pub transport: &'t str,
+    pub bottleneck: Rate,
+    pub delay: Span,
+    pub queue: u64,
+    pub duration: Span,
+}
+
+impl Dumbbell<'_> {
+    pub fn build(&self) -> Builder {
+        let mut b = Builder::new(self.duration);
+        let (left, right) = (b.node("router left"), b.node("router right"));
+        b.link(left, right, self.bottleneck, self.delay, self.queue);
+        let transport = b.transport(self.transport);
+        let access = Rate::from_bps(self.bottleneck.as_bps() * 10);
+        for i in 0..self.flows {
+            let from = b.node(&format!("left {i}"));
+            let to = b.node(&format!("right {i}"));
+            b.link(from, left, access, Span::from_us(10), 10_000);
+            b.link(right, to, access, Span::from_us(10), 10_000);
+            // Starts spread over 100 ms, so that flows do not march in step.
+            let start = Instant::ZERO + Span::from_us(100_000 * i as u64 / self.flows as u64);
+            b.flow(from, to, transport, SourceSetup::Unlimited {}, start);
+        }
+        b
+    }
+}
+
+/// Spines, leaves and hosts; host i sends to host i + hosts_per_leaf around the ring.
+pub fn leaf_spine(spines: usize, leaves: usize, hosts: usize, duration: Span) -> Builder {
+    let mut b = Builder::new(duration);
+    let ten = Rate::from_bps(10_000_000_000);
+    let spine: Vec<NodeId> = (0..spines).map(|i| b.node(&format!("spine {i}"))).collect();
+    let leaf: Vec<NodeId> = (0..leaves).map(|i| b.node(&format!("leaf {i}"))).collect();
+    for &l in &leaf {
+        for &s in &spine {
+            b.link(l, s, ten, Span::from_us(1), 200);
+        }
+    }
+    let mut all = Vec::new();
+    for (i, &l) in leaf.iter().enumerate() {
+        for j in 0..hosts {
+            let host = b.node(&format!("host {i}.{j}"));
+            b.link(host, l, ten, Span::from_us(1), 200);
+            all.push(host);
+        }
+    }
+    let cubic = b.transport("cubic");
+    for (i, &from) in all.iter().enumerate() {
+        let to = all[(i + hosts) % all.len()];
+        b.flow(from, to, cubic, SourceSetup::Unlimited {}, Instant::ZERO);
+    }
+    b.setup.routing.scheme = Some(Scheme::Ecmp { metric: Metric::Hops });
+    b
+}

@@ -1,0 +1,237 @@
+"""Generators: counts by formula, connected, delays and losses where they belong, clear messages."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from anabranch.topology import GENERATORS, ParallelPath, Topology, TopologyError, load
+
+small = st.integers(1, 6)
+
+
+def check(topology: Topology, nodes: int, links: int) -> None:
+    assert len(topology.nodes) == nodes
+    assert len(topology.links) == links
+    assert topology.is_connected()
+    assert topology.provenance
+    assert all(node.place is None for node in topology.nodes)
+    assert all(link.length_km is None and link.length_source == "none" for link in topology.links)
+
+
+def degrees(topology: Topology) -> Counter[str]:
+    return Counter(end for link in topology.links for end in (link.a, link.b))
+
+
+@given(small)
+def test_line(hops: int) -> None:
+    topology = load("line", hops=hops, delay_ps=7)
+    check(topology, hops + 1, hops)
+    assert all(link.delay_ps == 7 for link in topology.links)
+    assert (topology.links[0].a, topology.links[-1].b) == ("source", "sink")
+
+
+@given(st.integers(1, 40))
+def test_dumbbell(hosts: int) -> None:
+    topology = load("dumbbell", hosts=hosts, bottleneck_capacity_bps=10**7, access_delay_ps=5)
+    check(topology, 2 * hosts + 2, 2 * hosts + 1)
+    bottlenecks = [link for link in topology.links if link.label == "bottleneck"]
+    assert [(link.a, link.b, link.capacity_bps, link.delay_ps) for link in bottlenecks] == [
+        ("router-left", "router-right", 10**7, None)
+    ]
+    access = [link for link in topology.links if link.label == "access"]
+    assert all(link.capacity_bps is None and link.delay_ps == 5 for link in access)
+    assert topology.node(f"right{hosts}").kind == "host"
+
+
+@given(small, small)
+def test_grid(rows: int, columns: int) -> None:
+    if rows * columns == 1:
+        with pytest.raises(TopologyError, match="no links"):
+            load("grid", rows=rows, columns=columns)
+        return
+    topology = load("grid", rows=rows, columns=columns)
+    check(topology, rows * columns, rows * (columns - 1) + columns * (rows - 1))
+
+
+def test_the_two_by_two_grid_has_two_disjoint_paths_from_corner_to_corner() -> None:
+    topology = load("grid", capacity_bps=10**7, delay_ps=10**10)
+    ends = {frozenset((link.a, link.b)) for link in topology.links}
+    assert ends == {
+        frozenset(("router1.1", "router1.2")),
+        frozenset(("router1.2", "router2.2")),
+        frozenset(("router1.1", "router2.1")),
+        frozenset(("router2.1", "router2.2")),
+    }
+    assert all((link.capacity_bps, link.delay_ps) == (10**7, 10**10) for link in topology.links)
+
+
+@given(small, st.integers(0, 4))
+def test_parking_lot(hops: int, cross: int) -> None:
+    topology = load("parking-lot", hops=hops, cross_hosts=cross)
+    check(topology, hops + 3 + 2 * hops * cross, hops + 2 + 2 * hops * cross)
+    # A router in the middle: two bottlenecks, and the cross traffic that leaves and enters.
+    for router in range(2, hops + 1):
+        assert degrees(topology)[f"router{router}"] == 2 + 2 * cross
+
+
+@given(small, small, st.integers(0, 5))
+def test_leaf_spine(spines: int, leaves: int, hosts: int) -> None:
+    topology = load("leaf-spine", spines=spines, leaves=leaves, hosts_per_leaf=hosts)
+    check(topology, spines + leaves + leaves * hosts, spines * leaves + leaves * hosts)
+    assert all(degrees(topology)[f"spine{i}"] == leaves for i in range(1, spines + 1))
+    assert all(degrees(topology)[f"leaf{i}"] == spines + hosts for i in range(1, leaves + 1))
+
+
+@settings(deadline=None)
+@given(st.sampled_from([2, 4, 6, 8]))
+def test_fat_tree(k: int) -> None:
+    topology = load("fat-tree", k=k)
+    check(topology, 5 * k**2 // 4 + k**3 // 4, 3 * k**3 // 4)
+    kinds = Counter(node.kind for node in topology.nodes)
+    assert kinds == {"switch": 5 * k**2 // 4, "host": k**3 // 4}
+    # Every switch uses all its k ports, every host one (Al-Fares et al. 2008, section 3).
+    for node in topology.nodes:
+        assert degrees(topology)[node.name] == (k if node.kind == "switch" else 1)
+    # Each core switch reaches each pod exactly once, at the aggregation switch of its group.
+    for core in (node.name for node in topology.nodes if node.name.startswith("core")):
+        group = core.removeprefix("core").partition(".")[0]
+        above = [link.a for link in topology.links if link.b == core]
+        assert sorted(above) == sorted(f"aggregation{pod}.{group}" for pod in range(1, k + 1))
+
+
+@given(
+    st.lists(
+        st.builds(
+            ParallelPath,
+            capacity_bps=st.none() | st.integers(1, 10**12),
+            delay_ps=st.none() | st.integers(0, 10**12),
+            loss=st.none() | st.floats(0, 1),
+        ),
+        min_size=1,
+        max_size=6,
+    ),
+    st.integers(0, 4),
+)
+def test_parallel(paths: list[ParallelPath], routers: int) -> None:
+    topology = load("parallel", paths=paths, routers_per_path=routers)
+    check(topology, 2 + len(paths) * routers, len(paths) * (routers + 1))
+    for number, path in enumerate(paths, start=1):
+        links = [link for link in topology.links if link.label == f"path{number}"]
+        assert links[0].a == "source"
+        assert links[-1].b == "sink"
+        assert all(link.capacity_bps == path.capacity_bps for link in links)
+        delays = [link.delay_ps for link in links]
+        if path.delay_ps is None:
+            assert set(delays) == {None}
+        else:
+            assert sum(delay or 0 for delay in delays) == path.delay_ps
+        assert links[0].loss == path.loss
+        assert all(link.loss == (None if path.loss is None else 0.0) for link in links[1:])
+
+
+def test_parallel_by_number_and_by_tables() -> None:
+    three = load("parallel", paths=3, delay_ps=10, loss=0.1)
+    assert [node.name for node in three.nodes] == ["source", "path1", "path2", "path3", "sink"]
+    assert [link.delay_ps for link in three.links] == [5] * 6
+    mixed = load(
+        "parallel", paths=[{"delay_ps": 3}, {"loss": 0.5, "capacity_bps": None}], delay_ps=10, capacity_bps=9
+    )
+    assert [link.delay_ps for link in mixed.links] == [2, 1, 5, 5]
+    assert [link.capacity_bps for link in mixed.links] == [9] * 4
+    assert [link.loss for link in mixed.links] == [None, None, 0.5, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("fat-tree", {"k": 3}, "fat-tree: k: 3 is odd; the number of ports must be even: give 2 or 4"),
+        ("fat-tree", {"k": 0}, "fat-tree: k: 0 is out of range; give an integer from 2 to 100000"),
+        ("fat-tree", {"k": 4.0}, "fat-tree: k: 4.0 is no integer; give an integer from 2 to 100000"),
+        ("dumbbell", {"host": 3}, 'dumbbell: there is no parameter "host"; nearest: "hosts"'),
+        (
+            "dumbbell",
+            {"hosts": True},
+            "dumbbell: hosts: True is no integer; give an integer from 1 to 100000",
+        ),
+        (
+            "dumbbell",
+            {"hosts": None},
+            "dumbbell: hosts: the value is missing; give an integer from 1 to 100000",
+        ),
+        (
+            "dumbbell",
+            {"bottleneck_capacity_bps": 0},
+            "dumbbell: bottleneck_capacity_bps: 0 is out of range; "
+            "give an integer from 1 to 1000000000000000",
+        ),
+        (
+            "line",
+            {"delay_ps": -1},
+            "line: delay_ps: -1 is out of range; give an integer from 0 to 1000000000000000",
+        ),
+        ("line", {"loss": float("nan")}, "line: loss: nan is no probability; give a number from 0 to 1"),
+        ("line", {"loss": 1.5}, "line: loss: 1.5 is no probability; give a number from 0 to 1"),
+        (
+            "leaf-spine",
+            {"spines": 2000, "leaves": 2000},
+            "leaf-spine: the network would have 12000 nodes and 4008000 links; "
+            "at most 100000 and 1000000 are made",
+        ),
+        (
+            "parallel",
+            {"paths": [{"dely_ps": 3}]},
+            'parallel: paths[0]: a path has no "dely_ps"; nearest: "delay_ps"',
+        ),
+        (
+            "parallel",
+            {"paths": [{}, {"loss": 2}]},
+            "parallel: paths[1].loss: 2 is no probability; give a number from 0 to 1",
+        ),
+        (
+            "parallel",
+            {"paths": []},
+            "parallel: paths: [] is neither a number nor a list of paths; give an entry for each path",
+        ),
+    ],
+)
+def test_wrong_parameters(name: str, parameters: dict[str, Any], message: str) -> None:
+    with pytest.raises(TopologyError) as caught:
+        load(name, **parameters)
+    assert str(caught.value) == message
+
+
+junk = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=3),
+    st.lists(st.dictionaries(st.text(max_size=3), st.none()), max_size=2),
+)
+
+
+@settings(deadline=None)
+@given(st.data(), st.sampled_from(sorted(GENERATORS)))
+def test_wrong_values_raise_nothing_else(data: st.DataObject, name: str) -> None:
+    known = [parameter.name for parameter in GENERATORS[name].parameters]
+    parameters = data.draw(st.dictionaries(st.sampled_from(known), junk, max_size=3))
+    try:
+        assert load(name, **parameters).is_connected()
+    except TopologyError as error:
+        assert str(error).startswith(f"{name}: ")
+
+
+def test_the_registry_describes_every_parameter() -> None:
+    assert len(GENERATORS) == 7
+    for name, generator in GENERATORS.items():
+        assert generator.name == name
+        assert generator.summary.endswith(".")
+        assert not any(parameter.required for parameter in generator.parameters)
+        for parameter in generator.parameters:
+            expected = {"_bps": "int | None", "_ps": "int | None", "oss": "float | None"}
+            known = [kind for suffix, kind in expected.items() if parameter.name.endswith(suffix)]
+            assert parameter.type_name == (known[0] if known else parameter.type_name)
+            assert parameter.type_name in ("int", "int | None", "float | None") or parameter.name == "paths"
