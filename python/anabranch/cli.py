@@ -1,0 +1,203 @@
+"""The command line: ``anabranch run|routes|topology|schema``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from typer.core import TyperGroup
+
+from anabranch import __version__, display, topology
+from anabranch.errors import AnabranchError, Problem, ScenarioError
+from anabranch.progress import terminal_progress
+from anabranch.result import json_ready
+from anabranch.routes import routes as routes_of
+from anabranch.run import run as run_scenario
+from anabranch.scenario.scenario import Scenario
+from anabranch.topology import TopologyError
+
+EXIT_MISTAKE = 2
+"""The user's input is wrong; the message says where and what would be right."""
+EXIT_INTERRUPTED = 130
+"""Stopped by Ctrl-C, as a shell reports it (128 + SIGINT)."""
+
+
+class _Commands(TyperGroup):
+    """Commands whose errors become one message and an exit status, never a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs a command."""
+        try:
+            return super().invoke(ctx)
+        except (AnabranchError, TopologyError) as error:
+            _say(str(error))
+            sys.exit(EXIT_MISTAKE)
+        except KeyboardInterrupt:
+            _say("interrupted")
+            sys.exit(EXIT_INTERRUPTED)
+
+
+app = typer.Typer(
+    cls=_Commands,
+    name="anabranch",
+    help="TCP over many paths: routes, packets and studies on one engine.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+topology_app = typer.Typer(no_args_is_help=True, help="Networks by name.", rich_markup_mode=None)
+app.add_typer(topology_app, name="topology")
+
+ScenarioArgument = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (TOML).")]
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="FIELD=VALUE",
+        help='Set a field, such as network.links.capacity="20 Mbps"; may be repeated.',
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Write one JSON document to standard output.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"anabranch {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def run(
+    scenario: ScenarioArgument,
+    set_: SetOption = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of every random stream, in place of run.seed.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Result folder; results/ and the scenario's name if left out."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Simulate a scenario and keep what was measured."""
+    loaded = _load(scenario, set_, seed)
+    folder = out if out is not None else Path("results") / scenario.stem
+    title = loaded.title or scenario.stem
+    with terminal_progress(title, loaded.run_settings.duration.seconds) as progress:
+        result = run_scenario(loaded, out=folder, progress=progress)
+    if as_json:
+        _print_json(
+            {
+                "folder": str(folder),
+                "summary": json_ready(dict(result.summary)),
+                "flows": json_ready(result.flows.to_dicts()),
+            }
+        )
+    else:
+        display.show_result(_console(), title, result, folder)
+    if result.interrupted:
+        _say(f"interrupted; what was measured until then is in {folder}")
+        raise typer.Exit(EXIT_INTERRUPTED)
+
+
+@app.command()
+def routes(scenario: ScenarioArgument, set_: SetOption = None, as_json: JsonOption = False) -> None:
+    """Show the routes of a scenario; nothing is simulated."""
+    found = routes_of(_load(scenario, set_, None))
+    if as_json:
+        _print_json(found.data())
+    else:
+        display.show_routes(_console(), found)
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of a scenario."""
+    _print_json(Scenario.model_json_schema())
+
+
+@topology_app.command("list")
+def topology_list(
+    source: Annotated[str | None, typer.Argument(help="zoo, sndlib or generator; all if left out.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the networks that have a name."""
+    names = topology.names(source)
+    if as_json:
+        _print_json(
+            [{"name": n.spec, "source": n.source, "available": n.available, "note": n.note} for n in names]
+        )
+    else:
+        display.show_topology_names(_console(), names)
+
+
+@topology_app.command("show")
+def topology_show(
+    name: Annotated[
+        str, typer.Argument(help="zoo/Abilene, sndlib/germany50, file:net.graphml, dumbbell, ...")
+    ],
+    as_json: JsonOption = False,
+) -> None:
+    """Show the nodes and links of a network, and where they come from."""
+    found = topology.load(name)
+    if as_json:
+        _print_json(found.to_dict())
+    else:
+        sys.stdout.write(topology.describe(found) + "\n")
+
+
+def main() -> None:
+    """Runs the command line and exits: 0, 2 for a mistake of the user's, 130 after Ctrl-C."""
+    app(prog_name="anabranch")
+
+
+def _load(file: Path, settings: Sequence[str] | None, seed: int | None) -> Scenario:
+    """The scenario in a file, with fields set from the command line.
+
+    Raises:
+        ScenarioError: with everything that is wrong with it.
+    """
+    overrides: dict[str, str] = {}
+    for setting in settings or ():
+        field, separator, value = setting.partition("=")
+        if not separator or not field.strip():
+            raise ScenarioError([Problem("", f"{setting!r} is not FIELD=VALUE, such as run.seed=2")], "--set")
+        overrides[field.strip()] = value.strip()
+    if seed is not None:
+        overrides["run.seed"] = str(seed)
+    return Scenario.load(file, overrides)
+
+
+def _console() -> Console:
+    """Standard output for people: the full width in a pipe, where nothing would be gained by folding."""
+    console = Console()
+    return console if console.is_terminal else Console(width=200)
+
+
+def _print_json(document: Any) -> None:
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def _say(message: str) -> None:
+    """To standard error, without the characters that a terminal would obey."""
+    plain = "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in message)
+    sys.stderr.write(plain + "\n")
+
+
+if __name__ == "__main__":
+    main()

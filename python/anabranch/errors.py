@@ -1,0 +1,46 @@
+"""What can go wrong through no fault of Anabranch, each with a place and a remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class AnabranchError(Exception):
+    """Base of every error that a user can cause and repair."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a scenario."""
+
+    place: str
+    """Where, as a path of keys such as ``traffic[0].from``; empty for the scenario as a whole."""
+    message: str
+    """What was read and what would be right."""
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}" if self.place else self.message
+
+
+class ScenarioError(AnabranchError):
+    """A scenario that cannot be run, with everything that is wrong with it.
+
+    Attributes:
+        problems: every problem that was found, in the order of the scenario.
+        origin: name of the file, or None for a scenario that was built in Python.
+    """
+
+    def __init__(self, problems: Sequence[Problem], origin: str | None = None) -> None:
+        self.problems = tuple(problems)
+        self.origin = origin
+        super().__init__("\n".join(self.lines()))
+
+    def lines(self) -> list[str]:
+        """One line for each problem: ``file: place: message``."""
+        start = f"{self.origin}: " if self.origin else ""
+        return [f"{start}{problem}" for problem in self.problems]
+
+
+class ResultError(AnabranchError):
+    """A result folder that cannot be read or must not be overwritten."""

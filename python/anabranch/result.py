@@ -1,0 +1,215 @@
+"""What a run measured: tables, a summary, and the folder that keeps both."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from anabranch.errors import ResultError
+
+if TYPE_CHECKING:
+    from anabranch.scenario.scenario import Scenario
+
+FORMAT = "anabranch-result"
+"""Value of ``format`` in a result's summary.json, by which a result folder is known."""
+_FORMAT_VERSION = 1
+_SUMMARY = "summary.json"
+_SCENARIO = "scenario.toml"
+
+
+@dataclass(frozen=True)
+class Result:
+    """Tables and summary of a run.
+
+    Attributes:
+        tables: data frames by name; units are part of the column names. Every number that the run does not
+            have, such as the completion time of a flow that has not ended, is null.
+        summary: version, seed, replication, hash of the scenario, wall time, and totals.
+    """
+
+    tables: Mapping[str, pl.DataFrame]
+    summary: Mapping[str, Any]
+
+    @classmethod
+    def from_columns(
+        cls,
+        tables: Mapping[str, Mapping[str, NDArray[np.generic] | Sequence[str]]],
+        summary: Mapping[str, Any],
+    ) -> Self:
+        """A result from columns as the core returns them."""
+        return cls({name: _frame(columns) for name, columns in tables.items()}, dict(summary))
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """A row for each flow."""
+        return self._table("flows")
+
+    @property
+    def links(self) -> pl.DataFrame:
+        """A row for each directed link."""
+        return self._table("links")
+
+    @property
+    def flow_series(self) -> pl.DataFrame:
+        """A row for each sample and flow."""
+        return self._table("flow_series")
+
+    @property
+    def link_series(self) -> pl.DataFrame:
+        """A row for each sample and link."""
+        return self._table("link_series")
+
+    @property
+    def events(self) -> pl.DataFrame:
+        """A row for each change of the network and of its routes."""
+        return self._table("events")
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether the run was stopped before its end."""
+        return bool(self.summary.get("interrupted", False))
+
+    def _table(self, name: str) -> pl.DataFrame:
+        if name not in self.tables:
+            raise ResultError(f"this result has no table {name}; it has {', '.join(self.tables)}")
+        return self.tables[name]
+
+    def save(
+        self, folder: Path | str, *, scenario: Scenario | None = None, captures: Path | None = None
+    ) -> Path:
+        """Writes the result folder, all of it or nothing: it appears under its name when it is complete.
+
+        Args:
+            folder: where; an earlier result there is replaced.
+            scenario: kept in the folder as ``scenario.toml``, every default written out, with its topology
+                file if it has one.
+            captures: folder of capture files, to be moved in.
+
+        Returns:
+            The folder.
+
+        Raises:
+            ResultError: if the folder exists and is not a result, or cannot be written.
+        """
+        folder = Path(folder)
+        check_replaceable(folder)
+        try:
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            # Beside its place, so that the last step is a rename on one file system.
+            partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        except OSError as error:
+            raise ResultError(f"{folder}: cannot be written: {error.strerror}") from None
+        try:
+            self._write(partial, scenario, captures)
+            partial.chmod(0o755)
+            if folder.exists():
+                shutil.rmtree(folder)
+            partial.rename(folder)
+        except OSError as error:
+            raise ResultError(f"{folder}: cannot be written: {error.strerror}") from None
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+        return folder
+
+    def _write(self, folder: Path, scenario: Scenario | None, captures: Path | None) -> None:
+        for name, table in self.tables.items():
+            table.write_parquet(folder / f"{name}.parquet")
+        if scenario is not None:
+            (folder / _SCENARIO).write_text(_portable(scenario, folder).toml(), encoding="utf-8")
+        if captures is not None:
+            for file in sorted(captures.iterdir()):
+                shutil.move(file, folder / file.name)
+        if "flow_series" in self.tables and not self.tables["flow_series"].is_empty():
+            from anabranch.report.figures import goodput_over_time, save_figure  # noqa: PLC0415 - slow to import
+
+            save_figure(goodput_over_time(self), folder / "goodput.png")
+        summary = json_ready({"format": FORMAT, "format_version": _FORMAT_VERSION, **self.summary})
+        text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
+        (folder / _SUMMARY).write_text(text + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path | str) -> Self:
+        """The result in a folder.
+
+        Raises:
+            ResultError: if there is none.
+        """
+        folder = Path(folder)
+        summary = _read_summary(folder)
+        if summary is None:
+            raise ResultError(f"{folder}: not a result folder; it has no {_SUMMARY} that says so")
+        try:
+            tables = {file.stem: pl.read_parquet(file) for file in sorted(folder.glob("*.parquet"))}
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise ResultError(f"{folder}: a table cannot be read: {error}") from None
+        for key in ("format", "format_version"):
+            summary.pop(key, None)
+        return cls(tables, summary)
+
+
+def check_replaceable(folder: Path) -> None:
+    """Makes sure that saving in a folder would destroy nothing but an earlier result.
+
+    Raises:
+        ResultError: if something else is there.
+    """
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise ResultError(f"{folder}: exists and is not a folder; choose another name")
+    if folder.is_dir() and any(folder.iterdir()) and _read_summary(folder) is None:
+        raise ResultError(f"{folder}: exists and is not a result folder; choose another name")
+
+
+def json_ready(value: Any) -> Any:
+    """Plain data that JSON can say: what is infinite or not a number becomes null."""
+    match value:
+        case float():
+            return float(value) if math.isfinite(value) else None
+        case np.generic():
+            return json_ready(value.item())
+        case dict():
+            return {key: json_ready(entry) for key, entry in value.items()}
+        case list() | tuple():
+            return [json_ready(entry) for entry in value]
+        case _:
+            return value
+
+
+def _read_summary(folder: Path) -> dict[str, Any] | None:
+    """The summary of a result folder; None if it is none."""
+    try:
+        summary = json.loads((folder / _SUMMARY).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return summary if isinstance(summary, dict) and summary.get("format") == FORMAT else None
+
+
+def _portable(scenario: Scenario, folder: Path) -> Scenario:
+    """The scenario with its topology file, if it has one, copied beside it."""
+    topology = scenario.network.topology
+    if topology is None or not topology.startswith("file:"):
+        return scenario
+    source = (scenario.base or Path()) / topology.removeprefix("file:")
+    shutil.copyfile(source, folder / source.name)
+    network = scenario.network.model_copy(update={"topology": f"file:{source.name}"})
+    return scenario.model_copy(update={"network": network})
+
+
+def _frame(columns: Mapping[str, NDArray[np.generic] | Sequence[str]]) -> pl.DataFrame:
+    """A data frame; what is not a number becomes null, so that no sum or mean is NaN."""
+    series = [
+        pl.Series(name, values)
+        if isinstance(values, np.ndarray)
+        else pl.Series(name, values, dtype=pl.String)
+        for name, values in columns.items()
+    ]
+    return pl.DataFrame(series).with_columns(pl.col(pl.Float64, pl.Float32).fill_nan(None))

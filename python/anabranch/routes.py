@@ -1,0 +1,183 @@
+"""The routes of a scenario: computed by the core, named and measured here; nothing is simulated."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, TypedDict
+
+from anabranch import _core
+from anabranch.errors import Problem, ScenarioError
+from anabranch.scenario.scenario import Scenario
+from anabranch.setup import Setup, resolve
+from anabranch.setup.model import LinkSetup
+
+_PS_PER_MS = 1e9
+
+
+@dataclass(frozen=True, slots=True)
+class PathRow:
+    """One path of a pair, with the share of packets that takes it."""
+
+    nodes: tuple[str, ...]
+    links: tuple[str, ...]
+    weight: float
+    hops: int
+    delay_ms: float
+    """Sum of the propagation delays."""
+    bottleneck_mbps: float
+    """Smallest capacity."""
+    loss: float
+    """Probability that a packet is lost at random on the way, in the long run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """Where one node may send packets to a destination, each with the same share."""
+
+    node: str
+    next_nodes: tuple[str, ...]
+    share: float
+    """Share of the pair's packets that comes through the node."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairRoutes:
+    """The routes from one node to another: paths, or forwarding hop by hop."""
+
+    source: str
+    destination: str
+    carries: str
+    """``data`` of some flow, or only the ``acknowledgments`` of one."""
+    paths: tuple[PathRow, ...]
+    hop_by_hop: tuple[Hop, ...]
+    """From the source on; empty where there are paths."""
+
+
+@dataclass(frozen=True, slots=True)
+class Routes:
+    """The routes of all pairs that send data or acknowledgments."""
+
+    scheme: str
+    metric: str
+    pairs: tuple[PairRoutes, ...]
+
+    def data(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return asdict(self)
+
+
+class _WeightedPath(TypedDict):
+    links: list[int]
+    weight: float
+
+
+def plan(setup: Setup, origin: str | None) -> str:
+    """The plan of a setup, as the core writes it.
+
+    Raises:
+        ScenarioError: if the core finds something wrong with the setup.
+    """
+    try:
+        return _core.plan(setup.json())
+    except _core.SetupError as error:
+        raise refused(error, origin) from None
+
+
+def refused(error: _core.SetupError, origin: str | None) -> ScenarioError:
+    """What the core refused, as an error of the scenario."""
+    place, message = error.args if len(error.args) == 2 else ("", str(error))
+    return ScenarioError([Problem(str(place), str(message))], origin)
+
+
+def routes(scenario: Scenario) -> Routes:
+    """The routes of all pairs of a scenario.
+
+    Raises:
+        ScenarioError: if the scenario cannot be run.
+    """
+    setup = resolve(scenario)
+    found = json.loads(plan(setup, scenario.origin))
+    sends_data = {(flow.origin, flow.to) for flow in setup.flows}
+    tables = {table["to"]: table["next"] for table in found["tables"]}
+    pairs = [
+        _pair(setup, route, tables, (route["from"], route["to"]) in sends_data) for route in found["routes"]
+    ]
+    # Data first: that is what one asks for.
+    pairs.sort(key=lambda pair: pair.carries != "data")
+    return Routes(scenario.routing.scheme, scenario.routing.metric, tuple(pairs))
+
+
+def _pair(
+    setup: Setup, route: dict[str, Any], tables: dict[int, list[list[int]]], has_data: bool
+) -> PairRoutes:
+    origin, to = route["from"], route["to"]
+    return PairRoutes(
+        source=setup.nodes[origin].name,
+        destination=setup.nodes[to].name,
+        carries="data" if has_data else "acknowledgments",
+        paths=tuple(_path(setup, path) for path in route["paths"]),
+        hop_by_hop=() if route["paths"] else _hops(setup, origin, to, tables[to]),
+    )
+
+
+def _path(setup: Setup, path: _WeightedPath) -> PathRow:
+    links = [setup.links[link] for link in path["links"]]
+    return PathRow(
+        nodes=tuple(setup.nodes[node].name for node in (links[0].origin, *(link.to for link in links))),
+        links=tuple(link.name for link in links),
+        weight=path["weight"],
+        hops=len(links),
+        delay_ms=sum(link.delay for link in links) / _PS_PER_MS,
+        bottleneck_mbps=min(link.capacity for link in links) / 1e6,
+        loss=1 - math.prod(1 - _long_run_loss(link) for link in links),
+    )
+
+
+def _long_run_loss(link: LinkSetup) -> float:
+    """Share of packets that the link's random loss takes in the long run."""
+    loss: dict[str, Any] = dict(link.loss)
+    if loss["model"] == "bernoulli":
+        return float(loss["probability"])
+    if loss["model"] == "gilbert-elliott":
+        moves = loss["to_bad"] + loss["to_good"]
+        bad = loss["to_bad"] / moves if moves > 0 else 0.0
+        return float((1 - bad) * loss["loss_good"] + bad * loss["loss_bad"])
+    return 0.0
+
+
+def _hops(setup: Setup, origin: int, to: int, table: list[list[int]]) -> tuple[Hop, ...]:
+    """The nodes that packets from ``origin`` can come through, nearest first, with their shares.
+
+    Every node splits what comes through it equally over its next hops (hop-by-hop ECMP).
+    """
+    order = _topological(setup, origin, to, table)
+    share = dict.fromkeys(order, 0.0)
+    share[origin] = 1.0
+    hops = []
+    for node in order:
+        links = table[node]
+        for link in links if node != to else ():
+            share[setup.links[link].to] += share[node] / len(links)
+        if node != to:
+            names = tuple(setup.nodes[setup.links[link].to].name for link in links)
+            hops.append(Hop(setup.nodes[node].name, names, share[node]))
+    return tuple(hops)
+
+
+def _topological(setup: Setup, origin: int, to: int, table: list[list[int]]) -> list[int]:
+    """Nodes reachable along the table, each after all nodes that lead to it; tables have no loops."""
+    finished: list[int] = []
+    seen: set[int] = set()
+    stack: list[tuple[int, bool]] = [(origin, False)]
+    while stack:
+        node, done = stack.pop()
+        if done:
+            finished.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            following = [] if node == to else [setup.links[link].to for link in table[node]]
+            stack.extend((neighbour, False) for neighbour in reversed(following) if neighbour not in seen)
+    return finished[::-1]

@@ -1,0 +1,88 @@
+"""One run: scenario, setup, plan, engine, result."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from anabranch import _core
+from anabranch.result import Result, check_replaceable
+from anabranch.routes import plan, refused
+from anabranch.scenario.scenario import Scenario
+from anabranch.setup import Setup, resolve
+
+
+def run(
+    scenario: Scenario,
+    *,
+    out: Path | str | None = None,
+    progress: Callable[[float, int], None] | None = None,
+) -> Result:
+    """Simulates a scenario.
+
+    Args:
+        scenario: what to simulate.
+        out: folder to save the result in; an earlier result there is replaced. Left out, nothing is written
+            but the captures, which then go into the current folder.
+        progress: called now and then with the simulated seconds and the packet-hops so far.
+
+    Returns:
+        What was measured. After Ctrl-C that is what was measured until then, and
+        ``summary["interrupted"]`` is true.
+
+    Raises:
+        ScenarioError: if the scenario cannot be run.
+        ResultError: if ``out`` exists and is not a result.
+    """
+    folder = None if out is None else Path(out)
+    if folder is not None:
+        # Before the work, not after it.
+        check_replaceable(folder)
+    setup = resolve(scenario)
+    routes = plan(setup, scenario.origin)
+    captures = Path(tempfile.mkdtemp(prefix="anabranch-")) if setup.captures else None
+    try:
+        result = _simulate(
+            scenario, setup if captures is None else _capture_into(setup, captures), routes, progress
+        )
+        if folder is not None:
+            result.save(folder, scenario=scenario, captures=captures)
+        elif captures is not None:
+            for capture in setup.captures:
+                shutil.move(captures / capture.file, capture.file)
+    finally:
+        if captures is not None:
+            shutil.rmtree(captures, ignore_errors=True)
+    return result
+
+
+def _simulate(
+    scenario: Scenario, setup: Setup, routes: str, progress: Callable[[float, int], None] | None
+) -> Result:
+    begin = time.perf_counter()
+    try:
+        outcome = _core.simulate(setup.json(), routes, progress)
+    except _core.SetupError as error:
+        raise refused(error, scenario.origin) from None
+    wall_s = time.perf_counter() - begin
+    summary = {
+        "title": scenario.title,
+        "version": _core.version(),
+        "seed": scenario.run_settings.seed,
+        "replication": scenario.run_settings.replication,
+        "scenario_sha256": scenario.fingerprint(),
+        "network": list(setup.provenance),
+        **outcome["summary"],
+        "wall_s": wall_s,
+    }
+    return Result.from_columns(outcome["tables"], summary)
+
+
+def _capture_into(setup: Setup, folder: Path) -> Setup:
+    """The setup with capture files in a folder."""
+    captures = [replace(capture, file=str(folder / capture.file)) for capture in setup.captures]
+    return replace(setup, captures=captures)

@@ -1,0 +1,233 @@
+"""The network: a topology by name, and what its links are like."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Discriminator, Field, JsonValue, Tag, model_validator
+
+from anabranch.scenario.quantity import (
+    ByteCount,
+    PacketCount,
+    PositiveRate,
+    PositiveSpan,
+    PositiveSpeed,
+    Probability,
+    Span,
+    Speed,
+    quoted,
+    shown,
+)
+from anabranch.scenario.table import Table, alternative, refuse
+from anabranch.scenario.variate import SpanVariate
+
+NodeName = Annotated[str, Field(min_length=1)]
+NodePair = Annotated[list[NodeName], Field(min_length=2, max_length=2)]
+
+
+def _finite(value: JsonValue) -> JsonValue:
+    """Refuses NaN, infinities and numbers of more than 64 bits, at any depth."""
+    match value:
+        case int() if abs(value) >= 2**64:
+            raise ValueError(f"{shown(value)} is too large")
+        case float() if not math.isfinite(value):
+            raise ValueError(f"{value} is not a number that can be used; write a finite one")
+        case list():
+            for entry in value:
+                _finite(entry)
+        case dict():
+            for entry in value.values():
+                _finite(entry)
+        case _:
+            pass
+    return value
+
+
+ParameterValue = Annotated[JsonValue, AfterValidator(_finite)]
+
+
+class DistanceDelay(Table):
+    """Propagation delay from the length of a link."""
+
+    source: Literal["distance"] = Field(alias="from")
+    """Always ``"distance"``: the length of the link, mostly the great-circle distance of its ends."""
+    speed: PositiveSpeed = Speed("200 km/ms")
+    """Speed of propagation; light in fibre does about 200 km/ms."""
+    plus: Span = Span(0)
+    """Added to every link, for what equipment takes."""
+
+
+class GilbertElliott(Table):
+    """Loss in bursts: a good and a bad state with a loss each (Gilbert 1960, Elliott 1963)."""
+
+    model: Literal["gilbert-elliott"]
+    to_bad: Probability
+    """Probability of going from good to bad, at each packet."""
+    to_good: Probability
+    """Probability of going from bad to good, at each packet."""
+    loss_good: Probability = 0.0
+    """Loss in the good state."""
+    loss_bad: Probability = 1.0
+    """Loss in the bad state."""
+
+    @property
+    def long_run(self) -> float:
+        """Share of packets lost in the long run; the chain starts in the good state."""
+        moves = self.to_bad + self.to_good
+        bad = self.to_bad / moves if moves > 0 else 0.0
+        return (1 - bad) * self.loss_good + bad * self.loss_bad
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.long_run >= 1:
+            refuse(
+                "loss_bad",
+                'every packet would be lost; a link that carries nothing is an event with state = "down"',
+            )
+        return self
+
+
+class Codel(Table):
+    """Controlled delay (RFC 8289)."""
+
+    target: PositiveSpan = Span("5 ms")
+    """Acceptable standing delay (RFC 8289 section 4.2)."""
+    interval: PositiveSpan = Span("100 ms")
+    """Time it may be exceeded (RFC 8289 section 4.3)."""
+    ecn: bool = False
+    """Mark packets that can be marked, in place of dropping them."""
+
+
+class QueueLimits(Table):
+    """A queue that is bounded in packets and in bytes at once."""
+
+    packets: PacketCount
+    """Most packets that wait."""
+    bytes: ByteCount
+    """Most bytes that wait."""
+
+
+def _delay_kind(value: object) -> str:
+    return alternative("distance" if isinstance(value, dict | DistanceDelay) else "fixed")
+
+
+def _loss_kind(value: object) -> str:
+    return alternative("gilbert-elliott" if isinstance(value, dict | GilbertElliott) else "number")
+
+
+def _queue_kind(value: object) -> str:
+    if isinstance(value, dict | QueueLimits):
+        return alternative("limits")
+    if value == "unlimited":
+        return alternative("unlimited")
+    in_bytes = isinstance(value, ByteCount) or (
+        isinstance(value, str) and value.rstrip().endswith(("B", "bytes", "byte"))
+    )
+    return alternative("bytes" if in_bytes else "packets")
+
+
+def _codel_kind(value: object) -> str:
+    return alternative("switch" if isinstance(value, bool) else "parameters")
+
+
+Delay = Annotated[
+    Annotated[Span, Tag("<fixed>")] | Annotated[DistanceDelay, Tag("<distance>")], Discriminator(_delay_kind)
+]
+Loss = Annotated[
+    Annotated[float, Field(ge=0, lt=1), Tag("<number>")]
+    | Annotated[GilbertElliott, Tag("<gilbert-elliott>")],
+    Discriminator(_loss_kind),
+]
+Queue = Annotated[
+    Annotated[PacketCount, Tag("<packets>")]
+    | Annotated[ByteCount, Tag("<bytes>")]
+    | Annotated[QueueLimits, Tag("<limits>")]
+    | Annotated[Literal["unlimited"], Tag("<unlimited>")],
+    Discriminator(_queue_kind),
+]
+CodelChoice = Annotated[
+    Annotated[bool, Tag("<switch>")] | Annotated[Codel, Tag("<parameters>")], Discriminator(_codel_kind)
+]
+
+
+class LinkSettings(Table):
+    """What a link is like; whatever is left out comes from the next more general place."""
+
+    capacity: PositiveRate | None = None
+    """Rate of serialisation, such as ``"10 Mbps"``."""
+    delay: Delay | None = None
+    """Propagation delay: ``"5 ms"``, or ``{ from = "distance", speed = "200 km/ms", plus = "1 ms" }``; left
+    out everywhere, from the distance at 200 km/ms."""
+    queue: Queue | None = None
+    """Room for waiting packets: ``"100 packets"`` (also where it is left out), ``"64 kB"``, ``"unlimited"``,
+    or ``{ packets = ..., bytes = ... }`` for both bounds."""
+    loss: Loss | None = None
+    """Random loss: the probability for each packet, or a table with ``model = "gilbert-elliott"``."""
+    jitter: SpanVariate | None = None
+    """Added to the delay of each packet; packets stay in order."""
+    mark_at: PacketCount | None = None
+    """An ECN-capable packet that finds this many packets waiting is marked."""
+    codel: CodelChoice | None = None
+    """CoDel: ``true`` for the values of RFC 8289, or a table of its parameters."""
+
+
+class LinkSelector(Table):
+    """Which links between two nodes are meant."""
+
+    index: Annotated[int, Field(ge=1)] | None = None
+    """Which of several parallel links, counted from 1; left out: all of them."""
+    direction: Literal["both", "forward", "backward"] = "both"
+    """Forward is from the first node that is named to the second."""
+
+
+class LinkOverride(LinkSettings, LinkSelector):
+    """Settings of single links; or, with ``new = true``, one more link."""
+
+    between: NodePair
+    """The two nodes at its ends."""
+    new: bool = False
+    """The topology does not have this link: add it."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.between[0] == self.between[1]:
+            refuse("between", f"names {quoted(self.between[0])} twice; a link joins two nodes")
+        if self.new and self.index is not None:
+            refuse("index", "a new link has no index yet; it is counted after those that are there")
+        return self
+
+
+class NewNode(Table):
+    """One more node."""
+
+    name: NodeName
+    """A name that the topology does not have."""
+    latitude: Annotated[float, Field(ge=-90, le=90)] | None = None
+    """Degrees north."""
+    longitude: Annotated[float, Field(ge=-180, le=180)] | None = None
+    """Degrees east."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.latitude is None) != (self.longitude is None):
+            missing = "latitude" if self.latitude is None else "longitude"
+            refuse(missing, "is missing; a place has both latitude and longitude")
+        return self
+
+
+class Network(Table):
+    """The network that carries the traffic."""
+
+    topology: Annotated[str, Field(min_length=1)] | None = None
+    """``"zoo/Abilene"``, ``"sndlib/germany50"``, ``"file:net.graphml"``, or a generator: ``"dumbbell"``. Left
+    out, the network consists of the nodes and links that are listed here."""
+    parameters: dict[str, ParameterValue] = {}
+    """Parameters of a generator, with units: ``bottleneck_capacity = "10 Mbps"``; they take precedence over
+    ``links``."""
+    links: LinkSettings = LinkSettings()
+    """Settings of all links; they take precedence over what a topology from a file or an archive says."""
+    link: list[LinkOverride] = []
+    """Settings of single links, in this order; they take precedence over ``links``."""
+    node: list[NewNode] = []
+    """Nodes added to the topology."""

@@ -1,0 +1,227 @@
+"""Quantities with units: ``"10 Mbps"`` is a :class:`Rate`, ``"2.5 ms"`` a :class:`Span`.
+
+Text is parsed by the core, exactly; each type is an ``int`` in its base unit, and writes itself back
+in the largest unit that shows it exactly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from anabranch import _core
+
+ZERO_ERROR = "anabranch_zero"
+"""Type of the error for a quantity of zero where only something makes sense."""
+
+PS_PER_SECOND = 1_000_000_000_000
+# Sums of a few spans must stay below the core's 213 days.
+_LONGEST_SPAN_DAYS = 30
+_SHOWN_CHARACTERS = 60
+_LARGEST_SHOWN = 10**40
+
+
+class Quantity(int):
+    """A whole number of base units that is read from, and written as, text with a unit."""
+
+    noun: ClassVar[str]
+    example: ClassVar[str]
+    base_unit: ClassVar[str]
+    largest: ClassVar[int] = 2**63 - 1
+    units: ClassVar[tuple[str, ...]]
+    """Every unit that the core reads, in its order."""
+    # Units to write in, largest first, each with the number of base units in it.
+    _written: ClassVar[tuple[tuple[str, int], ...]]
+    # The smallest part of a unit that is still written, as in 1.125 ms.
+    _parts: ClassVar[int] = 1000
+
+    @staticmethod
+    def _parse(text: str) -> int:
+        raise NotImplementedError
+
+    def __new__(cls, value: int | str) -> Self:
+        """The quantity in a text with a unit, or of ``value`` base units.
+
+        Raises:
+            ValueError: if the text is no such quantity, or the value is out of range.
+        """
+        number = cls._parse(value) if isinstance(value, str) else value
+        if not 0 <= number <= cls.largest:
+            shown = repr(value) if isinstance(value, str) else f"{value} {cls.base_unit}"
+            bound = "below zero" if number < 0 else f"above {cls._limit()}, the largest that is allowed"
+            raise ValueError(f"{shown} is {bound}")
+        return super().__new__(cls, number)
+
+    @classmethod
+    def _limit(cls) -> str:
+        return f"{cls.largest} {cls.base_unit}"
+
+    @property
+    def text(self) -> str:
+        """The quantity as one would write it in a scenario; parses back to the same value."""
+        for unit, size in self._written:
+            if self >= size and (int(self) * self._parts) % size == 0:
+                return f"{_decimal(int(self), size)} {unit}"
+        return f"{int(self)} {self.base_unit}"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.text!r})"
+
+    def __str__(self) -> str:
+        return self.text
+
+    @classmethod
+    def validate(cls, value: object) -> Self:
+        """A quantity from what a scenario holds; numbers without a unit are refused.
+
+        Raises:
+            ValueError: with what was read and what would be right.
+        """
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, str):
+            return cls(value)
+        if isinstance(value, int | float) and not isinstance(value, bool | Quantity):
+            # The core says what a bare number lacks, and what NaN is not.
+            return cls(shown(value))
+        raise ValueError(f"{shown(value)} is not {cls.noun}; write text such as {quoted(cls.example)}")
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: type[Any], handler: GetCoreSchemaHandler) -> CoreSchema:
+        """How pydantic reads and writes it."""
+        write: Callable[[Quantity], str] = lambda quantity: quantity.text  # noqa: E731
+        return core_schema.no_info_plain_validator_function(
+            cls.validate, serialization=core_schema.plain_serializer_function_ser_schema(write)
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, object]:
+        """Text with a unit, as far as JSON Schema can say it."""
+        units = "|".join(re.escape(unit) for unit in cls.units)
+        pattern = rf"^\s*[0-9.][0-9._]*([eE][-+]?[0-9]+)?\s*({units})\s*$"
+        return {"type": "string", "pattern": pattern, "examples": [cls.example]}
+
+
+class Span(Quantity):
+    """A length of time, or a time since the start of the run, in picoseconds."""
+
+    noun = "a time"
+    example = "2.5 ms"
+    base_unit = "ps"
+    units = ("ps", "ns", "us", "µs", "ms", "s", "min", "h")
+    largest = _LONGEST_SPAN_DAYS * 24 * 3600 * PS_PER_SECOND
+    _written = (("s", PS_PER_SECOND), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000))
+    _parse = staticmethod(_core.parse_span)
+
+    @classmethod
+    def _limit(cls) -> str:
+        return f"{_LONGEST_SPAN_DAYS} days"
+
+    @property
+    def seconds(self) -> float:
+        """The span in seconds, rounded to the nearest double."""
+        return int(self) / PS_PER_SECOND
+
+
+class Rate(Quantity):
+    """A rate in bits per second."""
+
+    noun = "a rate"
+    example = "10 Mbps"
+    base_unit = "bps"
+    units = ("bps", "kbps", "Mbps", "Gbps", "Tbps", "bit/s", "kbit/s", "Mbit/s", "Gbit/s")
+    _written = (("Tbps", 10**12), ("Gbps", 10**9), ("Mbps", 10**6), ("kbps", 10**3))
+    _parse = staticmethod(_core.parse_rate)
+
+
+class ByteCount(Quantity):
+    """A size in bytes."""
+
+    noun = "a size"
+    example = "64 kB"
+    base_unit = "B"
+    units = ("B", "bytes", "byte", "kB", "MB", "GB", "TB", "KiB", "MiB", "GiB")
+    _written = (
+        ("GiB", 2**30), ("GB", 10**9), ("MiB", 2**20), ("MB", 10**6), ("KiB", 2**10), ("kB", 10**3),
+    )  # fmt: skip
+    # 1460 bytes are "1460 B" to everybody, not "1.46 kB".
+    _parts = 1
+    _parse = staticmethod(_core.parse_bytes)
+
+
+class PacketCount(Quantity):
+    """A number of packets."""
+
+    noun = "a number of packets"
+    example = "100 packets"
+    base_unit = "packets"
+    units = ("packets", "packet")
+    _written = ()
+    _parse = staticmethod(_core.parse_packets)
+
+
+class Speed(Quantity):
+    """A speed of propagation in metres per second."""
+
+    noun = "a speed"
+    example = "200 km/ms"
+    base_unit = "m/s"
+    units = ("km/ms", "km/s", "m/s")
+    _written = (("km/ms", 10**6), ("km/s", 10**3))
+    _parse = staticmethod(_core.parse_speed)
+
+
+def above_zero(value: Quantity) -> Quantity:
+    """Refuses zero where only something makes sense, such as a capacity."""
+    if value == 0:
+        raise PydanticCustomError(
+            ZERO_ERROR, "must be above zero, for example {example}", {"example": quoted(value.example)}
+        )
+    return value
+
+
+PositiveSpan = Annotated[Span, AfterValidator(above_zero)]
+PositiveRate = Annotated[Rate, AfterValidator(above_zero)]
+PositiveBytes = Annotated[ByteCount, AfterValidator(above_zero)]
+PositivePackets = Annotated[PacketCount, AfterValidator(above_zero)]
+PositiveSpeed = Annotated[Speed, AfterValidator(above_zero)]
+Probability = Annotated[float, Field(ge=0, le=1)]
+
+
+def quoted(text: str) -> str:
+    """Text in double quotes, as TOML writes it, cut to a readable length."""
+    cut = text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
+    return '"' + cut.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def shown(value: object) -> str:
+    """A value that was read, as a message shows it."""
+    match value:
+        case str():
+            return quoted(str(value))
+        case bool():
+            return "true" if value else "false"
+        case dict():
+            return "a table"
+        case list() | tuple():
+            return "a list"
+        case int() if abs(value) > _LARGEST_SHOWN:
+            # Python itself refuses to write out thousands of digits.
+            return f"a number of {value.bit_length()} bits"
+        case _:
+            text = str(value)
+            return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
+
+
+def _decimal(value: int, size: int) -> str:
+    """``value / size`` in decimal, exact: the caller has seen that three places suffice."""
+    whole, rest = divmod(value, size)
+    if rest == 0:
+        return str(whole)
+    return f"{whole}.{rest * 1000 // size:03d}".rstrip("0")

@@ -1,0 +1,57 @@
+"""How long, with which randomness, and what is measured."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import Field, model_validator
+
+from anabranch.scenario.network import NodeName, NodePair
+from anabranch.scenario.quantity import ByteCount, PositiveSpan, Span
+from anabranch.scenario.table import Table, refuse
+
+U64 = Annotated[int, Field(ge=0, le=2**64 - 1)]
+
+
+class Run(Table):
+    """How long, with which randomness, and what is sampled."""
+
+    duration: PositiveSpan
+    """Simulated time."""
+    seed: U64 = 1
+    """Seed of every random stream."""
+    replication: U64 = 0
+    """Replication: the same scenario with other, independent random streams."""
+    sample_interval: PositiveSpan = Span("100 ms")
+    """Time between the rows of the series."""
+    flow_series: bool = True
+    """Sample every flow."""
+    link_series: bool = True
+    """Sample every link."""
+
+
+class Capture(Table):
+    """Packets written to a pcapng file, for Wireshark."""
+
+    file: Annotated[str, Field(min_length=1)]
+    """File name, in the result folder."""
+    link: NodePair | None = None
+    """Packets as their transmission on the link from the first node to the second begins."""
+    index: Annotated[int, Field(ge=1)] = 1
+    """Which of several parallel links, counted from 1."""
+    host: NodeName | None = None
+    """Packets that this node sends or receives."""
+    snap_length: ByteCount | None = None
+    """Bytes kept of each packet; left out: all."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.link is None) == (self.host is None):
+            refuse("link", "give either link or host" + (", not both" if self.link is not None else ""))
+        if self.file in (".", "..") or any(character in self.file for character in "/\\\0"):
+            refuse("file", "must be a plain file name; the file goes into the result folder")
+        if not self.file.endswith(".pcapng"):
+            refuse("file", "must end in .pcapng")
+        if self.snap_length is not None and not 0 < self.snap_length < 2**32:
+            refuse("snap_length", "must be between 1 B and 4 GB")
+        return self

@@ -1,0 +1,147 @@
+"""A scenario: everything one run needs, as a file or as Python objects."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Self
+
+import tomli_w
+from pydantic import Field, PrivateAttr, ValidationError
+
+from anabranch.errors import ScenarioError
+from anabranch.scenario.event import Event
+from anabranch.scenario.messages import problems
+from anabranch.scenario.network import Network
+from anabranch.scenario.reading import override, parse_toml, read_text
+from anabranch.scenario.routing import Routing
+from anabranch.scenario.run import Capture, Run
+from anabranch.scenario.table import Table
+from anabranch.scenario.traffic import Traffic
+from anabranch.scenario.transport import Transport
+
+if TYPE_CHECKING:
+    from anabranch.result import Result
+    from anabranch.routes import Routes
+
+
+class Scenario(Table):
+    """Everything one run needs: network, routing, traffic, transports, events, and what to measure."""
+
+    title: str = ""
+    """One line for people."""
+    network: Network
+    """The network that carries the traffic."""
+    routing: Routing = Routing()
+    """How routes are chosen, and how packets are spread over them."""
+    traffic: Annotated[list[Traffic], Field(min_length=1)]
+    """Who sends what to whom."""
+    transport: dict[str, Transport] = {}
+    """Transports by name: presets with changes."""
+    event: list[Event] = []
+    """Changes of the network at given times."""
+    run_settings: Run = Field(alias="run")
+    """How long, with which randomness, and what is sampled."""
+    capture: list[Capture] = []
+    """Packets written to files."""
+
+    _origin: str | None = PrivateAttr(default=None)
+    _base: Path | None = PrivateAttr(default=None)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether two scenarios say the same, wherever they come from."""
+        return isinstance(other, Scenario) and self.data() == other.data()
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint())
+
+    @property
+    def origin(self) -> str | None:
+        """Name of the file it came from, for messages; None if it was built in Python."""
+        return self._origin
+
+    @property
+    def base(self) -> Path | None:
+        """Folder that ``file:`` topologies are relative to; None for the current one."""
+        return self._base
+
+    @classmethod
+    def load(cls, path: Path | str, overrides: Mapping[str, str] | None = None) -> Self:
+        """The scenario in a TOML file.
+
+        Args:
+            path: the file.
+            overrides: fields to set, such as ``{"run.duration": "10 s", "traffic[0].flows": "3"}``.
+
+        Raises:
+            ScenarioError: with everything that is wrong with it.
+        """
+        path = Path(path)
+        return cls.loads(read_text(path), overrides, origin=path.name, base=path.parent)
+
+    @classmethod
+    def loads(
+        cls,
+        text: str,
+        overrides: Mapping[str, str] | None = None,
+        *,
+        origin: str | None = None,
+        base: Path | None = None,
+    ) -> Self:
+        """The scenario in a TOML text; ``origin`` names it in messages.
+
+        Raises:
+            ScenarioError: with everything that is wrong with it.
+        """
+        data = parse_toml(text, origin)
+        for field, value in (overrides or {}).items():
+            override(data, field, value)
+        return cls.from_data(data, origin=origin, base=base)
+
+    @classmethod
+    def from_data(cls, data: object, *, origin: str | None = None, base: Path | None = None) -> Self:
+        """The scenario in plain data, as a TOML parser returns it.
+
+        Raises:
+            ScenarioError: with everything that is wrong with it.
+        """
+        try:
+            scenario = cls.model_validate(data, by_alias=True, by_name=False)
+        except ValidationError as error:
+            raise ScenarioError(problems(error, cls), origin) from None
+        scenario._origin, scenario._base = origin, base
+        return scenario
+
+    def data(self) -> dict[str, Any]:
+        """Plain data, as a TOML parser would return them; what is not set is left out."""
+        return self.model_dump(mode="json", exclude_none=True)
+
+    def toml(self) -> str:
+        """The scenario as TOML, every default written out; reads back to an equal scenario."""
+        return tomli_w.dumps(self.data())
+
+    def fingerprint(self) -> str:
+        """SHA-256 of :meth:`toml`, in hexadecimal."""
+        return hashlib.sha256(self.toml().encode()).hexdigest()
+
+    def routes(self) -> Routes:
+        """The routes of all its pairs; nothing is simulated.
+
+        Raises:
+            ScenarioError: if the scenario cannot be run.
+        """
+        from anabranch.routes import routes  # noqa: PLC0415 - routes.py imports this module
+
+        return routes(self)
+
+    def run(self, out: Path | str | None = None) -> Result:
+        """Runs it; with ``out``, the result is saved in that folder.
+
+        Raises:
+            ScenarioError: if the scenario cannot be run.
+            ResultError: if the folder exists and is not a result.
+        """
+        from anabranch.run import run  # noqa: PLC0415 - run.py imports this module
+
+        return run(self, out=out)

@@ -1,0 +1,180 @@
+"""Who sends what to whom."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from anabranch.scenario.network import NodeName
+from anabranch.scenario.quantity import ByteCount, PositiveRate, Quantity, Span, quoted
+from anabranch.scenario.table import Table, alternative, refuse
+from anabranch.scenario.variate import (
+    FIXED,
+    ByteVariate,
+    Constant,
+    Empirical,
+    Exponential,
+    Gaussian,
+    LogNormal,
+    Pareto,
+    SpanVariate,
+    Uniform,
+    distribution_of,
+    mean_base_units,
+)
+
+MAX_FLOWS = 1_000_000
+
+
+class RateApplication(Table):
+    """An application that sends messages: at constant intervals, or as a Poisson process."""
+
+    kind: Literal["constant-rate", "poisson"]
+    """``constant-rate``: equal gaps; ``poisson``: exponential gaps."""
+    message: ByteVariate
+    """Size of each message."""
+    rate: PositiveRate | None = None
+    """Mean rate of application data; give this or ``gap``."""
+    gap: Span | None = None
+    """Mean time from one message to the next; give this or ``rate``."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if (self.rate is None) == (self.gap is None):
+            refuse("rate", "give either rate or gap" + (", not both" if self.rate is not None else ""))
+        if self.gap is not None and self.gap == 0:
+            refuse("gap", f"{quoted(self.gap.text)} is zero; messages need some time between them")
+        mean = mean_base_units(self.message)
+        if not 0 < mean < float("inf"):
+            refuse("message", f"its mean is {'zero' if mean == 0 else 'infinite'}; a message has a size")
+        return self
+
+
+class MessageApplication(Table):
+    """An application that sends messages of any size at any intervals."""
+
+    kind: Literal["messages"]
+    message: ByteVariate
+    """Size of each message."""
+    gap: SpanVariate
+    """Time from one message to the next."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for field, value in (("message", self.message), ("gap", self.gap)):
+            if mean_base_units(value) == 0:
+                refuse(field, "its mean is zero")
+        return self
+
+
+def _application_kind(value: object) -> str:
+    kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
+    return alternative("rate" if kind in ("constant-rate", "poisson") else str(kind))
+
+
+Application = Annotated[
+    Annotated[RateApplication, Tag("<rate>")] | Annotated[MessageApplication, Tag("<messages>")],
+    Discriminator(_application_kind),
+]
+
+
+def _size_kind(value: object) -> str:
+    return alternative("unlimited") if value == "unlimited" else distribution_of(value)
+
+
+Size = Annotated[
+    Annotated[Literal["unlimited"], Tag("<unlimited>")]
+    | Annotated[ByteCount, Tag(FIXED)]
+    | Annotated[Constant[ByteCount], Tag("<constant>")]
+    | Annotated[Uniform[ByteCount], Tag("<uniform>")]
+    | Annotated[Exponential[ByteCount], Tag("<exponential>")]
+    | Annotated[Gaussian[ByteCount], Tag("<gaussian>")]
+    | Annotated[LogNormal[ByteCount], Tag("<log-normal>")]
+    | Annotated[Pareto[ByteCount], Tag("<pareto>")]
+    | Annotated[Empirical[ByteCount], Tag("<empirical>")],
+    Discriminator(_size_kind),
+]
+
+
+def _ends_kind(value: object) -> str:
+    return alternative("several" if isinstance(value, list) else "one")
+
+
+Ends = Annotated[
+    Annotated[NodeName, Tag("<one>")] | Annotated[list[NodeName], Field(min_length=1), Tag("<several>")],
+    Discriminator(_ends_kind),
+]
+
+
+def _flows_kind(value: object) -> str:
+    return alternative("unlimited" if value == "unlimited" else "number")
+
+
+Flows = Annotated[
+    Annotated[int, Field(ge=1, le=MAX_FLOWS), Tag("<number>")]
+    | Annotated[Literal["unlimited"], Tag("<unlimited>")],
+    Discriminator(_flows_kind),
+]
+
+
+class Traffic(Table):
+    """Flows of one kind: TCP connections from one node, or several, to another."""
+
+    name: Annotated[str, Field(min_length=1)] | None = None
+    """Name of the flows: ``web`` makes ``web.0``, ``web.1``, ...; left out, ``traffic[0].0`` and so on.
+    Random draws hang on it."""
+    source: Ends = Field(alias="from")
+    """Node that sends; a list of nodes; or ``"*"`` for every host (every node, "
+    "where none is marked a host)."""
+    destination: Ends | None = Field(default=None, alias="to")
+    """Node that receives, a list, or ``"*"``."""
+    pairs: Literal["all", "in-order", "permutation"] = "all"
+    """For lists. ``all``: every sender to every receiver but itself; ``in-order``: the first to the first and
+    so on; ``permutation``: each node of ``from`` sends to one other, drawn so that each receives once."""
+    flows: Flows = 1
+    """Flows of each pair; ``"unlimited"``, with ``inter_arrival``: as many as arrive until the end."""
+    size: Size | None = None
+    """``"unlimited"`` (also where it is left out), a size, or a distribution of sizes."""
+    application: Application | None = None
+    """In place of ``size``: an application that sends messages."""
+    transport: Annotated[str, Field(min_length=1)] = "cubic"
+    """A transport by name: a preset, or a table ``[transport.NAME]`` of this scenario."""
+    start: SpanVariate = Span(0)
+    """When a connection opens; with ``inter_arrival``, the first one."""
+    stop: SpanVariate | None = None
+    """When the application stops writing and closes, on the clock of the run; left out: never."""
+    inter_arrival: SpanVariate | None = None
+    """Time from one flow's start to the next one's, for each pair."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.size is not None and self.application is not None:
+            refuse("application", "an application says itself how much it sends; leave out size")
+        if isinstance(self.size, Quantity) and self.size == 0:
+            refuse("size", f"{quoted(self.size.text)} is zero; a transfer has at least one byte")
+        if self.flows == "unlimited" and self.inter_arrival is None:
+            refuse("flows", '"unlimited" needs inter_arrival: the flows arrive one after the other')
+        if (
+            self.flows == "unlimited"
+            and self.inter_arrival is not None
+            and mean_base_units(self.inter_arrival) == 0
+        ):
+            refuse("inter_arrival", "its mean is zero, so that unlimited flows would never end arriving")
+        self._check_ends()
+        if isinstance(self.start, Quantity) and isinstance(self.stop, Quantity) and self.stop <= self.start:
+            refuse("stop", f"{quoted(self.stop.text)} is not after start, {quoted(self.start.text)}")
+        return self
+
+    def _check_ends(self) -> None:
+        if self.pairs == "permutation":
+            if self.destination is not None:
+                refuse("to", 'pairs = "permutation" draws the receivers from the senders; leave it out')
+            if isinstance(self.source, str) and self.source != "*":
+                refuse("from", f'a permutation needs several nodes or "*", not {quoted(self.source)} alone')
+        elif self.destination is None:
+            refuse("to", "is missing; it names the node that receives")
+        elif self.pairs == "in-order":
+            ends = (self.source, self.destination)
+            if any(isinstance(end, str) for end in ends) or len(self.source) != len(self.destination):
+                refuse("pairs", '"in-order" needs lists of the same length in from and to')

@@ -1,0 +1,85 @@
+"""How end hosts send: a preset, and what is changed in it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from anabranch.scenario.quantity import ByteCount, PositiveSpan, Span
+from anabranch.scenario.table import Table
+
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
+
+
+class Transport(Table):
+    """A transport: a preset, and what is changed in it.
+
+    Loss detection, congestion control and pacing are chosen by name, each on its own; the parameters of
+    the chosen ones stand beside them.
+    """
+
+    preset: Annotated[str, Field(min_length=1)] | None = None
+    """Where it starts from; left out, the preset of the table's own name."""
+
+    mss: ByteCount | None = None
+    """MSS option: payload and TCP options of a full segment (RFC 9293 section 3.7.1)."""
+    sack: bool | None = None
+    """Selective acknowledgment (RFC 2018) with DSACK (RFC 2883)."""
+    timestamps: bool | None = None
+    """Timestamps option (RFC 7323)."""
+    ecn: bool | None = None
+    """Explicit congestion notification (RFC 3168)."""
+    initial_window_segments: Count | None = None
+    """Initial window (RFC 6928)."""
+    receive_buffer: ByteCount | None = None
+    """Receive buffer; bounds the advertised window."""
+    delayed_ack_segments: Annotated[int, Field(ge=1, le=255)] | None = None
+    """Full segments acknowledged by one ACK (RFC 1122 section 4.2.3.2); 1 acknowledges each."""
+    delayed_ack_timeout: Span | None = None
+    """Longest time an ACK is held back."""
+    initial_rto: PositiveSpan | None = None
+    """Retransmission timeout before the first RTT sample (RFC 6298 section 2.1)."""
+    min_rto: PositiveSpan | None = None
+    """Smallest retransmission timeout (RFC 6298 section 2.4)."""
+    max_rto: PositiveSpan | None = None
+    """Largest retransmission timeout (RFC 6298 section 2.5)."""
+    undo: bool | None = None
+    """Take a window reduction back when the loss proves spurious."""
+
+    loss_detection: Literal["dupack", "rack"] | None = None
+    """How losses are found: duplicate ACKs and SACK (RFC 5681, 6582, 6675), or RACK-TLP (RFC 8985)."""
+    threshold: Annotated[int, Field(ge=1, le=1000)] | None = None
+    """``dupack``: duplicate ACKs that make a segment lost."""
+    tail_loss_probe: bool | None = None
+    """``rack``: tail loss probes."""
+
+    congestion_control: Literal["newreno", "cubic", "bbr"] | None = None
+    """How the window is set: RFC 5681, RFC 9438, or BBR version 1."""
+    hystart: bool | None = None
+    """``newreno``, ``cubic``: slow start leaves early on rising delay (RFC 9406)."""
+    beta: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """``cubic``: multiplicative decrease (RFC 9438 section 4.6)."""
+    c: Annotated[float, Field(gt=0)] | None = None
+    """``cubic``: aggressiveness in segments per second cubed (RFC 9438 section 5)."""
+    fast_convergence: bool | None = None
+    """``cubic``: give up bandwidth to newer flows (RFC 9438 section 4.7)."""
+
+    pacing: Literal["controller", "window"] | None = None
+    """How packets are spaced: at the controller's own rate if it has one, or at a gain times cwnd / srtt."""
+    slow_start_gain: Annotated[float, Field(gt=0)] | None = None
+    """``window``: gain below ssthresh."""
+    avoidance_gain: Annotated[float, Field(gt=0)] | None = None
+    """``window``: gain above it."""
+
+
+PARAMETERS: dict[str, dict[str, tuple[str, ...]]] = {
+    "loss_detection": {"dupack": ("threshold",), "rack": ("tail_loss_probe",)},
+    "congestion_control": {
+        "newreno": ("hystart",),
+        "cubic": ("hystart", "beta", "c", "fast_convergence"),
+        "bbr": (),
+    },
+    "pacing": {"controller": (), "window": ("slow_start_gain", "avoidance_gain")},
+}
+"""For each choice, the names to choose from and the parameters of each (crates/transport/src/config.rs)."""

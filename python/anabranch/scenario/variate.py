@@ -1,0 +1,238 @@
+"""Random variates: a time or a size that is drawn: ``{ distribution = "exponential", mean = "1 s" }``."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Generic, Literal, Self, TypeVar
+
+from pydantic import Discriminator, Field, Tag, model_validator
+
+from anabranch.scenario.quantity import ByteCount, Quantity, Span, quoted
+from anabranch.scenario.table import Table, alternative, refuse
+
+Q = TypeVar("Q", bound=Quantity)
+Core = dict[str, object]
+"""A variate as the core reads it: numbers in base units (crates/engine/src/setup.rs)."""
+
+FIXED = alternative("fixed")
+NonNegative = Annotated[float, Field(ge=0)]
+
+
+class Constant(Table, Generic[Q]):
+    """Always the same."""
+
+    distribution: Literal["constant"]
+    value: Q
+    """The value."""
+
+    def mean_base_units(self) -> float:
+        """The mean, in base units."""
+        return float(self.value)
+
+    def core(self) -> Core:
+        """As the core reads it."""
+        return {"distribution": "constant", "value": float(self.value)}
+
+
+class Uniform(Table, Generic[Q]):
+    """Anything between two ends, all equally likely."""
+
+    distribution: Literal["uniform"]
+    low: Q
+    """Lower end."""
+    high: Q
+    """Upper end."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.high < self.low:
+            refuse("high", f"{quoted(self.high.text)} is below low, {quoted(self.low.text)}")
+        return self
+
+    def mean_base_units(self) -> float:
+        """The mean, in base units."""
+        return (float(self.low) + float(self.high)) / 2
+
+    def core(self) -> Core:
+        """As the core reads it."""
+        return {"distribution": "uniform", "low": float(self.low), "high": float(self.high)}
+
+
+class Exponential(Table, Generic[Q]):
+    """Exponential: gaps of a Poisson process."""
+
+    distribution: Literal["exponential"]
+    mean: Q
+    """Mean, above zero."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _positive("mean", self.mean)
+        return self
+
+    def mean_base_units(self) -> float:
+        """The mean, in base units."""
+        return float(self.mean)
+
+    def core(self) -> Core:
+        """As the core reads it."""
+        return {"distribution": "exponential", "mean": float(self.mean)}
+
+
+class Gaussian(Table, Generic[Q]):
+    """Gaussian; what falls below zero counts as zero."""
+
+    distribution: Literal["gaussian"]
+    mean: Q
+    """Mean, before values below zero are raised to it."""
+    standard_deviation: Q
+    """Standard deviation, likewise."""
+
+    def mean_base_units(self) -> float:
+        """The mean, in base units, as if nothing fell below zero."""
+        return float(self.mean)
+
+    def core(self) -> Core:
+        """As the core reads it."""
+        return {
+            "distribution": "gaussian",
+            "mean": float(self.mean),
+            "standard_deviation": float(self.standard_deviation),
+        }
+
+
+class LogNormal(Table, Generic[Q]):
+    """Log-normal, by mean and standard deviation of the variate itself, not of its logarithm."""
+
+    distribution: Literal["log-normal"]
+    mean: Q
+    """Mean, above zero."""
+    standard_deviation: Q
+    """Standard deviation."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _positive("mean", self.mean)
+        return self
+
+    def mean_base_units(self) -> float:
+        """The mean, in base units."""
+        return float(self.mean)
+
+    def core(self) -> Core:
+        """As the core reads it."""
+        return {
+            "distribution": "log-normal",
+            "mean": float(self.mean),
+            "standard_deviation": float(self.standard_deviation),
+        }
+
+
+class Pareto(Table, Generic[Q]):
+    """Pareto type I: many small values and a heavy tail."""
+
+    distribution: Literal["pareto"]
+    scale: Q
+    """Smallest value, above zero."""
+    shape: Annotated[float, Field(gt=0)]
+    """Tail index; at 1 and below the mean is infinite."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _positive("scale", self.scale)
+        return self
+
+    def mean_base_units(self) -> float:
+        """The mean, in base units; infinite for a shape of 1 and below."""
+        return float(self.scale) * self.shape / (self.shape - 1) if self.shape > 1 else float("inf")
+
+    def core(self) -> Core:
+        """As the core reads it."""
+        return {"distribution": "pareto", "scale": float(self.scale), "shape": self.shape}
+
+
+class Empirical(Table, Generic[Q]):
+    """One of given values."""
+
+    distribution: Literal["empirical"]
+    values: Annotated[list[Q], Field(min_length=1)]
+    """The values."""
+    weights: list[NonNegative] = []
+    """How likely each is, relative to the others; left out, all are equally likely."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.weights and len(self.weights) != len(self.values):
+            refuse("weights", f"{len(self.weights)} weights for {len(self.values)} values; give one for each")
+        if self.weights and not 0 < sum(self.weights) < math.inf:
+            refuse("weights", "their sum must be above zero, and finite")
+        return self
+
+    def mean_base_units(self) -> float:
+        """The mean, in base units."""
+        weights = self.weights or [1.0] * len(self.values)
+        return sum(w * float(v) for w, v in zip(weights, self.values, strict=True)) / sum(weights)
+
+    def core(self) -> Core:
+        """As the core reads it."""
+        return {
+            "distribution": "empirical",
+            "values": [float(value) for value in self.values],
+            "weights": self.weights,
+        }
+
+
+Variate = Constant[Q] | Uniform[Q] | Exponential[Q] | Gaussian[Q] | LogNormal[Q] | Pareto[Q] | Empirical[Q]
+
+DISTRIBUTIONS = ("constant", "uniform", "exponential", "gaussian", "log-normal", "pareto", "empirical")
+
+
+def distribution_of(value: object) -> str:
+    """Tag of the alternative that a value is an attempt at: its distribution, or a fixed quantity."""
+    if isinstance(value, dict):
+        return alternative(str(value.get("distribution")))
+    return alternative(str(getattr(value, "distribution", FIXED[1:-1])))
+
+
+SpanVariate = Annotated[
+    Annotated[Span, Tag(FIXED)]
+    | Annotated[Constant[Span], Tag("<constant>")]
+    | Annotated[Uniform[Span], Tag("<uniform>")]
+    | Annotated[Exponential[Span], Tag("<exponential>")]
+    | Annotated[Gaussian[Span], Tag("<gaussian>")]
+    | Annotated[LogNormal[Span], Tag("<log-normal>")]
+    | Annotated[Pareto[Span], Tag("<pareto>")]
+    | Annotated[Empirical[Span], Tag("<empirical>")],
+    Discriminator(distribution_of),
+]
+"""A time, or a distribution of times."""
+
+ByteVariate = Annotated[
+    Annotated[ByteCount, Tag(FIXED)]
+    | Annotated[Constant[ByteCount], Tag("<constant>")]
+    | Annotated[Uniform[ByteCount], Tag("<uniform>")]
+    | Annotated[Exponential[ByteCount], Tag("<exponential>")]
+    | Annotated[Gaussian[ByteCount], Tag("<gaussian>")]
+    | Annotated[LogNormal[ByteCount], Tag("<log-normal>")]
+    | Annotated[Pareto[ByteCount], Tag("<pareto>")]
+    | Annotated[Empirical[ByteCount], Tag("<empirical>")],
+    Discriminator(distribution_of),
+]
+"""A size, or a distribution of sizes."""
+
+
+def as_core(value: Quantity | Variate[Span] | Variate[ByteCount]) -> Core:
+    """A fixed quantity or a variate, as the core reads it."""
+    if isinstance(value, Quantity):
+        return {"distribution": "constant", "value": float(value)}
+    return value.core()
+
+
+def mean_base_units(value: Quantity | Variate[Span] | Variate[ByteCount]) -> float:
+    """The mean of a fixed quantity or a variate, in base units; possibly infinite."""
+    return float(value) if isinstance(value, Quantity) else value.mean_base_units()
+
+
+def _positive(field: str, value: Quantity) -> None:
+    if value == 0:
+        refuse(field, f"{quoted(value.text)} is zero; it must be above zero")

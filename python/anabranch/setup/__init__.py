@@ -1,0 +1,137 @@
+"""From a scenario to plain data for the engine: names resolved, numbers in base units, variates drawn."""
+
+from __future__ import annotations
+
+from anabranch.scenario.event import Event
+from anabranch.scenario.network import LinkSelector
+from anabranch.scenario.quantity import quoted
+from anabranch.scenario.routing import Routing
+from anabranch.scenario.run import Capture, Run
+from anabranch.scenario.scenario import Scenario
+from anabranch.setup.model import CaptureSetup, EventSetup, ProbeSetup, RoutingSetup, Setup, Tagged
+from anabranch.setup.network import ResolvedNetwork, loss_setup
+from anabranch.setup.problems import Problems
+from anabranch.setup.traffic import Flows
+from anabranch.setup.transport import Transports
+
+__all__ = ["Setup", "resolve"]
+
+DEFAULT_K_SHORTEST = 2
+# A series has a row for each flow and link and sample; beyond this the memory of a workstation ends.
+_MOST_SERIES_ROWS = 500_000_000
+
+
+def resolve(scenario: Scenario) -> Setup:
+    """The scenario as the engine reads it.
+
+    Raises:
+        ScenarioError: with every name that is not there, every pair that is not connected, and whatever
+            else can only be seen with the network at hand.
+    """
+    problems = Problems(scenario.origin)
+    network = ResolvedNetwork(scenario, problems)
+    transports = Transports(scenario, problems)
+    flows = Flows(scenario, network, transports, problems)
+    transports.check_unused()
+    events = [
+        setup
+        for number, event in enumerate(scenario.event)
+        for setup in _event(event, f"event[{number}]", network)
+    ]
+    captures = _captures(scenario.capture, network, problems)
+    _check_series(scenario.run_settings, len(flows.setups), len(network.links), problems)
+    problems.raise_if_any()
+    return Setup(
+        seed=scenario.run_settings.seed,
+        replication=scenario.run_settings.replication,
+        duration=int(scenario.run_settings.duration),
+        nodes=network.nodes,
+        links=network.links,
+        transports=transports.setups,
+        flows=flows.setups,
+        # Stable: events at the same time keep the order of the scenario.
+        events=sorted(events, key=lambda event: event.at),
+        routing=_routing(scenario.routing),
+        probes=_probes(scenario.run_settings),
+        captures=captures,
+        provenance=tuple(network.provenance),
+    )
+
+
+def _routing(routing: Routing) -> RoutingSetup:
+    scheme: Tagged = {"name": routing.scheme, "metric": routing.metric}
+    if routing.scheme == "k-shortest":
+        scheme["k"] = routing.k or DEFAULT_K_SHORTEST
+    elif routing.scheme == "disjoint":
+        scheme["k"] = routing.k
+    spread: Tagged = {"by": routing.spread}
+    if routing.flowlet_gap is not None:
+        spread["gap"] = int(routing.flowlet_gap)
+    reaction = None if isinstance(routing.reaction, str) else int(routing.reaction)
+    return RoutingSetup(scheme, spread, reaction)
+
+
+def _probes(run: Run) -> ProbeSetup:
+    wanted = run.flow_series or run.link_series
+    return ProbeSetup(int(run.sample_interval) if wanted else None, run.flow_series, run.link_series)
+
+
+def _check_series(run: Run, flows: int, links: int, problems: Problems) -> None:
+    samples = run.duration // run.sample_interval
+    rows = samples * (flows * run.flow_series + links * run.link_series)
+    if rows > _MOST_SERIES_ROWS:
+        problems.add(
+            "run.sample_interval",
+            f"{quoted(run.sample_interval.text)} makes {rows:,} rows of series; at most "
+            f"{_MOST_SERIES_ROWS:,} can "
+            "be kept. Sample less often, or set flow_series or link_series to false",
+        )
+
+
+def _event(event: Event, place: str, network: ResolvedNetwork) -> list[EventSetup]:
+    at = int(event.at)
+    if event.node is not None:
+        node = network.node(event.node, f"{place}.node")
+        return (
+            []
+            if node is None
+            else [EventSetup(at, {"kind": "node", "node": node, "up": event.state == "up"})]
+        )
+    assert event.link is not None  # noqa: S101 - the event demands one of both
+    links = network.links_between(event.link, event, f"{place}.link")
+    changes: list[Tagged] = []
+    if event.capacity is not None:
+        network.check_capacity(event.capacity, f"{place}.capacity")
+        changes.append({"kind": "capacity", "links": links, "capacity": int(event.capacity)})
+    if event.delay is not None:
+        changes.append({"kind": "delay", "links": links, "delay": int(event.delay)})
+    if event.loss is not None:
+        changes.append({"kind": "loss", "links": links, "loss": loss_setup(event.loss)})
+    if event.state is not None:
+        # Last: a link that comes up comes up with its new capacity.
+        changes.append({"kind": "links", "links": links, "up": event.state == "up"})
+    return [EventSetup(at, change) for change in changes]
+
+
+def _captures(captures: list[Capture], network: ResolvedNetwork, problems: Problems) -> list[CaptureSetup]:
+    setups = []
+    files: dict[str, int] = {}
+    for number, capture in enumerate(captures):
+        place = f"capture[{number}]"
+        if capture.file in files:
+            problems.add(
+                f"{place}.file",
+                f"{quoted(capture.file)} is the file of capture[{files[capture.file]}] as well",
+            )
+        files[capture.file] = number
+        at: Tagged | None = None
+        if capture.link is not None:
+            selector = LinkSelector(index=capture.index, direction="forward")
+            found = network.links_between(capture.link, selector, f"{place}.link")
+            at = {"link": found[0]} if found else None
+        elif capture.host is not None:
+            host = network.node(capture.host, f"{place}.host")
+            at = None if host is None else {"host": host}
+        if at is not None:
+            setups.append(CaptureSetup(capture.file, at, int(capture.snap_length or 0)))
+    return setups

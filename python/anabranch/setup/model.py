@@ -1,0 +1,132 @@
+"""A run as plain data, in the form that the core reads (crates/engine/src/setup.rs).
+
+Every name is resolved to an index and every number is in base units: picoseconds, bits per second, bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+Tagged = dict[str, object]
+"""One of several forms, told apart by a key such as ``model`` or ``kind``."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSetup:
+    """A node; its id is its index."""
+
+    name: str
+    place: dict[str, float] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class QueueSetup:
+    """Room for waiting packets; None where there is no such bound."""
+
+    limit_packets: int | None = None
+    limit_bytes: int | None = None
+    mark_at_packets: int | None = None
+    codel: Tagged | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSetup:
+    """A directed link; its id is its index."""
+
+    origin: int
+    to: int
+    name: str
+    capacity: int
+    delay: int
+    jitter: Tagged | None
+    loss: Tagged
+    queue: QueueSetup
+
+
+@dataclass(frozen=True, slots=True)
+class TransportSetup:
+    """A transport under the name that the scenario gives it."""
+
+    name: str
+    tcp: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class FlowSetup:
+    """A flow; its id is its index."""
+
+    name: str
+    origin: int
+    to: int
+    transport: int
+    source: Tagged
+    start: int
+    stop: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class EventSetup:
+    """A change of the network."""
+
+    at: int
+    change: Tagged
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureSetup:
+    """Packets written to a file."""
+
+    file: str
+    at: Tagged
+    snap_length: int
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingSetup:
+    """How routes are chosen and packets spread."""
+
+    scheme: Tagged | None
+    spread: Tagged
+    reaction: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeSetup:
+    """What is sampled over time."""
+
+    interval: int | None
+    flows: bool
+    links: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """Everything the engine needs besides the plan."""
+
+    seed: int
+    replication: int
+    duration: int
+    nodes: list[NodeSetup]
+    links: list[LinkSetup]
+    transports: list[TransportSetup]
+    flows: list[FlowSetup]
+    events: list[EventSetup]
+    routing: RoutingSetup
+    probes: ProbeSetup
+    captures: list[CaptureSetup]
+    provenance: tuple[str, ...] = field(default=(), compare=False)
+    """Where the network comes from, in plain sentences; the engine does not see it."""
+
+    def data(self) -> dict[str, Any]:
+        """Plain data under the core's names."""
+        data = asdict(self)
+        del data["provenance"]
+        for ends in (*data["links"], *data["flows"]):
+            ends["from"] = ends.pop("origin")
+        return data
+
+    def json(self) -> str:
+        """The setup as the core reads it."""
+        return json.dumps(self.data(), allow_nan=False, ensure_ascii=False)

@@ -1,0 +1,323 @@
+"""From a topology and the scenario's settings to directed links with numbers."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from anabranch import topology
+from anabranch.scenario.network import (
+    Codel,
+    DistanceDelay,
+    GilbertElliott,
+    LinkOverride,
+    LinkSelector,
+    LinkSettings,
+    Network,
+    QueueLimits,
+)
+from anabranch.scenario.quantity import ByteCount, PacketCount, Speed, quoted
+from anabranch.scenario.scenario import Scenario
+from anabranch.scenario.variate import as_core
+from anabranch.setup.model import LinkSetup, NodeSetup, QueueSetup, Tagged
+from anabranch.setup.problems import Problems
+from anabranch.setup.topologies import is_generated, load_topology, new_nodes
+from anabranch.topology import Topology, TopologyLink, TopologyNode
+
+DEFAULT_QUEUE = PacketCount("100 packets")
+DEFAULT_DELAY = DistanceDelay(source="distance", speed=Speed("200 km/ms"))
+# Below, one packet outlasts every run; above, its sending takes less than the clock can tell.
+_CAPACITIES_BPS = range(100, 10**15 + 1)
+_FIELDS = tuple(LinkSettings.model_fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """A link of the topology, or one that the scenario adds, with all its settings."""
+
+    link: TopologyLink
+    settings: dict[str, object]
+    """Values by field of :class:`LinkSettings`; what nobody set is absent."""
+    backward: dict[str, object]
+    """The same for the direction from ``b`` to ``a``."""
+
+
+class ResolvedNetwork:
+    """Nodes and directed links of a run, and how to find them by name."""
+
+    def __init__(self, scenario: Scenario, problems: Problems) -> None:
+        """Loads the topology and applies the scenario's settings; problems are noted.
+
+        Raises:
+            ScenarioError: if there is no such topology.
+        """
+        self._problems = problems
+        found = load_topology(scenario, problems)
+        self.label = found.name
+        self.provenance = found.provenance
+        self._nodes = [*found.nodes, *new_nodes(scenario.network, found, problems)]
+        self._ids = {node.name: index for index, node in enumerate(self._nodes)}
+        for index, node in enumerate(self._nodes):
+            for alias in node.aliases:
+                # A name beats an alias, and the first alias a later one.
+                self._ids.setdefault(alias, index)
+        self.nodes = [_node_setup(node) for node in self._nodes]
+        wires = self._wires(found, scenario.network)
+        self.links: list[LinkSetup] = []
+        self._between: dict[tuple[int, int], list[int]] = defaultdict(list)
+        self._missing: dict[str, list[str]] = defaultdict(list)
+        for wire in wires:
+            self._lay(wire)
+        self._note_missing()
+
+    @property
+    def hosts(self) -> list[int]:
+        """Nodes that ``"*"`` stands for: the hosts, or all where the topology marks none."""
+        marked = [index for index, node in enumerate(self._nodes) if node.kind == "host"]
+        return marked or list(range(len(self._nodes)))
+
+    def node(self, name: str, place: str) -> int | None:
+        """Id of a node by name or alias; an unknown one is noted, with the nearest name."""
+        found = self._ids.get(name)
+        if found is None:
+            names = [node.name for node in self._nodes]
+            near = topology.suggest(name, names)
+            hint = f"; nearest: {quoted(near)}" if near else _listed("nodes", names)
+            self._problems.add(place, f"no node {quoted(name)} in {self.label}{hint}")
+        return found
+
+    def links_between(self, ends: Sequence[str], selector: LinkSelector, place: str) -> list[int]:
+        """Ids of the directed links that a selector means; none is noted as a problem."""
+        a, b = (self.node(name, f"{place}[{index}]") for index, name in enumerate(ends))
+        if a is None or b is None:
+            return []
+        pairs = {"both": [(a, b), (b, a)], "forward": [(a, b)], "backward": [(b, a)]}[selector.direction]
+        chosen = [
+            link
+            for pair in pairs
+            for count, link in enumerate(self._between.get(pair, []), start=1)
+            if selector.index in (None, count)
+        ]
+        if not chosen:
+            self._problems.add(place, self._no_link(a, b, selector.index))
+        return chosen
+
+    def check_capacity(self, capacity: int, place: str) -> None:
+        """Notes a capacity that the engine cannot work with."""
+        if capacity not in _CAPACITIES_BPS:
+            self._problems.add(place, f"{capacity} bps is not between 100 bps and 1000 Tbps")
+
+    def _no_link(self, a: int, b: int, index: int | None) -> str:
+        names = (quoted(self.nodes[a].name), quoted(self.nodes[b].name))
+        parallel = max(len(self._between.get((a, b), [])), len(self._between.get((b, a), [])))
+        if parallel and index is not None:
+            return f"no link {index} between {names[0]} and {names[1]}; {self.label} has {parallel}"
+        if parallel:
+            return f"no link from {names[0]} to {names[1]} in that direction in {self.label}"
+        near = sorted({self.nodes[link.to].name for link in self.links if link.origin == a})
+        hint = _listed(f"links of {names[0]} lead to", near) if near else f"; {names[0]} has no link"
+        return f"no link between {names[0]} and {names[1]} in {self.label}{hint}"
+
+    def _wires(self, found: Topology, network: Network) -> list[Wire]:
+        """All links with their settings.
+
+        The more special place wins: ``network.link``, then the parameters of a generator, then
+        ``network.links``, then what a topology from elsewhere says.
+        """
+        common = _set_fields(network.links)
+        wires = []
+        for link in found.links:
+            own = _of_topology(link)
+            settings = common | own if is_generated(network) else own | common
+            wires.append(Wire(link, settings, dict(settings)))
+        for number, entry in enumerate(network.link):
+            place = f"network.link[{number}]"
+            ends = [self.node(name, f"{place}.between[{end}]") for end, name in enumerate(entry.between)]
+            if None in ends:
+                continue
+            a, b = (self._nodes[end].name for end in ends if end is not None)
+            if a == b:
+                self._problems.add(f"{place}.between", f"both names mean the node {quoted(a)}")
+            elif entry.new:
+                one_way = entry.direction != "both"
+                first, second = (b, a) if entry.direction == "backward" else (a, b)
+                settings = common | _set_fields(entry)
+                wires.append(Wire(TopologyLink(first, second, directed=one_way), settings, dict(settings)))
+            else:
+                self._override(wires, (a, b), entry, place)
+        return wires
+
+    def _override(self, wires: list[Wire], ends: tuple[str, str], entry: LinkOverride, place: str) -> None:
+        """Changes the settings of the links that an entry means."""
+        changed = 0
+        settings = _set_fields(entry)
+        counts: dict[tuple[str, str], int] = defaultdict(int)
+        forward, backward = ends, ends[::-1]
+        wanted = {"both": (forward, backward), "forward": (forward,), "backward": (backward,)}[
+            entry.direction
+        ]
+        for wire in wires:
+            ways = [((wire.link.a, wire.link.b), wire.settings)]
+            if not wire.link.directed:
+                ways.append(((wire.link.b, wire.link.a), wire.backward))
+            for way, target in ways:
+                counts[way] += 1
+                if way in wanted and entry.index in (None, counts[way]):
+                    target.update(settings)
+                    changed += 1
+        if not changed:
+            names = f"{quoted(ends[0])} and {quoted(ends[1])}"
+            there = max(counts[forward], counts[backward])
+            if there and entry.index is not None:
+                message = f"no link {entry.index} between {names}; {self.label} has {there}"
+            elif there:
+                message = f"no link between {names} in that direction in {self.label}"
+            else:
+                message = f"no link between {names} in {self.label}; to add one, write new = true"
+            self._problems.add(f"{place}.between", message)
+
+    def _lay(self, wire: Wire) -> None:
+        """Adds the directed links of a wire."""
+        a, b = self._ids[wire.link.a], self._ids[wire.link.b]
+        self._add(a, b, wire.link, wire.settings)
+        if not wire.link.directed:
+            self._add(b, a, wire.link, wire.backward)
+
+    def _add(self, origin: int, to: int, link: TopologyLink, settings: dict[str, object]) -> None:
+        parallel = self._between[origin, to]
+        name = f"{self.nodes[origin].name}->{self.nodes[to].name}"
+        if parallel:
+            name += f"#{len(parallel) + 1}"
+        parallel.append(len(self.links))
+        self.links.append(
+            LinkSetup(
+                origin=origin,
+                to=to,
+                name=name,
+                capacity=self._capacity(settings, link),
+                delay=self._delay(settings, link),
+                jitter=_jitter(settings),
+                loss=self._loss(settings, link),
+                queue=_queue(settings),
+            )
+        )
+
+    def _capacity(self, settings: dict[str, object], link: TopologyLink) -> int:
+        capacity = settings.get("capacity")
+        if capacity is None:
+            self._missing["capacity"].append(f"{link.a} - {link.b}")
+            return 1
+        assert isinstance(capacity, int)  # noqa: S101 - by the types of LinkSettings and TopologyLink
+        if capacity not in _CAPACITIES_BPS:
+            self._problems.add(
+                "network.links.capacity",
+                f"{capacity} bps on the link {link.a} - {link.b} is not between 100 bps and 1000 Tbps",
+            )
+            return 1
+        return int(capacity)
+
+    def _delay(self, settings: dict[str, object], link: TopologyLink) -> int:
+        delay = settings.get("delay", DEFAULT_DELAY)
+        if isinstance(delay, int):
+            return int(delay)
+        assert isinstance(delay, DistanceDelay)  # noqa: S101 - by the type of LinkSettings.delay
+        if link.length_km is None:
+            self._missing["delay"].append(f"{link.a} - {link.b}")
+            return 0
+        # km and m/s: one km at one m/s takes 1e15 ps.
+        return round(link.length_km * 1e15 / delay.speed) + delay.plus
+
+    def _loss(self, settings: dict[str, object], link: TopologyLink) -> Tagged:
+        loss = settings.get("loss", 0.0)
+        if isinstance(loss, float) and not 0 <= loss < 1:
+            # Only a topology gets here: what the scenario says has been checked.
+            self._problems.add(
+                "network.links.loss", f"{loss} on the link {link.a} - {link.b} is not at least 0 and below 1"
+            )
+            loss = 0.0
+        return loss_setup(loss)
+
+    def _note_missing(self) -> None:
+        """One problem for each setting that some links lack."""
+        reasons = {
+            "capacity": 'has no capacity of its own; write one, for example "10 Mbps"',
+            "delay": 'has neither delay nor length; write a delay, for example "5 ms"',
+        }
+        for field, directions in self._missing.items():
+            links = list(dict.fromkeys(directions))
+            others = f" (and {len(links) - 1} more)" if len(links) > 1 else ""
+            self._problems.add(
+                f"network.links.{field}",
+                f"is missing: link {links[0]}{others} of {self.label} {reasons[field]}",
+            )
+
+
+def loss_setup(loss: object) -> Tagged:
+    """Random loss as the core reads it."""
+    if isinstance(loss, GilbertElliott):
+        return {
+            "model": "gilbert-elliott",
+            "to_bad": loss.to_bad,
+            "to_good": loss.to_good,
+            "loss_good": loss.loss_good,
+            "loss_bad": loss.loss_bad,
+        }
+    assert isinstance(loss, int | float)  # noqa: S101 - by the type of LinkSettings.loss
+    return {"model": "bernoulli", "probability": float(loss)} if loss > 0 else {"model": "none"}
+
+
+def _node_setup(node: TopologyNode) -> NodeSetup:
+    if node.place is None:
+        return NodeSetup(node.name)
+    return NodeSetup(node.name, {"latitude": node.place.latitude, "longitude": node.place.longitude})
+
+
+def _of_topology(link: TopologyLink) -> dict[str, object]:
+    """What the topology itself says about a link."""
+    said = {"capacity": link.capacity_bps, "delay": link.delay_ps, "loss": link.loss}
+    return {field: value for field, value in said.items() if value is not None}
+
+
+def _set_fields(settings: LinkSettings) -> dict[str, object]:
+    values = {field: getattr(settings, field) for field in _FIELDS}
+    return {field: value for field, value in values.items() if value is not None}
+
+
+def _jitter(settings: dict[str, object]) -> Tagged | None:
+    jitter = settings.get("jitter")
+    return as_core(jitter) if jitter is not None else None  # type: ignore[arg-type]
+
+
+def _queue(settings: dict[str, object]) -> QueueSetup:
+    packets, in_bytes = _limits(settings.get("queue", DEFAULT_QUEUE))
+    mark = settings.get("mark_at")
+    codel = settings.get("codel")
+    parameters = Codel() if codel is True else codel
+    return QueueSetup(
+        limit_packets=packets,
+        limit_bytes=in_bytes,
+        mark_at_packets=int(mark) if isinstance(mark, PacketCount) else None,
+        codel={"target": int(parameters.target), "interval": int(parameters.interval), "ecn": parameters.ecn}
+        if isinstance(parameters, Codel)
+        else None,
+    )
+
+
+def _limits(queue: object) -> tuple[int | None, int | None]:
+    match queue:
+        case PacketCount():
+            return int(queue), None
+        case ByteCount():
+            return None, int(queue)
+        case QueueLimits():
+            return int(queue.packets), int(queue.bytes)
+        case _:
+            return None, None
+
+
+def _listed(what: str, names: Sequence[str]) -> str:
+    """The names, where they are few enough to help."""
+    few = ", ".join(json.dumps(name, ensure_ascii=False) for name in names[:12])
+    return f"; {what}: {few}" if 0 < len(names) <= 12 else ""

@@ -1,0 +1,122 @@
+"""Loading the topology that a scenario names, with a generator's parameters in units."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NoReturn
+
+from pydantic import JsonValue
+
+from anabranch import topology
+from anabranch.scenario.network import Network
+from anabranch.scenario.quantity import Quantity, Rate, Span, quoted
+from anabranch.scenario.scenario import Scenario
+from anabranch.setup.problems import Problems
+from anabranch.topology import GENERATORS, Topology, TopologyError, TopologyNode
+
+_UNITS: Mapping[str, type[Quantity]] = {"_bps": Rate, "_ps": Span}
+"""Suffix of a generator's parameter that takes a quantity; in a scenario the value has the unit."""
+
+_SUFFIX = re.compile(r"(?<=[a-z])_(bps|ps)\b")
+_PLACE = "network.parameters"
+
+
+def load_topology(scenario: Scenario, problems: Problems) -> Topology:
+    """The topology that the scenario names, or an empty one where it names none.
+
+    Raises:
+        ScenarioError: if it cannot be had.
+    """
+    network = scenario.network
+    if network.topology is None:
+        if network.parameters:
+            problems.add(_PLACE, "belongs to a generator; without network.topology there is none")
+        return Topology("this scenario", (), ())
+    parameters = _in_base_units(network, problems)
+    problems.raise_if_any()
+    try:
+        return topology.load(network.topology, scenario.base, **parameters)
+    except TopologyError as error:
+        _refuse(network, error, problems)
+
+
+def is_generated(network: Network) -> bool:
+    """Whether the topology comes from a generator, so that its values stand in the scenario itself."""
+    return network.topology in GENERATORS
+
+
+def new_nodes(network: Network, found: Topology, problems: Problems) -> list[TopologyNode]:
+    """The nodes that the scenario adds to the topology."""
+    taken = {node.name for node in found.nodes}
+    added = []
+    for number, entry in enumerate(network.node):
+        if entry.name in taken:
+            problems.add(
+                f"network.node[{number}].name", f"{found.name} has a node {quoted(entry.name)} already"
+            )
+            continue
+        taken.add(entry.name)
+        place = None
+        if entry.latitude is not None and entry.longitude is not None:
+            place = topology.Place(entry.latitude, entry.longitude, "file")
+        added.append(TopologyNode(entry.name, place))
+    if not found.nodes and not network.node:
+        problems.add("network", "has no nodes; name a topology, or list them in [[network.node]]")
+    return added
+
+
+def _in_base_units(network: Network, problems: Problems) -> dict[str, object]:
+    """A generator's parameters under its own names: ``capacity = "10 Mbps"`` is ``capacity_bps``."""
+    generator = GENERATORS.get(network.topology or "")
+    if generator is None:
+        return dict(network.parameters)
+    # The entries of a list of paths have the same quantities as all paths together.
+    quantities = {
+        parameter.name.removesuffix(suffix): (parameter.name, unit)
+        for parameter in generator.parameters
+        for suffix, unit in _UNITS.items()
+        if parameter.name.endswith(suffix)
+    }
+
+    def converted(place: str, table: Mapping[str, JsonValue]) -> dict[str, object]:
+        result: dict[str, object] = {}
+        for key, value in table.items():
+            inside = f"{place}.{key}"
+            if key in quantities:
+                name, unit = quantities[key]
+                try:
+                    result[name] = int(unit.validate(value))
+                except ValueError as error:
+                    problems.add(inside, str(error))
+            elif _SUFFIX.search(key):
+                problems.add(inside, f"no such parameter; nearest: {quoted(_SUFFIX.sub('', key))}")
+            else:
+                result[key] = nested(inside, value)
+        return result
+
+    def nested(place: str, value: JsonValue) -> object:
+        if isinstance(value, dict):
+            return converted(place, value)
+        if isinstance(value, list):
+            return [nested(f"{place}[{index}]", entry) for index, entry in enumerate(value)]
+        return value
+
+    return converted(_PLACE, network.parameters)
+
+
+def _refuse(network: Network, error: TopologyError, problems: Problems) -> NoReturn:
+    """Notes why there is no such topology, with the parameter as the place where that is known."""
+    remedy = f"; {error.remedy}" if error.remedy else ""
+    message = _SUFFIX.sub("", f"{error.what}{remedy}")
+    generator = network.topology if is_generated(network) else None
+    parameter = error.where.removeprefix(f"{generator}").removeprefix(": ") if generator else ""
+    if generator is not None:
+        problems.add(
+            f"{_PLACE}.{_SUFFIX.sub('', parameter)}" if parameter else _PLACE, f"{generator}: {message}"
+        )
+    else:
+        where = f"{error.where}: " if error.where else ""
+        problems.add("network.topology", f"{where}{message}")
+    problems.raise_if_any()
+    raise AssertionError("a problem was noted above")

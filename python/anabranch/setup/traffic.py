@@ -1,0 +1,204 @@
+"""From traffic entries to single flows, with every random variate drawn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anabranch import _core
+from anabranch.scenario.quantity import PS_PER_SECOND, ByteCount, Quantity, Span, quoted
+from anabranch.scenario.scenario import Scenario
+from anabranch.scenario.traffic import MAX_FLOWS, MessageApplication, RateApplication, Traffic
+from anabranch.scenario.variate import Variate, as_core, mean_base_units
+from anabranch.setup.model import FlowSetup, Tagged
+from anabranch.setup.network import ResolvedNetwork
+from anabranch.setup.problems import Problems
+from anabranch.setup.reach import Reach
+from anabranch.setup.transport import Transports
+
+_ARRIVALS_AT_ONCE = 1024
+# Bytes or picoseconds (13 days): a heavy tail may reach beyond any run, and must fit 64 bits there.
+_LARGEST_DRAW = 2.0**60
+
+
+class Draws:
+    """Random draws by name: each stream hangs on the seed, the replication, a stable name and a purpose."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._seed = scenario.run_settings.seed
+        self._replication = scenario.run_settings.replication
+
+    def many(self, variate: Tagged, name: str, purpose: str, count: int) -> NDArray[np.float64]:
+        """The first ``count`` draws of a stream, in base units."""
+        return _core.draw(json.dumps(variate), self._seed, self._replication, name, purpose, count)
+
+    def one(self, value: Quantity | Variate[Span] | Variate[ByteCount], name: str, purpose: str) -> int:
+        """A fixed quantity itself, or the one draw of a stream, to the nearest base unit."""
+        if isinstance(value, Quantity):
+            return int(value)
+        drawn = float(self.many(as_core(value), name, purpose, 1)[0])
+        return round(min(drawn, _LARGEST_DRAW))
+
+
+class Flows:
+    """The flows of a scenario, in the order of its entries."""
+
+    def __init__(
+        self, scenario: Scenario, network: ResolvedNetwork, transports: Transports, problems: Problems
+    ) -> None:
+        self._network = network
+        self._transports = transports
+        self._problems = problems
+        self._reach = Reach(network.links)
+        self._draws = Draws(scenario)
+        self._duration = int(scenario.run_settings.duration)
+        self.setups: list[FlowSetup] = []
+        named: dict[str, int] = {}
+        for number, entry in enumerate(scenario.traffic):
+            place = f"traffic[{number}]"
+            name = entry.name or place
+            if name in named:
+                self._problems.add(
+                    f"{place}.name", f"{quoted(name)} is the name of traffic[{named[name]}] as well"
+                )
+                continue
+            named[name] = number
+            self._add(entry, name, place)
+
+    def _add(self, entry: Traffic, name: str, place: str) -> None:
+        transport = self._transports.index(entry.transport, f"{place}.transport")
+        pairs = self._pairs(entry, name, place)
+        for pair in pairs:
+            self._check_reach(pair, place)
+        if transport is None:
+            return
+        count = 0
+        for origin, to in pairs:
+            for start in self._starts(entry, name, count):
+                if len(self.setups) >= MAX_FLOWS:
+                    self._problems.add(
+                        place, f"makes more than {MAX_FLOWS:,} flows, the most that a run can have"
+                    )
+                    return
+                flow = f"{name}.{count}"
+                count += 1
+                stop = None if entry.stop is None else self._draws.one(entry.stop, flow, "stop")
+                self.setups.append(
+                    FlowSetup(
+                        name=flow,
+                        origin=origin,
+                        to=to,
+                        transport=transport,
+                        source=self._source(entry, flow),
+                        start=start,
+                        # Drawn before the start: the connection opens, and closes at once.
+                        stop=None if stop is None else max(stop, start),
+                    )
+                )
+
+    def _check_reach(self, pair: tuple[int, int], place: str) -> None:
+        for a, b in (pair, pair[::-1]):
+            if not self._reach.connected(a, b):
+                names = (quoted(self._network.nodes[a].name), quoted(self._network.nodes[b].name))
+                what = "data" if (a, b) == pair else "acknowledgments"
+                self._problems.add(
+                    place, f"no way from {names[0]} to {names[1]} in {self._network.label} for its {what}"
+                )
+
+    def _starts(self, entry: Traffic, name: str, count: int) -> Iterator[int]:
+        """Start of each flow of one pair, in picoseconds.
+
+        Args:
+            entry: the traffic entry.
+            name: its name.
+            count: number of its flows that other pairs have already.
+        """
+        if entry.inter_arrival is None:
+            assert isinstance(entry.flows, int)  # noqa: S101 - the entry refuses unlimited flows here
+            for flow in range(count, count + entry.flows):
+                yield self._draws.one(entry.start, f"{name}.{flow}", "start")
+            return
+        first = f"{name}.{count}"
+        start = self._draws.one(entry.start, first, "start")
+        limit = MAX_FLOWS + 1 if entry.flows == "unlimited" else entry.flows
+        yield start
+        drawn: NDArray[np.float64] = np.empty(0)
+        for arrival in range(limit - 1):
+            if arrival >= len(drawn):
+                wanted = max(_ARRIVALS_AT_ONCE, 2 * len(drawn))
+                drawn = self._draws.many(as_core(entry.inter_arrival), first, "inter_arrival", wanted)
+            start += round(min(float(drawn[arrival]), _LARGEST_DRAW))
+            # What would start after the end is not part of the run.
+            if start >= self._duration:
+                return
+            yield start
+
+    def _source(self, entry: Traffic, flow: str) -> Tagged:
+        application = entry.application
+        if application is not None:
+            return _messages(application)
+        if entry.size is None or entry.size == "unlimited":
+            return {"kind": "unlimited"}
+        assert not isinstance(entry.size, str)  # noqa: S101 - the only text is "unlimited"
+        return {"kind": "sized", "bytes": max(1, self._draws.one(entry.size, flow, "size"))}
+
+    def _pairs(self, entry: Traffic, name: str, place: str) -> list[tuple[int, int]]:
+        """The pairs of nodes of an entry; what is wrong with them is noted."""
+        senders = self._ends(entry.source, f"{place}.from")
+        if entry.pairs == "permutation":
+            return self._permutation(senders, name, place)
+        assert entry.destination is not None  # noqa: S101 - the entry refuses that
+        receivers = self._ends(entry.destination, f"{place}.to")
+        if entry.pairs == "in-order":
+            pairs = list(zip(senders, receivers, strict=False))
+        else:
+            several = len(senders) > 1 or len(receivers) > 1
+            pairs = [(a, b) for a in senders for b in receivers if a != b or not several]
+        for a, b in pairs:
+            if a == b:
+                node = quoted(self._network.nodes[a].name)
+                self._problems.add(f"{place}.to", f"is the node that sends as well, {node}")
+        return pairs
+
+    def _ends(self, ends: str | list[str], place: str) -> list[int]:
+        if ends == "*":
+            return self._network.hosts
+        if isinstance(ends, str):
+            found = [self._network.node(ends, place)]
+        else:
+            found = [self._network.node(name, f"{place}[{index}]") for index, name in enumerate(ends)]
+        return [node for node in found if node is not None]
+
+    def _permutation(self, senders: list[int], name: str, place: str) -> list[tuple[int, int]]:
+        """Each sends to the next in a random cyclic order, so that nobody sends to itself."""
+        if len(set(senders)) != len(senders):
+            self._problems.add(f"{place}.from", "names a node twice; in a permutation each sends once")
+        if len(senders) < 2:
+            self._problems.add(f"{place}.from", "a permutation needs at least two nodes")
+            return []
+        ranks = self._draws.many(
+            {"distribution": "uniform", "low": 0.0, "high": 1.0}, name, "permutation", len(senders)
+        )
+        order = [senders[index] for index in np.argsort(ranks, kind="stable")]
+        follower = dict(zip(order, [*order[1:], order[0]], strict=True))
+        return [(sender, follower[sender]) for sender in senders]
+
+
+def _messages(application: RateApplication | MessageApplication) -> Tagged:
+    gap: Tagged
+    if isinstance(application, MessageApplication):
+        gap = as_core(application.gap)
+    else:
+        if application.gap is not None:
+            mean = float(application.gap)
+        else:
+            assert application.rate is not None  # noqa: S101 - the table demands one of both
+            mean = mean_base_units(application.message) * 8 * PS_PER_SECOND / application.rate
+        if application.kind == "poisson":
+            gap = {"distribution": "exponential", "mean": mean}
+        else:
+            gap = {"distribution": "constant", "value": mean}
+    return {"kind": "messages", "size": as_core(application.message), "gap": gap}

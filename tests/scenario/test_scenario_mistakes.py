@@ -1,0 +1,350 @@
+"""Every mistake gets one message with its place and what would be right."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from anabranch import Scenario, ScenarioError
+from anabranch.setup import resolve
+
+from .conftest import BASE
+
+SPAN_UNITS = "units: ps, ns, us, µs, ms, s, min, h"
+RATE_UNITS = "units: bps, kbps, Mbps, Gbps, Tbps, bit/s, kbit/s, Mbit/s, Gbit/s"
+
+# What is added to the scenario, or put in place of a line of it, and the only message.
+MISTAKES: list[tuple[str, str, str]] = [
+    # Keys.
+    ("[run]", '[run]\nduraton = "1 s"', 'run.duraton: no such key; nearest: "duration"'),
+    (
+        "[network.links]",
+        "[network.links]\ncapcity = 1",
+        'network.links.capcity: no such key; nearest: "capacity"',
+    ),
+    ("[network]", "[netwrk]\n[network]", 'netwrk: no such key; nearest: "network"'),
+    (
+        'to = "Atlanta"',
+        'to = "Atlanta"\nstart = { distribution = "uniform", low = "1 s", high = "2 s", hi = 1 }',
+        'traffic[0].start.hi: no such key; nearest: "high"',
+    ),
+    ('to = "Atlanta"', "", "traffic[0].to: is missing; it names the node that receives"),
+    ('duration = "1 s"', "", "run.duration: is missing (simulated time)"),
+    # Units.
+    (
+        '"10 Mbps"',
+        "10",
+        f'network.links.capacity: "10" has no unit; a rate is written like "10 Mbps" ({RATE_UNITS})',
+    ),
+    (
+        '"10 Mbps"',
+        '"10 Mb"',
+        f'network.links.capacity: "10 Mb": "Mb" is not a unit of a rate ({RATE_UNITS})',
+    ),
+    (
+        '"10 Mbps"',
+        "nan",
+        'network.links.capacity: "nan" is not a rate; write a number and a unit, for example "10 Mbps"',
+    ),
+    ('"10 Mbps"', "true", 'network.links.capacity: true is not a rate; write text such as "10 Mbps"'),
+    (
+        '"1 s"',
+        '"1 m"',
+        f'run.duration: "1 m": "m" is not a unit of a time ({SPAN_UNITS})',
+    ),
+    (
+        '"1 s"',
+        '"1 h 30 min"',
+        f'run.duration: "1 h 30 min": "h 30 min" is not a unit of a time ({SPAN_UNITS})',
+    ),
+    ('"1 s"', '"0.1 ps"', 'run.duration: "0.1 ps" is finer than the smallest unit, ps'),
+    ('"1 s"', '"999999999999 h"', 'run.duration: "999999999999 h" is too large'),
+    ('"1 s"', '"2000 h"', "run.duration: '2000 h' is above 30 days, the largest that is allowed"),
+    # Values out of range.
+    ('"10 Mbps"', '"0 Mbps"', 'network.links.capacity: "0 Mbps" must be above zero, for example "10 Mbps"'),
+    (
+        '"10 Mbps"',
+        '"-1 Mbps"',
+        'network.links.capacity: "-1 Mbps" is not a rate; write a number and a unit, for example "10 Mbps"',
+    ),
+    ('"1 s"', '"0 s"', 'run.duration: "0 s" must be above zero, for example "2.5 ms"'),
+    ("[[traffic]]", "loss = 1.5\n[[traffic]]", "network.links.loss: 1.5 must be below 1.0"),
+    ("[[traffic]]", "loss = -0.1\n[[traffic]]", "network.links.loss: -0.1 must be at least 0.0"),
+    (
+        "[[traffic]]",
+        "loss = nan\n[[traffic]]",
+        "network.links.loss: nan is not a number that can be used; write a finite one",
+    ),
+    (
+        "[[traffic]]",
+        "loss = inf\n[[traffic]]",
+        "network.links.loss: inf is not a number that can be used; write a finite one",
+    ),
+    (
+        "[[traffic]]",
+        'loss = "1 %"\n[[traffic]]',
+        'network.links.loss: "1 %" is not a number; write it without quotes',
+    ),
+    (
+        "[[traffic]]",
+        'loss = { model = "gilbert-elliott", to_bad = 2, to_good = 0.5 }\n[[traffic]]',
+        "network.links.loss.to_bad: 2 must be at most 1.0",
+    ),
+    ("[run]", "[run]\nseed = -1", "run.seed: -1 must be at least 0"),
+    ("[run]", "[run]\nseed = 1.5", "run.seed: 1.5 is not a whole number"),
+    ("[run]", '[run]\nflow_series = "yes"', 'run.flow_series: "yes" is neither true nor false'),
+    # Choices.
+    (
+        "[run]",
+        '[routing]\nscheme = "shortst"\n[run]',
+        'routing.scheme: "shortst" is not known; nearest: "shortest"; there are '
+        '"shortest", "ecmp", "k-shortest", '
+        '"disjoint", "max-flow"',
+    ),
+    (
+        'to = "Atlanta"',
+        'to = "Atlanta"\nsize = { distribution = "zipf", mean = "1 MB" }',
+        'traffic[0].size: distribution "zipf" is not known; there are "constant", "uniform", "exponential", '
+        '"gaussian", "log-normal", "pareto", "empirical"',
+    ),
+    (
+        'to = "Atlanta"',
+        'to = "Atlanta"\nsize = { mean = "1 MB" }',
+        'traffic[0].size: a table here needs the key "distribution": one of "constant", '
+        '"uniform", "exponential", '
+        '"gaussian", "log-normal", "pareto", "empirical"',
+    ),
+    (
+        "[run]",
+        '[routing]\nspread = "flowlet"\n[run]',
+        'routing.flowlet_gap: is missing; spread = "flowlet" needs one, for example "50 ms"',
+    ),
+    (
+        "[run]",
+        "[routing]\nk = 2\n[run]",
+        'routing.k: scheme "shortest" takes no k; it belongs to k-shortest and disjoint',
+    ),
+    # Names of nodes and links.
+    ('"Seattle"', '"Seatle"', 'traffic[0].from: no node "Seatle" in zoo/Abilene; nearest: "Seattle"'),
+    ('to = "Atlanta"', 'to = "Seattle"', 'traffic[0].to: is the node that sends as well, "Seattle"'),
+    (
+        "[run]",
+        '[[event]]\nat = "1 s"\nlink = ["Denver", "New York"]\nstate = "down"\n[run]',
+        'event[0].link: no link between "Denver" and "New York" in zoo/Abilene; links of "Denver" lead to: '
+        '"Kansas City", "Seattle", "Sunnyvale"',
+    ),
+    (
+        "[run]",
+        '[[event]]\nat = "1 s"\nlink = ["Denver", "Seattle"]\nindex = 2\nstate = "down"\n[run]',
+        'event[0].link: no link 2 between "Denver" and "Seattle"; zoo/Abilene has 1',
+    ),
+    (
+        "[run]",
+        '[[event]]\nat = "1 s"\nnode = "Qq"\nstate = "down"\n[run]',
+        'event[0].node: no node "Qq" in zoo/Abilene; nodes: "New York", "Chicago", '
+        '"Washington DC", "Seattle", '
+        '"Sunnyvale", "Los Angeles", "Denver", "Kansas City", "Houston", "Atlanta", "Indianapolis"',
+    ),
+    (
+        "[run]",
+        '[event]\nat = "1 s"\n[run]',
+        "event: a table is not a list; write [[event]], in double brackets",
+    ),
+    (
+        "[run]",
+        '[[event]]\nat = "1 s"\nlink = ["Denver", "Seattle"]\n[run]',
+        "event[0].state: nothing changes; give state, capacity, delay or loss",
+    ),
+    (
+        "[run]",
+        '[[network.link]]\nbetween = ["Denver", "Atlanta"]\n[run]',
+        'network.link[0].between: no link between "Denver" and "Atlanta" in zoo/Abilene; to add one, write '
+        "new = true",
+    ),
+    (
+        "[run]",
+        '[[network.link]]\nbetween = ["Denver"]\n[run]',
+        "network.link[0].between: has 1 in place of 2 entries",
+    ),
+    (
+        '"zoo/Abilene"',
+        '"zoo/Abilen"',
+        'network.topology: no graph "Abilen" in the Topology Zoo; nearest: "Abilene"',
+    ),
+    (
+        '"zoo/Abilene"',
+        '"file:missing.graphml"',
+        "network.topology: file:missing.graphml: there is no such file; check the path",
+    ),
+    (
+        '"10 Mbps"',
+        '"10 Mbps"\n[network.parameters]\nhosts = 1',
+        'network.topology: zoo/Abilene: has no parameter "hosts"; only generators take parameters',
+    ),
+    (
+        'capacity = "10 Mbps"',
+        "",
+        "network.links.capacity: is missing: link New York - Chicago (and 13 more) of "
+        "zoo/Abilene has no capacity of "
+        'its own; write one, for example "10 Mbps"',
+    ),
+    # Pairs that are not connected.
+    (
+        'to = "Atlanta"',
+        'to = "lab"\n[[network.node]]\nname = "lab"',
+        'traffic[0]: no way from "Seattle" to "lab" in zoo/Abilene for its data\n'
+        'traffic[0]: no way from "lab" to "Seattle" in zoo/Abilene for its acknowledgments',
+    ),
+    (
+        'to = "Atlanta"',
+        'to = "lab"\n[[network.node]]\nname = "lab"\n[[network.link]]\nnew = '
+        'true\nbetween = ["Denver", "lab"]\n'
+        'delay = "1 ms"\ndirection = "forward"',
+        'traffic[0]: no way from "lab" to "Seattle" in zoo/Abilene for its acknowledgments',
+    ),
+    # Traffic and transports.
+    (
+        'to = "Atlanta"',
+        'to = "Atlanta"\ntransport = "cubik"',
+        'traffic[0].transport: transport "cubik" is not known; nearest: "cubic"; there '
+        'are "newreno", "cubic", "bbr", '
+        '"linux-reno", "linux-cubic", "linux-bbr"',
+    ),
+    (
+        "[run]",
+        "[transport.newreno]\nbeta = 0.5\n[run]",
+        'transport.newreno.beta: is a parameter of cubic; the congestion_control here is "newreno"',
+    ),
+    (
+        "[run]",
+        "[transport.mine]\n[run]",
+        'transport.mine.preset: is missing; "mine" is no preset itself: newreno, cubic, '
+        "bbr, linux-reno, linux-cubic, "
+        "linux-bbr",
+    ),
+    (
+        'to = "Atlanta"',
+        'to = "Atlanta"\nsize = "0 B"',
+        'traffic[0].size: "0 B" is zero; a transfer has at least one byte',
+    ),
+    (
+        'to = "Atlanta"',
+        'to = "Atlanta"\nstart = "2 s"\nstop = "1 s"',
+        'traffic[0].stop: "1 s" is not after start, "2 s"',
+    ),
+    ('to = "Atlanta"', 'to = "Atlanta"\nflows = 0', "traffic[0].flows: 0 must be at least 1"),
+    ('to = "Atlanta"', 'to = "Atlanta"\nflows = true', "traffic[0].flows: true is not a whole number"),
+    (
+        'to = "Atlanta"',
+        'to = "Atlanta"\n[[traffic]]\nname = "traffic[0]"\nfrom = "Denver"\nto = "Atlanta"',
+        'traffic[1].name: "traffic[0]" is the name of traffic[0] as well',
+    ),
+    # Captures.
+    (
+        "[run]",
+        '[[capture]]\nfile = "../x.pcapng"\nhost = "Denver"\n[run]',
+        "capture[0].file: must be a plain file name; the file goes into the result folder",
+    ),
+]
+
+
+@pytest.mark.parametrize(("line", "replacement", "expected"), MISTAKES, ids=[m[2][:60] for m in MISTAKES])
+def test_a_mistake_is_answered_with_its_place_and_a_remedy(
+    line: str, replacement: str, expected: str
+) -> None:
+    assert BASE.count(line) == 1, "the table must change exactly one place"
+    with pytest.raises(ScenarioError) as caught:
+        resolve(Scenario.loads(BASE.replace(line, replacement), origin="x.toml"))
+    assert caught.value.lines() == [f"x.toml: {message}" for message in expected.split("\n")]
+
+
+def test_the_unchanged_scenario_has_no_mistake() -> None:
+    """Without this, every row above could fail for a reason of its own."""
+    assert resolve(Scenario.loads(BASE)).flows
+
+
+@pytest.mark.parametrize("line", ["seed = HUGE", "duration = HUGE", "flows = HUGE", "flow_series = HUGE"])
+def test_a_number_of_thousands_of_digits_is_refused(line: str) -> None:
+    """Python reads hexadecimal numbers of any length, and then refuses to write them in decimal."""
+    text = BASE.replace('duration = "1 s"', line if "duration" in line else f'duration = "1 s"\n{line}')
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.loads(text.replace("HUGE", "0x" + "f" * 5000), origin="x.toml")
+    assert "20000 bits" in str(caught.value) or "no such key" in str(caught.value)
+
+
+def test_a_file_full_of_mistakes_is_answered_briefly() -> None:
+    text = BASE + "".join(f"key{number} = {number}\n" for number in range(5000))
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.loads(text, origin="x.toml")
+    assert len(caught.value.lines()) == 101
+    assert caught.value.lines()[-1] == "x.toml: and 4,900 more problems"
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    text = BASE.replace('"10 Mbps"', '"10"').replace('"1 s"', "7") + "colour = 1\n"
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.loads(text, origin="x.toml")
+    assert [problem.place for problem in caught.value.problems] == [
+        "network.links.capacity",
+        "run.duration",
+        "run.colour",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"[network\n", r"line 1, column 9: not valid TOML: expected ']' at the end of a table declaration"),
+        (b"a = 1\na = 2\n", r"line 2, column 6: not valid TOML: cannot overwrite a value"),
+        (b"a = \xff\n", r"line 1: not UTF-8 text \(byte 0xff\)"),
+        (b"a = 1\n\n\xc3(\n", r"line 3: not UTF-8 text \(byte 0xc3\)"),
+        (b"a = " + b"[" * 100_000, r"not valid TOML: nested too deeply"),
+        (b"a = " + b"1" * 10_000, r"not valid TOML: .*"),
+        (b"", r"network: is missing \(.*\)"),
+    ],
+)
+def test_a_file_that_is_no_scenario_is_refused(tmp_path: Path, content: bytes, expected: str) -> None:
+    file = tmp_path / "bad.toml"
+    file.write_bytes(content)
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.load(file)
+    assert re.fullmatch(f"bad.toml: {expected}", caught.value.lines()[0])
+
+
+def test_a_hundred_megabytes_of_garbage_are_not_even_read(tmp_path: Path) -> None:
+    file = tmp_path / "garbage.toml"
+    with file.open("wb") as sparse:
+        sparse.truncate(100_000_000)
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.load(file)
+    assert caught.value.lines() == ["garbage.toml: larger than 10 MB, so it is not a scenario"]
+
+
+def test_a_folder_is_no_scenario(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match="cannot be read: Is a directory"):
+        Scenario.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("field", "message"),
+    [
+        ("run", 'x.toml: run: "5" is not a table'),
+        (
+            "run.duration",
+            f'x.toml: run.duration: "5" has no unit; a time is written like "2.5 ms" ({SPAN_UNITS})',
+        ),
+        (
+            "run.lenght",
+            "x.toml: run.lenght: no such key; there are duration, seed, replication, sample_interval, "
+            "flow_series, link_series",
+        ),
+        ("traffic[7].flows", '--set: "traffic[7].flows" leads to no place in the scenario'),
+        ("traffic.flows", '--set: "traffic.flows" leads to no place in the scenario'),
+        ("[0]", '--set: "[0]" leads to no place in the scenario'),
+        ("a..b", '--set: "a..b" is not a field; write one like network.links.capacity or traffic[0].flows'),
+    ],
+)
+def test_a_field_that_cannot_be_set_is_told(field: str, message: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        Scenario.loads(BASE, {field: "5"}, origin="x.toml")
+    assert message.replace('"5" is not', "5 is not") in caught.value.lines()

@@ -1,0 +1,349 @@
+"""From scenario to setup: arithmetic, names, precedence, and draws that stay put."""
+
+import json
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from anabranch import Scenario, _core
+from anabranch.scenario.transport import PARAMETERS
+from anabranch.setup import Setup, resolve
+
+from .conftest import BASE, EXAMPLES
+
+EXAMPLE_FILES = sorted(EXAMPLES.glob("*.toml"))
+
+LINE = """
+[network]
+[[network.node]]
+name = "a"
+[[network.node]]
+name = "b"
+[[network.link]]
+between = ["a", "b"]
+new = true
+capacity = "1 Mbps"
+delay = "3 ms"
+"""
+RUN = '[run]\nduration = "10 s"\n'
+A_TO_B = '[[traffic]]\nfrom = "a"\nto = "b"\n'
+
+
+def link(setup: Setup, name: str) -> dict[str, object]:
+    (found,) = [link for link in setup.data()["links"] if link["name"] == name]
+    return dict(found)
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLE_FILES) >= 5
+
+
+@pytest.mark.parametrize("file", EXAMPLE_FILES, ids=lambda file: file.stem)
+def test_an_example_loads_and_reads_back_from_its_own_text(file: Path) -> None:
+    scenario = Scenario.load(file)
+    again = Scenario.loads(scenario.toml(), base=file.parent)
+    assert again == scenario
+    assert again.fingerprint() == scenario.fingerprint()
+    assert resolve(again).json() == resolve(scenario).json()
+
+
+@pytest.mark.parametrize("file", EXAMPLE_FILES, ids=lambda file: file.stem)
+def test_the_core_accepts_the_setup_of_an_example(file: Path) -> None:
+    setup = resolve(Scenario.load(file))
+    plan = json.loads(_core.plan(setup.json()))
+    wanted = {(flow.origin, flow.to) for flow in setup.flows}
+    planned = {(route["from"], route["to"]) for route in plan["routes"]}
+    assert wanted
+    assert planned == wanted | {(to, origin) for origin, to in wanted}
+
+
+def test_delays_on_abilene_are_those_of_the_thesis(abilene: Callable[..., Scenario]) -> None:
+    """Great-circle distance at 5 us/km and 1 ms a link: 23.76 ms and 28.88 ms one way (Chang 2024)."""
+    setup = resolve(
+        abilene(network__links__delay='{ from = "distance", speed = "200 km/ms", plus = "1 ms" }')
+    )
+    delay = {link.name: link.delay for link in setup.links}
+
+    def one_way_ms(*nodes: str) -> float:
+        return sum(delay[f"{a}->{b}"] for a, b in pairwise(nodes)) / 1e9
+
+    north = one_way_ms("Seattle", "Denver", "Kansas City", "Indianapolis", "Atlanta")
+    south = one_way_ms("Seattle", "Sunnyvale", "Los Angeles", "Houston", "Atlanta")
+    assert north == pytest.approx(23.76, abs=0.01)
+    assert south == pytest.approx(28.88, abs=0.01)
+
+
+def test_every_setting_of_a_link_reaches_the_core() -> None:
+    settings = """
+queue = { packets = "10 packets", bytes = "15 kB" }
+loss = { model = "gilbert-elliott", to_bad = 0.1, to_good = 0.4, loss_good = 0.001 }
+jitter = { distribution = "uniform", low = "0 ms", high = "2 ms" }
+mark_at = "5 packets"
+codel = { target = "4 ms" }
+"""
+    setup = resolve(Scenario.loads(LINE + settings + A_TO_B + RUN))
+    # Picoseconds, bits per second, bytes; interval of RFC 8289, loss_bad of Gilbert's model.
+    assert link(setup, "a->b") == {
+        "from": 0,
+        "to": 1,
+        "name": "a->b",
+        "capacity": 1_000_000,
+        "delay": 3_000_000_000,
+        "jitter": {"distribution": "uniform", "low": 0.0, "high": 2e9},
+        "loss": {
+            "model": "gilbert-elliott",
+            "to_bad": 0.1,
+            "to_good": 0.4,
+            "loss_good": 0.001,
+            "loss_bad": 1.0,
+        },
+        "queue": {
+            "limit_packets": 10,
+            "limit_bytes": 15_000,
+            "mark_at_packets": 5,
+            "codel": {"target": 4_000_000_000, "interval": 100_000_000_000, "ecn": False},
+        },
+    }
+
+
+def test_parallel_links_are_numbered_and_chosen_by_number() -> None:
+    second = '[[network.link]]\nbetween = ["b", "a"]\nnew = true\ncapacity = "2 Mbps"\ndelay = "1 ms"\n'
+    change = '[[network.link]]\nbetween = ["a", "b"]\nindex = 2\ndirection = "backward"\nloss = 0.25\n'
+    event = '[[event]]\nat = "1 s"\nlink = ["a", "b"]\nindex = 2\nstate = "down"\n'
+    setup = resolve(Scenario.loads(LINE + second + change + A_TO_B + event + RUN))
+    assert [one.name for one in setup.links] == ["a->b", "b->a", "b->a#2", "a->b#2"]
+    lossy = [one.name for one in setup.links if one.loss != {"model": "none"}]
+    assert lossy == ["b->a#2"]
+    (down,) = setup.events
+    assert down.change == {"kind": "links", "links": [3, 2], "up": False}
+
+
+def test_the_more_special_place_wins() -> None:
+    text = """
+[network]
+topology = "dumbbell"
+[network.parameters]
+bottleneck_capacity = "5 Mbps"
+[network.links]
+capacity = "1 Gbps"
+delay = "1 ms"
+[[network.link]]
+between = ["left1", "router-left"]
+capacity = "2 Gbps"
+"""
+    setup = resolve(Scenario.loads(text + '[[traffic]]\nfrom = "left1"\nto = "right1"\n' + RUN))
+    capacity = {one.name: one.capacity for one in setup.links}
+    assert capacity["left1->router-left"] == 2_000_000_000
+    assert capacity["router-left->router-right"] == 5_000_000
+    assert capacity["router-right->right1"] == 1_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("text", "change"),
+    [
+        ('capacity = "2 Mbps"', {"kind": "capacity", "links": [0, 1], "capacity": 2_000_000}),
+        ('delay = "7 ms"', {"kind": "delay", "links": [0, 1], "delay": 7_000_000_000}),
+        ("loss = 0.5", {"kind": "loss", "links": [0, 1], "loss": {"model": "bernoulli", "probability": 0.5}}),
+        ('state = "up"', {"kind": "links", "links": [0, 1], "up": True}),
+    ],
+)
+def test_events_on_a_link_name_both_directions(text: str, change: dict[str, object]) -> None:
+    event = f'[[event]]\nat = "250 ms"\nlink = ["a", "b"]\n{text}\n'
+    (setup,) = resolve(Scenario.loads(LINE + A_TO_B + event + RUN)).events
+    assert (setup.at, setup.change) == (250_000_000_000, change)
+
+
+def test_events_are_in_the_order_of_time_and_then_of_the_scenario() -> None:
+    def event(at: str, state: str) -> str:
+        return f'[[event]]\nat = "{at}"\nnode = "a"\nstate = "{state}"\n'
+
+    text = LINE + A_TO_B + event("3 s", "up") + event("1 s", "down") + event("1 s", "up") + RUN
+    events = resolve(Scenario.loads(text)).events
+    assert [(one.at / 1e12, one.change["up"]) for one in events] == [(1, False), (1, True), (3, True)]
+
+
+@pytest.mark.parametrize(
+    ("routing", "scheme", "spread"),
+    [
+        ("", {"name": "shortest", "metric": "hops"}, {"by": "flow"}),
+        ('scheme = "ecmp"\nmetric = "delay"', {"name": "ecmp", "metric": "delay"}, {"by": "flow"}),
+        ('scheme = "k-shortest"\nk = 3', {"name": "k-shortest", "metric": "hops", "k": 3}, {"by": "flow"}),
+        (
+            'scheme = "disjoint"\nspread = "packet"',
+            {"name": "disjoint", "metric": "hops", "k": None},
+            {"by": "packet"},
+        ),
+        (
+            'scheme = "max-flow"\nspread = "flowlet"\nflowlet_gap = "20 ms"',
+            {"name": "max-flow", "metric": "hops"},
+            {"by": "flowlet", "gap": 20_000_000_000},
+        ),
+    ],
+)
+def test_routing_as_the_core_reads_it(
+    routing: str, scheme: dict[str, object], spread: dict[str, object]
+) -> None:
+    setup = resolve(Scenario.loads(LINE + A_TO_B + f"[routing]\n{routing}\n" + RUN))
+    assert (setup.routing.scheme, setup.routing.spread) == (scheme, spread)
+    assert setup.routing.reaction == 1_000_000_000_000
+    assert json.loads(_core.plan(setup.json()))["routes"]
+
+
+def test_routes_can_be_told_to_stay() -> None:
+    setup = resolve(Scenario.loads(LINE + A_TO_B + '[routing]\nreaction = "never"\n' + RUN))
+    assert setup.routing.reaction is None
+
+
+# --- transports
+
+
+def test_the_parameters_listed_here_are_those_of_the_core() -> None:
+    seen = set()
+    for preset in _core.transport_preset_names():
+        choices = json.loads(_core.transport_preset(preset))
+        for choice, known in PARAMETERS.items():
+            component = choices[choice]
+            assert tuple(key for key in component if key != "name") == known[component["name"]]
+            seen.add((choice, component["name"]))
+    listed = {(choice, name) for choice, known in PARAMETERS.items() for name in known}
+    # No preset paces by the window.
+    assert seen == listed - {("pacing", "window")}
+
+
+def test_a_transport_is_a_preset_with_changes() -> None:
+    text = """
+[transport.mine]
+preset = "newreno"
+loss_detection = "rack"
+congestion_control = "cubic"
+beta = 0.8
+pacing = "window"
+min_rto = "1 s"
+receive_buffer = "1 MiB"
+mss = "536 B"
+"""
+    setup = resolve(Scenario.loads(LINE + A_TO_B + 'transport = "mine"\n' + text + RUN))
+    (transport,) = setup.transports
+    expected = json.loads(_core.transport_preset("newreno"))
+    expected |= {
+        "loss_detection": {"name": "rack", "tail_loss_probe": True},
+        # Other parameters: RFC 9438 section 5 (C = 0.4), 4.7, and RFC 9406.
+        "congestion_control": {
+            "name": "cubic",
+            "hystart": True,
+            "beta": 0.8,
+            "c": 0.4,
+            "fast_convergence": True,
+        },
+        "pacing": {"name": "window", "slow_start_gain": 2.0, "avoidance_gain": 1.2},
+        "min_rto": 1_000_000_000_000,
+        "receive_buffer_bytes": 1_048_576,
+        "mss": 536,
+    }
+    assert (transport.name, transport.tcp) == ("mine", expected)
+    assert json.loads(_core.plan(setup.json()))["routes"]
+
+
+def test_a_table_may_change_a_preset_in_place() -> None:
+    setup = resolve(Scenario.loads(LINE + A_TO_B + "[transport.cubic]\nhystart = false\n" + RUN))
+    assert setup.transports[0].tcp["congestion_control"]["hystart"] is False
+
+
+# --- traffic
+
+
+def test_random_draws_of_a_flow_hang_on_its_name_alone() -> None:
+    random = 'flows = 3\nsize = { distribution = "exponential", mean = "1 MB" }\n' + (
+        'start = { distribution = "uniform", low = "0 s", high = "1 s" }\n'
+    )
+    alone = resolve(Scenario.loads(LINE + A_TO_B + random + RUN)).flows
+    pareto = '{ distribution = "pareto", scale = "1 kB", shape = 2 }'
+    other = f'[[traffic]]\nfrom = "b"\nto = "a"\nflows = 7\nsize = {pareto}\n'
+    beside = resolve(Scenario.loads(LINE + A_TO_B + random + other + RUN)).flows
+    assert beside[:3] == alone
+    assert len(beside) == 10
+    fewer = resolve(Scenario.loads(LINE + A_TO_B + random.replace("3", "2") + RUN)).flows
+    assert fewer == alone[:2]
+    sizes = {flow.source["bytes"] for flow in alone}
+    assert len(sizes) == 3
+
+
+def test_seed_and_replication_change_the_draws() -> None:
+    text = LINE + A_TO_B + 'size = { distribution = "exponential", mean = "1 MB" }\n' + RUN
+    sizes = {
+        resolve(Scenario.loads(text, {"run.seed": str(seed), "run.replication": str(replication)}))
+        .flows[0]
+        .source["bytes"]
+        for seed in (1, 2)
+        for replication in (0, 1)
+    }
+    assert len(sizes) == 4
+
+
+def test_flows_arrive_one_after_the_other() -> None:
+    text = LINE + A_TO_B + 'flows = 4\nstart = "1 s"\ninter_arrival = "250 ms"\n' + RUN
+    assert [flow.start / 1e12 for flow in resolve(Scenario.loads(text)).flows] == [1, 1.25, 1.5, 1.75]
+
+
+def test_unlimited_arrivals_end_with_the_run() -> None:
+    text = (
+        LINE
+        + A_TO_B
+        + 'flows = "unlimited"\ninter_arrival = { distribution = "exponential", mean = "10 ms" }\n'
+        + RUN
+    )
+    flows = resolve(Scenario.loads(text)).flows
+    # A Poisson process of rate 100/s over 10 s: 1000 expected, standard deviation 32; five of them.
+    assert len(flows) == pytest.approx(1000, abs=160)
+    assert flows[-1].start < 10e12
+    assert len({flow.name for flow in flows}) == len(flows)
+
+
+def test_applications_send_at_their_rate() -> None:
+    text = LINE + A_TO_B + 'application = { kind = "poisson", message = "1 kB", rate = "80 kbps" }\n' + RUN
+    # 1000 bytes at 80 kbit/s: one every 100 ms.
+    assert resolve(Scenario.loads(text)).flows[0].source == {
+        "kind": "messages",
+        "size": {"distribution": "constant", "value": 1000.0},
+        "gap": {"distribution": "exponential", "mean": 1e11},
+    }
+
+
+def test_a_permutation_sends_and_receives_once_everywhere() -> None:
+    text = """
+[network]
+topology = "leaf-spine"
+[network.links]
+capacity = "10 Gbps"
+delay = "1 us"
+[[traffic]]
+from = "*"
+pairs = "permutation"
+"""
+    flows = resolve(Scenario.loads(text + RUN)).flows
+    # 8 leaves with 4 hosts each, by the generator's defaults.
+    assert len(flows) == 32
+    assert len({flow.origin for flow in flows}) == len({flow.to for flow in flows}) == 32
+    assert all(flow.origin != flow.to for flow in flows)
+
+
+def test_lists_of_nodes_make_pairs() -> None:
+    base = BASE.replace('"Seattle"', '["Seattle", "Denver"]').replace('"Atlanta"', '["Atlanta", "Denver"]')
+    names = [node.name for node in resolve(Scenario.loads(base)).nodes]
+
+    def pairs(text: str) -> list[tuple[str, str]]:
+        return [(names[flow.origin], names[flow.to]) for flow in resolve(Scenario.loads(text)).flows]
+
+    assert pairs(base) == [("Seattle", "Atlanta"), ("Seattle", "Denver"), ("Denver", "Atlanta")]
+    in_order = base.replace('["Atlanta", "Denver"]', '["Atlanta", "Chicago"]\npairs = "in-order"')
+    assert pairs(in_order) == [("Seattle", "Atlanta"), ("Denver", "Chicago")]
+
+
+def test_an_idle_node_changes_no_flow_and_no_link() -> None:
+    plain = resolve(Scenario.loads(BASE))
+    with_idle = resolve(Scenario.loads(BASE + '[[network.node]]\nname = "idle"\n'))
+    assert with_idle.flows == plain.flows
+    assert with_idle.links == plain.links
+    assert [node.name for node in with_idle.nodes[len(plain.nodes) :]] == ["idle"]
