@@ -12,7 +12,8 @@
 // Choices that make ns-3 comparable, all against its defaults: segments of 1448 bytes in place of
 // 536, socket buffers that never limit, an initial window of ten, no queue disc in front of a
 // device, drop-tail device queues of the stated length. Left at its defaults: SACK, timestamps,
-// window scaling, limited transmit, PRR, minimum RTO of 1 s.
+// window scaling, limited transmit, PRR, three duplicate ACKs. CPU time is that of
+// Simulator::Run alone.
 
 #include "ns3/applications-module.h"
 #include "ns3/core-module.h"
