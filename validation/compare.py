@@ -1,0 +1,244 @@
+"""Holds Anabranch's results against ns-3's and writes docs/validation.md.
+
+    python validation/compare.py --ns3 validation/ns3_results.json --out docs/validation.md
+
+Without `--anabranch FILE` (from anabranch_peer.py) Anabranch is run first. The exit status is 0 if every
+tolerance is kept, 1 if one is broken or a result that has a tolerance is missing, 2 if Anabranch refused.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean, stdev
+
+from anabranch_peer import PeerError, run_all
+from records import Results, RunRecord
+from scenarios import Scenario, all_scenarios
+
+GOODPUT_TOLERANCE = {"dumbbell": 0.03, "lossy": 0.15}
+"""Largest deviation of the mean goodput over all seeds, as a share of ns-3's."""
+JAIN_TOLERANCE = 0.15
+"""Largest deviation of the mean Jain index over all seeds."""
+MOST_CPU_S = {"speed/100-mbps": 0.6}
+LEAST_HOPS_PER_CPU_S = {"speed/1-gbps": 5e6}
+
+KEPT, BROKEN, MISSING, NO_TOLERANCE = "within", "**outside**", "**missing**", "-"
+
+NOTES = """\
+## What is the same, and what is not
+
+Both simulators read the same description ([validation/scenarios.py](../validation/scenarios.py)): nodes,
+links, queues, flows and their start times, payload of 1448 bytes a segment, SACK, timestamps, an initial
+window of ten segments, one ACK for two segments or after 200 ms, a smallest RTO of 1 s, receive buffers
+of 6 MB, plain drop-tail queues that count waiting packets. They are compared on the mean over all seeds.
+Goodput is payload in order, from the end of the warm-up.
+
+What differs, and cannot be made the same:
+
+- ns-3's point-to-point link adds a PPP header of 2 bytes, so that a full packet has 1502 bytes in place of
+  1500: 0.13 % of goodput.
+- ns-3's CUBIC leaves slow start by the classic HyStart, ours by HyStart++ (RFC 9406). Goodput after the
+  warm-up hardly sees it.
+- `newreno` is ns-3's TcpLinuxReno, which counts acknowledged bytes as ours does (RFC 3465). ns-3's TcpNewReno
+  grows by one increment an ACK, which under delayed ACKs is half of RFC 5681's growth; it is shown as
+  `newreno-per-ack`, and we have no such transport.
+- Where every segment has its ACK (`ack-each`), counting ACKs and counting bytes are the same.
+- ns-3 slows down with the number of lost packets it keeps track of, for BBR so much that its dumbbell runs
+  12 s in place of 30 s, and its lossy path has 100 Mbps in place of 1 Gbps.
+- On the grid both spray data and ACKs, packet by packet, at random over both paths of equal cost.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A scenario with both simulators' runs; either may be empty."""
+
+    scenario: Scenario
+    theirs: list[RunRecord]
+    ours: list[RunRecord]
+
+    @property
+    def complete(self) -> bool:
+        """Whether both have a run for each seed."""
+        return len(self.theirs) == len(self.ours) == len(self.scenario.seeds)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of a table, and what it says about the tolerance."""
+
+    cells: tuple[str, ...]
+    verdict: str
+
+
+def _spread(values: list[float], digits: int) -> str:
+    """Mean and, of several values, standard deviation."""
+    if not values:
+        return "-"
+    text = f"{mean(values):.{digits}f}"
+    return f"{text} ± {stdev(values):.{digits}f}" if len(values) > 1 else text
+
+
+def _goodputs(runs: list[RunRecord]) -> list[float]:
+    return [run.total_mbps for run in runs]
+
+
+def goodput_row(pair: Pair) -> Row:
+    """Goodput of both, their ratio and whether it is within the group's tolerance."""
+    theirs, ours = _goodputs(pair.theirs), _goodputs(pair.ours)
+    tolerance = GOODPUT_TOLERANCE.get(pair.scenario.group)
+    ratio = mean(ours) / mean(theirs) if ours and theirs and mean(theirs) > 0 else None
+    if tolerance is None or not pair.scenario.for_anabranch:
+        verdict = NO_TOLERANCE
+    elif not pair.complete or ratio is None:
+        verdict = MISSING
+    else:
+        verdict = KEPT if abs(ratio - 1) <= tolerance else BROKEN
+    shown = (
+        pair.scenario.name,
+        _spread(theirs, 2),
+        _spread(ours, 2),
+        "-" if ratio is None else f"{ratio:.3f}",
+        "-" if tolerance is None else f"± {tolerance:.0%}",
+    )
+    return Row(shown, verdict)
+
+
+def jain_row(pair: Pair) -> Row:
+    """Jain's index of both and whether the means are near enough."""
+    theirs, ours = [run.jain for run in pair.theirs], [run.jain for run in pair.ours]
+    if not pair.complete:
+        difference, verdict = "-", MISSING
+    else:
+        value = mean(ours) - mean(theirs)
+        difference, verdict = f"{value:+.3f}", KEPT if abs(value) <= JAIN_TOLERANCE else BROKEN
+    cells = (pair.scenario.name, _spread(theirs, 3), _spread(ours, 3), difference, f"± {JAIN_TOLERANCE}")
+    return Row(cells, verdict)
+
+
+def speed_row(pair: Pair) -> Row:
+    """Processor seconds and packet-hops per second of both, and whether ours are good enough."""
+    name = pair.scenario.name
+
+    def speed(runs: list[RunRecord]) -> float | None:
+        return sum(run.packet_hops for run in runs) / sum(run.cpu_s for run in runs) if runs else None
+
+    def shown(value: float | None, scale: float, digits: int) -> str:
+        return "-" if value is None else f"{value / scale:.{digits}f}"
+
+    theirs, ours = speed(pair.theirs), speed(pair.ours)
+    cpu_s = [mean(run.cpu_s for run in runs) if runs else None for runs in (pair.theirs, pair.ours)]
+    goals, kept = [], []
+    if name in MOST_CPU_S:
+        goals.append(f"at most {MOST_CPU_S[name]} s")
+        kept.append(cpu_s[1] is not None and cpu_s[1] <= MOST_CPU_S[name])
+    if name in LEAST_HOPS_PER_CPU_S:
+        goals.append(f"at least {LEAST_HOPS_PER_CPU_S[name] / 1e6:.0f} M/s")
+        kept.append(ours is not None and ours >= LEAST_HOPS_PER_CPU_S[name])
+    verdict = MISSING if ours is None else KEPT if all(kept) else BROKEN
+    ratio = None if ours is None or theirs is None else ours / theirs
+    cells = (
+        name,
+        shown(cpu_s[0], 1, 2),
+        shown(cpu_s[1], 1, 2),
+        shown(theirs, 1e6, 2),
+        shown(ours, 1e6, 2),
+        shown(ratio, 1, 1),
+        ", ".join(goals),
+    )
+    return Row(cells, verdict)
+
+
+def _table(head: tuple[str, ...], rows: list[Row]) -> str:
+    lines = [head, tuple("---" if i == 0 else "---:" for i in range(len(head)))]
+    lines += [(*row.cells, row.verdict) for row in rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+_GOODPUT = ("scenario", "ns-3, Mbps", "Anabranch, Mbps", "ratio", "tolerance", "verdict")
+_JAIN = ("scenario", "ns-3", "Anabranch", "difference", "tolerance", "verdict")
+_SPEED = (
+    "scenario",
+    "ns-3, CPU s",
+    "Anabranch, CPU s",
+    "ns-3, M packet-hops/s",
+    "Anabranch, M packet-hops/s",
+    "ratio",
+    "goal",
+    "verdict",
+)
+SECTIONS: tuple[tuple[str, str, tuple[str, ...], Callable[[Pair], Row]], ...] = (
+    ("Ten flows over a dumbbell of 100 Mbps: total goodput", "dumbbell", _GOODPUT, goodput_row),
+    ("The same: Jain's fairness index", "dumbbell", _JAIN, jain_row),
+    ("One flow over a path of 20 ms RTT with random loss", "lossy", _GOODPUT, goodput_row),
+    (
+        "Per-packet spraying over the 2x2 grid of 10 Mbps links, and one of its paths",
+        "grid",
+        _GOODPUT,
+        goodput_row,
+    ),
+    ("Speed: ten CUBIC flows", "speed", _SPEED, speed_row),
+)
+
+
+def _whence(results: Results) -> str:
+    machine = results.machine
+    return (
+        f"- {results.simulator} {results.version} ({results.source}), run on {results.date} on "
+        f"{machine.get('cores', '?')} cores of {machine.get('cpu', '?')}, {machine.get('system', '?')}."
+    )
+
+
+def report(theirs: Results, ours: Results) -> tuple[str, bool]:
+    """The document, and whether every tolerance is kept."""
+    pairs = [Pair(scenario, theirs.of(scenario), ours.of(scenario)) for scenario in all_scenarios()]
+    parts = [
+        "# Validation against ns-3",
+        "Written by `make validate` (validation/compare.py); do not edit.",
+        f"{_whence(theirs)}\n{_whence(ours)}",
+        "Values are means over the seeds, ± their standard deviation. CPU seconds are those of the\n"
+        "simulation alone, on one thread; ours is the engine's wall time.",
+    ]
+    kept = True
+    for title, group, head, make in SECTIONS:
+        rows = [make(pair) for pair in pairs if pair.scenario.group == group]
+        kept = kept and all(row.verdict in (KEPT, NO_TOLERANCE) for row in rows)
+        parts.append(f"## {title}\n\n{_table(head, rows)}")
+    parts.append(NOTES.rstrip())
+    return "\n\n".join(parts) + "\n", kept
+
+
+def main() -> int:
+    """Compares; see the module for the exit status."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--ns3", type=Path, default=Path(__file__).parent / "ns3_results.json")
+    parser.add_argument("--anabranch", type=Path, help="results of anabranch_peer.py; left out, it is run")
+    parser.add_argument("--command", default="anabranch", help="how to call Anabranch")
+    parser.add_argument("--out", type=Path, required=True, help="the document (Markdown)")
+    options = parser.parse_args()
+    try:
+        theirs = Results.load(options.ns3)
+        if options.anabranch is not None:
+            ours = Results.load(options.anabranch)
+        else:
+            with tempfile.TemporaryDirectory(prefix="compare-") as folder:
+                ours = run_all(options.command.split(), Path(folder) / "results.json", "")
+    except (PeerError, OSError, ValueError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    text, kept = report(theirs, ours)
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    options.out.write_text(text, encoding="utf-8")
+    sys.stdout.write(f"{options.out}: {'every tolerance is kept' if kept else 'a tolerance is broken'}\n")
+    return 0 if kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+# ruff: noqa: D103, S101 - tests: their names say what they show
+"""The comparison itself: what it accepts, what it refuses, and that both peers are told the same."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from compare import BROKEN, KEPT, MISSING, Pair, goodput_row, jain_row, report, speed_row
+from records import Results, RunRecord
+from scenarios import Scenario, all_scenarios
+
+SCENARIOS = {scenario.name: scenario for scenario in all_scenarios()}
+
+
+def runs(scenario: Scenario, *, scale: float = 1.0, cpu_s: float = 0.1) -> list[RunRecord]:
+    """A run for each seed in which every flow has a goodput of `scale`."""
+    flows = (scale,) * len(scenario.flows)
+    return [
+        RunRecord(scenario.name, seed, scenario.fingerprint(), flows, 1_000_000, cpu_s)
+        for seed in scenario.seeds
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "inside", "outside"), [("dumbbell/cubic", 1.029, 0.969), ("lossy/1e-03/bbr", 0.851, 1.151)]
+)
+def test_goodput_is_held_against_the_tolerance_of_its_group(name: str, inside: float, outside: float) -> None:
+    scenario = SCENARIOS[name]
+    theirs = runs(scenario)
+    assert goodput_row(Pair(scenario, theirs, runs(scenario, scale=inside))).verdict == KEPT
+    assert goodput_row(Pair(scenario, theirs, runs(scenario, scale=outside))).verdict == BROKEN
+
+
+def test_unfairness_beyond_the_tolerance_is_seen_at_equal_goodput() -> None:
+    scenario = SCENARIOS["dumbbell/bbr"]
+    fair = runs(scenario)
+    # Five of ten flows share everything: Jain's index is one half.
+    unfair = [replace(run, goodput_mbps=(2.0,) * 5 + (0.0,) * 5) for run in fair]
+    assert unfair[0].jain == pytest.approx(0.5)
+    assert fair[0].jain == pytest.approx(1.0)
+    assert goodput_row(Pair(scenario, fair, unfair)).verdict == KEPT
+    assert jain_row(Pair(scenario, fair, unfair)).verdict == BROKEN
+
+
+def test_a_missing_seed_is_not_passed_over() -> None:
+    scenario = SCENARIOS["dumbbell/newreno"]
+    all_runs = runs(scenario)
+    for pair in (Pair(scenario, all_runs, all_runs[1:]), Pair(scenario, [], all_runs)):
+        assert goodput_row(pair).verdict == MISSING
+        assert jain_row(pair).verdict == MISSING
+
+
+def test_speed_goals() -> None:
+    scenario = SCENARIOS["speed/100-mbps"]
+    assert speed_row(Pair(scenario, [], runs(scenario, cpu_s=0.6))).verdict == KEPT
+    assert speed_row(Pair(scenario, [], runs(scenario, cpu_s=0.61))).verdict == BROKEN
+    scenario = SCENARIOS["speed/1-gbps"]
+    assert speed_row(Pair(scenario, [], runs(scenario, cpu_s=0.19))).verdict == KEPT
+    assert speed_row(Pair(scenario, [], runs(scenario, cpu_s=0.21))).verdict == BROKEN
+
+
+def test_results_survive_their_file_and_stale_ones_do_not_count(tmp_path: Path) -> None:
+    scenario = SCENARIOS["dumbbell/cubic"]
+    results = Results("ns-3", "3.44", "test", runs=runs(scenario))
+    results.save(tmp_path / "results.json")
+    loaded = Results.load(tmp_path / "results.json")
+    assert loaded == results
+    assert loaded.has(scenario, 1)
+    changed = replace(scenario, duration_s=31)
+    assert not loaded.has(changed, 1)
+    assert loaded.of(changed) == []
+    assert not report(loaded, loaded)[1]
+
+
+def test_both_forms_say_the_same() -> None:
+    for scenario in all_scenarios():
+        toml = tomllib.loads(scenario.toml(2, scenario.duration_s))
+        lines = [line.split() for line in scenario.ns3_input(2).splitlines()]
+        new = [link for link in toml["network"]["link"] if link.get("new")]
+        links = [line for line in lines if line[0] == "link"]
+        assert [(*e["between"], e["capacity"], e["queue"]) for e in new] == [
+            (a, b, f"{rate} bps", f"{queue} packets") for _, a, b, rate, _, queue, _, _ in links
+        ]
+        assert [int(e["delay"].removesuffix(" us")) * 1000 for e in new] == [int(line[4]) for line in links]
+        losses = {tuple(e["between"]): e["loss"] for e in toml["network"]["link"] if "loss" in e}
+        assert losses == {(line[1], line[2]): float(line[6]) for line in links if float(line[6]) > 0}
+        flows = [line for line in lines if line[0] == "flow"]
+        assert [
+            (e["from"], e["to"], int(e["start"].removesuffix(" us")) * 1000) for e in toml["traffic"]
+        ] == [(origin, to, int(start)) for _, origin, to, start in flows]
+
+
+def test_without_ns3_the_peer_says_so_and_succeeds(tmp_path: Path) -> None:
+    # Isolated mode without site packages finds no wheel; an empty PATH no pkg-config.
+    peer = Path(__file__).parent / "ns3_peer.py"
+    done = subprocess.run(  # noqa: S603
+        [sys.executable, "-S", str(peer), "--out", str(tmp_path / "out.json")],
+        env={"PATH": "", "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("skipped: ns-3 is not installed")
+    assert not (tmp_path / "out.json").exists()
