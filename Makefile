@@ -1,0 +1,104 @@
+# Everything that a person or CI runs. Needed beforehand: Python 3.11 or newer with venv, a Rust toolchain
+# (cargo and a linker), make. All else goes into .venv, target and results.
+
+PYTHON ?= python3
+VENV := .venv
+RUN := $(VENV)/bin/python
+STAMPS := $(VENV)/stamps
+
+# rustup's folder, for shells that have not been told of it.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+export VIRTUAL_ENV := $(CURDIR)/$(VENV)
+# One interpreter for every build of the Python crate, or pyo3 is compiled anew for each.
+export PYO3_PYTHON := $(CURDIR)/$(RUN)
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# maturin refuses to choose between two environments.
+unexport CONDA_PREFIX
+
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name Cargo.toml -o -path '*/src/*' -name '*.rs')
+
+# An environment that was moved here from elsewhere, or whose Python is gone, is made anew.
+VENV_HERE := $(shell $(RUN) -c 'import os, sys; print(os.path.samefile(sys.prefix, "$(VENV)"))' 2>/dev/null)
+ifneq ($(VENV_HERE),True)
+.PHONY: $(STAMPS)/tools
+endif
+# So is a core that somebody deleted.
+ifeq ($(wildcard python/anabranch/_core*.so),)
+.PHONY: $(STAMPS)/package
+endif
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup check-tools demo test test-rust test-python lint format bench validate clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+setup: $(STAMPS)/package ## make .venv and install Anabranch into it, compiled for speed
+
+check-tools:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "make: needs Python 3.11 or newer, and $(PYTHON) is $$($(PYTHON) --version 2>&1 | tail -1);" \
+			"choose another with: make PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+		echo "make: $(PYTHON) has no venv; install it (Debian: apt install python3-venv)" >&2; exit 1; }
+	@command -v cargo >/dev/null || { \
+		echo "make: needs a Rust toolchain, and there is no cargo; see https://rustup.rs" >&2; exit 1; }
+	@wanted=$$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml); \
+	found=$$(cargo --version | cut -d ' ' -f 2); \
+	[ "$$(printf '%s\n' "$$wanted" "$$found" | sort -V | head -1)" = "$$wanted" ] || { \
+		echo "make: needs Rust $$wanted or newer, and cargo is $$found; try: rustup update" >&2; exit 1; }
+	@command -v cc >/dev/null || { \
+		echo "make: Rust needs a linker, and there is no cc; install one (Debian: apt install gcc)" >&2; exit 1; }
+
+$(STAMPS)/tools: pyproject.toml | check-tools
+	@[ '$(VENV_HERE)' = True ] || $(PYTHON) -m venv --clear $(VENV)
+	$(RUN) -m pip install --quiet 'maturin>=1.7,<2'
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/package: $(STAMPS)/tools $(RUST_SOURCES) | check-tools
+	$(RUN) -m maturin develop --release --locked --extras test,lint
+	@touch $@
+
+demo: setup ## one transfer on Abilene and one on AttMpls, over one path and over several
+	$(RUN) examples/demo.py results/demo
+
+test: lint test-rust test-python ## everything that must pass: lint, Rust tests, Python tests
+
+# The Python crate has no tests of its own; tests/ reach it through the package.
+test-rust: check-tools
+	cargo test --locked --workspace --exclude anabranch-python -- --quiet
+
+test-python: setup
+	$(RUN) -m pytest --quiet tests $(wildcard validation)
+
+lint: setup ## formats, clippy, ruff and mypy, each without a word to say
+	cargo fmt --all --check
+	cargo clippy --quiet --locked --workspace --all-targets -- --deny warnings
+	$(RUN) -m ruff check --quiet
+	$(RUN) -m ruff format --quiet --check
+	$(RUN) -m mypy --no-error-summary
+
+format: setup ## bring all sources into form
+	cargo fmt --all
+	$(RUN) -m ruff check --quiet --fix
+	$(RUN) -m ruff format --quiet
+
+bench: setup ## packet-hops per CPU-second, memory per flow, path searches; ns-3 beside it if installed
+	cargo bench --locked -p anabranch-engine
+	cargo bench --locked -p anabranch-routing
+	@mkdir -p target/bench && rm -f target/bench/*.json
+	$(RUN) validation/ns3_peer.py --only speed/ --out target/bench/ns3.json
+	@[ ! -s target/bench/ns3.json ] || { \
+		set -e; PATH="$(CURDIR)/$(VENV)/bin:$$PATH"; \
+		$(RUN) validation/anabranch_peer.py --only speed/ --out target/bench/anabranch.json; \
+		$(RUN) benches/ns3_ratio.py target/bench/ns3.json target/bench/anabranch.json; }
+
+validate: setup ## run the scenarios of validation/ here, and in ns-3 if installed; writes docs/validation.md
+	$(RUN) validation/ns3_peer.py --out validation/ns3_results.json
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(RUN) validation/compare.py --out docs/validation.md
+
+clean: ## remove .venv, builds, caches and results
+	rm -rf $(VENV) target results dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -f python/anabranch/_core*.so
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,228 @@
+"""What may use what: the crates and the Python parts against the tables in ARCHITECTURE.md."""
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PREFIX = "anabranch-"
+PACKAGE = "anabranch"
+COMPILED = "_core"
+DEPENDENCY_TABLES = ("dependencies", "dev-dependencies", "build-dependencies")
+
+
+@dataclass(frozen=True, order=True)
+class Edge:
+    """Somebody uses somebody; `deferred` if only inside a function or for type checking."""
+
+    user: str
+    used: str
+    deferred: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.user} -> {f'({self.used})' if self.deferred else self.used}"
+
+
+Allowed = Mapping[str, frozenset[Edge]]
+
+
+def allowed_edges(kind: str, text: str) -> Allowed:
+    """The edges of the fenced table of this kind, by user."""
+    blocks = re.findall(rf"^```{kind}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 1, f"ARCHITECTURE.md has {len(blocks)} tables of {kind}"
+    table: dict[str, frozenset[Edge]] = {}
+    for line in blocks[0].splitlines():
+        user, arrow, targets = (part.strip() for part in line.partition("->"))
+        assert arrow, f"no arrow in the line {line!r} of the table of {kind}"
+        assert user not in table, f"{user} has two lines in the table of {kind}"
+        names = [name.strip() for name in targets.split(",") if name.strip()]
+        table[user] = frozenset(Edge(user, name.strip("()"), name.startswith("(")) for name in names)
+    return table
+
+
+def complaints(parts: set[str], edges: set[Edge], allowed: Allowed) -> list[str]:
+    """What does not agree with the table."""
+    found = [f"{part} is not in the table" for part in sorted(parts - allowed.keys())]
+    found += [f"{part} is in the table, but not there" for part in sorted(allowed.keys() - parts)]
+    for edge in sorted(edges):
+        permits = allowed.get(edge.user, frozenset())
+        # What may be imported with the module may be imported later, too, but not the other way round.
+        if edge not in permits and Edge(edge.user, edge.used) not in permits:
+            found.append(f"{edge} is not allowed")
+    return found
+
+
+def circle(allowed: Allowed) -> list[str]:
+    """The parts that use each other in a circle, brackets left out; empty if there is none."""
+    left = {user: {e.used for e in edges if not e.deferred} for user, edges in allowed.items()}
+    while done := {user for user, used in left.items() if not used & left.keys()}:
+        left = {user: used for user, used in left.items() if user not in done}
+    return sorted(left)
+
+
+def manifests() -> dict[str, dict[str, object]]:
+    """The manifest of every crate, by folder."""
+    files = sorted((ROOT / "crates").glob("*/Cargo.toml"))
+    return {file.parent.name: tomllib.loads(file.read_text(encoding="utf-8")) for file in files}
+
+
+def crate_edges(crate: str, manifest: Mapping[str, object]) -> set[Edge]:
+    """The crates of ours that a manifest names, whatever for and for whichever platform."""
+    targets = manifest.get("target", {})
+    assert isinstance(targets, dict)
+    edges = set()
+    for table in (manifest, *targets.values()):
+        for kind in DEPENDENCY_TABLES:
+            for key, value in table.get(kind, {}).items():
+                name = value.get("package", key) if isinstance(value, dict) else key
+                if name.startswith(PREFIX):
+                    edges.add(Edge(crate, name.removeprefix(PREFIX)))
+    return edges
+
+
+def python_parts() -> dict[str, list[Path]]:
+    """The source files of every part of the Python package."""
+    parts: dict[str, list[Path]] = {COMPILED: []}
+    for path in sorted((ROOT / "python" / PACKAGE).iterdir()):
+        if path.suffix == ".py" and path.stem != COMPILED:
+            parts[path.stem] = [path]
+        elif (path / "__init__.py").is_file():
+            parts[path.name] = sorted(path.rglob("*.py"))
+    return parts
+
+
+def imports(node: ast.AST, package: list[str], deferred: bool = False) -> Iterator[tuple[str, bool]]:
+    """Everything of ours that is imported below a node, as dotted names, and whether deferred."""
+    for child in ast.iter_child_nodes(node):
+        match child:
+            case ast.Import(names=names):
+                yield from ((alias.name, deferred) for alias in names)
+            case ast.ImportFrom(module=module, names=names, level=level):
+                above = package[: len(package) - level + 1] if level else []
+                base = ".".join([*above, *([module] if module else [])])
+                yield from ((f"{base}.{alias.name}", deferred) for alias in names)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+                yield from imports(child, package, True)
+            case ast.If(test=ast.Name(id="TYPE_CHECKING"), body=body, orelse=orelse):
+                yield from imports(ast.Module(body, []), package, True)
+                yield from imports(ast.Module(orelse, []), package, deferred)
+            case _:
+                yield from imports(child, package, deferred)
+
+
+def python_edges(part: str, source: str, package: list[str], parts: set[str]) -> set[Edge]:
+    """The other parts that a source file of a part imports.
+
+    Args:
+        part: the part.
+        source: the text of the file.
+        package: names of the packages that the file is in, from the outermost.
+        parts: all parts.
+    """
+    edges = set()
+    for name, deferred in imports(ast.parse(source), package):
+        top, _, rest = name.partition(".")
+        if top != PACKAGE:
+            continue
+        used = rest.split(".")[0]
+        used = used if used in parts else "__init__"
+        if used != part:
+            edges.add(Edge(part, used, deferred))
+    # What is imported with the module anyway needs no mention of being imported later.
+    return {edge for edge in edges if not edge.deferred or Edge(edge.user, edge.used) not in edges}
+
+
+@pytest.fixture(scope="module")
+def architecture() -> str:
+    """The text of ARCHITECTURE.md."""
+    return (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+
+
+def test_crates_use_only_what_the_table_allows(architecture: str) -> None:
+    found = manifests()
+    edges = {edge for crate, manifest in found.items() for edge in crate_edges(crate, manifest)}
+    for crate, manifest in found.items():
+        package = manifest["package"]
+        assert isinstance(package, dict)
+        assert package["name"] == PREFIX + crate
+    assert len(found) >= 6
+    assert len(edges) > 6
+    assert complaints(set(found), edges, allowed_edges("crates", architecture)) == []
+
+
+def test_python_parts_use_only_what_the_table_allows(architecture: str) -> None:
+    parts = python_parts()
+    edges, files = set(), 0
+    for part, sources in parts.items():
+        for file in sources:
+            package = [PACKAGE, *file.relative_to(ROOT / "python" / PACKAGE).parts[:-1]]
+            edges |= python_edges(part, file.read_text(encoding="utf-8"), package, set(parts))
+            files += 1
+    assert files >= 40
+    assert len(parts) >= 10
+    assert len(edges) > 20
+    assert complaints(set(parts), edges, allowed_edges("python-parts", architecture)) == []
+
+
+@pytest.mark.parametrize("kind", ["crates", "python-parts"])
+def test_nothing_points_back(architecture: str, kind: str) -> None:
+    assert circle(allowed_edges(kind, architecture)) == []
+
+
+@pytest.mark.parametrize(
+    ("forged", "complaint"),
+    [
+        ('[dependencies]\nanabranch-engine = { path = "../engine" }', "units -> engine is not allowed"),
+        ("[dev-dependencies]\nanabranch-engine.workspace = true", "units -> engine is not allowed"),
+        ('[target."cfg(unix)".dependencies]\nanabranch-python = "1"', "units -> python is not allowed"),
+        ('[dependencies]\ncore = { package = "anabranch-transport" }', "units -> transport is not allowed"),
+    ],
+)
+def test_a_forged_crate_edge_is_found(architecture: str, forged: str, complaint: str) -> None:
+    allowed = allowed_edges("crates", architecture)
+    edges = crate_edges("units", tomllib.loads(forged))
+    assert complaints(set(allowed), edges, allowed) == [complaint]
+
+
+@pytest.mark.parametrize(
+    ("source", "complaint"),
+    [
+        ("from anabranch.run import run", "scenario -> run is not allowed"),
+        ("import anabranch.cli", "scenario -> cli is not allowed"),
+        ("from anabranch import run", "scenario -> run is not allowed"),
+        ("from anabranch import Scenario", "scenario -> __init__ is not allowed"),
+        ("from ..setup import resolve", "scenario -> setup is not allowed"),
+        ("from .. import setup", "scenario -> setup is not allowed"),
+        ("try:\n    import anabranch.cli\nexcept ImportError:\n    raise", "scenario -> cli is not allowed"),
+        ("def f():\n    from anabranch.cli import main", "scenario -> (cli) is not allowed"),
+        ("if TYPE_CHECKING:\n    import anabranch.cli", "scenario -> (cli) is not allowed"),
+    ],
+)
+def test_a_forged_import_is_found(architecture: str, source: str, complaint: str) -> None:
+    allowed = allowed_edges("python-parts", architecture)
+    edges = python_edges("scenario", source, [PACKAGE, "scenario"], set(allowed))
+    assert complaints(set(allowed), edges, allowed) == [complaint]
+
+
+def test_a_deferred_import_is_allowed_where_brackets_say_so(architecture: str) -> None:
+    allowed = allowed_edges("python-parts", architecture)
+    source = "def f():\n    from anabranch.run import run"
+    edges = python_edges("scenario", source, [PACKAGE, "scenario"], set(allowed))
+    assert edges == {Edge("scenario", "run", deferred=True)}
+    assert complaints(set(allowed), edges, allowed) == []
+
+
+def test_parts_that_come_or_go_are_found(architecture: str) -> None:
+    allowed = allowed_edges("crates", architecture)
+    parts = set(allowed) - {"units"} | {"gui"}
+    assert complaints(parts, set(), allowed) == ["gui is not in the table", "units is in the table, but not there"]
+
+
+def test_a_circle_is_found() -> None:
+    text = "```crates\na -> b\nb -> c\nc -> b, (a)\nd ->\n```\n"
+    assert circle(allowed_edges("crates", text)) == ["a", "b", "c"]
