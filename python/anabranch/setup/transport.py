@@ -35,7 +35,7 @@ _WINDOW_PACING = {"name": "window", "slow_start_gain": 2.0, "avoidance_gain": 1.
 
 # At least Linux's TCP_MIN_MSS; at most what an IPv4 packet of 65,535 bytes holds beside 20 bytes of IP header
 # and 60 of TCP header, less a margin that the core keeps.
-_MSS_BYTES = range(88, 65_436)
+_SMALLEST_MSS_BYTES, _LARGEST_MSS_BYTES = 88, 65_435
 # RFC 7323 section 2.3: a window of 16 bits, shifted by at most 14.
 _LARGEST_RECEIVE_BUFFER_BYTES = 65_535 << 14
 
@@ -130,7 +130,7 @@ class Transports:
         raise AssertionError(f"no preset has the {choice} {name}, and it has no defaults here")
 
     def _check(self, tcp: dict[str, Any], place: str) -> None:
-        if tcp["mss"] not in _MSS_BYTES:
+        if not _SMALLEST_MSS_BYTES <= tcp["mss"] <= _LARGEST_MSS_BYTES:
             self._problems.add(f"{place}.mss", f"{tcp['mss']} B is not between 88 B and 65435 B")
         if not tcp["mss"] <= tcp["receive_buffer_bytes"] <= _LARGEST_RECEIVE_BUFFER_BYTES:
             self._problems.add(
