@@ -37,9 +37,12 @@ enum PathChoice {
     HopByHop,
 }
 
-/// Next hops of every node towards one destination.
+/// Next hops towards one destination.
 struct Table {
-    hops: Vec<Option<NextHops>>,
+    /// The nodes that have next hops, in order.
+    nodes: Vec<NodeId>,
+    /// Those of each of these nodes.
+    hops: Vec<NextHops>,
 }
 
 struct NextHops {
@@ -100,15 +103,16 @@ impl Forwarding {
         }
         for table in &plan.tables {
             let to = &network.node(table.to).name;
-            let hops = table.next.iter().enumerate().map(|(node, links)| {
-                let name = format!("{}=>{to}", network.nodes()[node].name);
-                (!links.is_empty()).then(|| NextHops {
+            let (mut nodes, mut hops) = (Vec::new(), Vec::new());
+            for (node, links) in table.next.iter().filter(|(_, links)| !links.is_empty()) {
+                let name = format!("{}=>{to}", network.node(*node).name);
+                nodes.push(*node);
+                hops.push(NextHops {
                     links: links.clone(),
                     balancer: self.balancer(&name, "next hop", vec![1.0; links.len()]),
-                })
-            });
-            let hops = hops.collect();
-            self.tables[table.to.index()] = Some(Table { hops });
+                });
+            }
+            self.tables[table.to.index()] = Some(Table { nodes, hops });
         }
         self.generation += 1;
     }
@@ -151,7 +155,8 @@ impl Forwarding {
             packet.cursor += 1;
             return Some(link);
         }
-        let hops = self.tables[packet.destination.index()].as_mut()?.hops[node.index()].as_mut()?;
+        let table = self.tables[packet.destination.index()].as_mut()?;
+        let hops = &mut table.hops[table.nodes.binary_search(&node).ok()?];
         let choice = hops.balancer.choose(now, key(packet));
         Some(hops.links[choice])
     }

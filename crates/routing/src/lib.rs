@@ -18,8 +18,10 @@ pub mod max_flow;
 mod metric;
 mod plan;
 mod plan_error;
+mod planner;
 mod prune;
 mod scheme;
+mod stubs;
 pub mod yen;
 
 pub use dijkstra::{TreeFrom, TreeTo, shortest_path};
