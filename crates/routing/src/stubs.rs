@@ -54,8 +54,8 @@ impl Stubs {
             .map(|node| network.links_out(node).len() + network.links_into(node).len())
             .collect();
         while let Some(node) = to_visit.pop_front() {
-            // More links than a cable has: not worth a look at each of them.
-            if stubs.parent[node.index()].is_some() || left[node.index()] > 2 {
+            // Not as many links as a cable has: not worth a look at each of them.
+            if stubs.parent[node.index()].is_some() || !(1..=2).contains(&left[node.index()]) {
                 continue;
             }
             let Some(cable) = stubs.only_cable(network, node) else { continue };
