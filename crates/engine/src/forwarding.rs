@@ -37,9 +37,12 @@ enum PathChoice {
     HopByHop,
 }
 
-/// Next hops of every node towards one destination.
+/// Next hops towards one destination.
 struct Table {
-    hops: Vec<Option<NextHops>>,
+    /// The nodes that have next hops, in order.
+    nodes: Vec<NodeId>,
+    /// Those of each of these nodes.
+    hops: Vec<NextHops>,
 }
 
 struct NextHops {
@@ -100,15 +103,16 @@ impl Forwarding {
         }
         for table in &plan.tables {
             let to = &network.node(table.to).name;
-            let hops = table.next.iter().enumerate().map(|(node, links)| {
-                let name = format!("{}=>{to}", network.nodes()[node].name);
-                (!links.is_empty()).then(|| NextHops {
+            let (mut nodes, mut hops) = (Vec::new(), Vec::new());
+            for (node, links) in table.next.iter().filter(|(_, links)| !links.is_empty()) {
+                let name = format!("{}=>{to}", network.node(*node).name);
+                nodes.push(*node);
+                hops.push(NextHops {
                     links: links.clone(),
                     balancer: self.balancer(&name, "next hop", vec![1.0; links.len()]),
-                })
-            });
-            let hops = hops.collect();
-            self.tables[table.to.index()] = Some(Table { hops });
+                });
+            }
+            self.tables[table.to.index()] = Some(Table { nodes, hops });
         }
         self.generation += 1;
     }
@@ -151,8 +155,83 @@ impl Forwarding {
             packet.cursor += 1;
             return Some(link);
         }
-        let hops = self.tables[packet.destination.index()].as_mut()?.hops[node.index()].as_mut()?;
+        let table = self.tables[packet.destination.index()].as_mut()?;
+        let hops = &mut table.hops[table.nodes.binary_search(&node).ok()?];
         let choice = hops.balancer.choose(now, key(packet));
         Some(hops.links[choice])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::balancer::mix;
+    use crate::packet::Direction;
+    use anabranch_network::{Link, Node};
+    use anabranch_routing::{LinkMask, Metric, Scheme};
+    use anabranch_transport::Segment;
+    use anabranch_units::{FlowId, Rate, Span};
+    use std::collections::BTreeSet;
+
+    /// Host 0 at switch 1, hosts 4 and 5 at switch 3; between the switches a cable and node 2,
+    /// whose two cables are as short together. Link 2n leads the way written, 2n + 1 back.
+    fn network() -> Network {
+        let link = |from, to, us| Link {
+            from: NodeId(from),
+            to: NodeId(to),
+            capacity: Rate::from_bps(1_000_000),
+            delay: Span::from_us(us),
+            loss: 0.0,
+        };
+        let cables = [(0, 1, 1), (1, 3, 2), (1, 2, 1), (2, 3, 1), (3, 4, 1), (3, 5, 1)];
+        let links = cables.iter().flat_map(|&(a, b, us)| [link(a, b, us), link(b, a, us)]).collect();
+        let nodes = (0..6).map(|number| Node { name: number.to_string(), place: None }).collect();
+        Network::new(nodes, links).expect("a valid network")
+    }
+
+    fn packet_to(destination: NodeId) -> Packet {
+        Packet {
+            segment: Segment::default(),
+            flow: FlowId(0),
+            direction: Direction::Forward,
+            destination,
+            bytes: 1500,
+            cursor: HOP_BY_HOP,
+            hops_left: 64,
+            order: 0,
+        }
+    }
+
+    /// Flows from host 0 to host 4 take both ways, each from switch to switch along the table; the
+    /// table knows no way from host 5, where no packet to 4 can be.
+    #[test]
+    fn tables_lead_hop_by_hop_over_all_equal_ways() {
+        let (network, from, to) = (network(), NodeId(0), NodeId(4));
+        let plan =
+            Scheme::Ecmp { metric: Metric::Delay }.plan(&network, &LinkMask::all_up(&network), &[(from, to)]);
+        let ends = [(from, to), (NodeId(5), to)];
+        let mut forwarding = Forwarding::new(Spread::Flow {}, Streams::new(1, 0), 6, ends.into_iter());
+        forwarding.install(&network, &plan);
+        let route = forwarding.index(from, to).expect("a pair that was given");
+        let mut ways = BTreeSet::new();
+        for index in 0..50 {
+            let key = FlowKey { hash: mix(index + 1), index: index as u32 };
+            assert_eq!(forwarding.start(Instant::ZERO, route, key), Some(HOP_BY_HOP));
+            let (mut node, mut packet, mut way) = (from, packet_to(to), Vec::new());
+            while node != to {
+                let link = forwarding.next_link(Instant::ZERO, node, &mut packet, |_| key);
+                let link = link.expect("every node on the way has a next hop");
+                way.push(link.0);
+                node = network.link(link).to;
+            }
+            ways.insert(way);
+        }
+        assert_eq!(ways, BTreeSet::from([vec![0, 2, 8], vec![0, 4, 6, 8]]));
+
+        let stranger = forwarding.index(NodeId(5), to).expect("a pair that was given");
+        let key = FlowKey { hash: 1, index: 0 };
+        assert_eq!(forwarding.start(Instant::ZERO, stranger, key), None);
+        let nowhere = forwarding.next_link(Instant::ZERO, NodeId(5), &mut packet_to(to), |_| key);
+        assert_eq!(nowhere, None);
     }
 }

@@ -42,7 +42,7 @@ impl<'g> Disjoint<'g> {
     /// The paths come in the order that [`crate::dijkstra`] states. None from the destination to
     /// itself.
     pub fn paths(&mut self, tree: &TreeTo, from: NodeId, k: Option<usize>) -> Vec<Path> {
-        let parts = self.flow.solve(tree, from, k.unwrap_or(usize::MAX));
+        let parts = self.flow.solve(tree, from, k.map(|k| k as u64));
         parts.into_iter().map(|part| self.graph.path(part.links)).collect()
     }
 }

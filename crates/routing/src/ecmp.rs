@@ -2,9 +2,9 @@
 //! routing finds them (RFC 2328 section 16.1, step 2(d) and section 16.8) and forwards over
 //! (RFC 2992).
 
-use crate::graph::CostGraph;
+use crate::graph::{Arc, CostGraph};
 use crate::{Table, TreeTo};
-use anabranch_units::NodeId;
+use anabranch_units::{LinkId, NodeId};
 
 /// Next hops of every node towards `to`, over all paths of equal and least cost, however many
 /// hops they have; parallel links of equal cost are all there. At each node they are in the order
@@ -14,16 +14,18 @@ use anabranch_units::NodeId;
 /// cost, so that no packet can go in a circle.
 #[must_use]
 pub fn ecmp_table(graph: &CostGraph<'_>, to: NodeId) -> Table {
+    Table { to, next: next_hops(graph, to) }
+}
+
+/// The entries of the table to `to`, for every node from which there is a way.
+pub(crate) fn next_hops(graph: &CostGraph<'_>, to: NodeId) -> Vec<(NodeId, Vec<LinkId>)> {
     let tree = TreeTo::new(graph, to);
-    let next_hops = |node: NodeId| match tree.length(node) {
-        None => Vec::new(),
-        Some(here) => {
-            let on_the_way = |arc: &&crate::graph::Arc| {
-                tree.length(arc.node)
-                    .is_some_and(|rest| rest < here && (arc.length + rest).cost() == here.cost())
-            };
-            graph.out(node).iter().filter(on_the_way).map(|arc| arc.link).collect()
-        }
+    let next_hops = |node: NodeId| {
+        let here = tree.length(node).filter(|_| node != to)?;
+        let on_the_way = |arc: &&Arc| {
+            tree.length(arc.node).is_some_and(|rest| rest < here && (arc.length + rest).cost() == here.cost())
+        };
+        Some((node, graph.out(node).iter().filter(on_the_way).map(|arc| arc.link).collect()))
     };
-    Table { to, next: graph.network().node_ids().map(next_hops).collect() }
+    graph.network().node_ids().filter_map(next_hops).collect()
 }

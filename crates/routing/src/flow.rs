@@ -60,23 +60,25 @@ impl<'g> MinCostFlow<'g> {
         }
     }
 
-    /// The flow from `from` to the destination of `tree` that `steps` augmentations give, each
-    /// along a shortest path of what is left: of all flows of this amount one of the least cost
-    /// and, among those, the fewest hops. Enough steps give a maximum flow. Each step of a flow
-    /// with capacity one on every link adds one path.
+    /// A flow of `most` from `from` to the destination of `tree` or, if the links do not let so much
+    /// through or `most` is `None`, a maximum flow: of all flows of this amount one of the least
+    /// cost and, among those, the fewest hops. With capacity one on every link the amount is the
+    /// number of paths.
     ///
     /// The flow comes as paths in the order that [`crate::dijkstra`] states: first the first of all
     /// that it can be taken apart into, with as much as it carries, and so on with the rest.
-    pub(crate) fn solve(&mut self, tree: &TreeTo, from: NodeId, steps: usize) -> Vec<FlowPath> {
+    pub(crate) fn solve(&mut self, tree: &TreeTo, from: NodeId, most: Option<u64>) -> Vec<FlowPath> {
         self.start(tree);
-        if steps == 0 || from == tree.to() || tree.length(from).is_none() {
+        if most == Some(0) || from == tree.to() || tree.length(from).is_none() {
             return Vec::new();
         }
         let first: Vec<LinkId> = tree.walk(from).map(|arc| arc.link).collect();
-        self.push_along(&first);
-        let mut done = 1;
-        while done < steps && self.augment(from, tree.to()) {
-            done += 1;
+        let mut left = most;
+        let sent = self.push_along(&first, left);
+        left = left.map(|left| left - sent);
+        while left != Some(0) {
+            let Some(sent) = self.augment(from, tree.to(), left) else { break };
+            left = left.map(|left| left - sent);
         }
         self.take_apart(from, tree.to())
     }
@@ -90,18 +92,21 @@ impl<'g> MinCostFlow<'g> {
         }
     }
 
-    /// Fills one path of the empty network. It is shortest, so the potentials stay.
-    fn push_along(&mut self, links: &[LinkId]) {
-        let amount = links.iter().map(|link| self.capacity[link.index()]).min().unwrap_or(0);
+    /// Fills one path of the empty network with `most` or as much as fits, and says how much. It is
+    /// shortest, so the potentials stay.
+    fn push_along(&mut self, links: &[LinkId], most: Option<u64>) -> u64 {
+        let amount = links.iter().map(|link| self.capacity[link.index()]).chain(most).min().unwrap_or(0);
         for &link in links {
             self.flow[link.index()] = amount;
             self.touched.push(link);
         }
+        amount
     }
 
-    /// Sends as much as fits along a shortest path of the residual graph; false if there is none.
-    fn augment(&mut self, from: NodeId, to: NodeId) -> bool {
-        let Some(visited) = self.search(from, to) else { return false };
+    /// Sends `most` or as much as fits along a shortest path of the residual graph, and says how
+    /// much; `None` if there is no path.
+    fn augment(&mut self, from: NodeId, to: NodeId, most: Option<u64>) -> Option<u64> {
+        let visited = self.search(from, to)?;
         let longest = self.excess[to.index()];
         for node in visited {
             // Of the nodes visited none is farther than the destination.
@@ -115,7 +120,7 @@ impl<'g> MinCostFlow<'g> {
             let link = step.link.index();
             if step.forward { self.capacity[link] - self.flow[link] } else { self.flow[link] }
         };
-        let amount = steps.iter().map(room).min().expect("the two ends differ");
+        let amount = steps.iter().map(room).chain(most).min().expect("the two ends differ");
         for step in steps {
             let flow = &mut self.flow[step.link.index()];
             if step.forward {
@@ -125,7 +130,7 @@ impl<'g> MinCostFlow<'g> {
                 *flow -= amount;
             }
         }
-        true
+        Some(amount)
     }
 
     /// Finds the nodes nearer than `to`, and `to`, with the steps that lead there; `None` if it

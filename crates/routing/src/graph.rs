@@ -27,10 +27,24 @@ impl<'n> CostGraph<'n> {
     /// Any additive metric will do; [`crate::Metric`] holds the common ones.
     #[must_use]
     pub fn new(network: &'n Network, mask: &LinkMask, cost: impl Fn(LinkId) -> u64) -> Self {
+        Self::within(network, mask, cost, |_| true)
+    }
+
+    /// The same, but only links between nodes that `keep` says to keep. The others stay as nodes
+    /// without links.
+    pub(crate) fn within(
+        network: &'n Network,
+        mask: &LinkMask,
+        cost: impl Fn(LinkId) -> u64,
+        keep: impl Fn(NodeId) -> bool,
+    ) -> Self {
         let arc = |link, node| Arc { length: Length::of_link(cost(link)), node, link };
-        let usable = |links: &[LinkId]| -> Vec<LinkId> {
-            links.iter().copied().filter(|&link| mask.usable(network, link)).collect()
+        let seen = |link: LinkId| {
+            let ends = network.link(link);
+            mask.usable(network, link) && keep(ends.from) && keep(ends.to)
         };
+        let usable =
+            |links: &[LinkId]| -> Vec<LinkId> { links.iter().copied().filter(|&link| seen(link)).collect() };
         let out = Adjacency::new(network, |node| {
             usable(network.links_out(node)).into_iter().map(|link| arc(link, network.link(link).to)).collect()
         });

@@ -5,7 +5,8 @@
 //! algorithms, one to a file, over any additive cost: shortest paths ([`dijkstra`]), k shortest
 //! loopless paths ([`yen`]), link-disjoint paths ([`disjoint`]), equal-cost multipath ([`ecmp`])
 //! and maximum flow ([`max_flow`](mod@max_flow)). All break ties by the one rule that [`dijkstra`]
-//! states, and answer the same for the same network on every machine.
+//! states, and answer the same for the same network on every machine. A plan for many pairs leaves
+//! hosts and whatever else hangs on one cable out of its searches; that changes no path.
 
 pub mod dijkstra;
 pub mod disjoint;
@@ -18,8 +19,10 @@ pub mod max_flow;
 mod metric;
 mod plan;
 mod plan_error;
+mod planner;
 mod prune;
 mod scheme;
+mod stubs;
 pub mod yen;
 
 pub use dijkstra::{TreeFrom, TreeTo, shortest_path};

@@ -50,7 +50,12 @@ impl<'g> MaxFlow<'g> {
     /// The paths come in the order that [`crate::dijkstra`] states; no path where there is no
     /// way, and none from the destination to itself.
     pub fn paths(&mut self, tree: &TreeTo, from: NodeId) -> Vec<PathFlow> {
-        let parts = self.flow.solve(tree, from, usize::MAX);
+        self.paths_up_to(tree, from, None)
+    }
+
+    /// The same, but a flow of no more than `most`, if that is given.
+    pub(crate) fn paths_up_to(&mut self, tree: &TreeTo, from: NodeId, most: Option<Rate>) -> Vec<PathFlow> {
+        let parts = self.flow.solve(tree, from, most.map(Rate::as_bps));
         let path = |links| self.graph.path(links);
         parts
             .into_iter()

@@ -2,7 +2,7 @@ use crate::PlanError;
 use anabranch_network::{Network, Path};
 use anabranch_units::{LinkId, NodeId};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 /// How far the weights of a route may be from adding up to one.
 const WEIGHT_TOLERANCE: f64 = 1e-9;
@@ -40,14 +40,15 @@ pub struct WeightedPath {
     pub weight: f64,
 }
 
-/// Next hops of every node towards one destination, all equally good.
+/// Next hops towards one destination, all equally good.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Table {
     /// Destination.
     pub to: NodeId,
-    /// For each node, the links it may use; empty where there is no way, and at the destination.
-    pub next: Vec<Vec<LinkId>>,
+    /// The links that a node may use, for nodes that know a way, in the order of the nodes. A
+    /// scheme leaves out, besides nodes without a way, those where no packet can come to be.
+    pub next: Vec<(NodeId, Vec<LinkId>)>,
 }
 
 impl Plan {
@@ -68,16 +69,16 @@ impl Plan {
     /// nodes and links that are there. Its tables may still lead in a circle.
     ///
     /// # Errors
-    /// On the first of: a table of the wrong size, a second one for its destination, or with a next
-    /// hop that does not leave its node; a route out of order; a path that does not hold or belongs
+    /// On the first of: a table out of order, a second one for its destination, or with a next hop
+    /// that does not leave its node; a route out of order; a path that does not hold or belongs
     /// to another pair; a weight outside (0, 1], or weights that miss a sum of 1 by more than 1e-9;
     /// a route without paths whose table is missing or has no next hop at the source.
     pub fn check(&self, network: &Network) -> Result<(), PlanError> {
-        let mut destinations = BTreeSet::new();
+        let mut tables = BTreeMap::new();
         for (index, table) in self.tables.iter().enumerate() {
             check_node(network, table.to, || format!("table {index}"))?;
             table.check(network)?;
-            if !destinations.insert(table.to) {
+            if tables.insert(table.to, table).is_some() {
                 return Err(PlanError::TwoTables { to: network.node(table.to).name.clone() });
             }
         }
@@ -94,8 +95,8 @@ impl Plan {
             }
             before = Some((route.from, route.to));
             if route.paths.is_empty() {
-                let table = self.table(route.to).ok_or_else(|| PlanError::NoTable { pair: pair.clone() })?;
-                if table.next[route.from.index()].is_empty() {
+                let table = tables.get(&route.to).ok_or_else(|| PlanError::NoTable { pair: pair.clone() })?;
+                if table.at(route.from).is_empty() {
                     return Err(PlanError::NoNextHop { pair });
                 }
             } else {
@@ -130,17 +131,29 @@ impl Route {
 }
 
 impl Table {
+    /// The links that a node may use; none where there is no way, and at the destination. The
+    /// table must be in order, as a checked one is.
+    #[must_use]
+    pub fn at(&self, node: NodeId) -> &[LinkId] {
+        match self.next.binary_search_by_key(&node, |&(node, _)| node) {
+            Ok(index) => &self.next[index].1,
+            Err(_) => &[],
+        }
+    }
+
     /// Checks the entries of a table whose destination exists.
     fn check(&self, network: &Network) -> Result<(), PlanError> {
         let name = |node| network.node(node).name.clone();
-        let (entries, nodes) = (self.next.len(), network.nodes().len());
-        if entries != nodes {
-            return Err(PlanError::BadTableSize { to: name(self.to), entries, nodes });
-        }
-        if !self.next[self.to.index()].is_empty() {
-            return Err(PlanError::NextHopAtDestination { to: name(self.to) });
-        }
-        for (node, next) in network.node_ids().zip(&self.next) {
+        let mut before = None;
+        for &(node, ref next) in &self.next {
+            check_node(network, node, || format!("table to {:?}", name(self.to)))?;
+            if before >= Some(node) {
+                return Err(PlanError::TableOutOfOrder { to: name(self.to), at: name(node) });
+            }
+            before = Some(node);
+            if node == self.to && !next.is_empty() {
+                return Err(PlanError::NextHopAtDestination { to: name(node) });
+            }
             let elsewhere =
                 |link: &&LinkId| network.links().get(link.index()).is_none_or(|link| link.from != node);
             if let Some(&link) = next.iter().find(elsewhere) {

@@ -83,15 +83,15 @@ pub enum PlanError {
         /// Name of the destination.
         to: String,
     },
-    /// A table of another network.
-    #[error("table to {to:?}: it has {entries} entries; the network has {nodes} nodes")]
-    BadTableSize {
+    /// Entries of a table are not sorted, or two are for one node.
+    #[error(
+        "table to {to:?}: the entry of {at:?} is out of order; they are sorted by node number, one a node"
+    )]
+    TableOutOfOrder {
         /// Name of the destination.
         to: String,
-        /// How many entries there are.
-        entries: usize,
-        /// How many nodes there are.
-        nodes: usize,
+        /// Name of the node.
+        at: String,
     },
     /// Next hops where the packet has arrived.
     #[error("table to {to:?}: there are next hops at the destination")]

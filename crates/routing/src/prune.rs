@@ -1,6 +1,7 @@
 use crate::{LinkMask, Plan, Route, Table, WeightedPath};
 use anabranch_network::{Network, Path};
 use anabranch_units::{LinkId, NodeId};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is left of a plan where not everything is up: for plans made elsewhere, for which there
 /// is no scheme to run again.
@@ -11,10 +12,9 @@ use anabranch_units::{LinkId, NodeId};
 #[must_use]
 pub fn prune(plan: &Plan, network: &Network, mask: &LinkMask) -> Plan {
     let tables: Vec<Table> = plan.tables.iter().map(|table| prune_table(table, network, mask)).collect();
-    let leads_on = |route: &Route| {
-        let table = tables.iter().find(|table| table.to == route.to);
-        table.is_some_and(|table| !table.next[route.from.index()].is_empty())
-    };
+    let by_destination: BTreeMap<NodeId, &Table> = tables.iter().map(|table| (table.to, table)).collect();
+    let leads_on =
+        |route: &Route| by_destination.get(&route.to).is_some_and(|table| !table.at(route.from).is_empty());
     let prune_route = |route: &Route| {
         if route.paths.is_empty() {
             return leads_on(route).then(|| route.clone());
@@ -22,7 +22,8 @@ pub fn prune(plan: &Plan, network: &Network, mask: &LinkMask) -> Plan {
         let paths = prune_paths(&route.paths, network, mask);
         (!paths.is_empty()).then_some(Route { from: route.from, to: route.to, paths })
     };
-    Plan { routes: plan.routes.iter().filter_map(prune_route).collect(), tables }
+    let routes = plan.routes.iter().filter_map(prune_route).collect();
+    Plan { routes, tables }
 }
 
 fn prune_paths(paths: &[WeightedPath], network: &Network, mask: &LinkMask) -> Vec<WeightedPath> {
@@ -40,22 +41,27 @@ fn prune_paths(paths: &[WeightedPath], network: &Network, mask: &LinkMask) -> Ve
 
 fn prune_table(table: &Table, network: &Network, mask: &LinkMask) -> Table {
     let arrives = arriving(table, network, mask);
-    let keep = |link: &LinkId| mask.usable(network, *link) && arrives[network.link(*link).to.index()];
-    let next = table.next.iter().map(|next| next.iter().copied().filter(keep).collect()).collect();
-    Table { to: table.to, next }
+    let keep = |link: &LinkId| mask.usable(network, *link) && arrives.contains(&network.link(*link).to);
+    let prune_entry = |(node, next): &(NodeId, Vec<LinkId>)| {
+        let next: Vec<LinkId> = next.iter().copied().filter(keep).collect();
+        (!next.is_empty()).then_some((*node, next))
+    };
+    Table { to: table.to, next: table.next.iter().filter_map(prune_entry).collect() }
 }
 
-/// For each node, whether some usable way along the table leads to its destination.
-fn arriving(table: &Table, network: &Network, mask: &LinkMask) -> Vec<bool> {
-    let mut arrives = vec![false; network.nodes().len()];
-    arrives[table.to.index()] = true;
-    let mut to_visit: Vec<NodeId> = vec![table.to];
+/// The nodes from which some usable way along the table leads to its destination.
+fn arriving(table: &Table, network: &Network, mask: &LinkMask) -> BTreeSet<NodeId> {
+    let mut before: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
+    for (node, next) in &table.next {
+        for &link in next.iter().filter(|&&link| mask.usable(network, link)) {
+            before.entry(network.link(link).to).or_default().push(*node);
+        }
+    }
+    let mut arrives = BTreeSet::from([table.to]);
+    let mut to_visit = vec![table.to];
     while let Some(node) = to_visit.pop() {
-        for &link in network.links_into(node) {
-            let before = network.link(link).from;
-            let used = table.next[before.index()].contains(&link) && mask.usable(network, link);
-            if used && !arrives[before.index()] {
-                arrives[before.index()] = true;
+        for before in before.remove(&node).unwrap_or_default() {
+            if arrives.insert(before) {
                 to_visit.push(before);
             }
         }

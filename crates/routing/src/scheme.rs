@@ -1,11 +1,8 @@
-use crate::{
-    CostGraph, Disjoint, KShortest, LinkMask, MaxFlow, Metric, PathFlow, Plan, Route, TreeTo, WeightedPath,
-    ecmp_table,
-};
+use crate::planner::Planner;
+use crate::{Disjoint, KShortest, LinkMask, MaxFlow, Metric, PathFlow, Plan, WeightedPath};
 use anabranch_network::{Network, Path};
-use anabranch_units::{NodeId, Rate};
+use anabranch_units::{LinkId, NodeId, Rate};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 
 /// A way to choose routes, with its parameters. In text: `{"name": "k-shortest", "k": 2,
@@ -76,78 +73,38 @@ impl Scheme {
     #[must_use]
     pub fn plan(&self, network: &Network, mask: &LinkMask, pairs: &[(NodeId, NodeId)]) -> Plan {
         let metric = self.metric();
-        let graph = CostGraph::new(network, mask, |link| metric.cost(network, link));
-        let sources = by_destination(pairs);
+        let planner = Planner::new(network, mask, |link| metric.cost(network, link));
+        let graph = planner.core();
+        let no_bound = |_: LinkId| u64::MAX;
+        let one_path = |_: LinkId| 1;
+        let rate = |link: LinkId| network.link(link).capacity.as_bps();
         match self {
-            Self::Shortest { .. } => routes(&graph, &sources, |tree, from| {
-                in_equal_shares(tree.path(&graph, from).into_iter().collect())
+            Self::Shortest { .. } => planner.paths(pairs, no_bound, |tree, from, _| {
+                in_equal_shares(tree.path(graph, from).into_iter().collect())
             }),
-            Self::Ecmp { .. } => tables(&graph, &sources),
+            Self::Ecmp { .. } => planner.tables(pairs),
             Self::KShortest { k, .. } => {
-                let mut finder = KShortest::new(&graph);
-                routes(&graph, &sources, |tree, from| {
+                let mut finder = KShortest::new(graph);
+                planner.paths(pairs, no_bound, |tree, from, _| {
                     in_equal_shares(finder.paths(tree, from).take(k.get()).collect())
                 })
             }
             Self::Disjoint { k, .. } => {
-                let mut finder = Disjoint::new(&graph);
-                routes(&graph, &sources, |tree, from| {
-                    in_equal_shares(finder.paths(tree, from, k.map(NonZeroUsize::get)))
+                let mut finder = Disjoint::new(graph);
+                let k = k.map(NonZeroUsize::get);
+                planner.paths(pairs, one_path, |tree, from, room| {
+                    // Paths over one stub share its links.
+                    in_equal_shares(finder.paths(tree, from, if room.is_some() { Some(1) } else { k }))
                 })
             }
             Self::MaxFlow { .. } => {
-                let mut finder = MaxFlow::new(&graph);
-                routes(&graph, &sources, |tree, from| in_shares_of_flow(finder.paths(tree, from)))
+                let mut finder = MaxFlow::new(graph);
+                planner.paths(pairs, rate, |tree, from, room| {
+                    in_shares_of_flow(finder.paths_up_to(tree, from, room.map(Rate::from_bps)))
+                })
             }
         }
     }
-}
-
-/// The sources that want each destination, so that these can share its tree of shortest paths.
-type Sources = BTreeMap<NodeId, BTreeSet<NodeId>>;
-
-fn by_destination(pairs: &[(NodeId, NodeId)]) -> Sources {
-    let mut sources = Sources::new();
-    for &(from, to) in pairs.iter().filter(|(from, to)| from != to) {
-        sources.entry(to).or_default().insert(from);
-    }
-    sources
-}
-
-/// A plan of paths, which `paths` finds with the help of the tree of the destination.
-fn routes(
-    graph: &CostGraph<'_>,
-    sources: &Sources,
-    mut paths: impl FnMut(&TreeTo, NodeId) -> Vec<WeightedPath>,
-) -> Plan {
-    let mut routes = Vec::new();
-    for (&to, sources) in sources {
-        let tree = TreeTo::new(graph, to);
-        for &from in sources {
-            let paths = paths(&tree, from);
-            if !paths.is_empty() {
-                routes.push(Route { from, to, paths });
-            }
-        }
-    }
-    routes.sort_by_key(|route| (route.from, route.to));
-    Plan { routes, tables: Vec::new() }
-}
-
-/// A plan of tables, one for each destination that some source can reach.
-fn tables(graph: &CostGraph<'_>, sources: &Sources) -> Plan {
-    let mut plan = Plan::default();
-    for (&to, sources) in sources {
-        let table = ecmp_table(graph, to);
-        let connected = sources.iter().filter(|from| !table.next[from.index()].is_empty());
-        let before = plan.routes.len();
-        plan.routes.extend(connected.map(|&from| Route { from, to, paths: Vec::new() }));
-        if plan.routes.len() > before {
-            plan.tables.push(table);
-        }
-    }
-    plan.routes.sort_by_key(|route| (route.from, route.to));
-    plan
 }
 
 fn in_equal_shares(paths: Vec<Path>) -> Vec<WeightedPath> {

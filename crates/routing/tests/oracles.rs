@@ -129,7 +129,7 @@ proptest! {
                 let least = all.first().map(|path| sample.order(path).0);
                 let shortest = all.iter().filter(|path| Some(sample.order(path).0) == least);
                 let expected: BTreeSet<LinkId> = shortest.map(|path| path.links()[0]).collect();
-                let ours = &table.next[from.index()];
+                let ours = table.at(from);
                 prop_assert_eq!(&ours.iter().copied().collect::<BTreeSet<_>>(), &expected);
                 prop_assert_eq!(ours.len(), expected.len());
             }
@@ -145,8 +145,8 @@ proptest! {
             let table = ecmp_table(&graph, to);
             let costs = bellman_ford(&sample, to);
             for from in sample.network.node_ids().filter(|&from| from != to) {
-                prop_assert_eq!(!table.next[from.index()].is_empty(), costs.contains_key(&from));
-                let mut walks: Vec<Vec<LinkId>> = table.next[from.index()].iter().map(|&link| vec![link]).collect();
+                prop_assert_eq!(!table.at(from).is_empty(), costs.contains_key(&from));
+                let mut walks: Vec<Vec<LinkId>> = table.at(from).iter().map(|&link| vec![link]).collect();
                 while let Some(walk) = walks.pop() {
                     let path = Path::new(&sample.network, walk.clone());
                     prop_assert!(path.is_ok(), "{path:?}");
@@ -154,7 +154,7 @@ proptest! {
                     if end == to {
                         prop_assert_eq!(sample.length(&walk).cost(), u128::from(costs[&from]));
                     }
-                    for &next in &table.next[end.index()] {
+                    for &next in table.at(end) {
                         walks.push([walk.clone(), vec![next]].concat());
                     }
                 }

@@ -7,6 +7,7 @@ use anabranch_routing::{LinkMask, Metric, Plan, Route, Scheme, Table, WeightedPa
 use anabranch_units::{LinkId, NodeId};
 use common::{abilene, at, samples, spell};
 use proptest::prelude::*;
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
 /// Every scheme under every metric, with and without its options.
@@ -126,8 +127,8 @@ fn nothing_leads_over_a_failed_node() {
             assert_eq!(first, "Seattle-Sunnyvale-Los Angeles-Houston-Atlanta");
         }
         for table in &plan.tables {
-            assert_eq!(table.next[denver.index()], []);
-            assert_eq!(table.next[seattle.index()].len(), 1);
+            assert_eq!(table.at(denver), []);
+            assert_eq!(table.at(seattle).len(), 1);
         }
     }
 }
@@ -174,7 +175,8 @@ proptest! {
             let usable = |link: &LinkId| sample.mask.usable(&sample.network, *link);
             let paths = || pruned.routes.iter().flat_map(|route| &route.paths);
             prop_assert!(paths().flat_map(|path| path.links.links()).all(usable));
-            prop_assert!(pruned.tables.iter().flat_map(|table| table.next.iter().flatten()).all(usable));
+            let next = || pruned.tables.iter().flat_map(|table| &table.next);
+            prop_assert!(next().flat_map(|(_, links)| links).all(usable));
         }
     }
 }
@@ -194,9 +196,9 @@ fn hand_made(network: &Network) -> Plan {
     };
     let north = path(&["Seattle", "Denver", "Kansas City", "Indianapolis", "Atlanta"]);
     let south = path(&["Seattle", "Sunnyvale", "Los Angeles", "Houston", "Atlanta"]);
-    let mut next = vec![Vec::new(); network.nodes().len()];
+    let mut next: BTreeMap<NodeId, Vec<LinkId>> = BTreeMap::new();
     for names in [["Seattle", "Denver"], ["Sunnyvale", "Denver"], ["Seattle", "Sunnyvale"]] {
-        next[at(network, names[0]).index()].extend_from_slice(path(&names).links());
+        next.entry(at(network, names[0])).or_default().extend_from_slice(path(&names).links());
     }
     let paths =
         vec![WeightedPath { links: north, weight: 0.25 }, WeightedPath { links: south, weight: 0.75 }];
@@ -205,8 +207,18 @@ fn hand_made(network: &Network) -> Plan {
             Route { from: seattle, to: atlanta, paths },
             Route { from: seattle, to: denver, paths: Vec::new() },
         ],
-        tables: vec![Table { to: denver, next }],
+        tables: vec![Table { to: denver, next: next.into_iter().collect() }],
     }
+}
+
+#[test]
+fn plans_read_as_they_are_written() {
+    let paths = Vec::new();
+    let table = Table { to: NodeId(2), next: vec![(NodeId(0), vec![LinkId(4), LinkId(7)])] };
+    let plan = Plan { routes: vec![Route { from: NodeId(0), to: NodeId(2), paths }], tables: vec![table] };
+    let text = r#"{"routes":[{"from":0,"to":2,"paths":[]}],"tables":[{"to":2,"next":[[0,[4,7]]]}]}"#;
+    assert_eq!(serde_json::to_string(&plan).unwrap(), text);
+    assert_eq!(serde_json::from_str::<Plan>(text).unwrap(), plan);
 }
 
 #[test]
@@ -254,7 +266,7 @@ fn routes_that_do_not_fit_say_where() {
     assert_eq!(said(|plan| plan.tables.clear()), format!("{to_denver}: {no_table}"));
     let no_next_hop = "it has no paths, and the table to its destination has no next hop at its source";
     assert_eq!(
-        said(|plan| plan.tables[0].next[seattle.index()].clear()),
+        said(|plan| plan.tables[0].next.retain(|(node, _)| *node != seattle)),
         format!("{to_denver}: {no_next_hop}")
     );
 }
@@ -287,9 +299,16 @@ fn tables_that_do_not_fit_say_where() {
     assert_eq!(said(twice), r#"tables: two of them lead to "Denver""#);
     let no_node = |plan: &mut Plan| plan.tables[0].to = NodeId(11);
     assert_eq!(said(no_node), "table 0: no node number 11; the network has 11 nodes");
-    let short = |plan: &mut Plan| plan.tables[0].next.truncate(3);
-    assert_eq!(said(short), r#"table to "Denver": it has 3 entries; the network has 11 nodes"#);
-    let with_next = |at: NodeId, link: u32| said(|plan| plan.tables[0].next[at.index()].push(LinkId(link)));
+    let order = "is out of order; they are sorted by node number, one a node";
+    let swapped = |plan: &mut Plan| plan.tables[0].next.swap(0, 1);
+    assert_eq!(said(swapped), format!(r#"table to "Denver": the entry of "Seattle" {order}"#));
+    let twice = |plan: &mut Plan| plan.tables[0].next[1].0 = plan.tables[0].next[0].0;
+    assert_eq!(said(twice), format!(r#"table to "Denver": the entry of "Seattle" {order}"#));
+    let nowhere = |plan: &mut Plan| plan.tables[0].next[1].0 = NodeId(12);
+    assert_eq!(said(nowhere), r#"table to "Denver": no node number 12; the network has 11 nodes"#);
+    // All entries of the table are at higher numbers.
+    let with_next =
+        |at: NodeId, link: u32| said(|plan| plan.tables[0].next.insert(0, (at, vec![LinkId(link)])));
     assert_eq!(with_next(denver, 0), r#"table to "Denver": there are next hops at the destination"#);
     assert_eq!(with_next(atlanta, 0), r#"table to "Denver": no link 0 leaves "Atlanta""#);
     assert_eq!(with_next(atlanta, 28), r#"table to "Denver": no link 28 leaves "Atlanta""#);
@@ -317,13 +336,13 @@ fn pruning_leaves_the_living() {
     let route = pruned.route(seattle, atlanta).unwrap();
     let left: Vec<_> = route.paths.iter().map(|path| (spell(&network, &path.links), path.weight)).collect();
     assert_eq!(left, [("Seattle-Sunnyvale-Los Angeles-Houston-Atlanta".to_owned(), 1.0)]);
-    assert_eq!(pruned.tables[0].next[seattle.index()], [between(seattle, sunnyvale)]);
+    assert_eq!(pruned.tables[0].at(seattle), [between(seattle, sunnyvale)]);
 
     // Sunnyvale knows no way to Denver but this one, so Seattle must not send it there either.
     mask.set_link(between(sunnyvale, denver), false);
     let pruned = prune(&plan, &network, &mask);
     assert_eq!(pruned.route(seattle, denver), None);
-    assert!(pruned.tables[0].next.iter().all(Vec::is_empty));
+    assert_eq!(pruned.tables[0].next, []);
 
     mask.set_node(at(&network, "Houston"), false);
     assert_eq!(prune(&plan, &network, &mask).routes, []);

@@ -1,0 +1,188 @@
+//! The parts of a network that hang on it by one cable, such as the hosts at a switch. No
+//! loop-free path leads through such a part and out again, so the paths of all pairs behind the
+//! same two cables differ only at their ends, and searches need not look at stubs at all.
+
+use anabranch_network::Network;
+use anabranch_units::{LinkId, NodeId};
+use std::collections::VecDeque;
+
+/// A network taken apart into stubs and a core.
+///
+/// A stub is a node that, once the stubs behind it are taken away, has at most one link out and
+/// one link in, both to and from the same node, its parent. So stubs form trees, each with its
+/// root in the core. Of a network that is a tree one node is left as the core.
+///
+/// Masks do not matter: what is a stub when everything is up is one whatever fails.
+#[derive(Clone, Debug)]
+pub(crate) struct Stubs {
+    parent: Vec<Option<Cable>>,
+    /// Number of steps to the core.
+    depth: Vec<u32>,
+}
+
+/// What ties a stub to its parent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Cable {
+    pub(crate) parent: NodeId,
+    /// The link to the parent, if there is one.
+    pub(crate) up: Option<LinkId>,
+    /// The link from the parent, if there is one.
+    pub(crate) down: Option<LinkId>,
+}
+
+/// The stubs that every way from one node to another goes through, and where it is free to choose.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Ends {
+    /// Stubs on the way up, the source first.
+    pub(crate) ascent: Vec<NodeId>,
+    /// Where the ascent ends and the descent begins: two nodes of the core, or one node, stub or
+    /// core, if the way need not cross the core.
+    pub(crate) top: (NodeId, NodeId),
+    /// Stubs on the way down, the destination last.
+    pub(crate) descent: Vec<NodeId>,
+}
+
+impl Stubs {
+    /// The stubs of a network.
+    pub(crate) fn new(network: &Network) -> Self {
+        let count = network.nodes().len();
+        let mut stubs = Self { parent: vec![None; count], depth: vec![0; count] };
+        let mut to_visit: VecDeque<NodeId> = network.node_ids().collect();
+        let mut taken = Vec::new();
+        let mut left: Vec<usize> = network
+            .node_ids()
+            .map(|node| network.links_out(node).len() + network.links_into(node).len())
+            .collect();
+        while let Some(node) = to_visit.pop_front() {
+            // Not as many links as a cable has: not worth a look at each of them.
+            if stubs.parent[node.index()].is_some() || !(1..=2).contains(&left[node.index()]) {
+                continue;
+            }
+            let Some(cable) = stubs.only_cable(network, node) else { continue };
+            left[cable.parent.index()] -= left[node.index()];
+            stubs.parent[node.index()] = Some(cable);
+            taken.push(node);
+            to_visit.push_back(cable.parent);
+        }
+        // A parent is taken after all that hangs on it.
+        for &node in taken.iter().rev() {
+            let above = stubs.parent[node.index()].map_or(0, |cable| stubs.depth[cable.parent.index()]);
+            stubs.depth[node.index()] = above + 1;
+        }
+        stubs
+    }
+
+    /// The links between a node and what is not yet taken away, if they make it a stub.
+    fn only_cable(&self, network: &Network, node: NodeId) -> Option<Cable> {
+        let in_core = |node: NodeId| self.parent[node.index()].is_none();
+        let mut up = network.links_out(node).iter().filter(|&&link| in_core(network.link(link).to));
+        let mut down = network.links_into(node).iter().filter(|&&link| in_core(network.link(link).from));
+        let cable = match (up.next(), down.next()) {
+            (Some(&up), None) => Cable { parent: network.link(up).to, up: Some(up), down: None },
+            (None, Some(&down)) => Cable { parent: network.link(down).from, up: None, down: Some(down) },
+            (Some(&up), Some(&down)) if network.link(up).to == network.link(down).from => {
+                Cable { parent: network.link(up).to, up: Some(up), down: Some(down) }
+            }
+            _ => return None,
+        };
+        (up.next().is_none() && down.next().is_none()).then_some(cable)
+    }
+
+    /// What ties a node to its parent; `None` in the core.
+    pub(crate) fn cable(&self, node: NodeId) -> Option<Cable> {
+        self.parent[node.index()]
+    }
+
+    /// Whether loop-free paths may lead through the node, other than to and from its stubs.
+    pub(crate) fn in_core(&self, node: NodeId) -> bool {
+        self.parent[node.index()].is_none()
+    }
+
+    /// The node of the core that a node hangs on or is.
+    pub(crate) fn root(&self, mut node: NodeId) -> NodeId {
+        while let Some(cable) = self.cable(node) {
+            node = cable.parent;
+        }
+        node
+    }
+
+    /// The parts that are the same for all ways from one node to another.
+    pub(crate) fn between(&self, from: NodeId, to: NodeId) -> Ends {
+        let (mut ascent, mut descent) = (Vec::new(), Vec::new());
+        let mut top = (from, to);
+        while top.0 != top.1 {
+            let higher = self.depth[top.0.index()] < self.depth[top.1.index()];
+            let (stub, passed) = if higher { (&mut top.1, &mut descent) } else { (&mut top.0, &mut ascent) };
+            let Some(cable) = self.cable(*stub) else { break };
+            passed.push(*stub);
+            *stub = cable.parent;
+        }
+        descent.reverse();
+        Ends { ascent, top, descent }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_network::{Link, Node};
+    use anabranch_units::{Rate, Span};
+
+    fn network(nodes: u32, links: &[(u32, u32)]) -> Network {
+        let link = |&(from, to): &(u32, u32)| Link {
+            from: NodeId(from),
+            to: NodeId(to),
+            capacity: Rate::from_bps(1_000),
+            delay: Span::from_ms(1),
+            loss: 0.0,
+        };
+        let nodes = (0..nodes).map(|number| Node { name: number.to_string(), place: None }).collect();
+        Network::new(nodes, links.iter().map(link).collect()).expect("a valid network")
+    }
+
+    fn core(network: &Network) -> Vec<u32> {
+        let stubs = Stubs::new(network);
+        network.node_ids().filter(|&node| stubs.in_core(node)).map(|node| node.0).collect()
+    }
+
+    /// A triangle 0-1-2; 3 hangs on 0, 4 on 3, 5 on 3 too.
+    fn triangle_with_a_tree() -> Network {
+        let cables = [(0, 1), (1, 2), (2, 0), (0, 3), (3, 4), (3, 5)];
+        network(6, &cables.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn trees_are_taken_off_down_to_their_root() {
+        assert_eq!(core(&triangle_with_a_tree()), [0, 1, 2]);
+    }
+
+    #[test]
+    fn of_a_tree_one_node_is_left_and_a_lonely_node_stays() {
+        let star = network(5, &[(0, 1), (1, 0), (0, 2), (2, 0), (3, 0)]);
+        assert_eq!(core(&star), [0, 4]);
+    }
+
+    /// Of the nodes that hang on 0 by two links, only those by one out and one in are stubs.
+    #[test]
+    fn only_single_cables_make_stubs() {
+        let one_way_through = network(3, &[(0, 1), (1, 2), (2, 0)]);
+        assert_eq!(core(&one_way_through), [0, 1, 2]);
+        let parallel = network(2, &[(0, 1), (0, 1), (1, 0)]);
+        assert_eq!(core(&parallel), [0, 1]);
+    }
+
+    #[test]
+    fn ends_part_where_the_way_becomes_free() {
+        let stubs = Stubs::new(&triangle_with_a_tree());
+        let ends = |from, to| {
+            let Ends { ascent, top, descent } = stubs.between(NodeId(from), NodeId(to));
+            let numbers = |nodes: Vec<NodeId>| nodes.into_iter().map(|node| node.0).collect::<Vec<_>>();
+            (numbers(ascent), (top.0.0, top.1.0), numbers(descent))
+        };
+        assert_eq!(ends(4, 2), (vec![4, 3], (0, 2), vec![]));
+        assert_eq!(ends(1, 5), (vec![], (1, 0), vec![3, 5]));
+        assert_eq!(ends(4, 5), (vec![4], (3, 3), vec![5]));
+        assert_eq!(ends(3, 4), (vec![], (3, 3), vec![4]));
+        assert_eq!(ends(5, 0), (vec![5, 3], (0, 0), vec![]));
+    }
+}
