@@ -1,4 +1,3 @@
-# ruff: noqa: D103, S101 - tests: their names say what they show
 """The comparison itself: what it accepts, what it refuses, and that both peers are told the same."""
 
 from __future__ import annotations

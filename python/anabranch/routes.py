@@ -73,6 +73,10 @@ class _WeightedPath(TypedDict):
     weight: float
 
 
+_Table = dict[int, list[int]]
+"""Next hops towards one destination: for each node that has some, its links."""
+
+
 def plan(setup: Setup, origin: str | None) -> str:
     """The plan of a setup, as the core writes it.
 
@@ -100,7 +104,7 @@ def routes(scenario: Scenario) -> Routes:
     setup = resolve(scenario)
     found = json.loads(plan(setup, scenario.origin))
     sends_data = {(flow.origin, flow.to) for flow in setup.flows}
-    tables = {table["to"]: table["next"] for table in found["tables"]}
+    tables: dict[int, _Table] = {table["to"]: dict(table["next"]) for table in found["tables"]}
     pairs = [
         _pair(setup, route, tables, (route["from"], route["to"]) in sends_data) for route in found["routes"]
     ]
@@ -109,9 +113,7 @@ def routes(scenario: Scenario) -> Routes:
     return Routes(scenario.routing.scheme, scenario.routing.metric, tuple(pairs))
 
 
-def _pair(
-    setup: Setup, route: dict[str, Any], tables: dict[int, list[list[int]]], has_data: bool
-) -> PairRoutes:
+def _pair(setup: Setup, route: dict[str, Any], tables: dict[int, _Table], has_data: bool) -> PairRoutes:
     origin, to = route["from"], route["to"]
     return PairRoutes(
         source=setup.nodes[origin].name,
@@ -147,7 +149,7 @@ def _long_run_loss(link: LinkSetup) -> float:
     return 0.0
 
 
-def _hops(setup: Setup, origin: int, to: int, table: list[list[int]]) -> tuple[Hop, ...]:
+def _hops(setup: Setup, origin: int, to: int, table: _Table) -> tuple[Hop, ...]:
     """The nodes that packets from ``origin`` can come through, nearest first, with their shares.
 
     Every node splits what comes through it equally over its next hops (hop-by-hop ECMP).
@@ -157,8 +159,8 @@ def _hops(setup: Setup, origin: int, to: int, table: list[list[int]]) -> tuple[H
     share[origin] = 1.0
     hops = []
     for node in order:
-        links = table[node]
-        for link in links if node != to else ():
+        links = [] if node == to else table[node]
+        for link in links:
             share[setup.links[link].to] += share[node] / len(links)
         if node != to:
             names = tuple(setup.nodes[setup.links[link].to].name for link in links)
@@ -166,7 +168,7 @@ def _hops(setup: Setup, origin: int, to: int, table: list[list[int]]) -> tuple[H
     return tuple(hops)
 
 
-def _topological(setup: Setup, origin: int, to: int, table: list[list[int]]) -> list[int]:
+def _topological(setup: Setup, origin: int, to: int, table: _Table) -> list[int]:
     """Nodes reachable along the table, each after all nodes that lead to it; tables have no loops."""
     finished: list[int] = []
     seen: set[int] = set()

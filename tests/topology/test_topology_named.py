@@ -64,8 +64,22 @@ def test_nobel_us_is_nsfnet() -> None:
     nobel = load("sndlib/nobel-us")
     # The 14 cities of NSFNET.
     assert {node.name for node in nobel.nodes} == set(
-        "Seattle Palo-Alto San-Diego Salt-Lake-City Boulder Houston Lincoln Urbana-Champaign Pittsburgh "
-        "Atlanta Ann-Arbor Princeton Ithaca Washington".split()
+        [
+            "Seattle",
+            "Palo-Alto",
+            "San-Diego",
+            "Salt-Lake-City",
+            "Boulder",
+            "Houston",
+            "Lincoln",
+            "Urbana-Champaign",
+            "Pittsburgh",
+            "Atlanta",
+            "Ann-Arbor",
+            "Princeton",
+            "Ithaca",
+            "Washington",
+        ]
     )
     assert len(nobel.links) == 21
     assert nobel.demands is not None
@@ -76,7 +90,20 @@ def test_nobel_us_is_nsfnet() -> None:
 
 def test_drawings_are_not_places() -> None:
     # Coordinates beyond 180 or 90 degrees, and india35, which would lie in the Gulf of Guinea and the Sahara.
-    drawn = "atlanta di-yuan france giul39 india35 newyork norway pioro40 sun ta1 ta2 zib54".split()
+    drawn = [
+        "atlanta",
+        "di-yuan",
+        "france",
+        "giul39",
+        "india35",
+        "newyork",
+        "norway",
+        "pioro40",
+        "sun",
+        "ta1",
+        "ta2",
+        "zib54",
+    ]
     for name in names("sndlib"):
         topology = load(name.spec)
         planar = name.spec.removeprefix("sndlib/") in drawn

@@ -1,6 +1,7 @@
 """A dumbbell: hosts on either side of one bottleneck."""
 
-from ..model import Topology, TopologyNode
+from anabranch.topology.model import Topology, TopologyNode
+
 from .quantities import LinkQuantities, check_count, check_size, generated, node_run
 
 

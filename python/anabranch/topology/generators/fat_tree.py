@@ -1,7 +1,8 @@
 """A fat tree of equal switches."""
 
-from ..error import TopologyError
-from ..model import Topology, TopologyLink, TopologyNode
+from anabranch.topology.error import TopologyError
+from anabranch.topology.model import Topology, TopologyLink, TopologyNode
+
 from .quantities import LinkQuantities, check_count, check_size, generated, node_run
 
 

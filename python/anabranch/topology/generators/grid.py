@@ -1,7 +1,8 @@
 """A grid of routers."""
 
-from ..error import TopologyError
-from ..model import Topology, TopologyNode
+from anabranch.topology.error import TopologyError
+from anabranch.topology.model import Topology, TopologyNode
+
 from .quantities import LinkQuantities, check_count, check_size, generated
 
 

@@ -1,6 +1,7 @@
 """A leaf-spine fabric."""
 
-from ..model import Topology
+from anabranch.topology.model import Topology
+
 from .quantities import LinkQuantities, check_count, check_size, generated, node_run
 
 

@@ -2,7 +2,8 @@
 
 from itertools import pairwise
 
-from ..model import Topology, TopologyNode
+from anabranch.topology.model import Topology, TopologyNode
+
 from .quantities import LinkQuantities, check_count, check_size, generated, node_run
 
 

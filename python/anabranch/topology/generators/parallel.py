@@ -4,9 +4,10 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..error import TopologyError
-from ..model import Topology, TopologyLink, TopologyNode
-from ..suggest import nearest_remedy
+from anabranch.topology.error import TopologyError
+from anabranch.topology.model import Topology, TopologyLink, TopologyNode
+from anabranch.topology.suggest import nearest_remedy
+
 from .quantities import LinkQuantities, check_count, check_size, generated
 
 

@@ -4,8 +4,16 @@ import math
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ..error import TopologyError
-from ..model import MAX_CAPACITY_BPS, MAX_LINKS, MAX_NODES, NodeKind, Topology, TopologyLink, TopologyNode
+from anabranch.topology.error import TopologyError
+from anabranch.topology.model import (
+    MAX_CAPACITY_BPS,
+    MAX_LINKS,
+    MAX_NODES,
+    NodeKind,
+    Topology,
+    TopologyLink,
+    TopologyNode,
+)
 
 MAX_DELAY_PS: Final = 10**15
 """1000 s, far beyond any network."""

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Final
 
-from ..draft import Draft
+from anabranch.topology.draft import Draft
+
 from .gml import read_gml
 from .graphml import read_graphml
 from .sndlib_native import read_sndlib_native

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
-from ..draft import DraftLink, DraftNode
-from ..error import TopologyError
-from ..model import MAX_CAPACITY_BPS
+from anabranch.topology.draft import DraftLink, DraftNode
+from anabranch.topology.error import TopologyError
+from anabranch.topology.model import MAX_CAPACITY_BPS
 
 _LATITUDE: Final = ("latitude", "lat")
 _LONGITUDE: Final = ("longitude", "lon", "lng", "long")

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..draft import Draft, DraftLink, DraftNode
-from ..error import TopologyError
+from anabranch.topology.draft import Draft, DraftLink, DraftNode
+from anabranch.topology.error import TopologyError
+
 from .attributes import SpeedCount, draft_link, draft_node
 from .text import decode_text
 

@@ -8,8 +8,9 @@ graphs, more than one graph. Ports are ignored, because a link's ends are its no
 from dataclasses import dataclass
 from typing import Final
 
-from ..draft import Draft, DraftLink, DraftNode
-from ..error import TopologyError
+from anabranch.topology.draft import Draft, DraftLink, DraftNode
+from anabranch.topology.error import TopologyError
+
 from .attributes import SpeedCount, draft_link, draft_node
 from .xml_tree import Element, parse_xml
 

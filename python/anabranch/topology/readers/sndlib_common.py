@@ -4,9 +4,9 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from ..draft import DraftNode
-from ..error import TopologyError
-from ..model import MAX_CAPACITY_BPS
+from anabranch.topology.draft import DraftNode
+from anabranch.topology.error import TopologyError
+from anabranch.topology.model import MAX_CAPACITY_BPS
 
 _BPS_PER_UNIT: Final = {"MBITPERSEC": 10**6, "GBITPERSEC": 10**9}
 """Units that SNDlib's META section states (Abilene, GEANT, ...); most instances state none."""

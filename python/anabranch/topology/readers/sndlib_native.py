@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from ..draft import Draft, DraftLink
-from ..error import TopologyError
+from anabranch.topology.draft import Draft, DraftLink
+from anabranch.topology.error import TopologyError
+
 from .sndlib_common import add_demand, capacity_bps, capacity_note, coordinate_notes, finite, nodes_from
 from .text import decode_text
 

@@ -1,7 +1,8 @@
 """SNDlib's XML format (SNDlib 1.0, network.xsd): networkStructure with nodes and links, and demands."""
 
-from ..draft import Draft, DraftLink, DraftNode
-from ..error import TopologyError
+from anabranch.topology.draft import Draft, DraftLink, DraftNode
+from anabranch.topology.error import TopologyError
+
 from .sndlib_common import add_demand, capacity_bps, capacity_note, coordinate_notes, finite, nodes_from
 from .xml_tree import Element, parse_xml
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from xml.parsers import expat
 
-from ..error import TopologyError
+from anabranch.topology.error import TopologyError
 
 MAX_DEPTH: Final = 64
 """Deepest nesting taken. GraphML and SNDlib need less than ten levels."""

@@ -5,11 +5,11 @@ import re
 from pathlib import Path
 from typing import Final
 
-from ..assemble import assemble
-from ..error import TopologyError
-from ..model import Topology
-from ..readers import READERS
-from ..suggest import suggest
+from anabranch.topology.assemble import assemble
+from anabranch.topology.error import TopologyError
+from anabranch.topology.model import Topology
+from anabranch.topology.readers import READERS
+from anabranch.topology.suggest import suggest
 
 MAX_FILE_BYTES: Final = 16 * 1024 * 1024
 """Largest file read. The largest Topology Zoo file, 754 nodes, has 0.3 MB."""

@@ -12,7 +12,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from ..error import TopologyError
+from anabranch.topology.error import TopologyError
 
 
 def version() -> str:
