@@ -63,24 +63,22 @@ def test_duplicate_names_are_numbered_and_found_by_id() -> None:
 def test_nobel_us_is_nsfnet() -> None:
     nobel = load("sndlib/nobel-us")
     # The 14 cities of NSFNET.
-    assert {node.name for node in nobel.nodes} == set(
-        [
-            "Seattle",
-            "Palo-Alto",
-            "San-Diego",
-            "Salt-Lake-City",
-            "Boulder",
-            "Houston",
-            "Lincoln",
-            "Urbana-Champaign",
-            "Pittsburgh",
-            "Atlanta",
-            "Ann-Arbor",
-            "Princeton",
-            "Ithaca",
-            "Washington",
-        ]
-    )
+    assert {node.name for node in nobel.nodes} == {
+        "Seattle",
+        "Palo-Alto",
+        "San-Diego",
+        "Salt-Lake-City",
+        "Boulder",
+        "Houston",
+        "Lincoln",
+        "Urbana-Champaign",
+        "Pittsburgh",
+        "Atlanta",
+        "Ann-Arbor",
+        "Princeton",
+        "Ithaca",
+        "Washington",
+    }
     assert len(nobel.links) == 21
     assert nobel.demands is not None
     assert len(nobel.demands) == 91
