@@ -42,7 +42,9 @@ fn busy_after(outcome: &Outcome, link: u64, from: f64) -> Option<f64> {
     let series = table(outcome, "link_series");
     let (times, ids) = (series.number("time_s").unwrap(), series.integer("link").unwrap());
     let rates = series.number("throughput_mbps").unwrap();
-    (0..times.len()).find(|&row| ids[row] == link && times[row] > from && rates[row] > 0.0).map(|row| times[row])
+    (0..times.len())
+        .find(|&row| ids[row] == link && times[row] > from && rates[row] > 0.0)
+        .map(|row| times[row])
 }
 
 #[test]
@@ -58,7 +60,9 @@ fn without_reaction_a_flow_stalls_while_its_link_is_down_and_goes_on_after() {
         // RTO backs off by doubling (RFC 6298 section 5.5): 0.2 + 0.4 + 0.8 + 1.6 s is the first past 2 s.
         let back = busy_after(&outcome, 0, 5.005).expect("it comes back");
         assert!(back < 3.0 + 3.2 + 0.3, "{transport} is back at {back} s");
-        assert!(goodput_between(&outcome, 0, (9.0, 12.0)) > 0.95 * full, "{transport} after");
+        // linux-bbr gives up 0.2 s of these 3 to probe for the smallest RTT.
+        let after = goodput_between(&outcome, 0, (9.0, 12.0));
+        assert!(after > 0.92 * full, "{transport} after: {after} Mbps");
         assert!(integer(&outcome, "links", "drops_down", 0) > 0);
         assert!(integer(&outcome, "flows", "drops_down", 0) > 0);
         assert!(integer(&outcome, "flows", "timeouts", 0) >= 3, "{transport}");
@@ -79,18 +83,33 @@ fn with_a_reaction_the_flow_moves_to_the_other_path_after_exactly_that_delay() {
     change(&mut setup, 3.0, Change::Links { links: both(0), up: false });
     let outcome = run(setup);
     let first = busy_after(&outcome, 4, 0.0).expect("the other path is taken");
-    // The RTO timer runs on by itself: the first packet of the new path is the next retransmission, at
-    // 3.2 + 0.4 s at the latest plus what the RTO is above its minimum.
-    assert!((3.5..3.75).contains(&first), "moved at {first} s");
-    assert_eq!(integer(&outcome, "links", "packets", 0), {
-        let carried = integer(&outcome, "links", "packets", 0);
-        assert!(busy_after(&outcome, 0, 3.01).is_none(), "the dead path carries nothing");
-        carried
-    });
+    // What the sender does meanwhile goes nowhere: the tail loss probe after 2 SRTT of at most 85 ms (a
+    // full queue), the timeout after an RTO of 200 ms or little more, the next after twice that.
+    assert!((3.5..3.0 + 0.17 + 3.0 * 0.22).contains(&first), "moved at {first} s");
+    assert!(busy_after(&outcome, 0, 3.01).is_none(), "the dead path carries nothing");
     let kinds = texts(&outcome, "kind");
     assert_eq!(kinds, ["link down", "link down", "new routes"]);
     assert_eq!(table(&outcome, "events").number("time_s"), Some(&[3.0, 3.0, 3.5][..]));
     assert!(goodput_between(&outcome, 0, (5.0, 8.0)) > 0.95 * 10.0 * 1448.0 / 1500.0);
+}
+
+#[test]
+fn routes_change_in_the_very_picosecond_that_the_reaction_is_over() {
+    let mut b = parallel_paths(mbps(10), &[10, 12], 50, Span::from_secs(8));
+    b.setup.routing.reaction = Some(Span::from_ms(500));
+    let tcp = b.transport("newreno");
+    let over = at(3.5).as_ps();
+    for start in [over - 1, over] {
+        b.flow(A, B, tcp, SourceSetup::Sized { bytes: 1_000 }, Instant::from_ps(start));
+    }
+    change(&mut b.setup, 3.0, Change::Links { links: both(0), up: false });
+    let outcome = b.run();
+    // The first flow's SYN meets the dead link and goes again a second later (RFC 6298 section 2.1).
+    assert_eq!(integer(&outcome, "flows", "drops_down", 0), 1);
+    assert_eq!(integer(&outcome, "flows", "drops_down", 1), 0);
+    let handshake = |flow| number(&outcome, "flows", "handshake_s", flow);
+    assert!((handshake(0) - handshake(1) - 1.0).abs() < 1e-9, "{} and {}", handshake(0), handshake(1));
+    assert_eq!(integer(&outcome, "links", "drops_down", 0), 1);
 }
 
 #[test]
@@ -160,7 +179,8 @@ fn a_shorter_delay_reorders_nothing() {
 #[test]
 fn loss_begins_and_ends_when_it_is_told_to() {
     let mut setup = one_flow(two_hosts(mbps(10), Span::from_ms(10), 50, Span::from_secs(15)), "linux-cubic");
-    let loss = |probability| Change::Loss { links: vec![LinkId(0)], loss: LossSetup::Bernoulli { probability } };
+    let loss =
+        |probability| Change::Loss { links: vec![LinkId(0)], loss: LossSetup::Bernoulli { probability } };
     change(&mut setup, 5.0, loss(0.05));
     change(&mut setup, 10.0, Change::Loss { links: vec![LinkId(0)], loss: LossSetup::None {} });
     let outcome = run(setup);

@@ -5,17 +5,21 @@ mod common;
 use anabranch_engine::Outcome;
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::preset;
-use anabranch_units::{Instant, NodeId, Span};
+use anabranch_units::{Instant, NodeId, Rate, Span};
 use common::*;
 
 const BOTTLENECK: u64 = 0;
 
 /// Ten flows over 10 Mbps and 20 ms with this queue at the bottleneck.
 fn ten_flows(transport: &str, queue: QueueSetup, seconds: u64) -> Outcome {
+    ten_flows_over(mbps(10), transport, queue, seconds)
+}
+
+fn ten_flows_over(bottleneck: Rate, transport: &str, queue: QueueSetup, seconds: u64) -> Outcome {
     let dumbbell = Dumbbell {
         flows: 10,
         transport,
-        bottleneck: mbps(10),
+        bottleneck,
         delay: Span::from_ms(10),
         queue: 0,
         duration: Span::from_secs(seconds),
@@ -78,7 +82,9 @@ fn ecn_marks_in_place_of_drops_hold_the_queue_near_the_threshold() {
     let (marks, reductions) =
         (integer(&outcome, "links", "ecn_marks", 0), integer(&outcome, "flows", "ecn_reductions", 0));
     assert!(marks > 0 && reductions > 5 && reductions <= marks, "{marks} marks, {reductions} reductions");
-    assert_eq!(integer(&outcome, "flows", "ecn_marks", 0), marks);
+    // What was marked and has not arrived is in the queue or on the way: at most a window.
+    let unseen = marks - integer(&outcome, "flows", "ecn_marks", 0);
+    assert!(unseen <= 60, "{unseen}");
     let mean = |span| series_mean(&outcome, ("link_series", "link"), 0, "queue_packets", span);
     // A saw-tooth: W = 17.7 (BDP) + 40 at the mark, half of it after: the queue swings between 11 and
     // the threshold, and up to a window's growth of two packets above it.
@@ -98,20 +104,25 @@ fn marking_does_nothing_to_a_sender_without_ecn() {
     assert_eq!(integer(&outcome, "links", "queue_max_packets", 0), 50);
 }
 
+/// 100 Mbps and 20 ms: a BDP of 17 packets for each of the ten flows. At 10 Mbps it would be two packets
+/// each, the least that a window can be, and no queue management can hold a queue below what they add up to.
 #[test]
 fn codel_holds_the_sojourn_near_its_target_where_drop_tail_fills() {
     let codel = CodelSetup { target: Span::from_ms(5), interval: Span::from_ms(100), ecn: false };
-    let queue = QueueSetup { codel: Some(codel), ..packets(200) };
-    let (with, without) = (ten_flows("newreno", queue, 30), ten_flows("newreno", packets(200), 30));
-    // A packet takes 1.2 ms, so the queue's length gives the wait.
+    let limit = 1_000;
+    let outcome = |queue| ten_flows_over(mbps(100), "newreno", queue, 20);
+    let with = outcome(QueueSetup { codel: Some(codel), ..packets(limit) });
+    let without = outcome(packets(limit));
+    // A packet takes 0.12 ms, so the queue's length gives the wait.
     let wait_ms = |outcome: &Outcome| {
-        1.2 * series_mean(outcome, ("link_series", "link"), 0, "queue_packets", (5.0, 30.0))
+        0.12 * series_mean(outcome, ("link_series", "link"), 0, "queue_packets", (5.0, 20.0))
     };
     let (codel_ms, drop_tail_ms) = (wait_ms(&with), wait_ms(&without));
     println!("CoDel {codel_ms:.1} ms, drop-tail {drop_tail_ms:.1} ms");
-    // The target bounds the minimum over an interval, not the mean, which a burst of ten flows lifts.
-    assert!(codel_ms > 2.0 && codel_ms < 15.0, "{codel_ms}");
-    assert!(drop_tail_ms > 100.0, "{drop_tail_ms}");
+    // RFC 8289 section 4.3: what is held is the least wait within an interval; the mean may be above it.
+    assert!(codel_ms > 2.0 && codel_ms < 10.0, "{codel_ms}");
+    // Half of the window at the top of the saw-tooth is 0.5 (120 + 20) ms, less the 20 ms: 50 to 120 ms.
+    assert!(drop_tail_ms > 50.0, "{drop_tail_ms}");
     assert!(integer(&with, "links", "drops_codel", 0) > 100);
     assert_eq!(integer(&without, "links", "drops_codel", 0), 0);
     let busy = number(&with, "links", "utilization", 0);

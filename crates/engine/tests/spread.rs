@@ -146,10 +146,9 @@ fn ecmp_hop_by_hop_halves_at_each_switch_and_loads_what_is_shared() {
     let total = (packets_on(&outcome, to_s) + packets_on(&outcome, to_t)) as f64;
     let share = |link| packets_on(&outcome, link) as f64 / total;
     // Some 30,000 packets; four standard deviations of a fair split are 1.2 %.
-    for (link, expected) in [
-        (to_s, 0.5), (s_u, 0.5), (u_b, 0.5), (to_t, 0.5),
-        (t_v, 0.25), (t_w, 0.25), (v_b, 0.25), (w_b, 0.25),
-    ] {
+    for (link, expected) in
+        [(to_s, 0.5), (s_u, 0.5), (u_b, 0.5), (to_t, 0.5), (t_v, 0.25), (t_w, 0.25), (v_b, 0.25), (w_b, 0.25)]
+    {
         assert!((share(link) - expected).abs() < 0.015, "link {link}: {} for {expected}", share(link));
     }
 }
