@@ -5,7 +5,7 @@ use crate::packet::Packet;
 use crate::random::Streams;
 use crate::setup::Spread;
 use anabranch_network::Network;
-use anabranch_routing::Plan;
+use anabranch_routing::{Plan, Route, Table as PlanTable};
 use anabranch_units::{Instant, LinkId, NodeId};
 use std::collections::BTreeMap;
 
@@ -82,35 +82,59 @@ impl Forwarding {
         self.pairs.get(&(from, to)).copied().map(RouteIndex)
     }
 
-    /// Puts a plan in force. Pairs that it lacks have no route.
+    /// Puts a plan in force. Pairs that it lacks have no route. What is the same as before keeps its
+    /// balancer: a change elsewhere moves no flow and no flowlet.
     pub fn install(&mut self, network: &Network, plan: &Plan) {
-        self.routes.iter_mut().for_each(|route| *route = None);
-        self.tables.iter_mut().for_each(|table| *table = None);
+        let mut old: Vec<_> = self.routes.iter_mut().map(Option::take).collect();
         for route in &plan.routes {
             let Some(&index) = self.pairs.get(&(route.from, route.to)) else { continue };
-            let choice = if route.paths.is_empty() {
-                PathChoice::HopByHop
-            } else {
-                let name = format!("{}->{}", network.node(route.from).name, network.node(route.to).name);
-                let starts = route.paths.iter().map(|path| self.append(path.links.links())).collect();
-                let weights = route.paths.iter().map(|path| path.weight).collect();
-                PathChoice::Paths { starts, balancer: self.balancer(&name, "path", weights) }
-            };
-            self.routes[index as usize] = Some(choice);
+            let index = index as usize;
+            let unchanged = old[index].take().filter(|choice| self.is_same(choice, route));
+            self.routes[index] = Some(unchanged.unwrap_or_else(|| self.choice(network, route)));
         }
+        let mut old: Vec<_> = self.tables.iter_mut().map(Option::take).collect();
         for table in &plan.tables {
-            let to = &network.node(table.to).name;
-            let hops = table.next.iter().enumerate().map(|(node, links)| {
-                let name = format!("{}=>{to}", network.nodes()[node].name);
-                (!links.is_empty()).then(|| NextHops {
-                    links: links.clone(),
-                    balancer: self.balancer(&name, "next hop", vec![1.0; links.len()]),
-                })
-            });
-            let hops = hops.collect();
-            self.tables[table.to.index()] = Some(Table { hops });
+            let old = old[table.to.index()].take();
+            self.tables[table.to.index()] = Some(self.table(network, table, old));
         }
         self.generation += 1;
+    }
+
+    fn is_same(&self, choice: &PathChoice, route: &Route) -> bool {
+        let PathChoice::Paths { starts, balancer } = choice else { return route.paths.is_empty() };
+        let weights: Vec<f64> = route.paths.iter().map(|path| path.weight).collect();
+        balancer.has_weights(&weights)
+            && starts.iter().zip(&route.paths).all(|(&start, path)| {
+                // The rest of the list may belong to other paths, but a path ends at its destination.
+                self.path_links[start as usize..].starts_with(path.links.links())
+            })
+    }
+
+    fn choice(&mut self, network: &Network, route: &Route) -> PathChoice {
+        if route.paths.is_empty() {
+            return PathChoice::HopByHop;
+        }
+        let name = format!("{}->{}", network.node(route.from).name, network.node(route.to).name);
+        let starts = route.paths.iter().map(|path| self.append(path.links.links())).collect();
+        let weights = route.paths.iter().map(|path| path.weight).collect();
+        PathChoice::Paths { starts, balancer: self.balancer(&name, "path", weights) }
+    }
+
+    fn table(&self, network: &Network, table: &PlanTable, old: Option<Table>) -> Table {
+        let to = &network.node(table.to).name;
+        let mut old = old.map_or_else(Vec::new, |table| table.hops);
+        let hops = table.next.iter().enumerate().map(|(node, links)| {
+            if links.is_empty() {
+                return None;
+            }
+            let before = old.get_mut(node).and_then(Option::take);
+            Some(before.filter(|hops| hops.links == *links).unwrap_or_else(|| {
+                let name = format!("{}=>{to}", network.nodes()[node].name);
+                let balancer = self.balancer(&name, "next hop", vec![1.0; links.len()]);
+                NextHops { links: links.clone(), balancer }
+            }))
+        });
+        Table { hops: hops.collect() }
     }
 
     fn append(&mut self, links: &[LinkId]) -> u32 {
@@ -119,13 +143,15 @@ impl Forwarding {
         start
     }
 
+    /// The salt is the same in every plan, so that flows come back to their ways when a link does; the
+    /// random choices of a later plan are its own.
     fn balancer(&self, name: &str, purpose: &str, weights: Vec<f64>) -> Balancer {
-        let purpose = if self.generation == 0 {
-            purpose.to_owned()
-        } else {
-            format!("{purpose} of plan {}", self.generation)
-        };
-        Balancer::new(self.spread, weights, self.streams.stream(name, &purpose))
+        let mut stream = self.streams.stream(name, purpose);
+        let salt = stream.next_u64();
+        if self.generation > 0 {
+            stream = self.streams.stream(name, &format!("{purpose} of plan {}", self.generation));
+        }
+        Balancer::new(self.spread, weights, salt, stream)
     }
 
     /// Where the route of a new packet starts; `None` where there is no route.
