@@ -6,7 +6,7 @@ mod common;
 use anabranch_engine::Outcome;
 use anabranch_engine::records::Column;
 use anabranch_engine::setup::*;
-use anabranch_units::{Instant, LinkId, NodeId, Span};
+use anabranch_units::{Instant, LinkId, NodeId, Rate, Span};
 use common::*;
 
 const A: NodeId = NodeId(0);
@@ -220,4 +220,101 @@ fn the_books_balance_however_often_things_fail() {
     }
     let outcome = b.run();
     assert!(integer(&outcome, "links", "drops_down", 0) > 0);
+}
+
+/// 10 kbps: a full packet takes 1.2 s, and each is cut off after a fraction of that.
+#[test]
+fn a_transmission_that_is_cut_short_counts_as_long_as_it_lasted() {
+    let mut b = two_hosts(Rate::from_bps(10_000), Span::from_ms(1), 50, Span::from_secs(10));
+    b.setup.links[1].capacity = mbps(10);
+    let tcp = b.transport("newreno");
+    b.flow(A, B, tcp, SourceSetup::Unlimited {}, Instant::ZERO);
+    change(&mut b.setup, 1.0, Change::Links { links: vec![LinkId(0)], up: false });
+    let outcome = b.run();
+    // SYN 48 ms, SYN-ACK and both delays 2 ms and 48 us, then busy until it is cut.
+    let idle = 0.002 + 48e-6;
+    let busy = number(&outcome, "links", "utilization", 0) * 10.0;
+    assert!((busy - (1.0 - idle)).abs() < 1e-9, "{busy} s");
+}
+
+#[test]
+fn loss_that_comes_back_goes_on_with_its_draws() {
+    // One segment each 10 ms and a loss of a half in two spells of 2 s: the draws of the second spell are
+    // others than those of the first.
+    let mut b = two_hosts(mbps(10), Span::from_ms(1), 50, Span::from_secs(10));
+    let tcp = b.transport("linux-reno");
+    let (size, gap) = (Variate::Constant { value: 100.0 }, Variate::Constant { value: 1e10 });
+    b.flow(A, B, tcp, SourceSetup::Messages { size, gap }, Instant::ZERO);
+    sample(&mut b.setup, Span::from_ms(1));
+    // Data go one way at 10 ms, 20 ms, ...; losses are drawn for the ACKs, which nothing depends on.
+    let loss = |loss| Change::Loss { links: vec![LinkId(1)], loss };
+    for (seconds, on) in [(1.005, true), (3.005, false), (6.005, true), (8.005, false)] {
+        let half = LossSetup::Bernoulli { probability: 0.5 };
+        change(&mut b.setup, seconds, loss(if on { half } else { LossSetup::None {} }));
+    }
+    let outcome = b.run();
+    let series = table(&outcome, "link_series");
+    let (ids, drops) = (series.integer("link").unwrap(), series.integer("drops").unwrap());
+    let drops: Vec<u64> = (0..ids.len()).filter(|&row| ids[row] == 1).map(|row| drops[row]).collect();
+    let spell = |start_ms: usize| -> Vec<u64> {
+        (0..2_000).map(|ms| drops[start_ms + ms + 1] - drops[start_ms + ms]).collect()
+    };
+    let (first, second) = (spell(1_005), spell(6_005));
+    assert!(first.iter().sum::<u64>() > 20 && second.iter().sum::<u64>() > 20);
+    assert!(first != second, "the same packets were lost again");
+}
+
+/// Eight flows hashed over two paths; a link that none of them uses fails and comes back.
+#[test]
+fn a_failure_elsewhere_and_a_repair_leave_every_flow_on_its_path() {
+    let outcome = |fails: bool| {
+        let mut b = parallel_paths(mbps(10), &[10, 10], 50, Span::from_secs(6));
+        let elsewhere = b.node("elsewhere");
+        let first = b.link(elsewhere, NodeId(2), mbps(10), Span::from_ms(1), 50);
+        b.setup.routing.scheme = Some(disjoint(2));
+        b.setup.routing.reaction = Some(Span::from_ms(10));
+        let tcp = b.transport("newreno");
+        for _ in 0..8 {
+            b.flow(A, B, tcp, SourceSetup::Unlimited {}, Instant::ZERO);
+        }
+        if fails {
+            for (seconds, up) in [(2.0, false), (4.0, true)] {
+                change(&mut b.setup, seconds, Change::Links { links: both(first as u32), up });
+            }
+        }
+        let outcome = b.run();
+        let column = table(&outcome, "flows").integer("delivered_bytes").unwrap().to_vec();
+        (column, integer(&outcome, "links", "packets", 0), integer(&outcome, "links", "packets", 4))
+    };
+    let undisturbed = outcome(false);
+    assert!(undisturbed.1 > 1_000 && undisturbed.2 > 1_000, "both paths are in use");
+    assert_eq!(outcome(true), undisturbed);
+}
+
+/// The second path fails and comes back: the flows it carried go back to it, and the others never moved.
+#[test]
+fn after_a_repair_each_flow_is_on_its_first_path_again() {
+    let mut b = parallel_paths(mbps(100), &[10, 30], 500, Span::from_secs(9));
+    b.setup.routing.scheme = Some(disjoint(2));
+    b.setup.routing.reaction = Some(Span::from_ms(10));
+    let mut tcp = anabranch_engine::transport::preset("linux-reno").expect("a preset");
+    // Too small a window for a queue, so that the RTT tells the path: 20 ms or 60 ms.
+    tcp.receive_buffer_bytes = 5 * 1448;
+    let tcp = b.tcp("five", tcp);
+    for _ in 0..8 {
+        b.flow(A, B, tcp, SourceSetup::Unlimited {}, Instant::ZERO);
+    }
+    sample(&mut b.setup, Span::from_ms(100));
+    for (seconds, up) in [(3.0, false), (4.0, true)] {
+        change(&mut b.setup, seconds, Change::Links { links: both(4), up });
+    }
+    let outcome = b.run();
+    let long_way = |span: (f64, f64)| -> Vec<bool> {
+        let rtt = |flow| series_mean(&outcome, ("flow_series", "flow"), flow, "srtt_ms", span);
+        (0..8).map(|flow| rtt(flow) > 40.0).collect()
+    };
+    let before = long_way((2.0, 3.0));
+    assert!(before.contains(&true) && before.contains(&false), "both paths are in use");
+    assert_eq!(long_way((3.8, 4.0)), [false; 8], "all on the one that is left");
+    assert_eq!(long_way((7.0, 9.0)), before);
 }

@@ -15,6 +15,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::cell::Cell;
 use std::ops::ControlFlow;
+use std::path::Path;
 
 /// A setup with at least one of everything.
 fn everything() -> Value {
@@ -80,45 +81,32 @@ fn places(value: &Value, prefix: &str, found: &mut Vec<String>) {
 
 #[derive(Clone, Debug)]
 enum Mutation {
-    Replace(Value),
+    /// A number by one of its own kind, so that the document stays readable.
+    Number(u64, f64),
     Scale(f64),
+    Replace(Value),
     Remove,
     Duplicate,
     CopyFrom(prop::sample::Index),
 }
 
+impl Mutation {
+    fn keeps_kind(&self) -> bool {
+        matches!(self, Self::Number(..) | Self::Scale(_))
+    }
+}
+
 fn mutation() -> impl Strategy<Value = Mutation> {
-    let edge = prop::sample::select(vec![
-        json!(0),
-        json!(1),
-        json!(2),
-        json!(7),
-        json!(100),
-        json!(65_535),
-        json!(u32::MAX),
-        json!(u64::MAX),
-        json!(1u64 << 60),
-        json!(30u64 * 24 * 3600 * 1_000_000_000_000),
-        json!(-1),
-        json!(0.5),
-        json!(1.0),
-        json!(-0.25),
-        json!(1e-300),
-        json!(1e300),
-        json!(null),
-        json!(true),
-        json!(false),
-        json!(""),
-        json!("a"),
-        json!([]),
-        json!({}),
-    ]);
+    let month = 30 * 24 * 3600 * 1_000_000_000_000;
+    let integers = vec![0, 1, 2, 64, 65_535, u64::from(u32::MAX), 1 << 60, month, month + 1, u64::MAX];
+    let floats = vec![0.0, 1.0, -0.25, 1e-300, 1e300, 0.5, 1.0 + f64::EPSILON, f64::MIN_POSITIVE];
+    let others = vec![json!(null), json!(true), json!(""), json!([]), json!({}), json!(-1), json!(0.5)];
+    let integer = prop_oneof![prop::sample::select(integers), 0u64..14, any::<u64>()];
+    let float = prop_oneof![prop::sample::select(floats), any::<f64>(), -0.1..1.1f64];
     prop_oneof![
-        4 => edge.prop_map(Mutation::Replace),
-        2 => any::<u64>().prop_map(|value| Mutation::Replace(json!(value))),
-        2 => (0u64..12).prop_map(|value| Mutation::Replace(json!(value))),
-        2 => any::<f64>().prop_map(|value| Mutation::Replace(json!(value))),
-        3 => (-6.0..6.0f64).prop_map(|exponent| Mutation::Scale(10f64.powf(exponent))),
+        8 => (integer, float).prop_map(|(integer, float)| Mutation::Number(integer, float)),
+        4 => (-6.0..6.0f64).prop_map(|exponent| Mutation::Scale(10f64.powf(exponent))),
+        1 => prop::sample::select(others).prop_map(Mutation::Replace),
         1 => Just(Mutation::Remove),
         2 => Just(Mutation::Duplicate),
         3 => any::<prop::sample::Index>().prop_map(Mutation::CopyFrom),
@@ -128,8 +116,18 @@ fn mutation() -> impl Strategy<Value = Mutation> {
 fn apply(document: &mut Value, place: prop::sample::Index, mutation: &Mutation) {
     let mut all = Vec::new();
     places(document, "", &mut all);
+    if mutation.keeps_kind() {
+        all.retain(|pointer| document.pointer(pointer).is_some_and(Value::is_number));
+    }
+    if all.is_empty() {
+        return;
+    }
     let pointer = place.get(&all).clone();
     match mutation {
+        Mutation::Number(integer, float) => {
+            let whole = document.pointer(&pointer).is_some_and(Value::is_u64);
+            replace(document, &pointer, if whole { json!(integer) } else { json!(float) });
+        }
         Mutation::Replace(value) => replace(document, &pointer, value.clone()),
         Mutation::Scale(factor) => {
             let scaled = match document.pointer(&pointer) {
@@ -259,4 +257,16 @@ fn a_mangled_setup_is_refused_or_runs() {
     let [unreadable, refused, ran] = fates.map(Cell::into_inner);
     println!("{unreadable} unreadable, {refused} refused, {ran} ran");
     assert!(refused > 20 && ran > 200, "the mangling reaches both: {refused} refused, {ran} ran");
+}
+
+/// Gives the fuzz target `setup` a document to start from.
+#[test]
+#[ignore = "writes into the corpus of the fuzz target"]
+fn write_the_seed_of_the_fuzz_target() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/setup");
+    std::fs::create_dir_all(&folder).expect("a folder for the corpus");
+    let file = folder.join("everything.json");
+    std::fs::write(&file, everything().to_string()).expect("a file that can be written");
+    let text = std::fs::read(&file).expect("it is there");
+    assert_eq!(try_to_run(serde_json::from_slice(&text).expect("JSON")), Fate::Ran);
 }
