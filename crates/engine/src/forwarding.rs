@@ -32,7 +32,7 @@ enum PathChoice {
     /// First position in `path_links` of each path.
     Paths {
         starts: Vec<u32>,
-        balancer: Balancer,
+        balancer: Box<Balancer>,
     },
     HopByHop,
 }
@@ -117,7 +117,7 @@ impl Forwarding {
         let name = format!("{}->{}", network.node(route.from).name, network.node(route.to).name);
         let starts = route.paths.iter().map(|path| self.append(path.links.links())).collect();
         let weights = route.paths.iter().map(|path| path.weight).collect();
-        PathChoice::Paths { starts, balancer: self.balancer(&name, "path", weights) }
+        PathChoice::Paths { starts, balancer: Box::new(self.balancer(&name, "path", weights)) }
     }
 
     fn table(&self, network: &Network, table: &PlanTable, old: Option<Table>) -> Table {

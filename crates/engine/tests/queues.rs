@@ -31,7 +31,7 @@ fn ten_flows_over(bottleneck: Rate, transport: &str, queue: QueueSetup, seconds:
     b.run()
 }
 
-fn queue_series<'o>(outcome: &'o Outcome, column: &str) -> Vec<u64> {
+fn queue_series(outcome: &Outcome, column: &str) -> Vec<u64> {
     let series = table(outcome, "link_series");
     let (ids, values) = (series.integer("link").unwrap(), series.integer(column).unwrap());
     ids.iter().zip(values).filter(|(id, _)| **id == BOTTLENECK).map(|(_, value)| *value).collect()
