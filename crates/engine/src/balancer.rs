@@ -39,10 +39,10 @@ struct Flowlet {
 const UNSEEN: u32 = u32::MAX;
 
 impl Balancer {
-    /// A balancer over choices of these positive weights. `stream` gives the salt, first of all,
-    /// and the random choices.
+    /// A balancer over choices of these positive weights. `salt` makes it choose flows' ways
+    /// independently of others; `stream` gives the random choices.
     #[must_use]
-    pub fn new(spread: Spread, weights: Vec<f64>, mut stream: Stream) -> Self {
+    pub fn new(spread: Spread, weights: Vec<f64>, salt: u64, stream: Stream) -> Self {
         let total: f64 = weights.iter().sum();
         let mut reached = 0.0;
         let mut shares: Vec<u64> = weights
@@ -57,8 +57,13 @@ impl Balancer {
             *last = u64::MAX;
         }
         let credits = vec![0.0; weights.len()];
-        let salt = stream.next_u64();
         Self { spread, shares, weights, credits, salt, stream, flowlets: Vec::new() }
+    }
+
+    /// Whether it spreads over choices of these weights.
+    #[must_use]
+    pub fn has_weights(&self, weights: &[f64]) -> bool {
+        self.weights == weights
     }
 
     /// The index of the choice for a packet.
@@ -135,7 +140,8 @@ mod tests {
     use crate::random::Streams;
 
     fn balancer(spread: Spread, weights: &[f64]) -> Balancer {
-        Balancer::new(spread, weights.to_vec(), Streams::new(1, 0).stream("a", "spread"))
+        let mut stream = Streams::new(1, 0).stream("a", "spread");
+        Balancer::new(spread, weights.to_vec(), stream.next_u64(), stream)
     }
 
     fn key(index: u32) -> FlowKey {

@@ -5,7 +5,7 @@ use crate::packet::Packet;
 use crate::random::Streams;
 use crate::setup::Spread;
 use anabranch_network::Network;
-use anabranch_routing::Plan;
+use anabranch_routing::{Plan, Route, Table as PlanTable};
 use anabranch_units::{Instant, LinkId, NodeId};
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ enum PathChoice {
     /// First position in `path_links` of each path.
     Paths {
         starts: Vec<u32>,
-        balancer: Balancer,
+        balancer: Box<Balancer>,
     },
     HopByHop,
 }
@@ -85,36 +85,59 @@ impl Forwarding {
         self.pairs.get(&(from, to)).copied().map(RouteIndex)
     }
 
-    /// Puts a plan in force. Pairs that it lacks have no route.
+    /// Puts a plan in force. Pairs that it lacks have no route. What is the same as before keeps its
+    /// balancer: a change elsewhere moves no flow and no flowlet.
     pub fn install(&mut self, network: &Network, plan: &Plan) {
-        self.routes.iter_mut().for_each(|route| *route = None);
-        self.tables.iter_mut().for_each(|table| *table = None);
+        let mut old: Vec<_> = self.routes.iter_mut().map(Option::take).collect();
         for route in &plan.routes {
             let Some(&index) = self.pairs.get(&(route.from, route.to)) else { continue };
-            let choice = if route.paths.is_empty() {
-                PathChoice::HopByHop
-            } else {
-                let name = format!("{}->{}", network.node(route.from).name, network.node(route.to).name);
-                let starts = route.paths.iter().map(|path| self.append(path.links.links())).collect();
-                let weights = route.paths.iter().map(|path| path.weight).collect();
-                PathChoice::Paths { starts, balancer: self.balancer(&name, "path", weights) }
-            };
-            self.routes[index as usize] = Some(choice);
+            let index = index as usize;
+            let unchanged = old[index].take().filter(|choice| self.is_same(choice, route));
+            self.routes[index] = Some(unchanged.unwrap_or_else(|| self.choice(network, route)));
         }
+        let mut old: Vec<_> = self.tables.iter_mut().map(Option::take).collect();
         for table in &plan.tables {
-            let to = &network.node(table.to).name;
-            let (mut nodes, mut hops) = (Vec::new(), Vec::new());
-            for (node, links) in table.next.iter().filter(|(_, links)| !links.is_empty()) {
-                let name = format!("{}=>{to}", network.node(*node).name);
-                nodes.push(*node);
-                hops.push(NextHops {
-                    links: links.clone(),
-                    balancer: self.balancer(&name, "next hop", vec![1.0; links.len()]),
-                });
-            }
-            self.tables[table.to.index()] = Some(Table { nodes, hops });
+            let old = old[table.to.index()].take();
+            self.tables[table.to.index()] = Some(self.table(network, table, old));
         }
         self.generation += 1;
+    }
+
+    fn is_same(&self, choice: &PathChoice, route: &Route) -> bool {
+        let PathChoice::Paths { starts, balancer } = choice else { return route.paths.is_empty() };
+        let weights: Vec<f64> = route.paths.iter().map(|path| path.weight).collect();
+        balancer.has_weights(&weights)
+            && starts.iter().zip(&route.paths).all(|(&start, path)| {
+                // The rest of the list may belong to other paths, but a path ends at its destination.
+                self.path_links[start as usize..].starts_with(path.links.links())
+            })
+    }
+
+    fn choice(&mut self, network: &Network, route: &Route) -> PathChoice {
+        if route.paths.is_empty() {
+            return PathChoice::HopByHop;
+        }
+        let name = format!("{}->{}", network.node(route.from).name, network.node(route.to).name);
+        let starts = route.paths.iter().map(|path| self.append(path.links.links())).collect();
+        let weights = route.paths.iter().map(|path| path.weight).collect();
+        PathChoice::Paths { starts, balancer: Box::new(self.balancer(&name, "path", weights)) }
+    }
+
+    fn table(&self, network: &Network, table: &PlanTable, old: Option<Table>) -> Table {
+        let to = &network.node(table.to).name;
+        let old = old.map(|table| table.nodes.into_iter().zip(table.hops));
+        let mut old: BTreeMap<NodeId, NextHops> = old.into_iter().flatten().collect();
+        let (mut nodes, mut hops) = (Vec::new(), Vec::new());
+        for (node, links) in table.next.iter().filter(|(_, links)| !links.is_empty()) {
+            let unchanged = old.remove(node).filter(|hops| hops.links == *links);
+            nodes.push(*node);
+            hops.push(unchanged.unwrap_or_else(|| {
+                let name = format!("{}=>{to}", network.node(*node).name);
+                let balancer = self.balancer(&name, "next hop", vec![1.0; links.len()]);
+                NextHops { links: links.clone(), balancer }
+            }));
+        }
+        Table { nodes, hops }
     }
 
     fn append(&mut self, links: &[LinkId]) -> u32 {
@@ -123,13 +146,15 @@ impl Forwarding {
         start
     }
 
+    /// The salt is the same in every plan, so that flows come back to their ways when a link does; the
+    /// random choices of a later plan are its own.
     fn balancer(&self, name: &str, purpose: &str, weights: Vec<f64>) -> Balancer {
-        let purpose = if self.generation == 0 {
-            purpose.to_owned()
-        } else {
-            format!("{purpose} of plan {}", self.generation)
-        };
-        Balancer::new(self.spread, weights, self.streams.stream(name, &purpose))
+        let mut stream = self.streams.stream(name, purpose);
+        let salt = stream.next_u64();
+        if self.generation > 0 {
+            stream = self.streams.stream(name, &format!("{purpose} of plan {}", self.generation));
+        }
+        Balancer::new(self.spread, weights, salt, stream)
     }
 
     /// Where the route of a new packet starts; `None` where there is no route.

@@ -362,6 +362,8 @@ impl Link {
             self.drop_packet(waiting.packet, pool, observer, DropCause::Down);
         }
         self.waiting_bytes = 0;
+        // A transmission that is cut short was counted in full.
+        self.stats.busy_ps -= self.free_at.saturating_since(now).as_ps();
         self.free_at = now;
         self.last_arrival = now;
     }

@@ -135,11 +135,14 @@ impl Simulation {
     pub(super) fn set_loss(&mut self, id: LinkId, loss: &LossSetup) {
         let setup = &self.setup.links[id.index()];
         // The setup was checked, and with it every loss in it.
+        let Ok(process) = Loss::new(loss) else { return };
         let Ok(fresh) = randomness(setup, loss, self.setup.streams()) else { return };
         let (now, pool) = (self.now, &mut self.pool);
-        let change = |current: &mut Option<Box<Randomness>>| match (current.as_mut(), fresh) {
-            (Some(current), Some(fresh)) => current.loss = fresh.loss,
-            (_, fresh) => *current = fresh,
+        // A link that loses nothing for a while keeps its stream: beginning it again would lose the same
+        // packets again.
+        let change = |current: &mut Option<Box<Randomness>>| match current {
+            Some(current) => current.loss = process,
+            None => *current = fresh,
         };
         self.links[id.index()].set_randomness(now, change, pool, &mut self.taps.at(id));
     }

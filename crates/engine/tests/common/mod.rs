@@ -175,3 +175,68 @@ pub fn leaf_spine(spines: usize, leaves: usize, hosts: usize, duration: Span) ->
     b.setup.routing.scheme = Some(Scheme::Ecmp { metric: Metric::Hops });
     b
 }
+
+/// One measurement of a table.
+pub fn number(outcome: &Outcome, name: &str, column: &str, row: usize) -> f64 {
+    table(outcome, name).number(column).expect("a column of measurements")[row]
+}
+
+/// One count of a table.
+pub fn integer(outcome: &Outcome, name: &str, column: &str, row: usize) -> u64 {
+    table(outcome, name).integer(column).expect("a column of counts")[row]
+}
+
+/// Whole picoseconds of a span given in seconds: a double holds them exactly up to 2^53 ps, 2.5 hours.
+pub fn picoseconds(seconds: f64) -> u64 {
+    (seconds * 1e12).round() as u64
+}
+
+/// Two hosts and a link each way between them.
+pub fn two_hosts(capacity: Rate, delay: Span, queue: u64, duration: Span) -> Builder {
+    let mut b = Builder::new(duration);
+    let (from, to) = (b.node("a"), b.node("b"));
+    b.link(from, to, capacity, delay, queue);
+    b
+}
+
+/// Two hosts joined by `delays_ms.len()` paths over one switch each; path i takes `delays_ms[i]` one way and
+/// has its bottleneck, links 4i and 4i + 1 (there and back), at the first hop.
+pub fn parallel_paths(capacity: Rate, delays_ms: &[u64], queue: u64, duration: Span) -> Builder {
+    let mut b = Builder::new(duration);
+    let (from, to) = (b.node("a"), b.node("b"));
+    for (i, &ms) in delays_ms.iter().enumerate() {
+        let middle = b.node(&format!("m{i}"));
+        b.link(from, middle, capacity, Span::from_ms(ms) / 2, queue);
+        b.link(middle, to, capacity, Span::from_ms(ms) / 2, queue);
+    }
+    b
+}
+
+/// Means of a column of a series over the rows of one flow or link with `from_s < time_s <= to_s`.
+pub fn series_mean(outcome: &Outcome, of: (&str, &str), id: u64, column: &str, span_s: (f64, f64)) -> f64 {
+    let series = table(outcome, of.0);
+    let (times, ids) = (series.number("time_s").expect("times"), series.integer(of.1).expect("ids"));
+    let value = |row: usize| match series.number(column) {
+        Some(values) => values[row],
+        None => series.integer(column).expect("a column of that name")[row] as f64,
+    };
+    let wanted = |row: &usize| ids[*row] == id && times[*row] > span_s.0 && times[*row] <= span_s.1;
+    let values: Vec<f64> = (0..times.len()).filter(wanted).map(value).collect();
+    assert!(!values.is_empty(), "no {column} of {id} in {span_s:?}");
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Mean goodput of a flow in Mbps between two times.
+pub fn goodput_between(outcome: &Outcome, flow: u64, span_s: (f64, f64)) -> f64 {
+    series_mean(outcome, ("flow_series", "flow"), flow, "goodput_mbps", span_s)
+}
+
+/// Samples flows and links at this interval.
+pub fn sample(setup: &mut Setup, interval: Span) {
+    setup.probes = ProbeSetup { interval: Some(interval), flows: true, links: true };
+}
+
+/// Link-disjoint paths of least hops.
+pub fn disjoint(k: usize) -> Scheme {
+    Scheme::Disjoint { k: std::num::NonZeroUsize::new(k), metric: Metric::Hops }
+}

@@ -73,7 +73,7 @@ impl Sender {
         if self.detector.next_timeout().is_some_and(|at| at <= now) {
             self.on_reordering_timeout(now);
         }
-        if !self.timers.at.is_some_and(|at| at <= now) {
+        if self.timers.at.is_none_or(|at| at > now) {
             return;
         }
         self.timers.stop();

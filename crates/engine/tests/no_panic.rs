@@ -1,0 +1,272 @@
+//! No setup, however mangled, makes the engine panic: it is refused, or it runs.
+//!
+//! A good setup and its plan are taken as JSON, and a few of their values are replaced, removed or
+//! copied from elsewhere in the document.
+
+mod common;
+
+use anabranch_engine::routing::{LinkMask, Plan};
+use anabranch_engine::setup::*;
+use anabranch_engine::transport::PRESETS;
+use anabranch_engine::{EngineError, Simulation};
+use anabranch_units::{Instant, LinkId, NodeId, Span};
+use common::*;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use std::cell::Cell;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+/// A setup with at least one of everything.
+fn everything() -> Value {
+    let mut b = parallel_paths(mbps(10), &[4, 6, 9], 20, Span::from_ms(400));
+    let (from, to) = (NodeId(0), NodeId(1));
+    for (name, _) in PRESETS {
+        b.transport(name);
+    }
+    let size = Variate::Pareto { scale: 800.0, shape: 1.4 };
+    let gap = Variate::Empirical { values: vec![1e9, 5e9], weights: vec![1.0, 2.0] };
+    let messages = SourceSetup::Messages { size, gap };
+    let sources = [SourceSetup::Unlimited {}, SourceSetup::Sized { bytes: 40_000 }, messages];
+    for transport in 0..PRESETS.len() {
+        let source = sources[transport % 3].clone();
+        b.flow(from, to, transport, source, Instant::ZERO + Span::from_ms(transport as u64));
+    }
+    b.flow(to, NodeId(3), 3, SourceSetup::Unlimited {}, Instant::ZERO);
+    b.setup.flows[2].stop = Some(at(0.2));
+    let links = &mut b.setup.links;
+    links[0].loss = LossSetup::Bernoulli { probability: 0.01 };
+    links[4].loss = LossSetup::GilbertElliott { to_bad: 0.01, to_good: 0.2, loss_good: 0.001, loss_bad: 0.4 };
+    links[1].jitter = Some(Variate::Gaussian { mean: 1e8, standard_deviation: 1e8 });
+    links[4].jitter = Some(Variate::LogNormal { mean: 1e8, standard_deviation: 1e8 });
+    links[0].queue.mark_at_packets = Some(5);
+    links[4].queue.codel =
+        Some(CodelSetup { target: Span::from_ms(5), interval: Span::from_ms(100), ecn: true });
+    links[8].queue = QueueSetup { limit_packets: None, limit_bytes: Some(30_000), ..links[8].queue };
+    b.setup.routing.scheme = Some(disjoint(3));
+    b.setup.routing.spread = Spread::Flowlet { gap: Span::from_ms(1) };
+    b.setup.routing.reaction = Some(Span::from_ms(30));
+    let links = vec![LinkId(0), LinkId(1)];
+    let loss = LossSetup::Bernoulli { probability: 0.2 };
+    let changes = [
+        Change::Links { links: links.clone(), up: false },
+        Change::Capacity { links: vec![LinkId(4)], capacity: mbps(3) },
+        Change::Node { node: NodeId(3), up: false },
+        Change::Delay { links: vec![LinkId(8)], delay: Span::from_ms(1) },
+        Change::Links { links: links.clone(), up: true },
+        Change::Loss { links, loss },
+    ];
+    for (index, change) in changes.into_iter().enumerate() {
+        b.setup.events.push(EventSetup { at: at(0.05 * (index + 1) as f64), change });
+    }
+    sample(&mut b.setup, Span::from_ms(20));
+    let plan = plan(&b.setup);
+    json!({ "setup": b.setup, "plan": plan })
+}
+
+/// Every value of a document, as JSON pointers (RFC 6901).
+fn places(value: &Value, prefix: &str, found: &mut Vec<String>) {
+    found.push(prefix.to_owned());
+    match value {
+        Value::Object(members) => {
+            members.iter().for_each(|(key, member)| places(member, &format!("{prefix}/{key}"), found));
+        }
+        Value::Array(items) => {
+            let items = items.iter().enumerate();
+            items.for_each(|(index, item)| places(item, &format!("{prefix}/{index}"), found));
+        }
+        _ => {}
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Mutation {
+    /// A number by one of its own kind, so that the document stays readable.
+    Number(u64, f64),
+    Scale(f64),
+    Replace(Value),
+    Remove,
+    Duplicate,
+    CopyFrom(prop::sample::Index),
+}
+
+impl Mutation {
+    fn keeps_kind(&self) -> bool {
+        matches!(self, Self::Number(..) | Self::Scale(_))
+    }
+}
+
+fn mutation() -> impl Strategy<Value = Mutation> {
+    let month = 30 * 24 * 3600 * 1_000_000_000_000;
+    let integers = vec![0, 1, 2, 64, 65_535, u64::from(u32::MAX), 1 << 60, month, month + 1, u64::MAX];
+    let floats = vec![0.0, 1.0, -0.25, 1e-300, 1e300, 0.5, 1.0 + f64::EPSILON, f64::MIN_POSITIVE];
+    let others = vec![json!(null), json!(true), json!(""), json!([]), json!({}), json!(-1), json!(0.5)];
+    let integer = prop_oneof![prop::sample::select(integers), 0u64..14, any::<u64>()];
+    let float = prop_oneof![prop::sample::select(floats), any::<f64>(), -0.1..1.1f64];
+    prop_oneof![
+        8 => (integer, float).prop_map(|(integer, float)| Mutation::Number(integer, float)),
+        4 => (-6.0..6.0f64).prop_map(|exponent| Mutation::Scale(10f64.powf(exponent))),
+        1 => prop::sample::select(others).prop_map(Mutation::Replace),
+        1 => Just(Mutation::Remove),
+        2 => Just(Mutation::Duplicate),
+        3 => any::<prop::sample::Index>().prop_map(Mutation::CopyFrom),
+    ]
+}
+
+fn apply(document: &mut Value, place: prop::sample::Index, mutation: &Mutation) {
+    let mut all = Vec::new();
+    places(document, "", &mut all);
+    if mutation.keeps_kind() {
+        all.retain(|pointer| document.pointer(pointer).is_some_and(Value::is_number));
+    }
+    if all.is_empty() {
+        return;
+    }
+    let pointer = place.get(&all).clone();
+    match mutation {
+        Mutation::Number(integer, float) => {
+            let whole = document.pointer(&pointer).is_some_and(Value::is_u64);
+            replace(document, &pointer, if whole { json!(integer) } else { json!(float) });
+        }
+        Mutation::Replace(value) => replace(document, &pointer, value.clone()),
+        Mutation::Scale(factor) => {
+            let scaled = match document.pointer(&pointer) {
+                Some(Value::Number(number)) if number.is_u64() => {
+                    json!((number.as_f64().unwrap_or(0.0) * factor) as u64)
+                }
+                Some(Value::Number(number)) => json!(number.as_f64().unwrap_or(0.0) * factor),
+                _ => return,
+            };
+            replace(document, &pointer, scaled);
+        }
+        Mutation::CopyFrom(other) => {
+            let copy = document.pointer(other.get(&all).as_str()).cloned().unwrap_or(Value::Null);
+            replace(document, &pointer, copy);
+        }
+        Mutation::Remove | Mutation::Duplicate => {
+            let Some((parent, last)) = pointer.rsplit_once('/') else { return };
+            match document.pointer_mut(parent) {
+                Some(Value::Object(members)) => drop(members.remove(last)),
+                Some(Value::Array(items)) => {
+                    let index: usize = last.parse().expect("an index");
+                    if matches!(mutation, Mutation::Duplicate) {
+                        items.push(items[index].clone());
+                    } else {
+                        items.remove(index);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn replace(document: &mut Value, pointer: &str, value: Value) {
+    if let Some(old) = document.pointer_mut(pointer) {
+        *old = value;
+    }
+}
+
+/// What became of a document.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    /// It is no setup and plan at all.
+    Unreadable,
+    /// It was refused with a message.
+    Refused,
+    /// It ran, to its end or to the number of events that this test has time for.
+    Ran,
+}
+
+fn try_to_run(document: Value) -> Fate {
+    let Value::Object(mut parts) = document else { return Fate::Unreadable };
+    let mut part = |name| parts.remove(name).unwrap_or_default();
+    let (setup, plan) = (serde_json::from_value(part("setup")), serde_json::from_value(part("plan")));
+    let (Ok(mut setup), Ok(plan)): (Result<Setup, _>, Result<Plan, _>) = (setup, plan) else {
+        return Fate::Unreadable;
+    };
+    // A capture would write to whatever file it names.
+    setup.captures.clear();
+    // A window of a gigabyte in segments of a hundred bytes is right, and more than a test has room for.
+    for transport in &mut setup.transports {
+        transport.tcp.receive_buffer_bytes = transport.tcp.receive_buffer_bytes.min(1 << 20);
+    }
+    let refused = |error: EngineError| {
+        assert!(!matches!(error, EngineError::Conservation(_)), "{error}");
+        assert!(!error.to_string().is_empty());
+        Fate::Refused
+    };
+    // The routes that the mangled setup itself asks for must come, too, and hold.
+    if let (Ok(network), Some(scheme)) = (setup.check(), &setup.routing.scheme) {
+        let own = scheme.plan(&network, &LinkMask::all_up(&network), &setup.pairs());
+        own.check(&network).expect("a scheme's own plan holds");
+    }
+    match Simulation::new(setup, plan) {
+        Err(error) => refused(error),
+        Ok(simulation) => {
+            let mut reports = 0;
+            let outcome = simulation.run(|_| {
+                reports += 1;
+                if reports < 2 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            });
+            match outcome {
+                Err(error) => refused(error),
+                Ok(outcome) => {
+                    let rows = |column: &anabranch_engine::records::Column| column.len();
+                    for table in &outcome.tables {
+                        let first = table.columns.first().map_or(0, |(_, column)| rows(column));
+                        assert!(table.columns.iter().all(|(_, column)| rows(column) == first));
+                    }
+                    Fate::Ran
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_setup_that_is_mangled_is_a_good_one() {
+    assert_eq!(try_to_run(everything()), Fate::Ran);
+    let mut all = Vec::new();
+    places(&everything(), "", &mut all);
+    assert!(all.len() > 500, "{} values to mangle", all.len());
+}
+
+#[test]
+fn a_mangled_setup_is_refused_or_runs() {
+    let original = everything();
+    let fates = [Cell::new(0), Cell::new(0), Cell::new(0)];
+    // PROPTEST_CASES asks for more.
+    let cases = ProptestConfig::default().cases.max(1_500);
+    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
+    let mutations = prop::collection::vec((any::<prop::sample::Index>(), mutation()), 1..4);
+    let mut runner = proptest::test_runner::TestRunner::new_with_rng(
+        config,
+        proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
+    );
+    let result = runner.run(&mutations, |mutations| {
+        let mut document = original.clone();
+        mutations.iter().for_each(|(place, mutation)| apply(&mut document, *place, mutation));
+        let counter = &fates[try_to_run(document) as usize];
+        counter.set(counter.get() + 1);
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+    let [unreadable, refused, ran] = fates.map(Cell::into_inner);
+    println!("{unreadable} unreadable, {refused} refused, {ran} ran");
+    assert!(refused > 20 && ran > 200, "the mangling reaches both: {refused} refused, {ran} ran");
+}
+
+/// Gives the fuzz target `setup` a document to start from.
+#[test]
+#[ignore = "writes into the corpus of the fuzz target"]
+fn write_the_seed_of_the_fuzz_target() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/setup");
+    std::fs::create_dir_all(&folder).expect("a folder for the corpus");
+    let file = folder.join("everything.json");
+    std::fs::write(&file, everything().to_string()).expect("a file that can be written");
+    let text = std::fs::read(&file).expect("it is there");
+    assert_eq!(try_to_run(serde_json::from_slice(&text).expect("JSON")), Fate::Ran);
+}

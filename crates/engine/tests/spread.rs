@@ -1,0 +1,167 @@
+//! Spreading packets over several paths: what each way of it may and may not do.
+
+mod common;
+
+use anabranch_engine::Outcome;
+use anabranch_engine::routing::{Metric, Plan, Scheme};
+use anabranch_engine::setup::*;
+use anabranch_engine::transport::preset;
+use anabranch_units::{Instant, NodeId, Span};
+use common::*;
+
+const A: NodeId = NodeId(0);
+const B: NodeId = NodeId(1);
+const PATH: f64 = 10.0 * 1448.0 / 1500.0;
+
+/// One unlimited flow over two disjoint 10 Mbps paths of these delays.
+fn two_paths(transport: &str, delays_ms: [u64; 2], spread: Spread) -> Builder {
+    let mut b = parallel_paths(mbps(10), &delays_ms, 100, Span::from_secs(20));
+    b.setup.routing.scheme = Some(disjoint(2));
+    b.setup.routing.spread = spread;
+    let tcp = b.transport(transport);
+    b.flow(A, B, tcp, SourceSetup::Unlimited {}, Instant::ZERO);
+    sample(&mut b.setup, Span::from_ms(100));
+    b
+}
+
+fn steady(outcome: &Outcome) -> f64 {
+    goodput_between(outcome, 0, (5.0, 20.0))
+}
+
+fn packets_on(outcome: &Outcome, link: usize) -> u64 {
+    integer(outcome, "links", "packets", link)
+}
+
+#[test]
+fn flow_spread_keeps_a_flow_on_one_path() {
+    let outcome = two_paths("newreno", [10, 10], Spread::Flow {}).run();
+    assert!(steady(&outcome) <= PATH * 1.001 && steady(&outcome) > 0.99 * PATH);
+    let carried = [packets_on(&outcome, 0), packets_on(&outcome, 4)];
+    assert!(carried.contains(&0) && carried.iter().sum::<u64>() > 1_000, "{carried:?}");
+    assert_eq!(integer(&outcome, "flows", "reordered_packets", 0), 0);
+}
+
+#[test]
+fn packet_spread_over_unequal_paths_reorders_and_only_rack_stands_it() {
+    let goodput = |transport| {
+        let outcome = two_paths(transport, [10, 15], Spread::Packet {}).run();
+        let ratio = number(&outcome, "flows", "reordering_ratio", 0);
+        assert!(ratio > 0.05, "{transport}: {ratio}");
+        println!("{transport}: {:.2} Mbps, {ratio:.3} reordered", steady(&outcome));
+        steady(&outcome)
+    };
+    let (newreno, cubic, linux) = (goodput("newreno"), goodput("cubic"), goodput("linux-cubic"));
+    assert!(linux <= 2.0 * PATH * 1.001);
+    assert!(linux > 1.8 * PATH, "{linux}");
+    assert!(linux > 2.0 * newreno && linux > 1.5 * cubic, "{linux}, {newreno}, {cubic}");
+}
+
+#[test]
+fn packet_round_robin_splits_evenly_to_the_packet() {
+    let outcome = two_paths("linux-cubic", [10, 10], Spread::PacketRoundRobin {}).run();
+    let (first, second) = (packets_on(&outcome, 0), packets_on(&outcome, 4));
+    // What waits in the queues at the end has not been sent: count what was offered.
+    let offered = |link| packets_on(&outcome, link) + integer(&outcome, "links", "drops_queue", link);
+    assert!(first > 10_000 && first.abs_diff(second) <= 101, "{first}, {second}");
+    let drops = offered(0) - first + offered(4) - second;
+    println!("{first} and {second}, {drops} drops");
+    assert!(steady(&outcome) > 0.97 * 2.0 * PATH, "{}", steady(&outcome));
+}
+
+/// A sized transfer that ends: then nothing waits and the split must be exact.
+#[test]
+fn a_finished_round_robin_transfer_is_split_exactly() {
+    let mut b = two_paths("linux-cubic", [10, 10], Spread::PacketRoundRobin {});
+    let mut tcp = preset("linux-cubic").expect("a preset");
+    tcp.receive_buffer_bytes = 30 * 1448;
+    b.setup.transports[0].tcp = tcp;
+    b.setup.flows[0].source = SourceSetup::Sized { bytes: 999 * 1448 };
+    let outcome = b.run();
+    assert_eq!(integer(&outcome, "flows", "drops_data", 0), 0);
+    // SYN, ACK of the SYN-ACK, 999 segments and their retransmissions, ACK of the FIN.
+    let total = 3 + 999 + integer(&outcome, "flows", "retransmissions", 0);
+    let (first, second) = (packets_on(&outcome, 0), packets_on(&outcome, 4));
+    assert_eq!(first + second, total);
+    assert!(first.abs_diff(second) <= 1, "{first}, {second}");
+}
+
+fn weighted(mut b: Builder, weight: f64) -> (Setup, Plan) {
+    let mut plan = plan(&b.setup);
+    for route in &mut plan.routes {
+        route.paths[0].weight = weight;
+        route.paths[1].weight = 1.0 - weight;
+    }
+    b.setup.routing.scheme = None;
+    (b.setup, plan)
+}
+
+#[test]
+fn weights_split_packets_in_their_proportion() {
+    for (spread, tolerance) in [(Spread::PacketRoundRobin {}, 0.001), (Spread::Packet {}, 0.02)] {
+        let (setup, plan) = weighted(two_paths("linux-cubic", [10, 10], spread), 0.75);
+        let first_is_path_0 = plan.routes[0].paths[0].links.links()[0].index() == 0;
+        let outcome = run_plan(setup, plan);
+        let drops = |link| integer(&outcome, "links", "drops_queue", link);
+        let [first, second] = [0, 4].map(|link| (packets_on(&outcome, link) + drops(link)) as f64);
+        let share = if first_is_path_0 { first } else { second } / (first + second);
+        // Up to 100 packets wait at the end.
+        let slack = tolerance + 100.0 / (first + second);
+        assert!((share - 0.75).abs() < slack, "{spread:?}: {share}");
+        // The heavier path is the bottleneck: 4/3 of it is all there is.
+        assert!(steady(&outcome) <= PATH / 0.75 * 1.02, "{}", steady(&outcome));
+    }
+}
+
+#[test]
+fn flowlets_whose_gap_exceeds_the_difference_of_delay_keep_order() {
+    // Bursts of ten segments each 50 ms, a gap of 20 ms, paths 5 ms apart.
+    let mut b = two_paths("newreno", [10, 15], Spread::Flowlet { gap: Span::from_ms(20) });
+    let (size, gap) = (Variate::Constant { value: 14_480.0 }, Variate::Constant { value: 5e10 });
+    b.setup.flows[0].source = SourceSetup::Messages { size, gap };
+    let outcome = b.run();
+    assert_eq!(integer(&outcome, "flows", "reordered_packets", 0), 0);
+    let (first, second) = (packets_on(&outcome, 0), packets_on(&outcome, 4));
+    // 400 bursts; both paths have their share, within four deviations of a fair coin.
+    let share = first as f64 / (first + second) as f64;
+    assert!((share - 0.5).abs() < 4.0 * 0.5 / 400f64.sqrt(), "{first}, {second}");
+    assert!(integer(&outcome, "flows", "packets_received", 0) >= 3_980);
+}
+
+/// Two stages: a has two equal next hops, and one of these two again; hop by hop, half of everything takes
+/// the first branch and a quarter each of the second's, which share a link behind.
+#[test]
+fn ecmp_hop_by_hop_halves_at_each_switch_and_loads_what_is_shared() {
+    let mut b = Builder::new(Span::from_secs(20));
+    let names = ["a", "s", "t", "u", "v", "w", "b"];
+    let [a, s, t, u, v, w, z] = names.map(|name| b.node(name));
+    let link = |b: &mut Builder, from, to| b.link(from, to, mbps(10), Span::from_ms(2), 100);
+    let (to_s, to_t) = (link(&mut b, a, s), link(&mut b, a, t));
+    let (s_u, t_v, t_w) = (link(&mut b, s, u), link(&mut b, t, v), link(&mut b, t, w));
+    let (u_b, v_b, w_b) = (link(&mut b, u, z), link(&mut b, v, z), link(&mut b, w, z));
+    b.setup.routing.scheme = Some(Scheme::Ecmp { metric: Metric::Hops });
+    b.setup.routing.spread = Spread::Packet {};
+    let tcp = b.transport("linux-cubic");
+    b.flow(a, z, tcp, SourceSetup::Unlimited {}, Instant::ZERO);
+    let outcome = b.run();
+    let total = (packets_on(&outcome, to_s) + packets_on(&outcome, to_t)) as f64;
+    let share = |link| packets_on(&outcome, link) as f64 / total;
+    // Some 30,000 packets; four standard deviations of a fair split are 1.2 %.
+    for (link, expected) in
+        [(to_s, 0.5), (s_u, 0.5), (u_b, 0.5), (to_t, 0.5), (t_v, 0.25), (t_w, 0.25), (v_b, 0.25), (w_b, 0.25)]
+    {
+        assert!((share(link) - expected).abs() < 0.015, "link {link}: {} for {expected}", share(link));
+    }
+}
+
+#[test]
+fn many_flows_hash_over_equal_paths_evenly() {
+    let mut b = parallel_paths(mbps(100), &[5, 5], 100, Span::from_secs(10));
+    b.setup.routing.scheme = Some(disjoint(2));
+    let tcp = b.transport("newreno");
+    for i in 0..400 {
+        b.flow(A, B, tcp, SourceSetup::Sized { bytes: 10 * 1448 }, at(0.02 * f64::from(i)));
+    }
+    let outcome = b.run();
+    let (first, second) = (packets_on(&outcome, 0) as f64, packets_on(&outcome, 4) as f64);
+    assert!((first / (first + second) - 0.5).abs() < 4.0 * 0.5 / 400f64.sqrt(), "{first}, {second}");
+}
