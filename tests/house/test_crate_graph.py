@@ -220,7 +220,10 @@ def test_a_deferred_import_is_allowed_where_brackets_say_so(architecture: str) -
 def test_parts_that_come_or_go_are_found(architecture: str) -> None:
     allowed = allowed_edges("crates", architecture)
     parts = set(allowed) - {"units"} | {"gui"}
-    assert complaints(parts, set(), allowed) == ["gui is not in the table", "units is in the table, but not there"]
+    assert complaints(parts, set(), allowed) == [
+        "gui is not in the table",
+        "units is in the table, but not there",
+    ]
 
 
 def test_a_circle_is_found() -> None:

@@ -46,7 +46,11 @@ def sources(pattern: str) -> list[Path]:
 def test_what_must_be_absent_is_absent(rule: str, where: str, forbidden: str) -> None:
     files = sources(where)
     assert files, f"{rule}: nothing matches {where}"
-    found = [f"{file.relative_to(ROOT)}: {m.group()}" for file in files for m in re.finditer(forbidden, code_of(file))]
+    found = [
+        f"{file.relative_to(ROOT)}: {m.group()}"
+        for file in files
+        for m in re.finditer(forbidden, code_of(file))
+    ]
     assert found == []
 
 
