@@ -187,6 +187,18 @@ def test_a_broken_link_is_found(tmp_path: Path) -> None:
     assert broken_links(document) == ["b.md", "#two"]
 
 
+def test_files_that_the_recipes_name_exist() -> None:
+    there = [f"/{relative(file)}" for file in files(*SOURCE)]
+    named = set()
+    for document in ("ARCHITECTURE.md", "CONTRIBUTING.md"):
+        inline = re.findall(r"`([^`\n]+)`", (ROOT / document).read_text(encoding="utf-8"))
+        named |= {code for code in inline if re.fullmatch(r"[\w./-]+\.(rs|py|md|toml)", code)}
+    # What `make validate` writes need not be there, and NAME stands for what is to be added.
+    named = {name for name in named if "NAME" not in name and name != "docs/validation.md"}
+    assert len(named) > 40
+    assert [name for name in sorted(named) if not any(file.endswith(f"/{name}") for file in there)] == []
+
+
 def test_commands_in_the_documents_exist() -> None:
     from anabranch.cli import app  # noqa: PLC0415 - the other rules hold without the package
 
