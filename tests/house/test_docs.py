@@ -37,9 +37,9 @@ def blocks(file: Path, language: str) -> list[str]:
 
 
 def scenarios() -> list[tuple[str, str]]:
-    """Every whole scenario in the documents; those without [run] are excerpts."""
+    """Every whole scenario in the documents; the other blocks are excerpts."""
     found = [(file.name, text) for file in DOCUMENTS for text in blocks(file, "toml")]
-    return [(name, text) for name, text in found if "[run]" in text]
+    return [(name, text) for name, text in found if "[run]" in text and "[network]" in text]
 
 
 def columns(markdown: str) -> dict[str, set[str]]:
