@@ -194,7 +194,6 @@ mod tests {
     use crate::packet::Direction;
     use anabranch_network::{Link, Node};
     use anabranch_routing::{LinkMask, Metric, Scheme};
-    use anabranch_transport::Segment;
     use anabranch_units::{FlowId, Rate, Span};
     use std::collections::BTreeSet;
 
@@ -216,7 +215,6 @@ mod tests {
 
     fn packet_to(destination: NodeId) -> Packet {
         Packet {
-            segment: Segment::default(),
             flow: FlowId(0),
             direction: Direction::Forward,
             destination,
