@@ -5,6 +5,7 @@ mod common;
 use anabranch_engine::Outcome;
 use anabranch_engine::random::Streams;
 use anabranch_engine::setup::*;
+use anabranch_engine::transport::{PRESETS, preset};
 use anabranch_units::{Instant, NodeId, Span};
 use common::*;
 
@@ -100,7 +101,7 @@ fn an_unlimited_source_stops_when_told_and_its_connection_closes() {
 #[test]
 fn a_connection_that_closes_leaves_four_bare_segments_behind() {
     let mut b = pair(5);
-    let mut tcp = anabranch_engine::transport::preset("newreno").expect("a preset");
+    let mut tcp = preset("newreno").expect("a preset");
     tcp.delayed_ack_segments = 1;
     let tcp = b.tcp("tcp", tcp);
     b.flow(A, B, tcp, SourceSetup::Sized { bytes: 5 * 1448 }, Instant::ZERO);
@@ -153,4 +154,48 @@ fn a_flow_that_starts_after_the_end_never_does() {
     assert_eq!(integer(&outcome, "links", "packets", 0), 0);
     assert!(number(&outcome, "flows", "completion_s", 0).is_nan());
     assert_eq!(outcome.progress.events, 0);
+}
+
+/// A third of all packets lost each way, with and without SACK, timestamps and ECN: it takes long, with the
+/// timeout backed off to a minute, but it ends.
+#[test]
+fn every_transfer_completes_however_lossy_the_path() {
+    for (name, _) in PRESETS {
+        for variant in 0..8u64 {
+            let mut b = pair(2 * 24 * 3600);
+            b.setup.replication = variant;
+            for link in &mut b.setup.links {
+                link.loss = LossSetup::Bernoulli { probability: 0.33 };
+            }
+            let mut tcp = preset(name).expect("a preset");
+            (tcp.sack, tcp.timestamps, tcp.ecn) = (variant & 1 == 0, variant & 2 == 0, variant & 4 == 0);
+            let tcp = b.tcp(name, tcp);
+            let sizes = [1, 1_448, 5_000, 30_000, 100_000];
+            for bytes in sizes {
+                b.flow(A, B, tcp, SourceSetup::Sized { bytes }, Instant::ZERO);
+            }
+            let outcome = b.run();
+            for (row, bytes) in sizes.into_iter().enumerate() {
+                let what = format!("{name}, variant {variant}, {bytes} bytes");
+                assert_eq!(integer(&outcome, "flows", "delivered_bytes", row), bytes, "{what}");
+                assert!(number(&outcome, "flows", "completion_s", row).is_finite(), "{what}");
+            }
+        }
+    }
+}
+
+/// TSval counts microseconds in 32 bits, so a pause of 40 minutes is more than half of its range; RFC 7323
+/// section 5.5 has TS.Recent expire before that. Nothing is ever late here, so nothing may be undone.
+#[test]
+fn a_pause_of_more_than_half_the_timestamp_clock_confuses_nobody() {
+    let mut b = pair(4 * 24 * 3600);
+    b.setup.links[0].loss = LossSetup::Bernoulli { probability: 0.2 };
+    let tcp = b.transport("linux-reno");
+    let (size, gap) = (Variate::Constant { value: 30_000.0 }, Variate::Constant { value: 2.4e15 });
+    b.flow(A, B, tcp, SourceSetup::Messages { size, gap }, Instant::ZERO);
+    let outcome = b.run();
+    assert!(integer(&outcome, "flows", "timeouts", 0) > 20, "enough repairs to be taken back");
+    assert_eq!(integer(&outcome, "flows", "spurious_retransmissions", 0), 0);
+    assert_eq!(integer(&outcome, "flows", "undone_recoveries", 0), 0);
+    assert!(number(&outcome, "flows", "rtt_max_ms", 0) < 1_000.0);
 }

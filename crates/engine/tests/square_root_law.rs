@@ -158,17 +158,19 @@ fn cubic_follows_the_larger_of_its_response_functions() {
     }
 }
 
+/// Closer than the formulas can be. The model leaves out that recovery takes a round trip in which the
+/// window does not grow: at 1e-3 that is one of the 25 between two losses, a few percent of the window.
 #[test]
 fn random_losses_give_the_constants_of_random_aimd() {
     let beta = 0.7;
     let alpha = 3.0 * (1.0 - beta) / (1.0 + beta);
     for (transport, increase, beta, rises) in [("newreno", 1.0, 0.5, false), ("cubic", alpha, beta, true)] {
-        for probability in [1e-4, 1e-3] {
+        for (probability, tolerance) in [(1e-4, 0.03), (1e-3, 0.07)] {
             let constant = random_loss_constant(increase, beta, probability, rises);
             println!("{transport} at {probability}: the model's constant is {constant:.3}");
             let ratio =
                 mean_ratio(transport, probability, 70.0, |run| constant / (run.rtt * run.loss.sqrt()));
-            assert_within(&format!("{transport} at {probability}"), ratio, 0.06);
+            assert_within(&format!("{transport} at {probability}"), ratio, tolerance);
         }
     }
 }

@@ -220,7 +220,7 @@ fn expected_options(segment: &Segment) -> Vec<TcpOptionElement> {
 
 /// A packet without payload whose options are given, with right lengths and checksums.
 fn packet_with_options(options: &[u8], syn: bool) -> Vec<u8> {
-    assert!(options.len() % 4 == 0 && options.len() <= 40);
+    assert!(options.len().is_multiple_of(4) && options.len() <= 40);
     let mut bytes =
         bytes_of(&Segment { flags: if syn { Flags::SYN } else { Flags::ACK }, ..Segment::default() });
     bytes.extend_from_slice(options);

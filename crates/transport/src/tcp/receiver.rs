@@ -9,6 +9,9 @@ use anabranch_units::{Instant, Span};
 /// first one unwraps to a position, not below zero.
 pub(crate) const EPOCH: u64 = 1 << 32;
 
+/// RFC 7323 section 5.5: TS.Recent expires before the timestamp clock has gone half its way round, 2^31 us.
+pub(crate) const TIMESTAMP_LIFE: Span = Span::from_us(1 << 30);
+
 /// Largest shift of the window scale option (RFC 7323 section 2.3).
 const MAX_WINDOW_SCALE: u8 = 14;
 
@@ -65,8 +68,9 @@ pub struct Receiver {
     /// The range that arrived last leads the SACK blocks (RFC 2018 section 4).
     recent: [u64; 4],
     dsack: Option<(u64, u64)>,
-    /// TS.Recent (RFC 7323 section 4.3).
+    /// TS.Recent (RFC 7323 section 4.3), and when it was taken.
     timestamp_recent: u32,
+    timestamp_recent_at: Instant,
     last_ack_sent: u64,
     echo_congestion: bool,
     pending_segments: u32,
@@ -101,6 +105,7 @@ impl Receiver {
             recent: [0; 4],
             dsack: None,
             timestamp_recent: 0,
+            timestamp_recent_at: Instant::ZERO,
             last_ack_sent: 0,
             echo_congestion: false,
             pending_segments: 0,
@@ -135,7 +140,7 @@ impl Receiver {
             return;
         }
         self.on_acknowledgment(segment);
-        self.take_timestamp(segment);
+        self.take_timestamp(now, segment);
         if segment.sequence_len() > 0 {
             self.on_data(now, segment);
         }
@@ -156,11 +161,13 @@ impl Receiver {
                     self.mss = self.mss.min(segment.mss);
                 }
                 self.timestamp_recent = segment.timestamp;
+                self.timestamp_recent_at = now;
                 self.state = State::SynReceived;
                 self.send_control = true;
             }
             State::SynReceived => {
                 self.timestamp_recent = segment.timestamp;
+                self.timestamp_recent_at = now;
                 self.send_control = true;
             }
             // RFC 9293 section 3.10.7.4: a SYN in a synchronised state is answered by an ACK.
@@ -191,13 +198,15 @@ impl Receiver {
 
     /// RFC 7323 section 4.3: echo the timestamp of the segment that the next ACK answers first.
     #[inline]
-    fn take_timestamp(&mut self, segment: &Segment) {
+    fn take_timestamp(&mut self, now: Instant, segment: &Segment) {
         if self.timestamps
             && segment.flags.has(Flags::TIMESTAMPS)
             && segment.seq.wrapping_sub(self.last_ack_sent as u32) as i32 <= 0
-            && segment.timestamp.wrapping_sub(self.timestamp_recent) as i32 >= 0
+            && (segment.timestamp.wrapping_sub(self.timestamp_recent) as i32 >= 0
+                || now.saturating_since(self.timestamp_recent_at) > TIMESTAMP_LIFE)
         {
             self.timestamp_recent = segment.timestamp;
+            self.timestamp_recent_at = now;
         }
     }
 

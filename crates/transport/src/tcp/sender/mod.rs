@@ -7,7 +7,7 @@ mod timers;
 mod transmit;
 
 use super::detection::Detector;
-use super::receiver::{EPOCH, timestamp_us, window_scale};
+use super::receiver::{EPOCH, TIMESTAMP_LIFE, timestamp_us, window_scale};
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
 use crate::config::{PacingConfig, TcpConfig};
@@ -84,6 +84,7 @@ pub struct Sender {
     peer_window_scale: u8,
     rcv_nxt: u32,
     timestamp_recent: u32,
+    timestamp_recent_at: Instant,
     send_syn: bool,
     syn_sent_at: Instant,
     syn_transmissions: u32,
@@ -130,6 +131,7 @@ impl Sender {
             peer_window_scale: 0,
             rcv_nxt: 0,
             timestamp_recent: 0,
+            timestamp_recent_at: Instant::ZERO,
             send_syn: false,
             syn_sent_at: Instant::ZERO,
             syn_transmissions: 0,
@@ -181,7 +183,7 @@ impl Sender {
                     self.send_ack = true;
                     return;
                 }
-                self.take_timestamp(segment);
+                self.take_timestamp(now, segment);
                 if segment.flags.has(Flags::ACK) {
                     self.on_ack(now, segment);
                 }
@@ -204,6 +206,7 @@ impl Sender {
         self.ecn_point = self.snd_una;
         self.rcv_nxt = segment.seq.wrapping_add(1);
         self.timestamp_recent = segment.timestamp;
+        self.timestamp_recent_at = now;
         self.negotiate(segment);
         self.window_edge = self.snd_una + u64::from(segment.window);
         self.send_ack = true;
@@ -234,11 +237,13 @@ impl Sender {
     }
 
     #[inline]
-    fn take_timestamp(&mut self, segment: &Segment) {
+    fn take_timestamp(&mut self, now: Instant, segment: &Segment) {
         if segment.flags.has(Flags::TIMESTAMPS)
-            && segment.timestamp.wrapping_sub(self.timestamp_recent) as i32 >= 0
+            && (segment.timestamp.wrapping_sub(self.timestamp_recent) as i32 >= 0
+                || now.saturating_since(self.timestamp_recent_at) > TIMESTAMP_LIFE)
         {
             self.timestamp_recent = segment.timestamp;
+            self.timestamp_recent_at = now;
         }
     }
 

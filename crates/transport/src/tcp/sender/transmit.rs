@@ -18,6 +18,8 @@ impl Sender {
             return Some(self.header(now, self.snd_nxt));
         }
         if self.state != State::Established {
+            // Nothing is left to hold back: the timer must not go off for it again and again.
+            self.timers.held_by_pacing = false;
             return None;
         }
         if self.timers.probe == Probe::Due {
