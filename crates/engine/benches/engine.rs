@@ -5,7 +5,7 @@ mod common;
 
 use anabranch_engine::Outcome;
 use anabranch_units::{Rate, Span};
-use common::{Builder, Dumbbell, leaf_spine, plan, run_plan, table};
+use common::{Builder, Dumbbell, leaf_spine, plan, run, run_plan, table};
 
 fn main() {
     println!(
@@ -20,24 +20,59 @@ fn main() {
     measure("dumbbell, 10 CUBIC, 1 Gbps, 10 ms, 20 s", || dumbbell(10, 1000, 10, 1000, 20));
     measure("leaf-spine 4x8x4, 10 Gbps, 32 CUBIC, 1 s", || leaf_spine(4, 8, 4, Span::from_secs(1)));
     measure("dumbbell, 10 CUBIC, 100 Mbps, 10 ms, 30 s", || dumbbell(10, 100, 10, 250, 30));
-    for flows in [10, 100, 1_000, 10_000] {
-        let name = format!("dumbbell, {flows} CUBIC, 10 Gbps, 10 ms, 2 s");
-        let before = resident_bytes();
-        measure(&name, || dumbbell(flows, 10_000, 10, 10_000, 2));
-        let used = resident_bytes().saturating_sub(before);
+    for flows in FLOWS {
+        measure(&many_flows(flows), || dumbbell(flows, 10_000, 10, 10_000, 2));
+    }
+    if wanted().is_none() {
+        report_memory();
+    }
+}
+
+const FLOWS: [usize; 4] = [10, 100, 1_000, 10_000];
+
+fn many_flows(flows: usize) -> String {
+    format!("dumbbell, {flows} CUBIC, 10 Gbps, 10 ms, 2 s")
+}
+
+/// The scenarios to run: those whose names contain the argument, if there is one.
+fn wanted() -> Option<String> {
+    std::env::args().skip(1).find(|argument| !argument.starts_with('-'))
+}
+
+/// Peak memory of a process for each number of flows, and what a flow adds.
+fn report_memory() {
+    let program = std::env::current_exe().expect("the path of this program");
+    let mut least = 0;
+    for flows in FLOWS {
+        let output = std::process::Command::new(&program)
+            .arg(many_flows(flows))
+            .env(REPORT_PEAK, "1")
+            .output()
+            .expect("this program runs again");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let peak: u64 = text.lines().last().and_then(|line| line.parse().ok()).expect("its peak memory");
+        if flows == FLOWS[0] {
+            least = peak;
+        }
+        let added = (peak - least) / (flows - FLOWS[0]).max(1) as u64;
         println!(
-            "{:<44} peak memory {:.1} MB more, {} bytes per flow",
-            "",
-            used as f64 / 1e6,
-            used / flows as u64
+            "{flows:>6} flows: {:>7.1} MB at the peak, {added:>6} bytes per added flow",
+            peak as f64 / 1e6
         );
     }
 }
 
+/// Set for a process that is to print its peak memory.
+const REPORT_PEAK: &str = "REPORT_PEAK";
+
 /// Median of three runs; does nothing for a name that does not contain the argument, if one is given.
 fn measure(name: &str, build: impl Fn() -> Builder) {
-    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
-    if wanted.is_some_and(|wanted| !name.contains(&wanted)) {
+    if wanted().is_some_and(|wanted| !name.contains(&wanted)) {
+        return;
+    }
+    if std::env::var_os(REPORT_PEAK).is_some() {
+        run(build().setup);
+        println!("{}", peak_bytes());
         return;
     }
     let mut runs: Vec<(f64, Outcome)> = (0..3)
@@ -70,7 +105,7 @@ fn cpu_seconds() -> f64 {
 }
 
 /// Peak resident memory of this process.
-fn resident_bytes() -> u64 {
+fn peak_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap_or_default();
     line.split_whitespace().nth(1).and_then(|kb| kb.parse::<u64>().ok()).unwrap_or(0) * 1024

@@ -61,7 +61,7 @@ pub fn plan(py: Python<'_>, setup_json: &str) -> PyResult<String> {
 /// what was measured until then is returned all the same, with `interrupted` true.
 ///
 /// Returns a dict with `tables` (name -> column name -> numpy array, or list of str for names) and
-/// `summary` (ended_s, interrupted, packet_hops, events).
+/// `summary` (ended_s, interrupted, packet_hops, events, jain_index).
 ///
 /// Raises SetupError if the setup or plan does not hold, OSError if a capture cannot be written.
 #[pyfunction]
@@ -124,6 +124,7 @@ fn result(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
     summary.set_item("interrupted", outcome.interrupted)?;
     summary.set_item("packet_hops", outcome.progress.packet_hops)?;
     summary.set_item("events", outcome.progress.events)?;
+    summary.set_item("jain_index", outcome.jain_index)?;
     let result = PyDict::new(py);
     result.set_item("tables", tables)?;
     result.set_item("summary", summary)?;

@@ -56,6 +56,20 @@ impl Simulation {
         table.numbers("goodput_mbps", goodput);
     }
 
+    /// (sum x)^2 / (n sum x^2) over the goodputs of the flows that opened (Jain, Chiu, Hawe 1984,
+    /// DEC TR-301): 1 where all are equal, 1/n where one has everything. `None` if none got anything.
+    pub(super) fn jain_index(&self) -> Option<f64> {
+        let opened = self.flows.iter().filter(|flow| flow.application.opened());
+        let goodputs = opened.map(|flow| mbps(flow.receiver.stats().delivered, self.active(flow)));
+        let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
+        for goodput in goodputs.filter(|goodput| goodput.is_finite()) {
+            count += 1.0;
+            sum += goodput;
+            squares += goodput * goodput;
+        }
+        (squares > 0.0).then(|| sum * sum / (count * squares))
+    }
+
     fn add_sender(&self, table: &mut Table) {
         let mut count = |name, value: fn(&SenderStats) -> u64| {
             table.integers(name, self.flows.iter().map(|flow| value(flow.sender.stats())));

@@ -57,6 +57,8 @@ pub struct Outcome {
     pub interrupted: bool,
     /// Packet hops and events.
     pub progress: Progress,
+    /// Jain's fairness index of the goodputs of all flows that opened; `None` without such a flow.
+    pub jain_index: Option<f64>,
 }
 
 /// Numbers of the event sources.
@@ -219,9 +221,9 @@ impl Simulation {
         }
         self.check_conservation()?;
         let tables = self.tables();
-        let progress = self.progress();
+        let (progress, jain_index) = (self.progress(), self.jain_index());
         self.taps.finish()?;
-        Ok(Outcome { tables, ended: now, interrupted, progress })
+        Ok(Outcome { tables, ended: now, interrupted, progress, jain_index })
     }
 
     #[inline]
