@@ -1,6 +1,7 @@
 """The main example, against bounds that follow from the graph (min cut, shares of equal-cost next hops)."""
 
 import pytest
+
 from anabranch import Scenario
 
 # Payload of a full packet: 1500 bytes less the IP and TCP headers and timestamps.

@@ -1,6 +1,7 @@
 """The summary of a run."""
 
 import pytest
+
 from anabranch import Scenario
 
 
