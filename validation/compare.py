@@ -3,7 +3,9 @@
     python validation/compare.py --ns3 validation/ns3_results.json --out docs/validation.md
 
 Without `--anabranch FILE` (from anabranch_peer.py) Anabranch is run first. The exit status is 0 if every
-tolerance is kept, 1 if one is broken or a result that has a tolerance is missing, 2 if Anabranch refused.
+tolerance is kept or the reason for the difference is known, 1 if one is broken or a result that
+has a tolerance
+is missing, 2 if Anabranch refused.
 """
 
 from __future__ import annotations
@@ -27,7 +29,94 @@ JAIN_TOLERANCE = 0.15
 MOST_CPU_S = {"speed/100-mbps": 0.6}
 LEAST_HOPS_PER_CPU_S = {"speed/1-gbps": 5e6}
 
-KEPT, BROKEN, MISSING, NO_TOLERANCE = "within", "**outside**", "**missing**", "-"
+KEPT, KNOWN, BROKEN, MISSING, NO_TOLERANCE = (
+    "within",
+    "differs, known reason",
+    "**outside**",
+    "**missing**",
+    "-",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownDifference:
+    """Why a scenario is outside its tolerance, and how far: beyond these ratios the reason explains nothing.
+
+    Attributes:
+        least: smallest ratio of our goodput to ns-3's.
+        most: largest ratio.
+        reason: what stands beside the verdict; the measurements are in `DIFFERENCES`.
+    """
+
+    least: float
+    most: float
+    reason: str
+
+
+_RENO = KnownDifference(0.70, 0.90, "ns-3's recovery adds segments, see below; repaired it agrees")
+KNOWN_DIFFERENCES = {
+    "lossy/1e-02/newreno": _RENO,
+    "lossy/1e-02/newreno-ack-each": _RENO,
+    "dumbbell/bbr": KnownDifference(
+        0.90, 1.03, "Linux's allowances over twice the delay product do not fit the queue, see below"
+    ),
+}
+
+DIFFERENCES = """\
+## Where they differ, and why
+
+### NewReno on a path with random loss
+
+Traced, ns-3 halves at a loss as we do (mean ssthresh over cwnd 0.50) and adds one segment a round trip in
+congestion avoidance. Between the two ns-3 3.44 adds segments at the end of each recovery, such as
+9.4 -> 10.4 -> 12.4 segments at one and the same ACK. Three things do it; each was taken out of
+ns-3 in turn (means of five seeds, Mbps):
+
+| ns-3's TcpLinuxReno | 1e-2 | 1e-2, ack-each | 1e-3 | 1e-3, ack-each |
+| --- | ---: | ---: | ---: | ---: |
+| as it is | 7.96 | 8.46 | 25.78 | 26.07 |
+| 1. the ACK that ends recovery adds nothing | 6.88 | 7.31 | 24.52 | 24.87 |
+| 2. and PRR counts what SACK delivered, once | 6.59 | 6.99 | 24.16 | 24.64 |
+| 3. and the count towards the next segment begins anew at a reduction | 6.20 | 6.65 | 23.72 | 24.18 |
+| Anabranch | 6.18 | 6.46 | 22.59 | 22.95 |
+
+1. The ACK that ends recovery covers the whole old window, most of which SACK had reported before. ns-3 hands
+   all of it to congestion avoidance right after cwnd became ssthresh, which is worth up to two segments: two
+   round trips of growth. In Linux only what an ACK newly delivers counts.
+2. For each duplicate ACK PRR adds a segment to the bytes that SACK says were delivered and so counts them
+   twice: during recovery it sends more than half of what arrives (RFC 6937 section 3.1; traced: cwnd is still
+   21 of 27 kB when recovery ends, where ssthresh is 13.5 kB). Later versions of ns-3 no longer do.
+3. The segments counted towards the next increment survive the halving, and are then measured by half the
+   window: about one segment more. Linux sets the count to zero.
+
+`newreno-repaired` is ns-3 with all three repaired (RepairedReno and RepairedPrr in validation/ns3/peer.cc),
+so that its rows hold NewReno itself against ours. Of the 5 % left at 1e-3 three are chance: 0.98 of a
+thousand segments were lost there and 1.04 here, and goodput goes with the inverse square root.
+
+### BBR with a queue of 1.25 bandwidth-delay products
+
+Ten flows with two delay products each want 400 packets, and 450 find room. What each flow may hold above
+that decides whether the queue overflows all the time. ns-3 adds three quanta of one segment, and
+its allowance
+for aggregated ACKs stays at two segments. We add what Linux does: three quanta of two segments
+(draft-cardwell-iccrg-bbr-congestion-control section 4.2.2), rounded up to an even number, and the measured
+allowance. The windows then sum up to about 540 packets in place of 500, and 8000 packets of a run are lost in
+place of 2100. Both repair losses by RFC 6675, for which a lost retransmission is a timeout of at least 1 s:
+8 timeouts a flow in place of 5, after each of which the segments in flight are sent again (2400 spurious
+retransmissions a run). Measured (means of five seeds):
+
+| | goodput, Mbps | packets lost |
+| --- | ---: | ---: |
+| ns-3 | 93.33 | 2080 |
+| ns-3 with a quantum of two segments | 94.02 | 2722 |
+| Anabranch | 88.41 | 8006 |
+| Anabranch with ns-3's quantum, without rounding | 90.41 | 4796 |
+| Anabranch with that, and without the allowance | 96.10 | 1362 |
+
+Where the queue has room for them (`bbr-deep-queue`) the allowances make no difference. Seeds differ by some
+3 Mbps, because goodput counts data in order, and a flow that waits for a timeout when the run ends has up to
+a second of its data behind a hole.
+"""
 
 NOTES = """\
 ## What is the same, and what is not
@@ -46,7 +135,8 @@ What differs, and cannot be made the same:
   warm-up hardly sees it.
 - `newreno` is ns-3's TcpLinuxReno, which counts acknowledged bytes as ours does (RFC 3465). ns-3's TcpNewReno
   grows by one increment an ACK, which under delayed ACKs is half of RFC 5681's growth; it is shown as
-  `newreno-per-ack`, and we have no such transport.
+  `newreno-per-ack`, and we have no such transport. `newreno-repaired` is TcpLinuxReno without the three
+  deviations described above, against our `newreno`.
 - Where every segment has its ACK (`ack-each`), counting ACKs and counting bytes are the same.
 - ns-3 slows down with the number of lost packets it keeps track of, for BBR so much that its dumbbell runs
   12 s in place of 30 s, and its lossy path has 100 Mbps in place of 1 Gbps.
@@ -70,10 +160,11 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of a table, and what it says about the tolerance."""
+    """A line of a table, what it says about the tolerance, and why it is outside, if that is known."""
 
     cells: tuple[str, ...]
     verdict: str
+    reason: str = ""
 
 
 def _spread(values: list[float], digits: int) -> str:
@@ -99,6 +190,10 @@ def goodput_row(pair: Pair) -> Row:
         verdict = MISSING
     else:
         verdict = KEPT if abs(ratio - 1) <= tolerance else BROKEN
+    reason = ""
+    known = KNOWN_DIFFERENCES.get(pair.scenario.name)
+    if verdict == BROKEN and known is not None and ratio is not None and known.least <= ratio <= known.most:
+        verdict, reason = KNOWN, known.reason
     shown = (
         pair.scenario.name,
         _spread(theirs, 2),
@@ -106,7 +201,7 @@ def goodput_row(pair: Pair) -> Row:
         "-" if ratio is None else f"{ratio:.3f}",
         "-" if tolerance is None else f"± {tolerance:.0%}",
     )
-    return Row(shown, verdict)
+    return Row(shown, verdict, reason)
 
 
 def jain_row(pair: Pair) -> Row:
@@ -156,7 +251,7 @@ def speed_row(pair: Pair) -> Row:
 
 def _table(head: tuple[str, ...], rows: list[Row]) -> str:
     lines = [head, tuple("---" if i == 0 else "---:" for i in range(len(head)))]
-    lines += [(*row.cells, row.verdict) for row in rows]
+    lines += [(*row.cells, f"{row.verdict}: {row.reason}" if row.reason else row.verdict) for row in rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
@@ -207,9 +302,9 @@ def report(theirs: Results, ours: Results) -> tuple[str, bool]:
     kept = True
     for title, group, head, make in SECTIONS:
         rows = [make(pair) for pair in pairs if pair.scenario.group == group]
-        kept = kept and all(row.verdict in (KEPT, NO_TOLERANCE) for row in rows)
+        kept = kept and all(row.verdict in (KEPT, KNOWN, NO_TOLERANCE) for row in rows)
         parts.append(f"## {title}\n\n{_table(head, rows)}")
-    parts.append(NOTES.rstrip())
+    parts += [DIFFERENCES.rstrip(), NOTES.rstrip()]
     return "\n\n".join(parts) + "\n", kept
 
 

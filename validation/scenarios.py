@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
-TransportName = Literal["newreno", "newreno-per-ack", "cubic", "bbr"]
+TransportName = Literal["newreno", "newreno-per-ack", "newreno-repaired", "cubic", "bbr"]
 Group = Literal["dumbbell", "lossy", "grid", "speed"]
 
 TIMESTAMP_OPTION_BYTES = 12
@@ -51,7 +51,8 @@ class Tcp:
     """Settings of the end hosts that both simulators are given.
 
     `newreno-per-ack` grows by one increment for each ACK, however much it acknowledges; Anabranch, which
-    counts bytes (RFC 3465), has no such transport, so that it is for ns-3 alone.
+    counts bytes (RFC 3465), has no such transport, so that it is for ns-3 alone. `newreno-repaired` is
+    `newreno`, in ns-3 without three deviations from Linux and RFC 6937 (ns3/peer.cc).
     """
 
     transport: TransportName
@@ -165,7 +166,7 @@ class Scenario:
         return "\n".join(
             [
                 "[transport.peer]",
-                f'preset = "{tcp.transport}"',
+                f'preset = "{tcp.transport.removesuffix("-repaired")}"',
                 f'mss = "{SEGMENT_BYTES + TIMESTAMP_OPTION_BYTES} B"',
                 "timestamps = true",
                 f"initial_window_segments = {tcp.initial_window_segments}",
@@ -216,6 +217,10 @@ def _lossy_paths() -> list[Scenario]:
         if loss != 1e-4:
             tcps += [(f"{name}-ack-each", Tcp(name, delayed_ack_segments=1)) for name in ("newreno", "cubic")]
             tcps.append(("newreno-per-ack", Tcp("newreno-per-ack")))
+            tcps += [
+                ("newreno-repaired", Tcp("newreno-repaired")),
+                ("newreno-repaired-ack-each", Tcp("newreno-repaired", delayed_ack_segments=1)),
+            ]
         for name, tcp in tcps:
             path = (Link("sender", "receiver", 1000 * MBPS, 10_000, 1000, loss),)
             scenarios.append(_one_flow(f"lossy/{loss:.0e}/{name}", "lossy", path, tcp))

@@ -12,7 +12,18 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from compare import BROKEN, KEPT, MISSING, Pair, goodput_row, jain_row, report, speed_row
+from compare import (
+    BROKEN,
+    KEPT,
+    KNOWN,
+    KNOWN_DIFFERENCES,
+    MISSING,
+    Pair,
+    goodput_row,
+    jain_row,
+    report,
+    speed_row,
+)
 from records import Results, RunRecord
 from scenarios import Scenario, all_scenarios
 
@@ -36,6 +47,18 @@ def test_goodput_is_held_against_the_tolerance_of_its_group(name: str, inside: f
     theirs = runs(scenario)
     assert goodput_row(Pair(scenario, theirs, runs(scenario, scale=inside))).verdict == KEPT
     assert goodput_row(Pair(scenario, theirs, runs(scenario, scale=outside))).verdict == BROKEN
+
+
+@pytest.mark.parametrize("name", sorted(KNOWN_DIFFERENCES))
+def test_a_known_difference_is_accepted_with_its_reason_and_only_as_far_as_it_explains(name: str) -> None:
+    scenario, known = SCENARIOS[name], KNOWN_DIFFERENCES[name]
+    theirs = runs(scenario)
+    row = goodput_row(Pair(scenario, theirs, runs(scenario, scale=known.least + 0.01)))
+    assert (row.verdict, row.reason) == (KNOWN, known.reason)
+    row = goodput_row(Pair(scenario, theirs, runs(scenario, scale=known.least - 0.01)))
+    assert (row.verdict, row.reason) == (BROKEN, "")
+    assert goodput_row(Pair(scenario, theirs, runs(scenario))).verdict == KEPT
+    assert goodput_row(Pair(scenario, theirs, [])).verdict == MISSING
 
 
 def test_unfairness_beyond_the_tolerance_is_seen_at_equal_goodput() -> None:
