@@ -97,11 +97,11 @@ thousand segments were lost there and 1.04 here, and goodput goes with the inver
 
 Ten flows with two delay products each want 400 packets, and 450 find room. What each flow may hold above
 that decides how often the queue overflows. ns-3 adds three quanta of one segment, and its allowance for
-aggregated ACKs stays at two segments. We add three quanta of two segments
-(draft-cardwell-iccrg-bbr-congestion-control section 4.2.2), rounded up to an even number as Linux does, and the
-measured allowance. The windows then sum up to about 540 packets in place of 500, and 8000 packets of a run are lost in
-place of 2100. Both repair losses by RFC 6675, for which a lost retransmission is a timeout of at least 1 s:
-8 timeouts a flow in place of 5, after each of which the segments in flight are sent again (2400 spurious
+aggregated ACKs stays at two segments. We add three quanta of two segments (draft-cardwell-iccrg-bbr-
+congestion-control section 4.2.2), rounded up to an even number as Linux does, and the measured allowance.
+The windows then sum up to about 540 packets in place of 500, and 8000 packets of a run are lost in place of
+2100. Both repair losses by RFC 6675, for which a lost retransmission is a timeout of at least 1 s: 8
+timeouts a flow in place of 5, after each of which the segments in flight are sent again (2400 spurious
 retransmissions a run). Measured (means of five seeds):
 
 | | goodput, Mbps | packets lost |
