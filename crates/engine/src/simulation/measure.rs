@@ -2,7 +2,7 @@
 
 use super::Simulation;
 use super::flow::Flow;
-use super::probe::mbps;
+use super::probe::{mbps, milliseconds};
 use super::taps::FlowDrops;
 use crate::error::EngineError;
 use crate::link::{Link, LinkStats};
@@ -86,16 +86,12 @@ impl Simulation {
     }
 
     fn add_rtt(&self, table: &mut Table) {
-        let mut milliseconds = |name, value: fn(&Flow) -> Span| {
-            let values = self.flows.iter().map(|flow| {
-                let span = value(flow);
-                if span == Span::ZERO { f64::NAN } else { span.as_secs_f64() * 1e3 }
-            });
-            table.numbers(name, values);
+        let mut add = |name, value: fn(&Flow) -> Span| {
+            table.numbers(name, self.flows.iter().map(|flow| milliseconds(value(flow))));
         };
-        milliseconds("rtt_min_ms", |flow| flow.sender.rtt().min);
-        milliseconds("rtt_mean_ms", |flow| flow.sender.rtt().mean);
-        milliseconds("rtt_max_ms", |flow| flow.sender.rtt().max);
+        add("rtt_min_ms", |flow| flow.sender.rtt().min);
+        add("rtt_mean_ms", |flow| flow.sender.rtt().mean);
+        add("rtt_max_ms", |flow| flow.sender.rtt().max);
     }
 
     fn add_reordering(&self, table: &mut Table) {

@@ -26,6 +26,7 @@ struct FlowRow {
     cwnd_bytes: u64,
     ssthresh_bytes: f64,
     srtt_ms: f64,
+    rtt_ms: f64,
     in_flight_bytes: u64,
     retransmissions: u64,
 }
@@ -73,6 +74,7 @@ impl Probe {
             table.integers("cwnd_bytes", rows.iter().map(|row| row.cwnd_bytes));
             table.numbers("ssthresh_bytes", rows.iter().map(|row| row.ssthresh_bytes));
             table.numbers("srtt_ms", rows.iter().map(|row| row.srtt_ms));
+            table.numbers("rtt_ms", rows.iter().map(|row| row.rtt_ms));
             table.integers("in_flight_bytes", rows.iter().map(|row| row.in_flight_bytes));
             table.integers("retransmissions", rows.iter().map(|row| row.retransmissions));
             tables.push(table);
@@ -98,6 +100,11 @@ pub(super) fn mbps(bytes: u64, span: Span) -> f64 {
     if seconds > 0.0 { bytes as f64 * 8.0 / seconds / 1e6 } else { f64::NAN }
 }
 
+/// NaN for no time at all, which stands for no sample.
+pub(super) fn milliseconds(span: Span) -> f64 {
+    if span == Span::ZERO { f64::NAN } else { span.as_secs_f64() * 1e3 }
+}
+
 impl Simulation {
     pub(super) fn on_probe(&mut self) {
         self.sample_flows();
@@ -115,14 +122,15 @@ impl Simulation {
             }
             let delivered = flow.receiver.stats().delivered;
             let fresh = delivered - std::mem::replace(&mut series.delivered[index], delivered);
-            let ssthresh = flow.sender.ssthresh();
+            let (ssthresh, rtt) = (flow.sender.ssthresh(), flow.sender.rtt());
             series.rows.push(FlowRow {
                 time_s: self.now.as_secs_f64(),
                 flow: index as u64,
                 goodput_mbps: mbps(fresh, self.probe.interval),
                 cwnd_bytes: flow.sender.cwnd(),
                 ssthresh_bytes: if ssthresh == u64::MAX { f64::NAN } else { ssthresh as f64 },
-                srtt_ms: flow.sender.rtt().smoothed.as_secs_f64() * 1e3,
+                srtt_ms: milliseconds(rtt.smoothed),
+                rtt_ms: milliseconds(rtt.latest),
                 in_flight_bytes: flow.sender.in_flight(),
                 retransmissions: flow.sender.stats().retransmissions,
             });
