@@ -148,7 +148,8 @@ pub trait CongestionControl {
     fn on_ecn(&mut self, episode: &LossEpisode);
 
     /// The retransmission timer expired (RFC 6298 section 5); `first` is false for the second and
-    /// later expiries for the same data, which must not reduce ssthresh again.
+    /// later expiries for the same data, and in fast recovery, whose window of data has been answered
+    /// for: ssthresh must not be reduced again.
     fn on_timeout(&mut self, episode: &LossEpisode, first: bool);
 
     /// Fast recovery or the loss state ended. For a controller that does not govern recovery,

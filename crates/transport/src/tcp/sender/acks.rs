@@ -16,6 +16,8 @@ struct Delivered {
     newest: Option<Newest>,
     /// Transmission of the first and last segment acknowledged cumulatively that was sent once.
     first_sent_at: Option<Instant>,
+    /// The cumulative acknowledgment covers a retransmission, for which all behind it waited.
+    retransmission: bool,
     last_sent_at: Option<Instant>,
     /// Transmission of the first segment SACKed that was sent once.
     first_sacked_sent_at: Option<Instant>,
@@ -56,7 +58,7 @@ impl Sender {
         self.take_rtt(now, advanced, segment, &delivered);
         self.detect_losses(now, dsack_end.is_some());
         let rate = self.rate.on_delivered(now, delivered.bytes, delivered.newest, self.rtt.min());
-        self.settle_probe(now, ack, dsack_end, duplicate && segment.sack.is_empty());
+        self.settle_probe(now, before.pipe, dsack_end, duplicate && segment.sack.is_empty());
         self.enter_recovery_if_lost(now, before.pipe);
         if self.ecn && segment.flags.has(Flags::ECE) {
             self.on_ecn_echo(now, before.pipe);
@@ -87,11 +89,18 @@ impl Sender {
             if sent.transmissions == 1 {
                 delivered.first_sent_at.get_or_insert(sent.sent_at);
                 delivered.last_sent_at = Some(sent.sent_at);
+            } else {
+                delivered.retransmission = true;
             }
             delivered.bytes += sent.len();
             Newest::take(&mut delivered.newest, sent);
             detector.on_delivered(now, &facts_of(sent, echo, false), min_rtt);
         });
+        if delivered.retransmission {
+            // Karn's algorithm (RFC 6298 section 3): the hole delayed this ACK.
+            delivered.first_sent_at = None;
+            delivered.last_sent_at = None;
+        }
     }
 
     /// Takes the SACK blocks; returns the end of a DSACK block, if there is one.

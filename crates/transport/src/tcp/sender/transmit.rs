@@ -116,8 +116,10 @@ impl Sender {
         self.snd_nxt = start + payload + u64::from(fin);
         self.board.push(start, self.snd_nxt, fin, now, delivery);
         self.fin_sent |= fin;
-        if !self.timers.is_running() || self.timers.is_probe() {
+        if !self.timers.is_running() {
             self.restart_timer(now);
+        } else if self.timers.is_probe() {
+            self.schedule_probe(now);
         }
         let mut segment = self.data(now, start, payload, fin);
         if self.ecn && payload > 0 {
@@ -134,7 +136,8 @@ impl Sender {
         let delivery = self.rate.on_sent(now, self.board.pipe());
         self.board.retransmit(number, now, delivery);
         if !matches!(self.recovery, RecoveryState::Open) {
-            self.note_retransmission(now);
+            let end = self.board.get(number).end;
+            self.note_retransmission(now, end);
         }
         self.stats.retransmissions += 1;
         if !self.timers.is_running() {
