@@ -4,9 +4,9 @@
 //! a rate. It does not know which loss detection found the losses, nor clocks, packets or options.
 //! Dispatch is an enum ([`Controller`]), because every ACK passes through it.
 //!
-//! The sender guarantees the order of calls for one arriving ACK: first [`CongestionControl::on_ecn`]
-//! or [`CongestionControl::on_loss`] if the ACK starts an episode, then
-//! [`CongestionControl::on_recovered`] if it ends one, then [`CongestionControl::on_ack`] once.
+//! The sender guarantees the order of calls for one arriving ACK: first
+//! [`CongestionControl::on_recovered`] if the ACK ends an episode, then [`CongestionControl::on_ecn`] or
+//! [`CongestionControl::on_loss`] if it starts one, then [`CongestionControl::on_ack`] once.
 //!
 //! # Registry
 //! One line per algorithm; [`Controller`] has a variant, and [`crate::CongestionConfig`] a name, for each.

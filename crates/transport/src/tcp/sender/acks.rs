@@ -59,11 +59,12 @@ impl Sender {
         self.detect_losses(now, dsack_end.is_some());
         let rate = self.rate.on_delivered(now, delivered.bytes, delivered.newest, self.rtt.min());
         self.settle_probe(now, before.pipe, dsack_end, duplicate && segment.sack.is_empty());
+        // First out, then in: what was lost behind the recovery point starts an episode of its own.
+        self.leave_recovery(now, segment, advanced);
         self.enter_recovery_if_lost(now, before.pipe);
         if self.ecn && segment.flags.has(Flags::ECE) {
             self.on_ecn_echo(now, before.pipe);
         }
-        self.leave_recovery(now, segment, advanced);
         self.update_controller(now, &before, &delivered, rate);
         if advanced || self.timers.is_probe() {
             self.restart_timer(now);

@@ -51,11 +51,18 @@ pub(super) struct Undo {
 
 impl Sender {
     pub(super) fn start_undo(&mut self, first: bool) {
-        if self.config.undo && first {
-            let marker = self.snd_una;
-            let highest = marker;
-            self.undo = Some(Undo { marker, highest, retransmissions: 0, reported: 0, first_at_us: None });
+        if !(self.config.undo && first) {
+            return;
         }
+        let marker = self.snd_una;
+        let mut undo = Undo { marker, highest: marker, retransmissions: 0, reported: 0, first_at_us: None };
+        if self.board.retransmitted() > 0 {
+            // Retransmissions of the episode before are still under way, and may be reported too.
+            undo.highest = self.snd_nxt;
+            undo.retransmissions = self.board.retransmitted().div_ceil(self.full_payload);
+            undo.first_at_us = self.undo.as_ref().and_then(|before| before.first_at_us);
+        }
+        self.undo = Some(undo);
     }
 
     pub(super) fn note_retransmission(&mut self, now: Instant, end: u64) {
@@ -97,8 +104,10 @@ impl Sender {
         self.timers.probe = Probe::None;
         self.stats.fast_recoveries += 1;
         self.note_reduction();
-        self.undo = None;
         self.start_undo(!answered);
+        if answered {
+            self.undo = None;
+        }
         self.start_timeout(now);
     }
 

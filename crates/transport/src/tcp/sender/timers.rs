@@ -113,13 +113,14 @@ impl Sender {
         // Fast recovery has halved already for what is outstanding (Linux's tcp_enter_loss() likewise).
         let first =
             matches!(self.recovery, RecoveryState::Open | RecoveryState::Loss { repeated: false, .. });
+        // Before the retransmissions under way are forgotten: they may still be reported.
+        self.start_undo(first);
         self.board.mark_all_lost();
         self.board.settle_presumed(u64::MAX);
         let in_flight = self.board.pipe();
         let episode = LossEpisode { now, flight_size, in_flight, snd_nxt: self.snd_nxt };
         self.controller.on_timeout(&episode, first);
         self.note_reduction();
-        self.start_undo(first);
         self.recovery = RecoveryState::Loss { point: self.snd_nxt, repeated: true };
         self.detector.on_retransmission_timeout(self.snd_nxt);
         self.timers.probe = Probe::None;

@@ -32,6 +32,7 @@ impl Sender {
         let pipe = self.board.pipe();
         let cwnd = self.cwnd();
         if let Some(number) = self.board.next_lost() {
+            debug_assert!(!matches!(self.recovery, RecoveryState::Open), "losses are repaired in recovery");
             // At least one segment may always be under way, or nothing would restart the ACK clock.
             let fits = pipe + self.board.get(number).len() <= cwnd || pipe == 0;
             return fits.then(|| self.retransmission(now, number));
