@@ -210,3 +210,45 @@ fn a_loss_repaired_by_a_probe_halves_the_flight() {
     pair.run(END, |_, _, _| Fate::Arrive);
     assert_eq!(pair.sender.ssthresh(), 10 * 1448);
 }
+
+/// RFC 5681 section 2: a duplicate ACK repeats the highest acknowledgment; one that was overtaken by
+/// others on its way repeats nothing.
+#[test]
+fn overtaken_acks_are_no_duplicates() {
+    for sack in [true, false] {
+        let config = TcpConfig { sack, ..named("newreno") };
+        let pair = Pair::transfer(&config, 400_000, |side, _, number| {
+            let late = side == Side::Receiver && number > 60 && number % 20 < 10;
+            if late { Fate::Late(Span::from_ms(3)) } else { Fate::Arrive }
+        });
+        assert_eq!(pair.sender.stats().retransmissions, 0, "SACK: {sack}");
+    }
+}
+
+/// RFC 2883 section 4 compares a block with the acknowledgment of its own segment: the SACK block of
+/// an ACK that was overtaken is no DSACK, though all it reports is acknowledged by now.
+#[test]
+fn the_sack_block_of_an_overtaken_ack_is_no_dsack() {
+    let mut data = 0;
+    let (mut lost, mut delayed) = (0, 0);
+    let pair = Pair::transfer(&named("linux-reno"), 400_000, |side, segment, _| {
+        if side == Side::Sender && is_data(segment) {
+            data += 1;
+            // Two holes with some segments between them, in the first flight of 20.
+            if data == 12 || data == 20 {
+                lost += 1;
+                return Fate::Lost;
+            }
+        }
+        // The first ACKs of what lies between the holes come after the recovery.
+        if side == Side::Receiver && !segment.sack.is_empty() && delayed < 2 {
+            delayed += 1;
+            return Fate::Late(Span::from_ms(100));
+        }
+        Fate::Arrive
+    });
+    let stats = pair.sender.stats();
+    assert_eq!((lost, delayed, stats.retransmissions), (2, 2, 2));
+    assert_eq!(pair.receiver.stats().duplicate_segments, 0);
+    assert_eq!(stats.undone_recoveries, 0, "both losses were real");
+}

@@ -33,8 +33,8 @@ struct Before {
 
 impl Sender {
     pub(super) fn on_ack(&mut self, now: Instant, segment: &Segment) {
-        let ack = unwrap_sequence(segment.ack, self.snd_una);
-        if ack > self.snd_nxt {
+        let field = unwrap_sequence(segment.ack, self.snd_una);
+        if field > self.snd_nxt {
             // RFC 9293 section 3.10.7.4: it acknowledges what was never sent.
             return;
         }
@@ -44,13 +44,14 @@ impl Sender {
             lost_total: self.board.lost_total(),
             snd_una: self.snd_una,
         };
-        let ack = ack.max(self.snd_una);
+        let ack = field.max(self.snd_una);
         let advanced = ack > before.snd_una;
-        let duplicate = !advanced && segment.sequence_len() == 0 && !self.board.is_empty();
+        // RFC 5681 section 2: an ACK that others have overtaken repeats nothing.
+        let duplicate = field == before.snd_una && segment.sequence_len() == 0 && !self.board.is_empty();
         self.update_window(ack, segment);
         let mut delivered = Delivered::default();
         self.take_cumulative(now, ack, segment, &mut delivered);
-        let dsack_end = self.take_sack_blocks(now, ack, segment, &mut delivered);
+        let dsack_end = self.take_sack_blocks(now, field, segment, &mut delivered);
         if !self.sack {
             self.presume(advanced, duplicate, ack - before.snd_una);
         }
@@ -119,7 +120,7 @@ impl Sender {
         let blocks = segment.sack.as_slice();
         let position = |wire: u32| unwrap_sequence(wire, ack);
         let first = (position(blocks[0].0), position(blocks[0].1));
-        // RFC 2883 section 4: below the cumulative ACK, or inside the second block.
+        // RFC 2883 section 4: below the cumulative ACK of the same segment, or inside the second block.
         let inside_second = blocks.get(1).is_some_and(|second| {
             let (left, right) = (position(second.0), position(second.1));
             left <= first.0 && first.1 <= right
