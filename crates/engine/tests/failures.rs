@@ -49,7 +49,9 @@ fn busy_after(outcome: &Outcome, link: u64, from: f64) -> Option<f64> {
 
 #[test]
 fn without_reaction_a_flow_stalls_while_its_link_is_down_and_goes_on_after() {
-    for transport in ["newreno", "linux-cubic", "linux-bbr"] {
+    // RTO backs off by doubling (RFC 6298 section 5.5): 0.2 + 0.4 + 0.8 + 1.6 s is the first past 2 s. On
+    // Linux the RTO is SRTT (at most 85 ms, a full queue) and 0.2 s: doubling, it comes before 4 s and an RTO.
+    for (transport, limit) in [("newreno", 3.2 + 0.3), ("linux-cubic", 4.0 + 0.3), ("linux-bbr", 4.0 + 0.3)] {
         let mut setup = one_flow(two_hosts(mbps(10), Span::from_ms(10), 50, Span::from_secs(12)), transport);
         change(&mut setup, 3.0, Change::Links { links: both(0), up: false });
         change(&mut setup, 5.0, Change::Links { links: both(0), up: true });
@@ -57,9 +59,8 @@ fn without_reaction_a_flow_stalls_while_its_link_is_down_and_goes_on_after() {
         let full = 10.0 * 1448.0 / 1500.0;
         assert!(goodput_between(&outcome, 0, (2.0, 3.0)) > 0.95 * full, "{transport} before");
         assert_eq!(goodput_between(&outcome, 0, (3.01, 5.0)), 0.0, "{transport} meanwhile");
-        // RTO backs off by doubling (RFC 6298 section 5.5): 0.2 + 0.4 + 0.8 + 1.6 s is the first past 2 s.
         let back = busy_after(&outcome, 0, 5.005).expect("it comes back");
-        assert!(back < 3.0 + 3.2 + 0.3, "{transport} is back at {back} s");
+        assert!(back < 3.0 + limit, "{transport} is back at {back} s");
         // linux-bbr gives up 0.2 s of these 3 to probe for the smallest RTT.
         let after = goodput_between(&outcome, 0, (9.0, 12.0));
         assert!(after > 0.92 * full, "{transport} after: {after} Mbps");
@@ -84,8 +85,8 @@ fn with_a_reaction_the_flow_moves_to_the_other_path_after_exactly_that_delay() {
     let outcome = run(setup);
     let first = busy_after(&outcome, 4, 0.0).expect("the other path is taken");
     // What the sender does meanwhile goes nowhere: the tail loss probe after 2 SRTT of at most 85 ms (a
-    // full queue), the timeout after an RTO of 200 ms or little more, the next after twice that.
-    assert!((3.5..3.0 + 0.17 + 3.0 * 0.22).contains(&first), "moved at {first} s");
+    // full queue), the timeout after an RTO of SRTT and 200 ms as on Linux, the next after twice that.
+    assert!((3.5..3.0 + 0.17 + 3.0 * 0.29).contains(&first), "moved at {first} s");
     assert!(busy_after(&outcome, 0, 3.01).is_none(), "the dead path carries nothing");
     let kinds = texts(&outcome, "kind");
     assert_eq!(kinds, ["link down", "link down", "new routes"]);

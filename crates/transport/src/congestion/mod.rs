@@ -4,9 +4,9 @@
 //! a rate. It does not know which loss detection found the losses, nor clocks, packets or options.
 //! Dispatch is an enum ([`Controller`]), because every ACK passes through it.
 //!
-//! The sender guarantees the order of calls for one arriving ACK: first [`CongestionControl::on_ecn`]
-//! or [`CongestionControl::on_loss`] if the ACK starts an episode, then
-//! [`CongestionControl::on_recovered`] if it ends one, then [`CongestionControl::on_ack`] once.
+//! The sender guarantees the order of calls for one arriving ACK: first
+//! [`CongestionControl::on_recovered`] if the ACK ends an episode, then [`CongestionControl::on_ecn`] or
+//! [`CongestionControl::on_loss`] if it starts one, then [`CongestionControl::on_ack`] once.
 //!
 //! # Registry
 //! One line per algorithm; [`Controller`] has a variant, and [`crate::CongestionConfig`] a name, for each.
@@ -148,7 +148,8 @@ pub trait CongestionControl {
     fn on_ecn(&mut self, episode: &LossEpisode);
 
     /// The retransmission timer expired (RFC 6298 section 5); `first` is false for the second and
-    /// later expiries for the same data, which must not reduce ssthresh again.
+    /// later expiries for the same data, and in fast recovery, whose window of data has been answered
+    /// for: ssthresh must not be reduced again.
     fn on_timeout(&mut self, episode: &LossEpisode, first: bool);
 
     /// Fast recovery or the loss state ended. For a controller that does not govern recovery,

@@ -21,3 +21,5 @@ pub use sender::{Sender, SenderStats};
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_rfc;

@@ -12,11 +12,14 @@ pub(crate) struct RttEstimator {
     max: Span,
     base_rto: Span,
     bounds: (Span, Span),
+    /// Least margin above SRTT: G in RFC 6298 (2.3).
+    margin: Span,
     backoff: u32,
 }
 
 impl RttEstimator {
-    pub(crate) fn new(initial_rto: Span, min_rto: Span, max_rto: Span) -> Self {
+    /// With the least and the largest timeout, and the least margin of the timeout above SRTT.
+    pub(crate) fn new(initial_rto: Span, (min_rto, max_rto): (Span, Span), margin: Span) -> Self {
         Self {
             srtt: Span::ZERO,
             rttvar: Span::ZERO,
@@ -27,6 +30,7 @@ impl RttEstimator {
             max: Span::ZERO,
             base_rto: initial_rto,
             bounds: (min_rto, max_rto),
+            margin,
             backoff: 0,
         }
     }
@@ -48,7 +52,7 @@ impl RttEstimator {
         self.max = self.max.max(rtt);
         self.latest = rtt;
         self.backoff = 0;
-        self.base_rto = self.srtt + self.rttvar.saturating_mul(4);
+        self.base_rto = self.srtt + self.rttvar.saturating_mul(4).max(self.margin);
     }
 
     /// Takes the delay of the newest acknowledged segment, free of delayed ACKs.
@@ -99,7 +103,22 @@ mod tests {
     use super::*;
 
     fn estimator() -> RttEstimator {
-        RttEstimator::new(Span::from_secs(1), Span::from_ms(200), Span::from_secs(60))
+        with_margin(Span::from_ms(1))
+    }
+
+    fn with_margin(margin: Span) -> RttEstimator {
+        RttEstimator::new(Span::from_secs(1), (Span::from_ms(200), Span::from_secs(60)), margin)
+    }
+
+    /// RFC 6298 (2.3): G keeps the timer off the round trip itself where that never varies; Linux
+    /// has 200 ms there, so that a delayed ACK is not too late either.
+    #[test]
+    fn a_constant_round_trip_leaves_a_margin() {
+        for margin in [1, 200] {
+            let mut rtt = with_margin(Span::from_ms(margin));
+            (0..200).for_each(|_| rtt.on_sample(Span::from_ms(300)));
+            assert_eq!(rtt.rto(), Span::from_ms(300 + margin));
+        }
     }
 
     /// RFC 6298 section 2, by hand: 100 ms, then 180 ms.

@@ -248,17 +248,22 @@ impl Scoreboard {
         }
     }
 
-    /// Takes back the judgement of every lost segment that has not been sent again; such a segment
-    /// counts as in flight once more.
+    /// Takes back the judgement of every lost segment: it counts as in flight once more, and once only
+    /// if it has been sent again.
     pub(crate) fn unmark_lost(&mut self) {
         let mut revived = Vec::new();
         for (offset, sent) in self.segments.iter_mut().enumerate() {
-            if sent.lost && !sent.retransmitted {
-                sent.lost = false;
-                self.lost -= sent.len();
+            if !sent.lost {
+                continue;
+            }
+            sent.lost = false;
+            // One that was sent again hangs in the list of those in flight already.
+            if !std::mem::take(&mut sent.retransmitted) {
                 revived.push(self.first.wrapping_add(offset as Number));
             }
         }
+        self.lost = 0;
+        self.retransmitted = 0;
         // They are older than anything in flight: put them at the old end, oldest last.
         for &number in revived.iter().rev() {
             self.link_oldest(number);
@@ -553,7 +558,10 @@ mod tests {
                     }
                     Operation::Lose(_) => {}
                     Operation::LoseAll => board.mark_all_lost(),
-                    Operation::Unmark => board.unmark_lost(),
+                    Operation::Unmark => {
+                        board.unmark_lost();
+                        prop_assert_eq!(board.lost(), 0);
+                    }
                     Operation::Retransmit => {
                         if let Some(number) = board.next_lost() {
                             board.retransmit(number, Instant::ZERO, delivery());

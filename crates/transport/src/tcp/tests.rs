@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 /// What becomes of one segment on the wire.
 #[derive(Clone, Copy, Debug)]
-enum Fate {
+pub(super) enum Fate {
     Arrive,
     Lost,
     Late(Span),
@@ -17,25 +17,25 @@ enum Fate {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Side {
+pub(super) enum Side {
     Sender,
     Receiver,
 }
 
 /// Two ends and the segments between them.
-struct Pair {
-    now: Instant,
-    sender: Sender,
-    receiver: Receiver,
-    delay: Span,
-    wire: Vec<(Instant, u64, Side, Segment)>,
+pub(super) struct Pair {
+    pub(super) now: Instant,
+    pub(super) sender: Sender,
+    pub(super) receiver: Receiver,
+    pub(super) delay: Span,
+    pub(super) wire: Vec<(Instant, u64, Side, Segment)>,
     sent: u64,
     /// Every segment that was put on the wire, by the side that sent it.
-    log: Vec<(Instant, Side, Segment)>,
+    pub(super) log: Vec<(Instant, Side, Segment)>,
 }
 
 impl Pair {
-    fn new(config: &TcpConfig, sequence: u32) -> Self {
+    pub(super) fn new(config: &TcpConfig, sequence: u32) -> Self {
         Self {
             now: Instant::ZERO,
             sender: Sender::new(config, sequence, 1),
@@ -47,7 +47,7 @@ impl Pair {
         }
     }
 
-    fn flush(&mut self, fate: &mut dyn FnMut(Side, &Segment, u64) -> Fate) {
+    pub(super) fn flush(&mut self, fate: &mut dyn FnMut(Side, &Segment, u64) -> Fate) {
         loop {
             let (from, segment) = if let Some(segment) = self.sender.poll_transmit(self.now) {
                 (Side::Sender, segment)
@@ -73,7 +73,7 @@ impl Pair {
     }
 
     /// Runs until nothing is left to happen or `end`; returns whether it came to rest.
-    fn run(&mut self, end: Instant, mut fate: impl FnMut(Side, &Segment, u64) -> Fate) -> bool {
+    pub(super) fn run(&mut self, end: Instant, mut fate: impl FnMut(Side, &Segment, u64) -> Fate) -> bool {
         self.flush(&mut fate);
         loop {
             let arrival = self.wire.iter().enumerate().min_by_key(|(_, w)| (w.0, w.1)).map(|(i, w)| (w.0, i));
@@ -106,7 +106,11 @@ impl Pair {
         }
     }
 
-    fn transfer(config: &TcpConfig, bytes: u64, fate: impl FnMut(Side, &Segment, u64) -> Fate) -> Self {
+    pub(super) fn transfer(
+        config: &TcpConfig,
+        bytes: u64,
+        fate: impl FnMut(Side, &Segment, u64) -> Fate,
+    ) -> Self {
         let mut pair = Self::new(config, 0xFFFF_F000);
         pair.sender.open();
         pair.sender.write(bytes);
@@ -116,7 +120,7 @@ impl Pair {
     }
 }
 
-fn is_data(segment: &Segment) -> bool {
+pub(super) fn is_data(segment: &Segment) -> bool {
     segment.payload > 0
 }
 

@@ -115,7 +115,8 @@ impl Rack {
         self.timeout
     }
 
-    /// RFC 8985 section 6.3: the timer marks the window lost; the sender has done so.
+    /// The sender has marked the whole window lost, where RFC 8985 section 6.3 would spare what left
+    /// within the last round trip: by the time the timer expires that is rarely anything.
     pub(crate) fn on_retransmission_timeout(&mut self) {
         self.timeout = None;
     }

@@ -16,6 +16,8 @@ struct Delivered {
     newest: Option<Newest>,
     /// Transmission of the first and last segment acknowledged cumulatively that was sent once.
     first_sent_at: Option<Instant>,
+    /// The cumulative acknowledgment covers a retransmission, for which all behind it waited.
+    retransmission: bool,
     last_sent_at: Option<Instant>,
     /// Transmission of the first segment SACKed that was sent once.
     first_sacked_sent_at: Option<Instant>,
@@ -31,8 +33,8 @@ struct Before {
 
 impl Sender {
     pub(super) fn on_ack(&mut self, now: Instant, segment: &Segment) {
-        let ack = unwrap_sequence(segment.ack, self.snd_una);
-        if ack > self.snd_nxt {
+        let field = unwrap_sequence(segment.ack, self.snd_una);
+        if field > self.snd_nxt {
             // RFC 9293 section 3.10.7.4: it acknowledges what was never sent.
             return;
         }
@@ -42,13 +44,14 @@ impl Sender {
             lost_total: self.board.lost_total(),
             snd_una: self.snd_una,
         };
-        let ack = ack.max(self.snd_una);
+        let ack = field.max(self.snd_una);
         let advanced = ack > before.snd_una;
-        let duplicate = !advanced && segment.sequence_len() == 0 && !self.board.is_empty();
+        // RFC 5681 section 2: an ACK that others have overtaken repeats nothing.
+        let duplicate = field == before.snd_una && segment.sequence_len() == 0 && !self.board.is_empty();
         self.update_window(ack, segment);
         let mut delivered = Delivered::default();
         self.take_cumulative(now, ack, segment, &mut delivered);
-        let dsack_end = self.take_sack_blocks(now, ack, segment, &mut delivered);
+        let dsack_end = self.take_sack_blocks(now, field, segment, &mut delivered);
         if !self.sack {
             self.presume(advanced, duplicate, ack - before.snd_una);
         }
@@ -56,12 +59,13 @@ impl Sender {
         self.take_rtt(now, advanced, segment, &delivered);
         self.detect_losses(now, dsack_end.is_some());
         let rate = self.rate.on_delivered(now, delivered.bytes, delivered.newest, self.rtt.min());
-        self.settle_probe(now, ack, dsack_end, duplicate && segment.sack.is_empty());
+        self.settle_probe(now, before.pipe, dsack_end, duplicate && segment.sack.is_empty());
+        // First out, then in: what was lost behind the recovery point starts an episode of its own.
+        self.leave_recovery(now, segment, advanced);
         self.enter_recovery_if_lost(now, before.pipe);
         if self.ecn && segment.flags.has(Flags::ECE) {
             self.on_ecn_echo(now, before.pipe);
         }
-        self.leave_recovery(now, segment, advanced);
         self.update_controller(now, &before, &delivered, rate);
         if advanced || self.timers.is_probe() {
             self.restart_timer(now);
@@ -87,11 +91,18 @@ impl Sender {
             if sent.transmissions == 1 {
                 delivered.first_sent_at.get_or_insert(sent.sent_at);
                 delivered.last_sent_at = Some(sent.sent_at);
+            } else {
+                delivered.retransmission = true;
             }
             delivered.bytes += sent.len();
             Newest::take(&mut delivered.newest, sent);
             detector.on_delivered(now, &facts_of(sent, echo, false), min_rtt);
         });
+        if delivered.retransmission {
+            // Karn's algorithm (RFC 6298 section 3): the hole delayed this ACK.
+            delivered.first_sent_at = None;
+            delivered.last_sent_at = None;
+        }
     }
 
     /// Takes the SACK blocks; returns the end of a DSACK block, if there is one.
@@ -109,7 +120,7 @@ impl Sender {
         let blocks = segment.sack.as_slice();
         let position = |wire: u32| unwrap_sequence(wire, ack);
         let first = (position(blocks[0].0), position(blocks[0].1));
-        // RFC 2883 section 4: below the cumulative ACK, or inside the second block.
+        // RFC 2883 section 4: below the cumulative ACK of the same segment, or inside the second block.
         let inside_second = blocks.get(1).is_some_and(|second| {
             let (left, right) = (position(second.0), position(second.1));
             left <= first.0 && first.1 <= right

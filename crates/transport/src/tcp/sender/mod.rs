@@ -10,7 +10,7 @@ use super::detection::Detector;
 use super::receiver::{EPOCH, TIMESTAMP_LIFE, timestamp_us, window_scale};
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
-use crate::config::{PacingConfig, TcpConfig};
+use crate::config::{LossDetectionConfig, PacingConfig, TcpConfig};
 use crate::congestion::{CongestionControl, Controller};
 use crate::segment::{Flags, Segment};
 use anabranch_units::{Instant, Span};
@@ -111,7 +111,7 @@ impl Sender {
             seed,
             controller: controller(config, full_payload, config.initial_window_segments, seed),
             detector: Detector::new(&config.loss_detection),
-            rtt: RttEstimator::new(config.initial_rto, config.min_rto, config.max_rto),
+            rtt: RttEstimator::new(config.initial_rto, (config.min_rto, config.max_rto), rto_margin(config)),
             board: Scoreboard::new(full_payload),
             timers: Timers::default(),
             rate: RateSampler::default(),
@@ -347,6 +347,16 @@ pub struct RttSummary {
     pub max: Span,
     /// Latest.
     pub latest: Span,
+}
+
+/// Least margin of the retransmission timeout above SRTT: the clock granularity G of RFC 6298 (2.3),
+/// a millisecond as in ns-3. Linux, whose loss detection RACK is, bounds the margin by its smallest
+/// timeout instead (tcp_rtt_estimator(), `mdev_max_us`), which leaves room for a delayed ACK.
+fn rto_margin(config: &TcpConfig) -> Span {
+    match config.loss_detection {
+        LossDetectionConfig::Dupack { .. } => Span::from_ms(1),
+        LossDetectionConfig::Rack { .. } => config.min_rto,
+    }
 }
 
 fn controller(config: &TcpConfig, payload: u64, window_segments: u32, seed: u64) -> Controller {

@@ -42,6 +42,8 @@ impl RecoveryState {
 pub(super) struct Undo {
     /// snd_una when the episode began.
     marker: u64,
+    /// Highest position retransmitted since.
+    highest: u64,
     retransmissions: u64,
     reported: u64,
     first_at_us: Option<u32>,
@@ -49,21 +51,33 @@ pub(super) struct Undo {
 
 impl Sender {
     pub(super) fn start_undo(&mut self, first: bool) {
-        if self.config.undo && first {
-            let marker = self.snd_una;
-            self.undo = Some(Undo { marker, retransmissions: 0, reported: 0, first_at_us: None });
+        if !(self.config.undo && first) {
+            return;
         }
+        let marker = self.snd_una;
+        let mut undo = Undo { marker, highest: marker, retransmissions: 0, reported: 0, first_at_us: None };
+        if self.board.retransmitted() > 0 {
+            // Retransmissions of the episode before are still under way, and may be reported too.
+            undo.highest = self.snd_nxt;
+            undo.retransmissions = self.board.retransmitted().div_ceil(self.full_payload);
+            undo.first_at_us = self.undo.as_ref().and_then(|before| before.first_at_us);
+        }
+        self.undo = Some(undo);
     }
 
-    pub(super) fn note_retransmission(&mut self, now: Instant) {
+    pub(super) fn note_retransmission(&mut self, now: Instant, end: u64) {
         if let Some(undo) = &mut self.undo {
             undo.retransmissions += 1;
+            undo.highest = undo.highest.max(end);
             undo.first_at_us.get_or_insert_with(|| timestamp_us(now));
         }
     }
 
+    /// Counts a DSACK of what the episode retransmitted; one of later data, which the network or a
+    /// probe doubled, says nothing about it.
     pub(super) fn note_dsack(&mut self, end: u64) {
-        if let Some(undo) = self.undo.as_mut().filter(|undo| end > undo.marker) {
+        let within = |undo: &&mut Undo| undo.marker < end && end <= undo.highest;
+        if let Some(undo) = self.undo.as_mut().filter(within) {
             undo.reported += 1;
         }
     }
@@ -78,13 +92,22 @@ impl Sender {
             in_flight: self.board.pipe(),
             snd_nxt: self.snd_nxt,
         };
-        self.controller.on_loss(&episode);
+        // RFC 3168 section 6.1.2: a mark of the same window has reduced already. A controller that
+        // governs its own recovery takes no notice of marks, so it hears of the loss.
         let governs = self.controller.governs_recovery();
+        let answered = self.ecn && !governs && self.snd_una < self.ecn_point;
+        if !answered {
+            self.controller.on_loss(&episode);
+        }
         let prr = (!governs).then(|| Prr::new(self.controller.ssthresh(), pipe_before, self.full_payload));
         self.recovery = RecoveryState::Fast { point: self.snd_nxt, prr };
         self.timers.probe = Probe::None;
         self.stats.fast_recoveries += 1;
-        self.start_undo(true);
+        self.note_reduction();
+        self.start_undo(!answered);
+        if answered {
+            self.undo = None;
+        }
         self.start_timeout(now);
     }
 
@@ -136,6 +159,8 @@ impl Sender {
         }
         self.recovery = RecoveryState::Open;
         self.controller.on_undo(now);
+        // The window of data is no longer answered for.
+        self.ecn_point = self.snd_una;
         self.stats.undone_recoveries += 1;
     }
 
@@ -148,13 +173,28 @@ impl Sender {
         let in_flight = self.board.pipe();
         let episode = LossEpisode { now, flight_size: pipe_before, in_flight, snd_nxt: self.snd_nxt };
         self.controller.on_ecn(&episode);
-        self.ecn_point = self.snd_nxt;
-        self.tell_reduction = true;
+        // A mark is never spurious, so there is nothing left to take back.
+        self.undo = None;
+        self.note_reduction();
         self.stats.ecn_reductions += 1;
     }
 
+    /// RFC 3168 section 6.1.2: whatever reduced the window, the receiver is told with CWR, and marks
+    /// of the data outstanding reduce it no further.
+    pub(super) fn note_reduction(&mut self) {
+        self.ecn_point = self.snd_nxt;
+        self.tell_reduction = self.ecn;
+    }
+
     /// RFC 8985 section 7.4: if the probe repaired a loss, the window must answer for it.
-    pub(super) fn settle_probe(&mut self, now: Instant, ack: u64, dsack_end: Option<u64>, duplicate: bool) {
+    pub(super) fn settle_probe(
+        &mut self,
+        now: Instant,
+        pipe_before: u64,
+        dsack_end: Option<u64>,
+        duplicate: bool,
+    ) {
+        let ack = self.snd_una;
         let Probe::Sent { end, retransmission } = self.timers.probe else { return };
         if ack < end {
             return;
@@ -165,8 +205,9 @@ impl Sender {
             self.timers.probe = Probe::None;
             if matches!(self.recovery, RecoveryState::Open) {
                 let in_flight = self.board.pipe();
-                let flight_size = in_flight + self.full_payload;
-                let episode = LossEpisode { now, flight_size, in_flight, snd_nxt: self.snd_nxt };
+                let episode = LossEpisode { now, flight_size: pipe_before, in_flight, snd_nxt: self.snd_nxt };
+                // The controller now remembers this reduction, not an earlier one.
+                self.undo = None;
                 self.controller.on_loss(&episode);
                 self.controller.on_recovered(now, Recovery::Fast);
             }

@@ -7,6 +7,8 @@ use anabranch_units::{Instant, Span};
 #[derive(Default, Debug)]
 pub(super) struct Timers {
     at: Option<Instant>,
+    /// When the retransmission timer expires if no probe comes before it.
+    timeout_at: Instant,
     purpose: Purpose,
     /// Next instant at which a paced segment may leave.
     pub(super) pace_at: Instant,
@@ -108,13 +110,17 @@ impl Sender {
             return;
         }
         let flight_size = self.board.pipe();
-        let first = !matches!(self.recovery, RecoveryState::Loss { repeated: true, .. });
+        // Fast recovery has halved already for what is outstanding (Linux's tcp_enter_loss() likewise).
+        let first =
+            matches!(self.recovery, RecoveryState::Open | RecoveryState::Loss { repeated: false, .. });
+        // Before the retransmissions under way are forgotten: they may still be reported.
+        self.start_undo(first);
         self.board.mark_all_lost();
         self.board.settle_presumed(u64::MAX);
         let in_flight = self.board.pipe();
         let episode = LossEpisode { now, flight_size, in_flight, snd_nxt: self.snd_nxt };
         self.controller.on_timeout(&episode, first);
-        self.start_undo(first);
+        self.note_reduction();
         self.recovery = RecoveryState::Loss { point: self.snd_nxt, repeated: true };
         self.detector.on_retransmission_timeout(self.snd_nxt);
         self.timers.probe = Probe::None;
@@ -123,26 +129,33 @@ impl Sender {
         self.start_timeout(now);
     }
 
-    /// Restarts the timer after snd_una advanced or new data left (RFC 6298 section 5.1 to 5.3;
-    /// RFC 8985 section 7.2 for the probe).
+    /// Restarts the timer after snd_una advanced, or starts it (RFC 6298 section 5.1 to 5.3).
     #[inline]
     pub(super) fn restart_timer(&mut self, now: Instant) {
         if self.board.is_empty() {
             self.timers.stop();
             return;
         }
-        if self.may_probe() {
-            let timeout = now.saturating_add(self.rtt.rto());
-            let probe = now.saturating_add(self.probe_timeout());
-            self.timers.at = Some(probe.min(timeout));
-            self.timers.purpose = if probe < timeout { Purpose::Probe } else { Purpose::Timeout };
-        } else {
-            self.start_timeout(now);
+        self.start_timeout(now);
+        self.schedule_probe(now);
+    }
+
+    /// Puts a probe before the timeout, if one may be sent and would come first; new data put off
+    /// the probe, but not the timeout behind it (RFC 8985 section 7.2).
+    #[inline]
+    pub(super) fn schedule_probe(&mut self, now: Instant) {
+        if !self.may_probe() {
+            return;
         }
+        let timeout = self.timers.timeout_at;
+        let probe = now.saturating_add(self.probe_timeout());
+        self.timers.at = Some(probe.min(timeout));
+        self.timers.purpose = if probe < timeout { Purpose::Probe } else { Purpose::Timeout };
     }
 
     pub(super) fn start_timeout(&mut self, now: Instant) {
-        self.timers.at = Some(now.saturating_add(self.rtt.rto()));
+        self.timers.timeout_at = now.saturating_add(self.rtt.rto());
+        self.timers.at = Some(self.timers.timeout_at);
         self.timers.purpose = Purpose::Timeout;
     }
 

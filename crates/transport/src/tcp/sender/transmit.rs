@@ -32,6 +32,7 @@ impl Sender {
         let pipe = self.board.pipe();
         let cwnd = self.cwnd();
         if let Some(number) = self.board.next_lost() {
+            debug_assert!(!matches!(self.recovery, RecoveryState::Open), "losses are repaired in recovery");
             // At least one segment may always be under way, or nothing would restart the ACK clock.
             let fits = pipe + self.board.get(number).len() <= cwnd || pipe == 0;
             return fits.then(|| self.retransmission(now, number));
@@ -116,8 +117,10 @@ impl Sender {
         self.snd_nxt = start + payload + u64::from(fin);
         self.board.push(start, self.snd_nxt, fin, now, delivery);
         self.fin_sent |= fin;
-        if !self.timers.is_running() || self.timers.is_probe() {
+        if !self.timers.is_running() {
             self.restart_timer(now);
+        } else if self.timers.is_probe() {
+            self.schedule_probe(now);
         }
         let mut segment = self.data(now, start, payload, fin);
         if self.ecn && payload > 0 {
@@ -134,7 +137,8 @@ impl Sender {
         let delivery = self.rate.on_sent(now, self.board.pipe());
         self.board.retransmit(number, now, delivery);
         if !matches!(self.recovery, RecoveryState::Open) {
-            self.note_retransmission(now);
+            let end = self.board.get(number).end;
+            self.note_retransmission(now, end);
         }
         self.stats.retransmissions += 1;
         if !self.timers.is_running() {

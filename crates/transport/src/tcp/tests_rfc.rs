@@ -1,0 +1,254 @@
+//! Rules of the RFCs that take a particular history to show.
+
+use super::tests::{Fate, Pair, Side, is_data};
+use crate::config::TcpConfig;
+use crate::preset;
+use crate::segment::{Flags, Segment};
+use anabranch_units::{Instant, Span};
+
+const END: Instant = Instant::from_ps(60_000_000_000_000);
+
+fn named(name: &str) -> TcpConfig {
+    preset(name).unwrap()
+}
+
+/// A pair whose sender has opened and written `bytes`.
+fn opened(config: &TcpConfig, bytes: u64) -> Pair {
+    let mut pair = Pair::new(config, 9);
+    pair.sender.open();
+    pair.sender.write(bytes);
+    pair
+}
+
+/// Runs in steps of 1 ms until `done`.
+fn run_until(
+    pair: &mut Pair,
+    fate: &mut dyn FnMut(Side, &Segment, u64) -> Fate,
+    done: impl Fn(&Pair) -> bool,
+) {
+    while !done(pair) {
+        assert!(pair.now < END, "it happens within a minute");
+        let next = pair.now + Span::from_ms(1);
+        pair.run(next, &mut *fate);
+        pair.now = next;
+    }
+}
+
+/// RFC 5681 section 3.1 takes half of what was outstanding, and fast recovery has done so already;
+/// Linux's tcp_enter_loss() leaves ssthresh alone inside the window of a recovery.
+#[test]
+fn a_timeout_in_fast_recovery_does_not_reduce_ssthresh_again() {
+    for name in ["newreno", "cubic"] {
+        let mut pair = opened(&named(name), 400_000);
+        let mut victim = None;
+        let mut dropped = 0;
+        let mut fate = |side: Side, segment: &Segment, number: u64| {
+            let chosen = side == Side::Sender && is_data(segment) && number > 60;
+            if chosen && *victim.get_or_insert(segment.seq) == segment.seq && dropped < 2 {
+                dropped += 1;
+                return Fate::Lost;
+            }
+            Fate::Arrive
+        };
+        run_until(&mut pair, &mut fate, |pair| pair.sender.stats().fast_recoveries == 1);
+        let ssthresh = pair.sender.ssthresh();
+        assert!(ssthresh > 10 * 1448);
+        run_until(&mut pair, &mut fate, |pair| pair.sender.stats().timeouts == 1);
+        assert_eq!(pair.sender.ssthresh(), ssthresh, "{name}");
+    }
+}
+
+/// RFC 6298 section 5.1: the timer runs from the first unacknowledged segment; what is sent behind
+/// it does not put it off, with a probe pending (RFC 8985 section 7.2) no more than without.
+#[test]
+fn new_data_does_not_put_the_retransmission_timer_off() {
+    for name in ["reno", "linux-reno"] {
+        let config = named(if name == "reno" { "newreno" } else { name });
+        let mut pair = Pair::new(&config, 9);
+        pair.delay = Span::from_ms(50);
+        pair.sender.open();
+        pair.sender.write(400_000);
+        pair.run(END, |_, _, _| Fate::Arrive);
+        let outage = pair.now + Span::from_ms(1);
+        pair.now = outage;
+        for _ in 0..20 {
+            pair.sender.write(500);
+            let next = pair.now + Span::from_ms(50);
+            pair.run(next, |_, _, _| Fate::Lost);
+            pair.now = next;
+        }
+        // srtt is at most 140 ms with delayed ACKs, so one second is well beyond 2 srtt and the RTO.
+        let stats = pair.sender.stats();
+        assert!(stats.timeouts > 0, "{name}: {stats:?}");
+    }
+}
+
+/// Karn's algorithm: an ACK that covers a retransmission was held back by the hole, and so does
+/// not time the segments behind it either.
+#[test]
+fn an_ack_that_fills_a_hole_gives_no_sample_of_what_waited_behind_it() {
+    let config = TcpConfig { sack: false, timestamps: false, delayed_ack_segments: 1, ..named("newreno") };
+    let mut dropped = false;
+    let pair = Pair::transfer(&config, 200_000, |side, segment, number| {
+        if side == Side::Sender && is_data(segment) && number > 40 && !dropped {
+            dropped = true;
+            return Fate::Lost;
+        }
+        Fate::Arrive
+    });
+    assert_eq!(pair.sender.stats().retransmissions, 1);
+    assert_eq!(pair.sender.rtt().max, Span::from_ms(20), "the wire has no queue");
+}
+
+/// RFC 3168 section 6.1.2: one reduction per window of data for a mark and a loss together, and
+/// CWR after a reduction for either.
+#[test]
+fn a_mark_and_a_loss_in_one_window_reduce_once() {
+    for mark_first in [true, false] {
+        let config = TcpConfig { ecn: true, ..named("newreno") };
+        let mut pair = opened(&config, 400_000);
+        pair.sender.close();
+        let run = |pair: &mut Pair, lost: &[u64], marked: &[u64], until: Instant| {
+            while pair.now < until {
+                let next = pair.now + Span::from_us(500);
+                let rest = pair.run(next, |side, _, number| {
+                    if side == Side::Sender && lost.contains(&number) { Fate::Lost } else { Fate::Arrive }
+                });
+                for entry in &mut pair.wire {
+                    if marked.contains(&(entry.1 / 2)) && entry.2 == Side::Sender {
+                        entry.3.flags = entry.3.flags.with(Flags::CE);
+                    }
+                }
+                if rest {
+                    break;
+                }
+                pair.now = next;
+            }
+        };
+        // Both leave in the round from 60 ms on.
+        let mut probe = opened(&config, 400_000);
+        probe.run(Instant::ZERO + Span::from_ms(85), |_, _, _| Fate::Arrive);
+        let mut data = Vec::new();
+        for (index, (at, side, segment)) in probe.log.iter().enumerate() {
+            if *side == Side::Sender && is_data(segment) && *at >= Instant::ZERO + Span::from_ms(60) {
+                data.push(index as u64);
+            }
+        }
+        let (early, late) = (data[0], data[6]);
+        let (marked, lost) = if mark_first { (early, late) } else { (late, early) };
+        run(&mut pair, &[lost], &[marked], END);
+        let stats = *pair.sender.stats();
+        assert_eq!(pair.receiver.stats().delivered, 400_000);
+        assert_eq!(pair.receiver.stats().marked_segments, 1);
+        assert_eq!(stats.fast_recoveries, 1);
+        assert_eq!(stats.retransmissions, 1);
+        let told = pair
+            .log
+            .iter()
+            .filter(|(_, side, s)| *side == Side::Sender && is_data(s) && s.flags.has(Flags::CWR));
+        assert!(told.count() > 0, "the receiver is told");
+        // What left in the round that was marked is the window; half of it, not a quarter, is ssthresh.
+        let round = Instant::ZERO + Span::from_ms(60)..Instant::ZERO + Span::from_ms(80);
+        let sent = |(at, side, segment): &&(Instant, Side, Segment)| {
+            round.contains(at) && *side == Side::Sender && is_data(segment)
+        };
+        let flight = probe.log.iter().filter(sent).count() as u64 * 1448;
+        assert!(pair.sender.ssthresh() * 5 >= flight * 2, "{mark_first} {} {flight}", pair.sender.ssthresh());
+        if !mark_first {
+            assert_eq!(stats.ecn_reductions, 0);
+        }
+    }
+}
+
+/// A segment that the network doubles after a recovery says nothing about that recovery: DSACKs
+/// count only for what was retransmitted (RFC 3708 section 2).
+#[test]
+fn a_doubled_segment_after_a_recovery_does_not_undo_it() {
+    let mut dropped = false;
+    let mut doubled = 0;
+    let mut quiet = 0;
+    let pair = Pair::transfer(&named("linux-reno"), 400_000, |side, segment, number| {
+        if side != Side::Sender || !is_data(segment) || number <= 60 {
+            return Fate::Arrive;
+        }
+        if !dropped {
+            dropped = true;
+            return Fate::Lost;
+        }
+        quiet += 1;
+        if quiet > 100 && doubled == 0 {
+            doubled += 1;
+            return Fate::Twice;
+        }
+        Fate::Arrive
+    });
+    let stats = pair.sender.stats();
+    assert_eq!((stats.fast_recoveries, stats.retransmissions, doubled), (1, 1, 1));
+    assert_eq!(pair.receiver.stats().duplicate_segments, 1);
+    assert_eq!(stats.undone_recoveries, 0, "the loss was real");
+}
+
+/// RFC 8985 section 7.4.2 reacts to the loss as to any other: from the flight of the time, not from
+/// what the ACK that shows it leaves over.
+#[test]
+fn a_loss_repaired_by_a_probe_halves_the_flight() {
+    let config = named("linux-reno");
+    let mut pair = opened(&config, 40 * 1448);
+    let mut last = None;
+    pair.run(Instant::ZERO + Span::from_ms(45), |_, _, _| Fate::Arrive);
+    let end = 10u32.wrapping_add(39 * 1448);
+    pair.run(END, |side, segment, _| {
+        if side == Side::Sender && segment.seq == end && last.is_none() {
+            last = Some(segment.seq);
+            return Fate::Lost;
+        }
+        Fate::Arrive
+    });
+    assert_eq!((pair.sender.stats().tail_loss_probes, pair.sender.stats().timeouts), (1, 0));
+    assert_eq!(pair.sender.ssthresh(), u64::MAX, "not known yet");
+    pair.sender.write(20 * 1448);
+    pair.run(END, |_, _, _| Fate::Arrive);
+    assert_eq!(pair.sender.ssthresh(), 10 * 1448);
+}
+
+/// RFC 5681 section 2: a duplicate ACK repeats the highest acknowledgment; one that was overtaken by
+/// others on its way repeats nothing.
+#[test]
+fn overtaken_acks_are_no_duplicates() {
+    for sack in [true, false] {
+        let config = TcpConfig { sack, ..named("newreno") };
+        let pair = Pair::transfer(&config, 400_000, |side, _, number| {
+            let late = side == Side::Receiver && number > 60 && number % 20 < 10;
+            if late { Fate::Late(Span::from_ms(3)) } else { Fate::Arrive }
+        });
+        assert_eq!(pair.sender.stats().retransmissions, 0, "SACK: {sack}");
+    }
+}
+
+/// RFC 2883 section 4 compares a block with the acknowledgment of its own segment: the SACK block of
+/// an ACK that was overtaken is no DSACK, though all it reports is acknowledged by now.
+#[test]
+fn the_sack_block_of_an_overtaken_ack_is_no_dsack() {
+    let mut data = 0;
+    let (mut lost, mut delayed) = (0, 0);
+    let pair = Pair::transfer(&named("linux-reno"), 400_000, |side, segment, _| {
+        if side == Side::Sender && is_data(segment) {
+            data += 1;
+            // Two holes with some segments between them, in the first flight of 20.
+            if data == 12 || data == 20 {
+                lost += 1;
+                return Fate::Lost;
+            }
+        }
+        // The first ACKs of what lies between the holes come after the recovery.
+        if side == Side::Receiver && !segment.sack.is_empty() && delayed < 2 {
+            delayed += 1;
+            return Fate::Late(Span::from_ms(100));
+        }
+        Fate::Arrive
+    });
+    let stats = pair.sender.stats();
+    assert_eq!((lost, delayed, stats.retransmissions), (2, 2, 2));
+    assert_eq!(pair.receiver.stats().duplicate_segments, 0);
+    assert_eq!(stats.undone_recoveries, 0, "both losses were real");
+}
