@@ -200,6 +200,7 @@ impl CongestionControl for Cubic {
 
     /// Idle time does not count as time on the curve (RFC 9438 sections 4.2 and 5.8).
     fn on_restart_after_idle(&mut self, now: Instant, _idle: Span) {
+        self.window.restart();
         self.last_ack = now;
     }
 

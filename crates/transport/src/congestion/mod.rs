@@ -134,7 +134,8 @@ pub trait CongestionControl {
     /// The handshake gave the first RTT sample (or none, after a lost SYN).
     fn on_established(&mut self, _now: Instant, _rtt: Option<Span>) {}
 
-    /// A segment is about to leave after the connection had nothing in flight since `idle`.
+    /// A segment is about to leave after the connection had nothing in flight for `idle`, which is longer
+    /// than the retransmission timeout (RFC 5681 section 4.1).
     fn on_restart_after_idle(&mut self, _now: Instant, _idle: Span) {}
 
     /// Each ACK, after the sender has brought its scoreboard up to date.

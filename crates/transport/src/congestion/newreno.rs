@@ -5,7 +5,7 @@
 
 use super::window::Window;
 use super::{Ack, CongestionControl, HyStart, LossEpisode, Recovery};
-use anabranch_units::Instant;
+use anabranch_units::{Instant, Span};
 
 /// NewReno.
 #[derive(Clone, Debug)]
@@ -72,6 +72,10 @@ impl CongestionControl for NewReno {
 
     fn ssthresh(&self) -> u64 {
         self.window.ssthresh
+    }
+
+    fn on_restart_after_idle(&mut self, _now: Instant, _idle: Span) {
+        self.window.restart();
     }
 
     fn on_ack(&mut self, ack: &Ack) {

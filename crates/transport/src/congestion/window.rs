@@ -9,6 +9,8 @@ pub(super) struct Window {
     pub mss: u64,
     pub cwnd: u64,
     pub ssthresh: u64,
+    /// What a connection starts with, and starts again with after a pause (RFC 5681 "IW" and "RW").
+    initial: u64,
     /// Whether the last ACK found the sender held back by cwnd.
     pub limited: bool,
     /// The data up to here left before the last ECN reduction.
@@ -24,6 +26,7 @@ impl Window {
             mss,
             cwnd: initial_window.max(mss),
             ssthresh: u64::MAX,
+            initial: initial_window.max(mss),
             limited: false,
             hold_until: 0,
             hystart: None,
@@ -51,6 +54,16 @@ impl Window {
     pub const fn collapse(&mut self) {
         self.cwnd = self.mss;
         self.hold_until = 0;
+    }
+
+    /// A pause longer than the retransmission timeout has stopped the ACK clock: the window starts again
+    /// from the restart window (RFC 5681 section 4.1). The threshold remembers three quarters of what it
+    /// was (RFC 2861 section 3), so that slow start leads most of the way back.
+    pub fn restart(&mut self) {
+        if self.cwnd > self.initial {
+            self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
+            self.cwnd = self.initial;
+        }
     }
 
     /// The window a reduction starts from.

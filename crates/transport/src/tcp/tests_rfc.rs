@@ -252,3 +252,24 @@ fn the_sack_block_of_an_overtaken_ack_is_no_dsack() {
     assert_eq!(pair.receiver.stats().duplicate_segments, 0);
     assert_eq!(stats.undone_recoveries, 0, "both losses were real");
 }
+
+/// RFC 5681 section 4.1: the first flight after a pause longer than the timeout is an initial window, and
+/// after a shorter one whatever the window allows.
+#[test]
+fn a_pause_ends_with_an_initial_window() {
+    for (pause_ms, first_flight) in [(1_000, 10), (50, 40)] {
+        let mut pair = Pair::new(&preset("newreno").unwrap(), 1);
+        pair.sender.open();
+        // Ten, twenty and forty segments in three round trips.
+        pair.sender.write(70 * 1448);
+        pair.run(Instant::ZERO + Span::from_ms(400), |_, _, _| Fate::Arrive);
+        assert_eq!(pair.receiver.stats().delivered, 70 * 1448);
+        let last = pair.log.iter().rfind(|(_, side, s)| *side == Side::Sender && is_data(s)).unwrap().0;
+        pair.now = last + Span::from_ms(20 + pause_ms);
+        let before = pair.log.len();
+        pair.sender.write(40 * 1448);
+        pair.flush(&mut |_, _, _| Fate::Arrive);
+        let sent = pair.log[before..].iter().filter(|(_, _, s)| is_data(s)).count();
+        assert_eq!(sent, first_flight, "after {pause_ms} ms");
+    }
+}

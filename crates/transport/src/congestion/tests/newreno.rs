@@ -157,3 +157,16 @@ fn periodic_loss_gives_the_square_root_law() {
         }
     }
 }
+
+/// RFC 5681 section 4.1: after a pause the initial window again; slow start leads back to three quarters.
+#[test]
+fn a_pause_starts_the_window_again() {
+    let mut path = newreno(10);
+    path.rounds(2);
+    assert_eq!(path.packets(), 40);
+    path.controller.on_loss(&episode(path.now, 40 * SEGMENT));
+    path.controller.on_recovered(path.now, Recovery::Fast);
+    path.controller.on_restart_after_idle(path.now, Span::from_secs(1));
+    assert_eq!((path.packets(), path.controller.ssthresh()), (10, 20 * SEGMENT));
+    assert_eq!(path.rounds(2), [20, 21]);
+}
