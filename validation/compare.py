@@ -112,7 +112,7 @@ retransmissions a run). Measured (means of five seeds):
 | Anabranch with ns-3's quantum, without rounding | 90.41 | 4796 |
 | Anabranch with that, and without the allowance | 96.10 | 1362 |
 
-(Anabranch's rows here are from before its timeouts inside a recovery were mended; the table above is of today.)
+(Anabranch's rows here are from before its timeouts inside a recovery were mended.)
 The last two rows show that our extras cost us the difference. The reverse is shown in part only: the larger
 quantum raises ns-3's drops by a third, but does not lower its goodput, and ns-3 was not given our allowance.
 Where the queue has room for them (`bbr-deep-queue`) the allowances make no difference. Seeds differ by some
