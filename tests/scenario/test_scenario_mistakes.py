@@ -65,7 +65,7 @@ MISTAKES: list[tuple[str, str, str]] = [
     (
         '"10 Mbps"',
         '"-1 Mbps"',
-        'network.links.capacity: "-1 Mbps" is not a rate; write a number and a unit, for example "10 Mbps"',
+        'network.links.capacity: "-1 Mbps" is below zero; a rate is written like "10 Mbps"',
     ),
     ('"1 s"', '"0 s"', 'run.duration: "0 s" must be above zero, for example "2.5 ms"'),
     ("[[traffic]]", "loss = 1.5\n[[traffic]]", "network.links.loss: 1.5 must be below 1.0"),
