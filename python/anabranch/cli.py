@@ -149,7 +149,9 @@ def schema() -> None:
 
 @topology_app.command("list")
 def topology_list(
-    source: Annotated[str | None, typer.Argument(help="zoo, sndlib or generator; all if left out.")] = None,
+    source: Annotated[
+        str | None, typer.Argument(metavar="SOURCE", help="zoo, sndlib or generator; all if left out.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the networks that have a name."""
@@ -165,7 +167,8 @@ def topology_list(
 @topology_app.command("show")
 def topology_show(
     name: Annotated[
-        str, typer.Argument(help="zoo/Abilene, sndlib/germany50, file:net.graphml, dumbbell, ...")
+        str,
+        typer.Argument(metavar="NAME", help="zoo/Abilene, sndlib/germany50, file:net.graphml, dumbbell, ..."),
     ],
     as_json: JsonOption = False,
 ) -> None:
