@@ -20,18 +20,18 @@ from anabranch.report.figures import compare_goodput, save_figure
 EXAMPLES = Path(__file__).parent
 NETWORKS = {"Abilene": EXAMPLES / "abilene.toml", "AttMpls": EXAMPLES / "attmpls.toml"}
 ROUTINGS = {
-    "shortest path": Routing(scheme="shortest"),
+    "shortest": Routing(scheme="shortest"),
     "sprayed": Routing(scheme="disjoint", spread="packet"),
 }
 TRANSPORTS = ("newreno", "cubic", "bbr")
 
 COLUMNS = {
-    "goodput_mbps": ("goodput Mbps", ".2f"),
-    "retransmissions": ("retransmitted", ",d"),
+    "goodput_mbps": ("goodput\nMbps", ".2f"),
+    "retransmissions": ("retrans-\nmitted", ",d"),
     "spurious_retransmissions": ("spurious", ",d"),
-    "reordering_ratio": ("reordered", ".1%"),
-    "reordering_extent_mean": ("extent, mean", ".1f"),
-    "reordering_extent_max": ("extent, max", ",d"),
+    "reordering_ratio": ("re-\nordered", ".1%"),
+    "reordering_extent_mean": ("mean\nextent", ".1f"),
+    "reordering_extent_max": ("max\nextent", ",d"),
 }
 
 
@@ -70,10 +70,10 @@ def main(out: Path) -> int:
 def show(rows: list[dict[str, object]]) -> None:
     """The one table."""
     table = Table(title="One transfer, 10 Mbps links, 30 s", title_justify="left", box=None, pad_edge=False)
-    for heading in ("network", "routing", "transport"):
-        table.add_column(heading)
+    for heading in ("network", "routing", "TCP"):
+        table.add_column(heading, vertical="bottom")
     for heading, _ in COLUMNS.values():
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", vertical="bottom")
     for row in rows:
         names = [str(row[key]) for key in ("network", "routing", "transport")]
         table.add_row(*names, *(format(row[key], form) for key, (_, form) in COLUMNS.items()))

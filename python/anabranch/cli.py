@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,6 +25,8 @@ from anabranch.topology import TopologyError
 
 EXIT_MISTAKE = 2
 """The user's input is wrong; the message says where and what would be right."""
+EXIT_NO_OUTPUT = 1
+"""Standard output cannot be written, as on a full disk."""
 EXIT_INTERRUPTED = 130
 """Stopped by Ctrl-C, as a shell reports it (128 + SIGINT)."""
 
@@ -33,25 +37,37 @@ class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Runs a command."""
         try:
-            return super().invoke(ctx)
+            outcome = super().invoke(ctx)
+            sys.stdout.flush()
         except (AnabranchError, TopologyError) as error:
             _say(str(error))
             sys.exit(EXIT_MISTAKE)
+        except OSError as error:
+            # A reader that has gone is no error; typer sees to it.
+            if error.errno == errno.EPIPE:
+                raise
+            _say(f"output cannot be written: {error.strerror}")
+            # What is still buffered cannot be written at the exit, either.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(EXIT_NO_OUTPUT)
         except KeyboardInterrupt:
             _say("interrupted")
             sys.exit(EXIT_INTERRUPTED)
+        return outcome
 
 
 app = typer.Typer(
     cls=_Commands,
     name="anabranch",
-    help="TCP over many paths: routes, packets and studies on one engine.",
+    help="Simulate TCP over one or many paths, packet by packet.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-topology_app = typer.Typer(no_args_is_help=True, help="Networks by name.", rich_markup_mode=None)
+topology_app = typer.Typer(
+    no_args_is_help=True, help="List and show networks that have a name.", rich_markup_mode=None
+)
 app.add_typer(topology_app, name="topology")
 
 ScenarioArgument = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (TOML).")]
@@ -133,7 +149,9 @@ def schema() -> None:
 
 @topology_app.command("list")
 def topology_list(
-    source: Annotated[str | None, typer.Argument(help="zoo, sndlib or generator; all if left out.")] = None,
+    source: Annotated[
+        str | None, typer.Argument(metavar="SOURCE", help="zoo, sndlib or generator; all if left out.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """List the networks that have a name."""
@@ -149,7 +167,8 @@ def topology_list(
 @topology_app.command("show")
 def topology_show(
     name: Annotated[
-        str, typer.Argument(help="zoo/Abilene, sndlib/germany50, file:net.graphml, dumbbell, ...")
+        str,
+        typer.Argument(metavar="NAME", help="zoo/Abilene, sndlib/germany50, file:net.graphml, dumbbell, ..."),
     ],
     as_json: JsonOption = False,
 ) -> None:

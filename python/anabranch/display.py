@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -27,38 +29,76 @@ _FLOW_COLUMNS: tuple[FlowColumn, ...] = (
     ("goodput Mbps", "goodput_mbps", ".3f"),
     ("completion s", "completion_s", ".3f"),
     ("RTT ms", "rtt_mean_ms", ".2f"),
-    ("retransmitted", "retransmissions", ",d"),
+    ("retrans- mitted", "retransmissions", ",d"),
     ("spurious", "spurious_retransmissions", ",d"),
     ("timeouts", "timeouts", ",d"),
     ("reordered", "reordering_ratio", ".2%"),
-    ("extent", "reordering_extent_mean", ".1f"),
+    ("mean extent", "reordering_extent_mean", ".1f"),
+)
+
+# Columns that a narrow terminal does without, the first of them first.
+_DISPENSABLE = (
+    "reordering_extent_mean",
+    "spurious_retransmissions",
+    "timeouts",
+    "transport",
+    "rtt_mean_ms",
+    "from",
+    "to",
+    "reordering_ratio",
 )
 
 
 def show_result(console: Console, title: str, result: Result, folder: Path) -> None:
     """A table of the flows, the totals, and where everything is."""
     flows = result.flows
-    columns = [column for column in _FLOW_COLUMNS if column[1] in flows.columns]
-    table = _table(title)
-    for heading, _, form in columns:
-        table.add_column(heading, justify="right" if form else "left", overflow="fold")
-    for row in flows.head(_MOST_ROWS).to_dicts():
-        table.add_row(*(_cell(row[name], form) for _, name, form in columns))
-    console.print(table)
+    shown = flows.head(_MOST_ROWS)
+    columns = [
+        column
+        for column in _FLOW_COLUMNS
+        if column[1] in shown.columns and shown[column[1]].null_count() < max(shown.height, 1)
+    ]
+    left_out = [column for name in _DISPENSABLE for column in columns if column[1] == name]
+    table = _flow_table(title, shown, columns)
+    while left_out and _natural_width(console, table) > console.width:
+        columns.remove(left_out.pop(0))
+        table = _flow_table(title, shown, columns)
+    _print(console, table)
     if flows.height > _MOST_ROWS:
         console.print(Text(f"... and {flows.height - _MOST_ROWS:,} more flows"))
     console.print(Text(_totals(result)))
     console.print(Text(f"results in {folder}"))
 
 
+def _flow_table(title: str, flows: pl.DataFrame, columns: Sequence[FlowColumn]) -> Table:
+    table = _table(title)
+    for heading, _, form in columns:
+        # Headings break at spaces where that saves width; values never break.
+        words = Text("\n".join(heading.split(" ")))
+        table.add_column(words, justify="right" if form else "left", vertical="bottom", no_wrap=True)
+    for row in flows.to_dicts():
+        table.add_row(*(_cell(row[name], form) for _, name, form in columns))
+    return table
+
+
+def _natural_width(console: Console, table: Table) -> int:
+    """Characters that a table takes where nothing holds it back."""
+    return Measurement.get(console, console.options.update(width=10_000), table).maximum
+
+
 def _totals(result: Result) -> str:
     summary = result.summary
-    parts = [f"goodput in all {result.flows['goodput_mbps'].sum():.3f} Mbps"]
-    if isinstance(jain := summary.get("jain_index"), float):
+    parts = []
+    ended_s = float(summary["ended_s"])
+    if ended_s > 0:
+        # Not the sum of the flows' goodputs: short flows have theirs one after another.
+        total_mbps = int(result.flows["delivered_bytes"].sum()) * 8 / ended_s / 1e6
+        parts.append(f"delivered in all {total_mbps:.3f} Mbps over {ended_s:g} s")
+    if result.flows.height > 1 and isinstance(jain := summary.get("jain_index"), float):
         parts.append(f"Jain index {jain:.4f}")
     if isinstance(hops := summary.get("packet_hops"), int):
         wall_s = float(summary["wall_s"])
-        rate = f", {hops / wall_s / 1e6:.2f} M a second" if wall_s > 0 else ""
+        rate = f" ({hops / wall_s / 1e6:.1f} million/s)" if wall_s > 0 else ""
         parts.append(f"{hops:,} packet-hops in {wall_s:.2f} s{rate}")
     return "; ".join(parts)
 
@@ -95,7 +135,7 @@ def _show_paths(console: Console, routes: Routes, pairs: Sequence[PairRoutes]) -
                 f"{path.loss:.3g}",
                 f"{path.weight:.4f}",
             )
-    console.print(table)
+    _print(console, table)
     if len(pairs) > _MOST_ROWS:
         console.print(Text(f"... and {len(pairs) - _MOST_ROWS:,} more pairs"))
 
@@ -107,7 +147,7 @@ def _show_hops(console: Console, pair: PairRoutes) -> None:
     table.add_column("share of packets", justify="right")
     for hop in pair.hop_by_hop:
         table.add_row(Text(hop.node), Text(", ".join(hop.next_nodes)), f"{hop.share:.4f}")
-    console.print(table)
+    _print(console, table)
 
 
 def show_topology_names(console: Console, names: Sequence[TopologyName]) -> None:
@@ -118,7 +158,17 @@ def show_topology_names(console: Console, names: Sequence[TopologyName]) -> None
     table.add_column("note", overflow="fold")
     for name in names:
         table.add_row(Text(name.spec), name.source, Text(name.note))
-    console.print(table)
+    _print(console, table)
+
+
+def _print(console: Console, table: Table) -> None:
+    """A table; without the blanks at the ends of its lines where it goes to a file or a pipe."""
+    if console.is_terminal:
+        console.print(table)
+        return
+    with console.capture() as capture:
+        console.print(table)
+    console.print(Text("\n".join(line.rstrip() for line in capture.get().splitlines())), soft_wrap=True)
 
 
 def _table(title: str | None) -> Table:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.table import Column
 
 Report = Callable[[float, int], None]
 """Called now and then with the simulated seconds and the packet-hops so far."""
@@ -25,18 +26,21 @@ def terminal_progress(title: str, duration_s: float) -> Iterator[Report | None]:
         yield None
         return
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
+        # Eighty characters hold all of it: a long title is cut, not the time that is left.
+        TextColumn(
+            "{task.description}", table_column=Column(max_width=24, no_wrap=True, overflow="ellipsis")
+        ),
+        BarColumn(bar_width=10),
         TaskProgressColumn(),
-        TextColumn("{task.fields[simulated]}"),
+        TextColumn("{task.fields[simulated]}", table_column=Column(no_wrap=True)),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True) as progress:
         # Titles are the user's text: brackets in them are not markup.
         task = progress.add_task(title.replace("[", r"\["), total=duration_s, simulated="")
 
-        def report(simulated_s: float, packet_hops: int) -> None:
-            text = f"{simulated_s:.1f} of {duration_s:g} s, {packet_hops / 1e6:.1f} M packet-hops, left"
+        def report(simulated_s: float, _packet_hops: int) -> None:
+            text = f"{simulated_s:.4g} of {duration_s:g} s simulated, left"
             progress.update(task, completed=simulated_s, simulated=text)
 
         yield report

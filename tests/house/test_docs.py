@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from anabranch import Scenario
+from anabranch.topology.generators import GENERATORS, Generator
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -88,6 +89,21 @@ def test_every_column_is_explained(tmp_path: Path) -> None:
     measured = {name: set(table.columns) for name, table in result.tables.items()}
     assert len(measured) == 5
     assert explained == measured
+
+
+@pytest.mark.parametrize("generator", GENERATORS.values(), ids=lambda generator: generator.name)
+def test_every_parameter_of_a_generator_is_listed(generator: Generator) -> None:
+    text = (ROOT / "docs" / "topologies.md").read_text(encoding="utf-8")
+    (row,) = re.findall(rf"^\| `{generator.name}` \| [^|]* \| ([^|]*) \|$", text, re.MULTILINE)
+    words = re.findall(r"`(\w+)`", row)
+    prefixes = [word for word in words if word.endswith("_")] or [""]
+    quantities = {"capacity", "delay", "loss"}
+    listed = {word for word in words if not word.endswith("_")} - quantities
+    listed |= {prefix + quantity for prefix in prefixes for quantity in quantities & set(words)}
+    assert listed == {re.sub("_(bps|ps)$", "", parameter.name) for parameter in generator.parameters}
+    for parameter in generator.parameters:
+        if parameter.default is not None:
+            assert f"`{parameter.name}` ({parameter.default}" in row
 
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)

@@ -65,7 +65,7 @@ MISTAKES: list[tuple[str, str, str]] = [
     (
         '"10 Mbps"',
         '"-1 Mbps"',
-        'network.links.capacity: "-1 Mbps" is not a rate; write a number and a unit, for example "10 Mbps"',
+        'network.links.capacity: "-1 Mbps" is below zero; a rate is written like "10 Mbps"',
     ),
     ('"1 s"', '"0 s"', 'run.duration: "0 s" must be above zero, for example "2.5 ms"'),
     ("[[traffic]]", "loss = 1.5\n[[traffic]]", "network.links.loss: 1.5 must be below 1.0"),
@@ -348,3 +348,16 @@ def test_a_field_that_cannot_be_set_is_told(field: str, message: str) -> None:
     with pytest.raises(ScenarioError) as caught:
         Scenario.loads(BASE, {field: "5"}, origin="x.toml")
     assert message.replace('"5" is not', "5 is not") in caught.value.lines()
+
+
+def test_a_parameter_with_a_line_break_in_its_name_is_told_on_one_line() -> None:
+    text = (
+        '[network]\ntopology = "dumbbell"\n[network.parameters]\n"a\\nb" = { bottleneck_capacity = true }\n'
+        '[[traffic]]\nfrom = "left1"\nto = "right1"\n[run]\nduration = "1 s"\n'
+    )
+    with pytest.raises(ScenarioError) as caught:
+        resolve(Scenario.loads(text, origin="x.toml"))
+    assert caught.value.lines() == [
+        'x.toml: network.parameters."a\\nb".bottleneck_capacity: true is not a rate; '
+        'write text such as "10 Mbps"'
+    ]

@@ -96,7 +96,7 @@ def test_suggest() -> None:
 def test_summary() -> None:
     rows = dict(summary_rows(small()))
     assert rows["nodes"] == "4"
-    assert rows["links"] == "3 (1 of them parallel to another)"
+    assert rows["links"] == "3 (1 parallel to another)"
     assert rows["connected"] == "no: 2 components, 3, 1 nodes"
     assert rows["capacities"] == "1 of 3 given"
     abilene = dict(summary_rows(load("zoo/Abilene")))

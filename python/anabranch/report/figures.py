@@ -83,7 +83,7 @@ def compare_goodput(panels: Mapping[str, Mapping[str, Result]]) -> Figure:
         columns = min(2, len(panels))
         rows = -(-len(panels) // columns)
         figure = Figure(figsize=(3.6 * columns, 2.5 * rows), layout="constrained")
-        grid = figure.subplots(rows, columns, squeeze=False, sharex=True)
+        grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
         for index, (title, runs) in enumerate(panels.items()):
             axes: Axes = grid[index // columns][index % columns]
             for number, (name, result) in enumerate(runs.items()):

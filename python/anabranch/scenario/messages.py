@@ -39,11 +39,12 @@ def place(location: Location) -> str:
         if isinstance(part, int):
             text += f"[{part}]"
         elif not is_alternative(part):
-            text += ("." if text else "") + _key(part)
+            text += ("." if text else "") + key_in_place(part)
     return text
 
 
-def _key(key: str) -> str:
+def key_in_place(key: str) -> str:
+    """A key as a place shows it: in quotes where TOML needs them, and always on one line."""
     return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else quoted(key)
 
 

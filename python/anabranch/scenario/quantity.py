@@ -23,6 +23,7 @@ PS_PER_SECOND = 1_000_000_000_000
 _LONGEST_SPAN_DAYS = 30
 _SHOWN_CHARACTERS = 60
 _LARGEST_SHOWN = 10**40
+_NEGATIVE = re.compile(r"\s*-\s*[.\d]")
 
 
 class Quantity(int):
@@ -49,6 +50,10 @@ class Quantity(int):
         Raises:
             ValueError: if the text is no such quantity, or the value is out of range.
         """
+        if isinstance(value, str) and _NEGATIVE.match(value):
+            raise ValueError(
+                f"{quoted(value)} is below zero; {cls.noun} is written like {quoted(cls.example)}"
+            )
         number = cls._parse(value) if isinstance(value, str) else value
         if not 0 <= number <= cls.largest:
             shown = repr(value) if isinstance(value, str) else f"{value} {cls.base_unit}"

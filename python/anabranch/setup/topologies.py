@@ -9,6 +9,7 @@ from typing import NoReturn
 from pydantic import JsonValue
 
 from anabranch import topology
+from anabranch.scenario.messages import key_in_place
 from anabranch.scenario.network import Network
 from anabranch.scenario.quantity import Quantity, Rate, Span, quoted
 from anabranch.scenario.scenario import Scenario
@@ -82,7 +83,7 @@ def _in_base_units(network: Network, problems: Problems) -> dict[str, object]:
     def converted(place: str, table: Mapping[str, JsonValue]) -> dict[str, object]:
         result: dict[str, object] = {}
         for key, value in table.items():
-            inside = f"{place}.{key}"
+            inside = f"{place}.{key_in_place(key)}"
             if key in quantities:
                 name, unit = quantities[key]
                 try:

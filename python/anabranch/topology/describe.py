@@ -22,10 +22,11 @@ def summary_rows(topology: Topology) -> list[tuple[str, str]]:
     """What there is to say about the whole: (what, value)."""
     components = topology.components()
     pairs = [frozenset((link.a, link.b)) for link in topology.links]
+    parallel = len(pairs) - len(set(pairs))
     return [
         ("topology", topology.name),
         ("nodes", str(len(topology.nodes))),
-        ("links", f"{len(topology.links)} ({len(pairs) - len(set(pairs))} of them parallel to another)"),
+        ("links", f"{len(topology.links)} ({parallel or 'none'} parallel to another)"),
         ("places", _places(topology.nodes)),
         ("lengths", _lengths(topology.links)),
         (

@@ -1,0 +1,74 @@
+"""Tables for people: what a terminal of 80 columns shows, and what a file gets."""
+
+import io
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from anabranch import Result, Scenario, display
+
+from .conftest import SMALL, Anabranch
+
+SHORT_FLOWS = SMALL.replace(
+    "[run]", 'flows = 4\ninter_arrival = "400 ms"\nsize = "10 kB"\ntransport = "linux-cubic"\n[run]'
+)
+
+
+@pytest.fixture(scope="module")
+def short_flows() -> Result:
+    """Four short transfers, one after another."""
+    return Scenario.loads(SHORT_FLOWS).run()
+
+
+def shown(result: Result, width: int) -> str:
+    """What a terminal of so many columns shows."""
+    console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
+    display.show_result(console, "four transfers", result, Path("out"))
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    return file.getvalue()
+
+
+def test_a_narrow_terminal_gets_fewer_columns_and_no_broken_word(short_flows: Result) -> None:
+    narrow, wide = shown(short_flows, 80), shown(short_flows, 200)
+    assert max(len(line) for line in narrow.splitlines()) <= 80
+    for text in (narrow, wide):
+        assert len(re.findall(r"^traffic\[0\]\.[0-3] ", text, re.MULTILINE)) == 4
+        assert "goodput" in text
+        assert "completion" in text
+    assert "spurious" in wide
+    assert "spurious" not in narrow
+
+
+def test_a_column_without_a_value_is_not_shown(small: Path) -> None:
+    unlimited = Scenario.load(small).run()
+    assert unlimited.flows["completion_s"].to_list() == [None]
+    assert "completion" not in shown(unlimited, 200)
+
+
+def test_the_total_is_what_was_delivered_over_the_run(short_flows: Result) -> None:
+    # Four times 10 kB in 2 s, however fast each of them was.
+    assert "delivered in all 0.160 Mbps over 2 s" in shown(short_flows, 200)
+
+
+def test_a_file_gets_no_escapes_and_no_blanks_at_line_ends(anabranch: Anabranch, small: Path) -> None:
+    for arguments in (["run", small], ["routes", small], ["topology", "list", "generator"]):
+        printed = anabranch(*arguments).stdout
+        assert printed.count("\n") >= 3
+        assert "\x1b" not in printed
+        assert re.findall(r"[ \t]+$", printed, re.MULTILINE) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
+@pytest.mark.parametrize("arguments", [["topology", "list"], ["schema"], ["topology", "show", "grid"]])
+def test_a_full_disk_below_standard_output_is_one_message(tmp_path: Path, arguments: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(  # noqa: S603 - our own program
+            [sys.executable, "-m", "anabranch.cli", *arguments],
+            cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, "output cannot be written: No space left on device\n")
