@@ -93,7 +93,7 @@ class Result:
             folder: where; an earlier result there is replaced.
             scenario: kept in the folder as ``scenario.toml``, every default written out, with its topology
                 file if it has one.
-            captures: folder of capture files, to be moved in.
+            captures: folder of capture files, to be copied in.
 
         Returns:
             The folder.
@@ -128,7 +128,8 @@ class Result:
             (folder / _SCENARIO).write_text(_portable(scenario, folder).toml(), encoding="utf-8")
         if captures is not None:
             for file in sorted(captures.iterdir()):
-                shutil.move(file, folder / file.name)
+                # Not moved: if this folder cannot be completed, another may.
+                shutil.copy2(file, folder / file.name)
         if "flow_series" in self.tables and not self.tables["flow_series"].is_empty():
             from anabranch.report.figures import goodput_over_time, save_figure  # noqa: PLC0415 - slow to import
 

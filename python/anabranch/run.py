@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from anabranch import _core
+from anabranch.errors import ResultError
 from anabranch.result import Result, check_replaceable
 from anabranch.routes import plan, refused
 from anabranch.scenario.scenario import Scenario
@@ -36,7 +37,8 @@ def run(
 
     Raises:
         ScenarioError: if the scenario cannot be run.
-        ResultError: if ``out`` exists and is not a result.
+        ResultError: if ``out`` exists and is not a result, or cannot be written; the result is then kept in
+            a temporary folder that the message names, if there is room.
     """
     folder = None if out is None else Path(out)
     if folder is not None:
@@ -50,7 +52,7 @@ def run(
             scenario, setup if captures is None else _capture_into(setup, captures), routes, progress
         )
         if folder is not None:
-            result.save(folder, scenario=scenario, captures=captures)
+            _save(result, folder, scenario, captures)
         elif captures is not None:
             for capture in setup.captures:
                 shutil.move(captures / capture.file, capture.file)
@@ -58,6 +60,20 @@ def run(
         if captures is not None:
             shutil.rmtree(captures, ignore_errors=True)
     return result
+
+
+def _save(result: Result, folder: Path, scenario: Scenario, captures: Path | None) -> None:
+    """Saves a result; where that fails, on a full disk say, it is kept among the temporary files."""
+    try:
+        result.save(folder, scenario=scenario, captures=captures)
+    except ResultError as error:
+        spare = Path(tempfile.mkdtemp(prefix="anabranch-kept-")) / folder.name
+        try:
+            result.save(spare, scenario=scenario, captures=captures)
+        except ResultError:
+            # There is no room anywhere; the first reason is the one to mend.
+            raise error from None
+        raise ResultError(f"{error}; what was measured is kept in {spare}") from None
 
 
 def _simulate(

@@ -1,8 +1,11 @@
 """The summary of a run."""
 
+import re
+from pathlib import Path
+
 import pytest
 
-from anabranch import Scenario
+from anabranch import Result, ResultError, Scenario, run
 
 
 def test_jain_index_is_that_of_the_goodputs() -> None:
@@ -28,3 +31,40 @@ duration = "5 s"
     expected = sum(goodputs) ** 2 / (3 * sum(g * g for g in goodputs))
     assert result.summary["jain_index"] == pytest.approx(expected, rel=1e-12)
     assert 1 / 3 < expected <= 1
+
+
+def test_a_result_that_does_not_fit_its_place_is_kept_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = """
+[network]
+topology = "line"
+[network.links]
+capacity = "10 Mbps"
+delay = "2 ms"
+[[traffic]]
+from = "source"
+to = "sink"
+transport = "cubic"
+[[capture]]
+file = "host.pcapng"
+host = "source"
+[run]
+duration = "100 ms"
+"""
+    scenario = Scenario.loads(text)
+    save = Result.save
+
+    def full_there(self: Result, folder: Path, **given: object) -> Path:
+        if tmp_path / "out" == Path(folder):
+            raise ResultError(f"{folder}: cannot be written: No space left on device")
+        return save(self, folder, **given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Result, "save", full_there)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(ResultError, match="No space left on device; what was measured is kept in") as caught:
+        run(scenario, out=tmp_path / "out")
+    kept = re.search(r"kept in (.*)$", str(caught.value))
+    assert kept is not None
+    assert Result.load(kept.group(1)).flows.height == 1
+    assert (Path(kept.group(1)) / "host.pcapng").stat().st_size > 0
