@@ -153,10 +153,9 @@ impl Sender {
     fn undo_reduction(&mut self, now: Instant) {
         self.undo = None;
         self.board.unmark_lost();
+        // Not one of the recoveries after which RACK's window wears off: it shows that the window is
+        // too small. Under steady reordering sixteen of them pass before the first DSACK is back.
         self.detector.on_spurious();
-        if !matches!(self.recovery, RecoveryState::Open) {
-            self.detector.on_recovered();
-        }
         self.recovery = RecoveryState::Open;
         self.controller.on_undo(now);
         // The window of data is no longer answered for.
