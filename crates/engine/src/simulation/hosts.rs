@@ -134,9 +134,9 @@ impl Simulation {
     /// Replaces the loss process of a link; its draws go on where they were.
     pub(super) fn set_loss(&mut self, id: LinkId, loss: &LossSetup) {
         let setup = &self.setup.links[id.index()];
-        // The setup was checked, and with it every loss in it.
-        let Ok(process) = Loss::new(loss) else { return };
-        let Ok(fresh) = randomness(setup, loss, self.setup.streams()) else { return };
+        let checked = "Setup::check has accepted the losses of all events, and every link's jitter";
+        let process = Loss::new(loss).expect(checked);
+        let fresh = randomness(setup, loss, self.setup.streams()).expect(checked);
         let (now, pool) = (self.now, &mut self.pool);
         // A link that loses nothing for a while keeps its stream: beginning it again would lose the same
         // packets again.
