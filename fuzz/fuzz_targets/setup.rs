@@ -4,6 +4,7 @@
 
 use anabranch_engine::routing::{LinkMask, Plan};
 use anabranch_engine::setup::Setup;
+use anabranch_engine::transport::TransportConfig;
 use anabranch_engine::{EngineError, Simulation};
 use libfuzzer_sys::fuzz_target;
 use serde::Deserialize;
@@ -25,7 +26,9 @@ fuzz_target!(|data: &[u8]| {
     setup.captures.clear();
     setup.flows.truncate(MOST_FLOWS);
     for transport in &mut setup.transports {
-        transport.tcp.receive_buffer_bytes = transport.tcp.receive_buffer_bytes.min(LARGEST_BUFFER);
+        if let TransportConfig::Tcp(tcp) = &mut transport.config {
+            tcp.receive_buffer_bytes = tcp.receive_buffer_bytes.min(LARGEST_BUFFER);
+        }
     }
     if let (Ok(network), Some(scheme)) = (setup.check(), &setup.routing.scheme) {
         let own = scheme.plan(&network, &LinkMask::all_up(&network), &setup.pairs());

@@ -242,13 +242,13 @@ mss = "536 B"
         "receive_buffer_bytes": 1_048_576,
         "mss": 536,
     }
-    assert (transport.name, transport.tcp) == ("mine", expected)
+    assert (transport.name, transport.config) == ("mine", expected)
     assert json.loads(_core.plan(setup.json()))["routes"]
 
 
 def test_a_table_may_change_a_preset_in_place() -> None:
     setup = resolve(Scenario.loads(LINE + A_TO_B + "[transport.cubic]\nhystart = false\n" + RUN))
-    assert setup.transports[0].tcp["congestion_control"]["hystart"] is False
+    assert setup.transports[0].config["congestion_control"]["hystart"] is False
 
 
 # --- traffic

@@ -8,7 +8,7 @@ use crate::setup::{
 };
 use crate::variate::Sampler;
 use anabranch_network::{Link, Network};
-use anabranch_transport::TcpConfig;
+use anabranch_transport::{SdnPacedConfig, SlidingWindowConfig, TcpConfig, TransportConfig};
 use anabranch_units::{Instant, LinkId, NodeId, Rate, Span};
 use std::collections::BTreeSet;
 
@@ -16,6 +16,8 @@ use std::collections::BTreeSet;
 const LONGEST: Span = Span::from_secs(30 * 24 * 3600);
 /// Smallest MSS that leaves room for payload behind every option.
 const SMALLEST_MSS: u16 = 64;
+/// Headers of IPv4 and TCP: what a segment without data has.
+const SMALLEST_SEGMENT: u16 = 40;
 
 type Checked = Result<(), SetupError>;
 
@@ -103,7 +105,7 @@ impl Setup {
 
     fn check_transports(&self) -> Checked {
         for (index, transport) in self.transports.iter().enumerate() {
-            check_tcp(&format!("transports[{index}]"), &transport.tcp)?;
+            check_transport(&format!("transports[{index}].config"), &transport.config)?;
         }
         Ok(())
     }
@@ -228,6 +230,45 @@ fn check_source(place: &impl Fn(&str) -> String, source: &SourceSetup) -> Checke
     }
 }
 
+fn check_transport(place: &str, transport: &TransportConfig) -> Checked {
+    match transport {
+        TransportConfig::Tcp(tcp) => check_tcp(place, tcp),
+        TransportConfig::SdnPaced(SdnPacedConfig {
+            segment_bytes,
+            initial_rto,
+            max_rto,
+            handshake_timeout,
+            ..
+        })
+        | TransportConfig::SlidingWindow(SlidingWindowConfig {
+            segment_bytes,
+            initial_rto,
+            max_rto,
+            handshake_timeout,
+            ..
+        }) => {
+            if *segment_bytes <= SMALLEST_SEGMENT {
+                return Err(error(format!("{place}.segment_bytes"), "must be above the 40 B of its headers"));
+            }
+            check_timeouts(place, *initial_rto, *max_rto, *handshake_timeout)
+        }
+    }
+}
+
+fn check_timeouts(place: &str, initial_rto: Span, max_rto: Span, handshake_timeout: Span) -> Checked {
+    let place = |what: &str| format!("{place}.{what}");
+    if initial_rto == Span::ZERO || initial_rto > max_rto || max_rto > LONGEST {
+        return Err(error(
+            place("*_rto"),
+            "initial_rto above zero, at most max_rto, which is at most 30 days",
+        ));
+    }
+    if handshake_timeout == Span::ZERO || handshake_timeout > LONGEST {
+        return Err(error(place("handshake_timeout"), "must be above zero and at most 30 days"));
+    }
+    Ok(())
+}
+
 fn check_tcp(place: &str, tcp: &TcpConfig) -> Checked {
     let place = |what: &str| format!("{place}.{what}");
     if tcp.mss < SMALLEST_MSS || tcp.mss > u16::MAX - 100 {
@@ -248,6 +289,9 @@ fn check_tcp(place: &str, tcp: &TcpConfig) -> Checked {
     }
     if tcp.initial_rto == Span::ZERO || tcp.max_rto == Span::ZERO || tcp.min_rto > tcp.max_rto {
         return Err(error(place("*_rto"), "initial_rto and max_rto above zero, min_rto at most max_rto"));
+    }
+    if tcp.handshake_timeout == Span::ZERO || tcp.handshake_timeout > LONGEST {
+        return Err(error(place("handshake_timeout"), "must be above zero and at most 30 days"));
     }
     tcp.congestion_control
         .check()

@@ -2,9 +2,9 @@
 //! (picoseconds, bits per second, bytes). It crosses from Python once, as JSON.
 
 use anabranch_network::Node;
-use anabranch_routing::Scheme;
-use anabranch_transport::TcpConfig;
-use anabranch_units::{Instant, LinkId, NodeId, Rate, Span};
+use anabranch_routing::{Metric, Scheme};
+use anabranch_transport::TransportConfig;
+use anabranch_units::{FlowId, Instant, LinkId, NodeId, Rate, Span};
 use serde::{Deserialize, Serialize};
 
 /// Everything the engine needs besides the plan.
@@ -33,6 +33,8 @@ pub struct Setup {
     pub probes: ProbeSetup,
     /// Packets written to files.
     pub captures: Vec<CaptureSetup>,
+    /// The SDN controller; `None` where switches follow the plan.
+    pub controller: Option<ControllerSetup>,
 }
 
 /// A directed link.
@@ -165,8 +167,8 @@ pub enum Variate {
 pub struct TransportSetup {
     /// Name.
     pub name: String,
-    /// Its choices.
-    pub tcp: TcpConfig,
+    /// Protocol and choices.
+    pub config: TransportConfig,
 }
 
 /// A flow: one connection, data from `from` to `to`.
@@ -291,7 +293,7 @@ pub enum Spread {
 }
 
 /// What is sampled over time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeSetup {
     /// Sampling interval of the series; `None` for no series.
@@ -300,6 +302,8 @@ pub struct ProbeSetup {
     pub flows: bool,
     /// Sample each link.
     pub links: bool,
+    /// Flows of which every segment sent and every acknowledgment received is noted.
+    pub sequences: Vec<FlowId>,
 }
 
 /// Packets written to a pcapng file.
@@ -322,4 +326,96 @@ pub enum CapturePoint {
     Link(LinkId),
     /// Packets that this host sends or receives.
     Host(NodeId),
+}
+
+/// An SDN controller: switches that it governs, how it reaches them, and what it does.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ControllerSetup {
+    /// Where it is. It is no switch and no end of a flow.
+    pub node: NodeId,
+    /// The switches. Every other node, the controller apart, is a host: it sends what it has over its
+    /// first link to a switch.
+    pub switches: Vec<NodeId>,
+    /// Where control messages travel.
+    pub channel: Channel,
+    /// What the controller does.
+    pub application: ApplicationSetup,
+    /// Metric of the paths that the application gives to flows.
+    pub metric: Metric,
+    /// Flow tables of the switches.
+    pub table: FlowTableSetup,
+    /// Time from a flow's FIN until the controller removes its entries; zero for at once.
+    pub linger: Span,
+    /// Interval at which the controller asks all switches for the counters of their links; `None`: never.
+    pub statistics_interval: Option<Span>,
+}
+
+/// Where control messages travel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Channel {
+    /// Over a link of its own between each switch and the controller, which carries nothing else.
+    Apart,
+    /// Over the links of the network, on the way of least delay, beside the data.
+    InBand,
+}
+
+/// Flow tables of the switches.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowTableSetup {
+    /// Most entries; `None` for no bound.
+    pub size: Option<u64>,
+    /// What a switch does with a new entry when its table is full.
+    pub when_full: WhenFull,
+    /// An entry that nothing has matched for so long is removed (OpenFlow 1.3 section 5.5); `None`: never.
+    pub idle_timeout: Option<Span>,
+    /// An entry is removed so long after it was made (OpenFlow 1.3 section 5.5); `None`: never.
+    pub hard_timeout: Option<Span>,
+}
+
+/// What a switch does with a new entry when its table is full.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhenFull {
+    /// It refuses the entry and says so (OpenFlow 1.3 section 6.4, "table full").
+    Refuse,
+    /// It removes the entry that has been idle longest (OpenFlow 1.4 section 5.5, eviction).
+    Evict,
+}
+
+/// An application of the controller by name, with its parameters.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ApplicationSetup {
+    /// Entries for each new flow along the best path by the metric.
+    Forwarding {},
+    /// The same, and the senders are paced (Gholizadeh 2019, chapter 4).
+    SdnPaced {
+        /// Share of the bottleneck that may be used, 0..=1 ("alpha").
+        alpha: f64,
+        /// Overestimation of the handshake's delay, at least 1 ("beta").
+        beta: f64,
+        /// Overestimation of the round-trip time, at least 1 ("gamma").
+        gamma: f64,
+        /// Which schedule.
+        schedule: PacedSchedule,
+    },
+    /// The same, and the advertised window of each flow is kept to its share of the bandwidth-delay product
+    /// (Hwang et al., SCCP; Lu et al., SDTCP).
+    WindowClamp {
+        /// Share of the bandwidth-delay product that all flows of a link get together.
+        share: f64,
+    },
+}
+
+/// How the paced application spreads senders over an interval.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PacedSchedule {
+    /// As published: an interval for each access switch, parts of equal length, at least one segment each.
+    Published,
+    /// Over all flows that share a link, with intervals as long as it takes to give each its own part.
+    Stretched,
 }

@@ -6,7 +6,7 @@ use anabranch_engine::Outcome;
 use anabranch_engine::capture::host_address;
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::wire::{Decoded, decode};
-use anabranch_engine::transport::{Flags, preset};
+use anabranch_engine::transport::{Flags, tcp_preset};
 use anabranch_units::{Instant, LinkId, NodeId, Span};
 use common::*;
 use pcap_file::pcapng::{Block, PcapNgReader};
@@ -50,7 +50,7 @@ fn captured(files: &Files) -> Outcome {
     b.link(middle, z, mbps(5), Span::from_ms(5), 30);
     b.setup.links[0].loss = LossSetup::Bernoulli { probability: 0.05 };
     b.setup.links[2].queue.mark_at_packets = Some(3);
-    let mut tcp = preset("linux-cubic").expect("a preset");
+    let mut tcp = tcp_preset("linux-cubic").expect("a preset");
     tcp.ecn = true;
     let tcp = b.tcp("linux-cubic with ECN", tcp);
     b.flow(a, z, tcp, SourceSetup::Sized { bytes: BYTES }, Instant::ZERO);

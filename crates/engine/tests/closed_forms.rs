@@ -4,7 +4,7 @@ mod common;
 
 use anabranch_engine::Outcome;
 use anabranch_engine::setup::SourceSetup;
-use anabranch_engine::transport::{TcpConfig, preset};
+use anabranch_engine::transport::{TcpConfig, tcp_preset};
 use anabranch_units::{Instant, Rate, Span};
 use common::*;
 
@@ -27,7 +27,7 @@ fn fixed_window(window: u64) -> TcpConfig {
         // Below 2^16, so that the window scale is zero and the window exact.
         receive_buffer_bytes: window * PAYLOAD,
         delayed_ack_segments: 1,
-        ..preset("newreno").expect("a preset")
+        ..tcp_preset("newreno").expect("a preset")
     }
 }
 
@@ -75,7 +75,7 @@ fn completion_at_a_capacity_that_divides_nothing_loses_no_picosecond() {
         initial_window_segments: 10_000,
         delayed_ack_segments: 1,
         receive_buffer_bytes: 1 << 20,
-        ..preset("newreno").expect("a preset")
+        ..tcp_preset("newreno").expect("a preset")
     };
     // The peer's SYN-ACK announces at most 2^16 - 1 bytes; from the first ACK on the window is open.
     let outcome = sized(tcp, capacity, delay, segments);

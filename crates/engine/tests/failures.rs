@@ -153,7 +153,7 @@ fn half_the_capacity_halves_the_goodput() {
 #[test]
 fn a_longer_delay_moves_the_rtt_by_as_much() {
     let mut b = two_hosts(mbps(10), Span::from_ms(10), 50, Span::from_secs(10));
-    let mut tcp = anabranch_engine::transport::preset("newreno").expect("a preset");
+    let mut tcp = anabranch_engine::transport::tcp_preset("newreno").expect("a preset");
     // Five segments never queue behind each other for long, so the RTT is the path's own.
     tcp.receive_buffer_bytes = 5 * 1448;
     tcp.delayed_ack_segments = 1;
@@ -298,7 +298,7 @@ fn after_a_repair_each_flow_is_on_its_first_path_again() {
     let mut b = parallel_paths(mbps(100), &[10, 30], 500, Span::from_secs(9));
     b.setup.routing.scheme = Some(disjoint(2));
     b.setup.routing.reaction = Some(Span::from_ms(10));
-    let mut tcp = anabranch_engine::transport::preset("linux-reno").expect("a preset");
+    let mut tcp = anabranch_engine::transport::tcp_preset("linux-reno").expect("a preset");
     // Too small a window for a queue, so that the RTT tells the path: 20 ms or 60 ms.
     tcp.receive_buffer_bytes = 5 * 1448;
     let tcp = b.tcp("five", tcp);

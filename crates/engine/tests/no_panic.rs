@@ -7,7 +7,7 @@ mod common;
 
 use anabranch_engine::routing::{LinkMask, Plan};
 use anabranch_engine::setup::*;
-use anabranch_engine::transport::PRESETS;
+use anabranch_engine::transport::{PRESETS, TransportConfig};
 use anabranch_engine::{EngineError, Simulation};
 use anabranch_units::{Instant, LinkId, NodeId, Span};
 use common::*;
@@ -189,7 +189,9 @@ fn try_to_run(document: Value) -> Fate {
     setup.captures.clear();
     // A window of a gigabyte in segments of a hundred bytes is right, and more than a test has room for.
     for transport in &mut setup.transports {
-        transport.tcp.receive_buffer_bytes = transport.tcp.receive_buffer_bytes.min(1 << 20);
+        if let TransportConfig::Tcp(tcp) = &mut transport.config {
+            tcp.receive_buffer_bytes = tcp.receive_buffer_bytes.min(1 << 20);
+        }
     }
     let refused = |error: EngineError| {
         assert!(!matches!(error, EngineError::Conservation(_)), "{error}");

@@ -4,7 +4,7 @@ mod common;
 
 use anabranch_engine::Outcome;
 use anabranch_engine::setup::*;
-use anabranch_engine::transport::preset;
+use anabranch_engine::transport::tcp_preset;
 use anabranch_units::{Instant, NodeId, Rate, Span};
 use common::*;
 
@@ -71,7 +71,7 @@ fn ecn_marks_in_place_of_drops_hold_the_queue_near_the_threshold() {
     let threshold = 40;
     let mut b = two_hosts(mbps(10), Span::from_ms(10), 1_000, Span::from_secs(20));
     b.setup.links[0].queue.mark_at_packets = Some(threshold);
-    let mut tcp = preset("newreno").expect("a preset");
+    let mut tcp = tcp_preset("newreno").expect("a preset");
     tcp.ecn = true;
     let tcp = b.tcp("newreno with ECN", tcp);
     b.flow(NodeId(0), NodeId(1), tcp, SourceSetup::Unlimited {}, Instant::ZERO);
@@ -134,7 +134,7 @@ fn codel_marks_in_place_of_drops_for_senders_with_ecn() {
     let mut b = two_hosts(mbps(10), Span::from_ms(10), 1_000, Span::from_secs(20));
     let codel = CodelSetup { target: Span::from_ms(5), interval: Span::from_ms(100), ecn: true };
     b.setup.links[0].queue.codel = Some(codel);
-    let mut tcp = preset("cubic").expect("a preset");
+    let mut tcp = tcp_preset("cubic").expect("a preset");
     tcp.ecn = true;
     let tcp = b.tcp("cubic with ECN", tcp);
     b.flow(NodeId(0), NodeId(1), tcp, SourceSetup::Unlimited {}, Instant::ZERO);
@@ -149,7 +149,7 @@ fn jitter_raises_the_rtt_and_reorders_nothing() {
     let with_jitter = |jitter: Option<Variate>| {
         let mut b = two_hosts(mbps(100), Span::from_ms(10), 500, Span::from_secs(10));
         b.setup.links[0].jitter = jitter;
-        let mut tcp = preset("newreno").expect("a preset");
+        let mut tcp = tcp_preset("newreno").expect("a preset");
         // A message each 20 ms: no packet waits for another, so each draw shows undiminished.
         tcp.delayed_ack_segments = 1;
         let tcp = b.tcp("tcp", tcp);

@@ -5,7 +5,7 @@ mod common;
 use anabranch_engine::Outcome;
 use anabranch_engine::random::Streams;
 use anabranch_engine::setup::*;
-use anabranch_engine::transport::{PRESETS, preset};
+use anabranch_engine::transport::{PRESETS, tcp_preset};
 use anabranch_units::{Instant, NodeId, Span};
 use common::*;
 
@@ -101,7 +101,7 @@ fn an_unlimited_source_stops_when_told_and_its_connection_closes() {
 #[test]
 fn a_connection_that_closes_leaves_four_bare_segments_behind() {
     let mut b = pair(5);
-    let mut tcp = preset("newreno").expect("a preset");
+    let mut tcp = tcp_preset("newreno").expect("a preset");
     tcp.delayed_ack_segments = 1;
     let tcp = b.tcp("tcp", tcp);
     b.flow(A, B, tcp, SourceSetup::Sized { bytes: 5 * 1448 }, Instant::ZERO);
@@ -167,7 +167,7 @@ fn every_transfer_completes_however_lossy_the_path() {
             for link in &mut b.setup.links {
                 link.loss = LossSetup::Bernoulli { probability: 0.33 };
             }
-            let mut tcp = preset(name).expect("a preset");
+            let mut tcp = tcp_preset(name).expect("a preset");
             (tcp.sack, tcp.timestamps, tcp.ecn) = (variant & 1 == 0, variant & 2 == 0, variant & 4 == 0);
             let tcp = b.tcp(name, tcp);
             let sizes = [1, 1_448, 5_000, 30_000, 100_000];

@@ -3,7 +3,52 @@
 use anabranch_units::Span;
 use serde::{Deserialize, Serialize};
 
-/// All choices of one transport. Presets ([`crate::preset`]) fill it by name.
+/// A transport: which protocol the ends speak, with its choices.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "protocol", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum TransportConfig {
+    /// TCP.
+    Tcp(TcpConfig),
+    /// Senders that an SDN controller paces (Gholizadeh 2019, chapter 4).
+    SdnPaced(SdnPacedConfig),
+    /// A fixed window over the same segments (Gholizadeh 2019, section 3.2).
+    SlidingWindow(SlidingWindowConfig),
+}
+
+/// Choices of the paced SDN agent. What it sends, and when, comes from the controller.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SdnPacedConfig {
+    /// Bytes of a full data packet, headers included (thesis: 1000); every other segment has 40.
+    pub segment_bytes: u16,
+    /// Deliver in spite of loss: retransmissions, selective acknowledgments, an acknowledged FIN and
+    /// confirmed CTRLs. The thesis has none of these.
+    pub reliable: bool,
+    /// Retransmission timeout before the first RTT sample.
+    pub initial_rto: Span,
+    /// Largest retransmission timeout.
+    pub max_rto: Span,
+    /// Give up when the handshake has had no answer for so long.
+    pub handshake_timeout: Span,
+}
+
+/// Choices of the plain sliding-window agent.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlidingWindowConfig {
+    /// Bytes of a full data packet, headers included (thesis: 1000); every other segment has 40.
+    pub segment_bytes: u16,
+    /// Segments in flight (thesis: 5).
+    pub window_segments: u32,
+    /// Retransmission timeout before the first RTT sample.
+    pub initial_rto: Span,
+    /// Largest retransmission timeout.
+    pub max_rto: Span,
+    /// Give up when the handshake has had no answer for so long.
+    pub handshake_timeout: Span,
+}
+
+/// All choices of one TCP transport. Presets ([`crate::preset`]) fill it by name.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TcpConfig {
@@ -29,6 +74,8 @@ pub struct TcpConfig {
     pub min_rto: Span,
     /// Largest retransmission timeout (RFC 6298 section 2.5).
     pub max_rto: Span,
+    /// Give up when the SYN has had no answer for so long (RFC 9293 section 3.8.3, R2 for SYN segments).
+    pub handshake_timeout: Span,
     /// How losses are found.
     pub loss_detection: LossDetectionConfig,
     /// How the window is set.

@@ -3,6 +3,7 @@
 //! Time goes in as an argument, segments come out of `poll_transmit`. Three choices are independent:
 //! loss detection, congestion control and pacing; a transport's name is a preset of them.
 
+mod agent;
 mod config;
 pub mod congestion;
 mod preset;
@@ -10,6 +11,10 @@ mod segment;
 pub mod tcp;
 pub mod wire;
 
-pub use config::{CongestionConfig, LossDetectionConfig, PacingConfig, TcpConfig};
-pub use preset::{PRESETS, preset};
+pub use agent::{CycleParameters, Failure, ReceiverAgent, SenderAgent};
+pub use config::{
+    CongestionConfig, LossDetectionConfig, PacingConfig, SdnPacedConfig, SlidingWindowConfig, TcpConfig,
+    TransportConfig,
+};
+pub use preset::{PRESETS, preset, tcp_preset};
 pub use segment::{Flags, IP_HEADER, SackBlocks, Segment, TCP_HEADER, unwrap_sequence};

@@ -1,6 +1,9 @@
 //! Transports by name: presets of loss detection, congestion control and pacing.
 
-use crate::config::{CongestionConfig, LossDetectionConfig, PacingConfig, TcpConfig};
+use crate::config::{
+    CongestionConfig, LossDetectionConfig, PacingConfig, SdnPacedConfig, SlidingWindowConfig, TcpConfig,
+    TransportConfig,
+};
 use anabranch_units::Span;
 
 /// Every preset: its name and what it stands for.
@@ -11,11 +14,40 @@ pub const PRESETS: &[(&str, &str)] = &[
     ("linux-reno", "Reno with RACK-TLP (RFC 8985) and undo, as in Linux"),
     ("linux-cubic", "CUBIC with RACK-TLP (RFC 8985) and undo, as in Linux"),
     ("linux-bbr", "BBR version 1 with RACK-TLP (RFC 8985) and undo, as in Linux"),
+    ("sdn-paced", "senders paced by an SDN controller (Gholizadeh 2019), with retransmission"),
+    ("sliding-window", "a fixed window without congestion control (Gholizadeh 2019, section 3.2)"),
 ];
+
+/// Give up on a handshake after the 127 s that Linux needs for its 6 retries (net.ipv4.tcp_syn_retries).
+const HANDSHAKE_TIMEOUT: Span = Span::from_secs(127);
 
 /// The choices behind a preset's name; `None` for an unknown name.
 #[must_use]
-pub fn preset(name: &str) -> Option<TcpConfig> {
+pub fn preset(name: &str) -> Option<TransportConfig> {
+    let (initial_rto, max_rto) = (Span::from_secs(1), Span::from_secs(60));
+    let handshake_timeout = HANDSHAKE_TIMEOUT;
+    Some(match name {
+        "sdn-paced" => TransportConfig::SdnPaced(SdnPacedConfig {
+            segment_bytes: 1000,
+            reliable: true,
+            initial_rto,
+            max_rto,
+            handshake_timeout,
+        }),
+        "sliding-window" => TransportConfig::SlidingWindow(SlidingWindowConfig {
+            segment_bytes: 1000,
+            window_segments: 5,
+            initial_rto,
+            max_rto,
+            handshake_timeout,
+        }),
+        _ => TransportConfig::Tcp(tcp_preset(name)?),
+    })
+}
+
+/// The choices behind the name of a TCP preset; `None` for any other name.
+#[must_use]
+pub fn tcp_preset(name: &str) -> Option<TcpConfig> {
     let newreno = CongestionConfig::Newreno { hystart: false };
     let cubic = CongestionConfig::Cubic { hystart: true, beta: 0.7, c: 0.4, fast_convergence: true };
     let bbr = CongestionConfig::Bbr {};
@@ -45,6 +77,7 @@ fn dupack(congestion_control: CongestionConfig) -> TcpConfig {
         initial_rto: Span::from_secs(1),
         min_rto: Span::from_ms(200),
         max_rto: Span::from_secs(60),
+        handshake_timeout: HANDSHAKE_TIMEOUT,
         loss_detection: LossDetectionConfig::Dupack { threshold: 3 },
         congestion_control,
         pacing: PacingConfig::Controller {},
@@ -66,11 +99,11 @@ mod tests {
 
     #[test]
     fn every_listed_preset_exists_and_survives_json() {
-        assert!(PRESETS.len() >= 6);
+        assert!(PRESETS.len() >= 8);
         for (name, _) in PRESETS {
             let config = preset(name).expect(name);
             let text = serde_json::to_string(&config).unwrap();
-            assert_eq!(serde_json::from_str::<TcpConfig>(&text).unwrap(), config);
+            assert_eq!(serde_json::from_str::<TransportConfig>(&text).unwrap(), config);
         }
         assert_eq!(preset("reno2"), None);
     }

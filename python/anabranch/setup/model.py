@@ -50,7 +50,7 @@ class TransportSetup:
     """A transport under the name that the scenario gives it."""
 
     name: str
-    tcp: dict[str, Any]
+    config: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +99,7 @@ class ProbeSetup:
     interval: int | None
     flows: bool
     links: bool
+    sequences: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,7 @@ class Setup:
     routing: RoutingSetup
     probes: ProbeSetup
     captures: list[CaptureSetup]
+    controller: Tagged | None = None
     provenance: tuple[str, ...] = field(default=(), compare=False)
     """Where the network comes from, in plain sentences; the engine does not see it."""
 

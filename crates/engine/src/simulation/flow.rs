@@ -6,8 +6,8 @@ use crate::forwarding::{Forwarding, RouteIndex};
 use crate::random::Streams;
 use crate::reordering::Reordering;
 use crate::setup::{FlowSetup, Setup};
-use anabranch_transport::tcp::{Receiver, Sender};
 use anabranch_transport::wire::Endpoint;
+use anabranch_transport::{ReceiverAgent, SenderAgent};
 use anabranch_units::{Instant, NodeId};
 
 /// Well-known port of the receiving ends.
@@ -17,8 +17,8 @@ const EPHEMERAL: (u16, u64) = (49_152, 16_384);
 
 /// One connection: both ends, the application, the way there and back.
 pub(super) struct Flow {
-    pub(super) sender: Sender,
-    pub(super) receiver: Receiver,
+    pub(super) sender: SenderAgent,
+    pub(super) receiver: ReceiverAgent,
     pub(super) application: Application,
     pub(super) forward: Way,
     pub(super) backward: Way,
@@ -59,7 +59,7 @@ impl Flow {
         forwarding: &Forwarding,
         streams: Streams,
     ) -> Result<Self, EngineError> {
-        let config = &setup.transports[flow.transport].tcp;
+        let config = &setup.transports[flow.transport].config;
         let mut stream = streams.stream(&flow.name, "connection");
         let port = EPHEMERAL.0 + stream.below(EPHEMERAL.1) as u16;
         let (sequence, peer_sequence) = (stream.next_u64() as u32, stream.next_u64() as u32);
@@ -87,8 +87,8 @@ impl Flow {
         };
         let number = index as u32 * 2;
         Ok(Self {
-            sender: Sender::new(config, sequence, stream.next_u64()),
-            receiver: Receiver::new(config, peer_sequence),
+            sender: SenderAgent::new(config, sequence, stream.next_u64()),
+            receiver: ReceiverAgent::new(config, peer_sequence),
             application: Application::new(flow, streams)?,
             forward: way(flow.from, flow.to, source, destination, number)?,
             backward: way(flow.to, flow.from, destination, source, number + 1)?,

@@ -4,7 +4,7 @@
 use anabranch_engine::records::Table;
 use anabranch_engine::routing::{Metric, Scheme};
 use anabranch_engine::setup::*;
-use anabranch_engine::transport::{TcpConfig, preset};
+use anabranch_engine::transport::{TcpConfig, TransportConfig, preset};
 use anabranch_engine::{Outcome, Simulation};
 use anabranch_network::Node;
 use anabranch_routing::{LinkMask, Plan};
@@ -45,8 +45,9 @@ impl Builder {
                     spread: Spread::Flow {},
                     reaction: None,
                 },
-                probes: ProbeSetup { interval: None, flows: false, links: false },
+                probes: ProbeSetup::default(),
                 captures: Vec::new(),
+                controller: None,
             },
         }
     }
@@ -80,11 +81,15 @@ impl Builder {
     }
 
     pub fn transport(&mut self, name: &str) -> usize {
-        self.tcp(name, preset(name).expect("a preset"))
+        self.protocol(name, preset(name).expect("a preset"))
     }
 
     pub fn tcp(&mut self, name: &str, tcp: TcpConfig) -> usize {
-        self.setup.transports.push(TransportSetup { name: name.into(), tcp });
+        self.protocol(name, TransportConfig::Tcp(tcp))
+    }
+
+    pub fn protocol(&mut self, name: &str, config: TransportConfig) -> usize {
+        self.setup.transports.push(TransportSetup { name: name.into(), config });
         self.setup.transports.len() - 1
     }
 

@@ -17,7 +17,7 @@ mod scoreboard;
 mod sender;
 
 pub use receiver::{Receiver, ReceiverStats};
-pub use sender::{Sender, SenderStats};
+pub use sender::{RttSummary, Sender, SenderStats};
 
 #[cfg(test)]
 mod tests;

@@ -3,7 +3,7 @@
 use super::{Receiver, Sender};
 use crate::config::{LossDetectionConfig, TcpConfig};
 use crate::segment::{Flags, Segment};
-use crate::{PRESETS, preset};
+use crate::{PRESETS, tcp_preset};
 use anabranch_units::{Instant, Span};
 use proptest::prelude::*;
 
@@ -128,7 +128,7 @@ pub(super) fn is_data(segment: &Segment) -> bool {
 fn variants() -> Vec<TcpConfig> {
     let mut all = Vec::new();
     for (name, _) in PRESETS {
-        let base = preset(name).unwrap();
+        let base = tcp_preset(name).unwrap();
         for timestamps in [true, false] {
             all.push(TcpConfig { timestamps, ..base.clone() });
             if matches!(base.loss_detection, LossDetectionConfig::Dupack { .. }) {
@@ -154,7 +154,7 @@ fn a_clean_transfer_retransmits_nothing_and_closes() {
 /// RFC 6928: ten segments after the handshake, at the instant of the SYN-ACK.
 #[test]
 fn the_initial_window_leaves_at_once() {
-    let pair = Pair::transfer(&preset("newreno").unwrap(), 100_000, |_, _, _| Fate::Arrive);
+    let pair = Pair::transfer(&tcp_preset("newreno").unwrap(), 100_000, |_, _, _| Fate::Arrive);
     let rtt = Instant::ZERO + Span::from_ms(20);
     let first_flight = pair.log.iter().filter(|(at, _, s)| *at == rtt && is_data(s)).count();
     assert_eq!(first_flight, 10);
@@ -187,7 +187,7 @@ fn one_loss_is_repaired_by_fast_retransmit() {
 fn a_lost_tail_is_probed_by_rack_and_timed_out_by_dupack() {
     for (name, probes, timeouts) in [("linux-cubic", 1, 0), ("cubic", 0, 1)] {
         let mut dropped = false;
-        let pair = Pair::transfer(&preset(name).unwrap(), 50_000, |_, segment, _| {
+        let pair = Pair::transfer(&tcp_preset(name).unwrap(), 50_000, |_, segment, _| {
             if segment.flags.has(Flags::FIN) && segment.payload > 0 && !dropped {
                 dropped = true;
                 return Fate::Lost;
@@ -211,8 +211,8 @@ fn reordering_confuses_dupack_and_not_rack() {
             Fate::Arrive
         }
     };
-    let dupack = Pair::transfer(&preset("newreno").unwrap(), 3_000_000, late);
-    let rack = Pair::transfer(&preset("linux-reno").unwrap(), 3_000_000, late);
+    let dupack = Pair::transfer(&tcp_preset("newreno").unwrap(), 3_000_000, late);
+    let rack = Pair::transfer(&tcp_preset("linux-reno").unwrap(), 3_000_000, late);
     assert!(dupack.sender.stats().retransmissions > 20, "{:?}", dupack.sender.stats());
     assert!(rack.sender.stats().retransmissions * 10 < dupack.sender.stats().retransmissions);
     assert!(rack.now < dupack.now, "and it is done earlier");
@@ -234,7 +234,7 @@ fn an_outage_is_survived() {
 /// RFC 3168: one mark halves the window once, and CWR ends the echo.
 #[test]
 fn an_ecn_mark_reduces_the_window_without_loss() {
-    let config = TcpConfig { ecn: true, ..preset("newreno").unwrap() };
+    let config = TcpConfig { ecn: true, ..tcp_preset("newreno").unwrap() };
     let mut pair = Pair::new(&config, 9);
     pair.sender.open();
     pair.sender.write(500_000);

@@ -2,14 +2,14 @@
 
 use super::tests::{Fate, Pair, Side, is_data};
 use crate::config::TcpConfig;
-use crate::preset;
 use crate::segment::{Flags, Segment};
+use crate::tcp_preset;
 use anabranch_units::{Instant, Span};
 
 const END: Instant = Instant::from_ps(60_000_000_000_000);
 
 fn named(name: &str) -> TcpConfig {
-    preset(name).unwrap()
+    tcp_preset(name).unwrap()
 }
 
 /// A pair whose sender has opened and written `bytes`.
@@ -258,7 +258,7 @@ fn the_sack_block_of_an_overtaken_ack_is_no_dsack() {
 #[test]
 fn a_pause_ends_with_an_initial_window() {
     for (pause_ms, first_flight) in [(1_000, 10), (50, 40)] {
-        let mut pair = Pair::new(&preset("newreno").unwrap(), 1);
+        let mut pair = Pair::new(&tcp_preset("newreno").unwrap(), 1);
         pair.sender.open();
         // Ten, twenty and forty segments in three round trips.
         pair.sender.write(70 * 1448);

@@ -10,6 +10,7 @@ use super::detection::Detector;
 use super::receiver::{EPOCH, TIMESTAMP_LIFE, timestamp_us, window_scale};
 use super::rtt::RttEstimator;
 use super::scoreboard::Scoreboard;
+use crate::agent::Failure;
 use crate::config::{LossDetectionConfig, PacingConfig, TcpConfig};
 use crate::congestion::{CongestionControl, Controller};
 use crate::segment::{Flags, Segment};
@@ -44,6 +45,8 @@ enum State {
     Established,
     /// Our FIN is acknowledged and the peer's has come.
     Closed,
+    /// The handshake had no answer within its time.
+    Failed,
 }
 
 /// A position far behind any stream: what an unlimited source has written.
@@ -88,6 +91,8 @@ pub struct Sender {
     send_syn: bool,
     syn_sent_at: Instant,
     syn_transmissions: u32,
+    /// When the handshake is given up.
+    give_up_at: Instant,
     send_ack: bool,
     last_sent_at: Instant,
     /// A reduction is to be told with CWR (RFC 3168 section 6.1.2).
@@ -135,6 +140,7 @@ impl Sender {
             send_syn: false,
             syn_sent_at: Instant::ZERO,
             syn_transmissions: 0,
+            give_up_at: Instant::MAX,
             send_ack: false,
             last_sent_at: Instant::ZERO,
             tell_reduction: false,
@@ -190,7 +196,7 @@ impl Sender {
                 self.take_fin(segment);
             }
             State::Closed => self.send_ack |= segment.sequence_len() > 0,
-            State::Idle => {}
+            State::Idle | State::Failed => {}
         }
     }
 
@@ -306,6 +312,18 @@ impl Sender {
     #[must_use]
     pub fn acknowledged(&self) -> u64 {
         self.snd_una.saturating_sub(self.first_byte()).min(self.written - self.first_byte())
+    }
+
+    /// Bytes of the stream, once the application has closed.
+    #[must_use]
+    pub fn stream_length(&self) -> Option<u64> {
+        self.closing.then(|| self.written - self.first_byte())
+    }
+
+    /// Why it has given up, if it has.
+    #[must_use]
+    pub fn failure(&self) -> Option<Failure> {
+        (self.state == State::Failed).then_some(Failure::NoAnswer)
     }
 
     /// When the handshake completed.

@@ -41,6 +41,11 @@ impl Timers {
         self.at = None;
     }
 
+    /// Lets a running timer expire at `at` at the latest.
+    pub(super) fn bound(&mut self, at: Instant) {
+        self.at = self.at.map(|running| running.min(at));
+    }
+
     pub(super) fn is_running(&self) -> bool {
         self.at.is_some()
     }
@@ -91,8 +96,12 @@ impl Sender {
     fn on_syn_timeout(&mut self, now: Instant) {
         if self.timers.at.is_some_and(|at| at <= now) {
             self.timers.stop();
-            self.rtt.back_off();
             self.stats.timeouts += 1;
+            if now >= self.give_up_at {
+                self.state = State::Failed;
+                return;
+            }
+            self.rtt.back_off();
             self.send_syn = true;
         }
     }

@@ -44,7 +44,11 @@ impl Sender {
         self.send_syn = false;
         self.syn_transmissions += 1;
         self.syn_sent_at = now;
+        if self.syn_transmissions == 1 {
+            self.give_up_at = now.saturating_add(self.config.handshake_timeout);
+        }
         self.start_timeout(now);
+        self.timers.bound(self.give_up_at);
         let mut flags = Flags::SYN;
         if self.sack {
             flags = flags.with(Flags::SACK_PERMITTED);

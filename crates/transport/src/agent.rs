@@ -1,0 +1,225 @@
+//! The ends of a connection, whichever protocol they speak. Dispatch is an enum: it is on the path of
+//! every packet.
+
+use crate::config::TransportConfig;
+use crate::segment::Segment;
+use crate::tcp::{Receiver, ReceiverStats, RttSummary, Sender, SenderStats};
+use anabranch_units::{Instant, Span};
+
+/// What an SDN controller tells a paced sender (Gholizadeh 2019, table 4.1): the five parameters of its
+/// next sending cycle.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CycleParameters {
+    /// Number of this set of parameters; a later one of the same controller is higher.
+    pub epoch: u32,
+    /// `DelayToNextCycle`, from the arrival of the CTRL.
+    pub delay_to_next_cycle: Span,
+    /// `sInitialDelay`, from the start of the cycle to the first segment.
+    pub initial_delay: Span,
+    /// `sInterval`, from one window to the next.
+    pub interval: Span,
+    /// `sWnd`, segments in each interval.
+    pub window_segments: u32,
+    /// `sInterSegmentDelay`, from one segment to the next.
+    pub inter_segment_delay: Span,
+}
+
+/// Why a connection was given up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Failure {
+    /// The handshake had no answer within its time.
+    NoAnswer,
+}
+
+/// The end that opens and sends.
+///
+/// Inputs are [`SenderAgent::open`], [`SenderAgent::write`], [`SenderAgent::close`],
+/// [`SenderAgent::on_segment`] and [`SenderAgent::on_timeout`] (at or after
+/// [`SenderAgent::next_timeout`]). After each input take segments from [`SenderAgent::poll_transmit`] until
+/// it gives none, then ask [`SenderAgent::next_timeout`] again.
+#[derive(Debug)]
+pub enum SenderAgent {
+    /// TCP.
+    Tcp(Sender),
+}
+
+/// The end that listens and receives.
+#[derive(Debug)]
+pub enum ReceiverAgent {
+    /// TCP.
+    Tcp(Receiver),
+}
+
+/// Calls the same method of whichever agent it is.
+macro_rules! each {
+    ($agent:expr, $inner:ident => $call:expr) => {
+        match $agent {
+            Self::Tcp($inner) => $call,
+        }
+    };
+}
+
+impl SenderAgent {
+    /// A sender that has not opened yet. `seed` sets what an algorithm may choose freely (BBR's first
+    /// phase); the initial sequence number is the caller's.
+    #[must_use]
+    pub fn new(config: &TransportConfig, initial_sequence: u32, seed: u64) -> Self {
+        match config {
+            TransportConfig::Tcp(config) => Self::Tcp(Sender::new(config, initial_sequence, seed)),
+            TransportConfig::SdnPaced(_) | TransportConfig::SlidingWindow(_) => unreachable!("in progress"),
+        }
+    }
+
+    /// Starts the handshake.
+    pub fn open(&mut self) {
+        each!(self, agent => agent.open());
+    }
+
+    /// The application writes `bytes` more.
+    pub fn write(&mut self, bytes: u64) {
+        each!(self, agent => agent.write(bytes));
+    }
+
+    /// The application has more than will ever be sent.
+    pub fn write_without_end(&mut self) {
+        each!(self, agent => agent.write_without_end());
+    }
+
+    /// The application will write no more; FIN follows the last byte.
+    pub fn close(&mut self) {
+        each!(self, agent => agent.close());
+    }
+
+    /// An arriving segment.
+    #[inline]
+    pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
+        each!(self, agent => agent.on_segment(now, segment));
+    }
+
+    /// A CTRL of the SDN controller arrives. Only a paced sender heeds it.
+    pub fn on_control(&mut self, _now: Instant, _parameters: &CycleParameters) {
+        match self {
+            Self::Tcp(_) => {}
+        }
+    }
+
+    /// The epoch of a CTRL whose arrival the controller is to be told, each once.
+    pub fn poll_confirmation(&mut self) -> Option<u32> {
+        match self {
+            Self::Tcp(_) => None,
+        }
+    }
+
+    /// A timer may have expired; does nothing if none has.
+    pub fn on_timeout(&mut self, now: Instant) {
+        each!(self, agent => agent.on_timeout(now));
+    }
+
+    /// When [`SenderAgent::on_timeout`] wants to be called.
+    #[inline]
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Instant> {
+        each!(self, agent => agent.next_timeout())
+    }
+
+    /// The next segment to send now.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        each!(self, agent => agent.poll_transmit(now))
+    }
+
+    /// What it has done so far.
+    #[must_use]
+    pub fn stats(&self) -> &SenderStats {
+        each!(self, agent => agent.stats())
+    }
+
+    /// The window in bytes that governs sending now.
+    #[must_use]
+    pub fn cwnd(&self) -> u64 {
+        each!(self, agent => agent.cwnd())
+    }
+
+    /// The slow-start threshold in bytes; `u64::MAX` where there is none.
+    #[must_use]
+    pub fn ssthresh(&self) -> u64 {
+        each!(self, agent => agent.ssthresh())
+    }
+
+    /// Bytes in flight.
+    #[must_use]
+    pub fn in_flight(&self) -> u64 {
+        each!(self, agent => agent.in_flight())
+    }
+
+    /// When the handshake completed.
+    #[must_use]
+    pub fn established_at(&self) -> Option<Instant> {
+        each!(self, agent => agent.established_at())
+    }
+
+    /// Bytes of the stream, once the application has closed.
+    #[must_use]
+    pub fn stream_length(&self) -> Option<u64> {
+        each!(self, agent => agent.stream_length())
+    }
+
+    /// Why it has given up, if it has.
+    #[must_use]
+    pub fn failure(&self) -> Option<Failure> {
+        each!(self, agent => agent.failure())
+    }
+
+    /// Round-trip times; all zero before the first sample.
+    #[must_use]
+    pub fn rtt(&self) -> RttSummary {
+        each!(self, agent => agent.rtt())
+    }
+}
+
+impl ReceiverAgent {
+    /// A receiver that waits for a SYN.
+    #[must_use]
+    pub fn new(config: &TransportConfig, initial_sequence: u32) -> Self {
+        match config {
+            TransportConfig::Tcp(config) => Self::Tcp(Receiver::new(config, initial_sequence)),
+            TransportConfig::SdnPaced(_) | TransportConfig::SlidingWindow(_) => unreachable!("in progress"),
+        }
+    }
+
+    /// An arriving segment.
+    #[inline]
+    pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
+        each!(self, agent => agent.on_segment(now, segment));
+    }
+
+    /// A timer may have expired; does nothing if none has.
+    pub fn on_timeout(&mut self, now: Instant) {
+        each!(self, agent => agent.on_timeout(now));
+    }
+
+    /// When [`ReceiverAgent::on_timeout`] wants to be called.
+    #[inline]
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Instant> {
+        each!(self, agent => agent.next_timeout())
+    }
+
+    /// The next segment to send now.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        each!(self, agent => agent.poll_transmit(now))
+    }
+
+    /// What it has seen so far.
+    #[must_use]
+    pub fn stats(&self) -> &ReceiverStats {
+        each!(self, agent => agent.stats())
+    }
+
+    /// Whether the other end has closed and every byte is here.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        each!(self, agent => agent.is_finished())
+    }
+}
