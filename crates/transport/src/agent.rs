@@ -2,6 +2,7 @@
 //! every packet.
 
 use crate::config::TransportConfig;
+use crate::sdn::{PacedSender, SlidingWindowSender, StreamReceiver};
 use crate::segment::Segment;
 use crate::tcp::{Receiver, ReceiverStats, RttSummary, Sender, SenderStats};
 use anabranch_units::{Instant, Span};
@@ -41,6 +42,10 @@ pub enum Failure {
 pub enum SenderAgent {
     /// TCP.
     Tcp(Sender),
+    /// Paced by an SDN controller.
+    SdnPaced(PacedSender),
+    /// A fixed window.
+    SlidingWindow(SlidingWindowSender),
 }
 
 /// The end that listens and receives.
@@ -48,13 +53,17 @@ pub enum SenderAgent {
 pub enum ReceiverAgent {
     /// TCP.
     Tcp(Receiver),
+    /// Of both senders of SDN.
+    Stream(StreamReceiver),
 }
 
-/// Calls the same method of whichever agent it is.
+/// Calls the same method of whichever sender it is.
 macro_rules! each {
     ($agent:expr, $inner:ident => $call:expr) => {
         match $agent {
             Self::Tcp($inner) => $call,
+            Self::SdnPaced($inner) => $call,
+            Self::SlidingWindow($inner) => $call,
         }
     };
 }
@@ -66,7 +75,10 @@ impl SenderAgent {
     pub fn new(config: &TransportConfig, initial_sequence: u32, seed: u64) -> Self {
         match config {
             TransportConfig::Tcp(config) => Self::Tcp(Sender::new(config, initial_sequence, seed)),
-            TransportConfig::SdnPaced(_) | TransportConfig::SlidingWindow(_) => unreachable!("in progress"),
+            TransportConfig::SdnPaced(config) => Self::SdnPaced(PacedSender::new(config, initial_sequence)),
+            TransportConfig::SlidingWindow(config) => {
+                Self::SlidingWindow(SlidingWindowSender::new(config, initial_sequence))
+            }
         }
     }
 
@@ -97,16 +109,18 @@ impl SenderAgent {
     }
 
     /// A CTRL of the SDN controller arrives. Only a paced sender heeds it.
-    pub fn on_control(&mut self, _now: Instant, _parameters: &CycleParameters) {
+    pub fn on_control(&mut self, now: Instant, parameters: &CycleParameters) {
         match self {
-            Self::Tcp(_) => {}
+            Self::SdnPaced(sender) => sender.on_control(now, parameters),
+            Self::Tcp(_) | Self::SlidingWindow(_) => {}
         }
     }
 
     /// The epoch of a CTRL whose arrival the controller is to be told, each once.
     pub fn poll_confirmation(&mut self) -> Option<u32> {
         match self {
-            Self::Tcp(_) => None,
+            Self::SdnPaced(sender) => sender.poll_confirmation(),
+            Self::Tcp(_) | Self::SlidingWindow(_) => None,
         }
     }
 
@@ -183,43 +197,64 @@ impl ReceiverAgent {
     pub fn new(config: &TransportConfig, initial_sequence: u32) -> Self {
         match config {
             TransportConfig::Tcp(config) => Self::Tcp(Receiver::new(config, initial_sequence)),
-            TransportConfig::SdnPaced(_) | TransportConfig::SlidingWindow(_) => unreachable!("in progress"),
+            TransportConfig::SdnPaced(config) => {
+                Self::Stream(StreamReceiver::new(config.reliable, initial_sequence))
+            }
+            TransportConfig::SlidingWindow(_) => Self::Stream(StreamReceiver::new(true, initial_sequence)),
         }
     }
 
     /// An arriving segment.
     #[inline]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
-        each!(self, agent => agent.on_segment(now, segment));
+        match self {
+            Self::Tcp(receiver) => receiver.on_segment(now, segment),
+            Self::Stream(receiver) => receiver.on_segment(segment),
+        }
     }
 
     /// A timer may have expired; does nothing if none has.
     pub fn on_timeout(&mut self, now: Instant) {
-        each!(self, agent => agent.on_timeout(now));
+        match self {
+            Self::Tcp(receiver) => receiver.on_timeout(now),
+            Self::Stream(_) => {}
+        }
     }
 
     /// When [`ReceiverAgent::on_timeout`] wants to be called.
     #[inline]
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
-        each!(self, agent => agent.next_timeout())
+        match self {
+            Self::Tcp(receiver) => receiver.next_timeout(),
+            Self::Stream(_) => None,
+        }
     }
 
     /// The next segment to send now.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
-        each!(self, agent => agent.poll_transmit(now))
+        match self {
+            Self::Tcp(receiver) => receiver.poll_transmit(now),
+            Self::Stream(receiver) => receiver.poll_transmit(),
+        }
     }
 
     /// What it has seen so far.
     #[must_use]
     pub fn stats(&self) -> &ReceiverStats {
-        each!(self, agent => agent.stats())
+        match self {
+            Self::Tcp(receiver) => receiver.stats(),
+            Self::Stream(receiver) => receiver.stats(),
+        }
     }
 
     /// Whether the other end has closed and every byte is here.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        each!(self, agent => agent.is_finished())
+        match self {
+            Self::Tcp(receiver) => receiver.is_finished(),
+            Self::Stream(receiver) => receiver.is_finished(),
+        }
     }
 }

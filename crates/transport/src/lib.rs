@@ -1,4 +1,4 @@
-//! What an end host does: TCP without clock, sockets or randomness of its own.
+//! What an end host does: TCP and the senders of SDN, without clock, sockets or randomness of its own.
 //!
 //! Time goes in as an argument, segments come out of `poll_transmit`. Three choices are independent:
 //! loss detection, congestion control and pacing; a transport's name is a preset of them.
@@ -7,6 +7,7 @@ mod agent;
 mod config;
 pub mod congestion;
 mod preset;
+pub mod sdn;
 mod segment;
 pub mod tcp;
 pub mod wire;

@@ -9,6 +9,7 @@
 //! - F-RTO (RFC 5682): timestamps (RFC 3522) show spurious timeouts here.
 
 mod detection;
+mod out_of_order;
 mod prr;
 mod ranges;
 mod receiver;
@@ -16,8 +17,13 @@ mod rtt;
 mod scoreboard;
 mod sender;
 
+pub(crate) use out_of_order::OutOfOrder;
+pub(crate) use receiver::EPOCH;
 pub use receiver::{Receiver, ReceiverStats};
-pub use sender::{RttSummary, Sender, SenderStats};
+pub(crate) use rtt::RttEstimator;
+pub use rtt::RttSummary;
+pub(crate) use scoreboard::{Delivery, Judgement, Scoreboard, Sent};
+pub use sender::{Sender, SenderStats};
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,6 @@
 //! The receiving end of a TCP connection: reassembly, acknowledgments, SACK and DSACK.
 
-use super::ranges::Ranges;
+use super::out_of_order::OutOfOrder;
 use crate::config::TcpConfig;
 use crate::segment::{Flags, Segment, unwrap_sequence};
 use anabranch_units::{Instant, Span};
@@ -64,9 +64,7 @@ pub struct Receiver {
     rcv_nxt: u64,
     /// Position of the peer's FIN once it has been seen.
     fin_at: Option<u64>,
-    out_of_order: Ranges,
-    /// The range that arrived last leads the SACK blocks (RFC 2018 section 4).
-    recent: [u64; 4],
+    out_of_order: OutOfOrder,
     dsack: Option<(u64, u64)>,
     /// TS.Recent (RFC 7323 section 4.3), and when it was taken.
     timestamp_recent: u32,
@@ -101,8 +99,7 @@ impl Receiver {
             initial_sequence,
             rcv_nxt: 0,
             fin_at: None,
-            out_of_order: Ranges::default(),
-            recent: [0; 4],
+            out_of_order: OutOfOrder::default(),
             dsack: None,
             timestamp_recent: 0,
             timestamp_recent_at: Instant::ZERO,
@@ -258,7 +255,7 @@ impl Receiver {
         {
             self.stats.duplicate_segments += 1;
             self.dsack = Some((start, end));
-            self.remember(start);
+            self.out_of_order.remember(start);
             return;
         }
         let (left, right) = self.out_of_order.insert(start.max(self.rcv_nxt), end);
@@ -266,14 +263,8 @@ impl Receiver {
             self.advance(right);
             self.out_of_order.remove_below(self.rcv_nxt);
         } else {
-            self.remember(left);
+            self.out_of_order.remember(left);
         }
-    }
-
-    fn remember(&mut self, position: u64) {
-        let known = self.recent.iter().position(|&p| p == position).unwrap_or(self.recent.len() - 1);
-        self.recent[..=known].rotate_right(1);
-        self.recent[0] = position;
     }
 
     fn advance(&mut self, end: u64) {
@@ -357,8 +348,7 @@ impl Receiver {
         self.stamp(now, segment)
     }
 
-    /// RFC 2018 section 4 and RFC 2883 section 4: a duplicate first, then the range that arrived
-    /// last, then other ranges, most recent first.
+    /// RFC 2883 section 4: a duplicate first, then what has arrived out of order.
     #[inline]
     fn add_sack_blocks(&mut self, segment: &mut Segment) {
         if self.out_of_order.is_empty() && self.dsack.is_none() {
@@ -368,22 +358,7 @@ impl Receiver {
         if let Some((left, right)) = self.dsack {
             segment.sack.push(left as u32, right as u32, limit);
         }
-        let mut given = [u64::MAX; 4];
-        let mut count = 0;
-        for position in self.recent {
-            if let Some((left, right)) = self.out_of_order.containing(position)
-                && !given.contains(&left)
-            {
-                segment.sack.push(left as u32, right as u32, limit);
-                given[count] = left;
-                count += 1;
-            }
-        }
-        for &(left, right) in self.out_of_order.as_slice().iter().rev().take(4) {
-            if !given.contains(&left) {
-                segment.sack.push(left as u32, right as u32, limit);
-            }
-        }
+        self.out_of_order.add_blocks(&mut segment.sack, limit);
     }
 
     #[inline]

@@ -1,5 +1,20 @@
 use anabranch_units::Span;
 
+/// Round-trip times of a connection.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct RttSummary {
+    /// SRTT (RFC 6298).
+    pub smoothed: Span,
+    /// Smallest, free of delayed ACKs.
+    pub min: Span,
+    /// Mean of all samples.
+    pub mean: Span,
+    /// Largest.
+    pub max: Span,
+    /// Latest.
+    pub latest: Span,
+}
+
 /// Round-trip time estimator and retransmission timeout (RFC 6298).
 #[derive(Clone, Debug)]
 pub(crate) struct RttEstimator {
@@ -84,17 +99,15 @@ impl RttEstimator {
         self.min
     }
 
-    pub(crate) fn latest(&self) -> Span {
-        self.latest
-    }
-
-    pub(crate) fn max(&self) -> Span {
-        self.max
-    }
-
-    /// Mean of all samples; zero before the first.
-    pub(crate) fn mean(&self) -> Span {
-        Span::from_ps((self.sum_ps / u128::from(self.samples.max(1))) as u64)
+    /// All zero before the first sample.
+    pub(crate) fn summary(&self) -> RttSummary {
+        RttSummary {
+            smoothed: self.srtt,
+            min: if self.has_sample() { self.min } else { Span::ZERO },
+            mean: Span::from_ps((self.sum_ps / u128::from(self.samples.max(1))) as u64),
+            max: self.max,
+            latest: self.latest,
+        }
     }
 }
 

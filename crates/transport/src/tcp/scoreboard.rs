@@ -113,6 +113,11 @@ impl Scoreboard {
         self.segments.is_empty()
     }
 
+    /// Segments between snd_una and snd_nxt.
+    pub(crate) fn len(&self) -> usize {
+        self.segments.len()
+    }
+
     pub(crate) fn front(&self) -> Option<&Sent> {
         self.segments.front()
     }

@@ -8,7 +8,7 @@ mod transmit;
 
 use super::detection::Detector;
 use super::receiver::{EPOCH, TIMESTAMP_LIFE, timestamp_us, window_scale};
-use super::rtt::RttEstimator;
+use super::rtt::{RttEstimator, RttSummary};
 use super::scoreboard::Scoreboard;
 use crate::agent::Failure;
 use crate::config::{LossDetectionConfig, PacingConfig, TcpConfig};
@@ -341,30 +341,8 @@ impl Sender {
     /// Smoothed RTT, smallest, mean, largest and latest sample; all zero before the first.
     #[must_use]
     pub fn rtt(&self) -> RttSummary {
-        let known = self.rtt.has_sample();
-        RttSummary {
-            smoothed: self.rtt.srtt(),
-            min: if known { self.rtt.min() } else { Span::ZERO },
-            mean: self.rtt.mean(),
-            max: self.rtt.max(),
-            latest: self.rtt.latest(),
-        }
+        self.rtt.summary()
     }
-}
-
-/// Round-trip times of a connection.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct RttSummary {
-    /// SRTT (RFC 6298).
-    pub smoothed: Span,
-    /// Smallest, free of delayed ACKs.
-    pub min: Span,
-    /// Mean of all samples.
-    pub mean: Span,
-    /// Largest.
-    pub max: Span,
-    /// Latest.
-    pub latest: Span,
 }
 
 /// Least margin of the retransmission timeout above SRTT: the clock granularity G of RFC 6298 (2.3),
