@@ -1,5 +1,6 @@
 //! Checks a setup, so that the engine can rely on it.
 
+use crate::check_controller::check_controller;
 use crate::error::{EngineError, SetupError};
 use crate::loss::{Loss, mean_loss};
 use crate::random::Streams;
@@ -9,7 +10,7 @@ use crate::setup::{
 use crate::variate::Sampler;
 use anabranch_network::{Link, Network};
 use anabranch_transport::{SdnPacedConfig, SlidingWindowConfig, TcpConfig, TransportConfig};
-use anabranch_units::{Instant, LinkId, NodeId, Rate, Span};
+use anabranch_units::{FlowId, Instant, LinkId, NodeId, Rate, Span};
 use std::collections::BTreeSet;
 
 /// Longest run and longest delay: far below what overflows 64 bits of picoseconds.
@@ -42,6 +43,11 @@ impl Setup {
         if self.probes.interval == Some(Span::ZERO) {
             return Err(error("probes.interval", "must be above zero").into());
         }
+        let unknown = |flow: &&FlowId| flow.index() >= self.flows.len();
+        if let Some(flow) = self.probes.sequences.iter().find(unknown) {
+            return Err(error("probes.sequences", format!("no flow number {}", flow.0)).into());
+        }
+        check_controller(self, LONGEST)?;
         for (index, capture) in self.captures.iter().enumerate() {
             let place = format!("captures[{index}].at");
             match capture.at {

@@ -24,6 +24,8 @@ pub struct Forwarding {
     pairs: BTreeMap<(NodeId, NodeId), u32>,
     /// Hop-by-hop tables by destination.
     tables: Vec<Option<Table>>,
+    /// Where a list of links that somebody else chose begins.
+    laid: BTreeMap<Vec<LinkId>, u32>,
     /// Plans installed so far; random streams of a later plan are its own.
     generation: u32,
 }
@@ -75,6 +77,7 @@ impl Forwarding {
             routes: index.iter().map(|_| None).collect(),
             pairs: index,
             tables: (0..nodes).map(|_| None).collect(),
+            laid: BTreeMap::new(),
             generation: 0,
         }
     }
@@ -143,6 +146,16 @@ impl Forwarding {
     fn append(&mut self, links: &[LinkId]) -> u32 {
         let start = self.path_links.len() as u32;
         self.path_links.extend_from_slice(links);
+        start
+    }
+
+    /// Cursor of a packet that follows these links, which somebody else has chosen.
+    pub fn lay(&mut self, links: &[LinkId]) -> u32 {
+        if let Some(&start) = self.laid.get(links) {
+            return start;
+        }
+        let start = self.append(links);
+        self.laid.insert(links.to_vec(), start);
         start
     }
 
@@ -222,6 +235,7 @@ mod tests {
             cursor: HOP_BY_HOP,
             hops_left: 64,
             order: 0,
+            channel: false,
         }
     }
 

@@ -11,7 +11,7 @@ use crate::random::Stream;
 use crate::setup::QueueSetup;
 use crate::variate::Sampler;
 use anabranch_transport::{Flags, Segment};
-use anabranch_units::{Instant, Rate, Serializer, Span};
+use anabranch_units::{Bytes, Instant, Rate, Serializer, Span};
 use std::collections::VecDeque;
 
 /// Why a packet was dropped.
@@ -160,6 +160,12 @@ impl Link {
     #[must_use]
     pub fn backlog(&self) -> (u64, u64) {
         (self.waiting.len() as u64, self.waiting_bytes)
+    }
+
+    /// When what it has now will have been sent, rounded up.
+    #[must_use]
+    pub fn free_at(&self) -> Instant {
+        self.free_at + self.serializer.rate().time_for(Bytes(self.waiting_bytes))
     }
 
     /// Packets whose transmission has begun and that have not arrived.

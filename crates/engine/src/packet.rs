@@ -32,6 +32,8 @@ pub struct Packet {
     pub hops_left: u8,
     /// Which way it goes.
     pub direction: Direction,
+    /// It is between a controller and a switch or sender, and carries a message.
+    pub channel: bool,
 }
 
 /// A slab of packets and, beside them, the segments they carry: a hop touches the packet only, and

@@ -77,4 +77,13 @@ impl Table {
             _ => None,
         })
     }
+
+    /// A column of names, by name.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<&[String]> {
+        self.columns.iter().find_map(|(n, column)| match column {
+            Column::Texts(values) if *n == name => Some(values.as_slice()),
+            _ => None,
+        })
+    }
 }

@@ -129,10 +129,11 @@ impl Simulation {
         self.reactions.due.pop_front();
         self.schedule.put(Numbering::ROUTES, self.reactions.due.front().copied());
         let plan = match &self.setup.routing.scheme {
-            Some(scheme) => scheme.plan(&self.network, &self.mask, &self.setup.pairs()),
+            Some(scheme) => scheme.plan(&self.network, &self.data_mask(), &self.setup.pairs()),
             None => prune(&self.plan, &self.network, &self.mask),
         };
         self.forwarding.install(&self.network, &plan);
+        self.tell_controller_of_change();
         self.events_log.note(self.now, "new routes", "");
     }
 }

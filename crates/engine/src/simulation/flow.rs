@@ -23,6 +23,9 @@ pub(super) struct Flow {
     pub(super) forward: Way,
     pub(super) backward: Way,
     pub(super) reordering: Reordering,
+    /// When the first data segment left, and the first FIN.
+    pub(super) first_data_at: Option<Instant>,
+    pub(super) fin_at: Option<Instant>,
     pub(super) completed_at: Option<Instant>,
 }
 
@@ -93,8 +96,19 @@ impl Flow {
             forward: way(flow.from, flow.to, source, destination, number)?,
             backward: way(flow.to, flow.from, destination, source, number + 1)?,
             reordering: Reordering::new(),
+            first_data_at: None,
+            fin_at: None,
             completed_at: None,
         })
+    }
+
+    /// Whether the receiver has all that the sender will ever send. TCP's FIN comes with the last byte; a paced
+    /// sender's follows it a round trip later, and does not count.
+    pub(super) fn is_complete(&self) -> bool {
+        match &self.receiver {
+            ReceiverAgent::Tcp(receiver) => receiver.is_finished(),
+            other => self.sender.stream_length() == Some(other.stats().delivered),
+        }
     }
 
     pub(super) fn next_application_event(&self) -> Option<Instant> {

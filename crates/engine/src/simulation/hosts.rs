@@ -1,6 +1,6 @@
 //! Ends of flows: packets in, packets out, timers.
 
-use super::{MAX_HOPS, Simulation};
+use super::{BY_FLOW_TABLE, MAX_HOPS, Simulation};
 use crate::error::{EngineError, SetupError};
 use crate::link::{DropCause, Link, LinkObserver, Randomness};
 use crate::loss::Loss;
@@ -8,7 +8,7 @@ use crate::packet::{Direction, Packet, PacketId};
 use crate::random::Streams;
 use crate::setup::{LinkSetup, LossSetup};
 use crate::variate::Sampler;
-use anabranch_transport::Segment;
+use anabranch_transport::{Flags, Segment};
 use anabranch_units::{FlowId, LinkId};
 
 /// A link of a checked setup.
@@ -48,6 +48,9 @@ impl Simulation {
             self.taps.received(self.now, &packet, &segment, &self.flows[flow_id.index()]);
         }
         self.pool.remove(id);
+        if direction == Direction::Backward && self.watches_sequences {
+            self.sequences.received(self.now, flow_id, &segment);
+        }
         let flow = &mut self.flows[flow_id.index()];
         match direction {
             Direction::Forward => {
@@ -56,7 +59,7 @@ impl Simulation {
                     flow.reordering.on_arrival(u64::from(order));
                 }
                 flow.receiver.on_segment(self.now, &segment);
-                if flow.completed_at.is_none() && flow.receiver.is_finished() {
+                if flow.completed_at.is_none() && flow.is_complete() {
                     flow.completed_at = Some(self.now);
                 }
                 self.flush_receiver(flow_id);
@@ -106,9 +109,23 @@ impl Simulation {
             Direction::Backward => &mut flow.backward,
         };
         way.injected += 1;
+        if direction == Direction::Forward {
+            if segment.payload > 0 && flow.first_data_at.is_none() {
+                flow.first_data_at = Some(self.now);
+            }
+            if segment.flags.has(Flags::FIN) && flow.fin_at.is_none() {
+                flow.fin_at = Some(self.now);
+            }
+            if self.watches_sequences {
+                self.sequences.sent(self.now, id, &segment);
+            }
+        }
         let order = way.data_packets;
         way.data_packets += u32::from(segment.payload > 0);
-        let cursor = self.forwarding.start(self.now, way.route, way.key);
+        let cursor = match self.control {
+            Some(_) => Some(BY_FLOW_TABLE),
+            None => self.forwarding.start(self.now, way.route, way.key),
+        };
         let packet = Packet {
             bytes: segment.packet_len(),
             flow: id,
@@ -117,6 +134,7 @@ impl Simulation {
             cursor: cursor.unwrap_or(0),
             hops_left: MAX_HOPS,
             order,
+            channel: false,
         };
         let node = way.from;
         if self.taps.watches_hosts() {
@@ -128,7 +146,7 @@ impl Simulation {
             self.pool.remove(packet);
             return;
         }
-        self.forward(node, packet);
+        self.forward(node, packet, None);
     }
 
     /// Replaces the loss process of a link; its draws go on where they were.

@@ -1,13 +1,15 @@
 //! The tables at the end of a run, and the check that every packet is accounted for.
 
 use super::Simulation;
+use super::control::NO_FLOW;
 use super::flow::Flow;
 use super::probe::{mbps, milliseconds};
 use super::taps::FlowDrops;
 use crate::error::EngineError;
 use crate::link::{Link, LinkStats};
-use crate::packet::Direction;
+use crate::packet::{Direction, PacketId};
 use crate::records::Table;
+use anabranch_transport::Failure;
 use anabranch_transport::tcp::SenderStats;
 use anabranch_units::{Instant, Span};
 
@@ -17,6 +19,12 @@ impl Simulation {
         let mut tables = vec![self.flow_table(), self.link_table()];
         tables.extend(self.probe.tables());
         tables.push(self.events_log.table());
+        if self.watches_sequences {
+            tables.push(self.sequences.table(&self.flows));
+        }
+        if let Some(control) = &self.control {
+            tables.extend(control.tables(&self.network, self.taps.control_drops));
+        }
         tables
     }
 
@@ -50,10 +58,32 @@ impl Simulation {
         };
         let established = flows.iter().map(|flow| since_start(flow, flow.sender.established_at()));
         table.numbers("handshake_s", established);
+        let first_data = flows.iter().map(|flow| since_start(flow, flow.first_data_at));
+        table.numbers("setup_s", first_data);
+        table.numbers("fin_s", flows.iter().map(|flow| since_start(flow, flow.fin_at)));
+        table.texts("failure", (0..flows.len()).map(|index| self.failure(index)));
         table.numbers("completion_s", flows.iter().map(|flow| since_start(flow, flow.completed_at)));
         table.integers("delivered_bytes", flows.iter().map(|flow| flow.receiver.stats().delivered));
         let goodput = flows.iter().map(|flow| mbps(flow.receiver.stats().delivered, self.active(flow)));
         table.numbers("goodput_mbps", goodput);
+    }
+
+    /// Why a flow was given up; empty if it was not.
+    fn failure(&self, index: usize) -> String {
+        let Some(Failure::NoAnswer) = self.flows[index].sender.failure() else { return String::new() };
+        let drops = &self.taps.drops[index];
+        let reason = if drops.control > 0 {
+            "the controller could not be reached"
+        } else if drops.unreachable > 0 {
+            "there was no route"
+        } else if drops.down > 0 {
+            "a link was down"
+        } else if drops.queue + drops.random + drops.codel > 0 {
+            "every SYN or its answer was lost"
+        } else {
+            "no answer came in time"
+        };
+        format!("the handshake was given up: {reason}")
     }
 
     /// (sum x)^2 / (n sum x^2) over the goodputs of the flows that opened (Jain, Chiu, Hawe 1984,
@@ -116,6 +146,7 @@ impl Simulation {
         count("drops_down", |drops| drops.down);
         count("drops_codel", |drops| drops.codel);
         count("drops_unreachable", |drops| drops.unreachable);
+        count("drops_control", |drops| drops.control);
     }
 
     fn link_table(&self) -> Table {
@@ -160,6 +191,7 @@ impl Simulation {
                 return Err(EngineError::Conservation(books));
             }
         }
+        in_network += self.kept().count() as u64;
         if in_network != self.pool.live() as u64 {
             let books = format!("{in_network} packets on links, {} in the pool", self.pool.live());
             return Err(EngineError::Conservation(books));
@@ -167,11 +199,15 @@ impl Simulation {
         self.check_flows()
     }
 
+    fn kept(&self) -> impl Iterator<Item = PacketId> {
+        self.control.iter().flat_map(|control| control.kept())
+    }
+
     fn check_flows(&self) -> Result<(), EngineError> {
         let mut held = vec![[0u64; 2]; self.flows.len()];
-        for link in &self.links {
-            for id in link.packets() {
-                let packet = self.pool.get(id);
+        for id in self.links.iter().flat_map(Link::packets).chain(self.kept()) {
+            let packet = self.pool.get(id);
+            if packet.flow != NO_FLOW {
                 held[packet.flow.index()][usize::from(packet.direction == Direction::Backward)] += 1;
             }
         }

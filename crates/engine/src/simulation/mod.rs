@@ -6,10 +6,12 @@
 
 mod application;
 mod changes;
+mod control;
 mod flow;
 mod hosts;
 mod measure;
 mod probe;
+mod sequences;
 mod taps;
 
 use crate::balancer::FlowKey;
@@ -24,8 +26,10 @@ use anabranch_network::Network;
 use anabranch_routing::{LinkMask, Plan};
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
 use changes::Reactions;
+use control::{BY_FLOW_TABLE, Control};
 use flow::Flow;
 use probe::Probe;
+use sequences::Sequences;
 use std::ops::ControlFlow;
 use taps::Taps;
 
@@ -66,6 +70,8 @@ pub struct Outcome {
 struct Numbering {
     links: u32,
     flows: u32,
+    /// Sources of the control plane: the switches, by node, and the controller.
+    control: u32,
 }
 
 impl Numbering {
@@ -89,8 +95,16 @@ impl Numbering {
         Source(Self::FIRST_LINK + self.links + 2 * self.flows + flow.0)
     }
 
+    fn switch(self, node: NodeId) -> Source {
+        Source(Self::FIRST_LINK + self.links + 3 * self.flows + node.0)
+    }
+
+    fn controller(self) -> Source {
+        Source(Self::FIRST_LINK + self.links + 3 * self.flows + self.control - 1)
+    }
+
     fn probe(self) -> Source {
-        Source(Self::FIRST_LINK + self.links + 3 * self.flows)
+        Source(Self::FIRST_LINK + self.links + 3 * self.flows + self.control)
     }
 
     fn count(self) -> usize {
@@ -116,6 +130,9 @@ pub struct Simulation {
     next_change: usize,
     reactions: Reactions,
     probe: Probe,
+    sequences: Sequences,
+    watches_sequences: bool,
+    control: Option<Box<Control>>,
     events_log: changes::Log,
     packet_hops: u64,
     events: u64,
@@ -129,7 +146,11 @@ impl Simulation {
     pub fn new(setup: Setup, plan: Plan) -> Result<Self, EngineError> {
         let network = setup.check()?;
         plan.check(&network)?;
-        let numbering = Numbering { links: setup.links.len() as u32, flows: setup.flows.len() as u32 };
+        let numbering = Numbering {
+            links: setup.links.len() as u32,
+            flows: setup.flows.len() as u32,
+            control: Numbering::controller_sources(&setup),
+        };
         let streams = setup.streams();
         let ends = setup.flows.iter().flat_map(|flow| [(flow.from, flow.to), (flow.to, flow.from)]);
         let mut forwarding = Forwarding::new(setup.routing.spread, streams, setup.nodes.len(), ends.clone());
@@ -151,6 +172,9 @@ impl Simulation {
             next_change: 0,
             reactions: Reactions::default(),
             probe: Probe::new(&setup),
+            watches_sequences: !setup.probes.sequences.is_empty(),
+            sequences: Sequences::new(&setup),
+            control: Control::new(&setup, &network).map(Box::new),
             events_log: changes::Log::default(),
             packet_hops: 0,
             events: 0,
@@ -169,6 +193,9 @@ impl Simulation {
         for (index, flow) in self.flows.iter().enumerate() {
             let source = self.numbering.application(FlowId::from_index(index));
             self.schedule.put(source, flow.next_application_event());
+        }
+        if let Some(next) = self.control.as_ref().and_then(|control| control.next_timer()) {
+            self.schedule.set(self.numbering.controller(), next);
         }
         if let Some(interval) = self.setup.probes.interval {
             self.schedule.set(self.numbering.probe(), Instant::ZERO + interval);
@@ -228,7 +255,7 @@ impl Simulation {
 
     #[inline]
     fn handle(&mut self, source: Source) {
-        let Numbering { links, flows } = self.numbering;
+        let Numbering { links, flows, control } = self.numbering;
         let Some(number) = source.0.checked_sub(Numbering::FIRST_LINK) else {
             if source == Numbering::CHANGES {
                 self.on_changes()
@@ -246,7 +273,16 @@ impl Simulation {
             Some(0) => self.on_sender_timer(FlowId(number)),
             Some(1) => self.on_receiver_timer(FlowId(number - flows)),
             Some(2) => self.on_application(FlowId(number - 2 * flows)),
-            _ => self.on_probe(),
+            _ => {
+                let number = number - 3 * flows;
+                if number == control {
+                    self.on_probe();
+                } else if number + 1 == control {
+                    self.on_controller();
+                } else {
+                    self.on_switch(NodeId(number));
+                }
+            }
         }
     }
 
@@ -258,18 +294,25 @@ impl Simulation {
         if let Some(packet) = packet {
             self.packet_hops += 1;
             let node = self.network.link(id).to;
-            if self.pool.get(packet).destination == node {
-                self.deliver(packet);
+            let Packet { destination, channel, .. } = *self.pool.get(packet);
+            if destination != node {
+                self.forward(node, packet, Some(id));
+            } else if channel {
+                self.on_channel_end(node, packet);
             } else {
-                self.forward(node, packet);
+                self.deliver(packet);
             }
         }
     }
 
-    /// Sends a packet on from a node.
+    /// Sends a packet on from a node, which had it over a link or made it itself.
     #[inline]
-    fn forward(&mut self, node: NodeId, id: PacketId) {
+    fn forward(&mut self, node: NodeId, id: PacketId, over: Option<LinkId>) {
         let packet = self.pool.get_mut(id);
+        if packet.cursor == BY_FLOW_TABLE {
+            self.forward_by_table(node, id, over);
+            return;
+        }
         let flows = &self.flows;
         let key = |packet: &Packet| flows[packet.flow.index()].key(packet.direction);
         let link = if packet.hops_left == 0 {

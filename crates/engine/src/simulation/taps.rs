@@ -1,5 +1,6 @@
 //! What is noted along the way: drops by flow, and packets that go to capture files.
 
+use super::control::NO_FLOW;
 use super::flow::{Flow, Way};
 use crate::capture::{CaptureFile, CapturedPacket};
 use crate::error::EngineError;
@@ -24,11 +25,15 @@ pub(super) struct FlowDrops {
     pub(super) down: u64,
     pub(super) codel: u64,
     pub(super) unreachable: u64,
+    /// On the way between a switch and the controller.
+    pub(super) control: u64,
 }
 
 /// Drops and captures.
 pub(super) struct Taps {
     pub(super) drops: Vec<FlowDrops>,
+    /// Messages of the control plane that were lost, and their bytes.
+    pub(super) control_drops: (u64, u64),
     captures: Vec<Capture>,
     /// Addresses of each flow's ends, which a link does not know.
     endpoints: Vec<(Endpoint, Endpoint)>,
@@ -56,6 +61,7 @@ impl Taps {
             captures.push(Capture { at: capture.at, file, identification: 0 });
         }
         Ok(Self {
+            control_drops: (0, 0),
             drops: vec![FlowDrops::default(); setup.flows.len()],
             watches_hosts: captures.iter().any(|c| matches!(c.at, CapturePoint::Host(_))),
             watches_links: captures.iter().any(|c| matches!(c.at, CapturePoint::Link(_))),
@@ -145,7 +151,13 @@ pub(super) struct TapAt<'t> {
 impl LinkObserver for TapAt<'_> {
     fn dropped(&mut self, id: PacketId, pool: &PacketPool, cause: DropCause) {
         let packet = pool.get(id);
+        if packet.flow == NO_FLOW {
+            self.taps.control_drops.0 += 1;
+            self.taps.control_drops.1 += u64::from(packet.bytes);
+            return;
+        }
         let drops = &mut self.taps.drops[packet.flow.index()];
+        drops.control += u64::from(packet.channel);
         match packet.direction {
             Direction::Forward => drops.forward += 1,
             Direction::Backward => drops.backward += 1,
@@ -163,6 +175,9 @@ impl LinkObserver for TapAt<'_> {
     fn transmits(&mut self, at: Instant, id: PacketId, pool: &PacketPool) {
         if self.taps.watches_links {
             let packet = pool.get(id);
+            if packet.flow == NO_FLOW {
+                return;
+            }
             let (source, destination) = self.taps.endpoints[packet.flow.index()];
             let ends = match packet.direction {
                 Direction::Forward => (source, destination),

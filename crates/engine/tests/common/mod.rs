@@ -7,7 +7,7 @@ use anabranch_engine::setup::*;
 use anabranch_engine::transport::{TcpConfig, TransportConfig, preset};
 use anabranch_engine::{Outcome, Simulation};
 use anabranch_network::Node;
-use anabranch_routing::{LinkMask, Plan};
+use anabranch_routing::Plan;
 use anabranch_units::{Instant, NodeId, Rate, Span};
 use std::ops::ControlFlow;
 
@@ -106,7 +106,7 @@ impl Builder {
 pub fn plan(setup: &Setup) -> Plan {
     let network = setup.network().expect("a valid network");
     let scheme = setup.routing.scheme.clone().expect("a scheme");
-    scheme.plan(&network, &LinkMask::all_up(&network), &setup.pairs())
+    scheme.plan(&network, &setup.data_mask(&network), &setup.pairs())
 }
 
 pub fn run(setup: Setup) -> Outcome {
@@ -238,7 +238,8 @@ pub fn goodput_between(outcome: &Outcome, flow: u64, span_s: (f64, f64)) -> f64 
 
 /// Samples flows and links at this interval.
 pub fn sample(setup: &mut Setup, interval: Span) {
-    setup.probes = ProbeSetup { interval: Some(interval), flows: true, links: true };
+    let sequences = std::mem::take(&mut setup.probes.sequences);
+    setup.probes = ProbeSetup { interval: Some(interval), flows: true, links: true, sequences };
 }
 
 /// Link-disjoint paths of least hops.

@@ -1,0 +1,99 @@
+//! Checks the SDN controller of a setup.
+
+use crate::error::SetupError;
+use crate::setup::{ApplicationSetup, Channel, ControllerSetup, Setup};
+use anabranch_units::{NodeId, Span};
+use std::collections::BTreeSet;
+
+fn error(place: &str, problem: impl Into<String>) -> SetupError {
+    SetupError::new(format!("controller.{place}"), problem)
+}
+
+/// Checks everything about the controller, if there is one; nodes and links of the setup have been checked.
+pub fn check_controller(setup: &Setup, longest: Span) -> Result<(), SetupError> {
+    let Some(controller) = &setup.controller else { return Ok(()) };
+    check_nodes(setup, controller)?;
+    check_channels(setup, controller)?;
+    check_application(&controller.application)?;
+    let table = &controller.table;
+    if table.size == Some(0) {
+        return Err(error("table.size", "must be above zero"));
+    }
+    let timeouts = [table.idle_timeout, table.hard_timeout, controller.statistics_interval];
+    for time in timeouts.into_iter().flatten() {
+        if time == Span::ZERO || time > longest {
+            let places = "table.idle_timeout, table.hard_timeout, statistics_interval";
+            return Err(error(places, "must be above zero and at most 30 days"));
+        }
+    }
+    if controller.linger > longest {
+        return Err(error("linger", "must be at most 30 days"));
+    }
+    Ok(())
+}
+
+fn check_nodes(setup: &Setup, controller: &ControllerSetup) -> Result<(), SetupError> {
+    let count = setup.nodes.len();
+    let exists = |node: NodeId| node.index() < count;
+    if !exists(controller.node) {
+        return Err(error("node", format!("no node number {}; there are {count}", controller.node.0)));
+    }
+    let mut seen = BTreeSet::new();
+    for (index, &switch) in controller.switches.iter().enumerate() {
+        let place = format!("switches[{index}]");
+        if !exists(switch) {
+            return Err(error(&place, format!("no node number {}; there are {count}", switch.0)));
+        }
+        if switch == controller.node {
+            return Err(error(&place, "is the controller"));
+        }
+        if !seen.insert(switch) {
+            return Err(error(&place, "is there already"));
+        }
+    }
+    let ends = setup.flows.iter().flat_map(|flow| [flow.from, flow.to]);
+    if ends.into_iter().any(|end| end == controller.node) {
+        return Err(error("node", "is an end of a flow"));
+    }
+    Ok(())
+}
+
+fn check_channels(setup: &Setup, controller: &ControllerSetup) -> Result<(), SetupError> {
+    if controller.channel == Channel::InBand {
+        return Ok(());
+    }
+    let links: BTreeSet<_> = setup.links.iter().map(|link| (link.from, link.to)).collect();
+    for (index, &switch) in controller.switches.iter().enumerate() {
+        for pair in [(switch, controller.node), (controller.node, switch)] {
+            if !links.contains(&pair) {
+                let problem = "has no link of its own to and from the controller";
+                return Err(error(&format!("switches[{index}]"), problem));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_application(application: &ApplicationSetup) -> Result<(), SetupError> {
+    match *application {
+        ApplicationSetup::Forwarding {} => Ok(()),
+        ApplicationSetup::SdnPaced { alpha, beta, gamma, .. } => {
+            if !(alpha > 0.0 && alpha <= 1.0) {
+                return Err(error("application.alpha", "must be above 0 and at most 1"));
+            }
+            for (name, factor) in [("beta", beta), ("gamma", gamma)] {
+                if !(1.0..=1e6).contains(&factor) {
+                    return Err(error(&format!("application.{name}"), "must be 1 to 1,000,000"));
+                }
+            }
+            Ok(())
+        }
+        ApplicationSetup::WindowClamp { share } => {
+            if share > 0.0 && share <= 1e6 {
+                Ok(())
+            } else {
+                Err(error("application.share", "must be above 0 and at most 1,000,000"))
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Forwarding by flow along the best path (Gholizadeh 2019, figure 3.6).
+
+use super::router::{Router, from_sender};
+use crate::control::table::{Reason, Removal};
+use crate::control::{Application, Order, PacketIn, View};
+use crate::setup::ControllerSetup;
+use anabranch_units::Instant;
+
+/// Entries for each new flow along the best path by the metric; they go when the flow ends.
+#[derive(Debug)]
+pub struct Forwarding {
+    router: Router,
+}
+
+impl Forwarding {
+    pub(super) fn new(setup: &ControllerSetup) -> Self {
+        Self { router: Router::new(setup) }
+    }
+}
+
+impl Application for Forwarding {
+    fn on_packet(&mut self, view: &View<'_>, packet: &PacketIn, out: &mut Vec<Order>) {
+        let header = &packet.header;
+        let known = self.router.flow(header.flow).is_some();
+        if known {
+            if !(from_sender(packet) && (header.syn || header.fin)) {
+                self.router.repeat(view, header.flow, packet.switch, out);
+            }
+        } else if !self.router.admit(view, header, out) {
+            return;
+        }
+        self.router.release(view, packet, out);
+        if header.fin && from_sender(packet) {
+            self.router.close(view, header.flow, out);
+        }
+    }
+
+    fn on_removed(&mut self, _view: &View<'_>, removal: &Removal, _out: &mut Vec<Order>) {
+        // An idle flow is gone or pausing; should it go on, it is set up like a new one.
+        if removal.reason == Reason::Idle {
+            self.router.forget(removal.flow);
+        }
+    }
+
+    fn on_network_change(&mut self, view: &View<'_>, out: &mut Vec<Order>) {
+        self.router.reroute(view, out);
+    }
+
+    fn on_timer(&mut self, view: &View<'_>, out: &mut Vec<Order>) {
+        self.router.on_timer(view, out);
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        self.router.next_timer()
+    }
+}

@@ -1,0 +1,88 @@
+//! Applications of the controller: one file each, and one line each in [`Applications::new`].
+
+mod forwarding;
+mod paced;
+mod router;
+mod window_clamp;
+
+use super::table::Removal;
+use super::{Application, Order, PacketIn, Statistics, View};
+use crate::setup::{ApplicationSetup, ControllerSetup};
+use anabranch_units::{FlowId, Instant, NodeId};
+use forwarding::Forwarding;
+use paced::Paced;
+use window_clamp::WindowClamp;
+
+/// The application of a run.
+#[derive(Debug)]
+pub enum Applications {
+    /// Entries along the best path.
+    Forwarding(Forwarding),
+    /// Paced senders.
+    Paced(Box<Paced>),
+    /// Clamped windows.
+    WindowClamp(WindowClamp),
+}
+
+macro_rules! each {
+    ($applications:expr, $inner:ident => $call:expr) => {
+        match $applications {
+            Applications::Forwarding($inner) => $call,
+            Applications::Paced($inner) => $call,
+            Applications::WindowClamp($inner) => $call,
+        }
+    };
+}
+
+impl Applications {
+    /// The application that a setup names. `segment_bytes` is the size of paced senders' data packets.
+    #[must_use]
+    pub fn new(setup: &ControllerSetup, segment_bytes: u32) -> Self {
+        match &setup.application {
+            ApplicationSetup::Forwarding {} => Self::Forwarding(Forwarding::new(setup)),
+            ApplicationSetup::SdnPaced { alpha, beta, gamma, schedule } => {
+                let factors = paced::Factors { alpha: *alpha, beta: *beta, gamma: *gamma };
+                Self::Paced(Box::new(Paced::new(setup, factors, *schedule, segment_bytes)))
+            }
+            ApplicationSetup::WindowClamp { share } => Self::WindowClamp(WindowClamp::new(setup, *share)),
+        }
+    }
+}
+
+impl Application for Applications {
+    fn on_packet(&mut self, view: &View<'_>, packet: &PacketIn, out: &mut Vec<Order>) {
+        each!(self, inner => inner.on_packet(view, packet, out));
+    }
+
+    fn on_notice(&mut self, view: &View<'_>, packet: &PacketIn, out: &mut Vec<Order>) {
+        each!(self, inner => inner.on_notice(view, packet, out));
+    }
+
+    fn on_removed(&mut self, view: &View<'_>, removal: &Removal, out: &mut Vec<Order>) {
+        each!(self, inner => inner.on_removed(view, removal, out));
+    }
+
+    fn on_refused(&mut self, view: &View<'_>, switch: NodeId, flow: FlowId, out: &mut Vec<Order>) {
+        each!(self, inner => inner.on_refused(view, switch, flow, out));
+    }
+
+    fn on_confirmation(&mut self, view: &View<'_>, flow: FlowId, epoch: u32, out: &mut Vec<Order>) {
+        each!(self, inner => inner.on_confirmation(view, flow, epoch, out));
+    }
+
+    fn on_statistics(&mut self, view: &View<'_>, statistics: &Statistics, out: &mut Vec<Order>) {
+        each!(self, inner => inner.on_statistics(view, statistics, out));
+    }
+
+    fn on_network_change(&mut self, view: &View<'_>, out: &mut Vec<Order>) {
+        each!(self, inner => inner.on_network_change(view, out));
+    }
+
+    fn on_timer(&mut self, view: &View<'_>, out: &mut Vec<Order>) {
+        each!(self, inner => inner.on_timer(view, out));
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        each!(self, inner => inner.next_timer())
+    }
+}

@@ -1,0 +1,447 @@
+//! A schedule for any topology and any number of flows.
+//!
+//! Flows that share a link, directly or through others, form a group with one cycle. The interval of a group
+//! is cut into slots of equal length; no two flows that share a link have the same slot (greedy colouring in
+//! the order of arrival). Start times are shifted so that on every link the slots arrive in step: `phase` of a
+//! link is when a slot that begins at zero arrives there, and a flow starts so much earlier as its data take
+//! to get there. Where flows meet, part and meet again over ways of different length, phases cannot agree
+//! everywhere; the slots' guard then covers the rest.
+//!
+//! What it guarantees, with links in order and CTRLs on time: on every link at most one flow's data arrive
+//! at any instant, so that a data packet waits at most for control packets and ACKs of the other direction.
+//! Interval = max(gamma rtt, slots x (a segment and the guard)): the interval is stretched where the thesis
+//! would send more than the bottleneck carries. A lost CTRL leaves its sender in the old cycle until the
+//! repetition arrives, so that queues of a few packets may come up meanwhile; nothing is lost by it.
+//!
+//! Unlike the published schedule, SYNs that arrive while CTRLs are still being sent are answered together, the
+//! start of a cycle is reckoned from what the controller has sent over each channel, and CTRLs are repeated
+//! until they are confirmed.
+
+use super::super::router::{KnownFlow, Router};
+use super::Factors;
+use super::timing::Timing;
+use crate::control::channel::{links_delay, transmission};
+use crate::control::{MESSAGE_BYTES, Order, View};
+use anabranch_transport::CycleParameters;
+use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Confirmations may take so much longer than their way without queues before a CTRL is repeated.
+const CONFIRMATION_SLACK: u64 = 4;
+
+/// The schedule.
+#[derive(Debug)]
+pub struct Stretched {
+    factors: Factors,
+    data: u32,
+    epoch: u32,
+    /// Open flows in the order of their arrival.
+    senders: Vec<FlowId>,
+    /// The cycle that each sender has been told of.
+    told: BTreeMap<FlowId, Told>,
+    /// Flows whose groups need new parameters.
+    dirty: BTreeSet<FlowId>,
+    /// Since when there are such flows, and when their groups are told.
+    dirty_since: Option<Instant>,
+    tell_at: Option<Instant>,
+    /// Until when the controller's messages take up the channel of each switch.
+    busy: BTreeMap<NodeId, Instant>,
+    /// CTRLs to be repeated, by the time of the repetition.
+    repeat: BTreeSet<(Instant, FlowId)>,
+    /// Links that carry data in a cycle.
+    carrying: BTreeSet<LinkId>,
+}
+
+/// A cycle as a sender has been told of it.
+#[derive(Clone, Copy, Debug)]
+struct Told {
+    epoch: u32,
+    starts: Instant,
+    parameters: CycleParameters,
+    confirmed: bool,
+    attempts: u32,
+}
+
+/// What a flow gets in its group.
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    flow: FlowId,
+    initial_delay: Span,
+    spacing: Span,
+    window_segments: u32,
+}
+
+impl Stretched {
+    pub fn new(factors: Factors, data: u32) -> Self {
+        Self {
+            factors,
+            data,
+            epoch: 0,
+            senders: Vec::new(),
+            told: BTreeMap::new(),
+            dirty: BTreeSet::new(),
+            dirty_since: None,
+            tell_at: None,
+            busy: BTreeMap::new(),
+            repeat: BTreeSet::new(),
+            carrying: BTreeSet::new(),
+        }
+    }
+
+    /// A flow has opened, and its set-up and SYN have been ordered.
+    pub fn on_open(&mut self, view: &View<'_>, router: &Router, flow: FlowId, out: &[Order]) {
+        self.senders.push(flow);
+        self.dirty.insert(flow);
+        self.account(view, out);
+        self.schedule(view, router);
+    }
+
+    /// A flow has closed.
+    pub fn on_close(&mut self, view: &View<'_>, router: &Router, flow: FlowId, out: &[Order]) {
+        self.senders.retain(|&sender| sender != flow);
+        self.told.remove(&flow);
+        self.dirty.remove(&flow);
+        let Some(gone) = router.flow(flow) else { return };
+        let shares = |id: &&FlowId| router.flow(**id).is_some_and(|other| share_link(gone, other));
+        self.dirty.extend(self.senders.iter().filter(shares));
+        self.account(view, out);
+        self.schedule(view, router);
+    }
+
+    /// Time between the SYN of a flow and the next one. Where data are on their way, there is room for a data
+    /// segment: behind a data packet SYNs would wait in a row otherwise.
+    pub fn gap(&self, view: &View<'_>, router: &Router, flow: FlowId) -> Span {
+        let Some(known) = router.flow(flow) else { return Span::ZERO };
+        let carrying = known.forward.iter().filter(|link| self.carrying.contains(link));
+        let room = carrying.map(|&link| {
+            let control = transmission(view.network, link, MESSAGE_BYTES).saturating_mul(2);
+            transmission(view.network, link, self.data) + control
+        });
+        room.max().unwrap_or_default()
+    }
+
+    /// A SYN came again: the sender may have missed its CTRL.
+    pub fn on_repeated_open(&mut self, view: &View<'_>, flow: FlowId) {
+        if let Some(told) = self.told.get_mut(&flow) {
+            told.confirmed = false;
+            self.repeat.insert((view.now, flow));
+        }
+    }
+
+    /// A CTRL has arrived.
+    pub fn on_confirmation(&mut self, flow: FlowId, epoch: u32) {
+        if let Some(told) = self.told.get_mut(&flow)
+            && told.epoch == epoch
+        {
+            told.confirmed = true;
+        }
+    }
+
+    /// Paths or links have changed.
+    pub fn on_network_change(&mut self, view: &View<'_>, router: &Router, out: &[Order]) {
+        self.dirty.extend(&self.senders);
+        self.account(view, out);
+        self.schedule(view, router);
+    }
+
+    /// When [`Stretched::on_timer`] is to be called.
+    pub fn next_timer(&self) -> Option<Instant> {
+        let repeat = self.repeat.first().map(|entry| entry.0);
+        [self.tell_at, repeat].into_iter().flatten().min()
+    }
+
+    /// Tells groups, and repeats what has not been confirmed.
+    pub fn on_timer(&mut self, view: &View<'_>, router: &Router, out: &mut Vec<Order>) {
+        if self.tell_at.is_some_and(|at| at <= view.now) {
+            (self.tell_at, self.dirty_since) = (None, None);
+            for group in groups(&self.senders, router, &std::mem::take(&mut self.dirty)) {
+                self.tell(view, router, &group, out);
+            }
+        }
+        while let Some(&(at, flow)) = self.repeat.first() {
+            if at > view.now {
+                break;
+            }
+            self.repeat.pop_first();
+            self.repeat_ctrl(view, router, flow, out);
+        }
+    }
+
+    /// Notes what the orders so far take up of each channel.
+    fn account(&mut self, view: &View<'_>, out: &[Order]) {
+        for order in out {
+            let switch = match *order {
+                Order::SetUp { switch, .. } | Order::Release { switch, .. } => switch,
+                Order::Remove { .. } | Order::Control { .. } => continue,
+            };
+            self.take(view, switch);
+        }
+    }
+
+    /// Notes one more message on a channel; returns when its sending ends.
+    fn take(&mut self, view: &View<'_>, switch: NodeId) -> Instant {
+        let time = view.channels.transmission_down(view.network, switch, MESSAGE_BYTES);
+        let busy = self.busy.entry(switch).or_insert(view.now);
+        *busy = (*busy).max(view.now) + time;
+        *busy
+    }
+
+    /// Groups are told as soon as the channels of their access switches are free: what comes in until then
+    /// is answered with it.
+    fn schedule(&mut self, view: &View<'_>, router: &Router) {
+        if self.dirty.is_empty() {
+            self.tell_at = None;
+            return;
+        }
+        let since = *self.dirty_since.get_or_insert(view.now);
+        let flows = || self.dirty.iter().filter_map(|&id| router.flow(id));
+        let free = flows().filter_map(|flow| self.busy.get(&flow.access)).max().copied();
+        // A channel that is never free must not keep everyone waiting.
+        let rtt = flows().map(|flow| Timing::new(view, flow, self.data).data_rtt()).max();
+        let latest = since + rtt.unwrap_or_default();
+        self.tell_at = Some(free.unwrap_or(view.now).min(latest).max(view.now));
+    }
+
+    fn tell(&mut self, view: &View<'_>, router: &Router, group: &[FlowId], out: &mut Vec<Order>) {
+        let flows: Vec<(FlowId, &KnownFlow)> =
+            group.iter().filter_map(|&id| router.flow(id).map(|flow| (id, flow))).collect();
+        let Some((interval, shares)) = self.share(view, &flows) else { return };
+        self.epoch += 1;
+        let arrivals: Vec<Instant> = flows
+            .iter()
+            .map(|(_, flow)| {
+                let sent = self.take(view, flow.access);
+                let transmission = view.channels.transmission_down(view.network, flow.access, MESSAGE_BYTES);
+                let way = view.channels.delay_down(view.network, flow.access, MESSAGE_BYTES);
+                sent + way.saturating_sub(transmission) + Timing::new(view, flow, self.data).behind_an_ack()
+            })
+            .collect();
+        let starts = self.start(view, &flows, &arrivals);
+        for ((share, (id, flow)), arrival) in shares.into_iter().zip(flows).zip(arrivals) {
+            let parameters = CycleParameters {
+                epoch: self.epoch,
+                delay_to_next_cycle: starts.saturating_since(arrival),
+                initial_delay: share.initial_delay,
+                interval,
+                window_segments: share.window_segments,
+                inter_segment_delay: share.spacing,
+            };
+            debug_assert_eq!(share.flow, id);
+            self.told
+                .insert(id, Told { epoch: self.epoch, starts, parameters, confirmed: false, attempts: 0 });
+            out.push(Order::Control { flow: id, switch: flow.access, parameters });
+            self.carrying.extend(&flow.forward);
+            let back = self.confirmation_time(view, flow, 0);
+            self.repeat.insert((arrival.saturating_add(back), id));
+        }
+    }
+
+    /// When a cycle starts: once every sender knows of it, the newest have had time for their handshake, and
+    /// not before a start that was announced already.
+    fn start(&self, view: &View<'_>, flows: &[(FlowId, &KnownFlow)], arrivals: &[Instant]) -> Instant {
+        let known = arrivals.iter().copied().max().unwrap_or(view.now);
+        let announced = flows.iter().filter_map(|(id, _)| self.told.get(id)).map(|told| told.starts).max();
+        let fresh = flows.iter().filter(|(id, _)| !self.told.contains_key(id));
+        let handshake = fresh.map(|(_, flow)| {
+            let timing = Timing::new(view, flow, self.data);
+            (timing.rtt(MESSAGE_BYTES, MESSAGE_BYTES) + timing.most_queueing()).scaled(self.factors.beta)
+        });
+        let established = view.now + handshake.max().unwrap_or_default();
+        known.max(established).max(announced.unwrap_or(view.now))
+    }
+
+    fn confirmation_time(&self, view: &View<'_>, flow: &KnownFlow, attempts: u32) -> Span {
+        let timing = Timing::new(view, flow, self.data);
+        let way =
+            timing.access(MESSAGE_BYTES) + view.channels.delay_up(view.network, flow.access, MESSAGE_BYTES);
+        let queue = transmission_of_all(view, flow.access, self.senders.len() as u64);
+        (way + queue).saturating_mul(CONFIRMATION_SLACK << attempts.min(10))
+    }
+
+    /// Sends a CTRL again that has not been confirmed. Its sender joins the cycle under way at the start of an
+    /// interval.
+    fn repeat_ctrl(&mut self, view: &View<'_>, router: &Router, id: FlowId, out: &mut Vec<Order>) {
+        let (Some(told), Some(flow)) = (self.told.get(&id).copied(), router.flow(id)) else { return };
+        if told.confirmed {
+            return;
+        }
+        let sent = self.take(view, flow.access);
+        let transmission = view.channels.transmission_down(view.network, flow.access, MESSAGE_BYTES);
+        let way = view.channels.delay_down(view.network, flow.access, MESSAGE_BYTES);
+        let timing = Timing::new(view, flow, self.data);
+        let arrival = sent + way.saturating_sub(transmission) + timing.behind_an_ack();
+        let late = arrival.saturating_since(told.starts).as_ps();
+        let interval = told.parameters.interval.as_ps().max(1);
+        let joins = told.starts + Span::from_ps(late.div_ceil(interval).saturating_mul(interval));
+        let delay_to_next_cycle = joins.saturating_since(arrival);
+        let parameters = CycleParameters { delay_to_next_cycle, ..told.parameters };
+        out.push(Order::Control { flow: id, switch: flow.access, parameters });
+        let attempts = told.attempts + 1;
+        self.told.insert(id, Told { attempts, ..told });
+        let back = self.confirmation_time(view, flow, attempts);
+        self.repeat.insert((arrival.saturating_add(back), id));
+    }
+
+    /// The interval of a group, and what each of its flows gets.
+    fn share(&self, view: &View<'_>, flows: &[(FlowId, &KnownFlow)]) -> Option<(Span, Vec<Share>)> {
+        let timings: Vec<Timing<'_>> =
+            flows.iter().map(|(_, flow)| Timing::new(view, flow, self.data)).collect();
+        let longest = timings.iter().map(Timing::data_rtt).max()?.scaled(self.factors.gamma);
+        let colours = colour(flows);
+        let slots = colours.iter().max()? + 1;
+        let (offsets, disagreement) = align(view, flows, self.data);
+        let widest = timings.iter().map(Timing::spacing).max()?;
+        let guard = self.guard(view, flows, &timings) + disagreement.saturating_mul(2);
+        // Whole segments in every slot, so that none of it is wasted.
+        let share = longest.as_ps().div_ceil(slots).saturating_sub(guard.as_ps());
+        let segments = share.div_ceil(widest.as_ps().max(1)).max(1);
+        let wanted = (segments as f64 * widest.as_ps() as f64 / self.factors.alpha) as u64;
+        let slot = Span::from_ps(wanted) + guard;
+        let earliest = offsets.iter().copied().min().unwrap_or_default();
+        let room = widest.saturating_mul(segments);
+        let shares = flows.iter().zip(&timings).zip(colours).zip(offsets).map(
+            |((((flow, _), timing), colour), offset)| {
+                let spacing = timing.spacing();
+                Share {
+                    flow: *flow,
+                    initial_delay: slot.saturating_mul(colour) + Span::from_ps((offset - earliest) as u64),
+                    spacing,
+                    window_segments: (room.as_ps() / spacing.as_ps().max(1)).clamp(1, u64::from(u32::MAX))
+                        as u32,
+                }
+            },
+        );
+        let shares = shares.collect();
+        Some((slot.saturating_mul(slots), shares))
+    }
+
+    /// Time between slots: what the arrival of a CTRL may be misjudged by (equation 4.7; in-band also a data
+    /// packet ahead of it on each link), and a SYN or FIN on its way through.
+    fn guard(&self, view: &View<'_>, flows: &[(FlowId, &KnownFlow)], timings: &[Timing<'_>]) -> Span {
+        let error = timings.iter().map(Timing::error).max().unwrap_or_default();
+        let in_band = flows.iter().map(|(_, flow)| {
+            let links = view.channels.down(flow.access).unwrap_or_default();
+            let data = links.iter().map(|&link| transmission(view.network, link, self.data));
+            data.fold(Span::ZERO, |sum, time| sum + time)
+        });
+        let in_band = if view.channels.is_in_band() { in_band.max().unwrap_or_default() } else { Span::ZERO };
+        let slowest = flows.iter().flat_map(|(_, flow)| &flow.forward);
+        let control = slowest.map(|&link| transmission(view.network, link, MESSAGE_BYTES)).max();
+        error + in_band + control.unwrap_or_default().saturating_mul(2)
+    }
+}
+
+fn transmission_of_all(view: &View<'_>, switch: NodeId, messages: u64) -> Span {
+    view.channels.transmission_down(view.network, switch, MESSAGE_BYTES).saturating_mul(messages)
+}
+
+fn share_link(a: &KnownFlow, b: &KnownFlow) -> bool {
+    a.forward.iter().any(|link| b.forward.contains(link))
+}
+
+/// The groups that hold a dirty flow, each in the order of arrival.
+fn groups(senders: &[FlowId], router: &Router, dirty: &BTreeSet<FlowId>) -> Vec<Vec<FlowId>> {
+    let users = users(senders.iter().filter_map(|&id| router.flow(id).map(|flow| (id, flow))));
+    let mut group_of: BTreeMap<FlowId, usize> = BTreeMap::new();
+    let mut seen = BTreeSet::new();
+    let mut count = 0;
+    for &start in dirty {
+        if group_of.contains_key(&start) {
+            continue;
+        }
+        let mut queue = VecDeque::from([start]);
+        group_of.insert(start, count);
+        while let Some(id) = queue.pop_front() {
+            let links = router.flow(id).into_iter().flat_map(|flow| &flow.forward);
+            for link in links.filter(|&&link| seen.insert(link)) {
+                let others = users.get(link).into_iter().flatten().copied();
+                let fresh: Vec<FlowId> = others.filter(|other| !group_of.contains_key(other)).collect();
+                group_of.extend(fresh.iter().map(|&other| (other, count)));
+                queue.extend(fresh);
+            }
+        }
+        count += 1;
+    }
+    let mut found = vec![Vec::new(); count];
+    for id in senders {
+        if let Some(&group) = group_of.get(id) {
+            found[group].push(*id);
+        }
+    }
+    found
+}
+
+/// Flows by link.
+fn users<'f>(flows: impl Iterator<Item = (FlowId, &'f KnownFlow)>) -> BTreeMap<LinkId, Vec<FlowId>> {
+    let mut users: BTreeMap<LinkId, Vec<FlowId>> = BTreeMap::new();
+    for (id, flow) in flows {
+        for &link in &flow.forward {
+            users.entry(link).or_default().push(id);
+        }
+    }
+    users
+}
+
+/// A slot for each flow, in order: the first that no earlier flow on any of its links has.
+fn colour(flows: &[(FlowId, &KnownFlow)]) -> Vec<u64> {
+    let mut taken: BTreeMap<LinkId, BTreeSet<u64>> = BTreeMap::new();
+    let mut colours = Vec::with_capacity(flows.len());
+    for (_, flow) in flows {
+        let free = |slot: &u64| {
+            !flow.forward.iter().any(|link| taken.get(link).is_some_and(|slots| slots.contains(slot)))
+        };
+        let slot = (0..).find(free).unwrap_or_default();
+        for &link in &flow.forward {
+            taken.entry(link).or_default().insert(slot);
+        }
+        colours.push(slot);
+    }
+    colours
+}
+
+/// Start times of flows, in picoseconds relative to each other, with which slots arrive in step on every
+/// shared link; and the largest disagreement where that cannot be.
+fn align(view: &View<'_>, flows: &[(FlowId, &KnownFlow)], data: u32) -> (Vec<i64>, Span) {
+    let reach: Vec<Vec<(LinkId, i64)>> = flows
+        .iter()
+        .map(|(_, flow)| {
+            let at = |n: usize| links_delay(view.network, &flow.forward[..n], data).as_ps() as i64;
+            flow.forward.iter().enumerate().map(|(n, &link)| (link, at(n))).collect()
+        })
+        .collect();
+    let mut users: BTreeMap<LinkId, Vec<usize>> = BTreeMap::new();
+    for (index, links) in reach.iter().enumerate() {
+        for &(link, _) in links {
+            users.entry(link).or_default().push(index);
+        }
+    }
+    let mut offsets: Vec<Option<i64>> = vec![None; flows.len()];
+    let mut phases: BTreeMap<LinkId, i64> = BTreeMap::new();
+    let mut worst = 0;
+    for start in 0..flows.len() {
+        if offsets[start].is_some() {
+            continue;
+        }
+        offsets[start] = Some(0);
+        let mut queue = VecDeque::from([start]);
+        while let Some(index) = queue.pop_front() {
+            let offset = offsets[index].unwrap_or_default();
+            for &(link, delay) in &reach[index] {
+                if let Some(phase) = phases.get(&link) {
+                    worst = worst.max((offset + delay - phase).abs());
+                    continue;
+                }
+                phases.insert(link, offset + delay);
+                for &other in users.get(&link).into_iter().flatten().filter(|&&other| other != index) {
+                    if offsets[other].is_none() {
+                        let there = reach[other].iter().find(|entry| entry.0 == link).map_or(0, |e| e.1);
+                        offsets[other] = Some(offset + delay - there);
+                        queue.push_back(other);
+                    }
+                }
+            }
+        }
+    }
+    let offsets = offsets.into_iter().map(Option::unwrap_or_default).collect();
+    (offsets, Span::from_ps(worst.unsigned_abs()))
+}

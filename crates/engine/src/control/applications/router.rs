@@ -1,0 +1,245 @@
+//! What every application that forwards by flow shares: paths of flows, and the entries that follow them.
+
+use crate::control::table::{Action, Rule};
+use crate::control::{Header, Ingress, Order, PacketIn, View};
+use crate::packet::Direction;
+use crate::setup::ControllerSetup;
+use anabranch_routing::{Metric, Scheme};
+use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A flow that the controller knows, with its paths.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KnownFlow {
+    /// Links from sender to receiver.
+    pub forward: Vec<LinkId>,
+    /// Links back.
+    pub backward: Vec<LinkId>,
+    /// First switch on the way.
+    pub access: NodeId,
+    /// Its FIN has not been seen.
+    pub open: bool,
+    /// Its entries have been removed.
+    removed: bool,
+    /// Node that sends data, and node that receives them.
+    ends: (NodeId, NodeId),
+}
+
+/// Paths of flows and the entries that follow them.
+#[derive(Debug)]
+pub struct Router {
+    metric: Metric,
+    linger: Span,
+    /// SYN and FIN of a known flow go through the controller, not past it.
+    detour: bool,
+    flows: BTreeMap<FlowId, KnownFlow>,
+    /// Paths by pair, until the network changes.
+    paths: BTreeMap<(NodeId, NodeId), Option<Vec<LinkId>>>,
+    /// Flows that have closed, by the time at which their entries go.
+    closing: BTreeSet<(Instant, FlowId)>,
+}
+
+impl Router {
+    /// A router that knows no flow.
+    #[must_use]
+    pub fn new(setup: &ControllerSetup) -> Self {
+        Self {
+            metric: setup.metric,
+            linger: setup.linger,
+            detour: true,
+            flows: BTreeMap::new(),
+            paths: BTreeMap::new(),
+            closing: BTreeSet::new(),
+        }
+    }
+
+    /// SYN and FIN of known flows go on at once, and the controller is told.
+    #[must_use]
+    pub fn without_detour(mut self) -> Self {
+        self.detour = false;
+        self
+    }
+
+    /// A flow that has been admitted.
+    #[must_use]
+    pub fn flow(&self, flow: FlowId) -> Option<&KnownFlow> {
+        self.flows.get(&flow)
+    }
+
+    /// All flows that have been admitted, by number.
+    pub fn flows(&self) -> impl Iterator<Item = (FlowId, &KnownFlow)> {
+        self.flows.iter().map(|(&id, flow)| (id, flow))
+    }
+
+    /// Gives a flow a path, if it has none yet, and orders its entries at every switch, the access switch
+    /// first. Returns whether there is a path.
+    pub fn admit(&mut self, view: &View<'_>, header: &Header, out: &mut Vec<Order>) -> bool {
+        let ends = match header.direction {
+            Direction::Forward => (header.from, header.to),
+            Direction::Backward => (header.to, header.from),
+        };
+        let (Some(forward), Some(backward)) =
+            (self.path(view, ends.0, ends.1), self.path(view, ends.1, ends.0))
+        else {
+            return false;
+        };
+        let access = first_switch(view, &forward, ends.0);
+        let flow = KnownFlow { forward, backward, access, open: true, removed: false, ends };
+        for switch in switches(view, &flow) {
+            out.push(Order::SetUp { switch, rules: self.rules(view, header.flow, &flow, switch) });
+        }
+        self.flows.insert(header.flow, flow);
+        true
+    }
+
+    /// Sends the packet at hand on its way, from the switch that asked; that switch gets the flow's entries
+    /// again if the packet missed there while the flow is open. Packets behind the end of a flow go to the
+    /// last switch at once. A packet of an unknown flow is dropped.
+    pub fn release(&self, view: &View<'_>, packet: &PacketIn, out: &mut Vec<Order>) {
+        self.release_apart(view, packet, Span::ZERO, out);
+    }
+
+    /// The same, with a gap behind it before the next.
+    pub fn release_apart(&self, view: &View<'_>, packet: &PacketIn, gap: Span, out: &mut Vec<Order>) {
+        let Some(flow) = self.flows.get(&packet.header.flow) else { return };
+        let path = match packet.header.direction {
+            Direction::Forward => &flow.forward,
+            Direction::Backward => &flow.backward,
+        };
+        let Some(&last) = path.last() else { return };
+        let next = path.iter().copied().find(|&link| view.network.link(link).from == packet.switch);
+        let link = if flow.removed { last } else { next.unwrap_or(last) };
+        out.push(Order::Release { switch: view.network.link(link).from, link, gap });
+    }
+
+    /// Orders the entries of a known flow at one switch again.
+    pub fn repeat(&self, view: &View<'_>, id: FlowId, switch: NodeId, out: &mut Vec<Order>) {
+        let Some(flow) = self.flows.get(&id).filter(|flow| !flow.removed) else { return };
+        let rules = self.rules(view, id, flow, switch);
+        if !rules.is_empty() {
+            out.push(Order::SetUp { switch, rules });
+        }
+    }
+
+    /// A flow has sent its FIN: its entries go, at once or after the linger time.
+    pub fn close(&mut self, view: &View<'_>, id: FlowId, out: &mut Vec<Order>) {
+        let Some(flow) = self.flows.get_mut(&id).filter(|flow| flow.open) else { return };
+        flow.open = false;
+        if self.linger == Span::ZERO {
+            self.remove(view, id, out);
+        } else {
+            self.closing.insert((view.now.saturating_add(self.linger), id));
+        }
+    }
+
+    /// Forgets a flow whose entries are gone: its next packet is that of a new one.
+    pub fn forget(&mut self, id: FlowId) {
+        self.flows.remove(&id);
+    }
+
+    fn remove(&mut self, view: &View<'_>, id: FlowId, out: &mut Vec<Order>) {
+        let Some(flow) = self.flows.get_mut(&id) else { return };
+        flow.removed = true;
+        for switch in switches(view, flow) {
+            out.push(Order::Remove { switch, flow: id });
+        }
+    }
+
+    /// Removes the entries of flows whose linger time is over.
+    pub fn on_timer(&mut self, view: &View<'_>, out: &mut Vec<Order>) {
+        while let Some(&(at, id)) = self.closing.first() {
+            if at > view.now {
+                break;
+            }
+            self.closing.pop_first();
+            if self.flows.get(&id).is_some_and(|flow| !flow.open) {
+                self.remove(view, id, out);
+            }
+        }
+    }
+
+    /// When [`Router::on_timer`] is to be called.
+    #[must_use]
+    pub fn next_timer(&self) -> Option<Instant> {
+        self.closing.first().map(|entry| entry.0)
+    }
+
+    /// Finds the paths of all open flows anew, and moves the entries of those that change. A flow without a
+    /// path keeps its old one, which may come back. Returns the flows that moved.
+    pub fn reroute(&mut self, view: &View<'_>, out: &mut Vec<Order>) -> Vec<FlowId> {
+        self.paths.clear();
+        let open: Vec<FlowId> = self.flows().filter(|(_, flow)| flow.open).map(|(id, _)| id).collect();
+        open.into_iter().filter(|&id| self.reroute_flow(view, id, out)).collect()
+    }
+
+    fn reroute_flow(&mut self, view: &View<'_>, id: FlowId, out: &mut Vec<Order>) -> bool {
+        let Some(old) = self.flows.get(&id).cloned() else { return false };
+        let ends = old.ends;
+        let (Some(forward), Some(backward)) =
+            (self.path(view, ends.0, ends.1), self.path(view, ends.1, ends.0))
+        else {
+            return false;
+        };
+        if forward == old.forward && backward == old.backward {
+            return false;
+        }
+        let access = first_switch(view, &forward, ends.0);
+        let flow = KnownFlow { forward, backward, access, ..old.clone() };
+        let kept = switches(view, &flow);
+        for &switch in &kept {
+            out.push(Order::SetUp { switch, rules: self.rules(view, id, &flow, switch) });
+        }
+        for switch in switches(view, &old).into_iter().filter(|switch| !kept.contains(switch)) {
+            out.push(Order::Remove { switch, flow: id });
+        }
+        self.flows.insert(id, flow);
+        true
+    }
+
+    /// Entries of a flow at a switch.
+    fn rules(&self, view: &View<'_>, id: FlowId, flow: &KnownFlow, switch: NodeId) -> Vec<Rule> {
+        let leaving = |path: &[LinkId]| path.iter().copied().find(|&l| view.network.link(l).from == switch);
+        let forward = leaving(&flow.forward);
+        let backward = leaving(&flow.backward).map(|link| Rule::output(id, Direction::Backward, link));
+        let mut rules: Vec<Rule> =
+            forward.map(|link| Rule::output(id, Direction::Forward, link)).into_iter().collect();
+        rules.extend(backward);
+        if let Some(link) = forward.filter(|_| switch == flow.access) {
+            let action = if self.detour { Action::Controller } else { Action::OutputAndTell(link) };
+            rules.push(Rule::ends(id, action));
+        }
+        rules
+    }
+
+    fn path(&mut self, view: &View<'_>, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
+        let metric = self.metric;
+        let find = || {
+            let plan = Scheme::Shortest { metric }.plan(view.network, view.mask, &[(from, to)]);
+            plan.route(from, to).map(|route| route.paths[0].links.links().to_vec())
+        };
+        self.paths.entry((from, to)).or_insert_with(find).clone()
+    }
+}
+
+/// Whether a packet comes from the flow's sender itself and opens or ends the flow there.
+#[must_use]
+pub fn from_sender(packet: &PacketIn) -> bool {
+    packet.header.direction == Direction::Forward && packet.ingress == Ingress::Host
+}
+
+fn first_switch(view: &View<'_>, forward: &[LinkId], from: NodeId) -> NodeId {
+    if view.is_switch(from) { from } else { view.network.link(forward[0]).to }
+}
+
+/// Switches that need entries of a flow, in the order of its way there and then its way back.
+fn switches(view: &View<'_>, flow: &KnownFlow) -> Vec<NodeId> {
+    let links = flow.forward.iter().chain(&flow.backward);
+    let nodes = links.map(|&link| view.network.link(link).from).filter(|&node| view.is_switch(node));
+    let mut seen = Vec::new();
+    for node in nodes {
+        if !seen.contains(&node) {
+            seen.push(node);
+        }
+    }
+    seen
+}

@@ -1,0 +1,134 @@
+//! Advertised windows kept to each flow's share of its bandwidth-delay product, as SCCP (Hwang et al.) and
+//! SDTCP (Lu et al.) do: the controller counts the flows of each link, and the access switch of a sender
+//! lowers the window field of the ACKs that pass.
+
+use super::router::{KnownFlow, Router, from_sender};
+use crate::control::channel::links_delay;
+use crate::control::table::{Action, Removal, Rule};
+use crate::control::{Application, MESSAGE_BYTES, Order, PacketIn, View};
+use crate::packet::Direction;
+use crate::setup::ControllerSetup;
+use anabranch_units::{FlowId, Instant, LinkId};
+use std::collections::BTreeMap;
+
+/// Bytes of a full packet, by which round-trip times are reckoned.
+const FULL_PACKET: u32 = 1500;
+
+/// A window below one segment would stop a sender for good, so that this is the least (RFC 9293 section
+/// 3.8.6.2.1 keeps senders from smaller segments).
+const LEAST_WINDOW: u64 = 1460;
+
+/// Clamps windows.
+#[derive(Debug)]
+pub struct WindowClamp {
+    router: Router,
+    share: f64,
+    /// Windows in force, by flow that is open.
+    windows: BTreeMap<FlowId, u64>,
+}
+
+impl WindowClamp {
+    pub(super) fn new(setup: &ControllerSetup, share: f64) -> Self {
+        Self { router: Router::new(setup), share, windows: BTreeMap::new() }
+    }
+
+    /// Orders new windows where the number of flows on a link has changed them.
+    fn adjust(&mut self, view: &View<'_>, out: &mut Vec<Order>) {
+        let mut flows_on: BTreeMap<LinkId, u64> = BTreeMap::new();
+        let open: Vec<FlowId> = self.windows.keys().copied().collect();
+        let known = |id: &FlowId| self.router.flow(*id).cloned();
+        let flows: Vec<(FlowId, KnownFlow)> =
+            open.iter().filter_map(|id| known(id).map(|flow| (*id, flow))).collect();
+        for (_, flow) in &flows {
+            for &link in &flow.forward {
+                *flows_on.entry(link).or_default() += 1;
+            }
+        }
+        for (id, flow) in flows {
+            let window = self.window(view, &flow, &flows_on);
+            let before = self.windows.insert(id, window);
+            if before != Some(window) {
+                out.extend(clamp(view, id, &flow, window));
+            }
+        }
+    }
+
+    /// The least of (capacity / flows) over the links of a flow, times its round-trip time without queues.
+    fn window(&self, view: &View<'_>, flow: &KnownFlow, flows_on: &BTreeMap<LinkId, u64>) -> u64 {
+        let rtt = links_delay(view.network, &flow.forward, FULL_PACKET)
+            + links_delay(view.network, &flow.backward, MESSAGE_BYTES);
+        let rate = |link: &LinkId| {
+            let flows = flows_on.get(link).copied().unwrap_or(1).max(1);
+            view.network.link(*link).capacity.as_bps() as f64 / flows as f64
+        };
+        let least = flow.forward.iter().map(rate).fold(f64::INFINITY, f64::min);
+        let bytes = self.share * least * rtt.as_secs_f64() / 8.0;
+        (bytes as u64).max(LEAST_WINDOW)
+    }
+}
+
+/// The entry that clamps the ACKs of a flow, at the last switch before the sender.
+fn clamp(view: &View<'_>, id: FlowId, flow: &KnownFlow, window: u64) -> Option<Order> {
+    let leaving = |switch| flow.backward.iter().copied().find(|&l| view.network.link(l).from == switch);
+    let switches = flow.backward.iter().rev().map(|&link| view.network.link(link).from);
+    let switch = switches.into_iter().find(|&node| view.is_switch(node))?;
+    let link = leaving(switch)?;
+    let action = Action::OutputClamped(link, window);
+    let rule = Rule { action, ..Rule::output(id, Direction::Backward, link) };
+    Some(Order::SetUp { switch, rules: vec![rule] })
+}
+
+impl Application for WindowClamp {
+    fn on_packet(&mut self, view: &View<'_>, packet: &PacketIn, out: &mut Vec<Order>) {
+        let header = &packet.header;
+        let known = self.router.flow(header.flow).is_some();
+        if known {
+            if !(from_sender(packet) && (header.syn || header.fin)) {
+                self.router.repeat(view, header.flow, packet.switch, out);
+                // The entries just repeated have no window.
+                if let (Some(flow), Some(&window)) =
+                    (self.router.flow(header.flow), self.windows.get(&header.flow))
+                {
+                    out.extend(clamp(view, header.flow, flow, window));
+                }
+            }
+        } else {
+            if !self.router.admit(view, header, out) {
+                return;
+            }
+            self.windows.insert(header.flow, 0);
+            self.adjust(view, out);
+        }
+        self.router.release(view, packet, out);
+        if header.fin && from_sender(packet) {
+            self.router.close(view, header.flow, out);
+            self.windows.remove(&header.flow);
+            self.adjust(view, out);
+        }
+    }
+
+    fn on_removed(&mut self, view: &View<'_>, removal: &Removal, out: &mut Vec<Order>) {
+        if removal.reason == crate::control::table::Reason::Idle {
+            self.router.forget(removal.flow);
+            if self.windows.remove(&removal.flow).is_some() {
+                self.adjust(view, out);
+            }
+        }
+    }
+
+    fn on_network_change(&mut self, view: &View<'_>, out: &mut Vec<Order>) {
+        for id in self.router.reroute(view, out) {
+            // New entries have no window until one is ordered.
+            self.windows.entry(id).and_modify(|window| *window = 0);
+        }
+        self.adjust(view, out);
+    }
+
+    fn on_timer(&mut self, view: &View<'_>, out: &mut Vec<Order>) {
+        self.router.on_timer(view, out);
+    }
+
+    fn next_timer(&self) -> Option<Instant> {
+        self.router.next_timer()
+    }
+}

@@ -1,0 +1,256 @@
+//! The control plane: a controller, its applications, and switches with flow tables.
+//!
+//! Start at [`Application`]: callbacks that read a [`View`] of the network and answer with [`Order`]s.
+//! Flow tables ([`table`]) and channels ([`channel`]) are given the time and do not know the event queue;
+//! `simulation/control.rs` carries messages between them as packets over links.
+
+pub mod applications;
+pub mod channel;
+pub mod table;
+
+use crate::packet::Direction;
+use anabranch_network::Network;
+use anabranch_routing::LinkMask;
+use anabranch_transport::CycleParameters;
+use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
+use channel::Channels;
+use table::{Removal, Rule};
+
+/// Bytes of every message of the control plane but a reply with statistics (Gholizadeh 2019, section 4.4).
+pub const MESSAGE_BYTES: u32 = 40;
+
+/// Bytes that each link adds to a reply with statistics: a port's counters (OpenFlow 1.3 section 7.3.5.6).
+pub const LINK_STATISTICS_BYTES: u32 = 112;
+
+/// Where a packet came into a switch from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ingress {
+    /// A host, or the switch itself where it is an end of the flow.
+    Host,
+    /// Another switch.
+    Switch,
+}
+
+/// What a switch or the controller reads in a packet: its flow stands for the 5-tuple.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Header {
+    /// Which flow.
+    pub flow: FlowId,
+    /// Which way.
+    pub direction: Direction,
+    /// Node that sends packets of this direction.
+    pub from: NodeId,
+    /// Node that receives them.
+    pub to: NodeId,
+    /// The packet opens a connection.
+    pub syn: bool,
+    /// The packet is the last one with data, or follows it.
+    pub fin: bool,
+}
+
+/// A packet that a switch has handed to the controller: nothing in its table matched, or an entry said so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PacketIn {
+    /// The switch.
+    pub switch: NodeId,
+    /// Where the switch had it from.
+    pub ingress: Ingress,
+    /// What it says.
+    pub header: Header,
+}
+
+/// Counters of a link that leaves a switch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LinkCounters {
+    /// The link.
+    pub link: LinkId,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// Packets sent.
+    pub sent: u64,
+    /// Packets that the queue did not take.
+    pub dropped: u64,
+    /// Packets waiting.
+    pub queue_packets: u64,
+}
+
+/// A switch's answer to a question for statistics.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Statistics {
+    /// The switch.
+    pub switch: NodeId,
+    /// When it read its counters.
+    pub at: Instant,
+    /// Links that leave it.
+    pub sent: Vec<LinkCounters>,
+    /// Packets received over each link that leads to it.
+    pub received: Vec<(LinkId, u64)>,
+}
+
+/// A message of the control plane. It travels as a packet.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Message {
+    /// Switch to controller: the packet it travels with.
+    PacketIn(PacketIn),
+    /// Controller to switch: send the packet it travels with over this link.
+    PacketOut(LinkId),
+    /// Controller to switch: new entries.
+    SetUp(Vec<Rule>),
+    /// Controller to switch: remove the entries of a flow.
+    Remove(FlowId),
+    /// Switch to controller: a packet that the controller wanted to hear of has gone on.
+    Notice(PacketIn),
+    /// Switch to controller: an entry has expired or was evicted.
+    Removed(Removal),
+    /// Switch to controller: the table is full, and this flow's entries were refused.
+    Refused(FlowId),
+    /// Controller to sender: CTRL, the parameters of its next sending cycle.
+    Control(FlowId, CycleParameters),
+    /// Sender to controller: a CTRL with this epoch has arrived.
+    Confirmation(FlowId, u32),
+    /// Controller to switch: send your counters.
+    StatisticsRequest,
+    /// Switch to controller.
+    Statistics(Box<Statistics>),
+}
+
+/// Kinds of messages, in the order in which [`Message::kind`] numbers them.
+pub const KINDS: [&str; 11] = [
+    "packet in",
+    "packet out",
+    "set-up",
+    "remove",
+    "removed",
+    "refused",
+    "ctrl",
+    "confirmation",
+    "statistics request",
+    "statistics",
+    "notice",
+];
+
+impl Message {
+    /// Its place in [`KINDS`].
+    #[must_use]
+    pub fn kind(&self) -> usize {
+        match self {
+            Self::PacketIn(_) => 0,
+            Self::PacketOut(_) => 1,
+            Self::SetUp(_) => 2,
+            Self::Remove(_) => 3,
+            Self::Removed(_) => 4,
+            Self::Refused(_) => 5,
+            Self::Control(..) => 6,
+            Self::Confirmation(..) => 7,
+            Self::StatisticsRequest => 8,
+            Self::Statistics(_) => 9,
+            Self::Notice(_) => 10,
+        }
+    }
+
+    /// Bytes of the packet that carries it; a packet in or out has its own.
+    #[must_use]
+    pub fn bytes(&self) -> u32 {
+        match self {
+            Self::Statistics(statistics) => {
+                MESSAGE_BYTES + LINK_STATISTICS_BYTES * statistics.sent.len() as u32
+            }
+            _ => MESSAGE_BYTES,
+        }
+    }
+}
+
+/// What an application wants done. Orders are carried out in their order.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Order {
+    /// New entries for a switch.
+    SetUp {
+        /// The switch.
+        switch: NodeId,
+        /// The entries.
+        rules: Vec<Rule>,
+    },
+    /// Remove a flow's entries from a switch.
+    Remove {
+        /// The switch.
+        switch: NodeId,
+        /// The flow.
+        flow: FlowId,
+    },
+    /// The packet at hand goes back to a switch, which sends it over a link. At most one such order; a
+    /// packet without one is dropped.
+    Release {
+        /// The switch.
+        switch: NodeId,
+        /// The link.
+        link: LinkId,
+        /// Least time between such packets to this switch; above zero, the controller keeps packets until it is
+        /// over and the channel is free. Zero: at once.
+        gap: Span,
+    },
+    /// A CTRL to the sender of a flow, over the channel of its access switch.
+    Control {
+        /// The flow.
+        flow: FlowId,
+        /// Its access switch.
+        switch: NodeId,
+        /// The parameters.
+        parameters: CycleParameters,
+    },
+}
+
+/// What an application sees.
+#[derive(Clone, Copy)]
+pub struct View<'v> {
+    /// The time.
+    pub now: Instant,
+    /// The network, control links included.
+    pub network: &'v Network,
+    /// Links that may carry data, as far as the controller knows.
+    pub mask: &'v LinkMask,
+    /// Ways to the switches.
+    pub channels: &'v Channels,
+}
+
+impl View<'_> {
+    /// Whether a node is a switch of this controller.
+    #[must_use]
+    pub fn is_switch(&self, node: NodeId) -> bool {
+        self.channels.is_switch(node)
+    }
+}
+
+/// An application of the controller.
+///
+/// Callbacks append orders to `out`. They are called at the time of the event they are named after;
+/// [`Application::on_timer`] at [`Application::next_timer`], which is asked for after each callback.
+pub trait Application {
+    /// A packet that no entry matched, or that an entry sent here.
+    fn on_packet(&mut self, view: &View<'_>, packet: &PacketIn, out: &mut Vec<Order>);
+
+    /// A packet that an entry has sent on, and told the controller of.
+    fn on_notice(&mut self, _view: &View<'_>, _packet: &PacketIn, _out: &mut Vec<Order>) {}
+
+    /// Entries of a flow have expired or were evicted at a switch.
+    fn on_removed(&mut self, _view: &View<'_>, _removal: &Removal, _out: &mut Vec<Order>) {}
+
+    /// A full table has refused a flow's entries.
+    fn on_refused(&mut self, _view: &View<'_>, _switch: NodeId, _flow: FlowId, _out: &mut Vec<Order>) {}
+
+    /// A sender has received a CTRL.
+    fn on_confirmation(&mut self, _view: &View<'_>, _flow: FlowId, _epoch: u32, _out: &mut Vec<Order>) {}
+
+    /// A switch has sent its counters.
+    fn on_statistics(&mut self, _view: &View<'_>, _statistics: &Statistics, _out: &mut Vec<Order>) {}
+
+    /// Links or nodes went down or came up, or have other attributes.
+    fn on_network_change(&mut self, _view: &View<'_>, _out: &mut Vec<Order>) {}
+
+    /// The time that [`Application::next_timer`] gave has come.
+    fn on_timer(&mut self, _view: &View<'_>, _out: &mut Vec<Order>) {}
+
+    /// When [`Application::on_timer`] is to be called.
+    fn next_timer(&self) -> Option<Instant> {
+        None
+    }
+}

@@ -1,0 +1,112 @@
+//! Sequence numbers over time, as the sender of a flow sees them (Gholizadeh 2019, appendix A.1).
+
+use super::flow::Flow;
+use crate::records::Table;
+use crate::setup::Setup;
+use anabranch_transport::{Flags, Segment, unwrap_sequence};
+use anabranch_units::{FlowId, Instant};
+
+/// What is noted of the flows that the setup names.
+pub(super) struct Sequences {
+    /// By flow: whether it is watched, and its progress.
+    flows: Vec<Option<Progress>>,
+    rows: Vec<Row>,
+}
+
+/// Positions are relative to the SYN, which is 0, so that the first byte is 1.
+#[derive(Clone, Copy, Default)]
+struct Progress {
+    initial: u32,
+    /// Behind the last byte sent so far: what lies below was sent before.
+    next: u64,
+    acknowledged: u64,
+}
+
+struct Row {
+    at: Instant,
+    flow: FlowId,
+    kind: &'static str,
+    position: u64,
+    bytes: u64,
+}
+
+impl Sequences {
+    pub(super) fn new(setup: &Setup) -> Self {
+        let mut flows = vec![None; setup.flows.len()];
+        for flow in &setup.probes.sequences {
+            flows[flow.index()] = Some(Progress::default());
+        }
+        Self { flows, rows: Vec::new() }
+    }
+
+    /// The sender sends a segment.
+    pub(super) fn sent(&mut self, now: Instant, flow: FlowId, segment: &Segment) {
+        let Some(progress) = &mut self.flows[flow.index()] else { return };
+        if segment.flags.has(Flags::SYN) {
+            progress.initial = segment.seq;
+            self.rows.push(Row { at: now, flow, kind: "syn", position: 0, bytes: 0 });
+            return;
+        }
+        if segment.sequence_len() == 0 {
+            return;
+        }
+        let position = unwrap_sequence(segment.seq.wrapping_sub(progress.initial), progress.next);
+        let again = position < progress.next;
+        progress.next = progress.next.max(position + u64::from(segment.sequence_len()));
+        let kind = match (segment.payload, again) {
+            (0, _) => "fin",
+            (_, true) => "retransmission",
+            (_, false) => "data",
+        };
+        let bytes = u64::from(segment.payload);
+        self.rows.push(Row { at: now, flow, kind, position: position - 1, bytes });
+    }
+
+    /// The sender receives a segment.
+    pub(super) fn received(&mut self, now: Instant, flow: FlowId, segment: &Segment) {
+        let Some(progress) = &mut self.flows[flow.index()] else { return };
+        let position = unwrap_sequence(segment.ack.wrapping_sub(progress.initial), progress.acknowledged);
+        progress.acknowledged = progress.acknowledged.max(position);
+        let kind = if segment.flags.has(Flags::SYN) {
+            "syn-ack"
+        } else if segment.flags.has(Flags::FIN) {
+            "fin-ack"
+        } else {
+            "ack"
+        };
+        self.rows.push(Row { at: now, flow, kind, position: position.saturating_sub(1), bytes: 0 });
+    }
+
+    /// The sender receives a CTRL of the SDN controller.
+    pub(super) fn control(&mut self, now: Instant, flow: FlowId) {
+        let Some(progress) = &self.flows[flow.index()] else { return };
+        let position = progress.next.saturating_sub(1);
+        self.rows.push(Row { at: now, flow, kind: "ctrl", position, bytes: 0 });
+    }
+
+    /// The table `sequence`; `segment` counts from 1 where all segments but the last are of one length.
+    pub(super) fn table(&self, flows: &[Flow]) -> Table {
+        let rows = &self.rows;
+        let mut full = vec![0; flows.len()];
+        for row in rows {
+            full[row.flow.index()] = row.bytes.max(full[row.flow.index()]);
+        }
+        let segment = |row: &Row| {
+            let full = full[row.flow.index()];
+            match row.kind {
+                _ if full == 0 => f64::NAN,
+                "data" | "retransmission" => (row.position / full + 1) as f64,
+                "ack" | "fin-ack" => row.position.div_ceil(full) as f64,
+                _ => f64::NAN,
+            }
+        };
+        let mut table = Table::new("sequence");
+        table.numbers("time_s", rows.iter().map(|row| row.at.as_secs_f64()));
+        table.integers("flow", rows.iter().map(|row| u64::from(row.flow.0)));
+        table.texts("kind", rows.iter().map(|row| row.kind.to_owned()));
+        table.integers("sequence_bytes", rows.iter().map(|row| row.position));
+        table.integers("bytes", rows.iter().map(|row| row.bytes));
+        table.numbers("segment", rows.iter().map(segment));
+        table
+    }
+}
