@@ -92,8 +92,8 @@ pub(super) struct Network {
     sent: u64,
     /// What was put on the wire, and when.
     pub(super) log: Vec<(Instant, Packet)>,
-    /// CTRLs that arrived.
-    pub(super) heard: Vec<(Instant, CycleParameters)>,
+    /// CTRLs that arrived, and how many packets had been sent before each.
+    pub(super) heard: Vec<(Instant, usize, CycleParameters)>,
 }
 
 impl Network {
@@ -202,7 +202,7 @@ impl Network {
             Packet::Forward(segment) => self.receiver.on_segment(self.now, &segment),
             Packet::Backward(segment) => self.sender.on_segment(self.now, &segment),
             Packet::Control(parameters) => {
-                self.heard.push((self.now, parameters));
+                self.heard.push((self.now, self.log.len(), parameters));
                 self.sender.on_control(self.now, &parameters);
             }
             Packet::Confirmation(epoch) => self.controller.on_confirmation(epoch),
@@ -234,44 +234,50 @@ impl Network {
         .collect()
     }
 
-    /// The cycles that the CTRLs heard make, by the rules of section 4.3.2: a later CTRL replaces stored
+    /// Asserts that each data segment left in a slot of its cycle, and no two in one; returns how many did.
+    /// Cycles follow from the CTRLs heard, by the rules of section 4.3.2: a later CTRL replaces stored
     /// parameters, and the later start stands. Reliable senders take no epoch twice.
-    pub(super) fn cycles(&self, reliable: bool) -> Vec<(Instant, CycleParameters)> {
-        let mut cycles: Vec<(Instant, CycleParameters)> = Vec::new();
-        let mut pending: Option<(Instant, CycleParameters)> = None;
-        let mut newest = 0;
-        for &(at, parameters) in &self.heard {
-            cycles.extend(pending.take_if(|(start, _)| *start <= at));
-            if !reliable || parameters.epoch > newest {
-                newest = parameters.epoch;
-                let start = at + parameters.delay_to_next_cycle;
-                pending = Some((pending.map_or(start, |(other, _)| other.max(start)), parameters));
+    pub(super) fn assert_in_slots(&self, reliable: bool) -> usize {
+        let mut heard = self.heard.iter().peekable();
+        let (mut cycle, mut pending): (
+            Option<(Instant, CycleParameters)>,
+            Option<(Instant, CycleParameters)>,
+        ) = (None, None);
+        let (mut newest, mut last, mut segments) = (0, None, 0);
+        for (index, (now, packet)) in self.log.iter().enumerate() {
+            while let Some((at, _, parameters)) = heard.next_if(|(_, sent, _)| *sent <= index) {
+                if let Some(next) = pending.take_if(|(start, _)| *start <= *at) {
+                    (cycle, last) = (Some(next), None);
+                }
+                if !reliable || parameters.epoch > newest {
+                    newest = parameters.epoch;
+                    let start = *at + parameters.delay_to_next_cycle;
+                    pending = Some((pending.map_or(start, |(other, _)| other.max(start)), *parameters));
+                }
+            }
+            if let Some(next) = pending.take_if(|(start, _)| *start <= *now) {
+                (cycle, last) = (Some(next), None);
+            }
+            if matches!(packet, Packet::Forward(segment) if segment.payload > 0) {
+                let (start, parameters) = cycle.expect("no data before the first cycle");
+                let slot = Some(slot_of(*now, start, &parameters));
+                assert!(slot > last, "two segments in one slot at {now}");
+                last = slot;
+                segments += 1;
             }
         }
-        cycles.extend(pending);
-        cycles
+        segments
     }
+}
 
-    /// Asserts that each data segment left in a slot of its cycle, and no two in one; returns how many did.
-    pub(super) fn assert_in_slots(&self, reliable: bool) -> usize {
-        let cycles = self.cycles(reliable);
-        let mut last = None;
-        let data = self.data();
-        for (at, _) in &data {
-            let number =
-                cycles.partition_point(|(start, _)| start <= at).checked_sub(1).expect("a cycle runs");
-            let (start, parameters) = cycles[number];
-            let since = at.since(start + parameters.initial_delay).as_ps();
-            let (interval, spacing) = (parameters.interval.as_ps(), parameters.inter_segment_delay.as_ps());
-            let (k, rest) = (since / interval, since % interval);
-            assert_eq!(rest % spacing, 0, "{at} is no slot of {parameters:?} from {start}");
-            assert!(rest / spacing < u64::from(parameters.window_segments), "{at} is behind its window");
-            let slot = Some((number, k, rest / spacing));
-            assert!(slot > last, "two segments in one slot at {at}");
-            last = slot;
-        }
-        data.len()
-    }
+/// The slot at `now` of a cycle: its interval, and its place there.
+fn slot_of(now: Instant, start: Instant, parameters: &CycleParameters) -> (u64, u64) {
+    let since = now.since(start + parameters.initial_delay).as_ps();
+    let (interval, spacing) = (parameters.interval.as_ps(), parameters.inter_segment_delay.as_ps());
+    let (k, rest) = (since / interval, since % interval);
+    assert_eq!(rest % spacing, 0, "{now} is no slot of {parameters:?} from {start}");
+    assert!(rest / spacing < u64::from(parameters.window_segments), "{now} is behind its window");
+    (k, rest / spacing)
 }
 
 /// What a sender sends before `end`, in hundredths of microseconds, if nothing arrives.
@@ -345,6 +351,17 @@ pub(super) fn thesis_delays() -> Delays {
 pub(super) fn thesis(reliable: bool) -> Network {
     let controller = Controller::new(vec![(Instant::ZERO, single_flow(1))], None);
     Network::new(&paced(reliable), 0xFFFF_F000, thesis_delays(), controller)
+}
+
+/// The same transport, with a handshake that outlasts any list of fates.
+pub(super) fn patient(mut config: TransportConfig) -> TransportConfig {
+    let patience = Span::from_secs(30_000);
+    match &mut config {
+        TransportConfig::Tcp(config) => config.handshake_timeout = patience,
+        TransportConfig::SdnPaced(config) => config.handshake_timeout = patience,
+        TransportConfig::SlidingWindow(config) => config.handshake_timeout = patience,
+    }
+    config
 }
 
 /// Some packets lost, late or twice.

@@ -137,7 +137,7 @@ proptest! {
         window_segments in 1u32..12,
         sequence in prop_oneof![Just(0xFFFF_F000u32), any::<u32>()],
     ) {
-        let config = config(window_segments, 1000);
+        let config = patient(config(window_segments, 1000));
         let network = Network::new(&config, sequence, thesis_delays(), Controller::default());
         let bytes = segments * 960 - 7;
         let network = network.transfer(bytes, |_, number| {
