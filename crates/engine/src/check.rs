@@ -237,6 +237,9 @@ fn check_source(place: &impl Fn(&str) -> String, source: &SourceSetup) -> Checke
 }
 
 fn check_transport(place: &str, transport: &TransportConfig) -> Checked {
+    if let TransportConfig::SlidingWindow(SlidingWindowConfig { window_segments: 0, .. }) = transport {
+        return Err(error(format!("{place}.window_segments"), "must be above zero"));
+    }
     match transport {
         TransportConfig::Tcp(tcp) => check_tcp(place, tcp),
         TransportConfig::SdnPaced(SdnPacedConfig {

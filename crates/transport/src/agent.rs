@@ -39,6 +39,10 @@ pub enum Failure {
 /// [`SenderAgent::next_timeout`]). After each input take segments from [`SenderAgent::poll_transmit`] until
 /// it gives none, then ask [`SenderAgent::next_timeout`] again.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one per flow, and a box would cost each packet an indirection"
+)]
 pub enum SenderAgent {
     /// TCP.
     Tcp(Sender),

@@ -107,4 +107,25 @@ mod tests {
         }
         assert_eq!(preset("reno2"), None);
     }
+
+    /// Gholizadeh 2019: data segments of 1000 bytes (section 4.4.1), a window of five (section 3.3). What a
+    /// user writes for them is the name of the protocol and its fields, and no other.
+    #[test]
+    fn the_transports_of_the_thesis_have_its_sizes() {
+        let Some(TransportConfig::SdnPaced(paced)) = preset("sdn-paced") else { panic!("paced") };
+        assert_eq!((paced.segment_bytes, paced.reliable), (1000, true));
+        let Some(TransportConfig::SlidingWindow(sliding)) = preset("sliding-window") else { panic!("fixed") };
+        assert_eq!((sliding.segment_bytes, sliding.window_segments), (1000, 5));
+        let others = PRESETS.iter().filter(|(name, _)| tcp_preset(name).is_none());
+        let others: Vec<&str> = others.map(|(name, _)| *name).collect();
+        assert_eq!(others, ["sdn-paced", "sliding-window"]);
+
+        let mut document = serde_json::to_value(TransportConfig::SdnPaced(paced)).unwrap();
+        assert_eq!(document["protocol"], "sdn-paced");
+        document["window_segments"] = 5.into();
+        let refused = serde_json::from_value::<TransportConfig>(document).unwrap_err();
+        assert!(refused.to_string().contains("window_segments"), "{refused}");
+        let document = serde_json::to_value(TransportConfig::SlidingWindow(sliding)).unwrap();
+        assert_eq!(document["protocol"], "sliding-window");
+    }
 }

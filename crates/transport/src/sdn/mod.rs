@@ -30,3 +30,12 @@ const MOST_OUTSTANDING: u64 = 1 << 30;
 
 /// Bytes of a segment without payload.
 const HEADERS: u16 = (IP_HEADER + TCP_HEADER) as u16;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests_published;
+#[cfg(test)]
+mod tests_reliable;
+#[cfg(test)]
+mod tests_window;
