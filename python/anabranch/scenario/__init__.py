@@ -1,5 +1,6 @@
 """What a user writes: the typed scenario, its checks and its messages."""
 
+from anabranch.scenario.controller import Controller, ControlLink, FlowTable
 from anabranch.scenario.event import Event
 from anabranch.scenario.network import (
     Codel,
@@ -32,10 +33,13 @@ __all__ = [
     "Capture",
     "Codel",
     "Constant",
+    "ControlLink",
+    "Controller",
     "DistanceDelay",
     "Empirical",
     "Event",
     "Exponential",
+    "FlowTable",
     "Gaussian",
     "GilbertElliott",
     "LinkOverride",
