@@ -1,6 +1,7 @@
 """The controller: its node, its links and its part of the setup, and every way to get it wrong."""
 
 import json
+import tomllib
 
 import pytest
 
@@ -88,6 +89,19 @@ def test_a_controller_moves_no_id_and_no_draw_of_the_network() -> None:
     assert [(flow.origin, flow.to) for flow in controlled.flows] == [
         (flow.origin, flow.to) for flow in plain.flows
     ]
+
+
+@pytest.mark.parametrize("text", [CONTROLLED, IN_BAND])
+@pytest.mark.parametrize("application", APPLICATIONS)
+def test_the_core_reads_every_application_over_every_channel(text: str, application: str) -> None:
+    data = tomllib.loads(text)
+    for parameter in ("alpha", "beta", "gamma", "schedule", "share"):
+        data["controller"].pop(parameter, None)
+    data["controller"]["application"] = application
+    data["traffic"][0]["transport"] = "cubic"
+    setup = resolve(Scenario.from_data(data))
+    assert controller(setup)["application"] == {"name": application, **APPLICATIONS[application]}
+    assert json.loads(_core.plan(setup.json()))["routes"]
 
 
 def test_everybody_is_every_host_and_neither_switch_nor_controller() -> None:
@@ -316,6 +330,13 @@ MISTAKES: list[tuple[str, str, str, str]] = [
         "[controller]\n",
         '[controller]\nswitches = ["router-left", "router-middle1", "router-right", "router-left"]\n',
         'controller.switches[3]: names "router-left" twice',
+    ),
+    (
+        CONTROLLED,
+        "[controller]\n",
+        '[controller]\nswitches = ["router-left", "router-mid1", "router-right"]\n',
+        'controller.switches[1]: no node "router-mid1" in dumbbell(left_hosts=2, right_hosts=1, middle=1); '
+        'nearest: "router-middle1"',
     ),
     (
         CONTROLLED,

@@ -275,6 +275,21 @@ MISTAKES: list[tuple[str, str, str]] = [
     ('to = "Atlanta"', 'to = "Atlanta"\nflows = true', "traffic[0].flows: true is not a whole number"),
     (
         'to = "Atlanta"',
+        'to = "Atlanta"\nflows = { distribution = "exponential", mean = "10 flows" }',
+        'traffic[0].flows.mean: "10 flows" is not a whole number; write it without quotes',
+    ),
+    (
+        'to = "Atlanta"',
+        'to = "Atlanta"\nflows = { distribution = "constant", value = -1 }',
+        "traffic[0].flows.value: -1 is not between 0 and 9223372036854775807",
+    ),
+    (
+        'to = "Atlanta"',
+        'to = "Atlanta"\nflows = { distribution = "constant", value = 2_000_000 }',
+        "traffic[0]: makes more than 1,000,000 flows, the most that a run can have",
+    ),
+    (
+        'to = "Atlanta"',
         'to = "Atlanta"\n[[traffic]]\nname = "traffic[0]"\nfrom = "Denver"\nto = "Atlanta"',
         'traffic[1].name: "traffic[0]" is the name of traffic[0] as well',
     ),

@@ -1,6 +1,7 @@
 """From scenario to setup: arithmetic, names, precedence, and draws that stay put."""
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -337,6 +338,26 @@ def test_unlimited_arrivals_end_with_the_run() -> None:
     assert len(flows) == pytest.approx(1000, abs=160)
     assert flows[-1].start < 10e12
     assert len({flow.name for flow in flows}) == len(flows)
+
+
+def test_the_number_of_flows_may_be_drawn_for_each_pair() -> None:
+    random = '{ distribution = "gaussian", mean = 20, standard_deviation = 5 }'
+    text = BASE.replace('from = "Seattle"', f'from = "*"\nflows = {random}')
+    scenario = Scenario.loads(text)
+    assert Scenario.loads(scenario.toml()) == scenario
+    flows = resolve(scenario).flows
+    numbers = Counter(flow.origin for flow in flows)
+    assert len(numbers) == 10
+    assert len(set(numbers.values())) > 1
+    # The sum of ten: mean 200, standard deviation 15.8; five of them.
+    assert len(flows) == pytest.approx(200, abs=80)
+    fewer = resolve(Scenario.loads(text.replace('"*"', '"Seattle"'))).flows
+    assert len(fewer) == numbers[flows[0].origin]
+
+
+def test_a_pair_has_one_flow_at_least() -> None:
+    none = 'flows = { distribution = "constant", value = 0 }\n'
+    assert len(resolve(Scenario.loads(LINE + A_TO_B + none + RUN)).flows) == 1
 
 
 def test_applications_send_at_their_rate() -> None:

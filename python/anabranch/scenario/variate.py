@@ -7,7 +7,7 @@ from typing import Annotated, Generic, Literal, Self, TypeVar
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from anabranch.scenario.quantity import ByteCount, Quantity, Span, quoted
+from anabranch.scenario.quantity import ByteCount, Number, Quantity, Span, quoted
 from anabranch.scenario.table import Table, alternative, refuse
 
 Q = TypeVar("Q", bound=Quantity)
@@ -251,14 +251,14 @@ ByteVariate = Annotated[
 """A size, or a distribution of sizes."""
 
 
-def as_core(value: Quantity | Variate[Span] | Variate[ByteCount]) -> Core:
+def as_core(value: Quantity | Variate[Span] | Variate[ByteCount] | Variate[Number]) -> Core:
     """A fixed quantity or a variate, as the core reads it."""
     if isinstance(value, Quantity):
         return {"distribution": "constant", "value": float(value)}
     return value.core()
 
 
-def mean_base_units(value: Quantity | Variate[Span] | Variate[ByteCount]) -> float:
+def mean_base_units(value: Quantity | Variate[Span] | Variate[ByteCount] | Variate[Number]) -> float:
     """The mean of a fixed quantity or a variate, in base units; possibly infinite."""
     return float(value) if isinstance(value, Quantity) else value.mean_base_units()
 

@@ -77,16 +77,17 @@ class ResolvedController:
         return self._network.add_node(CONTROLLER_NAME)
 
     def _switches(self, table: Controller, controller: int | None) -> list[int]:
+        nodes = range(len(self._network.nodes))
+        default = [node for node in nodes if node != controller and not self._network.is_host(node)]
         if isinstance(table.switches, str):
-            nodes = range(len(self._network.nodes))
-            found = [node for node in nodes if node != controller and not self._network.is_host(node)]
-            if not found:
+            if not default:
                 self._problems.add(
                     "controller.switches",
                     f"every node of {self._network.label} is a host; list those that are switches",
                 )
-            return found
-        found = []
+            return default
+        before = len(self._problems)
+        found: list[int] = []
         for index, name in enumerate(table.switches):
             place = f"controller.switches[{index}]"
             node = self._network.node(name, place)
@@ -98,7 +99,8 @@ class ResolvedController:
                 self._problems.add(place, f"names {quoted(self._network.nodes[node].name)} twice")
             else:
                 found.append(node)
-        return sorted(found)
+        # With what is left of a wrong list, flows would lack ways that the right one gives them.
+        return default if len(self._problems) > before else sorted(found)
 
     def _lay_apart(self, table: Controller, switches: list[int]) -> None:
         """A control link to each switch."""

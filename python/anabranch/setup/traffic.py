@@ -62,8 +62,8 @@ class Flows:
             return
         self._controller.check_transport(self._transports.setups[transport], f"{place}.transport")
         count = 0
-        for origin, to in pairs:
-            for start in self._starts(entry, name, count):
+        for (origin, to), flows in zip(pairs, self._counts(entry, name, len(pairs)), strict=True):
+            for start in self._starts(entry, name, count, flows):
                 if len(self.setups) >= MAX_FLOWS:
                     self._problems.add(
                         place, f"makes more than {MAX_FLOWS:,} flows, the most that a run can have"
@@ -96,25 +96,33 @@ class Flows:
                     f"no way from {names[0]} to {names[1]} in {self._network.label}{over} for its {what}",
                 )
 
-    def _starts(self, entry: Traffic, name: str, count: int) -> Iterator[int]:
+    def _counts(self, entry: Traffic, name: str, pairs: int) -> list[int]:
+        """The most flows of each pair of an entry; one beyond the bound of a run where there is no other."""
+        if isinstance(entry.flows, int):
+            return [entry.flows] * pairs
+        if isinstance(entry.flows, str):
+            return [MAX_FLOWS + 1] * pairs
+        drawn = self._draws.many(as_core(entry.flows), name, "flows", pairs)
+        return [max(1, round(min(float(number), MAX_FLOWS + 1))) for number in drawn]
+
+    def _starts(self, entry: Traffic, name: str, count: int, flows: int) -> Iterator[int]:
         """Start of each flow of one pair, in picoseconds.
 
         Args:
             entry: the traffic entry.
             name: its name.
             count: number of its flows that other pairs have already.
+            flows: the most flows that this pair has.
         """
         if entry.inter_arrival is None:
-            assert isinstance(entry.flows, int)  # noqa: S101 - the entry refuses unlimited flows here
-            for flow in range(count, count + entry.flows):
+            for flow in range(count, count + flows):
                 yield self._draws.one(entry.start, f"{name}.{flow}", "start")
             return
         first = f"{name}.{count}"
         start = self._draws.one(entry.start, first, "start")
-        limit = MAX_FLOWS + 1 if entry.flows == "unlimited" else entry.flows
         yield start
         drawn: NDArray[np.float64] = np.empty(0)
-        for arrival in range(limit - 1):
+        for arrival in range(flows - 1):
             if arrival >= len(drawn):
                 wanted = max(_ARRIVALS_AT_ONCE, 2 * len(drawn))
                 drawn = self._draws.many(as_core(entry.inter_arrival), first, "inter_arrival", wanted)
