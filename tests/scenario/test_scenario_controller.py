@@ -156,7 +156,28 @@ def test_nodes_that_are_no_switches_are_hosts() -> None:
     assert [named(setup, [flow.origin, flow.to]) for flow in setup.flows] == [["Seattle", "Atlanta"]]
 
 
-def test_a_table_of_defaults_says_what_the_thesis_and_openflow_do() -> None:
+def between(*links: str) -> str:
+    return "".join(
+        f'[[network.link]]\nbetween = ["{a}", "{b}"]\nnew = true\n'
+        for a, b in (link.split("-") for link in links)
+    )
+
+
+def test_a_host_sends_over_its_first_link_to_a_switch_and_does_not_forward() -> None:
+    """h1 hangs at s1 first, and the only way from s1 to s2 leads through h1 itself."""
+    text = IN_BAND.replace(between("h1-s1", "s1-s2", "s2-h2"), between("h1-s1", "h1-s2", "s2-h2"))
+    text = text.replace('channel = "in-band"\nat = "s2"\n', "")
+    with pytest.raises(ScenarioError) as caught:
+        resolved(text)
+    # The other direction is there: h2, s2, h1.
+    over = "in this scenario over the controller's switches for its"
+    assert caught.value.lines() == [
+        f'x.toml: traffic[0]: no way from "h1" to "h2" {over} {what}' for what in ("data", "acknowledgments")
+    ]
+    assert len(resolved(text.replace('["h1", "s1"]', '["s2", "s1"]')).flows) == 2
+
+
+def test_parameters_that_are_left_out_have_their_defaults() -> None:
     found = controller(
         resolved(ABILENE.replace("[controller]\n", '[controller]\napplication = "sdn-paced"\n'))
     )

@@ -12,7 +12,7 @@ from anabranch.scenario.network import (
     NewNode,
     QueueLimits,
 )
-from anabranch.scenario.quantity import ByteCount, PacketCount, Rate, Span, Speed
+from anabranch.scenario.quantity import ByteCount, Number, PacketCount, Rate, Span, Speed
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.run import Capture, Run
 from anabranch.scenario.scenario import Scenario
@@ -48,6 +48,7 @@ __all__ = [
     "MessageApplication",
     "Network",
     "NewNode",
+    "Number",
     "PacketCount",
     "Pareto",
     "QueueLimits",

@@ -56,7 +56,7 @@ class ResolvedController:
             self._problems.add(
                 place, f"{quoted(transport.name)} sends only when a controller says so; {remedy}"
             )
-        if protocol != "tcp" and application == "window-clamp":
+        elif protocol != "tcp" and application == "window-clamp":
             self._problems.add(
                 place,
                 f"the controller clamps windows of TCP, and {quoted(transport.name)} speaks {protocol}; "

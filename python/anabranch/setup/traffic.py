@@ -61,13 +61,15 @@ class Flows:
         if transport is None:
             return
         self._controller.check_transport(self._transports.setups[transport], f"{place}.transport")
+        counts = self._counts(entry, name, len(pairs))
+        if entry.inter_arrival is None and len(self.setups) + sum(counts) > MAX_FLOWS:
+            self._too_many(place)
+            return
         count = 0
-        for (origin, to), flows in zip(pairs, self._counts(entry, name, len(pairs)), strict=True):
+        for (origin, to), flows in zip(pairs, counts, strict=True):
             for start in self._starts(entry, name, count, flows):
                 if len(self.setups) >= MAX_FLOWS:
-                    self._problems.add(
-                        place, f"makes more than {MAX_FLOWS:,} flows, the most that a run can have"
-                    )
+                    self._too_many(place)
                     return
                 flow = f"{name}.{count}"
                 count += 1
@@ -84,6 +86,9 @@ class Flows:
                         stop=None if stop is None else max(stop, start),
                     )
                 )
+
+    def _too_many(self, place: str) -> None:
+        self._problems.add(place, f"makes more than {MAX_FLOWS:,} flows, the most that a run can have")
 
     def _check_reach(self, pair: tuple[int, int], place: str) -> None:
         for a, b in (pair, pair[::-1]):
