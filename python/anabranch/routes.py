@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypedDict
 
 from anabranch import _core
@@ -60,6 +60,7 @@ class Routes:
     """The routes of all pairs that send data or acknowledgments."""
 
     scheme: str
+    """Name of the scheme, or of the controller's application."""
     metric: str
     pairs: tuple[PairRoutes, ...]
 
@@ -84,9 +85,24 @@ def plan(setup: Setup, origin: str | None) -> str:
         ScenarioError: if the core finds something wrong with the setup.
     """
     try:
-        return _core.plan(setup.json())
+        return _core.plan(setup.json()) if setup.controller is None else _data_plan(setup)
     except _core.SetupError as error:
         raise refused(error, origin) from None
+
+
+def _data_plan(setup: Setup) -> str:
+    """The plan over the links that carry data: nothing but control messages goes to and from a controller."""
+    assert setup.controller is not None  # noqa: S101 - the caller has looked
+    controller = setup.controller["node"]
+    kept = [index for index, link in enumerate(setup.links) if controller not in (link.origin, link.to)]
+    links = [setup.links[index] for index in kept]
+    # Events and captures name links by their ids, which are others here, and play no part in a plan.
+    reduced = replace(setup, links=links, events=[], captures=[], controller=None)
+    found = json.loads(_core.plan(reduced.json()))
+    for route in found["routes"]:
+        for path in route["paths"]:
+            path["links"] = [kept[link] for link in path["links"]]
+    return json.dumps(found)
 
 
 def refused(error: _core.SetupError, origin: str | None) -> ScenarioError:
@@ -110,6 +126,8 @@ def routes(scenario: Scenario) -> Routes:
     ]
     # Data first: that is what one asks for.
     pairs.sort(key=lambda pair: pair.carries != "data")
+    if scenario.controller is not None:
+        return Routes(scenario.controller.application, scenario.controller.metric, tuple(pairs))
     return Routes(scenario.routing.scheme, scenario.routing.metric, tuple(pairs))
 
 

@@ -208,7 +208,7 @@ MISTAKES: list[tuple[str, str, str]] = [
         'to = "Atlanta"\ntransport = "cubik"',
         'traffic[0].transport: transport "cubik" is not known; nearest: "cubic"; there '
         'are "newreno", "cubic", "bbr", '
-        '"linux-reno", "linux-cubic", "linux-bbr"',
+        '"linux-reno", "linux-cubic", "linux-bbr", "sdn-paced", "sliding-window"',
     ),
     (
         "[run]",
@@ -220,7 +220,46 @@ MISTAKES: list[tuple[str, str, str]] = [
         "[transport.mine]\n[run]",
         'transport.mine.preset: is missing; "mine" is no preset itself: newreno, cubic, '
         "bbr, linux-reno, linux-cubic, "
-        "linux-bbr",
+        "linux-bbr, sdn-paced, sliding-window",
+    ),
+    (
+        "[run]",
+        '[transport.sdn-paced]\nmss = "1 kB"\n[run]',
+        'transport.sdn-paced.mss: is a field of tcp; the protocol of "sdn-paced" is sdn-paced, which has '
+        "segment, reliable, initial_rto, max_rto, handshake_timeout",
+    ),
+    (
+        "[run]",
+        '[transport.mine]\npreset = "sliding-window"\nreliable = true\nhystart = true\n[run]',
+        'transport.mine.hystart: is a field of tcp; the protocol of "sliding-window" is sliding-window, '
+        "which has segment, window_segments, initial_rto, max_rto, handshake_timeout\n"
+        'transport.mine.reliable: is a field of sdn-paced; the protocol of "sliding-window" is '
+        "sliding-window, which has segment, window_segments, initial_rto, max_rto, handshake_timeout",
+    ),
+    (
+        "[run]",
+        '[transport.cubic]\nsegment = "1 kB"\n[run]',
+        'transport.cubic.segment: is a field of sdn-paced and sliding-window; the protocol of "cubic" is tcp',
+    ),
+    (
+        "[run]",
+        '[transport.sliding-window]\nsegment = "40 B"\n[run]',
+        "transport.sliding-window.segment: 40 B is not between 41 B, the headers and a byte, and 65535 B",
+    ),
+    (
+        "[run]",
+        '[transport.sdn-paced]\ninitial_rto = "2 s"\nmax_rto = "1 s"\n[run]',
+        "transport.sdn-paced.initial_rto: is above max_rto",
+    ),
+    (
+        "[run]",
+        '[transport.cubic]\nhandshake_timeout = "0 s"\n[run]',
+        'transport.cubic.handshake_timeout: "0 s" must be above zero, for example "2.5 ms"',
+    ),
+    (
+        "[run]",
+        "[transport.sliding-window]\nwindow_segments = 0\n[run]",
+        "transport.sliding-window.window_segments: 0 must be at least 1",
     ),
     (
         'to = "Atlanta"',
@@ -236,8 +275,74 @@ MISTAKES: list[tuple[str, str, str]] = [
     ('to = "Atlanta"', 'to = "Atlanta"\nflows = true', "traffic[0].flows: true is not a whole number"),
     (
         'to = "Atlanta"',
+        'to = "Atlanta"\nflows = { distribution = "exponential", mean = "10 flows" }',
+        'traffic[0].flows.mean: "10 flows" is not a whole number; write it without quotes',
+    ),
+    (
+        'to = "Atlanta"',
+        'to = "Atlanta"\nflows = { distribution = "constant", value = -1 }',
+        "traffic[0].flows.value: -1 is not between 0 and 9223372036854775807",
+    ),
+    (
+        'to = "Atlanta"',
+        'to = "Atlanta"\nflows = { distribution = "constant", value = 2_000_000 }',
+        "traffic[0]: makes more than 1,000,000 flows, the most that a run can have",
+    ),
+    (
+        'to = "Atlanta"',
         'to = "Atlanta"\n[[traffic]]\nname = "traffic[0]"\nfrom = "Denver"\nto = "Atlanta"',
         'traffic[1].name: "traffic[0]" is the name of traffic[0] as well',
+    ),
+    # Random delays.
+    (
+        "[[traffic]]",
+        'delay = { distribution = "zipf" }\n[[traffic]]',
+        'network.links.delay: distribution "zipf" is not known; there are "constant", "uniform", '
+        '"exponential", "gaussian", "log-normal", "pareto", "empirical"',
+    ),
+    (
+        "[[traffic]]",
+        'delay = { speed = "100 km/ms" }\n[[traffic]]',
+        'network.links.delay.from: is missing (always "distance")',
+    ),
+    (
+        "[[traffic]]",
+        'delay = { distribution = "uniform", low = "1 ms" }\n[[traffic]]',
+        "network.links.delay.high: is missing; give low and high, or mean and standard_deviation",
+    ),
+    (
+        "[[traffic]]",
+        'delay = { distribution = "uniform", mean = "1 ms", standard_deviation = "1 us", low = "0 s" }\n'
+        "[[traffic]]",
+        "network.links.delay.low: give low and high, or mean and standard_deviation, not both",
+    ),
+    (
+        "[[traffic]]",
+        'delay = { distribution = "uniform", mean = "1 ms", standard_deviation = "600 us" }\n[[traffic]]',
+        'network.links.delay.standard_deviation: "600 us" is more than the mean / sqrt(3), so that a part of '
+        "the range is below zero",
+    ),
+    (
+        '"zoo/Abilene"',
+        '"zoo/Abilene"\ndelay_class = "LANN"',
+        'network.delay_class: "LANN" is not known; nearest: "LAN"; there are "LAN", "WAN"',
+    ),
+    (
+        "[[traffic]]",
+        '[network.access]\ndelay = "1 ms"\n[[traffic]]',
+        "network.access: zoo/Abilene marks no hosts, so that no link is at one; use network.links",
+    ),
+    # Sequence numbers.
+    (
+        "[run]",
+        '[run]\nsequences = "traffic[0].0"',
+        'run.sequences: "traffic[0].0" is not a list; write it in square brackets',
+    ),
+    (
+        "[run]",
+        '[run]\nsequences = ["traffic[0].1", "x"]',
+        'run.sequences[0]: no flow "traffic[0].1"; nearest: "traffic[0].0"\n'
+        'run.sequences[1]: no flow "x"; they are named like "traffic[0].0"',
     ),
     # Captures.
     (
@@ -336,7 +441,7 @@ def test_a_folder_is_no_scenario(tmp_path: Path) -> None:
         (
             "run.lenght",
             "x.toml: run.lenght: no such key; there are duration, seed, replication, sample_interval, "
-            "flow_series, link_series",
+            "flow_series, link_series, sequences",
         ),
         ("traffic[7].flows", '--set: "traffic[7].flows" leads to no place in the scenario'),
         ("traffic.flows", '--set: "traffic.flows" leads to no place in the scenario'),

@@ -18,7 +18,7 @@ from anabranch.scenario import ByteCount, PacketCount, Rate, Span, Speed
 from anabranch.scenario.quantity import Quantity
 from anabranch.setup import resolve
 
-from .conftest import BASE, EXAMPLES
+from .conftest import BASE, CONTROLLED, EXAMPLES, IN_BAND
 
 QUANTITIES: tuple[type[Quantity], ...] = (Span, Rate, ByteCount, PacketCount, Speed)
 
@@ -27,7 +27,9 @@ network topology links link node capacity delay queue loss jitter codel routing 
 from to flows size start stop application transport cubic preset hystart event at state run duration seed
 capture distribution exponential mean kind poisson message model gilbert-elliott between name new index
 direction parameters * Seattle Atlanta Denver down up unlimited 10Mbps 1ms 100packets 64kB dumbbell
-zoo/Abilene file:x.graphml
+zoo/Abilene file:x.graphml controller application sdn-paced forwarding window-clamp alpha gamma share
+schedule channel in-band apart at switches switch table idle_timeout linger links access delay_class LAN
+sequences segment reliable kind host uniform low high standard_deviation
 """
 WORDS = st.sampled_from(VOCABULARY.split())
 SCALARS = st.one_of(
@@ -86,6 +88,7 @@ def _places(data: Any, path: tuple[str | int, ...] = ()) -> list[tuple[str | int
 
 
 FULL = [Scenario.load(EXAMPLES / name).data() for name in ("failure.toml", "lossy.toml", "dumbbell.toml")]
+FULL += [Scenario.loads(text).data() for text in (CONTROLLED, IN_BAND)]
 
 
 @given(st.data())

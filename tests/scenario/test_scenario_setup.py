@@ -1,14 +1,15 @@
 """From scenario to setup: arithmetic, names, precedence, and draws that stay put."""
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from anabranch import Scenario, _core
-from anabranch.scenario.transport import PARAMETERS
+from anabranch import Scenario, ScenarioError, _core
+from anabranch.scenario.transport import FIELDS, PARAMETERS
 from anabranch.setup import Setup, resolve
 
 from .conftest import BASE, EXAMPLES
@@ -203,6 +204,8 @@ def test_the_parameters_listed_here_are_those_of_the_core() -> None:
     seen = set()
     for preset in _core.transport_preset_names():
         choices = json.loads(_core.transport_preset(preset))
+        if choices["protocol"] != "tcp":
+            continue
         for choice, known in PARAMETERS.items():
             component = choices[choice]
             assert tuple(key for key in component if key != "name") == known[component["name"]]
@@ -210,6 +213,42 @@ def test_the_parameters_listed_here_are_those_of_the_core() -> None:
     listed = {(choice, name) for choice, known in PARAMETERS.items() for name in known}
     # No preset paces by the window.
     assert seen == listed - {("pacing", "window")}
+
+
+def test_the_fields_listed_here_are_those_of_the_core() -> None:
+    protocols = set()
+    for preset in _core.transport_preset_names():
+        config = json.loads(_core.transport_preset(preset))
+        protocol = config.pop("protocol")
+        plain = set(config) - (PARAMETERS.keys() if protocol == "tcp" else set())
+        assert set(FIELDS[protocol].values()) == plain
+        protocols.add(protocol)
+    assert protocols == FIELDS.keys()
+
+
+@pytest.mark.parametrize(
+    ("preset", "table", "changed"),
+    [
+        (
+            "sdn-paced",
+            'segment = "1500 B"\nreliable = false\nhandshake_timeout = "3 s"',
+            {"segment_bytes": 1500, "reliable": False, "handshake_timeout": 3 * 10**12},
+        ),
+        (
+            "sliding-window",
+            'segment = "41 B"\nwindow_segments = 8\ninitial_rto = "2 s"\nmax_rto = "2 s"',
+            {"segment_bytes": 41, "window_segments": 8, "initial_rto": 2 * 10**12, "max_rto": 2 * 10**12},
+        ),
+        ("cubic", 'handshake_timeout = "3 s"', {"handshake_timeout": 3 * 10**12}),
+    ],
+)
+def test_fields_of_every_protocol_reach_the_core(preset: str, table: str, changed: dict[str, object]) -> None:
+    controller = '[controller]\napplication = "sdn-paced"\n' if preset == "sdn-paced" else ""
+    links = '[controller.links]\ncapacity = "1 Gbps"\ndelay = "1 us"\n' if controller else ""
+    text = LINE + A_TO_B + f'transport = "mine"\n[transport.mine]\npreset = "{preset}"\n{table}\n'
+    setup = resolve(Scenario.loads(text + controller + links + RUN))
+    assert setup.transports[0].config == json.loads(_core.transport_preset(preset)) | changed
+    assert json.loads(_core.plan(setup.json()))["routes"]
 
 
 def test_a_transport_is_a_preset_with_changes() -> None:
@@ -301,6 +340,26 @@ def test_unlimited_arrivals_end_with_the_run() -> None:
     assert len({flow.name for flow in flows}) == len(flows)
 
 
+def test_the_number_of_flows_may_be_drawn_for_each_pair() -> None:
+    random = '{ distribution = "gaussian", mean = 20, standard_deviation = 5 }'
+    text = BASE.replace('from = "Seattle"', f'from = "*"\nflows = {random}')
+    scenario = Scenario.loads(text)
+    assert Scenario.loads(scenario.toml()) == scenario
+    flows = resolve(scenario).flows
+    numbers = Counter(flow.origin for flow in flows)
+    assert len(numbers) == 10
+    assert len(set(numbers.values())) > 1
+    # The sum of ten: mean 200, standard deviation 15.8; five of them.
+    assert len(flows) == pytest.approx(200, abs=80)
+    fewer = resolve(Scenario.loads(text.replace('"*"', '"Seattle"'))).flows
+    assert len(fewer) == numbers[flows[0].origin]
+
+
+def test_a_pair_has_one_flow_at_least() -> None:
+    none = 'flows = { distribution = "constant", value = 0 }\n'
+    assert len(resolve(Scenario.loads(LINE + A_TO_B + none + RUN)).flows) == 1
+
+
 def test_applications_send_at_their_rate() -> None:
     text = LINE + A_TO_B + 'application = { kind = "poisson", message = "1 kB", rate = "80 kbps" }\n' + RUN
     # 1000 bytes at 80 kbit/s: one every 100 ms.
@@ -347,3 +406,24 @@ def test_an_idle_node_changes_no_flow_and_no_link() -> None:
     assert with_idle.flows == plain.flows
     assert with_idle.links == plain.links
     assert [node.name for node in with_idle.nodes[len(plain.nodes) :]] == ["idle"]
+
+
+# --- sequence numbers
+
+
+def test_sequences_are_flows_by_number() -> None:
+    text = LINE + A_TO_B + "flows = 4\n" + RUN
+    named = text + 'sequences = ["traffic[0].3", "traffic[0].1", "traffic[0].3"]\n'
+    assert resolve(Scenario.loads(named)).probes.sequences == [1, 3]
+    assert resolve(Scenario.loads(text + 'sequences = "*"\n')).probes.sequences == [0, 1, 2, 3]
+    assert resolve(Scenario.loads(text)).probes.sequences == []
+
+
+def test_sequences_of_too_many_flows_are_refused() -> None:
+    text = LINE + A_TO_B + "flows = 1001\n" + RUN + 'sequences = "*"\n'
+    with pytest.raises(ScenarioError) as caught:
+        resolve(Scenario.loads(text, origin="x.toml"))
+    assert caught.value.lines() == [
+        "x.toml: run.sequences: means 1,001 flows, and a row for each of their segments; name at most "
+        "1,000 flows"
+    ]

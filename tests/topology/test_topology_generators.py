@@ -46,6 +46,25 @@ def test_dumbbell(hosts: int) -> None:
     assert topology.node(f"right{hosts}").kind == "host"
 
 
+@given(small, small, st.integers(0, 4))
+def test_dumbbell_of_unequal_sides_with_a_row_of_bottlenecks(left: int, right: int, middle: int) -> None:
+    topology = load("dumbbell", left_hosts=left, right_hosts=right, middle=middle, bottleneck_delay_ps=3)
+    check(topology, left + right + middle + 2, left + right + middle + 1)
+    assert degrees(topology)["router-left"] == left + 1
+    assert degrees(topology)["router-right"] == right + 1
+    row = [link for link in topology.links if link.label == "bottleneck"]
+    inner = [f"router-middle{number}" for number in range(1, middle + 1)]
+    assert [link.a for link in row] == ["router-left", *inner]
+    assert [link.b for link in row] == [*inner, "router-right"]
+    assert all(link.delay_ps == 3 for link in row)
+    assert [topology.node(name).kind for name in inner] == ["router"] * middle
+
+
+def test_one_side_of_a_dumbbell_may_be_given_alone() -> None:
+    assert load("dumbbell", hosts=3, right_hosts=1).name == "dumbbell(left_hosts=3, right_hosts=1)"
+    assert load("dumbbell", left_hosts=2, hosts=2) == load("dumbbell", hosts=2)
+
+
 @given(small, small)
 def test_grid(rows: int, columns: int) -> None:
     if rows * columns == 1:
@@ -155,6 +174,16 @@ def test_parallel_by_number_and_by_tables() -> None:
             "dumbbell",
             {"hosts": True},
             "dumbbell: hosts: True is no integer; give an integer from 1 to 100000",
+        ),
+        (
+            "dumbbell",
+            {"left_hosts": 0},
+            "dumbbell: left_hosts: 0 is out of range; give an integer from 1 to 100000",
+        ),
+        (
+            "dumbbell",
+            {"middle": -1},
+            "dumbbell: middle: -1 is out of range; give an integer from 0 to 100000",
         ),
         (
             "dumbbell",

@@ -1,5 +1,6 @@
 """What a user writes: the typed scenario, its checks and its messages."""
 
+from anabranch.scenario.controller import Controller, ControlLink, FlowTable
 from anabranch.scenario.event import Event
 from anabranch.scenario.network import (
     Codel,
@@ -11,7 +12,7 @@ from anabranch.scenario.network import (
     NewNode,
     QueueLimits,
 )
-from anabranch.scenario.quantity import ByteCount, PacketCount, Rate, Span, Speed
+from anabranch.scenario.quantity import ByteCount, Number, PacketCount, Rate, Span, Speed
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.run import Capture, Run
 from anabranch.scenario.scenario import Scenario
@@ -32,10 +33,13 @@ __all__ = [
     "Capture",
     "Codel",
     "Constant",
+    "ControlLink",
+    "Controller",
     "DistanceDelay",
     "Empirical",
     "Event",
     "Exponential",
+    "FlowTable",
     "Gaussian",
     "GilbertElliott",
     "LinkOverride",
@@ -44,6 +48,7 @@ __all__ = [
     "MessageApplication",
     "Network",
     "NewNode",
+    "Number",
     "PacketCount",
     "Pareto",
     "QueueLimits",

@@ -152,7 +152,7 @@ def _list_hint(location: Location) -> str:
     keys = [part for part in location if isinstance(part, str) and not is_alternative(part)]
     if keys and keys[-1] in ("traffic", "event", "capture"):
         return f"write [[{keys[-1]}]], in double brackets"
-    if keys[-2:] in (["network", "link"], ["network", "node"]):
+    if keys[-2:] in (["network", "link"], ["network", "node"], ["controller", "link"]):
         return f"write [[{'.'.join(keys[-2:])}]], in double brackets"
     return "write it in square brackets"
 

@@ -20,7 +20,17 @@ from anabranch.scenario.quantity import (
     shown,
 )
 from anabranch.scenario.table import Table, alternative, refuse
-from anabranch.scenario.variate import SpanVariate
+from anabranch.scenario.variate import (
+    Constant,
+    Empirical,
+    Exponential,
+    Gaussian,
+    LogNormal,
+    Pareto,
+    SpanVariate,
+    Uniform,
+    distribution_of,
+)
 
 NodeName = Annotated[str, Field(min_length=1)]
 NodePair = Annotated[list[NodeName], Field(min_length=2, max_length=2)]
@@ -51,7 +61,7 @@ class DistanceDelay(Table):
     """Propagation delay from the length of a link."""
 
     source: Literal["distance"] = Field(alias="from")
-    """Always ``"distance"``: the length of the link, mostly the great-circle distance of its ends."""
+    """Always ``distance``: the length of the link, mostly the great-circle distance of its ends."""
     speed: PositiveSpeed = Speed("200 km/ms")
     """Speed of propagation; light in fibre does about 200 km/ms."""
     plus: Span = Span(0)
@@ -109,7 +119,9 @@ class QueueLimits(Table):
 
 
 def _delay_kind(value: object) -> str:
-    return alternative("distance" if isinstance(value, dict | DistanceDelay) else "fixed")
+    if isinstance(value, DistanceDelay) or (isinstance(value, dict) and "distribution" not in value):
+        return alternative("distance")
+    return distribution_of(value)
 
 
 def _loss_kind(value: object) -> str:
@@ -132,7 +144,16 @@ def _codel_kind(value: object) -> str:
 
 
 Delay = Annotated[
-    Annotated[Span, Tag("<fixed>")] | Annotated[DistanceDelay, Tag("<distance>")], Discriminator(_delay_kind)
+    Annotated[Span, Tag("<fixed>")]
+    | Annotated[DistanceDelay, Tag("<distance>")]
+    | Annotated[Constant[Span], Tag("<constant>")]
+    | Annotated[Uniform[Span], Tag("<uniform>")]
+    | Annotated[Exponential[Span], Tag("<exponential>")]
+    | Annotated[Gaussian[Span], Tag("<gaussian>")]
+    | Annotated[LogNormal[Span], Tag("<log-normal>")]
+    | Annotated[Pareto[Span], Tag("<pareto>")]
+    | Annotated[Empirical[Span], Tag("<empirical>")],
+    Discriminator(_delay_kind),
 ]
 Loss = Annotated[
     Annotated[float, Field(ge=0, lt=1), Tag("<number>")]
@@ -157,8 +178,8 @@ class LinkSettings(Table):
     capacity: PositiveRate | None = None
     """Rate of serialisation, such as ``"10 Mbps"``."""
     delay: Delay | None = None
-    """Propagation delay: ``"5 ms"``, or ``{ from = "distance", speed = "200 km/ms", plus = "1 ms" }``; left
-    out everywhere, from the distance at 200 km/ms."""
+    """Propagation delay: ``"5 ms"``, ``{ from = "distance", speed = "200 km/ms", plus = "1 ms" }``, or a
+    distribution of which each link draws its own; left out everywhere, from the distance at 200 km/ms."""
     queue: Queue | None = None
     """Room for waiting packets: ``"100 packets"`` (also where it is left out), ``"64 kB"``, ``"unlimited"``,
     or ``{ packets = ..., bytes = ... }`` for both bounds."""
@@ -207,6 +228,8 @@ class NewNode(Table):
     """Degrees north."""
     longitude: Annotated[float, Field(ge=-180, le=180)] | None = None
     """Degrees east."""
+    kind: Literal["router", "switch", "host"] | None = None
+    """What it is; left out, a router. Hosts are what ``"*"`` stands for, and no switches of a controller."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -227,6 +250,11 @@ class Network(Table):
     ``links``."""
     links: LinkSettings = LinkSettings()
     """Settings of all links; they take precedence over what a topology from a file or an archive says."""
+    access: LinkSettings = LinkSettings()
+    """Settings of the links at a host; they take precedence over ``links``."""
+    delay_class: Literal["LAN", "WAN"] | None = None
+    """Propagation delay of each link between two nodes that are no hosts, in place of that in ``links``:
+    drawn between 1 and 10 us (LAN) or between 1 and 10 ms (WAN)."""
     link: list[LinkOverride] = []
     """Settings of single links, in this order; they take precedence over ``links``."""
     node: list[NewNode] = []

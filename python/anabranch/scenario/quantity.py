@@ -171,6 +171,51 @@ class PacketCount(Quantity):
     _parse = staticmethod(_core.parse_packets)
 
 
+class Number(Quantity):
+    """A plain number of things, which needs no unit."""
+
+    noun = "a whole number"
+    example = "10"
+    base_unit = ""
+    units = ()
+    _written = ()
+
+    @property
+    def text(self) -> str:
+        """The number in decimal."""
+        return str(int(self))
+
+    @classmethod
+    def validate(cls, value: object) -> Self:
+        """A number from what a scenario holds; text is refused.
+
+        Raises:
+            ValueError: with what was read and what would be right.
+        """
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, int) and not isinstance(value, bool | Quantity):
+            if 0 <= value <= cls.largest:
+                return cls(value)
+            raise ValueError(f"{shown(value)} is not between 0 and {cls.largest}")
+        hint = "; write it without quotes" if isinstance(value, str) else ""
+        raise ValueError(f"{shown(value)} is not {cls.noun}{hint}")
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: type[Any], handler: GetCoreSchemaHandler) -> CoreSchema:
+        """How pydantic reads and writes it: as a number."""
+        return core_schema.no_info_plain_validator_function(
+            cls.validate, serialization=core_schema.plain_serializer_function_ser_schema(int)
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, object]:
+        """A number from zero."""
+        return {"type": "integer", "minimum": 0}
+
+
 class Speed(Quantity):
     """A speed of propagation in metres per second."""
 

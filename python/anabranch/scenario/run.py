@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from anabranch.scenario.network import NodeName, NodePair
 from anabranch.scenario.quantity import ByteCount, PositiveSpan, Span
-from anabranch.scenario.table import Table, refuse
+from anabranch.scenario.table import Table, alternative, refuse
 
 U64 = Annotated[int, Field(ge=0, le=2**64 - 1)]
+
+
+def _sequences_kind(value: object) -> str:
+    return alternative("all" if value == "*" else "several")
 
 
 class Run(Table):
@@ -28,6 +32,12 @@ class Run(Table):
     """Sample every flow."""
     link_series: bool = True
     """Sample every link."""
+    sequences: Annotated[
+        Annotated[Literal["*"], Tag("<all>")]
+        | Annotated[list[Annotated[str, Field(min_length=1)]], Tag("<several>")],
+        Discriminator(_sequences_kind),
+    ] = []
+    """Flows by name (``web.0``) of which every segment and every acknowledgment is noted, or ``"*"``."""
 
 
 class Capture(Table):

@@ -11,6 +11,7 @@ import tomli_w
 from pydantic import Field, PrivateAttr, ValidationError
 
 from anabranch.errors import ScenarioError
+from anabranch.scenario.controller import Controller
 from anabranch.scenario.event import Event
 from anabranch.scenario.messages import problems
 from anabranch.scenario.network import Network
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Scenario(Table):
-    """Everything one run needs: network, routing, traffic, transports, events, and what to measure."""
+    """Everything one run needs: network, routing or controller, traffic, transports, events, measurements."""
 
     title: str = ""
     """One line for people."""
@@ -35,6 +36,8 @@ class Scenario(Table):
     """The network that carries the traffic."""
     routing: Routing = Routing()
     """How routes are chosen, and how packets are spread over them."""
+    controller: Controller | None = None
+    """The SDN controller that sets up every flow; left out, nodes forward by the routes of ``routing``."""
     traffic: Annotated[list[Traffic], Field(min_length=1)]
     """Who sends what to whom."""
     transport: dict[str, Transport] = {}
@@ -115,7 +118,11 @@ class Scenario(Table):
 
     def data(self) -> dict[str, Any]:
         """Plain data, as a TOML parser would return them; what is not set is left out."""
-        return self.model_dump(mode="json", exclude_none=True)
+        data = self.model_dump(mode="json", exclude_none=True)
+        if self.controller is not None and not self.routing.model_fields_set:
+            # Written out, its defaults would read like a choice beside the controller's.
+            del data["routing"]
+        return data
 
     def toml(self) -> str:
         """The scenario as TOML, every default written out; reads back to an equal scenario."""

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from anabranch.scenario.network import NodeName
-from anabranch.scenario.quantity import ByteCount, PositiveRate, Quantity, Span, quoted
+from anabranch.scenario.quantity import ByteCount, Number, PositiveRate, Quantity, Span, quoted
 from anabranch.scenario.table import Table, alternative, refuse
 from anabranch.scenario.variate import (
     FIXED,
@@ -108,12 +108,22 @@ Ends = Annotated[
 
 
 def _flows_kind(value: object) -> str:
-    return alternative("unlimited" if value == "unlimited" else "number")
+    if value == "unlimited":
+        return alternative("unlimited")
+    kind = distribution_of(value)
+    return alternative("number") if kind == FIXED else kind
 
 
 Flows = Annotated[
     Annotated[int, Field(ge=1, le=MAX_FLOWS), Tag("<number>")]
-    | Annotated[Literal["unlimited"], Tag("<unlimited>")],
+    | Annotated[Literal["unlimited"], Tag("<unlimited>")]
+    | Annotated[Constant[Number], Tag("<constant>")]
+    | Annotated[Uniform[Number], Tag("<uniform>")]
+    | Annotated[Exponential[Number], Tag("<exponential>")]
+    | Annotated[Gaussian[Number], Tag("<gaussian>")]
+    | Annotated[LogNormal[Number], Tag("<log-normal>")]
+    | Annotated[Pareto[Number], Tag("<pareto>")]
+    | Annotated[Empirical[Number], Tag("<empirical>")],
     Discriminator(_flows_kind),
 ]
 
@@ -125,15 +135,16 @@ class Traffic(Table):
     """Name of the flows: ``web`` makes ``web.0``, ``web.1``, ...; left out, ``traffic[0].0`` and so on.
     Random draws hang on it."""
     source: Ends = Field(alias="from")
-    """Node that sends; a list of nodes; or ``"*"`` for every host (every node, "
-    "where none is marked a host)."""
+    """Node that sends; a list of nodes; or ``"*"`` for every host (every node, where none is marked a
+    host)."""
     destination: Ends | None = Field(default=None, alias="to")
     """Node that receives, a list, or ``"*"``."""
     pairs: Literal["all", "in-order", "permutation"] = "all"
     """For lists. ``all``: every sender to every receiver but itself; ``in-order``: the first to the first and
     so on; ``permutation``: each node of ``from`` sends to one other, drawn so that each receives once."""
     flows: Flows = 1
-    """Flows of each pair; ``"unlimited"``, with ``inter_arrival``: as many as arrive until the end."""
+    """Flows of each pair: their number, or a distribution of which each pair draws its own, at least one; or
+    ``"unlimited"``, with ``inter_arrival``: as many as arrive until the end."""
     size: Size | None = None
     """``"unlimited"`` (also where it is left out), a size, or a distribution of sizes."""
     application: Application | None = None

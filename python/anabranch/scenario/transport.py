@@ -15,8 +15,9 @@ Count = Annotated[int, Field(ge=1, le=1_000_000)]
 class Transport(Table):
     """A transport: a preset, and what is changed in it.
 
-    Loss detection, congestion control and pacing are chosen by name, each on its own; the parameters of
-    the chosen ones stand beside them.
+    The preset decides the protocol, and with it which fields there are. In TCP, loss detection, congestion
+    control and pacing are chosen by name, each on its own; the parameters of the chosen ones stand beside
+    them.
     """
 
     preset: Annotated[str, Field(min_length=1)] | None = None
@@ -39,11 +40,13 @@ class Transport(Table):
     delayed_ack_timeout: Span | None = None
     """Longest time an ACK is held back."""
     initial_rto: PositiveSpan | None = None
-    """Retransmission timeout before the first RTT sample (RFC 6298 section 2.1)."""
+    """Retransmission timeout before the first RTT sample (RFC 6298 section 2.1); in every protocol."""
     min_rto: PositiveSpan | None = None
     """Smallest retransmission timeout (RFC 6298 section 2.4)."""
     max_rto: PositiveSpan | None = None
-    """Largest retransmission timeout (RFC 6298 section 2.5)."""
+    """Largest retransmission timeout (RFC 6298 section 2.5); in every protocol."""
+    handshake_timeout: PositiveSpan | None = None
+    """Time without an answer after which a connection is given up before it is open; in every protocol."""
     undo: bool | None = None
     """Take a window reduction back when the loss proves spurious."""
 
@@ -72,6 +75,13 @@ class Transport(Table):
     avoidance_gain: Annotated[float, Field(gt=0)] | None = None
     """``window``: gain above it."""
 
+    segment: ByteCount | None = None
+    """``sdn-paced``, ``sliding-window``: a full data packet with its 40 bytes of headers."""
+    reliable: bool | None = None
+    """``sdn-paced``: deliver in spite of loss, as the published protocol does not."""
+    window_segments: Count | None = None
+    """``sliding-window``: segments in flight."""
+
 
 PARAMETERS: dict[str, dict[str, tuple[str, ...]]] = {
     "loss_detection": {"dupack": ("threshold",), "rack": ("tail_loss_probe",)},
@@ -82,4 +92,34 @@ PARAMETERS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "pacing": {"controller": (), "window": ("slow_start_gain", "avoidance_gain")},
 }
-"""For each choice, the names to choose from and the parameters of each (crates/transport/src/config.rs)."""
+"""For each choice of TCP, its names and the parameters of each (crates/transport/src/config.rs)."""
+
+_TIMEOUTS = {"initial_rto": "initial_rto", "max_rto": "max_rto", "handshake_timeout": "handshake_timeout"}
+
+FIELDS: dict[str, dict[str, str]] = {
+    "tcp": {
+        "mss": "mss",
+        "sack": "sack",
+        "timestamps": "timestamps",
+        "ecn": "ecn",
+        "initial_window_segments": "initial_window_segments",
+        "receive_buffer": "receive_buffer_bytes",
+        "delayed_ack_segments": "delayed_ack_segments",
+        "delayed_ack_timeout": "delayed_ack_timeout",
+        "min_rto": "min_rto",
+        **_TIMEOUTS,
+        "undo": "undo",
+    },
+    "sdn-paced": {"segment": "segment_bytes", "reliable": "reliable", **_TIMEOUTS},
+    "sliding-window": {"segment": "segment_bytes", "window_segments": "window_segments", **_TIMEOUTS},
+}
+"""For each protocol, the core's name of each field that is neither a choice nor a parameter of one."""
+
+
+def fields_of(protocol: str) -> list[str]:
+    """Every field that a transport of a protocol can have, the preset apart."""
+    found = list(FIELDS[protocol])
+    if protocol == "tcp":
+        for choice, known in PARAMETERS.items():
+            found += [choice, *(parameter for names in known.values() for parameter in names)]
+    return list(dict.fromkeys(found))

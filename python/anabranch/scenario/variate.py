@@ -7,7 +7,7 @@ from typing import Annotated, Generic, Literal, Self, TypeVar
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from anabranch.scenario.quantity import ByteCount, Quantity, Span, quoted
+from anabranch.scenario.quantity import ByteCount, Number, Quantity, Span, quoted
 from anabranch.scenario.table import Table, alternative, refuse
 
 Q = TypeVar("Q", bound=Quantity)
@@ -35,27 +35,57 @@ class Constant(Table, Generic[Q]):
 
 
 class Uniform(Table, Generic[Q]):
-    """Anything between two ends, all equally likely."""
+    """Anything between two ends, all equally likely; the ends are given, or mean and standard deviation."""
 
     distribution: Literal["uniform"]
-    low: Q
+    low: Q | None = None
     """Lower end."""
-    high: Q
+    high: Q | None = None
     """Upper end."""
+    mean: Q | None = None
+    """Mean, in place of the ends."""
+    standard_deviation: Q | None = None
+    """Standard deviation, with the mean."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.high < self.low:
+        ends = {"low": self.low, "high": self.high}
+        moments = {"mean": self.mean, "standard_deviation": self.standard_deviation}
+        wanted = moments if any(value is not None for value in moments.values()) else ends
+        for field, value in (moments | ends).items():
+            if field in wanted and value is None:
+                refuse(field, "is missing; give low and high, or mean and standard_deviation")
+            if field not in wanted and value is not None:
+                refuse(field, "give low and high, or mean and standard_deviation, not both")
+        if self.low is not None and self.high is not None and self.high < self.low:
             refuse("high", f"{quoted(self.high.text)} is below low, {quoted(self.low.text)}")
+        if self.standard_deviation is not None and self._ends()[0] < 0:
+            refuse(
+                "standard_deviation",
+                f"{quoted(self.standard_deviation.text)} is more than the mean / sqrt(3), so that a part of "
+                "the range is below zero",
+            )
         return self
+
+    def _ends(self) -> tuple[float, float]:
+        """Lower and upper end, in base units."""
+        if self.low is not None and self.high is not None:
+            return float(self.low), float(self.high)
+        assert self.mean is not None  # noqa: S101 - the table demands the ends or the moments
+        assert self.standard_deviation is not None  # noqa: S101
+        # The standard deviation of a uniform variate is its width / sqrt(12).
+        half_width = math.sqrt(3) * float(self.standard_deviation)
+        return float(self.mean) - half_width, float(self.mean) + half_width
 
     def mean_base_units(self) -> float:
         """The mean, in base units."""
-        return (float(self.low) + float(self.high)) / 2
+        low, high = self._ends()
+        return (low + high) / 2
 
     def core(self) -> Core:
         """As the core reads it."""
-        return {"distribution": "uniform", "low": float(self.low), "high": float(self.high)}
+        low, high = self._ends()
+        return {"distribution": "uniform", "low": low, "high": high}
 
 
 class Exponential(Table, Generic[Q]):
@@ -221,14 +251,14 @@ ByteVariate = Annotated[
 """A size, or a distribution of sizes."""
 
 
-def as_core(value: Quantity | Variate[Span] | Variate[ByteCount]) -> Core:
+def as_core(value: Quantity | Variate[Span] | Variate[ByteCount] | Variate[Number]) -> Core:
     """A fixed quantity or a variate, as the core reads it."""
     if isinstance(value, Quantity):
         return {"distribution": "constant", "value": float(value)}
     return value.core()
 
 
-def mean_base_units(value: Quantity | Variate[Span] | Variate[ByteCount]) -> float:
+def mean_base_units(value: Quantity | Variate[Span] | Variate[ByteCount] | Variate[Number]) -> float:
     """The mean of a fixed quantity or a variate, in base units; possibly infinite."""
     return float(value) if isinstance(value, Quantity) else value.mean_base_units()
 

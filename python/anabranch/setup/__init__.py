@@ -8,17 +8,31 @@ from anabranch.scenario.quantity import quoted
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.run import Capture, Run
 from anabranch.scenario.scenario import Scenario
-from anabranch.setup.model import CaptureSetup, EventSetup, ProbeSetup, RoutingSetup, Setup, Tagged
+from anabranch.setup.controller import ResolvedController
+from anabranch.setup.model import (
+    CaptureSetup,
+    EventSetup,
+    FlowSetup,
+    ProbeSetup,
+    RoutingSetup,
+    Setup,
+    Tagged,
+)
 from anabranch.setup.network import ResolvedNetwork, loss_setup
 from anabranch.setup.problems import Problems
 from anabranch.setup.traffic import Flows
 from anabranch.setup.transport import Transports
+from anabranch.topology import suggest
 
 __all__ = ["Setup", "resolve"]
 
 DEFAULT_K_SHORTEST = 2
 # A series has a row for each flow and link and sample; beyond this the memory of a workstation ends.
 _MOST_SERIES_ROWS = 500_000_000
+# Of a flow of 1 MB a thousand segments and as many acknowledgments are noted.
+_MOST_SEQUENCES = 1000
+# Looking for the nearest among a million names would take minutes.
+_MOST_NAMES_COMPARED = 10_000
 
 
 def resolve(scenario: Scenario) -> Setup:
@@ -30,8 +44,9 @@ def resolve(scenario: Scenario) -> Setup:
     """
     problems = Problems(scenario.origin)
     network = ResolvedNetwork(scenario, problems)
+    controller = ResolvedController(scenario, network, problems)
     transports = Transports(scenario, problems)
-    flows = Flows(scenario, network, transports, problems)
+    flows = Flows(scenario, network, controller, transports, problems)
     transports.check_unused()
     events = [
         setup
@@ -39,6 +54,7 @@ def resolve(scenario: Scenario) -> Setup:
         for setup in _event(event, f"event[{number}]", network)
     ]
     captures = _captures(scenario.capture, network, problems)
+    sequences = _sequences(scenario.run_settings, flows.setups, problems)
     _check_series(scenario.run_settings, len(flows.setups), len(network.links), problems)
     problems.raise_if_any()
     return Setup(
@@ -51,14 +67,19 @@ def resolve(scenario: Scenario) -> Setup:
         flows=flows.setups,
         # Stable: events at the same time keep the order of the scenario.
         events=sorted(events, key=lambda event: event.at),
-        routing=_routing(scenario.routing),
-        probes=_probes(scenario.run_settings),
+        routing=_routing(scenario),
+        probes=_probes(scenario.run_settings, sequences),
         captures=captures,
+        controller=controller.setup,
         provenance=tuple(network.provenance),
     )
 
 
-def _routing(routing: Routing) -> RoutingSetup:
+def _routing(scenario: Scenario) -> RoutingSetup:
+    routing = scenario.routing
+    if scenario.controller is not None:
+        # What the controller will find where no link is down; nobody forwards by it.
+        routing = Routing(metric=scenario.controller.metric)
     scheme: Tagged = {"name": routing.scheme, "metric": routing.metric}
     if routing.scheme == "k-shortest":
         scheme["k"] = routing.k or DEFAULT_K_SHORTEST
@@ -71,9 +92,37 @@ def _routing(routing: Routing) -> RoutingSetup:
     return RoutingSetup(scheme, spread, reaction)
 
 
-def _probes(run: Run) -> ProbeSetup:
+def _probes(run: Run, sequences: list[int]) -> ProbeSetup:
     wanted = run.flow_series or run.link_series
-    return ProbeSetup(int(run.sample_interval) if wanted else None, run.flow_series, run.link_series)
+    interval = int(run.sample_interval) if wanted else None
+    return ProbeSetup(interval, run.flow_series, run.link_series, sequences)
+
+
+def _sequences(run: Run, flows: list[FlowSetup], problems: Problems) -> list[int]:
+    """Ids of the flows whose sequence numbers are noted, in order."""
+    if len(problems) > 0:
+        # Flows may be missing for a reason that is noted already.
+        return []
+    if isinstance(run.sequences, str):
+        chosen = set(range(len(flows)))
+    else:
+        ids = {flow.name: index for index, flow in enumerate(flows)}
+        chosen = set()
+        for index, name in enumerate(run.sequences):
+            place = f"run.sequences[{index}]"
+            if name in ids:
+                chosen.add(ids[name])
+            else:
+                near = suggest(name, list(ids)[:_MOST_NAMES_COMPARED])
+                hint = f"nearest: {quoted(near)}" if near else 'they are named like "traffic[0].0"'
+                problems.add(place, f"no flow {quoted(name)}; {hint}")
+    if len(chosen) > _MOST_SEQUENCES:
+        problems.add(
+            "run.sequences",
+            f"means {len(chosen):,} flows, and a row for each of their segments; name at most "
+            f"{_MOST_SEQUENCES:,} flows",
+        )
+    return sorted(chosen)
 
 
 def _check_series(run: Run, flows: int, links: int, problems: Problems) -> None:

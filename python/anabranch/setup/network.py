@@ -18,9 +18,10 @@ from anabranch.scenario.network import (
     Network,
     QueueLimits,
 )
-from anabranch.scenario.quantity import ByteCount, PacketCount, Speed, quoted
+from anabranch.scenario.quantity import ByteCount, PacketCount, Span, Speed, quoted
 from anabranch.scenario.scenario import Scenario
-from anabranch.scenario.variate import as_core
+from anabranch.scenario.variate import Uniform, as_core
+from anabranch.setup.draws import Draws
 from anabranch.setup.model import LinkSetup, NodeSetup, QueueSetup, Tagged
 from anabranch.setup.problems import Problems
 from anabranch.setup.topologies import is_generated, load_topology, new_nodes
@@ -28,6 +29,11 @@ from anabranch.topology import Topology, TopologyLink, TopologyNode
 
 DEFAULT_QUEUE = PacketCount("100 packets")
 DEFAULT_DELAY = DistanceDelay(source="distance", speed=Speed("200 km/ms"))
+DELAY_CLASSES = {
+    "LAN": Uniform[Span](distribution="uniform", low=Span("1 us"), high=Span("10 us")),
+    "WAN": Uniform[Span](distribution="uniform", low=Span("1 ms"), high=Span("10 ms")),
+}
+"""Delay of the links of a network by its class (Gholizadeh 2019, section 3.1.1)."""
 # Below, one packet outlasts every run; above, its sending takes less than the clock can tell.
 _SMALLEST_CAPACITY_BPS, _LARGEST_CAPACITY_BPS = 100, 10**15
 _FIELDS = tuple(LinkSettings.model_fields)
@@ -42,6 +48,8 @@ class Wire:
     """Values by field of :class:`LinkSettings`; what nobody set is absent."""
     backward: dict[str, object]
     """The same for the direction from ``b`` to ``a``."""
+    place: str = "network.links"
+    """Where its settings stand, for messages."""
 
 
 class ResolvedNetwork:
@@ -54,6 +62,7 @@ class ResolvedNetwork:
             ScenarioError: if there is no such topology.
         """
         self._problems = problems
+        self._draws = Draws(scenario)
         found = load_topology(scenario, problems)
         self.label = found.name
         self.provenance = found.provenance
@@ -67,16 +76,46 @@ class ResolvedNetwork:
         wires = self._wires(found, scenario.network)
         self.links: list[LinkSetup] = []
         self._between: dict[tuple[int, int], list[int]] = defaultdict(list)
-        self._missing: dict[str, list[str]] = defaultdict(list)
-        for wire in wires:
-            self._lay(wire)
-        self._note_missing()
+        self._missing: dict[tuple[str, str], list[str]] = defaultdict(list)
+        self.controller: int | None = None
+        """The node that is the SDN controller; None where there is none."""
+        self.switches: list[int] | None = None
+        """The switches of the controller; None where there is none."""
+        self.lay(wires, self.label)
 
     @property
     def hosts(self) -> list[int]:
-        """Nodes that ``"*"`` stands for: the hosts, or all where the topology marks none."""
-        marked = [index for index, node in enumerate(self._nodes) if node.kind == "host"]
-        return marked or list(range(len(self._nodes)))
+        """Nodes that ``"*"`` stands for: the hosts, or all where the topology marks none.
+
+        With a controller, a node that is no switch of it is a host, and the controller itself is none.
+        """
+        switches = frozenset(self.switches or ())
+        ends = [index for index in range(len(self._nodes)) if index != self.controller]
+        marked = [index for index in ends if self.is_host(index) and index not in switches]
+        return marked or [index for index in ends if switches and index not in switches] or ends
+
+    def is_host(self, node: int) -> bool:
+        """Whether a node is marked a host."""
+        return self._nodes[node].kind == "host"
+
+    def add_node(self, name: str) -> int:
+        """Id of a node that is added after all others; the caller has seen that the name is free."""
+        self._nodes.append(TopologyNode(name))
+        self.nodes.append(NodeSetup(name))
+        # A name beats an alias.
+        self._ids[name] = len(self.nodes) - 1
+        return len(self.nodes) - 1
+
+    def lay(self, wires: Sequence[Wire], owner: str) -> None:
+        """Adds the directed links of wires; what they lack is noted as missing in ``owner``."""
+        for wire in wires:
+            a, b = self._ids[wire.link.a], self._ids[wire.link.b]
+            # One cable, one length: the same distribution draws the same delay in both directions.
+            stream = self._free_name(a, b)
+            self._add(a, b, wire, wire.settings, stream)
+            if not wire.link.directed:
+                self._add(b, a, wire, wire.backward, stream)
+        self._note_missing(owner)
 
     def node(self, name: str, place: str) -> int | None:
         """Id of a node by name or alias; an unknown one is noted, with the nearest name."""
@@ -87,6 +126,10 @@ class ResolvedNetwork:
             hint = f"; nearest: {quoted(near)}" if near else _listed("nodes", names)
             self._problems.add(place, f"no node {quoted(name)} in {self.label}{hint}")
         return found
+
+    def knows(self, name: str) -> bool:
+        """Whether some node has this name or alias."""
+        return name in self._ids
 
     def links_between(self, ends: Sequence[str], selector: LinkSelector, place: str) -> list[int]:
         """Ids of the directed links that a selector means; none is noted as a problem."""
@@ -107,7 +150,7 @@ class ResolvedNetwork:
     def check_capacity(self, capacity: int, place: str) -> None:
         """Notes a capacity that the engine cannot work with."""
         if not _SMALLEST_CAPACITY_BPS <= capacity <= _LARGEST_CAPACITY_BPS:
-            self._problems.add(place, f"{capacity} bps is not between 100 bps and 1000 Tbps")
+            self._problems.add(place, f"{int(capacity)} bps is not between 100 bps and 1000 Tbps")
 
     def _no_link(self, a: int, b: int, index: int | None) -> str:
         names = (quoted(self.nodes[a].name), quoted(self.nodes[b].name))
@@ -124,13 +167,16 @@ class ResolvedNetwork:
         """All links with their settings.
 
         The more special place wins: ``network.link``, then the parameters of a generator, then
-        ``network.links``, then what a topology from elsewhere says.
+        ``network.access`` and ``network.delay_class``, then ``network.links``, then what a topology from
+        elsewhere says.
         """
-        common = _set_fields(network.links)
+        self._check_classes(network)
         wires = []
         for link in found.links:
-            own = _of_topology(link)
+            own, common = _of_topology(link), self._common(network, link)
             settings = common | own if is_generated(network) else own | common
+            if network.delay_class is not None and is_generated(network) and "delay" in own:
+                self._check_class_serves(link)
             wires.append(Wire(link, settings, dict(settings)))
         for number, entry in enumerate(network.link):
             place = f"network.link[{number}]"
@@ -143,16 +189,44 @@ class ResolvedNetwork:
             elif entry.new:
                 one_way = entry.direction != "both"
                 first, second = (b, a) if entry.direction == "backward" else (a, b)
-                settings = common | _set_fields(entry)
-                wires.append(Wire(TopologyLink(first, second, directed=one_way), settings, dict(settings)))
+                link = TopologyLink(first, second, directed=one_way)
+                settings = self._common(network, link) | set_fields(entry)
+                wires.append(Wire(link, settings, dict(settings)))
             else:
                 self._override(wires, (a, b), entry, place)
         return wires
 
+    def _at_host(self, link: TopologyLink) -> bool:
+        return any(self.is_host(self._ids[end]) for end in (link.a, link.b))
+
+    def _common(self, network: Network, link: TopologyLink) -> dict[str, object]:
+        """What a link has by its kind: that of all links, and that of links at hosts or between others."""
+        common = set_fields(network.links)
+        if self._at_host(link):
+            return common | set_fields(network.access)
+        if network.delay_class is not None:
+            common["delay"] = DELAY_CLASSES[network.delay_class]
+        return common
+
+    def _check_classes(self, network: Network) -> None:
+        if set_fields(network.access) and not any(node.kind == "host" for node in self._nodes):
+            self._problems.add(
+                "network.access", f"{self.label} marks no hosts, so that no link is at one; use network.links"
+            )
+
+    def _check_class_serves(self, link: TopologyLink) -> None:
+        """Notes that a generator's parameter sets the delay that the class would draw."""
+        if not self._at_host(link):
+            self._problems.add(
+                "network.delay_class",
+                f"the parameters of {self.label} give the links between its nodes a delay; leave out one of "
+                "the two",
+            )
+
     def _override(self, wires: list[Wire], ends: tuple[str, str], entry: LinkOverride, place: str) -> None:
         """Changes the settings of the links that an entry means."""
         changed = 0
-        settings = _set_fields(entry)
+        settings = set_fields(entry)
         counts: dict[tuple[str, str], int] = defaultdict(int)
         forward, backward = ends, ends[::-1]
         wanted = {"both": (forward, backward), "forward": (forward,), "backward": (backward,)}[
@@ -178,56 +252,53 @@ class ResolvedNetwork:
                 message = f"no link between {names} in {self.label}; to add one, write new = true"
             self._problems.add(f"{place}.between", message)
 
-    def _lay(self, wire: Wire) -> None:
-        """Adds the directed links of a wire."""
-        a, b = self._ids[wire.link.a], self._ids[wire.link.b]
-        self._add(a, b, wire.link, wire.settings)
-        if not wire.link.directed:
-            self._add(b, a, wire.link, wire.backward)
-
-    def _add(self, origin: int, to: int, link: TopologyLink, settings: dict[str, object]) -> None:
-        parallel = self._between[origin, to]
+    def _free_name(self, origin: int, to: int) -> str:
+        """The name of the next link from one node to another."""
+        parallel = len(self._between[origin, to])
         name = f"{self.nodes[origin].name}->{self.nodes[to].name}"
-        if parallel:
-            name += f"#{len(parallel) + 1}"
-        parallel.append(len(self.links))
-        self.links.append(
-            LinkSetup(
-                origin=origin,
-                to=to,
-                name=name,
-                capacity=self._capacity(settings, link),
-                delay=self._delay(settings, link),
-                jitter=_jitter(settings),
-                loss=self._loss(settings, link),
-                queue=_queue(settings),
-            )
-        )
+        return f"{name}#{parallel + 1}" if parallel else name
 
-    def _capacity(self, settings: dict[str, object], link: TopologyLink) -> int:
+    def _add(self, origin: int, to: int, wire: Wire, settings: dict[str, object], stream: str) -> None:
+        setup = LinkSetup(
+            origin=origin,
+            to=to,
+            name=self._free_name(origin, to),
+            capacity=self._capacity(settings, wire),
+            delay=self._delay(settings, wire, stream),
+            jitter=_jitter(settings),
+            loss=self._loss(settings, wire.link),
+            queue=_queue(settings),
+        )
+        self._between[origin, to].append(len(self.links))
+        self.links.append(setup)
+
+    def _capacity(self, settings: dict[str, object], wire: Wire) -> int:
         capacity = settings.get("capacity")
+        ends = f"{wire.link.a} - {wire.link.b}"
         if capacity is None:
-            self._missing["capacity"].append(f"{link.a} - {link.b}")
+            self._missing[wire.place, "capacity"].append(ends)
             return 1
         assert isinstance(capacity, int)  # noqa: S101 - by the types of LinkSettings and TopologyLink
         if not _SMALLEST_CAPACITY_BPS <= capacity <= _LARGEST_CAPACITY_BPS:
             self._problems.add(
-                "network.links.capacity",
-                f"{capacity} bps on the link {link.a} - {link.b} is not between 100 bps and 1000 Tbps",
+                f"{wire.place}.capacity",
+                f"{int(capacity)} bps on the link {ends} is not between 100 bps and 1000 Tbps",
             )
             return 1
         return int(capacity)
 
-    def _delay(self, settings: dict[str, object], link: TopologyLink) -> int:
+    def _delay(self, settings: dict[str, object], wire: Wire, stream: str) -> int:
+        """Propagation delay in picoseconds; a distribution's is drawn from the stream of that name."""
         delay = settings.get("delay", DEFAULT_DELAY)
         if isinstance(delay, int):
             return int(delay)
-        assert isinstance(delay, DistanceDelay)  # noqa: S101 - by the type of LinkSettings.delay
-        if link.length_km is None:
-            self._missing["delay"].append(f"{link.a} - {link.b}")
-            return 0
-        # km and m/s: one km at one m/s takes 1e15 ps.
-        return round(link.length_km * 1e15 / delay.speed) + delay.plus
+        if isinstance(delay, DistanceDelay):
+            if wire.link.length_km is None:
+                self._missing[wire.place, "delay"].append(f"{wire.link.a} - {wire.link.b}")
+                return 0
+            # km and m/s: one km at one m/s takes 1e15 ps.
+            return round(wire.link.length_km * 1e15 / delay.speed) + delay.plus
+        return self._draws.one(delay, stream, "delay")  # type: ignore[arg-type]
 
     def _loss(self, settings: dict[str, object], link: TopologyLink) -> Tagged:
         loss = settings.get("loss", 0.0)
@@ -239,19 +310,19 @@ class ResolvedNetwork:
             loss = 0.0
         return loss_setup(loss)
 
-    def _note_missing(self) -> None:
+    def _note_missing(self, owner: str) -> None:
         """One problem for each setting that some links lack."""
         reasons = {
             "capacity": 'has no capacity of its own; write one, for example "10 Mbps"',
             "delay": 'has neither delay nor length; write a delay, for example "5 ms"',
         }
-        for field, directions in self._missing.items():
+        for (place, field), directions in self._missing.items():
             links = list(dict.fromkeys(directions))
             others = f" (and {len(links) - 1} more)" if len(links) > 1 else ""
             self._problems.add(
-                f"network.links.{field}",
-                f"is missing: link {links[0]}{others} of {self.label} {reasons[field]}",
+                f"{place}.{field}", f"is missing: link {links[0]}{others} of {owner} {reasons[field]}"
             )
+        self._missing.clear()
 
 
 def loss_setup(loss: object) -> Tagged:
@@ -280,7 +351,8 @@ def _of_topology(link: TopologyLink) -> dict[str, object]:
     return {field: value for field, value in said.items() if value is not None}
 
 
-def _set_fields(settings: LinkSettings) -> dict[str, object]:
+def set_fields(settings: LinkSettings) -> dict[str, object]:
+    """The settings that somebody gave, by field."""
     values = {field: getattr(settings, field) for field in _FIELDS}
     return {field: value for field, value in values.items() if value is not None}
 

@@ -18,6 +18,10 @@ class Problems:
         if problem not in self._found:
             self._found.append(problem)
 
+    def __len__(self) -> int:
+        """How many problems were noted so far."""
+        return len(self._found)
+
     def raise_if_any(self) -> None:
         """Stops here if something was wrong.
 

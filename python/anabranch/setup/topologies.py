@@ -61,7 +61,7 @@ def new_nodes(network: Network, found: Topology, problems: Problems) -> list[Top
         place = None
         if entry.latitude is not None and entry.longitude is not None:
             place = topology.Place(entry.latitude, entry.longitude, "file")
-        added.append(TopologyNode(entry.name, place))
+        added.append(TopologyNode(entry.name, place, entry.kind or "router"))
     if not found.nodes and not network.node:
         problems.add("network", "has no nodes; name a topology, or list them in [[network.node]]")
     return added

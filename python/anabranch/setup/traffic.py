@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from anabranch import _core
-from anabranch.scenario.quantity import PS_PER_SECOND, ByteCount, Quantity, Span, quoted
+from anabranch.scenario.quantity import PS_PER_SECOND, quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.scenario.traffic import MAX_FLOWS, MessageApplication, RateApplication, Traffic
-from anabranch.scenario.variate import Variate, as_core, mean_base_units
+from anabranch.scenario.variate import as_core, mean_base_units
+from anabranch.setup.controller import ResolvedController
+from anabranch.setup.draws import LARGEST_DRAW, Draws
 from anabranch.setup.model import FlowSetup, Tagged
 from anabranch.setup.network import ResolvedNetwork
 from anabranch.setup.problems import Problems
@@ -20,39 +20,24 @@ from anabranch.setup.reach import Reach
 from anabranch.setup.transport import Transports
 
 _ARRIVALS_AT_ONCE = 1024
-# Bytes or picoseconds (13 days): a heavy tail may reach beyond any run, and must fit 64 bits there.
-_LARGEST_DRAW = 2.0**60
-
-
-class Draws:
-    """Random draws by name: each stream hangs on the seed, the replication, a stable name and a purpose."""
-
-    def __init__(self, scenario: Scenario) -> None:
-        self._seed = scenario.run_settings.seed
-        self._replication = scenario.run_settings.replication
-
-    def many(self, variate: Tagged, name: str, purpose: str, count: int) -> NDArray[np.float64]:
-        """The first ``count`` draws of a stream, in base units."""
-        return _core.draw(json.dumps(variate), self._seed, self._replication, name, purpose, count)
-
-    def one(self, value: Quantity | Variate[Span] | Variate[ByteCount], name: str, purpose: str) -> int:
-        """A fixed quantity itself, or the one draw of a stream, to the nearest base unit."""
-        if isinstance(value, Quantity):
-            return int(value)
-        drawn = float(self.many(as_core(value), name, purpose, 1)[0])
-        return round(min(drawn, _LARGEST_DRAW))
 
 
 class Flows:
     """The flows of a scenario, in the order of its entries."""
 
     def __init__(
-        self, scenario: Scenario, network: ResolvedNetwork, transports: Transports, problems: Problems
+        self,
+        scenario: Scenario,
+        network: ResolvedNetwork,
+        controller: ResolvedController,
+        transports: Transports,
+        problems: Problems,
     ) -> None:
         self._network = network
+        self._controller = controller
         self._transports = transports
         self._problems = problems
-        self._reach = Reach(network.links)
+        self._reach = Reach(network.links, network.switches)
         self._draws = Draws(scenario)
         self._duration = int(scenario.run_settings.duration)
         self.setups: list[FlowSetup] = []
@@ -75,13 +60,16 @@ class Flows:
             self._check_reach(pair, place)
         if transport is None:
             return
+        self._controller.check_transport(self._transports.setups[transport], f"{place}.transport")
+        counts = self._counts(entry, name, len(pairs))
+        if entry.inter_arrival is None and len(self.setups) + sum(counts) > MAX_FLOWS:
+            self._too_many(place)
+            return
         count = 0
-        for origin, to in pairs:
-            for start in self._starts(entry, name, count):
+        for (origin, to), flows in zip(pairs, counts, strict=True):
+            for start in self._starts(entry, name, count, flows):
                 if len(self.setups) >= MAX_FLOWS:
-                    self._problems.add(
-                        place, f"makes more than {MAX_FLOWS:,} flows, the most that a run can have"
-                    )
+                    self._too_many(place)
                     return
                 flow = f"{name}.{count}"
                 count += 1
@@ -99,38 +87,51 @@ class Flows:
                     )
                 )
 
+    def _too_many(self, place: str) -> None:
+        self._problems.add(place, f"makes more than {MAX_FLOWS:,} flows, the most that a run can have")
+
     def _check_reach(self, pair: tuple[int, int], place: str) -> None:
         for a, b in (pair, pair[::-1]):
             if not self._reach.connected(a, b):
                 names = (quoted(self._network.nodes[a].name), quoted(self._network.nodes[b].name))
                 what = "data" if (a, b) == pair else "acknowledgments"
+                over = "" if self._network.switches is None else " over the controller's switches"
                 self._problems.add(
-                    place, f"no way from {names[0]} to {names[1]} in {self._network.label} for its {what}"
+                    place,
+                    f"no way from {names[0]} to {names[1]} in {self._network.label}{over} for its {what}",
                 )
 
-    def _starts(self, entry: Traffic, name: str, count: int) -> Iterator[int]:
+    def _counts(self, entry: Traffic, name: str, pairs: int) -> list[int]:
+        """The most flows of each pair of an entry; one beyond the bound of a run where there is no other."""
+        if isinstance(entry.flows, int):
+            return [entry.flows] * pairs
+        if isinstance(entry.flows, str):
+            return [MAX_FLOWS + 1] * pairs
+        drawn = self._draws.many(as_core(entry.flows), name, "flows", pairs)
+        return [max(1, round(min(float(number), MAX_FLOWS + 1))) for number in drawn]
+
+    def _starts(self, entry: Traffic, name: str, count: int, flows: int) -> Iterator[int]:
         """Start of each flow of one pair, in picoseconds.
 
         Args:
             entry: the traffic entry.
             name: its name.
             count: number of its flows that other pairs have already.
+            flows: the most flows that this pair has.
         """
         if entry.inter_arrival is None:
-            assert isinstance(entry.flows, int)  # noqa: S101 - the entry refuses unlimited flows here
-            for flow in range(count, count + entry.flows):
+            for flow in range(count, count + flows):
                 yield self._draws.one(entry.start, f"{name}.{flow}", "start")
             return
         first = f"{name}.{count}"
         start = self._draws.one(entry.start, first, "start")
-        limit = MAX_FLOWS + 1 if entry.flows == "unlimited" else entry.flows
         yield start
         drawn: NDArray[np.float64] = np.empty(0)
-        for arrival in range(limit - 1):
+        for arrival in range(flows - 1):
             if arrival >= len(drawn):
                 wanted = max(_ARRIVALS_AT_ONCE, 2 * len(drawn))
                 drawn = self._draws.many(as_core(entry.inter_arrival), first, "inter_arrival", wanted)
-            start += round(min(float(drawn[arrival]), _LARGEST_DRAW))
+            start += round(min(float(drawn[arrival]), LARGEST_DRAW))
             # What would start after the end is not part of the run.
             if start >= self._duration:
                 return
@@ -161,7 +162,10 @@ class Flows:
             if a == b:
                 node = quoted(self._network.nodes[a].name)
                 self._problems.add(f"{place}.to", f"is the node that sends as well, {node}")
-        return pairs
+        for ends, field in ((senders, "from"), (receivers, "to")):
+            if self._network.controller in ends:
+                self._problems.add(f"{place}.{field}", "is the controller, which is no end of a flow")
+        return [pair for pair in pairs if self._network.controller not in pair]
 
     def _ends(self, ends: str | list[str], place: str) -> list[int]:
         if ends == "*":

@@ -9,25 +9,9 @@ from anabranch import _core
 from anabranch.scenario.messages import unknown_choice
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
-from anabranch.scenario.transport import PARAMETERS, Transport
+from anabranch.scenario.transport import FIELDS, PARAMETERS, Transport, fields_of
 from anabranch.setup.model import TransportSetup
 from anabranch.setup.problems import Problems
-
-_PLAIN = {
-    "mss": "mss",
-    "sack": "sack",
-    "timestamps": "timestamps",
-    "ecn": "ecn",
-    "initial_window_segments": "initial_window_segments",
-    "receive_buffer": "receive_buffer_bytes",
-    "delayed_ack_segments": "delayed_ack_segments",
-    "delayed_ack_timeout": "delayed_ack_timeout",
-    "initial_rto": "initial_rto",
-    "min_rto": "min_rto",
-    "max_rto": "max_rto",
-    "undo": "undo",
-}
-"""The core's name of each field that is neither a choice nor a parameter of one."""
 
 # Gains of Linux: net.ipv4.tcp_pacing_ss_ratio and tcp_pacing_ca_ratio, in percent 200 and 120. No preset
 # paces by the window, so that they stand here.
@@ -36,6 +20,8 @@ _WINDOW_PACING = {"name": "window", "slow_start_gain": 2.0, "avoidance_gain": 1.
 # At least Linux's TCP_MIN_MSS; at most what an IPv4 packet of 65,535 bytes holds beside 20 bytes of IP header
 # and 60 of TCP header, less a margin that the core keeps.
 _SMALLEST_MSS_BYTES, _LARGEST_MSS_BYTES = 88, 65_435
+# The headers of a segment of these protocols take 40 bytes; IPv4 counts to 65,535.
+_SMALLEST_SEGMENT_BYTES, _LARGEST_SEGMENT_BYTES = 41, 65_535
 # RFC 7323 section 2.3: a window of 16 bits, shifted by at most 14.
 _LARGEST_RECEIVE_BUFFER_BYTES = 65_535 << 14
 
@@ -68,10 +54,10 @@ class Transports:
         if name not in self._tables and name not in self._presets:
             self._unknown(name, place)
             return None
-        tcp = self._resolve(name, self._tables.get(name, Transport()))
-        if tcp is None:
+        config = self._resolve(name, self._tables.get(name, Transport()))
+        if config is None:
             return None
-        self.setups.append(TransportSetup(name, tcp))
+        self.setups.append(TransportSetup(name, config))
         return len(self.setups) - 1
 
     def _unknown(self, name: str, place: str) -> None:
@@ -88,15 +74,32 @@ class Transports:
                 message = unknown_choice(preset, self._presets)
             self._problems.add(f"{place}.preset", message)
             return None
-        tcp: dict[str, Any] = json.loads(_core.transport_preset(preset))
-        for field, key in _PLAIN.items():
+        config: dict[str, Any] = json.loads(_core.transport_preset(preset))
+        self._check_fields(table, config["protocol"], preset, place)
+        for field, key in FIELDS[config["protocol"]].items():
             value = getattr(table, field)
             if value is not None:
-                tcp[key] = int(value) if not isinstance(value, bool) else value
-        for choice in PARAMETERS:
-            tcp[choice] = self._component(choice, tcp[choice], table, place)
-        self._check(tcp, place)
-        return tcp
+                config[key] = int(value) if not isinstance(value, bool) else value
+        if config["protocol"] == "tcp":
+            for choice in PARAMETERS:
+                config[choice] = self._component(choice, config[choice], table, place)
+            self._check_tcp(config, place)
+        else:
+            self._check_segments(config, place)
+        return config
+
+    def _check_fields(self, table: Transport, protocol: str, preset: str, place: str) -> None:
+        """Notes every field that another protocol has, but not this one."""
+        own = fields_of(protocol)
+        for field in type(table).model_fields:
+            if field == "preset" or field in own or getattr(table, field) is None:
+                continue
+            owners = [other for other in FIELDS if field in fields_of(other)]
+            has = "" if protocol == "tcp" else f", which has {', '.join(own)}"
+            self._problems.add(
+                f"{place}.{field}",
+                f"is a field of {' and '.join(owners)}; the protocol of {quoted(preset)} is {protocol}{has}",
+            )
 
     def _component(
         self, choice: str, current: dict[str, Any], table: Transport, place: str
@@ -122,14 +125,23 @@ class Transports:
     def _default(self, choice: str, name: str) -> dict[str, Any]:
         """A component with the parameters that the presets give it."""
         for preset in self._presets:
-            component: dict[str, Any] = json.loads(_core.transport_preset(preset))[choice]
-            if component["name"] == name:
+            component: dict[str, Any] | None = json.loads(_core.transport_preset(preset)).get(choice)
+            if component is not None and component["name"] == name:
                 return component
         if choice == "pacing" and name == "window":
             return dict(_WINDOW_PACING)
         raise AssertionError(f"no preset has the {choice} {name}, and it has no defaults here")
 
-    def _check(self, tcp: dict[str, Any], place: str) -> None:
+    def _check_segments(self, config: dict[str, Any], place: str) -> None:
+        if not _SMALLEST_SEGMENT_BYTES <= config["segment_bytes"] <= _LARGEST_SEGMENT_BYTES:
+            self._problems.add(
+                f"{place}.segment",
+                f"{config['segment_bytes']} B is not between 41 B, the headers and a byte, and 65535 B",
+            )
+        if config["initial_rto"] > config["max_rto"]:
+            self._problems.add(f"{place}.initial_rto", "is above max_rto")
+
+    def _check_tcp(self, tcp: dict[str, Any], place: str) -> None:
         if not _SMALLEST_MSS_BYTES <= tcp["mss"] <= _LARGEST_MSS_BYTES:
             self._problems.add(f"{place}.mss", f"{tcp['mss']} B is not between 88 B and 65435 B")
         if not tcp["mss"] <= tcp["receive_buffer_bytes"] <= _LARGEST_RECEIVE_BUFFER_BYTES:

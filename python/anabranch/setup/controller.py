@@ -1,0 +1,182 @@
+"""From the controller's table to its node, its control links and its part of the setup."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from anabranch.scenario.controller import CONTROLLER_NAME, Controller
+from anabranch.scenario.quantity import quoted
+from anabranch.scenario.scenario import Scenario
+from anabranch.setup.model import Tagged, TransportSetup
+from anabranch.setup.network import ResolvedNetwork, Wire, set_fields
+from anabranch.setup.problems import Problems
+from anabranch.setup.reach import Reach
+from anabranch.topology import TopologyLink
+
+
+class ResolvedController:
+    """The controller of a run, if it has one.
+
+    Its node and its links come after those of the network, whose ids thus stay what they are without it.
+    """
+
+    def __init__(self, scenario: Scenario, network: ResolvedNetwork, problems: Problems) -> None:
+        """Adds the controller to the network; problems are noted."""
+        self._network = network
+        self._problems = problems
+        self._table = scenario.controller
+        self.setup: Tagged | None = None
+        """As the core reads it (``ControllerSetup`` in crates/engine/src/setup.rs); None without one."""
+        if self._table is None:
+            return
+        for field in sorted(scenario.routing.model_fields_set):
+            remedy = "; its own metric is controller.metric" if field in ("scheme", "metric") else ""
+            problems.add(f"routing.{field}", f"the controller chooses the paths, so leave this out{remedy}")
+        node = self._node(self._table)
+        switches = self._switches(self._table, node)
+        if node is None or not switches:
+            return
+        network.controller, network.switches = node, switches
+        if self._table.channel == "apart":
+            self._lay_apart(self._table, switches)
+        else:
+            self._lay_in_band(self._table, node, switches)
+        self.setup = _setup(self._table, node, switches)
+
+    def check_transport(self, transport: TransportSetup, place: str) -> None:
+        """Notes a transport of a flow that the controller, or its absence, does not serve."""
+        protocol = transport.config["protocol"]
+        application = None if self._table is None else self._table.application
+        if protocol == "sdn-paced" and application != "sdn-paced":
+            remedy = (
+                'write [controller] with application = "sdn-paced"'
+                if application is None
+                else f'set controller.application = "sdn-paced" in place of {quoted(application)}'
+            )
+            self._problems.add(
+                place, f"{quoted(transport.name)} sends only when a controller says so; {remedy}"
+            )
+        elif protocol != "tcp" and application == "window-clamp":
+            self._problems.add(
+                place,
+                f"the controller clamps windows of TCP, and {quoted(transport.name)} speaks {protocol}; "
+                'choose a transport of TCP, such as "cubic", or another controller.application',
+            )
+
+    def _node(self, table: Controller) -> int | None:
+        """The node that is the controller, added where it is none of the network."""
+        if table.node is not None:
+            return self._network.node(table.node, "controller.node")
+        if self._network.knows(CONTROLLER_NAME):
+            self._problems.add(
+                "controller",
+                f"{self._network.label} has a node {quoted(CONTROLLER_NAME)} already; if it is to be the "
+                f'controller, write channel = "in-band" and node = {quoted(CONTROLLER_NAME)}',
+            )
+            return None
+        return self._network.add_node(CONTROLLER_NAME)
+
+    def _switches(self, table: Controller, controller: int | None) -> list[int]:
+        nodes = range(len(self._network.nodes))
+        default = [node for node in nodes if node != controller and not self._network.is_host(node)]
+        if isinstance(table.switches, str):
+            if not default:
+                self._problems.add(
+                    "controller.switches",
+                    f"every node of {self._network.label} is a host; list those that are switches",
+                )
+            return default
+        before = len(self._problems)
+        found: list[int] = []
+        for index, name in enumerate(table.switches):
+            place = f"controller.switches[{index}]"
+            node = self._network.node(name, place)
+            if node is None:
+                continue
+            if node == controller:
+                self._problems.add(place, "is the controller, which is no switch")
+            elif node in found:
+                self._problems.add(place, f"names {quoted(self._network.nodes[node].name)} twice")
+            else:
+                found.append(node)
+        # With what is left of a wrong list, flows would lack ways that the right one gives them.
+        return default if len(self._problems) > before else sorted(found)
+
+    def _lay_apart(self, table: Controller, switches: list[int]) -> None:
+        """A control link to each switch."""
+        settings = {switch: _defaults() | set_fields(table.links) for switch in switches}
+        for index, entry in enumerate(table.link):
+            switch = self._switch(entry.switch, f"controller.link[{index}].switch", switches)
+            if switch is not None:
+                settings[switch] |= set_fields(entry)
+        names = {switch: self._network.nodes[switch].name for switch in switches}
+        self._network.lay([_wire(names[switch], settings[switch]) for switch in switches], "the controller")
+
+    def _lay_in_band(self, table: Controller, controller: int, switches: list[int]) -> None:
+        """The one link of a controller that is added; then whether it reaches its switches."""
+        if table.at is not None:
+            at = self._switch(table.at, "controller.at", switches)
+            if at is None:
+                return
+            settings = _defaults() | set_fields(table.links)
+            self._network.lay([_wire(self._network.nodes[at].name, settings)], "the controller")
+        reach = Reach(self._network.links, switches)
+        attached = [link.to for link in self._network.links if link.origin == controller]
+        out = {
+            switch for first in attached if first in switches for switch in _reached(reach, first, switches)
+        }
+        lost = [s for s in switches if s not in out or not reach.connected(s, controller)]
+        if lost:
+            name = quoted(self._network.nodes[lost[0]].name)
+            others = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
+            self._problems.add(
+                "controller.channel",
+                f"no way over the switches between the controller and {name}{others}; leave it out of "
+                'switches, or choose channel = "apart"',
+            )
+
+    def _switch(self, name: str, place: str, switches: list[int]) -> int | None:
+        """Id of a switch by name; an unknown one, or a node that is none, is noted."""
+        node = self._network.node(name, place)
+        if node is not None and node not in switches:
+            self._problems.add(
+                place, f"{quoted(self._network.nodes[node].name)} is no switch of the controller"
+            )
+            return None
+        return node
+
+
+def _reached(reach: Reach, first: int, switches: Iterable[int]) -> set[int]:
+    return {switch for switch in switches if reach.connected(first, switch)}
+
+
+def _defaults() -> dict[str, object]:
+    """A control link loses nothing unless somebody says so."""
+    return {"queue": "unlimited"}
+
+
+def _wire(switch: str, settings: dict[str, object]) -> Wire:
+    return Wire(TopologyLink(CONTROLLER_NAME, switch), settings, dict(settings), "controller.links")
+
+
+def _setup(table: Controller, node: int, switches: list[int]) -> Tagged:
+    flow_table = table.table
+    return {
+        "node": node,
+        "switches": switches,
+        "channel": table.channel,
+        "application": {"name": table.application, **table.parameters()},
+        "metric": table.metric,
+        "table": {
+            "size": flow_table.size,
+            "when_full": flow_table.when_full,
+            "idle_timeout": _ps(flow_table.idle_timeout),
+            "hard_timeout": _ps(flow_table.hard_timeout),
+        },
+        "linger": int(table.linger),
+        "statistics_interval": _ps(table.statistics_interval),
+    }
+
+
+def _ps(span: int | None) -> int | None:
+    return None if span is None else int(span)

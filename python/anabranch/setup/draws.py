@@ -1,0 +1,36 @@
+"""Random draws of the setup: what shapes the network and the traffic before a run."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anabranch import _core
+from anabranch.scenario.quantity import ByteCount, Quantity, Span
+from anabranch.scenario.scenario import Scenario
+from anabranch.scenario.variate import Variate, as_core
+from anabranch.setup.model import Tagged
+
+LARGEST_DRAW = 2.0**60
+"""Bytes or picoseconds (13 days): a heavy tail may reach beyond any run, and must fit 64 bits there."""
+
+
+class Draws:
+    """Random draws by name: each stream hangs on the seed, the replication, a stable name and a purpose."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._seed = scenario.run_settings.seed
+        self._replication = scenario.run_settings.replication
+
+    def many(self, variate: Tagged, name: str, purpose: str, count: int) -> NDArray[np.float64]:
+        """The first ``count`` draws of a stream, in base units."""
+        return _core.draw(json.dumps(variate), self._seed, self._replication, name, purpose, count)
+
+    def one(self, value: Quantity | Variate[Span] | Variate[ByteCount], name: str, purpose: str) -> int:
+        """A fixed quantity itself, or the one draw of a stream, to the nearest base unit."""
+        if isinstance(value, Quantity):
+            return int(value)
+        drawn = float(self.many(as_core(value), name, purpose, 1)[0])
+        return round(min(drawn, LARGEST_DRAW))
