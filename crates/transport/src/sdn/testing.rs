@@ -239,10 +239,8 @@ impl Network {
     /// parameters, and the later start stands. Reliable senders take no epoch twice.
     pub(super) fn assert_in_slots(&self, reliable: bool) -> usize {
         let mut heard = self.heard.iter().peekable();
-        let (mut cycle, mut pending): (
-            Option<(Instant, CycleParameters)>,
-            Option<(Instant, CycleParameters)>,
-        ) = (None, None);
+        let mut cycle: Option<(Instant, CycleParameters)> = None;
+        let mut pending: Option<(Instant, CycleParameters)> = None;
         let (mut newest, mut last, mut segments) = (0, None, 0);
         for (index, (now, packet)) in self.log.iter().enumerate() {
             while let Some((at, _, parameters)) = heard.next_if(|(_, sent, _)| *sent <= index) {
