@@ -237,8 +237,16 @@ fn check_source(place: &impl Fn(&str) -> String, source: &SourceSetup) -> Checke
 }
 
 fn check_transport(place: &str, transport: &TransportConfig) -> Checked {
-    if let TransportConfig::SlidingWindow(SlidingWindowConfig { window_segments: 0, .. }) = transport {
-        return Err(error(format!("{place}.window_segments"), "must be above zero"));
+    if let TransportConfig::SlidingWindow(SlidingWindowConfig { window_segments, segment_bytes, .. }) =
+        transport
+    {
+        let bytes = u64::from(*window_segments) * u64::from(*segment_bytes);
+        if *window_segments == 0 || bytes > 1 << 30 {
+            return Err(error(
+                format!("{place}.window_segments"),
+                "must be above zero and at most 1 GiB in bytes",
+            ));
+        }
     }
     match transport {
         TransportConfig::Tcp(tcp) => check_tcp(place, tcp),
@@ -306,4 +314,33 @@ fn check_tcp(place: &str, tcp: &TcpConfig) -> Checked {
         .check()
         .map_err(|problem| error(place("congestion_control"), problem.to_string()))?;
     tcp.pacing.check().map_err(|problem| error(place("pacing"), problem))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_transport::preset;
+
+    #[test]
+    fn transports_of_sdn_are_checked() {
+        let refused = |name: &str, field: &str, value: u64| {
+            let mut document = serde_json::to_value(preset(name).expect("a preset")).unwrap();
+            assert!(document.get(field).is_some(), "{name} has {field}");
+            document[field] = value.into();
+            let config: TransportConfig = serde_json::from_value(document).unwrap();
+            check_transport("transports[0].config", &config).unwrap_err().to_string()
+        };
+        for (name, _) in anabranch_transport::PRESETS {
+            check_transport("transports[0].config", &preset(name).unwrap()).unwrap();
+        }
+        // 2^30 bytes are 1,073,741.8 segments of 1000.
+        for value in [0, 1_073_742] {
+            assert!(refused("sliding-window", "window_segments", value).contains("window_segments"));
+        }
+        for name in ["sdn-paced", "sliding-window"] {
+            assert!(refused(name, "segment_bytes", 40).contains("segment_bytes"), "{name}");
+            assert!(refused(name, "handshake_timeout", 0).contains("handshake_timeout"), "{name}");
+            assert!(refused(name, "initial_rto", 0).contains("initial_rto"), "{name}");
+        }
+    }
 }

@@ -189,8 +189,14 @@ fn try_to_run(document: Value) -> Fate {
     setup.captures.clear();
     // A window of a gigabyte in segments of a hundred bytes is right, and more than a test has room for.
     for transport in &mut setup.transports {
-        if let TransportConfig::Tcp(tcp) = &mut transport.config {
-            tcp.receive_buffer_bytes = tcp.receive_buffer_bytes.min(1 << 20);
+        match &mut transport.config {
+            TransportConfig::Tcp(tcp) => {
+                tcp.receive_buffer_bytes = tcp.receive_buffer_bytes.min(1 << 20);
+            }
+            TransportConfig::SlidingWindow(sliding) => {
+                sliding.window_segments = sliding.window_segments.min(1 << 10);
+            }
+            TransportConfig::SdnPaced(_) => {}
         }
     }
     let refused = |error: EngineError| {
