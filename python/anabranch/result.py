@@ -206,11 +206,11 @@ def _portable(scenario: Scenario, folder: Path) -> Scenario:
 
 
 def _frame(columns: Mapping[str, NDArray[np.generic] | Sequence[str]]) -> pl.DataFrame:
-    """A data frame; what is not a number becomes null, so that no sum or mean is NaN."""
+    """A data frame; what is not a number becomes null, so that no sum or mean is NaN, and so does empty text."""
     series = [
         pl.Series(name, values)
         if isinstance(values, np.ndarray)
-        else pl.Series(name, values, dtype=pl.String)
+        else pl.Series(name, [text or None for text in values], dtype=pl.String)
         for name, values in columns.items()
     ]
     return pl.DataFrame(series).with_columns(pl.col(pl.Float64, pl.Float32).fill_nan(None))

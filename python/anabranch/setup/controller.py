@@ -29,7 +29,8 @@ class ResolvedController:
         """As the core reads it (``ControllerSetup`` in crates/engine/src/setup.rs); None without one."""
         if self._table is None:
             return
-        for field in sorted(scenario.routing.model_fields_set):
+        # How long routing takes to notice a change is how long the controller does.
+        for field in sorted(scenario.routing.model_fields_set - {"reaction"}):
             remedy = "; its own metric is controller.metric" if field in ("scheme", "metric") else ""
             problems.add(f"routing.{field}", f"the controller chooses the paths, so leave this out{remedy}")
         node = self._node(self._table)
