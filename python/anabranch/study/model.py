@@ -17,13 +17,12 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
-from anabranch.errors import Problem, ScenarioError, StudyError
+from anabranch.errors import ScenarioError, StudyError
 from anabranch.scenario.messages import problems
 from anabranch.scenario.quantity import quoted, shown
 from anabranch.scenario.reading import field_steps, parse_toml, read_text
 from anabranch.scenario.scenario import Scenario
 from anabranch.scenario.table import Table, refuse
-
 from anabranch.study.levels import spread
 
 if TYPE_CHECKING:
@@ -44,7 +43,7 @@ def _field(value: str) -> str:
 def _statistic(value: str) -> str:
     if value not in STATISTICS and not re.fullmatch(r"p[1-9][0-9]?", value):
         listed = ", ".join(quoted(name) for name in STATISTICS)
-        raise ValueError(f"{quoted(value)} is not known; there are {listed}, and percentiles such as \"p95\"")
+        raise ValueError(f'{quoted(value)} is not known; there are {listed}, and percentiles such as "p95"')
     return value
 
 
@@ -249,13 +248,3 @@ class Study(Table):
         from anabranch.study.execute import run_study  # noqa: PLC0415 - execute.py imports this module
 
         return run_study(self, jobs=jobs, dask=dask, out=out, progress=progress)
-
-
-def check_reserved(problem: Callable[[str, str], None], place: str, name: str, taken: dict[str, str]) -> None:
-    """Notes a column that another part of the study has already."""
-    if name in taken:
-        problem(place, f"makes the column {quoted(name)}, which is {taken[name]}; choose another name")
-    taken.setdefault(name, f"that of {place}")
-
-
-__all__ = ["STATISTICS", "Factor", "Level", "Metric", "Problem", "Progress", "Range", "Study"]
