@@ -23,12 +23,12 @@ class Problem:
         return f"{self.place}: {self.message}" if self.place else self.message
 
 
-class ScenarioError(AnabranchError):
-    """A scenario that cannot be run, with everything that is wrong with it.
+class _ProblemsError(AnabranchError):
+    """A file that does not hold, with everything that is wrong with it.
 
     Attributes:
-        problems: every problem that was found, in the order of the scenario.
-        origin: name of the file, or None for a scenario that was built in Python.
+        problems: every problem that was found, in the order of the file.
+        origin: name of the file, or None for what was built in Python.
     """
 
     def __init__(self, problems: Sequence[Problem], origin: str | None = None) -> None:
@@ -40,6 +40,14 @@ class ScenarioError(AnabranchError):
         """One line for each problem: ``file: place: message``."""
         start = f"{self.origin}: " if self.origin else ""
         return [f"{start}{problem}" for problem in self.problems]
+
+
+class ScenarioError(_ProblemsError):
+    """A scenario that cannot be run, with everything that is wrong with it."""
+
+
+class StudyError(_ProblemsError):
+    """A study that cannot be run, or whose folder cannot be used, with everything that is wrong with it."""
 
 
 class ResultError(AnabranchError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, TypedDict
 
 from anabranch import _core
@@ -78,31 +78,16 @@ _Table = dict[int, list[int]]
 """Next hops towards one destination: for each node that has some, its links."""
 
 
-def plan(setup: Setup, origin: str | None) -> str:
-    """The plan of a setup, as the core writes it.
+def plan(setup_json: str, origin: str | None) -> str:
+    """The plan of a setup, both as the core writes them.
 
     Raises:
         ScenarioError: if the core finds something wrong with the setup.
     """
     try:
-        return _core.plan(setup.json()) if setup.controller is None else _data_plan(setup)
+        return _core.plan(setup_json)
     except _core.SetupError as error:
         raise refused(error, origin) from None
-
-
-def _data_plan(setup: Setup) -> str:
-    """The plan over the links that carry data: nothing but control messages goes to and from a controller."""
-    assert setup.controller is not None  # noqa: S101 - the caller has looked
-    controller = setup.controller["node"]
-    kept = [index for index, link in enumerate(setup.links) if controller not in (link.origin, link.to)]
-    links = [setup.links[index] for index in kept]
-    # Events and captures name links by their ids, which are others here, and play no part in a plan.
-    reduced = replace(setup, links=links, events=[], captures=[], controller=None)
-    found = json.loads(_core.plan(reduced.json()))
-    for route in found["routes"]:
-        for path in route["paths"]:
-            path["links"] = [kept[link] for link in path["links"]]
-    return json.dumps(found)
 
 
 def refused(error: _core.SetupError, origin: str | None) -> ScenarioError:
@@ -118,7 +103,7 @@ def routes(scenario: Scenario) -> Routes:
         ScenarioError: if the scenario cannot be run.
     """
     setup = resolve(scenario)
-    found = json.loads(plan(setup, scenario.origin))
+    found = json.loads(plan(setup.json(), scenario.origin))
     sends_data = {(flow.origin, flow.to) for flow in setup.flows}
     tables: dict[int, _Table] = {table["to"]: dict(table["next"]) for table in found["tables"]}
     pairs = [

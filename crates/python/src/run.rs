@@ -1,7 +1,7 @@
 //! Plans and runs: JSON in, JSON and columns out.
 
 use anabranch_engine::records::{Column, Table};
-use anabranch_engine::routing::{LinkMask, Plan};
+use anabranch_engine::routing::Plan;
 use anabranch_engine::setup::{Setup, Variate};
 use anabranch_engine::variate::Sampler;
 use anabranch_engine::{EngineError, Outcome, Progress, Simulation};
@@ -51,7 +51,7 @@ pub fn plan(py: Python<'_>, setup_json: &str) -> PyResult<String> {
         return Err(setup_error("routing.scheme", "there is none to compute routes with"));
     };
     let pairs = setup.pairs();
-    let plan = py.detach(|| scheme.plan(&network, &LinkMask::all_up(&network), &pairs));
+    let plan = py.detach(|| scheme.plan(&network, &setup.data_mask(&network), &pairs));
     serde_json::to_string(&plan).map_err(value_error)
 }
 

@@ -10,7 +10,7 @@ use crate::control::{
 use crate::link::{DropCause, LinkObserver};
 use crate::packet::{Direction, Packet, PacketId};
 use crate::records::Table;
-use crate::setup::{Channel, ControllerSetup, Setup};
+use crate::setup::{ControllerSetup, Setup};
 use anabranch_network::Network;
 use anabranch_routing::LinkMask;
 use anabranch_transport::{Flags, Segment, TransportConfig};
@@ -155,13 +155,11 @@ impl Control {
 }
 
 impl Setup {
-    /// Links that may carry data while everything is up: all but control links of their own.
+    /// Links that may carry data while everything is up: all but those at the controller, which does not forward.
     #[must_use]
     pub fn data_mask(&self, network: &Network) -> LinkMask {
         let mut mask = LinkMask::all_up(network);
-        if let Some(controller) = &self.controller
-            && controller.channel == Channel::Apart
-        {
+        if let Some(controller) = &self.controller {
             mask.set_node(controller.node, false);
         }
         mask
@@ -172,7 +170,7 @@ impl Simulation {
     /// Links that may carry data now.
     pub(super) fn data_mask(&self) -> LinkMask {
         let mut mask = self.mask.clone();
-        if let Some(controller) = self.setup.controller.as_ref().filter(|c| c.channel == Channel::Apart) {
+        if let Some(controller) = &self.setup.controller {
             mask.set_node(controller.node, false);
         }
         mask

@@ -1,0 +1,156 @@
+"""What a study measured: a row for each run, a row for each cell, and SQL over all of it."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Self
+
+import polars as pl
+
+from anabranch.errors import Problem, StudyError
+from anabranch.study.student import half_width
+
+
+@dataclass(frozen=True, slots=True)
+class FactorInfo:
+    """A factor as the tables of a study show it."""
+
+    name: str
+    """Name of its column, with the unit at the end where it has one."""
+    label: str
+    """Name for people, as on an axis."""
+    kind: Literal["continuous", "categorical"]
+    unit: str | None
+    """Unit of the levels of a continuous factor; None where they are plain numbers."""
+    levels: tuple[float | str, ...]
+    """Numbers, in ``unit``, for a continuous factor; texts for a categorical one."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricInfo:
+    """A metric as the tables of a study show it."""
+
+    name: str
+    """Name of its column, with the unit at the end."""
+    label: str
+    """Name for people, as on an axis."""
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """What a study measured.
+
+    Attributes:
+        title: one line for people.
+        confidence: probability with which an interval holds the true mean.
+        replications: runs of each cell.
+        factors: the factors, slowest first.
+        metrics: the metrics.
+        runs: a row for each run: ``run``, ``cell``, ``replication``, a column for each factor, ``status``
+            (``ok`` or ``failed``), ``reason`` (null for what did not fail), a column for each metric.
+        cells: a row for each combination of levels: ``cell``, a column for each factor, ``runs``,
+            ``failed``, and for each metric its mean over the replications, the half width of the mean's
+            confidence interval (``_ci``; null for fewer than two values), ``_min`` and ``_max``.
+        tables: tables of all the runs by name, where the study kept them: a frame, or the folder of files.
+    """
+
+    title: str
+    confidence: float
+    replications: int
+    factors: tuple[FactorInfo, ...]
+    metrics: tuple[MetricInfo, ...]
+    runs: pl.DataFrame
+    cells: pl.DataFrame
+    tables: Mapping[str, pl.DataFrame | Path] = field(default_factory=dict)
+
+    @classmethod
+    def from_runs(
+        cls,
+        *,
+        title: str,
+        confidence: float,
+        replications: int,
+        factors: Sequence[FactorInfo],
+        metrics: Sequence[MetricInfo],
+        runs: pl.DataFrame,
+        tables: Mapping[str, pl.DataFrame | Path] | None = None,
+    ) -> Self:
+        """The result of a study whose runs are done; ``cells`` follows from them."""
+        cells = summarize(runs, factors, metrics, confidence)
+        return cls(
+            title, confidence, replications, tuple(factors), tuple(metrics), runs, cells, dict(tables or {})
+        )
+
+    @classmethod
+    def load(cls, folder: Path | str) -> StudyResult:
+        """The result in the folder of a study whose runs are all done.
+
+        Raises:
+            StudyError: if there is none.
+        """
+        from anabranch.study.store import load  # noqa: PLC0415 - store.py imports this module
+
+        return load(Path(folder))
+
+    def query(self, sql: str) -> pl.DataFrame:
+        """The answer to an SQL query (DuckDB) over ``runs``, ``cells`` and the tables that were kept.
+
+        Tables of the runs, such as ``flows`` and ``links``, have a column ``run`` to join them by.
+
+        Raises:
+            StudyError: if DuckDB refuses the query, with what it says.
+        """
+        import duckdb  # noqa: PLC0415 - slow to import
+
+        with (
+            tempfile.TemporaryDirectory(prefix="anabranch-query-") as folder,
+            duckdb.connect() as connection,
+        ):
+            for name, source in {**self.tables, "runs": self.runs, "cells": self.cells}.items():
+                if isinstance(source, pl.DataFrame):
+                    file = Path(folder) / f"{name}.parquet"
+                    source.write_parquet(file)
+                else:
+                    file = source / "*.parquet"
+                connection.read_parquet(str(file)).create_view(name)
+            try:
+                relation = connection.sql(sql)
+                if relation is None:
+                    # A statement that is no query, such as SET, has no rows.
+                    return pl.DataFrame()
+                # Through a file: DuckDB hands over frames only where pyarrow is installed.
+                answer = Path(folder) / "answer.parquet"
+                relation.write_parquet(str(answer))
+                return pl.read_parquet(answer)
+            except duckdb.Error as error:
+                raise StudyError([Problem("query", str(error))]) from None
+
+
+def summarize(
+    runs: pl.DataFrame, factors: Sequence[FactorInfo], metrics: Sequence[MetricInfo], confidence: float
+) -> pl.DataFrame:
+    """The table ``cells`` of a study's ``runs``, which must be in order."""
+    names = [factor.name for factor in factors]
+    grouped = runs.group_by("cell", maintain_order=True).agg(
+        *(pl.col(name).first() for name in names),
+        pl.len().cast(pl.Int64).alias("runs"),
+        (pl.col("status") == "failed").sum().cast(pl.Int64).alias("failed"),
+        *(pl.col(metric.name).drop_nulls() for metric in metrics),
+    )
+    columns: list[pl.Series] = [grouped[name] for name in ("cell", *names, "runs", "failed")]
+    for metric in metrics:
+        values: list[list[float]] = grouped[metric.name].to_list()
+        name = metric.name
+        # Exact sums: the mean of equal values is that value, in whatever order they came.
+        means = [math.fsum(found) / len(found) if found else None for found in values]
+        columns += [
+            pl.Series(name, means, dtype=pl.Float64),
+            pl.Series(f"{name}_ci", [half_width(found, confidence) for found in values], dtype=pl.Float64),
+            pl.Series(f"{name}_min", [min(found, default=None) for found in values], dtype=pl.Float64),
+            pl.Series(f"{name}_max", [max(found, default=None) for found in values], dtype=pl.Float64),
+        ]
+    return pl.DataFrame(columns)
