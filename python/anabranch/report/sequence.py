@@ -1,0 +1,161 @@
+"""Sequence numbers of a flow over time: the table and the plot with which a protocol is debugged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from anabranch.errors import ResultError
+from anabranch.report.style import PALETTE, styled
+
+SENT = ("syn", "data", "retransmission", "fin")
+"""Kinds of segments that the sender sends."""
+RECEIVED = ("syn-ack", "ack", "fin-ack")
+"""Kinds of segments that the sender receives."""
+CONTROL = "ctrl"
+"""Kind of the controller's messages to the sender."""
+
+_COLUMNS = ("time_s", "flow", "kind", "sequence_bytes", "segment")
+_BLUE, _RED, _GREEN, _PINK, _ORANGE, _SKY, _BLACK, _WINE = PALETTE
+
+# Kind, name in the legend, and how its points are drawn: what is rare lies over what is frequent.
+_POINTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("data", "data sent", {"color": _BLUE, "marker": "o"}),
+    ("ack", "ACK received", {"color": _RED, "marker": "x", "markeredgewidth": 0.9}),
+    ("retransmission", "retransmission", {"color": _BLACK, "marker": "^", "markersize": 6}),
+    ("syn", "SYN sent", {"color": _GREEN, "marker": "s", "markersize": 5}),
+    ("syn-ack", "SYN-ACK received", {"color": _GREEN, "marker": "s", "markersize": 5, "fillstyle": "none"}),
+    ("fin", "FIN sent", {"color": _WINE, "marker": "D", "markersize": 5}),
+    ("fin-ack", "ACK of the FIN", {"color": _WINE, "marker": "D", "markersize": 5, "fillstyle": "none"}),
+)
+
+_TIME_UNITS = (("s", 1.0), ("ms", 1e3), ("us", 1e6))
+_MOST_DRAWN_AS_SHAPES = 20_000
+"""Points beyond which a PDF or SVG holds them as a picture, or no viewer could open it."""
+
+
+def sequence_table(frame: pl.DataFrame, flow: int) -> pl.DataFrame:
+    """What a flow sent and which ACKs it received, as two lists side by side.
+
+    Args:
+        frame: the table ``sequence`` of a run.
+        flow: number of the flow.
+
+    Returns:
+        ``sent_time_us``, ``sent_segment`` and ``sent_kind`` in the order of sending, and beside them
+        ``acked_time_us``, ``acked_segment`` and ``acked_kind`` in the order of receipt. The n-th row holds
+        the n-th of each, whatever they have to do with each other; the shorter list ends in nulls. The SYN
+        and the SYN-ACK count as segment 0; where the frame has no number, as for the FIN, it is null. Times
+        are exact to the picosecond.
+
+    Raises:
+        ResultError: if the frame has no such flow, or is no such table.
+    """
+    own = _rows_of(frame, flow)
+    halves = [_half(own, SENT, "sent"), _half(own, RECEIVED, "acked")]
+    return pl.concat(halves, how="horizontal")
+
+
+def _half(own: pl.DataFrame, kinds: Sequence[str], name: str) -> pl.DataFrame:
+    """One of the two lists."""
+    opening = pl.col("kind").is_in(["syn", "syn-ack"])
+    segment = pl.when(opening).then(0).otherwise(pl.col("segment")).cast(pl.Int64)
+    return own.filter(pl.col("kind").is_in(kinds)).select(
+        # The engine counts picoseconds: six decimals of a microsecond, and no more, mean something.
+        (pl.col("time_s") * 1e6).round(6).alias(f"{name}_time_us"),
+        segment.alias(f"{name}_segment"),
+        pl.col("kind").alias(f"{name}_kind"),
+    )
+
+
+def sequence_figure(
+    frame: pl.DataFrame, flow: int, start_s: float | None = None, end_s: float | None = None
+) -> Figure:
+    """Segments sent and ACKs received over time; messages of a controller are ticks below.
+
+    Positions are numbers of segments, or bytes where ACKs end inside of segments.
+
+    Args:
+        frame: the table ``sequence`` of a run.
+        flow: number of the flow.
+        start_s: beginning of the time shown; None for the first event.
+        end_s: end of the time shown; None for the last event.
+
+    Raises:
+        ResultError: if the frame has no such flow or is no such table, or nothing happened in this time.
+    """
+    own = _rows_of(frame, flow)
+    first, last = float(own["time_s"][0]), float(own["time_s"][-1])
+    start, end = first if start_s is None else start_s, last if end_s is None else end_s
+    shown = own.filter(pl.col("time_s").is_between(start, end))
+    if shown.is_empty():
+        raise ResultError(
+            f"flow {flow}: nothing happened between {start:g} s and {end:g} s; "
+            f"its events lie between {first:g} s and {last:g} s"
+        )
+    unit, factor = _time_unit(end - start)
+    column = _position(shown)
+    with styled():
+        figure = Figure(figsize=(6.3, 3.8), layout="constrained")
+        axes = figure.subplots()
+        _draw_points(axes, shown, column, factor)
+        control = shown.filter(pl.col("kind") == CONTROL)["time_s"].to_numpy() * factor
+        if control.size:
+            axes.plot(
+                control, np.full(control.size, 0.03), transform=axes.get_xaxis_transform(), linestyle="none",
+                color=_PINK, marker="|", markersize=11, markeredgewidth=1.5, label="controller message",
+            )  # fmt: skip
+        axes.set_xlabel(f"time in {unit}")
+        axes.set_ylabel("segment" if column == "segment" else "position in the stream in bytes")
+        axes.set_title(f"flow {flow}", loc="left")
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return figure
+
+
+def _draw_points(axes: Axes, shown: pl.DataFrame, column: str, factor: float) -> None:
+    """A point for each segment."""
+    as_picture = len(shown) > _MOST_DRAWN_AS_SHAPES
+    size = 4.0 if len(shown) <= 400 else 2.0
+    for order, (kind, label, look) in enumerate(_POINTS):
+        points = shown.filter(pl.col("kind") == kind)
+        if points.is_empty():
+            continue
+        axes.plot(
+            points["time_s"].to_numpy() * factor,
+            points[column].to_numpy(),
+            **{"linestyle": "none", "markersize": size, "zorder": 2 + order, **look},
+            rasterized=as_picture,
+            label=label,
+        )
+
+
+def _position(shown: pl.DataFrame) -> str:
+    """The column of positions that all data and all ACKs have."""
+    ordinary = shown.filter(pl.col("kind").is_in(["data", "retransmission", "ack"]))
+    return "sequence_bytes" if ordinary["segment"].null_count() else "segment"
+
+
+def _time_unit(span_s: float) -> tuple[str, float]:
+    """The largest unit in which the time shown is at least 2, and how many of it a second has."""
+    fitting = (pair for pair in _TIME_UNITS if span_s * pair[1] >= 2)
+    return next(fitting, _TIME_UNITS[-1])
+
+
+def _rows_of(frame: pl.DataFrame, flow: int) -> pl.DataFrame:
+    """A flow's rows in order of time."""
+    missing = [name for name in _COLUMNS if name not in frame.columns]
+    if missing:
+        raise ResultError(
+            f"not a table of sequence numbers: it has no column {', '.join(missing)}; take the table sequence"
+        )
+    own = frame.filter(pl.col("flow") == flow).sort("time_s", maintain_order=True)
+    if own.is_empty():
+        flows = frame["flow"].unique().sort().to_list()
+        few = ", ".join(map(str, flows[:10])) + (", ..." if len(flows) > 10 else "")
+        raise ResultError(f"no sequence numbers of flow {flow}; there are those of: {few or 'no flow'}")
+    return own

@@ -1,0 +1,193 @@
+"""Figures of a study: a panel for each combination of the third factor and those after it."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from anabranch.report.study_table import (
+    Block,
+    Column,
+    MetricTable,
+    StudyOutcome,
+    axis_title,
+    find_metric,
+    interval_words,
+    level_text,
+    metric_table,
+)
+from anabranch.report.style import Look, is_transport, looks, plain, printable, styled, wants_logarithm
+
+Drawn = Any
+"""A series in the legend: a container of matplotlib's, which its types do not allow there."""
+
+_MOST_PANELS_ABREAST = 3
+_MOST_BESIDE = 4
+"""A legend of more entries stands outside of the axes."""
+_MOST_WITH_BARS = 15
+"""Points of a line at which its intervals become a shade."""
+_PANEL_WIDTH, _PANEL_HEIGHT = 3.1, 2.6
+_LETTERS_PER_INCH = 14
+
+
+def study_figure(result: StudyOutcome, metric: str) -> Figure:
+    """A metric of a study over its first factor, a series for each level of the second.
+
+    A continuous first factor gives lines with the confidence intervals, a categorical one grouped bars. Each
+    combination of further factors has its own panel.
+
+    Args:
+        result: the study's result.
+        metric: the metric's name.
+
+    Raises:
+        ResultError: if the study has no such metric.
+    """
+    table = metric_table(result, find_metric(result, metric))
+    with styled():
+        across = min(len(table.blocks), _MOST_PANELS_ABREAST)
+        down = -(-len(table.blocks) // across)
+        names = [column.name for column in table.blocks[0].columns]
+        outside = len(names) > 1 and (len(names) > _MOST_BESIDE or len(table.blocks) > 1)
+        width = 6.3 if across == 1 else 0.4 + _PANEL_WIDTH * across
+        width += 0.09 * min(30, max(len(name) for name in names)) + 0.4 if outside else 0.0
+        height = 3.6 if down == 1 else 0.7 + _PANEL_HEIGHT * down
+        figure = Figure(figsize=(width, height), layout="constrained")
+        grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
+        drawn: list[Drawn] = []
+        for axes, block in zip(grid, table.blocks, strict=False):
+            drawn = _panel(axes, table, block)
+        for axes in grid[len(table.blocks) :]:
+            axes.set_axis_off()
+        _scale(grid[0], table)
+        _explain(figure, list(grid), result, table)
+        if len(names) > 1:
+            _legend(figure, grid[0], table, drawn, outside=outside)
+    return figure
+
+
+def _panel(axes: Axes, table: MetricTable, block: Block) -> list[Drawn]:
+    """Draws one block."""
+    styles = looks([column.name for column in block.columns])
+    if block.title:
+        axes.set_title(_wrapped(block.title, _PANEL_WIDTH), loc="left", fontsize=9)
+    if table.continuous:
+        x = np.array([float(level) for level in block.rows])
+        return [_draw_line(axes, x, column, look) for column, look in zip(block.columns, styles, strict=True)]
+    return _draw_bars(axes, table, block, styles)
+
+
+def _draw_line(axes: Axes, x: NDArray[np.float64], column: Column, look: Look) -> Drawn:
+    """A line with markers; what was not measured is a gap in it."""
+    means, widths = _numbers(column.means), _numbers(column.half_widths)
+    known = bool(np.isfinite(widths).any())
+    shaded = known and len(x) > _MOST_WITH_BARS
+    if shaded:
+        axes.fill_between(x, means - widths, means + widths, color=look.color, alpha=0.15, linewidth=0)
+    return axes.errorbar(
+        x,
+        means,
+        yerr=np.nan_to_num(widths) if known and not shaded else None,
+        color=look.color,
+        marker=look.marker,
+        markerfacecolor="white" if look.hollow else look.color,
+        linestyle=look.line,
+        elinewidth=0.9,
+    )
+
+
+def _draw_bars(axes: Axes, table: MetricTable, block: Block, styles: Sequence[Look]) -> list[Drawn]:
+    """Groups of bars, one group for each level of the first factor."""
+    names = [level_text(table.first, level) if table.first else "all runs" for level in block.rows]
+    positions = np.arange(len(names), dtype=float)
+    # Bars of one series take no more than half of the room, and those of several leave a gap between groups.
+    width = 0.5 if len(styles) == 1 else 0.8 / len(styles)
+    drawn: list[Drawn] = []
+    for index, (column, look) in enumerate(zip(block.columns, styles, strict=True)):
+        own = [look] * len(names)
+        if len(styles) == 1 and any(is_transport(name) for name in names):
+            own = looks(names)
+        widths = _numbers(column.half_widths)
+        bars = axes.bar(
+            positions + (index - (len(styles) - 1) / 2) * width,
+            _numbers(column.means),
+            width,
+            yerr=np.nan_to_num(widths) if np.isfinite(widths).any() else None,
+            error_kw={"elinewidth": 0.9, "ecolor": "#404040"},
+            color=["white" if each.hollow else each.color for each in own],
+            edgecolor=[each.color for each in own],
+            hatch=["////" if each.hollow else "" for each in own],
+        )
+        drawn.append(bars)
+    axes.set_xticks(positions)
+    room = 5.5 if not block.title else _PANEL_WIDTH - 0.6
+    crowded = sum(len(name) + 2 for name in names) > room * _LETTERS_PER_INCH
+    labels = [plain(textwrap.shorten(name, 40, placeholder="...")) for name in names]
+    if crowded:
+        axes.set_xticklabels(labels, rotation=35, ha="right", rotation_mode="anchor")
+    else:
+        axes.set_xticklabels(labels)
+    axes.grid(visible=False, axis="x")
+    return drawn
+
+
+def _scale(axes: Axes, table: MetricTable) -> None:
+    """Axes that begin at zero unless that would flatten the lines; all panels share them."""
+    rows = table.blocks[0].rows
+    if table.continuous and wants_logarithm([float(level) for level in rows]):
+        axes.set_xscale("log")
+    if table.starts_at_zero():
+        axes.set_ylim(bottom=0)
+    elif not table.continuous:
+        axes.axhline(0, color="black", linewidth=0.8)
+
+
+def _explain(figure: Figure, grid: Sequence[Axes], result: StudyOutcome, table: MetricTable) -> None:
+    """Title, names of the axes, and what the intervals are."""
+    panels = len(table.blocks)
+    x = plain(axis_title(table.first)) if table.first else ""
+    y = _wrapped(table.metric.label, 3.2)
+    width = figure.get_figwidth()
+    title = _wrapped(result.title, width * 0.95)
+    if panels == 1:
+        grid[0].set(xlabel=x, ylabel=y)
+        grid[0].set_title(title, loc="left")
+    else:
+        figure.supxlabel(x, fontsize=9)
+        figure.supylabel(y, fontsize=9)
+        figure.suptitle(title, fontsize=10, x=0.01, ha="left")
+        across = min(panels, _MOST_PANELS_ABREAST)
+        for axes in grid[panels - across : panels]:
+            axes.tick_params(labelbottom=True)
+    if table.has_intervals:
+        # In the margin below, where no line and no label can be.
+        figure.text(
+            0.995, 0.005, f"intervals: {interval_words(result)}", fontsize=6.5, color="#595959", ha="right"
+        )
+
+
+def _legend(figure: Figure, axes: Axes, table: MetricTable, drawn: Sequence[Drawn], *, outside: bool) -> None:
+    """Which series is which, with the name of the second factor above."""
+    heading = _wrapped(axis_title(table.second), 2) if table.second else None
+    labels = [_wrapped(column.name, 2.2) for column in table.blocks[0].columns]
+    if outside:
+        figure.legend(list(drawn), labels, title=heading, loc="outside right upper", title_fontsize=8)
+    else:
+        axes.legend(list(drawn), labels, title=heading, loc="best", title_fontsize=8)
+
+
+def _numbers(values: Sequence[float | None]) -> NDArray[np.float64]:
+    return np.array([math.nan if value is None else value for value in values], dtype=float)
+
+
+def _wrapped(text: str, inches: float) -> str:
+    """A user's text in lines that fit."""
+    lines = textwrap.wrap(printable(text), max(12, int(inches * _LETTERS_PER_INCH)))
+    return "\n".join(plain(line) for line in lines)
