@@ -1,11 +1,11 @@
 """Anabranch: TCP over many paths. Routes, packets and studies on one engine.
 
 Start with :class:`Scenario`: read one from a file (``Scenario.load``) or build it from the tables beside it,
-then ask for its ``routes()`` or ``run()`` it.
+then ask for its ``routes()`` or ``run()`` it. A :class:`Study` runs it over many settings.
 """
 
 from anabranch._core import version as _version
-from anabranch.errors import AnabranchError, Problem, ResultError, ScenarioError
+from anabranch.errors import AnabranchError, Problem, ResultError, ScenarioError, StudyError
 from anabranch.result import Result
 from anabranch.routes import Routes
 from anabranch.run import run
@@ -22,6 +22,7 @@ from anabranch.scenario import (
     Traffic,
     Transport,
 )
+from anabranch.study import Factor, Level, Metric, Range, Study, StudyResult
 
 __version__ = _version()
 
@@ -29,11 +30,15 @@ __all__ = [
     "AnabranchError",
     "Capture",
     "Event",
+    "Factor",
+    "Level",
     "LinkOverride",
     "LinkSettings",
+    "Metric",
     "Network",
     "NewNode",
     "Problem",
+    "Range",
     "Result",
     "ResultError",
     "Routes",
@@ -41,6 +46,9 @@ __all__ = [
     "Run",
     "Scenario",
     "ScenarioError",
+    "Study",
+    "StudyError",
+    "StudyResult",
     "Traffic",
     "Transport",
     "__version__",

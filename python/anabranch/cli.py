@@ -1,4 +1,4 @@
-"""The command line: ``anabranch run|routes|topology|schema``."""
+"""The command line: ``anabranch run|routes|study|topology|schema``."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from typer.core import TyperGroup
 
 from anabranch import __version__, display, topology
 from anabranch.errors import AnabranchError, Problem, ScenarioError
-from anabranch.progress import terminal_progress
+from anabranch.progress import study_progress, terminal_progress
 from anabranch.result import json_ready
 from anabranch.routes import routes as routes_of
 from anabranch.run import run as run_scenario
 from anabranch.scenario.scenario import Scenario
+from anabranch.study import Study
 from anabranch.topology import TopologyError
 
 EXIT_MISTAKE = 2
@@ -142,9 +143,44 @@ def routes(scenario: ScenarioArgument, set_: SetOption = None, as_json: JsonOpti
 
 
 @app.command()
-def schema() -> None:
-    """Print the JSON Schema of a scenario."""
-    _print_json(Scenario.model_json_schema())
+def study(
+    study: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file (TOML).")],
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes; all cores if left out.", min=1)
+    ] = None,
+    dask: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Run on this Dask cluster, such as tcp://10.0.0.1:8786."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Study folder; results/ and the study's name if left out."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a scenario over all levels of its factors; started again, it goes on where it stopped."""
+    loaded = Study.load(study)
+    folder = out if out is not None else Path("results") / study.stem
+    title = loaded.title or study.stem
+    try:
+        with study_progress(title) as progress:
+            result = loaded.run(jobs=jobs, dask=dask, out=folder, progress=progress)
+    except KeyboardInterrupt:
+        kept = f"; what is done is kept in {folder}, and the same command goes on from there"
+        _say(f"interrupted{kept if folder.is_dir() else ''}")
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    if as_json:
+        _print_json({"folder": str(folder), "cells": json_ready(result.cells.to_dicts())})
+    else:
+        display.show_study(_console(), title, result, folder)
+
+
+@app.command()
+def schema(
+    of_study: Annotated[bool, typer.Option("--study", help="Of a study in place of a scenario.")] = False,
+) -> None:
+    """Print the JSON Schema of a scenario, or of a study."""
+    _print_json((Study if of_study else Scenario).model_json_schema())
 
 
 @topology_app.command("list")

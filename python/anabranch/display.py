@@ -14,6 +14,7 @@ from rich.text import Text
 
 from anabranch.result import Result
 from anabranch.routes import PairRoutes, Routes
+from anabranch.study import StudyResult
 from anabranch.topology import TopologyName
 
 _MOST_ROWS = 40
@@ -148,6 +149,42 @@ def _show_hops(console: Console, pair: PairRoutes) -> None:
     for hop in pair.hop_by_hop:
         table.add_row(Text(hop.node), Text(", ".join(hop.next_nodes)), f"{hop.share:.4f}")
     _print(console, table)
+
+
+def show_study(console: Console, title: str, result: StudyResult, folder: Path) -> None:
+    """A table of the cells with their metrics, the reasons of failures, and where everything is."""
+    cells = result.cells.head(_MOST_ROWS)
+    table = _table(title)
+    for factor in result.factors:
+        unit = f" ({factor.unit})" if factor.unit is not None else ""
+        table.add_column(
+            Text(f"{factor.label}{unit}"), justify="right" if factor.kind == "continuous" else "left"
+        )
+    for metric in result.metrics:
+        table.add_column(Text("\n".join(metric.label.split(" "))), justify="right", vertical="bottom")
+    for row in cells.to_dicts():
+        levels = (_cell(row[factor.name], "g" if factor.unit else "") for factor in result.factors)
+        table.add_row(*levels, *(_estimate(row, metric.name) for metric in result.metrics))
+    _print(console, table)
+    if result.cells.height > _MOST_ROWS:
+        console.print(Text(f"... and {result.cells.height - _MOST_ROWS:,} more cells"))
+    runs = result.runs
+    failed = runs.filter(pl.col("status") == "failed")
+    parts = [f"{runs.height:,} runs over {result.cells.height:,} cells"]
+    if failed.height:
+        parts.append(f"{failed.height:,} failed, the first with: {failed['reason'][0]}")
+    if result.replications > 1:
+        parts.append(f"intervals hold the mean with probability {result.confidence:g}")
+    console.print(Text("; ".join(parts)))
+    console.print(Text(f"results in {folder}"))
+
+
+def _estimate(row: dict[str, Any], name: str) -> Text:
+    """A mean with the half width of its interval, where it has one."""
+    if row[name] is None:
+        return Text("-")
+    half = row[f"{name}_ci"]
+    return Text(f"{row[name]:.6g}" + ("" if half is None else f" \N{PLUS-MINUS SIGN} {half:.2g}"))
 
 
 def show_topology_names(console: Console, names: Sequence[TopologyName]) -> None:

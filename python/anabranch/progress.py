@@ -1,4 +1,4 @@
-"""Progress of a run on a terminal, with an estimate of the time left; nothing in a pipe."""
+"""Progress of runs and studies on a terminal, with an estimate of the time left; nothing in a pipe."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from rich.table import Column
 
 Report = Callable[[float, int], None]
 """Called now and then with the simulated seconds and the packet-hops so far."""
+StudyReport = Callable[[int, int, int], None]
+"""Called after each run with the runs done, the failed ones among them, and all runs."""
 
 
 @contextmanager
@@ -25,6 +27,46 @@ def terminal_progress(title: str, duration_s: float) -> Iterator[Report | None]:
     if not console.is_terminal:
         yield None
         return
+    with _line(console) as progress:
+        task = progress.add_task(_plain(title), total=duration_s, done="")
+
+        def report(simulated_s: float, _packet_hops: int) -> None:
+            text = f"{simulated_s:.4g} of {duration_s:g} s simulated, left"
+            progress.update(task, completed=simulated_s, done=text)
+
+        yield report
+
+
+@contextmanager
+def study_progress(title: str) -> Iterator[StudyReport | None]:
+    """A progress line on standard error while a study runs; None where that is no terminal.
+
+    Args:
+        title: what is running.
+    """
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    with _line(console) as progress:
+        task = progress.add_task(_plain(title), total=None, done="checking every level")
+        begun = 0
+
+        def report(done: int, failed: int, runs: int) -> None:
+            nonlocal begun
+            if progress.tasks[0].total is None:
+                # What was done before this call says nothing about the time that is left.
+                begun = done
+                progress.reset(task, total=runs - begun)
+            failures = f", {failed:,} failed" if failed else ""
+            text = f"{done:,} of {runs:,} runs{failures}, left"
+            progress.update(task, completed=done - begun, done=text)
+
+        yield report
+
+
+def _line(console: Console) -> Progress:
+    """A line that shows a task's share, its field ``done``, and the time left."""
     columns = (
         # Eighty characters hold all of it: a long title is cut, not the time that is left.
         TextColumn(
@@ -32,15 +74,12 @@ def terminal_progress(title: str, duration_s: float) -> Iterator[Report | None]:
         ),
         BarColumn(bar_width=10),
         TaskProgressColumn(),
-        TextColumn("{task.fields[simulated]}", table_column=Column(no_wrap=True)),
+        TextColumn("{task.fields[done]}", table_column=Column(no_wrap=True)),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as progress:
-        # Titles are the user's text: brackets in them are not markup.
-        task = progress.add_task(title.replace("[", r"\["), total=duration_s, simulated="")
+    return Progress(*columns, console=console, transient=True)
 
-        def report(simulated_s: float, _packet_hops: int) -> None:
-            text = f"{simulated_s:.4g} of {duration_s:g} s simulated, left"
-            progress.update(task, completed=simulated_s, simulated=text)
 
-        yield report
+def _plain(title: str) -> str:
+    """Titles are the user's text: brackets in them are not markup."""
+    return title.replace("[", r"\[")

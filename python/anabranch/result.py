@@ -47,7 +47,7 @@ class Result:
         summary: Mapping[str, Any],
     ) -> Self:
         """A result from columns as the core returns them."""
-        return cls({name: _frame(columns) for name, columns in tables.items()}, dict(summary))
+        return cls({name: frame(columns) for name, columns in tables.items()}, dict(summary))
 
     @property
     def flows(self) -> pl.DataFrame:
@@ -205,7 +205,7 @@ def _portable(scenario: Scenario, folder: Path) -> Scenario:
     return scenario.model_copy(update={"network": network})
 
 
-def _frame(columns: Mapping[str, NDArray[np.generic] | Sequence[str]]) -> pl.DataFrame:
+def frame(columns: Mapping[str, NDArray[np.generic] | Sequence[str]]) -> pl.DataFrame:
     """A data frame; what is not a number becomes null, so that no sum or mean is NaN."""
     series = [
         pl.Series(name, values)

@@ -77,14 +77,14 @@ _Table = dict[int, list[int]]
 """Next hops towards one destination: for each node that has some, its links."""
 
 
-def plan(setup: Setup, origin: str | None) -> str:
-    """The plan of a setup, as the core writes it.
+def plan(setup_json: str, origin: str | None) -> str:
+    """The plan of a setup, both as the core writes them.
 
     Raises:
         ScenarioError: if the core finds something wrong with the setup.
     """
     try:
-        return _core.plan(setup.json())
+        return _core.plan(setup_json)
     except _core.SetupError as error:
         raise refused(error, origin) from None
 
@@ -102,7 +102,7 @@ def routes(scenario: Scenario) -> Routes:
         ScenarioError: if the scenario cannot be run.
     """
     setup = resolve(scenario)
-    found = json.loads(plan(setup, scenario.origin))
+    found = json.loads(plan(setup.json(), scenario.origin))
     sends_data = {(flow.origin, flow.to) for flow in setup.flows}
     tables: dict[int, _Table] = {table["to"]: dict(table["next"]) for table in found["tables"]}
     pairs = [

@@ -45,12 +45,9 @@ def run(
         # Before the work, not after it.
         check_replaceable(folder)
     setup = resolve(scenario)
-    routes = plan(setup, scenario.origin)
     captures = Path(tempfile.mkdtemp(prefix="anabranch-")) if setup.captures else None
     try:
-        result = _simulate(
-            scenario, setup if captures is None else _capture_into(setup, captures), routes, progress
-        )
+        result = _simulate(scenario, setup if captures is None else _capture_into(setup, captures), progress)
         if folder is not None:
             _save(result, folder, scenario, captures)
         elif captures is not None:
@@ -76,12 +73,13 @@ def _save(result: Result, folder: Path, scenario: Scenario, captures: Path | Non
         raise ResultError(f"{error}; what was measured is kept in {spare}") from None
 
 
-def _simulate(
-    scenario: Scenario, setup: Setup, routes: str, progress: Callable[[float, int], None] | None
-) -> Result:
+def _simulate(scenario: Scenario, setup: Setup, progress: Callable[[float, int], None] | None) -> Result:
+    # Once for both: to write a large setup takes its time.
+    setup_json = setup.json()
+    routes = plan(setup_json, scenario.origin)
     begin = time.perf_counter()
     try:
-        outcome = _core.simulate(setup.json(), routes, progress)
+        outcome = _core.simulate(setup_json, routes, progress)
     except _core.SetupError as error:
         raise refused(error, scenario.origin) from None
     wall_s = time.perf_counter() - begin

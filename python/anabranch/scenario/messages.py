@@ -179,20 +179,21 @@ def _table_at(model: type[BaseModel], location: Location) -> type[BaseModel] | N
     for part in location:
         if isinstance(part, int):
             annotation = next(
-                (get_args(a)[0] for a in _alternatives(annotation) if get_origin(a) is list), None
+                (get_args(a)[0] for a in alternatives(annotation) if get_origin(a) is list), None
             )
         elif is_alternative(part):
             annotation = next(iter(_tagged(annotation, part)), None)
         else:
-            annotation = _field(annotation, part)
+            annotation = field_of(annotation, part)
         if annotation is None:
             return None
-    tables = (a for a in _alternatives(annotation) if isinstance(a, type) and issubclass(a, BaseModel))
+    tables = (a for a in alternatives(annotation) if isinstance(a, type) and issubclass(a, BaseModel))
     return next(tables, None)
 
 
-def _field(annotation: Any, key: str) -> Any:
-    for choice in _alternatives(annotation):
+def field_of(annotation: Any, key: str) -> Any:
+    """The type of a key of a table, in whichever alternative has it first; None where none has."""
+    for choice in alternatives(annotation):
         if get_origin(choice) is dict:
             return get_args(choice)[1]
         if isinstance(choice, type) and issubclass(choice, BaseModel):
@@ -205,14 +206,14 @@ def _field(annotation: Any, key: str) -> Any:
     return None
 
 
-def _alternatives(annotation: Any) -> Iterator[Any]:
+def alternatives(annotation: Any) -> Iterator[Any]:
     """The plain types in a type: unions and annotations are opened."""
     origin = get_origin(annotation)
     if origin is Annotated:
-        yield from _alternatives(get_args(annotation)[0])
+        yield from alternatives(get_args(annotation)[0])
     elif origin in (Union, types.UnionType):
         for choice in get_args(annotation):
-            yield from _alternatives(choice)
+            yield from alternatives(choice)
     else:
         yield annotation
 

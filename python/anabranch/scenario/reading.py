@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -67,43 +68,68 @@ def override(data: dict[str, Any], field: str, value: str) -> None:
     Raises:
         ScenarioError: if there is no such place.
     """
-    steps = _steps(field)
-    node: Any = data
+    try:
+        changed = with_value(data, field_steps(field), _value(value))
+    except ValueError as error:
+        raise ScenarioError([Problem("", str(error))], "--set") from None
+    data.update(changed)
+
+
+def with_value(data: dict[str, Any], steps: Sequence[str | int], value: Any) -> dict[str, Any]:
+    """Plain data with one field set; what is not on the way to it is shared with the old data.
+
+    Tables on the way are made; entries of lists must exist.
+
+    Raises:
+        ValueError: if there is no such place.
+    """
+    changed = dict(data)
+    node: Any = changed
     for step, following in pairwise(steps):
-        node = _descend(node, step, {} if isinstance(following, str) else [], field)
+        found = _step_into(node, step, {} if isinstance(following, str) else [], steps)
+        if not isinstance(found, dict | list):
+            raise _no_place(steps)
+        node[step] = found.copy()
+        node = node[step]
     last = steps[-1]
-    in_table = isinstance(node, dict) and isinstance(last, str)
-    in_list = isinstance(node, list) and isinstance(last, int) and last < len(node)
-    if not in_table and not in_list:
-        raise _no_place(field)
-    node[last] = _value(value)
+    if isinstance(node, dict) and isinstance(last, str):
+        node[last] = value
+    else:
+        _step_into(node, last, None, steps)
+        node[last] = value
+    return changed
 
 
-def _steps(field: str) -> list[str | int]:
+def field_steps(field: str) -> list[str | int]:
+    """``traffic[0].size`` as ``["traffic", 0, "size"]``.
+
+    Raises:
+        ValueError: if it is no such path.
+    """
     steps: list[str | int] = []
     for part in field.split("."):
         found = list(_STEP.finditer(part))
         if not found or "".join(match.group() for match in found) != part:
-            message = (
+            raise ValueError(
                 f"{quoted(field)} is not a field; write one like network.links.capacity or traffic[0].flows"
             )
-            raise ScenarioError([Problem("", message)], "--set")
         steps += [match[1] if match[1] is not None else int(match[2]) for match in found]
     if isinstance(steps[0], int):
-        raise _no_place(field)
+        raise _no_place(steps)
     return steps
 
 
-def _descend(node: Any, step: str | int, missing: dict[str, Any] | list[Any], field: str) -> Any:
+def _step_into(node: Any, step: str | int, missing: Any, steps: Sequence[str | int]) -> Any:
     if isinstance(step, str) and isinstance(node, dict):
-        return node.setdefault(step, missing)
+        return node.get(step, missing)
     if isinstance(step, int) and isinstance(node, list) and step < len(node):
         return node[step]
-    raise _no_place(field)
+    raise _no_place(steps)
 
 
-def _no_place(field: str) -> ScenarioError:
-    return ScenarioError([Problem("", f"{quoted(field)} leads to no place in the scenario")], "--set")
+def _no_place(steps: Sequence[str | int]) -> ValueError:
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
+    return ValueError(f"{quoted(text)} leads to no place in the scenario")
 
 
 def _value(text: str) -> Any:

@@ -6,7 +6,8 @@ Every name is resolved to an index and every number is in base units: picosecond
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
+from functools import cache
 from typing import Any
 
 Tagged = dict[str, object]
@@ -121,12 +122,27 @@ class Setup:
 
     def data(self) -> dict[str, Any]:
         """Plain data under the core's names."""
-        data = asdict(self)
+        data: dict[str, Any] = _plain(self)
         del data["provenance"]
-        for ends in (*data["links"], *data["flows"]):
-            ends["from"] = ends.pop("origin")
         return data
 
     def json(self) -> str:
         """The setup as the core reads it."""
         return json.dumps(self.data(), allow_nan=False, ensure_ascii=False)
+
+
+@cache
+def _names(kind: type) -> tuple[tuple[str, str], ...]:
+    """Each field of a table, with the core's name for it; none for what is no table."""
+    if not is_dataclass(kind):
+        return ()
+    return tuple((entry.name, "from" if entry.name == "origin" else entry.name) for entry in fields(kind))
+
+
+def _plain(value: Any) -> Any:
+    """Tables as dictionaries; what is below them is plain data already and is not copied."""
+    if isinstance(value, list):
+        return [_plain(entry) for entry in value]
+    if names := _names(value.__class__):
+        return {name: _plain(getattr(value, entry)) for entry, name in names}
+    return value

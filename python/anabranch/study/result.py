@@ -85,6 +85,17 @@ class StudyResult:
             title, confidence, replications, tuple(factors), tuple(metrics), runs, cells, dict(tables or {})
         )
 
+    @classmethod
+    def load(cls, folder: Path | str) -> StudyResult:
+        """The result in the folder of a study whose runs are all done.
+
+        Raises:
+            StudyError: if there is none.
+        """
+        from anabranch.study.store import load  # noqa: PLC0415 - store.py imports this module
+
+        return load(Path(folder))
+
     def query(self, sql: str) -> pl.DataFrame:
         """The answer to an SQL query (DuckDB) over ``runs``, ``cells`` and the tables that were kept.
 

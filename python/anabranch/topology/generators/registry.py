@@ -1,5 +1,6 @@
 """What a generator is to the rest of the house: a name and typed parameters, to be listed and checked."""
 
+import functools
 import inspect
 import types
 import typing
@@ -44,13 +45,7 @@ class Generator:
     @property
     def parameters(self) -> tuple[Parameter, ...]:
         """The parameters in the order of the function."""
-        hints = typing.get_type_hints(self.function)
-        return tuple(
-            Parameter(
-                p.name, hints[p.name], None if p.default is p.empty else p.default, p.default is p.empty
-            )
-            for p in inspect.signature(self.function).parameters.values()
-        )
+        return _parameters(self.function)
 
     def build(self, parameters: Mapping[str, object]) -> Topology:
         """The topology for these parameters.
@@ -70,3 +65,13 @@ class Generator:
         except TopologyError as error:
             where = f"{self.name}: {error.where}" if error.where else self.name
             raise TopologyError(where, error.what, error.remedy) from None
+
+
+@functools.cache
+def _parameters(function: Callable[..., Topology]) -> tuple[Parameter, ...]:
+    # Once: to read a signature takes longer than to build a small network.
+    hints = typing.get_type_hints(function)
+    return tuple(
+        Parameter(p.name, hints[p.name], None if p.default is p.empty else p.default, p.default is p.empty)
+        for p in inspect.signature(function).parameters.values()
+    )

@@ -1,0 +1,316 @@
+"""From what a user writes to a design: every level looked at before anything runs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from anabranch import _core
+from anabranch.errors import Problem, ScenarioError, StudyError
+from anabranch.routes import plan, refused
+from anabranch.scenario.messages import place
+from anabranch.scenario.quantity import Quantity, quoted
+from anabranch.scenario.reading import field_steps, parse_toml, read_text, with_value
+from anabranch.scenario.scenario import Scenario
+from anabranch.setup import Setup, resolve
+from anabranch.study.design import Design, Dimension, Setting
+from anabranch.study.fields import overlap, unknown_field
+from anabranch.study.files import TopologyFiles, unpacked
+from anabranch.study.levels import as_text, column_name, measure, numbers
+from anabranch.study.metrics import DEFAULTS, MetricError, value
+from anabranch.study.model import Factor, Metric, Study
+from anabranch.study.result import FactorInfo
+
+MOST_RUNS = 1_000_000
+"""Most runs of a study: each is a file."""
+
+_RUN_COLUMNS = ("run", "cell", "replication", "status", "reason", "runs", "failed")
+_REPLICATION = ["run", "replication"]
+
+
+def design(study: Study) -> Design:
+    """The design of a study.
+
+    Raises:
+        StudyError: with everything that is wrong with it.
+    """
+    return _Check(study).design()
+
+
+class _Check:
+    """Goes through a study once, and notes what is wrong."""
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+        self._found: list[Problem] = []
+        self._taken = dict.fromkeys(_RUN_COLUMNS, "a column of every study")
+
+    def design(self) -> Design:
+        data, origin, base = self._scenario()
+        self._files = TopologyFiles(base)
+        data = with_value(self._adopted(data, "scenario.network.topology"), _REPLICATION, 0)
+        self._check_overlaps()
+        dimensions = tuple(self._dimension(number) for number in range(len(self._study.factors)))
+        self._raise_if_any()
+        built = Design(
+            title=self._study.title,
+            confidence=self._study.confidence,
+            replications=self._study.replications,
+            keep=self._study.keep,
+            data=data,
+            origin=origin,
+            files=self._files.contents,
+            dimensions=dimensions,
+            metrics=self._metrics(),
+        )
+        self._check_count(built)
+        self._raise_if_any()
+        self._check_levels(built)
+        self._raise_if_any()
+        return built
+
+    def _problem(self, where: str, message: str) -> None:
+        problem = Problem(where, message)
+        if problem not in self._found:
+            self._found.append(problem)
+
+    def _raise_if_any(self) -> None:
+        if self._found:
+            raise StudyError(self._found, self._study.origin)
+
+    def _scenario(self) -> tuple[dict[str, Any], str | None, Path | None]:
+        """Plain data of the scenario, its name for messages, and the folder of its files."""
+        given, base = self._study.scenario, self._study.base
+        if isinstance(given, Scenario):
+            return given.data(), given.origin, given.base
+        if isinstance(given, dict):
+            return _plain(given), self._study.origin, base
+        path = (base or Path()) / given
+        try:
+            return parse_toml(read_text(path), path.name), path.name, path.parent
+        except ScenarioError as error:
+            raise StudyError([Problem("scenario", str(error))], self._study.origin) from None
+
+    def _adopted(self, data: dict[str, Any], where: str) -> dict[str, Any]:
+        """The scenario with its topology file, if it has one, taken over."""
+        network = data.get("network")
+        if not isinstance(network, dict) or "topology" not in network:
+            return data
+        try:
+            topology = self._files.adopt(network["topology"])
+        except ValueError as error:
+            self._problem(where, str(error))
+            return data
+        return with_value(data, ["network", "topology"], topology)
+
+    def _check_overlaps(self) -> None:
+        """No field twice, in one factor or in two, and no table together with a field in it."""
+        fields = [
+            (number, name, steps)
+            for number, factor in enumerate(self._study.factors)
+            for name, steps in sorted({name: field_steps(name) for name in _fields(factor)}.items())
+        ]
+        for number, name, steps in fields:
+            if overlap(steps, _REPLICATION):
+                self._problem(
+                    f"factor[{number}]",
+                    f"{quoted(name)} is set by the study itself, from 0 up; write replications = ...",
+                )
+        for (a, one, one_steps), (b, other, other_steps) in combinations(fields, 2):
+            if not overlap(one_steps, other_steps):
+                continue
+            owner = "this factor" if a == b else f"factor[{a}]"
+            if one == other:
+                message = f"{quoted(other)} is set by {owner} as well; a field belongs to one factor"
+            else:
+                message = f"{quoted(other)} and {quoted(one)} of {owner} overlap: one would undo the other"
+            self._problem(f"factor[{b}]", message)
+
+    def _dimension(self, number: int) -> Dimension:
+        factor = self._study.factors[number]
+        where = f"factor[{number}]"
+        for name in _fields(factor):
+            message = unknown_field(field_steps(name))
+            if message:
+                self._problem(where if factor.level is not None else f"{where}.field", message)
+        if factor.level is not None:
+            texts = tuple(level.label for level in factor.level)
+            kept = [
+                self._settings(level.settings, f"{where}.level[{i}]") for i, level in enumerate(factor.level)
+            ]
+            levels: tuple[float | str, ...] = texts
+            unit, label = None, factor.label or ""
+            short, kind = label, "categorical"
+        else:
+            given = factor.range.levels() if factor.range is not None else factor.levels or []
+            field = factor.field or ""
+            kept = [
+                self._settings({field: entry}, level_place(factor, number, i))
+                for i, entry in enumerate(given)
+            ]
+            texts = tuple(as_text(entry) for entry in given)
+            measured = numbers([measure(entry) for entry in given])
+            levels, unit = measured if measured is not None else (texts, None)
+            kind = "categorical" if measured is None else "continuous"
+            label = factor.label or field
+            short = factor.label or str([step for step in field_steps(field) if isinstance(step, str)][-1])
+        self._check_duplicates(factor, number, levels, texts)
+        name = column_name(short, unit)
+        if name in self._taken and factor.label is None:
+            name = column_name(label, unit)
+        self._take(name, f"{where}.{'field' if factor.label is None else 'label'}")
+        info = FactorInfo(name, label, "continuous" if kind == "continuous" else "categorical", unit, levels)
+        return Dimension(info, tuple(kept))
+
+    def _take(self, name: str, where: str) -> None:
+        """Notes a column that another part of the study has already, or that has no letters."""
+        if not name:
+            self._problem(where, "makes no name of a column; use letters or digits")
+        elif name in self._taken:
+            self._problem(
+                where, f"makes the column {quoted(name)}, which is {self._taken[name]}; give another"
+            )
+        self._taken.setdefault(name, f"that of {where}")
+
+    def _settings(self, given: Mapping[str, Any], where: str) -> tuple[Setting, ...]:
+        settings = []
+        for name, entry in given.items():
+            steps = field_steps(name)
+            plain = _plain(entry)
+            if steps == ["network", "topology"]:
+                try:
+                    plain = self._files.adopt(plain)
+                except ValueError as error:
+                    self._problem(where, str(error))
+            elif steps == ["network"] and isinstance(plain, dict):
+                plain = self._adopted({"network": plain}, where)["network"]
+            settings.append((tuple(steps), plain))
+        return tuple(settings)
+
+    def _check_duplicates(
+        self, factor: Factor, number: int, levels: tuple[float | str, ...], texts: tuple[str, ...]
+    ) -> None:
+        first: dict[float | str, int] = {}
+        for index, level in enumerate(levels):
+            if level in first:
+                earlier = f"level {first[level]}, {quoted(texts[first[level]])}"
+                again = f"{quoted(texts[index])} is the same as {earlier}; each level stands once"
+                self._problem(level_place(factor, number, index), again)
+            first.setdefault(level, index)
+
+    def _metrics(self) -> tuple[Metric, ...]:
+        metrics = tuple(self._study.metrics) or DEFAULTS
+        for number, metric in enumerate(metrics):
+            for name in (metric.name, *(f"{metric.name}_{end}" for end in ("ci", "min", "max"))):
+                self._take(name, f"metric[{number}].name")
+        return metrics
+
+    def _check_count(self, built: Design) -> None:
+        if built.runs > MOST_RUNS:
+            levels = " x ".join(str(len(dimension.choices)) for dimension in built.dimensions) or "1"
+            self._problem(
+                "",
+                f"{levels} levels x {built.replications} replications make {built.runs:,} runs; at most "
+                f"{MOST_RUNS:,} are allowed",
+            )
+
+    def _check_levels(self, built: Design) -> None:
+        """Each level once, beside the first levels of the other factors."""
+        # Topology files under the names that the study gives them are found in its folder only.
+        with unpacked(built.files) as folder:
+            first = tuple(0 for _ in built.dimensions)
+            setup, found = _problems(built, first, folder)
+            for problem in found:
+                self._note_level(built, first, problem, None)
+            if setup is not None:
+                self._check_metrics(built, setup)
+            for number, dimension in enumerate(built.dimensions):
+                for index in range(1, len(dimension.choices)):
+                    levels = (*first[:number], index, *first[number + 1 :])
+                    for problem in _problems(built, levels, folder)[1]:
+                        if problem not in found:
+                            self._note_level(built, levels, problem, number)
+
+    def _note_level(
+        self, built: Design, levels: tuple[int, ...], problem: Problem, suspect: int | None
+    ) -> None:
+        """Notes a problem of a scenario at the level that causes it, where one can be told."""
+        for number, dimension in enumerate(built.dimensions):
+            fields = [place(steps) for steps, _ in dimension.choices[levels[number]]]
+            if any(
+                problem.place == field or problem.place.startswith((f"{field}.", f"{field}["))
+                for field in fields
+            ):
+                suspect = number
+        if suspect is None:
+            self._problem(f"scenario.{problem.place}".rstrip("."), problem.message)
+            return
+        factor = self._study.factors[suspect]
+        index = levels[suspect]
+        where = level_place(factor, suspect, index)
+        name = f"of {quoted(factor.label)}: " if factor.label else ""
+        self._problem(where, f"level {index} {name}{problem}" if name else str(problem))
+
+    def _check_metrics(self, built: Design, setup: Setup) -> None:
+        """Every metric against the tables of a run that ends as it begins."""
+        shortest = dataclasses.replace(setup, duration=1, captures=[])
+        text = shortest.json()
+        try:
+            outcome = _core.simulate(text, plan(text, built.origin), None)
+        except (_core.SetupError, ScenarioError) as error:
+            problem = error if isinstance(error, ScenarioError) else refused(error, built.origin)
+            self._problem("scenario", str(problem))
+            return
+        for number, metric in enumerate(built.metrics):
+            try:
+                value(metric, outcome["tables"], outcome["summary"])
+            except MetricError as error:
+                self._problem(f"metric[{number}].{error.key}", str(error))
+
+
+def level_place(factor: Factor, number: int, index: int) -> str:
+    """Where a level stands in the study."""
+    if factor.level is not None:
+        return f"factor[{number}].level[{index}]"
+    return f"factor[{number}].range" if factor.range is not None else f"factor[{number}].levels[{index}]"
+
+
+def _fields(factor: Factor) -> Iterator[str]:
+    """The fields that a factor sets, each once."""
+    if factor.level is not None:
+        yield from dict.fromkeys(name for level in factor.level for name in level.settings)
+    elif factor.field is not None:
+        yield factor.field
+
+
+def _problems(built: Design, levels: tuple[int, ...], base: Path) -> tuple[Setup | None, list[Problem]]:
+    """What is wrong with the scenario of a cell; its setup if nothing is."""
+    try:
+        scenario = built.scenario(levels, base)
+        if scenario.capture:
+            return None, [Problem("capture", "a study keeps no captures; leave it out")]
+        return resolve(scenario), []
+    except ScenarioError as error:
+        return None, list(error.problems)
+    except ValueError as error:
+        return None, [Problem("", str(error))]
+
+
+def _plain(given: Any) -> Any:
+    """Plain data of what was built in Python: quantities as text, tables as dictionaries."""
+    match given:
+        case Quantity():
+            return given.text
+        case BaseModel():
+            return given.model_dump(mode="json", exclude_none=True)
+        case dict():
+            return {str(key): _plain(entry) for key, entry in given.items()}
+        case list() | tuple():
+            return [_plain(entry) for entry in given]
+        case _:
+            return given

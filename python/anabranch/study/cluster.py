@@ -1,0 +1,97 @@
+"""Runs on a Dask cluster that is there already; results come back through its scheduler."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from anabranch.errors import Problem, StudyError
+from anabranch.study.design import Design
+from anabranch.study.work import Outcome, bench_for, failed
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+_CONNECT_TIMEOUT_S = 10
+_MOST_ROUNDS = 2
+"""Times that a run is handed to Dask, which itself tries again when it loses a worker (its setting
+``distributed.scheduler.allowed-failures``): a run may have been lost for what its neighbours did."""
+_AHEAD = 4
+_LEAST_AHEAD = 64
+
+
+def run_on_cluster(design: Design, runs: Iterable[int], address: str) -> Iterator[Outcome]:
+    """Does runs on the workers of a Dask scheduler; outcomes come as they are ready, in no particular order.
+
+    Raises:
+        StudyError: if the package ``distributed`` is missing, or the scheduler does not answer or is lost.
+    """
+    try:
+        import distributed  # noqa: PLC0415 - optional
+    except ImportError:
+        message = '--dask needs the package distributed; install it with: pip install "anabranch[cluster]"'
+        raise StudyError([Problem("", message)]) from None
+    try:
+        client = distributed.Client(address, timeout=_CONNECT_TIMEOUT_S, set_as_default=False)
+    except (OSError, ValueError, TimeoutError) as error:
+        message = f"no Dask scheduler answers at {address}: {error}; an address is like tcp://10.0.0.1:8786"
+        raise StudyError([Problem("dask", message)]) from None
+    with client:
+        try:
+            yield from _outcomes(client, design, iter(runs))
+        except (distributed.CancelledError, OSError) as error:
+            message = (
+                f"the scheduler at {address} is gone ({type(error).__name__}); the runs that came back are "
+                "kept, and the same command goes on from there"
+            )
+            raise StudyError([Problem("dask", message)]) from None
+
+
+def _outcomes(client: Client, design: Design, runs: Iterator[int]) -> Iterator[Outcome]:
+    from distributed import KilledWorker, as_completed  # noqa: PLC0415 - optional
+
+    # A task, so that Dask makes it again where a worker that had it is lost.
+    shared = client.submit(pickle.loads, pickle.dumps(design), pure=False)
+    rounds: Counter[int] = Counter()
+    run_of: dict[str, int] = {}
+
+    def submit(run: int) -> Future:
+        future = client.submit(_run, shared, run, pure=False)
+        run_of[future.key] = run
+        return future
+
+    threads = sum(client.nthreads().values())
+    under_way = as_completed()
+    for _, run in zip(range(max(_LEAST_AHEAD, _AHEAD * threads)), runs, strict=False):
+        under_way.add(submit(run))
+    for future in under_way:
+        run = run_of.pop(future.key)
+        error = future.exception()
+        if isinstance(error, KilledWorker):
+            rounds[run] += 1
+            if rounds[run] < _MOST_ROUNDS:
+                under_way.add(submit(run))
+                continue
+            outcome = failed(design, run, "its worker was lost each time that it was tried")
+        elif error is not None:
+            raise _refusal(error)
+        else:
+            outcome = future.result()
+        following = next(runs, None)
+        if following is not None:
+            under_way.add(submit(following))
+        yield outcome
+
+
+def _run(design: Design, number: int) -> Outcome:
+    """One run, on a worker."""
+    return bench_for(design).run(number)
+
+
+def _refusal(error: Any) -> BaseException:
+    """What a worker says that cannot even begin."""
+    if isinstance(error, ImportError):
+        return StudyError([Problem("dask", f"a worker has no anabranch of this version: {error}")])
+    return error if isinstance(error, BaseException) else RuntimeError(str(error))

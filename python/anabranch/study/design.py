@@ -1,0 +1,145 @@
+"""The design of a study: its cells in order, and all that determines its results, as plain data."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from anabranch import _core
+from anabranch.scenario.messages import place
+from anabranch.scenario.reading import with_value
+from anabranch.scenario.scenario import Scenario
+from anabranch.study.fields import Steps
+from anabranch.study.levels import as_text
+from anabranch.study.model import Metric
+from anabranch.study.result import FactorInfo, MetricInfo
+
+Setting = tuple[Steps, Any]
+"""A field and the value that it gets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """A factor, with what each of its levels sets."""
+
+    info: FactorInfo
+    choices: tuple[tuple[Setting, ...], ...]
+    """For each level, the fields that it sets."""
+
+    def data(self) -> dict[str, Any]:
+        """The factor as a study file says it, with every level written out."""
+        info = self.info
+        fields = {tuple(steps) for choice in self.choices for steps, _ in choice}
+        plain = [choice[0][1] for choice in self.choices if len(choice) == 1]
+        texts = [as_text(value) for value in plain]
+        if len(fields) == 1 and (info.kind == "continuous" or texts == list(info.levels)):
+            return {"field": place(min(fields)), "label": info.label, "levels": plain}
+        levels = [
+            {"label": str(label), "set": {place(steps): value for steps, value in choice}}
+            for label, choice in zip(info.levels, self.choices, strict=True)
+        ]
+        return {"label": info.label, "level": levels}
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """A study with every name resolved: what a run needs, wherever it takes place.
+
+    Runs are numbered from 0: run = cell * replications + replication. Cells are counted like the digits
+    of a number whose first digit is the first factor's level: the last factor is the fastest.
+    """
+
+    title: str
+    confidence: float
+    replications: int
+    keep: str
+    data: dict[str, Any]
+    """The scenario as plain data, before any level is set."""
+    origin: str | None
+    """Name of the scenario's file, for messages."""
+    files: Mapping[str, bytes]
+    """Contents of the topology files that the scenario and the levels name, by path."""
+    dimensions: tuple[Dimension, ...]
+    metrics: tuple[Metric, ...]
+
+    @property
+    def cells(self) -> int:
+        """How many combinations of levels there are."""
+        return math.prod(len(dimension.choices) for dimension in self.dimensions)
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are."""
+        return self.cells * self.replications
+
+    @property
+    def factor_infos(self) -> tuple[FactorInfo, ...]:
+        """The factors, as tables show them."""
+        return tuple(dimension.info for dimension in self.dimensions)
+
+    @property
+    def metric_infos(self) -> tuple[MetricInfo, ...]:
+        """The metrics, as tables show them."""
+        return tuple(MetricInfo(metric.name, metric.label or metric.name) for metric in self.metrics)
+
+    def levels(self, cell: int) -> tuple[int, ...]:
+        """The level of each factor in a cell."""
+        levels = []
+        for dimension in reversed(self.dimensions):
+            cell, level = divmod(cell, len(dimension.choices))
+            levels.append(level)
+        return tuple(reversed(levels))
+
+    def scenario(self, levels: tuple[int, ...], base: Path | None) -> Scenario:
+        """The scenario of a combination of levels.
+
+        Args:
+            levels: the level of each factor.
+            base: folder that topology files are relative to.
+
+        Raises:
+            ScenarioError: with everything that is wrong with it.
+            ValueError: if a level names a place that the scenario does not have.
+        """
+        data = self.data
+        for dimension, level in zip(self.dimensions, levels, strict=True):
+            for steps, value in dimension.choices[level]:
+                data = with_value(data, steps, value)
+        return Scenario.from_data(data, origin=self.origin, base=base)
+
+    def parts(self) -> dict[str, Any]:
+        """All that determines the results, by what it is called in a message."""
+        return {
+            "version": _core.version(),
+            "scenario": _digest(self.data),
+            "topology files": {name: hashlib.sha256(data).hexdigest() for name, data in self.files.items()},
+            "factors": [
+                {
+                    "name": dimension.info.name,
+                    "label": dimension.info.label,
+                    "kind": dimension.info.kind,
+                    "unit": dimension.info.unit,
+                    "levels": list(dimension.info.levels),
+                    "settings": _digest(dimension.choices),
+                }
+                for dimension in self.dimensions
+            ],
+            "metrics": [metric.model_dump(mode="json") for metric in self.metrics],
+            "replications": self.replications,
+            "keep": self.keep,
+        }
+
+    def fingerprint(self) -> str:
+        """SHA-256 of :meth:`parts`, in hexadecimal."""
+        return _digest(self.parts())
+
+
+def _digest(data: object) -> str:
+    # Dates are all that TOML has and JSON lacks.
+    text = json.dumps(data, sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,59 @@
+"""Fields of a scenario by path: whether one exists, and which of two lies inside the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel, JsonValue
+
+from anabranch.scenario.messages import alternatives, field_of, place
+from anabranch.scenario.quantity import quoted
+from anabranch.scenario.scenario import Scenario
+from anabranch.topology import suggest
+
+Steps = Sequence[str | int]
+
+
+def unknown_field(steps: Steps) -> str | None:
+    """What is wrong with a path that no scenario has, with the nearest that one has; None if one has it."""
+    annotation: Any = Scenario
+    for index, step in enumerate(steps):
+        choices = list(alternatives(annotation))
+        if JsonValue in choices or Any in choices:
+            # Parameters of generators: only the generator knows them.
+            return None
+        if isinstance(step, int):
+            lists = [get_args(choice)[0] for choice in choices if get_origin(choice) is list]
+            if not lists:
+                return f"{quoted(place(steps))} is no field of a scenario: {place(steps[:index])} is no list"
+            annotation = lists[0]
+            continue
+        inner = field_of(annotation, step)
+        if inner is None:
+            return f"{quoted(place(steps))} is no field of a scenario{_hint(steps, index, choices)}"
+        annotation = inner
+    return None
+
+
+def overlap(one: Steps, other: Steps) -> bool:
+    """Whether two paths lead to the same field, or one of them to a table around the other."""
+    return all(a == b for a, b in zip(one, other, strict=False))
+
+
+def _hint(steps: Steps, index: int, choices: Sequence[Any]) -> str:
+    keys = [
+        entry.alias or name
+        for choice in choices
+        if isinstance(choice, type) and issubclass(choice, BaseModel)
+        for name, entry in choice.model_fields.items()
+    ]
+    lists = any(get_origin(choice) is list for choice in choices)
+    around = place(steps[:index])
+    if lists:
+        return f"; {around} is a list, so write {around}[0].{steps[index]}"
+    near = suggest(str(steps[index]), keys)
+    if near:
+        return f"; nearest: {quoted(place([*steps[:index], near]))}"
+    where = f"{around} has" if around else "there are"
+    return f"; {where} {', '.join(keys)}" if keys else f"; {around} has no fields"

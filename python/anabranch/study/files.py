@@ -1,0 +1,70 @@
+"""Topology files of a study: read once, so that no run depends on what becomes of them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+from anabranch.scenario.quantity import quoted
+
+_PREFIX = "file:"
+_FOLDER = "topologies"
+
+
+class TopologyFiles:
+    """The files that a study's scenario and levels name, under paths that a study folder can have."""
+
+    def __init__(self, base: Path | None) -> None:
+        """``base`` is the folder that the names are relative to; None for the current one."""
+        self._base = base or Path()
+        self._known: dict[str, str] = {}
+        self.contents: dict[str, bytes] = {}
+        """Contents by path."""
+
+    def adopt(self, topology: object) -> object:
+        """What a scenario in a study folder says for a topology: another path, where it is a file.
+
+        Raises:
+            ValueError: if the file cannot be read.
+        """
+        if not isinstance(topology, str) or not topology.startswith(_PREFIX):
+            return topology
+        name = topology.removeprefix(_PREFIX)
+        if name not in self._known:
+            try:
+                content = (self._base / name).read_bytes()
+            except OSError as error:
+                raise ValueError(f"{quoted(name)} cannot be read: {error.strerror}") from None
+            self._known[name] = self._path(name)
+            self.contents[self._known[name]] = content
+        return _PREFIX + self._known[name]
+
+    def _path(self, name: str) -> str:
+        """Where a file goes: a path that was made here stays, so that a resolved study reads back."""
+        path = PurePosixPath(name)
+        if path.parts[:-1] == (_FOLDER,) and name not in self.contents:
+            return name
+        number = 1
+        while (free := f"{_FOLDER}/{'' if number == 1 else f'{number}-'}{path.name}") in self.contents:
+            number += 1
+        return free
+
+
+def unpack(files: Mapping[str, bytes], folder: Path) -> None:
+    """Writes files under their paths."""
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+
+
+@contextmanager
+def unpacked(files: Mapping[str, bytes]) -> Iterator[Path]:
+    """A folder with the files while the block runs."""
+    if not files:
+        yield Path()
+        return
+    with tempfile.TemporaryDirectory(prefix="anabranch-topologies-") as folder:
+        unpack(files, Path(folder))
+        yield Path(folder)

@@ -1,0 +1,174 @@
+"""Runs on processes of this machine: all cores kept busy, and lost workers replaced."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from multiprocessing.connection import Connection, Pipe, wait
+from typing import Any
+
+from anabranch.errors import Problem, StudyError
+from anabranch.study.design import Design
+from anabranch.study.work import Outcome, failed
+from anabranch.study.worker import HELLO, READY
+
+MOST_ATTEMPTS = 3
+"""Times that a run is begun, if its worker is lost each time, before it counts as failed."""
+
+# A second run waits with the worker while the first is under way, unless runs are so long that one waiting
+# would keep another worker idle at the end.
+_SHORT_RUN_S = 0.25
+_MOST_FAILED_STARTS = 3
+
+_START = "import sys; sys.path[:] = {path!r}; from anabranch.study.worker import main; main({descriptor})"
+
+
+def available_cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def run_locally(design: Design, runs: Iterable[int], jobs: int) -> Iterator[Outcome]:
+    """Does runs on ``jobs`` processes; outcomes come as they are ready, in no particular order.
+
+    A run whose process dies is repeated, and counts as failed at the third time. All processes end with the
+    iterator, whichever way it ends.
+
+    Raises:
+        StudyError: if no process can be started.
+    """
+    pool = _Pool(design, runs)
+    try:
+        yield from pool.outcomes(jobs)
+    finally:
+        pool.close()
+
+
+class _Worker:
+    """A process and the runs that it has been given."""
+
+    def __init__(self, payload: bytes) -> None:
+        self.connection, theirs = Pipe()
+        self.given: deque[int] = deque()
+        self.ready = False
+        descriptor = theirs.fileno()
+        code = _START.format(path=sys.path, descriptor=descriptor)
+        # Ctrl-C is for us to hear: the mask is inherited, and stays blocked there.
+        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            self.process = subprocess.Popen(  # noqa: S603 - our own program
+                [sys.executable, "-c", code],
+                pass_fds=[descriptor],
+                stdin=subprocess.DEVNULL,
+                # Runs are what is parallel here.
+                env={**os.environ, "POLARS_MAX_THREADS": "1"},
+            )
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+            theirs.close()
+        self._payload = payload
+
+    def give(self, run: int) -> None:
+        """Gives it a run."""
+        self.given.append(run)
+        self._tell(self.connection.send, run)
+
+    def instruct(self) -> None:
+        """Gives it the design. Not before it listens: a large one would hold us up until then."""
+        self._tell(self.connection.send_bytes, self._payload)
+
+    def _tell(self, send: Callable[[Any], None], what: Any) -> None:
+        # If it is gone, what it said before can still be read, and then its end.
+        with suppress(OSError):
+            send(what)
+
+    def end(self) -> str:
+        """Ends the process, and says how it ended."""
+        self.connection.close()
+        self.process.kill()
+        code = self.process.wait()
+        return f"signal {-code} ({signal.Signals(-code).name})" if code < 0 else f"exit status {code}"
+
+
+class _Pool:
+    """The workers, and which runs are still to be given to one."""
+
+    def __init__(self, design: Design, runs: Iterable[int]) -> None:
+        self._design = design
+        self._payload = pickle.dumps(design)
+        self._waiting = deque(runs)
+        self._attempts: Counter[int] = Counter()
+        self._workers: dict[Connection, _Worker] = {}
+        self._failed_starts = 0
+        self._depth = 1
+
+    def outcomes(self, jobs: int) -> Iterator[Outcome]:
+        """All outcomes, as they come."""
+        for _ in range(min(jobs, len(self._waiting))):
+            self._start()
+        while self._waiting or any(worker.given for worker in self._workers.values()):
+            for connection in wait(list(self._workers)):
+                assert isinstance(connection, Connection)  # noqa: S101 - we gave nothing else
+                worker = self._workers[connection]
+                try:
+                    said = connection.recv()
+                except (EOFError, OSError):
+                    yield from self._lost(worker)
+                    continue
+                if said == HELLO:
+                    worker.instruct()
+                elif said == READY:
+                    worker.ready = True
+                    self._failed_starts = 0
+                    self._feed(worker)
+                else:
+                    worker.given.remove(said.run)
+                    self._depth = 2 if said.wall_s < _SHORT_RUN_S else 1
+                    self._feed(worker)
+                    yield said
+
+    def close(self) -> None:
+        """Ends all processes at once; what they were doing is lost."""
+        for worker in self._workers.values():
+            worker.end()
+        self._workers.clear()
+
+    def _start(self) -> None:
+        try:
+            worker = _Worker(self._payload)
+        except OSError as error:
+            raise StudyError([Problem("", f"no process can be started: {error.strerror}")]) from None
+        self._workers[worker.connection] = worker
+
+    def _feed(self, worker: _Worker) -> None:
+        while self._waiting and len(worker.given) < self._depth:
+            worker.give(self._waiting.popleft())
+
+    def _lost(self, worker: _Worker) -> Iterator[Outcome]:
+        """A worker is gone: another takes its place, and what it had begun is begun again."""
+        del self._workers[worker.connection]
+        how = worker.end()
+        if not worker.ready:
+            self._failed_starts += 1
+            if self._failed_starts >= _MOST_FAILED_STARTS:
+                raise StudyError([Problem("", f"worker processes end as they start, with {how}")])
+        if worker.given:
+            # It works in order: the first is the one it was at, the others it had not begun.
+            begun = worker.given.popleft()
+            self._waiting.extendleft(reversed(worker.given))
+            self._attempts[begun] += 1
+            if self._attempts[begun] < MOST_ATTEMPTS:
+                self._waiting.appendleft(begun)
+            else:
+                reason = f"its process was lost {MOST_ATTEMPTS} times, the last time by {how}"
+                yield failed(self._design, begun, reason)
+        if self._waiting:
+            self._start()

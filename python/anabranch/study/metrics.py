@@ -1,0 +1,163 @@
+"""Metrics: one number for each run, straight from the columns that the core returns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from anabranch.errors import AnabranchError
+from anabranch.scenario.messages import unknown_choice
+from anabranch.scenario.quantity import quoted, shown
+from anabranch.study.model import Metric
+
+Columns = Mapping[str, NDArray[Any] | Sequence[str]]
+Tables = Mapping[str, Columns]
+
+DEFAULTS = (
+    Metric(name="goodput_mbps", label="goodput of all flows (Mbps)", column="goodput_mbps", statistic="sum"),
+    Metric(name="completion_s", label="mean completion time (s)", column="completion_s"),
+    Metric(
+        name="completion_p95_s",
+        label="p95 of completion times (s)",
+        column="completion_s",
+        statistic="p95",
+    ),
+    Metric(name="jain_index", label="Jain index", table="summary", column="jain_index"),
+    Metric(name="retransmissions", label="retransmissions", column="retransmissions", statistic="sum"),
+    Metric(
+        name="queue_mean_packets",
+        label="mean queue of the fullest link (packets)",
+        table="links",
+        column="queue_mean_packets",
+        statistic="max",
+    ),
+    Metric(
+        name="queue_max_packets",
+        label="longest queue of any link (packets)",
+        table="links",
+        column="queue_max_packets",
+        statistic="max",
+    ),
+    Metric(name="drops", label="data packets lost", column="drops_data", statistic="sum"),
+)
+"""The metrics of a study that names none."""
+
+
+class MetricError(AnabranchError):
+    """A metric that the tables of a run do not have; the message says what they have."""
+
+    def __init__(self, key: str, message: str) -> None:
+        super().__init__(message)
+        self.key = key
+        """Key of the metric that is wrong, such as ``column``."""
+
+
+def value(metric: Metric, tables: Tables, summary: Mapping[str, Any]) -> float | None:
+    """A metric of one run; None where there is nothing to take it from.
+
+    Raises:
+        MetricError: if the tables have no such column.
+    """
+    found = statistic(metric.statistic, _numbers(metric, tables, summary))
+    return None if found is None else found * metric.scale
+
+
+def _numbers(metric: Metric, tables: Tables, summary: Mapping[str, Any]) -> list[float]:
+    """The values that a statistic is taken of; what is null or not a number is left out."""
+    if metric.table == "summary":
+        return _of_summary(metric, summary)
+    if metric.table not in tables:
+        hint = ""
+        if metric.table.endswith("_series"):
+            hint = f"; the scenario has run.{metric.table} = false"
+        raise MetricError("table", f"table {unknown_choice(metric.table, [*tables, 'summary'])}{hint}")
+    columns = tables[metric.table]
+    column = _column(columns, metric.column, "column")
+    chosen = _chosen(metric, columns)
+    if not isinstance(column, np.ndarray):
+        if metric.statistic != "count":
+            raise MetricError("column", f"{quoted(metric.column)} holds text; of that there is only a count")
+        return [1.0] * (len(column) if chosen is None else int(chosen.sum()))
+    numbers = column.astype(np.float64, copy=False)
+    if chosen is not None:
+        numbers = numbers[chosen]
+    listed: list[float] = numbers[~np.isnan(numbers)].tolist()
+    return listed
+
+
+def _of_summary(metric: Metric, summary: Mapping[str, Any]) -> list[float]:
+    if metric.column not in summary:
+        raise MetricError("column", f"the summary has no key {_unknown(metric.column, list(summary))}")
+    number = summary[metric.column]
+    if number is None:
+        return []
+    if not isinstance(number, int | float):
+        raise MetricError("column", f"{quoted(metric.column)} of the summary is no number")
+    return [] if math.isnan(number) else [float(number)]
+
+
+def _chosen(metric: Metric, columns: Columns) -> NDArray[np.bool_] | None:
+    """Which rows a metric asks for; None for all."""
+    chosen: NDArray[np.bool_] | None = None
+    for name, wanted in metric.where.items():
+        column = _column(columns, name, "where")
+        values = wanted if isinstance(wanted, list) else [wanted]
+        text = not isinstance(column, np.ndarray)
+        if not text and np.issubdtype(np.asarray(column).dtype, np.floating):
+            raise MetricError("where", f"{quoted(name)} holds measured numbers, which are hardly ever equal")
+        wrong = next((entry for entry in values if isinstance(entry, str) != text), None)
+        if wrong is not None:
+            kind = "text" if text else "whole numbers"
+            raise MetricError("where", f"{quoted(name)} holds {kind}, and {shown(wrong)} is none")
+        matches = np.fromiter((entry in values for entry in column), np.bool_, len(column))
+        chosen = matches if chosen is None else chosen & matches
+    return chosen
+
+
+def _column(columns: Columns, name: str, key: str) -> NDArray[Any] | Sequence[str]:
+    if name not in columns:
+        raise MetricError(key, f"there is no column {_unknown(name, list(columns))}")
+    return columns[name]
+
+
+def _unknown(name: str, known: Sequence[str]) -> str:
+    return unknown_choice(name, known).replace(" is not known", "", 1)
+
+
+def statistic(name: str, values: list[float]) -> float | None:
+    """A statistic of numbers; None where there are none. Sums are exact, so that no order matters."""
+    if name == "count":
+        return float(len(values))
+    if not values:
+        return None
+    return _STATISTICS[name](values) if name in _STATISTICS else percentile(values, int(name[1:]))
+
+
+def percentile(values: list[float], percent: float) -> float:
+    """The percentile, linear between the two nearest ranks (type 7 of Hyndman and Fan 1996)."""
+    ordered = sorted(values)
+    position = (len(ordered) - 1) * percent / 100
+    below = math.floor(position)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (position - below) * (ordered[above] - ordered[below])
+
+
+def jain(values: list[float]) -> float | None:
+    """Jain's fairness index (Jain, Chiu and Hawe 1984): 1 where all are equal; None where all are zero."""
+    squares = math.fsum(entry * entry for entry in values)
+    return math.fsum(values) ** 2 / (len(values) * squares) if squares > 0 else None
+
+
+_STATISTICS: Mapping[str, Callable[[list[float]], float | None]] = {
+    "mean": lambda values: math.fsum(values) / len(values),
+    "median": lambda values: percentile(values, 50),
+    "min": min,
+    "max": max,
+    "sum": math.fsum,
+    "jain": jain,
+    "first": lambda values: values[0],
+}

@@ -1,0 +1,307 @@
+"""The folder of a study: a file for each run, so that a study that was stopped goes on where it was.
+
+study.toml             the study, with every level written out
+study.json             format, version, fingerprint, factors and metrics
+topologies/            the topology files that it uses
+runs/NNNNNN.parquet    one row for each finished run
+tables/NAME/NNNNNN.parquet   tables of the runs, where they are kept
+journal.jsonl          when and how long: the one file that is not reproducible
+runs.parquet, runs.csv, cells.parquet, cells.csv   when all runs are done
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any, Self
+
+import polars as pl
+import tomli_w
+
+from anabranch import _core
+from anabranch.errors import Problem, StudyError
+from anabranch.study.design import Design
+from anabranch.study.files import unpack
+from anabranch.study.result import FactorInfo, MetricInfo, StudyResult
+from anabranch.study.work import Outcome, parquet
+
+FORMAT = "anabranch-study"
+"""Value of ``format`` in study.json, by which a study folder is known."""
+_FORMAT_VERSION = 1
+_MANIFEST = "study.json"
+_JOURNAL = "journal.jsonl"
+_PARQUET_MAGIC = b"PAR1"
+_ENDS = ("runs.parquet", "runs.csv", "cells.parquet", "cells.csv")
+
+
+class Store:
+    """A study's folder, open for one process at a time."""
+
+    def __init__(self, folder: Path, design: Design) -> None:
+        """Opens a folder for a design, new or begun.
+
+        Raises:
+            StudyError: if it holds something else, belongs to another study, is in use, or cannot be written.
+        """
+        self._folder = folder
+        self._design = design
+        self._journal: IO[bytes] | None = None
+        _check_usable(folder, design)
+        try:
+            self._open()
+        except OSError as error:
+            raise self._unwritable(error) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Lets another process use the folder."""
+        if self._journal is not None:
+            self._journal.close()
+
+    def _open(self) -> None:
+        folder = self._folder
+        (folder / "runs").mkdir(parents=True, exist_ok=True)
+        self._journal = self._locked_journal()
+        for leftover in (
+            *folder.glob(".*.tmp"),
+            *folder.glob("runs/.*.tmp"),
+            *folder.glob("tables/*/.*.tmp"),
+        ):
+            leftover.unlink()
+        manifest = _json(_manifest(self._design)).encode()
+        if not (folder / _MANIFEST).is_file() or (folder / _MANIFEST).read_bytes() != manifest:
+            # A title or a confidence may have changed, with the tables at the end.
+            for name in _ENDS:
+                (folder / name).unlink(missing_ok=True)
+            _write(folder / _MANIFEST, manifest)
+        _write(folder / "study.toml", tomli_w.dumps(_study_data(self._design)).encode())
+        unpack(self._design.files, folder)
+        self.finished, self.failures = self._finished()
+
+    def _locked_journal(self) -> IO[bytes]:
+        """The journal, open for appending, behind a whole line. The lock ends with the process."""
+        journal = (self._folder / _JOURNAL).open("a+b", buffering=0)
+        try:
+            fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            journal.close()
+            raise StudyError(
+                [
+                    Problem(
+                        "", "another process is working on this study; wait for it, or choose another folder"
+                    )
+                ],
+                str(self._folder),
+            ) from None
+        journal.seek(0)
+        content = journal.read()
+        journal.truncate(content.rfind(b"\n") + 1)
+        return journal
+
+    def _finished(self) -> tuple[frozenset[int], int]:
+        """The runs that are done, and how many of them failed. What a crash has cut off is not done."""
+        found = set()
+        for file in (self._folder / "runs").glob("*.parquet"):
+            content = file.read_bytes()
+            if content.startswith(_PARQUET_MAGIC) and content.endswith(_PARQUET_MAGIC):
+                found.add(int(file.stem))
+            else:
+                file.unlink()
+        if not found:
+            return frozenset(), 0
+        status = pl.read_parquet(self._folder / "runs" / "*.parquet", columns=["status"])["status"]
+        return frozenset(found), int((status == "failed").sum())
+
+    def keep(self, outcome: Outcome) -> None:
+        """Keeps a run: first its tables, then its row, by which it is done.
+
+        Raises:
+            StudyError: if it cannot be written; what was kept before stays.
+        """
+        name = f"{outcome.run:06d}.parquet"
+        try:
+            for table, content in outcome.tables.items():
+                (self._folder / "tables" / table).mkdir(parents=True, exist_ok=True)
+                _write(self._folder / "tables" / table / name, content)
+            _write(self._folder / "runs" / name, outcome.row)
+            line = {
+                "run": outcome.run,
+                "status": "ok" if outcome.reason is None else "failed",
+                "finished": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                "wall_s": round(outcome.wall_s, 6),
+                "cpu_s": round(outcome.cpu_s, 6),
+                "engine_cpu_s": round(outcome.engine_cpu_s, 6),
+            }
+            assert self._journal is not None  # noqa: S101 - open until the store is closed
+            self._journal.write(json.dumps(line).encode() + b"\n")
+        except OSError as error:
+            raise self._unwritable(error) from None
+
+    def finish(self) -> StudyResult:
+        """Writes the tables over all runs, once all are done.
+
+        Raises:
+            StudyError: if they cannot be written.
+        """
+        runs = pl.read_parquet(self._folder / "runs" / "*.parquet", glob=True).sort("run").rechunk()
+        result = StudyResult.from_runs(
+            title=self._design.title,
+            confidence=self._design.confidence,
+            replications=self._design.replications,
+            factors=self._design.factor_infos,
+            metrics=self._design.metric_infos,
+            runs=runs,
+            tables=_kept_tables(self._folder),
+        )
+        try:
+            for name, table in (("runs", result.runs), ("cells", result.cells)):
+                _write(self._folder / f"{name}.parquet", parquet(table))
+                _write(self._folder / f"{name}.csv", table.write_csv().encode())
+        except OSError as error:
+            raise self._unwritable(error) from None
+        return result
+
+    def _unwritable(self, error: OSError) -> StudyError:
+        message = (
+            f"cannot be written: {error.strerror}; the runs that are in it are kept, and the same command "
+            "goes on from there"
+        )
+        return StudyError([Problem("", message)], str(self._folder))
+
+
+def load(folder: Path) -> StudyResult:
+    """The result in the folder of a study whose runs are all done.
+
+    Raises:
+        StudyError: if there is none.
+    """
+    manifest = _read_manifest(folder)
+    if manifest is None:
+        message = f"not a study folder; it has no {_MANIFEST} that says so"
+        raise StudyError([Problem("", message)], str(folder))
+    done = sum(1 for _ in (folder / "runs").glob("*.parquet"))
+    if not all((folder / name).is_file() for name in _ENDS):
+        message = (
+            f"has {done:,} of {manifest['runs']:,} runs; start the study again, and it goes on from there"
+        )
+        raise StudyError([Problem("", message)], str(folder))
+    try:
+        runs, cells = (pl.read_parquet(folder / f"{name}.parquet") for name in ("runs", "cells"))
+        return StudyResult(
+            title=manifest["title"],
+            confidence=manifest["confidence"],
+            replications=manifest["replications"],
+            factors=tuple(_factor_info(entry) for entry in manifest["factors"]),
+            metrics=tuple(MetricInfo(entry["name"], entry["label"]) for entry in manifest["metrics"]),
+            runs=runs,
+            cells=cells,
+            tables=_kept_tables(folder),
+        )
+    except (OSError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
+        raise StudyError([Problem("", f"cannot be read: {error}")], str(folder)) from None
+
+
+def _factor_info(entry: Mapping[str, Any]) -> FactorInfo:
+    return FactorInfo(entry["name"], entry["label"], entry["kind"], entry["unit"], tuple(entry["levels"]))
+
+
+def _kept_tables(folder: Path) -> dict[str, Path | pl.DataFrame]:
+    return {path.name: path for path in sorted((folder / "tables").glob("*")) if path.is_dir()}
+
+
+def _check_usable(folder: Path, design: Design) -> None:
+    """Makes sure that a folder is new, or this study's."""
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise StudyError([Problem("", "exists and is not a folder; choose another name")], str(folder))
+    if not folder.is_dir() or all(_is_ours_before_the_manifest(path) for path in folder.iterdir()):
+        return
+    manifest = _read_manifest(folder)
+    if manifest is None:
+        raise StudyError([Problem("", "exists and is not a study folder; choose another name")], str(folder))
+    if manifest.get("fingerprint") != design.fingerprint():
+        differs = _differences(manifest.get("parts", {}), design.parts())
+        message = f"holds another study, with {differs}; choose another folder"
+        raise StudyError([Problem("", message)], str(folder))
+
+
+def _is_ours_before_the_manifest(path: Path) -> bool:
+    """Whether this is what a study leaves that is killed before its manifest is there."""
+    if path.name == "runs" and path.is_dir():
+        return not any(path.iterdir())
+    return path.name == f".{_MANIFEST}.tmp" or (path.name == _JOURNAL and path.stat().st_size == 0)
+
+
+def _differences(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
+    """What two studies differ in."""
+    found = []
+    for part, here in ours.items():
+        there = theirs.get(part)
+        if there == here:
+            continue
+        shown = isinstance(here, int | str) and isinstance(there, int | str) and part != "scenario"
+        kind = "another" if part in ("scenario", "version", "keep") else "other"
+        found.append(f"{part} = {there} in place of {here}" if shown else f"{kind} {part}")
+    return " and ".join(found) or "other contents"
+
+
+def _manifest(design: Design) -> dict[str, Any]:
+    parts = design.parts()
+    return {
+        "format": FORMAT,
+        "format_version": _FORMAT_VERSION,
+        "version": _core.version(),
+        "fingerprint": design.fingerprint(),
+        "title": design.title,
+        "confidence": design.confidence,
+        "replications": design.replications,
+        "cells": design.cells,
+        "runs": design.runs,
+        "factors": parts["factors"],
+        "metrics": [{"name": info.name, "label": info.label} for info in design.metric_infos],
+        "parts": parts,
+    }
+
+
+def _read_manifest(folder: Path) -> dict[str, Any] | None:
+    try:
+        manifest = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return manifest if isinstance(manifest, dict) and manifest.get("format") == FORMAT else None
+
+
+def _study_data(design: Design) -> dict[str, Any]:
+    """The study as a file would say it, with every level and metric written out."""
+    data: dict[str, Any] = {
+        "title": design.title,
+        "replications": design.replications,
+        "confidence": design.confidence,
+        "keep": design.keep,
+        "scenario": design.data,
+        "factor": [dimension.data() for dimension in design.dimensions],
+        "metric": [metric.model_dump(mode="json", exclude_none=True) for metric in design.metrics],
+    }
+    return data
+
+
+def _json(data: object) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _write(path: Path, content: bytes) -> None:
+    """A file that appears whole or not at all."""
+    partial = path.with_name(f".{path.name}.tmp")
+    try:
+        partial.write_bytes(content)
+        partial.replace(path)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise

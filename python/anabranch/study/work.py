@@ -1,0 +1,194 @@
+"""One run of a study, wherever it takes place: from its number to a row and, if wanted, its tables."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import tempfile
+import threading
+import time
+import weakref
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from anabranch import _core
+from anabranch.errors import AnabranchError
+from anabranch.result import frame
+from anabranch.routes import plan, refused
+from anabranch.scenario.scenario import Scenario
+from anabranch.setup import Setup, resolve
+from anabranch.setup.model import ProbeSetup
+from anabranch.study.design import Design
+from anabranch.study.files import unpack
+from anabranch.study.metrics import value
+from anabranch.topology import TopologyError
+
+_SERIES = ("flow_series", "link_series")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a run."""
+
+    run: int
+    reason: str | None
+    """Why it failed; None if it did not."""
+    row: bytes
+    """Its row of the table ``runs``, as a Parquet file."""
+    tables: dict[str, bytes]
+    """Its tables, each as a Parquet file; empty where only metrics are kept."""
+    version: str
+    """Version of the package that ran it."""
+    wall_s: float = 0.0
+    """Time it took; not reproducible."""
+    cpu_s: float = 0.0
+    """Processor time it took; not reproducible."""
+    engine_cpu_s: float = 0.0
+    """Of this, the engine's."""
+
+
+class Bench:
+    """Runs of one design, one after the other; the scenario of a cell is made once."""
+
+    def __init__(self, design: Design) -> None:
+        self._design = design
+        self._cell = -1
+        self._scenario: Scenario | None = None
+        self._folder = Path()
+        if design.files:
+            self._folder = Path(tempfile.mkdtemp(prefix="anabranch-topologies-"))
+            unpack(design.files, self._folder)
+            weakref.finalize(self, _remove, self._folder)
+        wanted = {metric.table for metric in design.metrics}
+        # Sampling costs time and shows in no other table, but in the number of events.
+        counts_events = any(m.table == "summary" and m.column == "events" for m in design.metrics)
+        self._without = () if counts_events or design.keep == "tables" else set(_SERIES) - wanted
+
+    def run(self, number: int) -> Outcome:
+        """Does one run. Whatever goes wrong with it is its reason."""
+        begin, cpu = time.perf_counter(), time.process_time()
+        values: list[float | None] = [None] * len(self._design.metrics)
+        tables: dict[str, bytes] = {}
+        reason = None
+        self._engine_s = 0.0
+        try:
+            values, tables = self._measure(number)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except (AnabranchError, TopologyError) as error:
+            reason = str(error)
+        except BaseException as error:  # noqa: BLE001 - a run that fails must not end the study, panics included
+            reason = f"{type(error).__name__}: {error}"
+        if reason is not None:
+            values = [None] * len(self._design.metrics)
+            tables = {}
+            # The same wherever it ran.
+            reason = reason.replace(f"{self._folder}/", "") if self._design.files else reason
+        row = parquet(run_row(self._design, number, reason, values))
+        return Outcome(
+            run=number,
+            reason=reason,
+            row=row,
+            tables=tables,
+            version=_core.version(),
+            wall_s=time.perf_counter() - begin,
+            cpu_s=time.process_time() - cpu,
+            engine_cpu_s=self._engine_s,
+        )
+
+    def _measure(self, number: int) -> tuple[list[float | None], dict[str, bytes]]:
+        cell, replication = divmod(number, self._design.replications)
+        setup = self._setup(cell, replication)
+        text = setup.json()
+        routes = plan(text, self._design.origin)
+        cpu = time.process_time()
+        try:
+            outcome = _core.simulate(text, routes, None)
+        except _core.SetupError as error:
+            raise refused(error, self._design.origin) from None
+        finally:
+            self._engine_s = time.process_time() - cpu
+        tables, summary = outcome["tables"], outcome["summary"]
+        if summary["interrupted"]:
+            raise KeyboardInterrupt
+        values = [value(metric, tables, summary) for metric in self._design.metrics]
+        kept = {}
+        if self._design.keep == "tables":
+            for name, columns in tables.items():
+                table = frame(columns)
+                kept[name] = parquet(
+                    table.insert_column(0, pl.repeat(number, table.height, eager=True).alias("run"))
+                )
+        return values, kept
+
+    def _setup(self, cell: int, replication: int) -> Setup:
+        if self._cell != cell or self._scenario is None:
+            self._scenario = self._design.scenario(self._design.levels(cell), self._folder)
+            self._cell = cell
+        scenario = self._scenario
+        if replication:
+            settings = scenario.run_settings.model_copy(update={"replication": replication})
+            scenario = scenario.model_copy(update={"run_settings": settings})
+        setup = resolve(scenario)
+        if not self._without:
+            return setup
+        probes = setup.probes
+        flows = probes.flows and "flow_series" not in self._without
+        links = probes.links and "link_series" not in self._without
+        interval = probes.interval if flows or links else None
+        return dataclasses.replace(setup, probes=ProbeSetup(interval, flows, links))
+
+
+_benches = threading.local()
+
+
+def bench_for(design: Design) -> Bench:
+    """This thread's bench for a design."""
+    if getattr(_benches, "design", None) is not design:
+        _benches.bench = Bench(design)
+        _benches.design = design
+    bench: Bench = _benches.bench
+    return bench
+
+
+def failed(design: Design, number: int, reason: str) -> Outcome:
+    """The outcome of a run that nobody could finish."""
+    values: list[float | None] = [None] * len(design.metrics)
+    row = parquet(run_row(design, number, reason, values))
+    return Outcome(number, reason, row, {}, _core.version())
+
+
+def run_row(design: Design, number: int, reason: str | None, values: list[float | None]) -> pl.DataFrame:
+    """A run's row of the table ``runs``."""
+    cell, replication = divmod(number, design.replications)
+    columns: dict[str, list[Any]] = {"run": [number], "cell": [cell], "replication": [replication]}
+    schema: dict[str, type[pl.DataType]] = dict.fromkeys(columns, pl.Int64)
+    for dimension, level in zip(design.dimensions, design.levels(cell), strict=True):
+        columns[dimension.info.name] = [dimension.info.levels[level]]
+        schema[dimension.info.name] = pl.Float64 if dimension.info.kind == "continuous" else pl.String
+    columns |= {"status": ["ok" if reason is None else "failed"], "reason": [reason]}
+    schema |= {"status": pl.String, "reason": pl.String}
+    for metric, found in zip(design.metrics, values, strict=True):
+        columns[metric.name] = [found]
+        schema[metric.name] = pl.Float64
+    return pl.DataFrame(columns, schema=schema)
+
+
+def parquet(table: pl.DataFrame) -> bytes:
+    """A table as a Parquet file."""
+    buffer = io.BytesIO()
+    if table.height <= 1:
+        # For one row, compression and statistics take more than they give.
+        table.write_parquet(buffer, compression="uncompressed", statistics=False)
+    else:
+        table.write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def _remove(folder: Path) -> None:
+    import shutil  # noqa: PLC0415 - at the end only
+
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,34 @@
+"""A process that does runs for the one that started it."""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from multiprocessing.connection import Connection
+
+HELLO = "hello"
+"""What a worker says first."""
+READY = "ready"
+"""What a worker says once it has the design."""
+
+
+def main(descriptor: int) -> None:
+    """Receives a design, and then the numbers of runs; sends back an outcome for each.
+
+    Args:
+        descriptor: file descriptor of this end of the connection.
+    """
+    with Connection(descriptor) as connection:
+        try:
+            connection.send(HELLO)
+            # The modules come with the design: a worker that cannot have them says nothing, and ends.
+            design = pickle.loads(connection.recv_bytes())  # noqa: S301 - from the process that started us
+            from anabranch.study.work import Bench  # noqa: PLC0415 - as slow as the above
+
+            bench = Bench(design)
+            connection.send(READY)
+            while (number := connection.recv()) is not None:
+                connection.send(bench.run(number))
+        except (EOFError, ConnectionError):
+            # The other side is gone: nobody is left to work for.
+            sys.exit(0)
