@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from anabranch.setup import Setup, resolve
 from anabranch.study.design import Design, Dimension, Setting
 from anabranch.study.fields import overlap, unknown_field
 from anabranch.study.files import TopologyFiles, unpacked
-from anabranch.study.levels import as_text, column_name, measure, numbers
+from anabranch.study.levels import KINDS, as_text, column_name, measure, numbers
 from anabranch.study.metrics import DEFAULTS, MetricError, value
 from anabranch.study.model import Factor, Metric, Study
 from anabranch.study.result import FactorInfo
@@ -140,32 +140,35 @@ class _Check:
                 self._problem(where if factor.level is not None else f"{where}.field", message)
         if factor.level is not None:
             texts = tuple(level.label for level in factor.level)
-            kept = [
-                self._settings(level.settings, f"{where}.level[{i}]") for i, level in enumerate(factor.level)
-            ]
-            levels: tuple[float | str, ...] = texts
-            unit, label = None, factor.label or ""
-            short, kind = label, "categorical"
+            settings = [level.settings for level in factor.level]
+            measured = None
         else:
             given = factor.range.levels() if factor.range is not None else factor.levels or []
-            field = factor.field or ""
-            kept = [
-                self._settings({field: entry}, level_place(factor, number, i))
-                for i, entry in enumerate(given)
-            ]
             texts = tuple(as_text(entry) for entry in given)
+            settings = [{factor.field or "": entry} for entry in given]
             measured = numbers([measure(entry) for entry in given])
-            levels, unit = measured if measured is not None else (texts, None)
-            kind = "categorical" if measured is None else "continuous"
-            label = factor.label or field
-            short = factor.label or str([step for step in field_steps(field) if isinstance(step, str)][-1])
+        levels, unit = measured if measured is not None else (texts, None)
         self._check_duplicates(factor, number, levels, texts)
-        name = column_name(short, unit)
-        if name in self._taken and factor.label is None:
-            name = column_name(label, unit)
-        self._take(name, f"{where}.{'field' if factor.label is None else 'label'}")
-        info = FactorInfo(name, label, "continuous" if kind == "continuous" else "categorical", unit, levels)
+        info = FactorInfo(
+            name=self._factor_column(factor, number, unit),
+            label=factor.label or factor.field or "",
+            kind="categorical" if measured is None else "continuous",
+            unit=unit,
+            levels=levels,
+        )
+        kept = (self._settings(each, level_place(factor, number, i)) for i, each in enumerate(settings))
         return Dimension(info, tuple(kept))
+
+    def _factor_column(self, factor: Factor, number: int, unit: str | None) -> str:
+        """The column of a factor: its label, or else the last key of its field where that is unique."""
+        label = factor.label or ""
+        if factor.field is not None and factor.label in (None, factor.field):
+            label = str([step for step in field_steps(factor.field) if isinstance(step, str)][-1])
+            if column_name(label, unit) in self._taken:
+                label = factor.field
+        name = column_name(label, unit)
+        self._take(name, f"factor[{number}].{'field' if factor.label is None else 'label'}")
+        return name
 
     def _take(self, name: str, where: str) -> None:
         """Notes a column that another part of the study has already, or that has no letters."""
@@ -240,21 +243,25 @@ class _Check:
         self, built: Design, levels: tuple[int, ...], problem: Problem, suspect: int | None
     ) -> None:
         """Notes a problem of a scenario at the level that causes it, where one can be told."""
-        for number, dimension in enumerate(built.dimensions):
-            fields = [place(steps) for steps, _ in dimension.choices[levels[number]]]
-            if any(
-                problem.place == field or problem.place.startswith((f"{field}.", f"{field}["))
-                for field in fields
-            ):
-                suspect = number
+        own = [
+            [place(steps) for steps, _ in d.choices[i]] for d, i in zip(built.dimensions, levels, strict=True)
+        ]
+        # What is wrong inside a level's field, or with a table that it adds to, is the level's mistake.
+        inner = (n for n, fields in enumerate(own) for f in fields if _inside(problem.place, f))
+        outer = (n for n, fields in enumerate(own) for f in fields if _inside(f, problem.place))
         if suspect is None:
-            self._problem(f"scenario.{problem.place}".rstrip("."), problem.message)
+            suspect = next(chain(inner, outer), None)
+        message = problem.message + _example(problem.message)
+        if suspect is None:
+            self._problem(f"scenario.{problem.place}".rstrip("."), message)
             return
-        factor = self._study.factors[suspect]
-        index = levels[suspect]
-        where = level_place(factor, suspect, index)
-        name = f"of {quoted(factor.label)}: " if factor.label else ""
-        self._problem(where, f"level {index} {name}{problem}" if name else str(problem))
+        factor, index = self._study.factors[suspect], levels[suspect]
+        choice = built.dimensions[suspect].choices[index]
+        level = factor.level[index].label if factor.level is not None else choice[0][1]
+        text = quoted(as_text(level)) if isinstance(level, str) else as_text(level)
+        name = factor.label or factor.field or ""
+        inside = f"{problem.place}: " if problem.place != name else ""
+        self._problem(level_place(factor, suspect, index), f"{name} = {text}: {inside}{message}")
 
     def _check_metrics(self, built: Design, setup: Setup) -> None:
         """Every metric against the tables of a run that ends as it begins."""
@@ -297,8 +304,6 @@ def _problems(built: Design, levels: tuple[int, ...], base: Path) -> tuple[Setup
         return resolve(scenario), []
     except ScenarioError as error:
         return None, list(error.problems)
-    except ValueError as error:
-        return None, [Problem("", str(error))]
 
 
 def _plain(given: Any) -> Any:
@@ -314,3 +319,14 @@ def _plain(given: Any) -> Any:
             return [_plain(entry) for entry in given]
         case _:
             return given
+
+
+def _inside(inner: str, outer: str) -> bool:
+    """Whether a place is another one or lies within it."""
+    return inner == outer or inner.startswith((f"{outer}.", f"{outer}["))
+
+
+def _example(message: str) -> str:
+    """What is right, where a message only says what is wrong with a unit."""
+    kinds = (kind for kind in KINDS if f"not a unit of {kind.noun} " in message)
+    return next((f"; write it like {quoted(kind.example)}" for kind in kinds), "")

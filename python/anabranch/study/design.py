@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from anabranch import _core
+from anabranch.errors import Problem, ScenarioError
 from anabranch.scenario.messages import place
 from anabranch.scenario.reading import with_value
 from anabranch.scenario.scenario import Scenario
@@ -104,12 +105,15 @@ class Design:
 
         Raises:
             ScenarioError: with everything that is wrong with it.
-            ValueError: if a level names a place that the scenario does not have.
         """
         data = self.data
         for dimension, level in zip(self.dimensions, levels, strict=True):
             for steps, value in dimension.choices[level]:
-                data = with_value(data, steps, value)
+                try:
+                    data = with_value(data, steps, value)
+                except ValueError:
+                    message = "leads to no place in this scenario; entries of lists must be there already"
+                    raise ScenarioError([Problem(place(steps), message)], self.origin) from None
         return Scenario.from_data(data, origin=self.origin, base=base)
 
     def parts(self) -> dict[str, Any]:

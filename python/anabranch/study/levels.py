@@ -15,8 +15,8 @@ from anabranch.scenario.quantity import ByteCount, PacketCount, Quantity, Rate, 
 MOST_LEVELS = 100_000
 """Most levels of one factor; a range of more is a slip of its step."""
 
-_KINDS: tuple[type[Quantity], ...] = (Span, Rate, ByteCount, PacketCount, Speed)
-_KIND_OF_UNIT = {unit: kind for kind in _KINDS for unit in kind.units}
+KINDS: tuple[type[Quantity], ...] = (Span, Rate, ByteCount, PacketCount, Speed)
+_KIND_OF_UNIT = {unit: kind for kind in KINDS for unit in kind.units}
 _WITH_UNIT = re.compile(r"\s*[0-9.][0-9._]*(?:[eE][-+]?[0-9]+)?\s*([^\s0-9]\S*)\s*")
 
 

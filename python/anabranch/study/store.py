@@ -11,8 +11,10 @@ runs.parquet, runs.csv, cells.parquet, cells.csv   when all runs are done
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
+import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -141,7 +143,7 @@ class Store:
                 "engine_cpu_s": round(outcome.engine_cpu_s, 6),
             }
             assert self._journal is not None  # noqa: S101 - open until the store is closed
-            self._journal.write(json.dumps(line).encode() + b"\n")
+            _append(self._journal, json.dumps(line).encode() + b"\n")
         except OSError as error:
             raise self._unwritable(error) from None
 
@@ -280,20 +282,24 @@ def _read_manifest(folder: Path) -> dict[str, Any] | None:
 
 def _study_data(design: Design) -> dict[str, Any]:
     """The study as a file would say it, with every level and metric written out."""
-    data: dict[str, Any] = {
+    return {
         "title": design.title,
         "replications": design.replications,
         "confidence": design.confidence,
         "keep": design.keep,
         "scenario": design.data,
         "factor": [dimension.data() for dimension in design.dimensions],
-        "metric": [metric.model_dump(mode="json", exclude_none=True) for metric in design.metrics],
+        "metric": [metric.model_dump(mode="json", exclude_defaults=True) for metric in design.metrics],
     }
-    return data
 
 
 def _json(data: object) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _append(file: IO[bytes], content: bytes) -> None:
+    if file.write(content) < len(content):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _write(path: Path, content: bytes) -> None:

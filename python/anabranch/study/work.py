@@ -164,17 +164,17 @@ def failed(design: Design, number: int, reason: str) -> Outcome:
 def run_row(design: Design, number: int, reason: str | None, values: list[float | None]) -> pl.DataFrame:
     """A run's row of the table ``runs``."""
     cell, replication = divmod(number, design.replications)
-    columns: dict[str, list[Any]] = {"run": [number], "cell": [cell], "replication": [replication]}
-    schema: dict[str, type[pl.DataType]] = dict.fromkeys(columns, pl.Int64)
+    row: list[Any] = [number, cell, replication]
+    schema: dict[str, type[pl.DataType]] = dict.fromkeys(("run", "cell", "replication"), pl.Int64)
     for dimension, level in zip(design.dimensions, design.levels(cell), strict=True):
-        columns[dimension.info.name] = [dimension.info.levels[level]]
+        row.append(dimension.info.levels[level])
         schema[dimension.info.name] = pl.Float64 if dimension.info.kind == "continuous" else pl.String
-    columns |= {"status": ["ok" if reason is None else "failed"], "reason": [reason]}
+    row += ["ok" if reason is None else "failed", reason]
     schema |= {"status": pl.String, "reason": pl.String}
     for metric, found in zip(design.metrics, values, strict=True):
-        columns[metric.name] = [found]
+        row.append(found)
         schema[metric.name] = pl.Float64
-    return pl.DataFrame(columns, schema=schema)
+    return pl.DataFrame([row], schema=schema, orient="row")
 
 
 def parquet(table: pl.DataFrame) -> bytes:

@@ -1,0 +1,355 @@
+"""What a study does: the same bytes on one process and on two, failures as rows, lost workers, full disks."""
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from anabranch import Factor, Metric, Scenario, Study, StudyError, StudyResult, run
+from anabranch.study.check import design
+from anabranch.study.design import Design
+from anabranch.study.local import MOST_ATTEMPTS, available_cores, run_locally
+from anabranch.study.work import Bench
+
+from .conftest import ENVIRONMENT, SCENARIO, STUDY, Anabranch, Write, command, contents
+
+MANY = STUDY.replace("replications = 2", "replications = 30")
+"""180 runs, of some milliseconds each."""
+LARGER = SCENARIO.replace("30 kB", "3 MB").replace('"1 s"', '"8 s"')
+
+
+def journal(folder: Path) -> list[int]:
+    """The runs in a study's journal."""
+    return [json.loads(line)["run"] for line in (folder / "journal.jsonl").read_text().splitlines()]
+
+
+def test_one_process_and_two_leave_the_same_bytes(write: Write, tmp_path: Path) -> None:
+    study = Study.load(write('keep = "tables"\n' + STUDY))
+    for jobs in (1, 2):
+        study.run(jobs=jobs, out=tmp_path / str(jobs))
+    one, two = (contents(tmp_path / name) for name in ("1", "2"))
+    assert {
+        "study.toml",
+        "study.json",
+        "runs.parquet",
+        "runs.csv",
+        "cells.parquet",
+        "cells.csv",
+    } <= one.keys()
+    assert {f"runs/{number:06d}.parquet" for number in range(12)} <= one.keys()
+    assert "tables/flow_series/000011.parquet" in one
+    assert one == two
+    assert sorted(journal(tmp_path / "2")) == list(range(12))
+
+
+def test_a_run_of_a_study_is_a_run_of_its_scenario(write: Write, tmp_path: Path) -> None:
+    result = Study.load(write('keep = "tables"\n' + STUDY)).run(jobs=1)
+    settings = {"network.links.queue": "50 packets", "traffic[0].transport": "cubic", "run.replication": "1"}
+    alone = run(Scenario.load(tmp_path / "two.toml", settings))
+    row = result.runs.row(9, named=True)
+    assert (row["run"], row["cell"], row["replication"]) == (9, 4, 1)
+    assert (row["queue_packets"], row["transport"], row["status"], row["reason"]) == (
+        50.0,
+        "cubic",
+        "ok",
+        None,
+    )
+    assert row["fct_us"] == pytest.approx(alone.flows["completion_s"].mean() * 1e6, rel=1e-12)  # type: ignore[operator]
+    for name in alone.tables:
+        kept = result.query(f"select * exclude run from {name} where run = 9")  # noqa: S608 - our own names
+        assert kept.equals(alone.tables[name].cast(dict(kept.schema)))  # type: ignore[arg-type]
+
+
+def test_replications_differ_and_give_an_interval(write: Write) -> None:
+    result = Study.load(write()).run(jobs=1)
+    assert result.runs["fct_us"].n_unique() == 12
+    cell = result.cells.row(0, named=True)
+    first, second = result.runs["fct_us"][:2]
+    assert cell["fct_us"] == pytest.approx((first + second) / 2)
+    # Two values: s / sqrt(2) is half their distance, and t(0.975, 1) is 12.706.
+    assert cell["fct_us_ci"] == pytest.approx(12.706 * abs(first - second) / 2, rel=1e-4)
+    assert (cell["fct_us_min"], cell["fct_us_max"]) == (min(first, second), max(first, second))
+
+
+def test_sampling_changes_no_other_table(write: Write) -> None:
+    sampled = Study.load(
+        write(
+            'keep = "tables"\n' + STUDY.replace('[[metric]]\nname = "fct_us"', '[[metric]]\nname = "fct_us"')
+        )
+    )
+    metrics = [
+        Metric(name="fct_us", column="completion_s"),
+        Metric(name="q", table="links", column="queue_mean_packets"),
+    ]
+    kept, plain = (
+        sampled.model_copy(update={"keep": keep, "metrics": metrics}) for keep in ("tables", "metrics")
+    )
+    a, b = (Bench(design(study)) for study in (kept, plain))
+    a._folder = b._folder = sampled.base or Path()
+    assert [a.run(n).row for n in range(4)] == [b.run(n).row for n in range(4)]
+    assert not b.run(0).tables
+
+
+def test_a_study_is_saved_and_loaded(write: Write, tmp_path: Path) -> None:
+    saved = Study.load(write()).run(jobs=1, out=tmp_path / "out")
+    loaded = StudyResult.load(tmp_path / "out")
+    assert loaded.runs.equals(saved.runs)
+    assert loaded.cells.equals(saved.cells)
+    assert (loaded.factors, loaded.metrics) == (saved.factors, saved.metrics)
+    assert (loaded.title, loaded.confidence, loaded.replications) == ("queue and transport", 0.95, 2)
+    assert pl.read_csv(tmp_path / "out" / "cells.csv")["fct_us"].to_list() == saved.cells["fct_us"].to_list()
+
+
+def test_a_failed_run_is_a_row_with_its_reason(write: Write) -> None:
+    # Each level is right by itself; together the senders of the first entry are not there.
+    text = 'scenario = "two.toml"\nreplications = 2\n'
+    text += '[[factor]]\nfield = "network.parameters.hosts"\nlevels = [3, 2]\n'
+    text += '[[factor]]\nfield = "traffic[0].from"\nlevels = [["left1", "left2"], ["left1", "left3"]]\n'
+    result = Study.load(write(text)).run(jobs=2)
+    assert result.runs["status"].to_list() == ["ok"] * 6 + ["failed"] * 2
+    assert (
+        result.runs["reason"][6]
+        == 'two.toml: traffic[0].from[1]: no node "left3" in dumbbell; nearest: "left2"'
+    )
+    assert result.cells["failed"].to_list() == [0, 0, 0, 2]
+    assert result.cells["goodput_mbps"][3] is None
+    assert result.runs["goodput_mbps"].null_count() == 2
+
+
+def test_default_metrics_cover_time_rate_fairness_and_loss(write: Write) -> None:
+    result = Study.load(write(STUDY[: STUDY.index("[[metric]]")])).run(jobs=1)
+    names = [metric.name for metric in result.metrics]
+    assert names[:4] == ["goodput_mbps", "completion_s", "completion_p95_s", "jain_index"]
+    assert names[4:] == ["retransmissions", "queue_mean_packets", "queue_max_packets", "drops"]
+    assert result.runs.select(names).null_count().sum_horizontal().item() == 0
+    # No queue holds more than it may.
+    assert (result.runs["queue_max_packets"] <= result.runs["queue_packets"]).all()
+    assert (result.runs["jain_index"] <= 1).all()
+
+
+def test_another_study_is_refused_with_what_differs(write: Write, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    Study.load(write()).run(jobs=1, out=out)
+    before = contents(out)
+    others = {
+        "replications = 2 in place of 3": STUDY.replace("replications = 2", "replications = 3"),
+        "other factors": STUDY.replace('"50 packets"', '"60 packets"'),
+        "other metrics": STUDY.replace("scale = 1e6", "scale = 1e3"),
+        "another scenario": STUDY.replace('"two.toml"', '"four.toml"'),
+        "keep = metrics in place of tables": 'keep = "tables"\n' + STUDY,
+    }
+    (tmp_path / "four.toml").write_text(SCENARIO.replace("30 kB", "40 kB"))
+    for differs, text in others.items():
+        with pytest.raises(StudyError) as caught:
+            Study.load(write(text)).run(jobs=1, out=out)
+        assert str(caught.value) == f"{out}: holds another study, with {differs}; choose another folder"
+    assert contents(out) == before
+
+
+def test_what_is_no_study_is_not_touched(write: Write, tmp_path: Path) -> None:
+    out = tmp_path / "thesis"
+    out.mkdir()
+    (out / "chapter1.tex").write_text("years of work")
+    with pytest.raises(StudyError, match="exists and is not a study folder; choose another name"):
+        Study.load(write()).run(jobs=1, out=out)
+    assert [file.name for file in out.iterdir()] == ["chapter1.tex"]
+    with pytest.raises(StudyError, match="not a study folder"):
+        StudyResult.load(out)
+
+
+def test_a_finished_study_runs_nothing_again(write: Write, tmp_path: Path) -> None:
+    study = Study.load(write())
+    study.run(jobs=1, out=tmp_path / "out")
+    before = contents(tmp_path / "out")
+    calls: list[tuple[int, int, int]] = []
+    study.run(jobs=1, out=tmp_path / "out", progress=lambda *at: calls.append(at))
+    assert calls == [(12, 0, 12)]
+    assert contents(tmp_path / "out") == before
+    assert len(journal(tmp_path / "out")) == 12
+    # Another confidence tells of the same runs.
+    wider = study.model_copy(update={"confidence": 0.99}).run(jobs=1, out=tmp_path / "out")
+    assert len(journal(tmp_path / "out")) == 12
+    assert StudyResult.load(tmp_path / "out").cells.equals(wider.cells)
+    # t(0.995, 1) = 63.657 and t(0.975, 1) = 12.706.
+    ratio = wider.cells["fct_us_ci"][0] / pl.read_parquet(before["cells.parquet"])["fct_us_ci"][0]
+    assert ratio == pytest.approx(63.657 / 12.706, rel=1e-4)
+
+
+def _begin(folder: Path, out: str, runs: int) -> subprocess.Popen[str]:
+    """Starts a study in a process group of its own, and waits until it has done some runs."""
+    process = subprocess.Popen(
+        command("study", "study.toml", "--jobs", "2", "--out", out), cwd=folder, env=ENVIRONMENT,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    done = folder / out / "runs"
+    end = time.monotonic() + 60
+    while not done.is_dir() or len(list(done.glob("*.parquet"))) < runs:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < end
+        time.sleep(0.002)
+    return process
+
+
+def test_a_killed_study_goes_on_and_ends_with_the_same_bytes(
+    anabranch: Anabranch, write: Write, tmp_path: Path
+) -> None:
+    write('keep = "tables"\n' + MANY, LARGER + "link_series = false\nflow_series = false\n")
+    assert anabranch("study", "study.toml", "--out", "whole").returncode == 0
+    process = _begin(tmp_path, "killed", 40)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    done = {int(file.stem) for file in (tmp_path / "killed" / "runs").glob("*.parquet")}
+    assert 40 <= len(done) < 180
+    with pytest.raises(StudyError, match=rf"has {len(done)} of 180 runs; start the study again"):
+        StudyResult.load(tmp_path / "killed")
+    # What a kill in the middle of writing leaves.
+    (tmp_path / "killed" / "runs" / ".000179.parquet.tmp").write_bytes(b"PAR1")
+    with (tmp_path / "killed" / "journal.jsonl").open("a") as file:
+        file.write('{"run": 1')
+    again = anabranch("study", "study.toml", "--out", "killed")
+    assert again.returncode == 0, again.stderr
+    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+    counts = Counter(journal(tmp_path / "killed"))
+    assert max(counts.values()) == 1
+    # A kill can come between a run's row and its line in the journal.
+    assert len(counts) >= 179
+
+
+def test_ctrl_c_keeps_what_is_done(anabranch: Anabranch, write: Write, tmp_path: Path) -> None:
+    write(MANY, LARGER)
+    process = _begin(tmp_path, "out", 10)
+    os.killpg(process.pid, signal.SIGINT)
+    begin = time.monotonic()
+    printed, said = process.communicate(timeout=60)
+    assert time.monotonic() - begin < 10
+    assert (process.returncode, printed) == (130, "")
+    assert said == "interrupted; what is done is kept in out, and the same command goes on from there\n"
+    before = len(journal(tmp_path / "out"))
+    assert 10 <= before < 180
+    assert anabranch("study", "study.toml", "--out", "out").returncode == 0
+    assert sorted(journal(tmp_path / "out")) == list(range(180))
+
+
+def test_a_full_disk_is_a_message_and_loses_nothing(
+    anabranch: Anabranch, write: Write, tmp_path: Path
+) -> None:
+    write(MANY)
+    assert anabranch("study", "study.toml", "--out", "whole").returncode == 0
+    # No file may be larger: the journal is the first to grow that far.
+    limit = 1024 * 8
+    done = anabranch(
+        "study", "study.toml", "--out", "full",
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("full: cannot be written: ")
+    assert done.stderr.endswith("are kept, and the same command goes on from there\n")
+    assert done.stderr.count("\n") == 1
+    kept = len(list((tmp_path / "full" / "runs").iterdir()))
+    assert 10 < kept < 180
+    assert anabranch("study", "study.toml", "--out", "full").returncode == 0
+    assert contents(tmp_path / "full") == contents(tmp_path / "whole")
+
+
+def test_two_processes_do_not_work_on_one_folder(write: Write, anabranch: Anabranch, tmp_path: Path) -> None:
+    write(MANY, LARGER)
+    process = _begin(tmp_path, "out", 1)
+    second = anabranch("study", "study.toml", "--out", "out")
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    assert second.returncode == 2
+    assert second.stderr.startswith("out: another process is working on this study")
+
+
+DEADLY = """
+import os, signal
+from pathlib import Path
+from anabranch.study.design import Design
+
+class Deadly(Design):
+    '''A design whose cell 1 kills the process that makes it, as often as there are files left to remove.'''
+
+    def scenario(self, levels, base):
+        if levels == (1,):
+            for file in Path(os.environ["DEADLY"]).iterdir():
+                file.unlink()
+                os.kill(os.getpid(), signal.SIGKILL)
+        return super().scenario(levels, base)
+"""
+
+
+@pytest.fixture
+def deadly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Design]:
+    """A design of six runs, of which the third kills its worker; DEADLY holds a file for each time."""
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "deadly.py").write_text(DEADLY)
+    (tmp_path / "lives").mkdir()
+    monkeypatch.setenv("DEADLY", str(tmp_path / "lives"))
+    monkeypatch.syspath_prepend(str(tmp_path / "code"))
+    from deadly import Deadly  # type: ignore[import-not-found]  # noqa: PLC0415 - written above
+
+    factor = Factor(field="run.seed", label="seed", levels=[1, 2, 3])
+    plain = design(Study(scenario=Scenario.loads(SCENARIO), factors=[factor], replications=2))
+    yield Deadly(**{entry.name: getattr(plain, entry.name) for entry in fields(plain)})
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_run_whose_worker_is_killed_is_repeated(deadly: Design, tmp_path: Path, jobs: int) -> None:
+    (tmp_path / "lives" / "one").touch()
+    outcomes = sorted(run_locally(deadly, range(6), jobs), key=lambda outcome: outcome.run)
+    assert [(outcome.run, outcome.reason) for outcome in outcomes] == [(number, None) for number in range(6)]
+    assert not list((tmp_path / "lives").iterdir())
+    calm = list(run_locally(deadly, range(6), 1))
+    assert [outcome.row for outcome in outcomes] == [outcome.row for outcome in calm]
+
+
+def test_a_run_that_always_kills_its_worker_fails(deadly: Design, tmp_path: Path) -> None:
+    for life in range(MOST_ATTEMPTS):
+        (tmp_path / "lives" / str(life)).touch()
+    outcomes = {outcome.run: outcome.reason for outcome in run_locally(deadly, range(6), 2)}
+    lost = "its process was lost 3 times, the last time by signal 9 (SIGKILL)"
+    assert sorted(outcomes) == list(range(6))
+    # Run 3 is of the same cell; by then there is no life left to take, or one less for run 2.
+    assert [reason for reason in outcomes.values() if reason is not None] in ([lost], [])
+    assert outcomes[0] is outcomes[1] is outcomes[4] is outcomes[5] is None
+    assert not list((tmp_path / "lives").iterdir())
+
+
+def test_no_process_outlives_its_study(write: Write) -> None:
+    built = design(Study.load(write(MANY, LARGER)))
+    outcomes = run_locally(built, range(built.runs), 2)
+    next(outcomes)
+    children = set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
+    assert len(children) >= 2
+    outcomes.close()  # type: ignore[attr-defined]
+    assert not children & set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
+
+
+def test_all_cores_of_this_process_are_used() -> None:
+    assert available_cores() == len(os.sched_getaffinity(0))
+
+
+def test_the_table_of_cells_is_printed(anabranch: Anabranch, write: Write, tmp_path: Path) -> None:
+    done = anabranch("study", write())
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "queue and transport"
+    assert sum(" ± " in line for line in lines) == 6
+    assert lines[-2:] == [
+        "12 runs over 6 cells; intervals hold the mean with probability 0.95",
+        "results in results/study",
+    ]
+    again = anabranch("study", "study.toml", "--json", "--jobs", "1")
+    document = json.loads(again.stdout)
+    assert document["folder"] == "results/study"
+    assert [row["transport"] for row in document["cells"]] == ["newreno", "cubic", "bbr"] * 2
+    assert StudyResult.load(tmp_path / "results" / "study").cells.height == 6
