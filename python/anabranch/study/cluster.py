@@ -63,7 +63,7 @@ def _outcomes(client: Client, design: Design, runs: Iterator[int]) -> Iterator[O
         return future
 
     threads = sum(client.nthreads().values())
-    under_way = as_completed()
+    under_way = as_completed(loop=client.loop)
     for _, run in zip(range(max(_LEAST_AHEAD, _AHEAD * threads)), runs, strict=False):
         under_way.add(submit(run))
     for future in under_way:
