@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from anabranch import Scenario
+from anabranch import Scenario, Study
 from anabranch.topology.generators import GENERATORS, Generator
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-EXAMPLES = sorted((ROOT / "examples").glob("*.toml"))
+EXAMPLES = sorted((ROOT / "examples").rglob("*.toml"))
 
 TINY = """
 [network]
@@ -62,7 +62,7 @@ def test_a_scenario_in_a_document_has_routes(name: str, text: str) -> None:
 
 
 def test_excerpts_of_the_scenario_page_name_fields_that_exist() -> None:
-    schema = str(Scenario.model_json_schema())
+    schema = str(Scenario.model_json_schema()) + str(Study.model_json_schema())
     excerpts = "\n".join(text for file in DOCUMENTS for text in blocks(file, "toml"))
     fields = set(re.findall(r"^(\w+) = ", excerpts, re.MULTILINE))
     assert len(fields) > 20
@@ -109,4 +109,4 @@ def test_every_parameter_of_a_generator_is_listed(generator: Generator) -> None:
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_every_example_is_listed(file: Path) -> None:
     assert len(EXAMPLES) >= 4
-    assert f"examples/{file.name}" in (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert file.relative_to(ROOT).as_posix() in (ROOT / "docs" / "index.md").read_text(encoding="utf-8")

@@ -10,7 +10,8 @@ import sys
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from multiprocessing.connection import Connection, Pipe, wait
+from multiprocessing.connection import Pipe
+from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
 from anabranch.errors import Problem, StudyError
@@ -106,7 +107,8 @@ class _Pool:
         self._payload = pickle.dumps(design)
         self._waiting = deque(runs)
         self._attempts: Counter[int] = Counter()
-        self._workers: dict[Connection, _Worker] = {}
+        self._workers: list[_Worker] = []
+        self._selector = DefaultSelector()
         self._failed_starts = 0
         self._depth = 1
 
@@ -114,12 +116,11 @@ class _Pool:
         """All outcomes, as they come."""
         for _ in range(min(jobs, len(self._waiting))):
             self._start()
-        while self._waiting or any(worker.given for worker in self._workers.values()):
-            for connection in wait(list(self._workers)):
-                assert isinstance(connection, Connection)  # noqa: S101 - we gave nothing else
-                worker = self._workers[connection]
+        while self._waiting or any(worker.given for worker in self._workers):
+            for key, _ in self._selector.select():
+                worker: _Worker = key.data
                 try:
-                    said = connection.recv()
+                    said = worker.connection.recv()
                 except (EOFError, OSError):
                     yield from self._lost(worker)
                     continue
@@ -137,16 +138,18 @@ class _Pool:
 
     def close(self) -> None:
         """Ends all processes at once; what they were doing is lost."""
-        for worker in self._workers.values():
+        for worker in self._workers:
             worker.end()
         self._workers.clear()
+        self._selector.close()
 
     def _start(self) -> None:
         try:
             worker = _Worker(self._payload)
         except OSError as error:
             raise StudyError([Problem("", f"no process can be started: {error.strerror}")]) from None
-        self._workers[worker.connection] = worker
+        self._workers.append(worker)
+        self._selector.register(worker.connection, EVENT_READ, worker)
 
     def _feed(self, worker: _Worker) -> None:
         while self._waiting and len(worker.given) < self._depth:
@@ -154,7 +157,8 @@ class _Pool:
 
     def _lost(self, worker: _Worker) -> Iterator[Outcome]:
         """A worker is gone: another takes its place, and what it had begun is begun again."""
-        del self._workers[worker.connection]
+        self._workers.remove(worker)
+        self._selector.unregister(worker.connection)
         how = worker.end()
         if not worker.ready:
             self._failed_starts += 1

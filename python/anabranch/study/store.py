@@ -17,6 +17,7 @@ import json
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from io import RawIOBase
 from pathlib import Path
 from typing import IO, Any, Self
 
@@ -297,17 +298,20 @@ def _json(data: object) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _append(file: IO[bytes], content: bytes) -> None:
-    if file.write(content) < len(content):
+def _append(file: RawIOBase | IO[bytes], content: bytes) -> None:
+    """Writes all of it; an unbuffered file that has no room left takes what it can, and says nothing."""
+    if (file.write(content) or 0) < len(content):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _write(path: Path, content: bytes) -> None:
     """A file that appears whole or not at all."""
-    partial = path.with_name(f".{path.name}.tmp")
+    partial = f"{path.parent}/.{path.name}.tmp"
     try:
-        partial.write_bytes(content)
-        partial.replace(path)
+        # Plain calls: this is most of what a study's own process does for a run.
+        with open(partial, "wb", buffering=0) as file:  # noqa: PTH123 - see above
+            _append(file, content)
+        os.replace(partial, path)  # noqa: PTH105 - see above
     except OSError:
-        partial.unlink(missing_ok=True)
+        Path(partial).unlink(missing_ok=True)
         raise

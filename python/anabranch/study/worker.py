@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 import sys
 from multiprocessing.connection import Connection
@@ -26,6 +27,9 @@ def main(descriptor: int) -> None:
             from anabranch.study.work import Bench  # noqa: PLC0415 - as slow as the above
 
             bench = Bench(design)
+            # What is here now stays to the end: no collection of garbage needs to look at it again.
+            gc.collect()
+            gc.freeze()
             connection.send(READY)
             while (number := connection.recv()) is not None:
                 connection.send(bench.run(number))

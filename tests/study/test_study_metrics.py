@@ -1,0 +1,73 @@
+"""Statistics against numpy and closed forms, and which rows a metric looks at."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from anabranch import Metric, Study
+from anabranch.study.check import design
+from anabranch.study.metrics import statistic, value
+from anabranch.study.model import STATISTICS
+
+TABLES = {
+    "flows": {
+        "flow": np.array([0, 1, 2, 3], dtype=np.uint64),
+        "name": ["web.0", "web.1", "bulk.0", "bulk.1"],
+        "completion_s": np.array([4.0, 1.0, np.nan, 3.0]),
+    }
+}
+
+
+@pytest.mark.parametrize("percent", [1, 25, 50, 95, 99])
+def test_percentiles_are_those_of_numpy(percent: int) -> None:
+    values = list(np.random.default_rng(percent).exponential(size=101))
+    assert statistic(f"p{percent}", values) == pytest.approx(float(np.percentile(values, percent)), rel=1e-12)
+
+
+def test_statistics_of_known_numbers() -> None:
+    found = {name: statistic(name, [3.0, 1.0, 2.0, 6.0]) for name in STATISTICS}
+    # Jain: (3 + 1 + 2 + 6)^2 / (4 * (9 + 1 + 4 + 36)).
+    assert found == {
+        "mean": 3.0, "median": 2.5, "min": 1.0, "max": 6.0, "sum": 12.0, "count": 4.0, "jain": 144 / 200,
+        "first": 3.0,
+    }  # fmt: skip
+    assert {name: statistic(name, []) for name in STATISTICS if name != "count"} == dict.fromkeys(
+        set(STATISTICS) - {"count"}
+    )
+    assert statistic("count", []) == 0
+    assert statistic("jain", [0.0, 0.0]) is None
+    # Exact: the small ones are not lost among the large ones.
+    assert statistic("sum", [1e16, 1.0, -1e16, 1.0]) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ({}, 8.0),
+        ({"name": "web.1"}, 1.0),
+        ({"name": ["web.1", "bulk.1"]}, 4.0),
+        ({"flow": [0, 3]}, 7.0),
+        ({"flow": [0, 3], "name": "web.0"}, 4.0),
+        ({"name": "bulk.0"}, None),
+    ],
+)
+def test_rows_are_chosen_and_nulls_left_out(where: dict[str, object], expected: float | None) -> None:
+    metric = Metric(name="x", column="completion_s", statistic="sum", where=where)
+    assert value(metric, TABLES, {}) == expected
+
+
+def test_scale_and_summary() -> None:
+    assert value(Metric(name="x", column="completion_s", statistic="max", scale=1e6), TABLES, {}) == 4e6
+    jain = Metric(name="x", table="summary", column="jain_index")
+    assert value(jain, TABLES, {"jain_index": 0.5}) == 0.5
+    assert value(jain, TABLES, {"jain_index": None}) is None
+
+
+def test_the_example_is_a_study() -> None:
+    files = sorted((Path(__file__).parents[2] / "examples" / "studies").glob("*.toml"))
+    assert len(files) >= 1
+    for file in files:
+        built = design(Study.load(file))
+        assert built.runs == 100
+        assert [info.kind for info in built.factor_infos] == ["continuous", "categorical"]
