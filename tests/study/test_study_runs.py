@@ -320,17 +320,38 @@ def test_a_run_that_always_kills_its_worker_fails(deadly: Design, tmp_path: Path
 
 
 def test_no_process_outlives_its_study(write: Write) -> None:
+    listed = Path(f"/proc/self/task/{os.getpid()}/children")
+    before = set(listed.read_text().split())
     built = design(Study.load(write(MANY, LARGER)))
     outcomes = run_locally(built, range(built.runs), 2)
     next(outcomes)
-    children = set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
-    assert len(children) >= 2
+    workers = set(listed.read_text().split()) - before
+    assert len(workers) == 2
     outcomes.close()  # type: ignore[attr-defined]
-    assert not children & set(Path(f"/proc/self/task/{os.getpid()}/children").read_text().split())
+    assert not workers & set(listed.read_text().split())
 
 
-def test_all_cores_of_this_process_are_used() -> None:
-    assert available_cores() == len(os.sched_getaffinity(0))
+def test_workers_end_with_the_process_that_started_them(write: Write, tmp_path: Path) -> None:
+    write(MANY, LARGER)
+    process = _begin(tmp_path, "out", 1)
+    workers = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    assert len(workers) == 2
+    process.kill()
+    process.communicate()
+    end = time.monotonic() + 20
+    while any(Path(f"/proc/{worker}/exe").exists() for worker in workers):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_only_cores_that_this_process_may_use_are_counted() -> None:
+    allowed = os.sched_getaffinity(0)
+    assert available_cores() == len(allowed)
+    try:
+        os.sched_setaffinity(0, {min(allowed)})
+        assert available_cores() == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
 
 
 def test_the_table_of_cells_is_printed(anabranch: Anabranch, write: Write, tmp_path: Path) -> None:
