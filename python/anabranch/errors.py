@@ -50,5 +50,9 @@ class StudyError(_ProblemsError):
     """A study that cannot be run, or whose folder cannot be used, with everything that is wrong with it."""
 
 
+class ReproductionError(_ProblemsError):
+    """A paper or figure that cannot be reproduced."""
+
+
 class ResultError(AnabranchError):
     """A result folder that cannot be read or must not be overwritten."""

@@ -21,7 +21,7 @@ from anabranch.setup import Setup, resolve
 from anabranch.study.design import Design, Dimension, Setting
 from anabranch.study.fields import overlap, unknown_field
 from anabranch.study.files import TopologyFiles, unpacked
-from anabranch.study.levels import KINDS, as_text, column_name, measure, numbers
+from anabranch.study.levels import KINDS, as_text, column_name, measure, measure_text, numbers
 from anabranch.study.metrics import DEFAULTS, MetricError, value
 from anabranch.study.model import Factor, Metric, Study
 from anabranch.study.result import FactorInfo
@@ -141,7 +141,8 @@ class _Check:
         if factor.level is not None:
             texts = tuple(level.label for level in factor.level)
             settings = [level.settings for level in factor.level]
-            measured = None
+            # Names that are numbers make an axis of numbers.
+            measured = numbers([measure_text(text) for text in texts])
         else:
             given = factor.range.levels() if factor.range is not None else factor.levels or []
             texts = tuple(as_text(entry) for entry in given)

@@ -16,7 +16,7 @@ from anabranch.scenario.messages import place
 from anabranch.scenario.reading import with_value
 from anabranch.scenario.scenario import Scenario
 from anabranch.study.fields import Steps
-from anabranch.study.levels import as_text
+from anabranch.study.levels import as_text, number_text
 from anabranch.study.model import Metric
 from anabranch.study.result import FactorInfo, MetricInfo
 
@@ -41,7 +41,7 @@ class Dimension:
         if len(fields) == 1 and (info.kind == "continuous" or texts == list(info.levels)):
             return {"field": place(min(fields)), "label": info.label, "levels": plain}
         levels = [
-            {"label": str(label), "set": {place(steps): value for steps, value in choice}}
+            {"label": label if isinstance(label, str) else number_text(label, info.unit), "set": {place(steps): value for steps, value in choice}}
             for label, choice in zip(info.levels, self.choices, strict=True)
         ]
         return {"label": info.label, "level": levels}

@@ -40,6 +40,18 @@ def measure(value: object) -> Measure | None:
     return _quantity(value) if isinstance(value, str) else None
 
 
+def measure_text(text: str) -> Measure | None:
+    """A level's name as a number, with or without a unit; None if it is none."""
+    plain = re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", text)
+    return Measure(Fraction(text), None, None) if plain else _quantity(text)
+
+
+def number_text(value: float, unit: str | None) -> str:
+    """A number of a factor as a name that reads back to it."""
+    digits = str(int(value)) if value.is_integer() else repr(value)
+    return digits if unit is None else f"{digits} {unit}"
+
+
 def numbers(measures: Sequence[Measure | None]) -> tuple[tuple[float, ...], str | None] | None:
     """Numbers in the unit of the first, and that unit; None unless all are of one dimension."""
     known = [entry for entry in measures if entry is not None]

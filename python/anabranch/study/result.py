@@ -96,6 +96,37 @@ class StudyResult:
 
         return load(Path(folder))
 
+    def with_metrics(self, metrics: Mapping[MetricInfo, str]) -> StudyResult:
+        """The same result with further metrics, each from an SQL query (DuckDB) that gives run and value.
+
+        For what a column alone does not say, such as a ratio of two: ``select run, avg(delivered_bytes /
+        completion_s) from flows group by run``. Runs that a query leaves out have null.
+
+        Raises:
+            StudyError: if DuckDB refuses a query, or its answer has other than two columns.
+        """
+        runs = self.runs
+        for metric, sql in metrics.items():
+            answer = self.query(sql)
+            if answer.width != 2:
+                raise StudyError([Problem(metric.name, f"the query gives {answer.width} columns, not run and value")])
+            values = pl.DataFrame(
+                {
+                    "run": answer.to_series(0).cast(pl.Int64),
+                    metric.name: answer.to_series(1).cast(pl.Float64).fill_nan(None),
+                }
+            )
+            runs = runs.join(values, on="run", how="left", maintain_order="left")
+        return StudyResult.from_runs(
+            title=self.title,
+            confidence=self.confidence,
+            replications=self.replications,
+            factors=self.factors,
+            metrics=(*self.metrics, *metrics),
+            runs=runs,
+            tables=self.tables,
+        )
+
     def query(self, sql: str) -> pl.DataFrame:
         """The answer to an SQL query (DuckDB) over ``runs``, ``cells`` and the tables that were kept.
 
