@@ -8,14 +8,14 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
 from anabranch import __version__, display, topology
-from anabranch.errors import AnabranchError, Problem, ScenarioError
+from anabranch.errors import AnabranchError, Problem, ReproductionError, ScenarioError
 from anabranch.progress import study_progress, terminal_progress
 from anabranch.result import json_ready
 from anabranch.routes import routes as routes_of
@@ -23,6 +23,9 @@ from anabranch.run import run as run_scenario
 from anabranch.scenario.scenario import Scenario
 from anabranch.study import Study
 from anabranch.topology import TopologyError
+
+if TYPE_CHECKING:
+    from anabranch.papers import Context, Paper
 
 EXIT_MISTAKE = 2
 """The user's input is wrong; the message says where and what would be right."""
@@ -165,6 +168,9 @@ def study(
     try:
         with study_progress(title) as progress:
             result = loaded.run(jobs=jobs, dask=dask, out=folder, progress=progress)
+        from anabranch.report.study import write_outputs  # noqa: PLC0415 - slow to import
+
+        write_outputs(result, folder, spreadsheet=loaded.output.spreadsheet, figures=loaded.output.figures)
     except KeyboardInterrupt:
         kept = f"; what is done is kept in {folder}, and the same command goes on from there"
         _say(f"interrupted{kept if folder.is_dir() else ''}")
@@ -173,6 +179,66 @@ def study(
         _print_json({"folder": str(folder), "cells": json_ready(result.cells.to_dicts())})
     else:
         display.show_study(_console(), title, result, folder)
+
+
+@app.command()
+def reproduce(
+    paper: Annotated[
+        str | None, typer.Argument(metavar="PAPER", help="Which paper; all of them if left out.")
+    ] = None,
+    figure: Annotated[
+        str | None, typer.Argument(metavar="FIGURE", help="One figure or table of it, such as A.3.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer levels and replications.")] = False,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes; all cores if left out.", min=1)
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder; each paper has one in it.")] = Path(
+        "results/reproduce"
+    ),
+    as_json: JsonOption = False,
+) -> None:
+    """Reproduce the publications behind Anabranch: what they print, and what comes out here."""
+    from anabranch.papers.reproduce import reproduce as reproduce_paper  # noqa: PLC0415 - slow to import
+
+    documents = []
+    for found in _papers(paper):
+        context = _context(out / found.key, quick=quick, jobs=jobs)
+        try:
+            outcome = reproduce_paper(found, figure, context, announce=None if as_json else _say)
+        except KeyboardInterrupt:
+            _say(f"interrupted; finished runs are kept in {out}, and the same command goes on from there")
+            raise typer.Exit(EXIT_INTERRUPTED) from None
+        if as_json:
+            documents.append(outcome.data())
+        else:
+            display.show_reproduction(_console(), outcome, context.folder)
+    if as_json:
+        _print_json(documents)
+
+
+def _papers(key: str | None) -> list[Paper]:
+    """The papers that a key means.
+
+    Raises:
+        ReproductionError: if there is no such paper.
+    """
+    from anabranch.papers import PAPERS  # noqa: PLC0415 - slow to import
+
+    if key is None:
+        return list(PAPERS.values())
+    if key not in PAPERS:
+        near = topology.suggest(key, list(PAPERS))
+        hint = f'nearest: "{near}"; ' if near else ""
+        raise ReproductionError([Problem("paper", f'no paper "{key}"; {hint}there are {", ".join(PAPERS)}')])
+    return [PAPERS[key]]
+
+
+def _context(folder: Path, *, quick: bool, jobs: int | None) -> Context:
+    """Where a paper is reproduced, with a line of progress for each of its studies on a terminal."""
+    from anabranch.papers import Context  # noqa: PLC0415 - slow to import
+
+    return Context(folder, quick=quick, jobs=jobs, progress=study_progress)
 
 
 @app.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from rich.console import Console
@@ -16,6 +16,9 @@ from anabranch.result import Result
 from anabranch.routes import PairRoutes, Routes
 from anabranch.study import StudyResult
 from anabranch.topology import TopologyName
+
+if TYPE_CHECKING:
+    from anabranch.papers import Reproduction
 
 _MOST_ROWS = 40
 
@@ -177,6 +180,23 @@ def show_study(console: Console, title: str, result: StudyResult, folder: Path) 
         parts.append(f"intervals hold the mean with probability {result.confidence:g}")
     console.print(Text("; ".join(parts)))
     console.print(Text(f"results in {folder}"))
+
+
+def show_reproduction(console: Console, outcome: Reproduction, folder: Path) -> None:
+    """Every published number or statement beside ours, with a verdict; then the counts."""
+    for figure in outcome.figures:
+        table = _table(f"{figure.key}  {figure.title}")
+        for name in ("what", "published", "ours", "verdict"):
+            table.add_column(name)
+        for finding in figure.findings:
+            table.add_row(
+                *(Text(text) for text in (finding.what, finding.published, finding.ours, finding.verdict))
+            )
+        if figure.findings:
+            _print(console, table)
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in outcome.counts().items())
+    console.print(Text(f"{outcome.paper.key}: {counts}"))
+    console.print(Text(f"data, figures and reasons in {folder}"))
 
 
 def _estimate(row: dict[str, Any], name: str) -> Text:

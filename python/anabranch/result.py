@@ -206,7 +206,7 @@ def _portable(scenario: Scenario, folder: Path) -> Scenario:
 
 
 def frame(columns: Mapping[str, NDArray[np.generic] | Sequence[str]]) -> pl.DataFrame:
-    """A data frame; what is not a number becomes null, so that no sum or mean is NaN, and so does empty text."""
+    """A data frame; what is no number becomes null, so that no mean is NaN, and so does empty text."""
     series = [
         pl.Series(name, values)
         if isinstance(values, np.ndarray)

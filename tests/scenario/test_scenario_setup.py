@@ -326,6 +326,16 @@ def test_flows_arrive_one_after_the_other() -> None:
     assert [flow.start / 1e12 for flow in resolve(Scenario.loads(text)).flows] == [1, 1.25, 1.5, 1.75]
 
 
+def test_pairs_may_begin_one_after_the_other() -> None:
+    pairs = 'from = ["Seattle", "Denver"]\npairs = "in-order"\nflows = 2\nstart = "1 s"\nstagger = "500 ms"'
+    text = BASE.replace('from = "Seattle"', pairs).replace('to = "Atlanta"', 'to = ["Atlanta", "Houston"]')
+    flows = resolve(Scenario.loads(text)).flows
+    assert [flow.start / 1e12 for flow in flows] == [1, 1, 1.5, 1.5]
+    random = text.replace('"500 ms"', '{ distribution = "exponential", mean = "500 ms" }')
+    starts = [flow.start for flow in resolve(Scenario.loads(random)).flows]
+    assert starts[0] == starts[1] < starts[2] == starts[3]
+
+
 def test_unlimited_arrivals_end_with_the_run() -> None:
     text = (
         LINE

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch import Factor, Metric, Range, Scenario, Study
+from anabranch import Factor, Level, Metric, Range, Scenario, Study
 from anabranch.scenario import Rate
 from anabranch.study.check import design
 from anabranch.study.levels import as_text, column_name, measure, numbers, spread
@@ -102,17 +102,16 @@ def test_a_factor_may_set_several_fields_together() -> None:
     assert (str(far.network.links.capacity), str(far.network.links.delay)) == ("100 Mbps", "9 ms")
 
 
-def test_names_that_are_numbers_make_a_continuous_factor(tmp_path: Path) -> None:
+def test_names_that_are_numbers_make_a_continuous_factor() -> None:
     levels = [
         Level(label=label, settings={"traffic[0].size": label, "run.seed": seed})
         for seed, label in enumerate(("1 kB", "2.5 kB", "10 kB"))
     ]
-    study = Study(scenario=TINY, factors=[Factor(label="size", level=levels)])
-    design = check(study)
-    (factor,) = design.factor_infos
+    built = design(_study(Factor(label="size", level=levels)))
+    (factor,) = built.factor_infos
     assert (factor.name, factor.kind, factor.unit) == ("size_kb", "continuous", "kB")
     assert factor.levels == (1.0, 2.5, 10.0)
-    assert [level["label"] for level in design.dimensions[0].data()["level"]] == ["1 kB", "2.5 kB", "10 kB"]
+    assert [level["label"] for level in built.dimensions[0].data()["level"]] == ["1 kB", "2.5 kB", "10 kB"]
 
 
 def test_without_factors_there_are_replications() -> None:

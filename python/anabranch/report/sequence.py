@@ -58,7 +58,8 @@ def sequence_table(frame: pl.DataFrame, flow: int) -> pl.DataFrame:
     """
     own = _rows_of(frame, flow)
     halves = [_half(own, SENT, "sent"), _half(own, RECEIVED, "acked")]
-    return pl.concat(halves, how="horizontal")
+    rows = max(half.height for half in halves)
+    return pl.concat([half.vstack(half.clear(rows - half.height)) for half in halves], how="horizontal")
 
 
 def _half(own: pl.DataFrame, kinds: Sequence[str], name: str) -> pl.DataFrame:

@@ -158,6 +158,9 @@ class Traffic(Table):
     inter_arrival: SpanVariate | None = None
     """Time from one flow's start to the next one's, for each pair."""
 
+    stagger: SpanVariate | None = None
+    """Time from one pair's first flow to the next pair's; left out: all pairs begin at ``start``."""
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.size is not None and self.application is not None:

@@ -65,9 +65,11 @@ class Flows:
         if entry.inter_arrival is None and len(self.setups) + sum(counts) > MAX_FLOWS:
             self._too_many(place)
             return
-        count = 0
-        for (origin, to), flows in zip(pairs, counts, strict=True):
-            for start in self._starts(entry, name, count, flows):
+        count = offset = 0
+        for number, ((origin, to), flows) in enumerate(zip(pairs, counts, strict=True)):
+            if number and entry.stagger is not None:
+                offset += self._draws.one(entry.stagger, f"{name}.{count}", "stagger")
+            for start in self._starts(entry, name, count, flows, offset):
                 if len(self.setups) >= MAX_FLOWS:
                     self._too_many(place)
                     return
@@ -110,7 +112,7 @@ class Flows:
         drawn = self._draws.many(as_core(entry.flows), name, "flows", pairs)
         return [max(1, round(min(float(number), MAX_FLOWS + 1))) for number in drawn]
 
-    def _starts(self, entry: Traffic, name: str, count: int, flows: int) -> Iterator[int]:
+    def _starts(self, entry: Traffic, name: str, count: int, flows: int, offset: int) -> Iterator[int]:
         """Start of each flow of one pair, in picoseconds.
 
         Args:
@@ -118,13 +120,14 @@ class Flows:
             name: its name.
             count: number of its flows that other pairs have already.
             flows: the most flows that this pair has.
+            offset: how much later it starts than the entry says.
         """
         if entry.inter_arrival is None:
             for flow in range(count, count + flows):
-                yield self._draws.one(entry.start, f"{name}.{flow}", "start")
+                yield offset + self._draws.one(entry.start, f"{name}.{flow}", "start")
             return
         first = f"{name}.{count}"
-        start = self._draws.one(entry.start, first, "start")
+        start = offset + self._draws.one(entry.start, first, "start")
         yield start
         drawn: NDArray[np.float64] = np.empty(0)
         for arrival in range(flows - 1):

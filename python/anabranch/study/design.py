@@ -41,7 +41,10 @@ class Dimension:
         if len(fields) == 1 and (info.kind == "continuous" or texts == list(info.levels)):
             return {"field": place(min(fields)), "label": info.label, "levels": plain}
         levels = [
-            {"label": label if isinstance(label, str) else number_text(label, info.unit), "set": {place(steps): value for steps, value in choice}}
+            {
+                "label": label if isinstance(label, str) else number_text(label, info.unit),
+                "set": {place(steps): value for steps, value in choice},
+            }
             for label, choice in zip(info.levels, self.choices, strict=True)
         ]
         return {"label": info.label, "level": levels}

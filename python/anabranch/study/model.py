@@ -168,6 +168,15 @@ class Metric(Table):
         return self
 
 
+class Output(Table):
+    """What a study leaves for people, beside its tables."""
+
+    spreadsheet: bool = True
+    """A workbook with a sheet for each metric, table and chart: ``study.xlsx``."""
+    figures: list[Literal["png", "pdf", "svg"]] = ["png"]
+    """Forms of the figure of each metric, in ``figures/``; empty for none."""
+
+
 class Study(Table):
     """Runs of one scenario over all combinations of the levels of its factors, each several times."""
 
@@ -185,6 +194,9 @@ class Study(Table):
     """What differs, the slowest first; without any, there are only replications."""
     metrics: Annotated[list[Metric], Field(alias="metric")] = []
     """What is measured; left out: goodput, completion times, fairness, retransmissions, queues and losses."""
+
+    output: Output = Output()
+    """What is written for people when all runs are done."""
 
     _origin: str | None = PrivateAttr(default=None)
     _base: Path | None = PrivateAttr(default=None)

@@ -109,7 +109,9 @@ class StudyResult:
         for metric, sql in metrics.items():
             answer = self.query(sql)
             if answer.width != 2:
-                raise StudyError([Problem(metric.name, f"the query gives {answer.width} columns, not run and value")])
+                raise StudyError(
+                    [Problem(metric.name, f"the query gives {answer.width} columns, not run and value")]
+                )
             values = pl.DataFrame(
                 {
                     "run": answer.to_series(0).cast(pl.Int64),

@@ -139,7 +139,7 @@ class Bench:
         flows = probes.flows and "flow_series" not in self._without
         links = probes.links and "link_series" not in self._without
         interval = probes.interval if flows or links else None
-        return dataclasses.replace(setup, probes=ProbeSetup(interval, flows, links))
+        return dataclasses.replace(setup, probes=ProbeSetup(interval, flows, links, probes.sequences))
 
 
 _benches = threading.local()

@@ -1,0 +1,15 @@
+"""The publications that are reproduced: ``anabranch reproduce``.
+
+Each paper is a package of its own with a ``PAPER``, and a line in :data:`PAPERS`.
+"""
+
+from __future__ import annotations
+
+from anabranch.papers.model import Context, FigureResult, Finding, Paper
+from anabranch.papers.reproduce import Reproduction, reproduce
+from anabranch.papers.sdn import PAPER as SDN
+
+PAPERS: dict[str, Paper] = {paper.key: paper for paper in (SDN,)}
+"""Papers by key."""
+
+__all__ = ["PAPERS", "Context", "FigureResult", "Finding", "Paper", "Reproduction", "reproduce"]
