@@ -108,7 +108,7 @@ impl LossMeter {
         let bytes = sent.bytes.saturating_sub(self.last_sent.bytes);
         let rate = packets as f64 / sent.at.since(self.last_sent.at).as_secs_f64();
         self.last_sent = sent;
-        let mean = if packets > 0 { (bytes / packets) as u32 } else { 0 };
+        let mean = bytes.checked_div(packets).unwrap_or(0) as u32;
         let lag = (sent.at.as_secs_f64() + transit(mean).as_secs_f64()) - received.at.as_secs_f64();
         let arrived_or_lost = sent.packets as f64 - rate * lag;
         let (sent_now, received_now) =

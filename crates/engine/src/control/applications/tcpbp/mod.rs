@@ -52,7 +52,11 @@ impl BestPath {
 impl PathFinder for BestPath {
     fn path(&self, view: &View<'_>, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
         if self.loss.is_empty() {
-            return self.initial.path(view, from, to);
+            let mut mask = view.mask.clone();
+            for link in view.network.link_ids().filter(|&link| !carries(view, link, from, to)) {
+                mask.set_link(link, false);
+            }
+            return self.initial.path(&View { mask: &mask, ..*view }, from, to);
         }
         let known = |link| carries(view, link, from, to).then(|| self.quality(view, link));
         tcpbp_path(view.network, from, to, known).map(|path| path.links().to_vec())
@@ -70,8 +74,8 @@ impl PathFinder for BestPath {
 /// send over one link.
 fn carries(view: &View<'_>, link: LinkId, from: NodeId, to: NodeId) -> bool {
     let ends = view.network.link(link);
-    let leaves = view.is_switch(ends.from)
-        || (ends.from == from && view.channels.gateway(from).is_some_and(|gateway| gateway == link));
+    let leaves =
+        view.is_switch(ends.from) || (ends.from == from && view.channels.gateway(from) == Some(link));
     view.mask.usable(view.network, link) && leaves && (view.is_switch(ends.to) || ends.to == to)
 }
 
