@@ -112,7 +112,7 @@ def routes(scenario: Scenario) -> Routes:
     # Data first: that is what one asks for.
     pairs.sort(key=lambda pair: pair.carries != "data")
     if scenario.controller is not None:
-        return Routes(scenario.controller.application, scenario.controller.metric, tuple(pairs))
+        return Routes(scenario.controller.application, scenario.controller.path_metric(), tuple(pairs))
     return Routes(scenario.routing.scheme, scenario.routing.metric, tuple(pairs))
 
 

@@ -5,6 +5,9 @@ use crate::setup::{ApplicationSetup, Channel, ControllerSetup, Setup};
 use anabranch_units::{NodeId, Span};
 use std::collections::BTreeSet;
 
+/// Most samples in a moving average: far beyond use, and a bound on memory.
+const MOST_SAMPLES: u32 = 1_000_000;
+
 fn error(place: &str, problem: impl Into<String>) -> SetupError {
     SetupError::new(format!("controller.{place}"), problem)
 }
@@ -15,6 +18,7 @@ pub fn check_controller(setup: &Setup, longest: Span) -> Result<(), SetupError> 
     check_nodes(setup, controller)?;
     check_channels(setup, controller)?;
     check_application(&controller.application)?;
+    check_tcpbp(controller, longest)?;
     let table = &controller.table;
     if table.size == Some(0) {
         return Err(error("table.size", "must be above zero"));
@@ -76,7 +80,8 @@ fn check_channels(setup: &Setup, controller: &ControllerSetup) -> Result<(), Set
 
 fn check_application(application: &ApplicationSetup) -> Result<(), SetupError> {
     match *application {
-        ApplicationSetup::Forwarding {} => Ok(()),
+        // The latter has a function of its own.
+        ApplicationSetup::Forwarding {} | ApplicationSetup::Tcpbp(_) => Ok(()),
         ApplicationSetup::SdnPaced { alpha, beta, gamma, .. } => {
             if !(alpha > 0.0 && alpha <= 1.0) {
                 return Err(error("application.alpha", "must be above 0 and at most 1"));
@@ -96,4 +101,27 @@ fn check_application(application: &ApplicationSetup) -> Result<(), SetupError> {
             }
         }
     }
+}
+
+fn check_tcpbp(controller: &ControllerSetup, longest: Span) -> Result<(), SetupError> {
+    let ApplicationSetup::Tcpbp(tcpbp) = &controller.application else { return Ok(()) };
+    if controller.statistics_interval.is_none() {
+        return Err(error("statistics_interval", "is missing; TCPBP measures links by what switches count"));
+    }
+    if !(1..=MOST_SAMPLES).contains(&tcpbp.window) {
+        return Err(error("application.window", format!("must be 1 to {MOST_SAMPLES}")));
+    }
+    if tcpbp.sample_packets == 0 {
+        return Err(error("application.sample_packets", "must be above zero"));
+    }
+    if !(0.0..=1.0).contains(&tcpbp.loss_granularity) {
+        return Err(error("application.loss_granularity", "must be 0 to 1"));
+    }
+    if tcpbp.delay_granularity > longest {
+        return Err(error("application.delay_granularity", "must be at most 30 days"));
+    }
+    if !(0.0..1.0).contains(&tcpbp.threshold) {
+        return Err(error("application.threshold", "must be at least 0 and below 1"));
+    }
+    Ok(())
 }

@@ -408,6 +408,25 @@ pub enum ApplicationSetup {
         /// Share of the bandwidth-delay product that all flows of a link get together.
         share: f64,
     },
+    /// Entries along the path of most predicted TCP throughput over links that are measured, to which open
+    /// flows move (Vilela 2022). The metric of the setup gives the initial paths.
+    Tcpbp(TcpbpSetup),
+}
+
+/// How TCPBP measures links and moves flows.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TcpbpSetup {
+    /// Samples that an estimate is the mean of.
+    pub window: u32,
+    /// Packets sent over a link that make a sample of its loss; with fewer the sample goes on.
+    pub sample_packets: u64,
+    /// Step of estimates of loss; zero for none.
+    pub loss_granularity: f64,
+    /// Step of delays; zero for none.
+    pub delay_granularity: Span,
+    /// A flow moves where the best path's f is below (1 - threshold) times that of its own, 0..1.
+    pub threshold: f64,
 }
 
 /// How the paced application spreads senders over an interval.

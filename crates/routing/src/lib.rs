@@ -4,13 +4,15 @@
 //! answers with a [`Plan`]. It neither scores a plan nor forwards a packet. Beneath stand the
 //! algorithms, one to a file, over any additive cost: shortest paths ([`dijkstra`]), k shortest
 //! loopless paths ([`yen`]), link-disjoint paths ([`disjoint`]), equal-cost multipath ([`ecmp`])
-//! and maximum flow ([`max_flow`](mod@max_flow)). All break ties by the one rule that [`dijkstra`]
+//! and maximum flow ([`max_flow`](mod@max_flow)); and, over delay and loss that somebody measures,
+//! paths by predicted TCP throughput ([`tcpbp`]), with what smooths the measurements. All break ties by the one rule that [`dijkstra`]
 //! states, and answer the same for the same network on every machine. A plan for many pairs leaves
 //! hosts and whatever else hangs on one cable out of its searches; that changes no path.
 
 pub mod dijkstra;
 pub mod disjoint;
 pub mod ecmp;
+mod estimate;
 mod flow;
 mod graph;
 mod length;
@@ -23,11 +25,13 @@ mod planner;
 mod prune;
 mod scheme;
 mod stubs;
+pub mod tcpbp;
 pub mod yen;
 
 pub use dijkstra::{TreeFrom, TreeTo, shortest_path};
 pub use disjoint::{Disjoint, disjoint_paths};
 pub use ecmp::ecmp_table;
+pub use estimate::{Granularity, MovingAverage};
 pub use graph::CostGraph;
 pub use length::Length;
 pub use mask::LinkMask;
@@ -37,4 +41,5 @@ pub use plan::{Plan, Route, Table, WeightedPath};
 pub use plan_error::PlanError;
 pub use prune::prune;
 pub use scheme::Scheme;
+pub use tcpbp::{LinkQuality, PathQuality, TcpbpTree, tcpbp_path};
 pub use yen::{KShortest, k_shortest_paths};

@@ -18,9 +18,19 @@ APPLICATIONS: dict[str, dict[str, float | str]] = {
     "forwarding": {},
     "sdn-paced": {"alpha": 1.0, "beta": 1.0, "gamma": 1.5, "schedule": "stretched"},
     "window-clamp": {"share": 1.0},
+    "tcpbp": {
+        "window": 3,
+        "sample_packets": 1000,
+        "loss_granularity": 1e-4,
+        "delay_granularity": Span("0.1 ms"),
+        "threshold": 0.0,
+    },
 }
 """The parameters of each application, with their defaults (``ApplicationSetup`` in
 crates/engine/src/setup.rs)."""
+
+_TCPBP_INTERVAL = Span("10 s")
+"""Vilela 2022, section 4.1.2."""
 
 # A thousandfold overestimation is beyond any use, and keeps every time that follows from it in range.
 _LARGEST_FACTOR = 1000.0
@@ -57,9 +67,10 @@ class Controller(Table):
     Without more it has a control link of its own to each switch, which carries nothing else.
     """
 
-    application: Literal["forwarding", "sdn-paced", "window-clamp"] = "forwarding"
+    application: Literal["forwarding", "sdn-paced", "window-clamp", "tcpbp"] = "forwarding"
     """``forwarding``: entries for each flow along the best path; ``sdn-paced``: and senders that are paced;
-    ``window-clamp``: and advertised windows that are limited."""
+    ``window-clamp``: and advertised windows that are limited; ``tcpbp``: entries along the path of most
+    predicted TCP throughput over links that are measured."""
     alpha: Annotated[float, Field(gt=0, le=1)] | None = None
     """``sdn-paced``: share of the bottleneck that may be used."""
     beta: Annotated[float, Field(ge=1, le=_LARGEST_FACTOR)] | None = None
@@ -71,8 +82,19 @@ class Controller(Table):
     intervals long enough to give each sender its own part."""
     share: Annotated[float, Field(gt=0, le=_LARGEST_FACTOR)] | None = None
     """``window-clamp``: share of the bandwidth-delay product that all flows of a link get together."""
-    metric: Metric = "delay"
-    """What the paths that it gives to flows are short in."""
+    window: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    """``tcpbp``: number of samples that the estimate of a link's loss is the mean of."""
+    sample_packets: Annotated[int, Field(ge=1, le=2**32)] | None = None
+    """``tcpbp``: packets that make a sample of a link's loss; with fewer it goes on to the next request."""
+    loss_granularity: Annotated[float, Field(ge=0, le=1)] | None = None
+    """``tcpbp``: step of estimates of loss; 0 for none."""
+    delay_granularity: Span | None = None
+    """``tcpbp``: step of the delays of links; zero for none."""
+    threshold: Annotated[float, Field(ge=0, lt=1)] | None = None
+    """``tcpbp``: share by which another path must be better before a flow moves to it."""
+    metric: Metric | None = None
+    """What the paths that it gives to flows are short in; ``tcpbp``: before it has measured a link. Left out:
+    ``hops`` for ``tcpbp``, ``delay`` for the others."""
     channel: Literal["apart", "in-band"] = "apart"
     """Where control messages travel: over control links, or over the links of the network beside the data."""
     at: NodeName | None = None
@@ -95,7 +117,17 @@ class Controller(Table):
     linger: Span = Span("1 s")
     """Time from a flow's FIN until its entries are removed."""
     statistics_interval: PositiveSpan | None = None
-    """Time between two requests for the counters of all links; left out: none is made."""
+    """Time between two requests for the counters of all links; left out: 10 s for ``tcpbp``, and none is made
+    for the others."""
+
+    def path_metric(self) -> Metric:
+        """The metric, default filled in."""
+        return self.metric or ("hops" if self.application == "tcpbp" else "delay")
+
+    def polling(self) -> Span | None:
+        """Time between two requests for counters, default filled in; None: none is made."""
+        default = _TCPBP_INTERVAL if self.application == "tcpbp" else None
+        return default if self.statistics_interval is None else self.statistics_interval
 
     def parameters(self) -> dict[str, float | str]:
         """The parameters of the application, defaults filled in."""

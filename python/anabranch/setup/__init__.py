@@ -79,7 +79,7 @@ def _routing(scenario: Scenario) -> RoutingSetup:
     routing = scenario.routing
     if scenario.controller is not None:
         # What the controller will find where no link is down; nobody forwards by it.
-        routing = Routing(metric=scenario.controller.metric, reaction=routing.reaction)
+        routing = Routing(metric=scenario.controller.path_metric(), reaction=routing.reaction)
     scheme: Tagged = {"name": routing.scheme, "metric": routing.metric}
     if routing.scheme == "k-shortest":
         scheme["k"] = routing.k or DEFAULT_K_SHORTEST

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from anabranch.scenario.controller import CONTROLLER_NAME, Controller
-from anabranch.scenario.quantity import quoted
+from anabranch.scenario.quantity import Span, quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup.model import Tagged, TransportSetup
 from anabranch.setup.network import ResolvedNetwork, Wire, set_fields
@@ -162,12 +162,15 @@ def _wire(switch: str, settings: dict[str, object]) -> Wire:
 
 def _setup(table: Controller, node: int, switches: list[int]) -> Tagged:
     flow_table = table.table
+    parameters = {
+        name: int(value) if isinstance(value, Span) else value for name, value in table.parameters().items()
+    }
     return {
         "node": node,
         "switches": switches,
         "channel": table.channel,
-        "application": {"name": table.application, **table.parameters()},
-        "metric": table.metric,
+        "application": {"name": table.application, **parameters},
+        "metric": table.path_metric(),
         "table": {
             "size": flow_table.size,
             "when_full": flow_table.when_full,
@@ -175,7 +178,7 @@ def _setup(table: Controller, node: int, switches: list[int]) -> Tagged:
             "hard_timeout": _ps(flow_table.hard_timeout),
         },
         "linger": int(table.linger),
-        "statistics_interval": _ps(table.statistics_interval),
+        "statistics_interval": _ps(table.polling()),
     }
 
 

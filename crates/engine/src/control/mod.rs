@@ -9,6 +9,7 @@ pub mod channel;
 pub mod table;
 
 use crate::packet::Direction;
+use crate::records::Table;
 use anabranch_network::Network;
 use anabranch_routing::LinkMask;
 use anabranch_transport::CycleParameters;
@@ -252,5 +253,10 @@ pub trait Application {
     /// When [`Application::on_timer`] is to be called.
     fn next_timer(&self) -> Option<Instant> {
         None
+    }
+
+    /// What it has to say at the end of the run.
+    fn tables(&self) -> Vec<Table> {
+        Vec::new()
     }
 }

@@ -150,6 +150,7 @@ impl Control {
             polled.integers("queue_packets", rows.iter().map(|row| row.1.queue_packets));
             all.push(polled);
         }
+        all.extend(self.application.tables());
         all
     }
 }

@@ -84,7 +84,8 @@ impl Sequences {
         self.rows.push(Row { at: now, flow, kind: "ctrl", position, bytes: 0 });
     }
 
-    /// The table `sequence`; `segment` counts from 1 where all segments but the last are of one length.
+    /// The table `sequence`; `segment` counts from 1 where all segments but the last are of one length. The
+    /// SYN is 0, and the FIN one more than the last.
     pub(super) fn table(&self, flows: &[Flow]) -> Table {
         let rows = &self.rows;
         let mut full = vec![0; flows.len()];
@@ -97,6 +98,8 @@ impl Sequences {
                 _ if full == 0 => f64::NAN,
                 "data" | "retransmission" => (row.position / full + 1) as f64,
                 "ack" | "fin-ack" => row.position.div_ceil(full) as f64,
+                "syn" | "syn-ack" => 0.0,
+                "fin" => (row.position.div_ceil(full) + 1) as f64,
                 _ => f64::NAN,
             }
         };

@@ -1,15 +1,15 @@
 //! Forwarding by flow along the best path (Gholizadeh 2019, figure 3.6).
 
-use super::router::{Router, from_sender};
+use super::router::{ByMetric, PathFinder, Router, from_sender};
 use crate::control::table::{Reason, Removal};
 use crate::control::{Application, Order, PacketIn, View};
 use crate::setup::ControllerSetup;
 use anabranch_units::Instant;
 
-/// Entries for each new flow along the best path by the metric; they go when the flow ends.
+/// Entries for each new flow along the best path; they go when the flow ends.
 #[derive(Debug)]
-pub struct Forwarding {
-    router: Router,
+pub struct Forwarding<F = ByMetric> {
+    pub(super) router: Router<F>,
 }
 
 impl Forwarding {
@@ -18,7 +18,7 @@ impl Forwarding {
     }
 }
 
-impl Application for Forwarding {
+impl<F: PathFinder> Application for Forwarding<F> {
     fn on_packet(&mut self, view: &View<'_>, packet: &PacketIn, out: &mut Vec<Order>) {
         let header = &packet.header;
         let known = self.router.flow(header.flow).is_some();

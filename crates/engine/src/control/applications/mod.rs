@@ -3,14 +3,17 @@
 mod forwarding;
 mod paced;
 mod router;
+mod tcpbp;
 mod window_clamp;
 
 use super::table::Removal;
 use super::{Application, Order, PacketIn, Statistics, View};
+use crate::records::Table;
 use crate::setup::{ApplicationSetup, ControllerSetup};
 use anabranch_units::{FlowId, Instant, NodeId};
 use forwarding::Forwarding;
 use paced::Paced;
+use tcpbp::Tcpbp;
 use window_clamp::WindowClamp;
 
 /// The application of a run.
@@ -22,6 +25,8 @@ pub enum Applications {
     Paced(Box<Paced>),
     /// Clamped windows.
     WindowClamp(WindowClamp),
+    /// Paths by predicted TCP throughput.
+    Tcpbp(Box<Tcpbp>),
 }
 
 macro_rules! each {
@@ -30,6 +35,7 @@ macro_rules! each {
             Applications::Forwarding($inner) => $call,
             Applications::Paced($inner) => $call,
             Applications::WindowClamp($inner) => $call,
+            Applications::Tcpbp($inner) => $call,
         }
     };
 }
@@ -45,6 +51,7 @@ impl Applications {
                 Self::Paced(Box::new(Paced::new(setup, factors, *schedule, segment_bytes)))
             }
             ApplicationSetup::WindowClamp { share } => Self::WindowClamp(WindowClamp::new(setup, *share)),
+            ApplicationSetup::Tcpbp(parameters) => Self::Tcpbp(Box::new(Tcpbp::new(setup, *parameters))),
         }
     }
 }
@@ -84,5 +91,9 @@ impl Application for Applications {
 
     fn next_timer(&self) -> Option<Instant> {
         each!(self, inner => inner.next_timer())
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        each!(self, inner => inner.tables())
     }
 }

@@ -25,10 +25,32 @@ pub struct KnownFlow {
     ends: (NodeId, NodeId),
 }
 
+/// How a router finds paths.
+pub trait PathFinder {
+    /// Links of the best path between two nodes, if there is one.
+    fn path(&self, view: &View<'_>, from: NodeId, to: NodeId) -> Option<Vec<LinkId>>;
+
+    /// Whether an open flow stays on its path though another has been found since.
+    fn keeps(&self, _view: &View<'_>, _current: &[LinkId], _found: &[LinkId]) -> bool {
+        false
+    }
+}
+
+/// The shortest path by a metric that adds up.
+#[derive(Clone, Copy, Debug)]
+pub struct ByMetric(pub Metric);
+
+impl PathFinder for ByMetric {
+    fn path(&self, view: &View<'_>, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
+        let plan = Scheme::Shortest { metric: self.0 }.plan(view.network, view.mask, &[(from, to)]);
+        plan.route(from, to).map(|route| route.paths[0].links.links().to_vec())
+    }
+}
+
 /// Paths of flows and the entries that follow them.
 #[derive(Debug)]
-pub struct Router {
-    metric: Metric,
+pub struct Router<F = ByMetric> {
+    finder: F,
     linger: Span,
     /// SYN and FIN of a known flow go through the controller, not past it.
     detour: bool,
@@ -40,17 +62,30 @@ pub struct Router {
 }
 
 impl Router {
-    /// A router that knows no flow.
+    /// A router that knows no flow and finds paths by the metric of the setup.
     #[must_use]
     pub fn new(setup: &ControllerSetup) -> Self {
+        Self::with_finder(setup, ByMetric(setup.metric))
+    }
+}
+
+impl<F: PathFinder> Router<F> {
+    /// A router that knows no flow and finds paths in its own way.
+    #[must_use]
+    pub fn with_finder(setup: &ControllerSetup, finder: F) -> Self {
         Self {
-            metric: setup.metric,
+            finder,
             linger: setup.linger,
             detour: true,
             flows: BTreeMap::new(),
             paths: BTreeMap::new(),
             closing: BTreeSet::new(),
         }
+    }
+
+    /// What finds its paths. Those of open flows follow a change of it at [`Router::reroute`].
+    pub fn finder_mut(&mut self) -> &mut F {
+        &mut self.finder
     }
 
     /// SYN and FIN of known flows go on at once, and the controller is told.
@@ -180,6 +215,10 @@ impl Router {
         else {
             return false;
         };
+        let stay = |current: &[LinkId], found: Vec<LinkId>| {
+            if self.finder.keeps(view, current, &found) { current.to_vec() } else { found }
+        };
+        let (forward, backward) = (stay(&old.forward, forward), stay(&old.backward, backward));
         if forward == old.forward && backward == old.backward {
             return false;
         }
@@ -212,12 +251,8 @@ impl Router {
     }
 
     fn path(&mut self, view: &View<'_>, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
-        let metric = self.metric;
-        let find = || {
-            let plan = Scheme::Shortest { metric }.plan(view.network, view.mask, &[(from, to)]);
-            plan.route(from, to).map(|route| route.paths[0].links.links().to_vec())
-        };
-        self.paths.entry((from, to)).or_insert_with(find).clone()
+        let finder = &self.finder;
+        self.paths.entry((from, to)).or_insert_with(|| finder.path(view, from, to)).clone()
     }
 }
 

@@ -1,0 +1,227 @@
+//! Routes by predicted TCP throughput: Vilela 2022, "TCP Best Path" (TCPBP), chapter 3.
+//!
+//! A path of delay `d`, the sum over its links, and loss `p = 1 - prod(1 - p_link)` has the metric
+//! `f = d sqrt(p)`. The least f promises the most throughput, because TCP gets MSS/RTT x C/sqrt(p)
+//! (M. Mathis et al., "The macroscopic behavior of the TCP congestion avoidance algorithm", ACM SIGCOMM
+//! Computer Communication Review 27, 1997), which holds for about 1e-5 <= p <= 0.05.
+//!
+//! The search is the thesis's modified Dijkstra (section 3.3.1, algorithm 1): labels carry d and 1 - p, and
+//! are ordered and relaxed by f. Ways to a node are ordered by f; where f is 0, by delay; then by hops, node
+//! numbers and link ids as [`crate::dijkstra`] says.
+//!
+//! **Where p is 0 on all links f says nothing**, because it is 0 on every path: there the search finds the
+//! path of least delay. So it does among the paths without loss of any network.
+//!
+//! **It need not find the least f.** Dijkstra's algorithm needs an isotonic metric: a way to a node that is
+//! better than another must stay better when both go on over the same link. The thesis's proof of that
+//! (section 3.2.1) shows something else: that sums and products do not depend on the order of the links of
+//! *one* path. Two ways with different shares of delay and loss do change places. From 2 to 1 in the thesis's
+//! network of ten nodes 2-3-1 (12.5 ms, 0.70 %) has a lower f than 2-8-5-1 (5.91 ms, 3.17 %), but behind link
+//! 1-6 (1.5 ms, 0.9 %) a higher one. Node 1 keeps the former, and 2-8-5-1-6, the best path to 6, is missed.
+//! Only paths from one source come out of a search, for that reason too: next hops by destination, put
+//! together from several sources, could disagree and even loop. Packets have to follow the whole path.
+
+use crate::dijkstra::order_of_ways;
+use anabranch_network::{Network, Path};
+use anabranch_units::{LinkId, NodeId, Span};
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+/// What the metric looks at in a link.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct LinkQuality {
+    delay: Span,
+    loss: f64,
+}
+
+impl LinkQuality {
+    /// A link of this one-way delay that loses a packet with this probability.
+    ///
+    /// # Panics
+    /// If `loss` is not a number from 0 to 1.
+    #[must_use]
+    pub fn new(delay: Span, loss: f64) -> Self {
+        assert!((0.0..=1.0).contains(&loss), "a link's loss of {loss} is no probability");
+        Self { delay, loss }
+    }
+
+    /// One-way delay.
+    #[must_use]
+    pub const fn delay(self) -> Span {
+        self.delay
+    }
+
+    /// Probability that a packet is lost, 0..=1.
+    #[must_use]
+    pub const fn loss(self) -> f64 {
+        self.loss
+    }
+}
+
+/// Delay and loss of a path: the label of a node in the modified Dijkstra.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct PathQuality {
+    delay: Span,
+    delivery: f64,
+    hops: u32,
+}
+
+impl PathQuality {
+    /// That of no links at all.
+    pub const EMPTY: Self = Self { delay: Span::ZERO, delivery: 1.0, hops: 0 };
+
+    /// That of a path over links of these qualities, first link first.
+    #[must_use]
+    pub fn of(links: impl IntoIterator<Item = LinkQuality>) -> Self {
+        links.into_iter().fold(Self::EMPTY, Self::then)
+    }
+
+    /// The same with one link more at its end.
+    #[must_use]
+    pub fn then(self, link: LinkQuality) -> Self {
+        Self {
+            delay: self.delay + link.delay,
+            delivery: self.delivery * (1.0 - link.loss),
+            hops: self.hops + 1,
+        }
+    }
+
+    /// Sum of one-way delays.
+    #[must_use]
+    pub const fn delay(self) -> Span {
+        self.delay
+    }
+
+    /// Probability that a packet is lost on the way, 0..=1.
+    #[must_use]
+    pub fn loss(self) -> f64 {
+        1.0 - self.delivery
+    }
+
+    /// `d sqrt(p)`, in seconds (Vilela 2022, section 3.1).
+    #[must_use]
+    pub fn metric(self) -> f64 {
+        self.delay.as_secs_f64() * self.loss().sqrt()
+    }
+
+    /// Whether a path of this quality is better than one of the other by more than the relative threshold:
+    /// whether its f is below (1 - threshold) times the other's, or, where both are 0, its delay. Hops and
+    /// whatever else orders equals does not count.
+    #[must_use]
+    pub fn beats(self, other: Self, threshold: f64) -> bool {
+        let (ours, theirs) = (self.rank(), other.rank());
+        if ours.0 != 0 || theirs.0 != 0 {
+            ours.0 < theirs.0 && self.metric() < (1.0 - threshold) * other.metric()
+        } else {
+            let bound = (1.0 - threshold) * other.delay.as_ps() as f64;
+            self.delay < other.delay && (self.delay.as_ps() as f64) < bound
+        }
+    }
+
+    /// What paths are ordered by before the numbers of their nodes: f, where it is 0 the delay, hops. Longer
+    /// is more.
+    fn rank(self) -> (u64, Span, u32) {
+        let metric = rounded(self.metric());
+        (metric, if metric == 0 { self.delay } else { Span::ZERO }, self.hops)
+    }
+}
+
+/// A number from zero up as an integer in the same order, to 9 decimal digits: links with the same losses in
+/// another order multiply to another last bit, and shall be equal for all that.
+const fn rounded(metric: f64) -> u64 {
+    const DROPPED_BITS: u32 = 22;
+    (metric.to_bits() + (1 << (DROPPED_BITS - 1))) >> DROPPED_BITS
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Label {
+    quality: PathQuality,
+    /// Last link of the way and the node it comes from; none at the source.
+    last: Option<(NodeId, LinkId)>,
+}
+
+/// Paths from one source to every node, as the modified Dijkstra finds them.
+#[derive(Clone, Debug)]
+pub struct TcpbpTree {
+    from: NodeId,
+    labels: Vec<Option<Label>>,
+}
+
+impl TcpbpTree {
+    /// Paths from `from` over the links of `network` for which `quality` knows one; the others are not used.
+    #[must_use]
+    pub fn new(network: &Network, from: NodeId, quality: impl Fn(LinkId) -> Option<LinkQuality>) -> Self {
+        let mut tree = Self { from, labels: vec![None; network.nodes().len()] };
+        tree.labels[from.index()] = Some(Label { quality: PathQuality::EMPTY, last: None });
+        let mut settled = vec![false; network.nodes().len()];
+        let mut frontier = BinaryHeap::from([Reverse((PathQuality::EMPTY.rank(), from))]);
+        while let Some(Reverse((_, node))) = frontier.pop() {
+            if std::mem::replace(&mut settled[node.index()], true) {
+                continue;
+            }
+            let Some(here) = tree.labels[node.index()] else { continue };
+            for &link in network.links_out(node) {
+                let to = network.link(link).to;
+                let Some(of_link) = quality(link).filter(|_| !settled[to.index()]) else { continue };
+                let way = Label { quality: here.quality.then(of_link), last: Some((node, link)) };
+                if tree.relax(to, way) {
+                    frontier.push(Reverse((way.quality.rank(), to)));
+                }
+            }
+        }
+        tree
+    }
+
+    /// Algorithm 1: a way to a node counts if it is the first in order so far. Returns whether it does.
+    fn relax(&mut self, node: NodeId, way: Label) -> bool {
+        let order = match &self.labels[node.index()] {
+            None => Ordering::Less,
+            Some(known) => way.quality.rank().cmp(&known.quality.rank()).then_with(|| {
+                let parent = |node: NodeId| self.labels[node.index()]?.last.map(|(before, _)| before);
+                // Links leave a node in the order of their ids, so that the first of parallel ones stays.
+                way.last
+                    .zip(known.last)
+                    .map_or(Ordering::Greater, |(new, old)| order_of_ways(new.0, old.0, parent))
+            }),
+        };
+        let better = order == Ordering::Less;
+        if better {
+            self.labels[node.index()] = Some(way);
+        }
+        better
+    }
+
+    /// The source.
+    #[must_use]
+    pub const fn from(&self) -> NodeId {
+        self.from
+    }
+
+    /// Delay and loss of the path to `to`, if there is one; that of no links at the source.
+    #[must_use]
+    pub fn quality(&self, to: NodeId) -> Option<PathQuality> {
+        self.labels[to.index()].map(|label| label.quality)
+    }
+
+    /// The path to `to`; none at the source itself. The network must be the one that was searched.
+    #[must_use]
+    pub fn path(&self, network: &Network, to: NodeId) -> Option<Path> {
+        let last = |node: NodeId| self.labels[node.index()]?.last;
+        let back = std::iter::successors(last(to), |&(before, _)| last(before));
+        let mut links: Vec<LinkId> = back.map(|(_, link)| link).collect();
+        links.reverse();
+        let joined = |links| Path::new(network, links).expect("a tree's links join and make no loop");
+        (!links.is_empty()).then(|| joined(links))
+    }
+}
+
+/// The path from `from` to `to` that the modified Dijkstra finds, if there is one.
+#[must_use]
+pub fn tcpbp_path(
+    network: &Network,
+    from: NodeId,
+    to: NodeId,
+    quality: impl Fn(LinkId) -> Option<LinkQuality>,
+) -> Option<Path> {
+    TcpbpTree::new(network, from, quality).path(network, to)
+}
