@@ -168,9 +168,6 @@ def study(
     try:
         with study_progress(title) as progress:
             result = loaded.run(jobs=jobs, dask=dask, out=folder, progress=progress)
-        from anabranch.report.study import write_outputs  # noqa: PLC0415 - slow to import
-
-        write_outputs(result, folder, spreadsheet=loaded.output.spreadsheet, figures=loaded.output.figures)
     except KeyboardInterrupt:
         kept = f"; what is done is kept in {folder}, and the same command goes on from there"
         _say(f"interrupted{kept if folder.is_dir() else ''}")

@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 from anabranch import Result, ResultError, Scenario, run
-from anabranch.report.figures import PALETTE, compare_goodput, goodput_over_time, save_figure
+from anabranch.report.figures import compare_goodput, goodput_over_time
+from anabranch.report.style import look, save_figure
 from anabranch.result import json_ready
 
 from .conftest import BASE, EXAMPLES
@@ -165,7 +166,10 @@ def test_runs_are_compared_in_panels() -> None:
     result = made()
     figure = compare_goodput({"one": {"cubic": result, "bbr": result}, "two": {"cubic": result}})
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["one", "two"]
-    assert [line.get_color() for line in figure.axes[0].get_lines()] == list(PALETTE[:2])
+    # A transport has its colour in every figure.
+    colors = [line.get_color() for line in figure.axes[0].get_lines()]
+    assert colors == [look("cubic").color, look("bbr").color]
+    assert colors[0] != colors[1]
 
 
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])

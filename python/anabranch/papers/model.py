@@ -11,7 +11,6 @@ from typing import Literal
 import polars as pl
 from matplotlib.figure import Figure
 
-from anabranch.report.study import write_outputs
 from anabranch.study.model import Progress, Study
 from anabranch.study.result import StudyResult
 
@@ -121,7 +120,6 @@ class Context:
             study = make()
             with self._progress(study.title) if self._progress is not None else nullcontext() as progress:
                 self._done[name] = study.run(jobs=self._jobs, out=folder, progress=progress)
-            write_outputs(self._done[name], folder, figures=())
         return self._done[name]
 
 

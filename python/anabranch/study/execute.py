@@ -35,7 +35,11 @@ def run_study(
         raise StudyError([Problem("jobs", "the cluster says how many workers there are; leave it out")])
     design = check(study)
     if out is not None:
-        return _into(Path(out), design, jobs, dask, progress)
+        from anabranch.report.study import write_outputs  # noqa: PLC0415 - slow to import
+
+        result = _into(Path(out), design, jobs, dask, progress)
+        write_outputs(result, out, spreadsheet=study.output.spreadsheet, figures=study.output.figures)
+        return result
     with tempfile.TemporaryDirectory(prefix="anabranch-study-") as folder:
         result = _into(Path(folder), design, jobs, dask, progress)
         tables = {

@@ -13,7 +13,7 @@ import polars as pl
 
 from anabranch.papers.model import Context, FigureResult, Finding
 from anabranch.papers.sdn.network import dumbbell, ends, published, stretched
-from anabranch.papers.sdn.studies import BOTTLENECK, mean_queue_sql
+from anabranch.papers.sdn.studies import BOTTLENECK, TABLES, mean_queue_sql
 from anabranch.report.study_figures import study_figure
 from anabranch.study.model import Factor, Level, Metric, Study
 from anabranch.study.result import MetricInfo, StudyResult
@@ -128,6 +128,7 @@ def _study(context: Context, name: str) -> StudyResult:
             metrics=METRICS,
             replications=2 if context.quick else 5,
             keep="tables",
+            output=TABLES,
         )
 
     duration_s = float(network["duration"].split()[0])
@@ -154,7 +155,10 @@ def comparison(context: Context) -> FigureResult:
             "queue_mean_packets",
             "jain_index",
         ):
-            figures[f"{name}-{metric}"] = study_figure(result, metric)
+            figure = figures[f"{name}-{metric}"] = study_figure(result, metric)
+            if metric.startswith("completion"):
+                # From milliseconds to the seconds of retransmission timeouts.
+                figure.axes[0].set_yscale("log")
         findings += _findings(name, result)
     return FigureResult(
         "comparison",

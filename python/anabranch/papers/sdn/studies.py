@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from anabranch.papers.model import Context
 from anabranch.papers.sdn.network import PAYLOAD_BYTES, SEGMENT_BYTES, dumbbell, ends, size
-from anabranch.study.model import Factor, Level, Metric, Study
+from anabranch.study.model import Factor, Level, Metric, Output, Study
 from anabranch.study.result import MetricInfo, StudyResult
 
 CAPACITY_BPS = 10e9
@@ -19,6 +19,9 @@ BOTTLENECK = "router-left->router-middle1"
 DURATION_S = 1.0
 SIZES = {"100 KB": 100, "500 KB": 500, "1 MB": 1000}
 """Segments of the thesis's flow sizes."""
+
+TABLES = Output(figures=[])
+"""Figures are drawn of the derived metrics as well, elsewhere."""
 
 SENT_S = f"(flows.delivered_bytes / {PAYLOAD_BYTES} * {SEGMENT_BYTES} * 8 / {CAPACITY_BPS})"
 """Total transmission time of a flow in seconds, as SQL."""
@@ -105,7 +108,14 @@ def _study(
 
     def make() -> Study:
         scenario = dumbbell(10, 1000, inter_arrival=gap, duration=f"{DURATION_S:g} s")
-        return Study(title=title, scenario=scenario, factors=[first, second], metrics=PLAIN, keep="tables")
+        return Study(
+            title=title,
+            scenario=scenario,
+            factors=[first, second],
+            metrics=PLAIN,
+            keep="tables",
+            output=TABLES,
+        )
 
     return context.study(name, make).with_metrics(DERIVED)
 
