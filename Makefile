@@ -29,7 +29,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools demo test test-rust test-python lint format bench validate clean
+.PHONY: help setup check-tools demo test test-rust test-python lint format bench validate reproduce clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -97,6 +97,11 @@ bench: setup ## packet-hops per CPU-second, memory per flow, path searches; ns-3
 validate: setup ## run the scenarios of validation/ here, and in ns-3 if installed; writes docs/validation.md
 	$(RUN) validation/ns3_peer.py --out validation/ns3_results.json
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(RUN) validation/compare.py --out docs/validation.md
+
+reproduce: setup ## run the publications behind Anabranch in full; writes docs/reproductions
+	$(VENV)/bin/anabranch reproduce --out results/reproduce
+	@mkdir -p docs/reproductions && for paper in results/reproduce/*/; do \
+		grep -v '^!\[' "$$paper/README.md" | cat -s > "docs/reproductions/$$(basename "$$paper").md"; done
 
 clean: ## remove .venv, builds, caches and results
 	rm -rf $(VENV) target results dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -75,6 +75,7 @@ def test_every_figure_of_the_issue_is_there() -> None:
         "4.16",
         "A.1",
         "A.3",
+        "incast-stretched",
         "comparison",
     } == set(keys)
 

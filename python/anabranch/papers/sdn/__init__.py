@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from anabranch.papers.model import FigureSpec, Paper
+from anabranch.papers.sdn.beyond import incast
 from anabranch.papers.sdn.comparison import comparison
 from anabranch.papers.sdn.figures import CURVES, curve, table_a3
 from anabranch.papers.sdn.verification import (
@@ -28,6 +29,7 @@ PAPER = Paper(
         ),
         FigureSpec("A.1", "Sequence numbers as table and graph", appendix_table),
         FigureSpec("A.3", "Output of a study", table_a3),
+        FigureSpec("incast-stretched", "In-cast beyond the breaking point", incast),
         FigureSpec("comparison", "Paced senders beside TCP and clamped windows", comparison),
     ),
 )

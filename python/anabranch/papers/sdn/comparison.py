@@ -12,8 +12,8 @@ from typing import Any
 import polars as pl
 
 from anabranch.papers.model import Context, FigureResult, Finding
-from anabranch.papers.sdn.network import dumbbell, ends, published, stretched
-from anabranch.papers.sdn.studies import BOTTLENECK, TABLES, mean_queue_sql
+from anabranch.papers.sdn.network import dumbbell, published, stretched
+from anabranch.papers.sdn.studies import BOTTLENECK, TABLES, flow_numbers, mean_queue_sql
 from anabranch.report.study_figures import study_figure
 from anabranch.study.model import Factor, Level, Metric, Study
 from anabranch.study.result import MetricInfo, StudyResult
@@ -56,6 +56,9 @@ METRICS = [
     ),
 ]
 
+TRANSIENT_PACKETS = 4
+"""Where flows come and go, up to two SYNs and FINs of 40 bytes wait beside two data packets (docs/sdn.md)."""
+
 NETWORKS: dict[str, dict[str, str]] = {
     "LAN": {
         "capacity": "10 Gbps",
@@ -87,21 +90,7 @@ def _schemes(queue: str) -> Factor:
 
 
 def _numbers(context: Context) -> Factor:
-    counts = (10, 50) if context.quick else (10, 50, 100, 200)
-    return Factor(
-        label="flows",
-        level=[
-            Level(
-                label=str(count),
-                settings={
-                    "network.parameters.left_hosts": count,
-                    "network.parameters.right_hosts": count,
-                    **{f"traffic[0].{side}": hosts for side, hosts in ends(count).items()},
-                },
-            )
-            for count in counts
-        ],
-    )
+    return flow_numbers((10, 50) if context.quick else (10, 50, 100, 200))
 
 
 def _study(context: Context, name: str) -> StudyResult:
@@ -180,7 +169,7 @@ def _findings(name: str, result: StudyResult) -> list[Finding]:
             f"{name}: the protocol maintains a minimal queue (section 6.2)",
             "minimal queue length at the bottleneck link",
             f"at most {queue:g} packets wait with the stretched schedule, up to {most:g} flows",
-            queue <= 2,
+            queue <= TRANSIENT_PACKETS,
         ),
         Finding(f"{name}: no packet is lost", "no persistent queue", f"{lost:g} lost", lost == 0),
     ]

@@ -84,7 +84,8 @@ def _gaps(gaps: Sequence[int]) -> Factor:
     )
 
 
-def _numbers(counts: Sequence[int]) -> Factor:
+def flow_numbers(counts: Sequence[int]) -> Factor:
+    """The number of flows as a factor, with the hosts that they need."""
     return Factor(
         label="number of flows",
         level=[
@@ -130,7 +131,7 @@ def number_of_flows(context: Context) -> StudyResult:
     """Section 5.2.2."""
     counts = [1, 20, 40, 60, 80, 100] if context.quick else [1, *range(5, 101, 5)]
     title = "Number of flows (section 5.2.2)"
-    return _study(context, "number-of-flows", title, _numbers(counts), SIZE, "100 us")
+    return _study(context, "number-of-flows", title, flow_numbers(counts), SIZE, "100 us")
 
 
 def incast(context: Context) -> StudyResult:
@@ -138,7 +139,7 @@ def incast(context: Context) -> StudyResult:
     around = [54, 55, 81, 82, 108, 109]
     counts = [1, 20, 40, *around] if context.quick else sorted([1, *range(5, 101, 5), *around, 120])
     gammas = Factor(field="controller.gamma", label="gamma", levels=[1.0, 1.5, 2.0])
-    return _study(context, "incast", "In-cast problem (section 5.2.3)", _numbers(counts), gammas, "0 us")
+    return _study(context, "incast", "In-cast problem (section 5.2.3)", flow_numbers(counts), gammas, "0 us")
 
 
 def gamma(context: Context) -> StudyResult:
