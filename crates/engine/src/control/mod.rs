@@ -7,6 +7,8 @@
 pub mod applications;
 pub mod channel;
 pub mod table;
+#[cfg(test)]
+mod tests_table;
 
 use crate::packet::Direction;
 use anabranch_network::Network;
@@ -102,8 +104,8 @@ pub enum Message {
     Notice(PacketIn),
     /// Switch to controller: an entry has expired or was evicted.
     Removed(Removal),
-    /// Switch to controller: the table is full, and this flow's entries were refused.
-    Refused(FlowId),
+    /// Switch to controller: its table is full, and this flow's entries were refused.
+    Refused(NodeId, FlowId),
     /// Controller to sender: CTRL, the parameters of its next sending cycle.
     Control(FlowId, CycleParameters),
     /// Sender to controller: a CTRL with this epoch has arrived.
@@ -139,7 +141,7 @@ impl Message {
             Self::SetUp(_) => 2,
             Self::Remove(_) => 3,
             Self::Removed(_) => 4,
-            Self::Refused(_) => 5,
+            Self::Refused(..) => 5,
             Self::Control(..) => 6,
             Self::Confirmation(..) => 7,
             Self::StatisticsRequest => 8,

@@ -110,7 +110,12 @@ impl Control {
     fn note_statistics(&mut self, now: Instant, statistics: &Statistics) {
         for counters in &statistics.sent {
             let (at, bytes) = &mut self.last_bytes[counters.link.index()];
-            let rate = super::probe::mbps(counters.sent_bytes - *bytes, statistics.at.saturating_since(*at));
+            // A way that has become shorter lets a newer answer overtake an older one.
+            if statistics.at < *at {
+                continue;
+            }
+            let new_bytes = counters.sent_bytes.saturating_sub(*bytes);
+            let rate = super::probe::mbps(new_bytes, statistics.at.since(*at));
             (*at, *bytes) = (statistics.at, counters.sent_bytes);
             self.statistics.push((now, *counters, rate));
         }
@@ -192,24 +197,24 @@ impl Simulation {
         let header = header(&self.flows, *self.pool.get(id), self.pool.segment(id));
         let from_switch = |link: LinkId| control.channels.is_switch(self.network.link(link).from);
         let ingress = if over.is_some_and(from_switch) { Ingress::Switch } else { Ingress::Host };
+        note_window_scale(table, &header, self.pool.segment(id));
         match table.look_up(self.now, &header, ingress) {
-            Some((Action::Output(link), _)) => self.offer(link, id),
-            Some((Action::OutputAndTell(link), _)) => {
+            Some(Action::Output(link)) => self.offer(link, id),
+            Some(Action::OutputAndTell(link)) => {
                 self.offer(link, id);
                 self.send_up(node, Message::Notice(PacketIn { switch: node, ingress, header }));
             }
-            Some((Action::OutputClamped(link, bytes), scale)) => {
+            Some(Action::OutputClamped(link, bytes)) => {
                 let segment = self.pool.segment_mut(id);
-                if header.syn {
-                    let announced = segment.window_scale_plus_one.saturating_sub(1);
-                    table.note_window_scale(&header, announced);
-                    segment.window = clamped(segment.window, bytes, 0);
-                } else {
+                // The window of a SYN is never scaled (RFC 7323 section 2.2). A switch that has not seen the
+                // SYN-ACK cannot say what a window means, and leaves it alone.
+                let scale = if header.syn { Some(0) } else { table.window_scale(&header) };
+                if let Some(scale) = scale {
                     segment.window = clamped(segment.window, bytes, scale);
                 }
                 self.offer(link, id);
             }
-            Some((Action::Controller, _)) | None => {
+            Some(Action::Controller) | None => {
                 self.hand_to_controller(node, id, PacketIn { switch: node, ingress, header });
             }
         }
@@ -258,6 +263,10 @@ impl Simulation {
             }
             Message::PacketOut(link) => {
                 self.back_to_flow(id);
+                let header = header(&self.flows, *self.pool.get(id), self.pool.segment(id));
+                if let Some(table) = self.control.as_mut().and_then(|c| c.tables[node.index()].as_mut()) {
+                    note_window_scale(table, &header, self.pool.segment(id));
+                }
                 self.offer(link, id);
                 return;
             }
@@ -288,7 +297,9 @@ impl Simulation {
             Message::StatisticsRequest => self.answer_with_statistics(node),
             Message::Notice(packet) => self.ask(None, |a, view, out| a.on_notice(view, &packet, out)),
             Message::Removed(removal) => self.ask(None, |a, view, out| a.on_removed(view, &removal, out)),
-            Message::Refused(flow) => self.ask(None, |a, view, out| a.on_refused(view, node, flow, out)),
+            Message::Refused(switch, flow) => {
+                self.ask(None, |a, view, out| a.on_refused(view, switch, flow, out));
+            }
             Message::Confirmation(flow, epoch) => {
                 self.ask(None, |a, view, out| a.on_confirmation(view, flow, epoch, out));
             }
@@ -308,18 +319,14 @@ impl Simulation {
 
     fn set_up(&mut self, switch: NodeId, rules: &[Rule]) {
         let now = self.now;
-        let (mut removed, mut refused) = (Vec::new(), None);
+        let mut removed = Vec::new();
         let Some(table) = self.table(switch) else { return };
-        for rule in rules {
-            if table.insert(now, *rule, &mut removed).is_err() {
-                refused = Some(rule.flow);
-            }
-        }
+        let refused = table.insert(now, rules, &mut removed).is_err();
         let next = table.next_expiry();
         self.schedule.put(self.numbering.switch(switch), next);
         self.report_removals(switch, removed);
-        if let Some(flow) = refused {
-            self.send_up(switch, Message::Refused(flow));
+        if let Some(rule) = rules.first().filter(|_| refused) {
+            self.send_up(switch, Message::Refused(switch, rule.flow));
         }
     }
 
@@ -567,6 +574,13 @@ impl Simulation {
 fn clamped(window: u16, bytes: u64, scale: u8) -> u16 {
     let most = bytes.div_ceil(1 << scale).min(u64::from(u16::MAX)) as u16;
     window.min(most)
+}
+
+/// Reads the window scale off a SYN-ACK.
+fn note_window_scale(table: &mut FlowTable, header: &Header, segment: &Segment) {
+    if header.syn && header.direction == Direction::Backward {
+        table.note_window_scale(header, segment.window_scale_plus_one.saturating_sub(1));
+    }
 }
 
 fn header(flows: &[super::flow::Flow], packet: Packet, segment: &Segment) -> Header {
