@@ -59,6 +59,8 @@ pub struct PacketIn {
     pub ingress: Ingress,
     /// What it says.
     pub header: Header,
+    /// Nothing in the table matched it (OpenFlow 1.3 section 7.4.1, "no match").
+    pub missed: bool,
 }
 
 /// Counters of a link that leaves a switch.
@@ -219,6 +221,25 @@ impl View<'_> {
     #[must_use]
     pub fn is_switch(&self, node: NodeId) -> bool {
         self.channels.is_switch(node)
+    }
+
+    /// Links over which a path between two nodes may lead: only switches forward, and a host sends over its one
+    /// link to its switch.
+    #[must_use]
+    pub fn mask_between(&self, from: NodeId, to: NodeId) -> LinkMask {
+        let mut mask = self.mask.clone();
+        for node in self.network.node_ids().filter(|&node| node != from && node != to) {
+            if !self.is_switch(node) {
+                mask.set_node(node, false);
+            }
+        }
+        if !self.is_switch(from) {
+            let gateway = self.channels.gateway(from);
+            for &link in self.network.links_out(from).iter().filter(|&&link| Some(link) != gateway) {
+                mask.set_link(link, false);
+            }
+        }
+        mask
     }
 }
 

@@ -202,7 +202,10 @@ impl Simulation {
             Some(Action::Output(link)) => self.offer(link, id),
             Some(Action::OutputAndTell(link)) => {
                 self.offer(link, id);
-                self.send_up(node, Message::Notice(PacketIn { switch: node, ingress, header }));
+                self.send_up(
+                    node,
+                    Message::Notice(PacketIn { switch: node, ingress, header, missed: false }),
+                );
             }
             Some(Action::OutputClamped(link, bytes)) => {
                 let segment = self.pool.segment_mut(id);
@@ -214,8 +217,9 @@ impl Simulation {
                 }
                 self.offer(link, id);
             }
-            Some(Action::Controller) | None => {
-                self.hand_to_controller(node, id, PacketIn { switch: node, ingress, header });
+            to_controller @ (Some(Action::Controller) | None) => {
+                let missed = to_controller.is_none();
+                self.hand_to_controller(node, id, PacketIn { switch: node, ingress, header, missed });
             }
         }
     }
@@ -440,7 +444,7 @@ impl Simulation {
             if free > now {
                 kept.next = free;
             } else if let Some((id, link, gap)) = kept.packets.pop_front() {
-                kept.next = now + gap;
+                kept.next = now.saturating_add(gap);
                 due.push((switch, link, id));
             }
         }

@@ -8,7 +8,7 @@ use crate::control::table::{Action, Removal, Rule};
 use crate::control::{Application, MESSAGE_BYTES, Order, PacketIn, View};
 use crate::packet::Direction;
 use crate::setup::ControllerSetup;
-use anabranch_units::{FlowId, Instant, LinkId};
+use anabranch_units::{FlowId, Instant, LinkId, NodeId};
 use std::collections::BTreeMap;
 
 /// Bytes of a full packet, by which round-trip times are reckoned.
@@ -55,8 +55,11 @@ impl WindowClamp {
 
     /// The least of (capacity / flows) over the links of a flow, times its round-trip time without queues.
     fn window(&self, view: &View<'_>, flow: &KnownFlow, flows_on: &BTreeMap<LinkId, u64>) -> u64 {
-        let rtt = links_delay(view.network, &flow.forward, FULL_PACKET)
-            + links_delay(view.network, &flow.backward, MESSAGE_BYTES);
+        let rtt = links_delay(view.network, &flow.forward, FULL_PACKET).saturating_add(links_delay(
+            view.network,
+            &flow.backward,
+            MESSAGE_BYTES,
+        ));
         let rate = |link: &LinkId| {
             let flows = flows_on.get(link).copied().unwrap_or(1).max(1);
             view.network.link(*link).capacity.as_bps() as f64 / flows as f64
@@ -83,8 +86,9 @@ impl Application for WindowClamp {
         let header = &packet.header;
         let known = self.router.flow(header.flow).is_some();
         if known {
-            if !(from_sender(packet) && (header.syn || header.fin)) {
-                self.router.repeat(view, header.flow, packet.switch, out);
+            let before = out.len();
+            self.router.repeat(view, packet, out);
+            if out.len() > before {
                 // The entries just repeated have no window.
                 if let (Some(flow), Some(&window)) =
                     (self.router.flow(header.flow), self.windows.get(&header.flow))
@@ -108,12 +112,14 @@ impl Application for WindowClamp {
     }
 
     fn on_removed(&mut self, view: &View<'_>, removal: &Removal, out: &mut Vec<Order>) {
-        if removal.reason == crate::control::table::Reason::Idle {
-            self.router.forget(removal.flow);
-            if self.windows.remove(&removal.flow).is_some() {
-                self.adjust(view, out);
-            }
+        if self.router.on_removed(view, removal) && self.windows.remove(&removal.flow).is_some() {
+            self.adjust(view, out);
         }
+    }
+
+    /// Where the entry that clamps is refused, the flow's window stays as its receiver says.
+    fn on_refused(&mut self, _view: &View<'_>, switch: NodeId, flow: FlowId, _out: &mut Vec<Order>) {
+        self.router.on_refused(switch, flow);
     }
 
     fn on_network_change(&mut self, view: &View<'_>, out: &mut Vec<Order>) {
