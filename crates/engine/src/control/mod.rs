@@ -48,6 +48,8 @@ pub struct Header {
     pub syn: bool,
     /// The packet is the last one with data, or follows it.
     pub fin: bool,
+    /// MSS option in bytes; 0 for none. Only on a SYN.
+    pub mss: u16,
 }
 
 /// A packet that a switch has handed to the controller: nothing in its table matched, or an entry said so.

@@ -19,7 +19,7 @@ fn table(setup: FlowTableSetup) -> FlowTable {
 }
 
 fn header(flow: u32, direction: Direction, syn: bool, fin: bool) -> Header {
-    Header { flow: FlowId(flow), direction, from: NodeId(0), to: NodeId(1), syn, fin }
+    Header { flow: FlowId(flow), direction, from: NodeId(0), to: NodeId(1), syn, fin, mss: 0 }
 }
 
 fn data(flow: u32) -> Header {

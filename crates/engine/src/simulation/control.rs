@@ -600,6 +600,7 @@ fn header(flows: &[super::flow::Flow], packet: Packet, segment: &Segment) -> Hea
         to: way.to,
         syn: segment.flags.has(Flags::SYN),
         fin: segment.flags.has(Flags::FIN),
+        mss: segment.mss,
     }
 }
 

@@ -1,7 +1,7 @@
 //! What every application that forwards by flow shares: paths of flows, and the entries that follow them.
 
 use crate::control::table::{Action, Reason, Removal, Rule};
-use crate::control::{Header, Ingress, Order, PacketIn, View};
+use crate::control::{Header, Ingress, MESSAGE_BYTES, Order, PacketIn, View};
 use crate::packet::Direction;
 use crate::setup::ControllerSetup;
 use anabranch_routing::{Metric, Scheme};
@@ -43,6 +43,8 @@ pub struct Router {
     /// Flows that a full table has refused, by switch. Their packets go by the controller, without new set-ups,
     /// until something has left that table.
     refused: BTreeSet<(NodeId, FlowId)>,
+    /// When a flow's entries were ordered again at a switch.
+    repeated: BTreeMap<(FlowId, NodeId), Instant>,
 }
 
 impl Router {
@@ -58,6 +60,7 @@ impl Router {
             closing: BTreeSet::new(),
             idle_timeout: setup.table.idle_timeout.unwrap_or_default(),
             refused: BTreeSet::new(),
+            repeated: BTreeMap::new(),
         }
     }
 
@@ -121,14 +124,22 @@ impl Router {
         out.push(Order::Release { switch: view.network.link(link).from, link, gap });
     }
 
-    /// Orders the entries of a known flow again at the switch where a packet of it has missed.
+    /// Orders the entries of a known flow again at the switch where a packet of it has missed, unless a set-up is
+    /// on its way there.
     pub fn repeat(&mut self, view: &View<'_>, packet: &PacketIn, out: &mut Vec<Order>) {
         let (id, switch) = (packet.header.flow, packet.switch);
         if !packet.missed || self.refused.contains(&(switch, id)) {
             return;
         }
         let Some(flow) = self.flows.get_mut(&id).filter(|flow| !flow.removed) else { return };
-        flow.ordered = view.now;
+        let last = self.repeated.get(&(id, switch)).copied().unwrap_or_default().max(flow.ordered);
+        // The packet left the switch before the set-up could have come.
+        let way_up = view.channels.delay_up(view.network, switch, MESSAGE_BYTES);
+        let both_ways = way_up.saturating_add(view.channels.delay_down(view.network, switch, MESSAGE_BYTES));
+        if view.now < last.saturating_add(both_ways) {
+            return;
+        }
+        self.repeated.insert((id, switch), view.now);
         let flow = flow.clone();
         let rules = self.rules(view, id, &flow, switch);
         if !rules.is_empty() {
@@ -141,6 +152,12 @@ impl Router {
         if self.flows.get(&id).is_some_and(|flow| !flow.removed) {
             self.refused.insert((switch, id));
         }
+    }
+
+    fn forget_repeated(&mut self, id: FlowId) {
+        let mut behind = self.repeated.split_off(&(id, NodeId(0)));
+        let mut others = behind.split_off(&(FlowId(id.0.saturating_add(1)), NodeId(0)));
+        self.repeated.append(&mut others);
     }
 
     fn on_room(&mut self, switch: NodeId) {
@@ -162,10 +179,12 @@ impl Router {
             Direction::Backward => &flow.backward,
         };
         let on_path = path.iter().any(|&link| view.network.link(link).from == removal.switch);
-        let current = removal.at >= flow.ordered.saturating_add(self.idle_timeout);
+        let repeated = self.repeated.get(&(removal.flow, removal.switch)).copied().unwrap_or_default();
+        let current = removal.at >= flow.ordered.max(repeated).saturating_add(self.idle_timeout);
         let idle = removal.reason == Reason::Idle && on_path && current;
         if idle {
             self.flows.remove(&removal.flow);
+            self.forget_repeated(removal.flow);
         }
         idle
     }
@@ -184,7 +203,9 @@ impl Router {
     fn remove(&mut self, view: &View<'_>, id: FlowId, out: &mut Vec<Order>) {
         let Some(flow) = self.flows.get_mut(&id) else { return };
         flow.removed = true;
-        for switch in switches(view, &flow.clone()) {
+        let flow = flow.clone();
+        self.forget_repeated(id);
+        for switch in switches(view, &flow) {
             out.push(Order::Remove { switch, flow: id });
             self.on_room(switch);
         }

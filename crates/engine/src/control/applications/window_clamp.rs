@@ -11,20 +11,32 @@ use crate::setup::ControllerSetup;
 use anabranch_units::{FlowId, Instant, LinkId, NodeId};
 use std::collections::BTreeMap;
 
-/// Bytes of a full packet, by which round-trip times are reckoned.
-const FULL_PACKET: u32 = 1500;
+/// Payload of a full segment where no SYN has said so.
+const USUAL_MSS: u64 = 1460;
 
-/// A window below one segment would stop a sender for good, so that this is the least (RFC 9293 section
-/// 3.8.6.2.1 keeps senders from smaller segments).
-const LEAST_WINDOW: u64 = 1460;
+/// Headers of IPv4 and TCP.
+const HEADERS: u64 = 40;
+
+/// The least window in segments: a receiver acknowledges every second segment at once and a single one only when
+/// its delayed-ACK timer expires (RFC 5681 section 4.2), so that a window of one would send one segment in each
+/// 40 ms or more. Where the shares of all flows are below it, their product is what waits.
+const LEAST_SEGMENTS: u64 = 2;
+
+/// A flow that is open.
+#[derive(Clone, Copy, Debug)]
+struct Clamped {
+    /// Window in force, in bytes; 0 for none yet.
+    window: u64,
+    /// Payload of a full segment in bytes.
+    mss: u64,
+}
 
 /// Clamps windows.
 #[derive(Debug)]
 pub struct WindowClamp {
     router: Router,
     share: f64,
-    /// Windows in force, by flow that is open.
-    windows: BTreeMap<FlowId, u64>,
+    windows: BTreeMap<FlowId, Clamped>,
 }
 
 impl WindowClamp {
@@ -45,28 +57,26 @@ impl WindowClamp {
             }
         }
         for (id, flow) in flows {
-            let window = self.window(view, &flow, &flows_on);
-            let before = self.windows.insert(id, window);
-            if before != Some(window) {
+            let Some(&before) = self.windows.get(&id) else { continue };
+            let window = self.window(view, &flow, before.mss, &flows_on);
+            if before.window != window {
+                self.windows.insert(id, Clamped { window, ..before });
                 out.extend(clamp(view, id, &flow, window));
             }
         }
     }
 
     /// The least of (capacity / flows) over the links of a flow, times its round-trip time without queues.
-    fn window(&self, view: &View<'_>, flow: &KnownFlow, flows_on: &BTreeMap<LinkId, u64>) -> u64 {
-        let rtt = links_delay(view.network, &flow.forward, FULL_PACKET).saturating_add(links_delay(
-            view.network,
-            &flow.backward,
-            MESSAGE_BYTES,
-        ));
+    fn window(&self, view: &View<'_>, flow: &KnownFlow, mss: u64, flows_on: &BTreeMap<LinkId, u64>) -> u64 {
+        let rtt = links_delay(view.network, &flow.forward, (mss + HEADERS) as u32)
+            .saturating_add(links_delay(view.network, &flow.backward, MESSAGE_BYTES));
         let rate = |link: &LinkId| {
             let flows = flows_on.get(link).copied().unwrap_or(1).max(1);
             view.network.link(*link).capacity.as_bps() as f64 / flows as f64
         };
         let least = flow.forward.iter().map(rate).fold(f64::INFINITY, f64::min);
         let bytes = self.share * least * rtt.as_secs_f64() / 8.0;
-        (bytes as u64).max(LEAST_WINDOW)
+        (bytes as u64).max(LEAST_SEGMENTS * mss)
     }
 }
 
@@ -90,7 +100,7 @@ impl Application for WindowClamp {
             self.router.repeat(view, packet, out);
             if out.len() > before {
                 // The entries just repeated have no window.
-                if let (Some(flow), Some(&window)) =
+                if let (Some(flow), Some(&Clamped { window, .. })) =
                     (self.router.flow(header.flow), self.windows.get(&header.flow))
                 {
                     out.extend(clamp(view, header.flow, flow, window));
@@ -100,7 +110,8 @@ impl Application for WindowClamp {
             if !self.router.admit(view, header, out) {
                 return;
             }
-            self.windows.insert(header.flow, 0);
+            let mss = if header.mss > 0 { u64::from(header.mss) } else { USUAL_MSS };
+            self.windows.insert(header.flow, Clamped { window: 0, mss });
             self.adjust(view, out);
         }
         self.router.release(view, packet, out);
@@ -125,7 +136,7 @@ impl Application for WindowClamp {
     fn on_network_change(&mut self, view: &View<'_>, out: &mut Vec<Order>) {
         for id in self.router.reroute(view, out) {
             // New entries have no window until one is ordered.
-            self.windows.entry(id).and_modify(|window| *window = 0);
+            self.windows.entry(id).and_modify(|clamped| clamped.window = 0);
         }
         self.adjust(view, out);
     }
