@@ -7,11 +7,18 @@
 //! to get there. Where flows meet, part and meet again over ways of different length, phases cannot agree
 //! everywhere; the slots' guard then covers the rest.
 //!
-//! What it guarantees, with links in order and CTRLs on time: on every link at most one flow's data arrive
-//! at any instant, so that a data packet waits at most for control packets and ACKs of the other direction.
-//! Interval = max(gamma rtt, slots x (a segment and the guard)): the interval is stretched where the thesis
-//! would send more than the bottleneck carries. A lost CTRL leaves its sender in the old cycle until the
-//! repetition arrives, so that queues of a few packets may come up meanwhile; nothing is lost by it.
+//! What it guarantees, with links in order and CTRLs on time: on every link at most one flow's data arrive at any
+//! instant, at most as fast as the link sends them beside the ACKs that pass; a data packet waits for control packets
+//! and ACKs, and at a change of cycles for one data packet of the old. A SYN or FIN in a slot delays what is behind it
+//! in the slot by its own 40 bytes, and the guard makes up for two of them in each slot. In packets: two at the most
+//! where data go one way and all flows begin at once; three or four, all but two of them SYNs and FINs, where flows
+//! come and go; where data go both ways also an ACK for each flow that sends the other way at that instant; and
+//! in-band the CTRLs of a cycle, one for each sender, in a row.
+//!
+//! Interval = max(gamma rtt, slots x (a segment and the guard)): the interval is stretched where the thesis would send
+//! more than the bottleneck carries. A lost CTRL leaves its sender in the old cycle until the repetition arrives, so
+//! that queues of a few packets may come up meanwhile; nothing is lost by it. A FIN that the controller never hears
+//! of leaves its flow's slot unused; an idle time-out of the switches clears it away.
 //!
 //! Unlike the published schedule, SYNs that arrive while CTRLs are still being sent are answered together, the
 //! start of a cycle is reckoned from what the controller has sent over each channel, and CTRLs are repeated
@@ -178,7 +185,14 @@ impl Stretched {
             (self.tell_at, self.dirty_since) = (None, None);
             self.follow_acks(view, router);
             for group in groups(&self.senders, router, &std::mem::take(&mut self.dirty)) {
-                self.tell(view, router, &group, out);
+                match self.pending_start(view, &group) {
+                    Some(at) => {
+                        self.dirty.extend(&group);
+                        self.dirty_since = Some(view.now);
+                        self.tell_at = Some(self.tell_at.map_or(at, |other| other.min(at)));
+                    }
+                    None => self.tell(view, router, &group, out),
+                }
             }
         }
         while let Some(&(at, flow)) = self.repeat.first() {
@@ -209,6 +223,14 @@ impl Stretched {
             }
         };
         flow.forward.iter().map(time).max().unwrap_or_default()
+    }
+
+    /// When a cycle begins that some of a group have been told of. Until then they are told of no other: a CTRL
+    /// replaces the cycle that is pending (section 4.3.2), and those that it reaches before that cycle begins would
+    /// go on in the old one beside those that it reaches later.
+    fn pending_start(&self, view: &View<'_>, group: &[FlowId]) -> Option<Instant> {
+        let starts = group.iter().filter_map(|id| self.told.get(id)).map(|told| told.starts);
+        starts.filter(|&at| at > view.now).max()
     }
 
     /// Notes what the orders so far take up of each channel.
