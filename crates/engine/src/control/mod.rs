@@ -98,8 +98,9 @@ pub struct Statistics {
 pub enum Message {
     /// Switch to controller: the packet it travels with.
     PacketIn(PacketIn),
-    /// Controller to switch: send the packet it travels with over this link.
-    PacketOut(LinkId),
+    /// Controller to switch: send the packet it travels with over this link, with an advertised window of at most so
+    /// many bytes.
+    PacketOut(LinkId, Option<u64>),
     /// Controller to switch: new entries.
     SetUp(Vec<Rule>),
     /// Controller to switch: remove the entries of a flow.
@@ -141,7 +142,7 @@ impl Message {
     pub fn kind(&self) -> usize {
         match self {
             Self::PacketIn(_) => 0,
-            Self::PacketOut(_) => 1,
+            Self::PacketOut(..) => 1,
             Self::SetUp(_) => 2,
             Self::Remove(_) => 3,
             Self::Removed(_) => 4,
@@ -190,6 +191,8 @@ pub enum Order {
         switch: NodeId,
         /// The link.
         link: LinkId,
+        /// Most bytes of the window that it may advertise; `None` leaves its window alone.
+        window: Option<u64>,
         /// Least time between such packets to this switch; above zero, the controller keeps packets until it is
         /// over and the channel is free. Zero: at once.
         gap: Span,

@@ -30,8 +30,8 @@ const DEFAULT_SEGMENT: u16 = 1000;
 struct Kept {
     /// When the next may go.
     next: Instant,
-    /// With the link that the switch sends each over, and the gap behind it.
-    packets: VecDeque<(PacketId, LinkId, Span)>,
+    /// With the link that the switch sends each over, its window, and the gap behind it.
+    packets: VecDeque<(PacketId, (LinkId, Option<u64>), Span)>,
 }
 
 /// The control plane of a run.
@@ -208,13 +208,7 @@ impl Simulation {
                 );
             }
             Some(Action::OutputClamped(link, bytes)) => {
-                let segment = self.pool.segment_mut(id);
-                // The window of a SYN is never scaled (RFC 7323 section 2.2). A switch that has not seen the
-                // SYN-ACK cannot say what a window means, and leaves it alone.
-                let scale = if header.syn { Some(0) } else { table.window_scale(&header) };
-                if let Some(scale) = scale {
-                    segment.window = clamped(segment.window, bytes, scale);
-                }
+                clamp(table, &header, self.pool.segment_mut(id), bytes);
                 self.offer(link, id);
             }
             to_controller @ (Some(Action::Controller) | None) => {
@@ -265,11 +259,14 @@ impl Simulation {
                 self.ask(Some(id), |application, view, out| application.on_packet(view, &packet, out));
                 return;
             }
-            Message::PacketOut(link) => {
+            Message::PacketOut(link, window) => {
                 self.back_to_flow(id);
                 let header = header(&self.flows, *self.pool.get(id), self.pool.segment(id));
                 if let Some(table) = self.control.as_mut().and_then(|c| c.tables[node.index()].as_mut()) {
                     note_window_scale(table, &header, self.pool.segment(id));
+                    if let Some(bytes) = window {
+                        clamp(table, &header, self.pool.segment_mut(id), bytes);
+                    }
                 }
                 self.offer(link, id);
                 return;
@@ -281,7 +278,7 @@ impl Simulation {
 
     fn on_message(&mut self, node: NodeId, message: Message) {
         match message {
-            Message::PacketIn(_) | Message::PacketOut(_) => {}
+            Message::PacketIn(_) | Message::PacketOut(..) => {}
             Message::SetUp(rules) => self.set_up(node, &rules),
             Message::Remove(flow) => {
                 if let Some(table) = self.table(node) {
@@ -399,9 +396,9 @@ impl Simulation {
                 Order::Control { flow, switch, parameters } => {
                     self.send_to_sender(switch, flow, Message::Control(flow, parameters));
                 }
-                Order::Release { switch, link, gap } => {
+                Order::Release { switch, link, window, gap } => {
                     if let Some(id) = packet.take() {
-                        self.release_apart(switch, link, id, gap);
+                        self.release_apart(switch, (link, window), id, gap);
                     }
                 }
             }
@@ -421,15 +418,15 @@ impl Simulation {
         self.schedule.put(self.numbering.controller(), next);
     }
 
-    fn release_apart(&mut self, switch: NodeId, link: LinkId, id: PacketId, gap: Span) {
+    fn release_apart(&mut self, switch: NodeId, out: (LinkId, Option<u64>), id: PacketId, gap: Span) {
         if gap == Span::ZERO {
-            self.release(switch, link, id);
+            self.release(switch, out, id);
             return;
         }
         let now = self.now;
         if let Some(control) = &mut self.control {
             let kept = control.kept.entry(switch).or_insert(Kept { next: now, packets: VecDeque::new() });
-            kept.packets.push_back((id, link, gap));
+            kept.packets.push_back((id, out, gap));
         }
     }
 
@@ -443,19 +440,19 @@ impl Simulation {
             let free = first.map_or(now, |link| self.links[link.index()].free_at());
             if free > now {
                 kept.next = free;
-            } else if let Some((id, link, gap)) = kept.packets.pop_front() {
+            } else if let Some((id, out, gap)) = kept.packets.pop_front() {
                 kept.next = now.saturating_add(gap);
-                due.push((switch, link, id));
+                due.push((switch, out, id));
             }
         }
         control.kept.retain(|_, kept| !kept.packets.is_empty() || kept.next > now);
-        for (switch, link, id) in due {
-            self.release(switch, link, id);
+        for (switch, out, id) in due {
+            self.release(switch, out, id);
         }
     }
 
     /// The controller sends a packet back to a switch, which sends it over a link.
-    fn release(&mut self, switch: NodeId, link: LinkId, id: PacketId) {
+    fn release(&mut self, switch: NodeId, (link, window): (LinkId, Option<u64>), id: PacketId) {
         let Some(control) = &mut self.control else { return };
         let Some(down) = control.channels.down(switch) else {
             self.drop_unreachable(id);
@@ -467,7 +464,7 @@ impl Simulation {
         packet.cursor = cursor;
         packet.hops_left = MAX_HOPS;
         let bytes = packet.bytes;
-        control.put(id, Message::PacketOut(link), bytes);
+        control.put(id, Message::PacketOut(link, window), bytes);
         let controller = control.setup.node;
         self.forward(controller, id, None);
     }
@@ -571,6 +568,15 @@ impl Simulation {
     pub(super) fn drop_unreachable(&mut self, id: PacketId) {
         self.taps.at(LinkId(0)).dropped(id, &self.pool, DropCause::Unreachable);
         self.pool.remove(id);
+    }
+}
+
+/// Lowers the window of an ACK. That of a SYN is never scaled (RFC 7323 section 2.2); a switch that has not seen the
+/// SYN-ACK cannot say what a window means, and leaves it alone.
+fn clamp(table: &FlowTable, header: &Header, segment: &mut Segment, bytes: u64) {
+    let scale = if header.syn { Some(0) } else { table.window_scale(header) };
+    if let Some(scale) = scale {
+        segment.window = clamped(segment.window, bytes, scale);
     }
 }
 

@@ -121,7 +121,7 @@ impl Router {
         let Some(&last) = path.last() else { return };
         let next = path.iter().copied().find(|&link| view.network.link(link).from == packet.switch);
         let link = if flow.removed { last } else { next.unwrap_or(last) };
-        out.push(Order::Release { switch: view.network.link(link).from, link, gap });
+        out.push(Order::Release { switch: view.network.link(link).from, link, window: None, gap });
     }
 
     /// Orders the entries of a known flow again at the switch where a packet of it has missed, unless a set-up is

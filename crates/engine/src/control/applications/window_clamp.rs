@@ -5,7 +5,7 @@
 use super::router::{KnownFlow, Router, from_sender};
 use crate::control::channel::links_delay;
 use crate::control::table::{Action, Removal, Rule};
-use crate::control::{Application, MESSAGE_BYTES, Order, PacketIn, View};
+use crate::control::{Application, Header, MESSAGE_BYTES, Order, PacketIn, View};
 use crate::packet::Direction;
 use crate::setup::ControllerSetup;
 use anabranch_units::{FlowId, Instant, LinkId, NodeId};
@@ -66,6 +66,33 @@ impl WindowClamp {
         }
     }
 
+    /// One ACK with the receiver's own window would undo the clamp, for a sender may use all that it was ever offered
+    /// (RFC 9293 section 3.8.6): entries are clamped from the first, and ACKs that the controller sends on as well.
+    fn clamp_orders(&self, view: &View<'_>, header: &Header, out: &mut [Order]) {
+        self.clamp_set_ups(view, out);
+        let clamped = self.windows.get(&header.flow).filter(|_| header.direction == Direction::Backward);
+        for order in out {
+            if let Order::Release { window, .. } = order {
+                *window = clamped.map(|clamped| clamped.window);
+            }
+        }
+    }
+
+    fn clamp_set_ups(&self, view: &View<'_>, out: &mut [Order]) {
+        for order in out {
+            let Order::SetUp { switch, rules } = order else { continue };
+            for rule in rules.iter_mut().filter(|rule| rule.direction == Direction::Backward) {
+                let known = self.router.flow(rule.flow).zip(self.windows.get(&rule.flow));
+                if let (Some((flow, clamped)), Action::Output(link)) = (known, rule.action)
+                    && last_switch(view, flow) == Some(*switch)
+                    && clamped.window > 0
+                {
+                    rule.action = Action::OutputClamped(link, clamped.window);
+                }
+            }
+        }
+    }
+
     /// The least of (capacity / flows) over the links of a flow, times its round-trip time without queues.
     fn window(&self, view: &View<'_>, flow: &KnownFlow, mss: u64, flows_on: &BTreeMap<LinkId, u64>) -> u64 {
         let rtt = links_delay(view.network, &flow.forward, (mss + HEADERS) as u32)
@@ -83,12 +110,17 @@ impl WindowClamp {
 /// The entry that clamps the ACKs of a flow, at the last switch before the sender.
 fn clamp(view: &View<'_>, id: FlowId, flow: &KnownFlow, window: u64) -> Option<Order> {
     let leaving = |switch| flow.backward.iter().copied().find(|&l| view.network.link(l).from == switch);
-    let switches = flow.backward.iter().rev().map(|&link| view.network.link(link).from);
-    let switch = switches.into_iter().find(|&node| view.is_switch(node))?;
+    let switch = last_switch(view, flow)?;
     let link = leaving(switch)?;
     let action = Action::OutputClamped(link, window);
     let rule = Rule { action, ..Rule::output(id, Direction::Backward, link) };
     Some(Order::SetUp { switch, rules: vec![rule] })
+}
+
+/// The last switch before the sender.
+fn last_switch(view: &View<'_>, flow: &KnownFlow) -> Option<NodeId> {
+    let mut switches = flow.backward.iter().rev().map(|&link| view.network.link(link).from);
+    switches.find(|&node| view.is_switch(node))
 }
 
 impl Application for WindowClamp {
@@ -96,16 +128,7 @@ impl Application for WindowClamp {
         let header = &packet.header;
         let known = self.router.flow(header.flow).is_some();
         if known {
-            let before = out.len();
             self.router.repeat(view, packet, out);
-            if out.len() > before {
-                // The entries just repeated have no window.
-                if let (Some(flow), Some(&Clamped { window, .. })) =
-                    (self.router.flow(header.flow), self.windows.get(&header.flow))
-                {
-                    out.extend(clamp(view, header.flow, flow, window));
-                }
-            }
         } else {
             if !self.router.admit(view, header, out) {
                 return;
@@ -120,6 +143,7 @@ impl Application for WindowClamp {
             self.windows.remove(&header.flow);
             self.adjust(view, out);
         }
+        self.clamp_orders(view, header, out);
     }
 
     fn on_removed(&mut self, view: &View<'_>, removal: &Removal, out: &mut Vec<Order>) {
@@ -139,6 +163,7 @@ impl Application for WindowClamp {
             self.windows.entry(id).and_modify(|clamped| clamped.window = 0);
         }
         self.adjust(view, out);
+        self.clamp_set_ups(view, out);
     }
 
     fn on_timer(&mut self, view: &View<'_>, out: &mut Vec<Order>) {
