@@ -1,5 +1,7 @@
 //! The control plane at work: messages travel as packets, tables forward, the application answers.
 
+mod tables;
+
 use super::{MAX_HOPS, Numbering, Simulation};
 use crate::control::applications::Applications;
 use crate::control::channel::Channels;
@@ -9,7 +11,6 @@ use crate::control::{
 };
 use crate::link::{DropCause, LinkObserver};
 use crate::packet::{Direction, Packet, PacketId};
-use crate::records::Table;
 use crate::setup::{Channel, ControllerSetup, Setup};
 use anabranch_network::Network;
 use anabranch_routing::LinkMask;
@@ -106,57 +107,6 @@ impl Control {
     fn take(&mut self, packet: PacketId) -> Option<Message> {
         self.messages.get_mut(packet as usize).and_then(Option::take)
     }
-
-    fn note_statistics(&mut self, now: Instant, statistics: &Statistics) {
-        for counters in &statistics.sent {
-            let (at, bytes) = &mut self.last_bytes[counters.link.index()];
-            // A way that has become shorter lets a newer answer overtake an older one.
-            if statistics.at < *at {
-                continue;
-            }
-            let new_bytes = counters.sent_bytes.saturating_sub(*bytes);
-            let rate = super::probe::mbps(new_bytes, statistics.at.since(*at));
-            (*at, *bytes) = (statistics.at, counters.sent_bytes);
-            self.statistics.push((now, *counters, rate));
-        }
-    }
-
-    /// Tables of the run: messages by kind, flow tables, and what polling has told.
-    pub(super) fn tables(&self, network: &Network, lost: (u64, u64)) -> Vec<Table> {
-        let mut messages = Table::new("control_messages");
-        let kinds = KINDS.iter().copied().chain(["lost"]);
-        messages.texts("kind", kinds.map(str::to_owned));
-        messages.integers("messages", self.sent.iter().map(|count| count.0).chain([lost.0]));
-        messages.integers("bytes", self.sent.iter().map(|count| count.1).chain([lost.1]));
-        let mut tables = Table::new("flow_tables");
-        let switches: Vec<(NodeId, &FlowTable)> = network
-            .node_ids()
-            .filter_map(|node| self.tables[node.index()].as_ref().map(|table| (node, table)))
-            .collect();
-        tables.texts("switch", switches.iter().map(|(node, _)| network.node(*node).name.clone()));
-        tables.integers("entries", switches.iter().map(|(_, table)| table.len()));
-        let stats = || switches.iter().map(|(_, table)| table.stats());
-        tables.integers("entries_max", stats().map(|stats| stats.most_entries));
-        tables.integers("hits", stats().map(|stats| stats.hits));
-        tables.integers("misses", stats().map(|stats| stats.misses));
-        tables.integers("refused", stats().map(|stats| stats.refused));
-        tables.integers("evicted", stats().map(|stats| stats.evicted));
-        tables.integers("expired_idle", stats().map(|stats| stats.expired_idle));
-        tables.integers("expired_hard", stats().map(|stats| stats.expired_hard));
-        let mut all = vec![messages, tables];
-        if self.setup.statistics_interval.is_some() {
-            let rows = &self.statistics;
-            let mut polled = Table::new("link_statistics");
-            polled.numbers("time_s", rows.iter().map(|row| row.0.as_secs_f64()));
-            polled.integers("link", rows.iter().map(|row| u64::from(row.1.link.0)));
-            polled.numbers("throughput_mbps", rows.iter().map(|row| row.2));
-            polled.integers("packets", rows.iter().map(|row| row.1.sent));
-            polled.integers("drops_queue", rows.iter().map(|row| row.1.dropped));
-            polled.integers("queue_packets", rows.iter().map(|row| row.1.queue_packets));
-            all.push(polled);
-        }
-        all
-    }
 }
 
 impl Setup {
@@ -184,6 +134,9 @@ impl Simulation {
     }
 
     /// A packet of a flow is at a node that is not its destination, in a network with a controller.
+    ///
+    /// Apart from the path of networks without one, which stays small.
+    #[inline(never)]
     pub(super) fn forward_by_table(&mut self, node: NodeId, id: PacketId, over: Option<LinkId>) {
         let Some(control) = &mut self.control else { return };
         let Some(table) = &mut control.tables[node.index()] else {
@@ -251,6 +204,7 @@ impl Simulation {
     }
 
     /// A packet of a channel has come to its end.
+    #[inline(never)]
     pub(super) fn on_channel_end(&mut self, node: NodeId, id: PacketId) {
         let Some(control) = &mut self.control else { return };
         let Some(message) = control.take(id) else { return };
