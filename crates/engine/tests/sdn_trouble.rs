@@ -164,6 +164,35 @@ fn idle_entries_come_back_after_a_pause() {
     }
 }
 
+/// The report of switch 1 that its entries are gone arrives when the flow has been set up again: it says nothing of
+/// the flow as it is now, whose FIN the controller waits for and whose entries it removes then.
+#[test]
+fn late_reports_of_idle_entries_are_of_the_past() {
+    for (application, transport) in every_case() {
+        let what = format!("{application:?}, {transport}");
+        let mut net = triangle(application, Span::from_secs(4));
+        let transport = net.b.transport(transport);
+        let (from, to) = (net.host("S", 0), net.host("R", 2));
+        let constant = |value| Variate::Constant { value };
+        let source = SourceSetup::Messages { size: constant(20_000.0), gap: constant(4e11) };
+        net.b.flow(from, to, transport, source, Instant::ZERO);
+        net.b.setup.flows[0].stop = Some(at(1.3));
+        net.setup().table.idle_timeout = Some(Span::from_ms(300));
+        net.setup().linger = Span::ZERO;
+        let slow = net.control[1];
+        for link in [slow, slow + 1] {
+            net.b.setup.links[link].delay = Span::from_ms(95);
+        }
+        let outcome = net.b.run();
+        let delivered = sum(&outcome, "flows", "delivered_bytes");
+        assert!(delivered >= 60_000 && delivered.is_multiple_of(20_000), "{what}: {delivered}");
+        assert!(messages(&outcome, "removed") > 0, "{what}");
+        // The controller knows the flow when it ends.
+        assert!(messages(&outcome, "remove") >= 3, "{what}");
+        assert_eq!(sum(&outcome, "flow_tables", "entries"), 0, "{what}");
+    }
+}
+
 #[test]
 fn hard_timeouts_in_the_middle_of_transfers() {
     for (application, transport) in every_case() {
