@@ -19,6 +19,7 @@ struct Document {
 /// What is right but takes longer than an input may: many flows, huge windows.
 const MOST_FLOWS: usize = 50;
 const LARGEST_BUFFER: u64 = 1 << 20;
+const MOST_SEGMENTS: u32 = 1 << 10;
 
 fuzz_target!(|data: &[u8]| {
     let Ok(Document { mut setup, plan }) = serde_json::from_slice::<Document>(data) else { return };
@@ -26,8 +27,14 @@ fuzz_target!(|data: &[u8]| {
     setup.captures.clear();
     setup.flows.truncate(MOST_FLOWS);
     for transport in &mut setup.transports {
-        if let TransportConfig::Tcp(tcp) = &mut transport.config {
-            tcp.receive_buffer_bytes = tcp.receive_buffer_bytes.min(LARGEST_BUFFER);
+        match &mut transport.config {
+            TransportConfig::Tcp(tcp) => {
+                tcp.receive_buffer_bytes = tcp.receive_buffer_bytes.min(LARGEST_BUFFER);
+            }
+            TransportConfig::SlidingWindow(sliding) => {
+                sliding.window_segments = sliding.window_segments.min(MOST_SEGMENTS);
+            }
+            TransportConfig::SdnPaced(_) => {}
         }
     }
     if let (Ok(network), Some(scheme)) = (setup.check(), &setup.routing.scheme) {

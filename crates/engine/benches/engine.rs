@@ -4,7 +4,9 @@
 mod common;
 
 use anabranch_engine::Outcome;
-use anabranch_units::{Rate, Span};
+use anabranch_engine::routing::Metric;
+use anabranch_engine::setup::{ApplicationSetup, Channel, ControllerSetup, FlowTableSetup, WhenFull};
+use anabranch_units::{NodeId, Rate, Span};
 use common::{Builder, Dumbbell, leaf_spine, plan, run, run_plan, table};
 
 fn main() {
@@ -23,9 +25,35 @@ fn main() {
     for flows in FLOWS {
         measure(&many_flows(flows), || dumbbell(flows, 10_000, 10, 10_000, 2));
     }
+    measure("controller, 10 CUBIC, 1 Gbps, 10 ms, 20 s", || governed(dumbbell(10, 1000, 10, 1000, 20)));
     if wanted().is_none() {
         report_memory();
     }
+}
+
+/// The routers of a dumbbell as switches of a controller that forwards by flow.
+fn governed(mut b: Builder) -> Builder {
+    let switches = vec![NodeId(0), NodeId(1)];
+    let node = b.node("controller");
+    for &switch in &switches {
+        b.link(node, switch, Rate::from_bps(1_000_000_000), Span::from_ms(1), 1000);
+    }
+    b.setup.controller = Some(ControllerSetup {
+        node,
+        switches,
+        channel: Channel::Apart,
+        application: ApplicationSetup::Forwarding {},
+        metric: Metric::Delay,
+        table: FlowTableSetup {
+            size: None,
+            when_full: WhenFull::Refuse,
+            idle_timeout: None,
+            hard_timeout: None,
+        },
+        linger: Span::ZERO,
+        statistics_interval: None,
+    });
+    b
 }
 
 const FLOWS: [usize; 4] = [10, 100, 1_000, 10_000];

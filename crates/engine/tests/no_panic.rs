@@ -5,11 +5,11 @@
 
 mod common;
 
-use anabranch_engine::routing::{LinkMask, Plan};
+use anabranch_engine::routing::{LinkMask, Metric, Plan};
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::{PRESETS, TransportConfig};
 use anabranch_engine::{EngineError, Simulation};
-use anabranch_units::{Instant, LinkId, NodeId, Span};
+use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
 use common::*;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -62,6 +62,77 @@ fn everything() -> Value {
     sample(&mut b.setup, Span::from_ms(20));
     let plan = plan(&b.setup);
     json!({ "setup": b.setup, "plan": plan })
+}
+
+/// A setup with a controller: four switches in a ring, hosts (one of them with two links), ends of flows that are
+/// switches, small tables with time-outs, losses, and failures of links, a switch and the controller.
+fn governed(application: ApplicationSetup, channel: Channel, when_full: WhenFull) -> Value {
+    let mut b = Builder::new(Span::from_ms(300));
+    let switches: Vec<NodeId> = (0..4).map(|n| b.node(&format!("switch {n}"))).collect();
+    let hosts: Vec<NodeId> = (0..3).map(|n| b.node(&format!("host {n}"))).collect();
+    let node = b.node("controller");
+    for n in 0..4 {
+        b.link(switches[n], switches[(n + 1) % 4], mbps(10), Span::from_ms(1), 50);
+        b.link(node, switches[n], mbps(100), Span::from_us(100 + n as u64), 50);
+    }
+    for (host, switch) in [(0, 0), (1, 2), (2, 1), (0, 3)] {
+        b.link(hosts[host], switches[switch], mbps(20), Span::from_us(10), 50);
+    }
+    for (name, _) in PRESETS {
+        b.transport(name);
+    }
+    let ends =
+        [(hosts[0], hosts[1]), (hosts[1], hosts[0]), (switches[1], switches[3]), (hosts[2], switches[2])];
+    for transport in 0..PRESETS.len() {
+        let (from, to) = ends[transport % 4];
+        let start = Instant::ZERO + Span::from_ms(transport as u64);
+        b.flow(from, to, transport, SourceSetup::Sized { bytes: 30_000 }, start);
+    }
+    let gap = Variate::Constant { value: 4e10 };
+    let pauses = SourceSetup::Messages { size: Variate::Constant { value: 3000.0 }, gap };
+    b.flow(hosts[2], hosts[1], 0, pauses, Instant::ZERO);
+    b.setup.links[2].loss = LossSetup::Bernoulli { probability: 0.1 };
+    b.setup.routing.reaction = Some(Span::from_ms(5));
+    let changes = [
+        Change::Links { links: vec![LinkId(0), LinkId(1)], up: false },
+        Change::Node { node: switches[2], up: false },
+        Change::Node { node, up: false },
+        Change::Capacity { links: vec![LinkId(2)], capacity: mbps(1) },
+        Change::Node { node: switches[2], up: true },
+        Change::Node { node, up: true },
+    ];
+    for (index, change) in changes.into_iter().enumerate() {
+        b.setup.events.push(EventSetup { at: at(0.04 * (index + 1) as f64), change });
+    }
+    b.setup.probes.sequences = vec![FlowId(0), FlowId(2)];
+    b.setup.controller = Some(ControllerSetup {
+        node,
+        switches,
+        channel,
+        application,
+        metric: Metric::Delay,
+        table: FlowTableSetup {
+            size: Some(12),
+            when_full,
+            idle_timeout: Some(Span::from_ms(25)),
+            hard_timeout: Some(Span::from_ms(60)),
+        },
+        linger: Span::from_ms(3),
+        statistics_interval: Some(Span::from_ms(7)),
+    });
+    let plan = plan(&b.setup);
+    json!({ "setup": b.setup, "plan": plan })
+}
+
+/// Each application with a controller, over both kinds of channels.
+fn all_governed() -> Vec<Value> {
+    let paced = |schedule| ApplicationSetup::SdnPaced { alpha: 0.9, beta: 1.5, gamma: 1.2, schedule };
+    vec![
+        governed(ApplicationSetup::Forwarding {}, Channel::InBand, WhenFull::Evict),
+        governed(paced(PacedSchedule::Published), Channel::Apart, WhenFull::Refuse),
+        governed(paced(PacedSchedule::Stretched), Channel::InBand, WhenFull::Evict),
+        governed(ApplicationSetup::WindowClamp { share: 1.0 }, Channel::Apart, WhenFull::Refuse),
+    ]
 }
 
 /// Every value of a document, as JSON pointers (RFC 6901).
@@ -235,6 +306,9 @@ fn try_to_run(document: Value) -> Fate {
 #[test]
 fn the_setup_that_is_mangled_is_a_good_one() {
     assert_eq!(try_to_run(everything()), Fate::Ran);
+    for document in all_governed() {
+        assert_eq!(try_to_run(document), Fate::Ran);
+    }
     let mut all = Vec::new();
     places(&everything(), "", &mut all);
     assert!(all.len() > 500, "{} values to mangle", all.len());
@@ -242,18 +316,27 @@ fn the_setup_that_is_mangled_is_a_good_one() {
 
 #[test]
 fn a_mangled_setup_is_refused_or_runs() {
-    let original = everything();
+    mangle(&[everything()], 1_500);
+}
+
+#[test]
+fn a_mangled_setup_with_a_controller_is_refused_or_runs() {
+    mangle(&all_governed(), 2_000);
+}
+
+/// Runs documents of which a few values have been mangled.
+fn mangle(originals: &[Value], least_cases: u32) {
     let fates = [Cell::new(0), Cell::new(0), Cell::new(0)];
     // PROPTEST_CASES asks for more.
-    let cases = ProptestConfig::default().cases.max(1_500);
+    let cases = ProptestConfig::default().cases.max(least_cases);
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
     let mutations = prop::collection::vec((any::<prop::sample::Index>(), mutation()), 1..4);
     let mut runner = proptest::test_runner::TestRunner::new_with_rng(
         config,
         proptest::test_runner::TestRng::deterministic_rng(proptest::test_runner::RngAlgorithm::ChaCha),
     );
-    let result = runner.run(&mutations, |mutations| {
-        let mut document = original.clone();
+    let originals = (0..originals.len()).prop_map(|which| originals[which].clone());
+    let result = runner.run(&(originals, mutations), |(mut document, mutations)| {
         mutations.iter().for_each(|(place, mutation)| apply(&mut document, *place, mutation));
         let counter = &fates[try_to_run(document) as usize];
         counter.set(counter.get() + 1);
@@ -273,8 +356,11 @@ fn a_mangled_setup_is_refused_or_runs() {
 fn write_the_seed_of_the_fuzz_target() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/setup");
     std::fs::create_dir_all(&folder).expect("a folder for the corpus");
-    let file = folder.join("everything.json");
-    std::fs::write(&file, everything().to_string()).expect("a file that can be written");
-    let text = std::fs::read(&file).expect("it is there");
-    assert_eq!(try_to_run(serde_json::from_slice(&text).expect("JSON")), Fate::Ran);
+    let documents = std::iter::once(everything()).chain(all_governed());
+    for (number, document) in documents.enumerate() {
+        let file = folder.join(format!("everything-{number}.json"));
+        std::fs::write(&file, document.to_string()).expect("a file that can be written");
+        let text = std::fs::read(&file).expect("it is there");
+        assert_eq!(try_to_run(serde_json::from_slice(&text).expect("JSON")), Fate::Ran);
+    }
 }

@@ -180,3 +180,23 @@ fn in_band_control() {
     assert_all_delivered(&outcome, 100_000);
     assert_eq!(drops(&outcome), 0);
 }
+
+/// Each arrival and each end makes a new cycle, of which everyone is told; those that come while a cycle is about
+/// to begin share the next one, so that messages do not grow with the square of the flows.
+#[test]
+fn a_thousand_flows_that_come_one_after_the_other() {
+    let flows = 1000;
+    let mut b = incast(flows, 20_000, Span::from_ms(400));
+    for (n, flow) in b.setup.flows.iter_mut().enumerate() {
+        flow.start = Instant::ZERO + Span::from_us(3 * n as u64);
+    }
+    let outcome = b.run();
+    assert_all_delivered(&outcome, 20_000);
+    assert_eq!(drops(&outcome), 0);
+    assert!(longest_data_queue(&outcome) <= 4, "{}", longest_data_queue(&outcome));
+    let messages = table(&outcome, "control_messages");
+    let ctrl = messages.text("kind").unwrap().iter().position(|kind| kind == "ctrl").expect("CTRLs");
+    let sent = messages.integer("messages").unwrap()[ctrl];
+    // A cycle of everyone for each arrival and each end would be N^2.
+    assert!(sent < (flows * flows / 4) as u64, "{sent} CTRLs for {flows} flows");
+}

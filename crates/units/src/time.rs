@@ -71,6 +71,12 @@ impl Span {
         Self(self.0.saturating_sub(other.0))
     }
 
+    /// `self + other`, at most [`Span::MAX`].
+    #[must_use]
+    pub const fn saturating_add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
     /// `self x factor`, or [`Span::MAX`] where that does not fit.
     #[inline]
     #[must_use]

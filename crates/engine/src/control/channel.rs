@@ -62,10 +62,15 @@ impl Channels {
 
     fn lay_in_band(&mut self, network: &Network, mask: &LinkMask) {
         let controller = self.controller;
+        // Hosts do not forward.
+        let mut mask = mask.clone();
+        for node in network.node_ids().filter(|&node| node != controller && !self.is_switch(node)) {
+            mask.set_node(node, false);
+        }
         let mut pairs: Vec<_> =
             self.switches.iter().flat_map(|&switch| [(controller, switch), (switch, controller)]).collect();
         pairs.sort_unstable();
-        let plan = Scheme::Shortest { metric: Metric::Delay }.plan(network, mask, &pairs);
+        let plan = Scheme::Shortest { metric: Metric::Delay }.plan(network, &mask, &pairs);
         let way = |from, to| plan.route(from, to).map(|route| route.paths[0].links.links().to_vec());
         for &switch in &self.switches {
             self.down[switch.index()] = way(controller, switch);
@@ -138,7 +143,7 @@ pub fn transmission(network: &Network, link: LinkId, bytes: u32) -> Span {
 /// Transmission and propagation of a packet over links one after the other, without any queue.
 #[must_use]
 pub fn links_delay(network: &Network, links: &[LinkId], bytes: u32) -> Span {
-    links
-        .iter()
-        .fold(Span::ZERO, |sum, &link| sum + network.link(link).delay + transmission(network, link, bytes))
+    links.iter().fold(Span::ZERO, |sum, &link| {
+        sum.saturating_add(network.link(link).delay).saturating_add(transmission(network, link, bytes))
+    })
 }

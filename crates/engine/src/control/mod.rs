@@ -7,6 +7,8 @@
 pub mod applications;
 pub mod channel;
 pub mod table;
+#[cfg(test)]
+mod tests_table;
 
 use crate::packet::Direction;
 use crate::records::Table;
@@ -47,6 +49,8 @@ pub struct Header {
     pub syn: bool,
     /// The packet is the last one with data, or follows it.
     pub fin: bool,
+    /// MSS option in bytes; 0 for none. Only on a SYN.
+    pub mss: u16,
 }
 
 /// A packet that a switch has handed to the controller: nothing in its table matched, or an entry said so.
@@ -58,6 +62,8 @@ pub struct PacketIn {
     pub ingress: Ingress,
     /// What it says.
     pub header: Header,
+    /// Nothing in the table matched it (OpenFlow 1.3 section 7.4.1, "no match").
+    pub missed: bool,
 }
 
 /// Counters of a link that leaves a switch.
@@ -93,8 +99,9 @@ pub struct Statistics {
 pub enum Message {
     /// Switch to controller: the packet it travels with.
     PacketIn(PacketIn),
-    /// Controller to switch: send the packet it travels with over this link.
-    PacketOut(LinkId),
+    /// Controller to switch: send the packet it travels with over this link, with an advertised window of at most so
+    /// many bytes.
+    PacketOut(LinkId, Option<u64>),
     /// Controller to switch: new entries.
     SetUp(Vec<Rule>),
     /// Controller to switch: remove the entries of a flow.
@@ -103,8 +110,8 @@ pub enum Message {
     Notice(PacketIn),
     /// Switch to controller: an entry has expired or was evicted.
     Removed(Removal),
-    /// Switch to controller: the table is full, and this flow's entries were refused.
-    Refused(FlowId),
+    /// Switch to controller: its table is full, and this flow's entries were refused.
+    Refused(NodeId, FlowId),
     /// Controller to sender: CTRL, the parameters of its next sending cycle.
     Control(FlowId, CycleParameters),
     /// Sender to controller: a CTRL with this epoch has arrived.
@@ -136,11 +143,11 @@ impl Message {
     pub fn kind(&self) -> usize {
         match self {
             Self::PacketIn(_) => 0,
-            Self::PacketOut(_) => 1,
+            Self::PacketOut(..) => 1,
             Self::SetUp(_) => 2,
             Self::Remove(_) => 3,
             Self::Removed(_) => 4,
-            Self::Refused(_) => 5,
+            Self::Refused(..) => 5,
             Self::Control(..) => 6,
             Self::Confirmation(..) => 7,
             Self::StatisticsRequest => 8,
@@ -185,6 +192,8 @@ pub enum Order {
         switch: NodeId,
         /// The link.
         link: LinkId,
+        /// Most bytes of the window that it may advertise; `None` leaves its window alone.
+        window: Option<u64>,
         /// Least time between such packets to this switch; above zero, the controller keeps packets until it is
         /// over and the channel is free. Zero: at once.
         gap: Span,
@@ -218,6 +227,25 @@ impl View<'_> {
     #[must_use]
     pub fn is_switch(&self, node: NodeId) -> bool {
         self.channels.is_switch(node)
+    }
+
+    /// Links over which a path between two nodes may lead: only switches forward, and a host sends over its one
+    /// link to its switch.
+    #[must_use]
+    pub fn mask_between(&self, from: NodeId, to: NodeId) -> LinkMask {
+        let mut mask = self.mask.clone();
+        for node in self.network.node_ids().filter(|&node| node != from && node != to) {
+            if !self.is_switch(node) {
+                mask.set_node(node, false);
+            }
+        }
+        if !self.is_switch(from) {
+            let gateway = self.channels.gateway(from);
+            for &link in self.network.links_out(from).iter().filter(|&&link| Some(link) != gateway) {
+                mask.set_link(link, false);
+            }
+        }
+        mask
     }
 }
 

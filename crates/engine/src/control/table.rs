@@ -96,6 +96,8 @@ pub enum Reason {
 pub struct Removal {
     /// Where.
     pub switch: NodeId,
+    /// When it went.
+    pub at: Instant,
     /// Whose it was.
     pub flow: FlowId,
     /// Which way.
@@ -127,9 +129,15 @@ pub struct TableStats {
 struct Entry {
     rule: Rule,
     made: Instant,
+}
+
+/// The entries of a flow and way, the highest priority first. They go idle together: the one for SYN and FIN
+/// would otherwise do so in the middle of every flow.
+#[derive(Clone, Debug)]
+struct Group {
+    entries: Vec<Entry>,
+    /// When a packet last matched one of them, or one of them was made.
     used: Instant,
-    /// Shift of the receiver's window, read off the SYN-ACK that passed (RFC 7323 section 2.2).
-    window_scale: u8,
 }
 
 type Key = (FlowId, bool);
@@ -139,18 +147,17 @@ type Key = (FlowId, bool);
 pub struct FlowTable {
     switch: NodeId,
     setup: FlowTableSetup,
-    /// Entries by flow and way, the highest priority first.
-    entries: BTreeMap<Key, Vec<Entry>>,
+    groups: BTreeMap<Key, Group>,
     count: u64,
     /// When to look at an entry next: at its time-out, if nothing has matched it since.
     due: BTreeSet<(Instant, Key)>,
+    /// By flow and way, its place in `due`: one each, however often its entries are made anew.
+    watched: BTreeMap<Key, Instant>,
+    /// By flow and way, the shift of the receiver's window, read off the SYN-ACK that passed (RFC 7323 section
+    /// 2.2): the switch has seen the handshake once, and entries come and go. Kept until the controller removes
+    /// the flow.
+    window_scales: BTreeMap<Key, u8>,
     stats: TableStats,
-}
-
-/// When a packet last matched an entry of a flow and way. Its entries go idle together: the one for SYN and
-/// FIN would otherwise do so in the middle of every flow.
-fn last_used(entries: &[Entry]) -> Instant {
-    entries.iter().map(|entry| entry.used).max().unwrap_or(Instant::ZERO)
 }
 
 const fn key(flow: FlowId, direction: Direction) -> Key {
@@ -168,9 +175,11 @@ impl FlowTable {
         Self {
             switch,
             setup,
-            entries: BTreeMap::new(),
+            groups: BTreeMap::new(),
             count: 0,
             due: BTreeSet::new(),
+            watched: BTreeMap::new(),
+            window_scales: BTreeMap::new(),
             stats: TableStats::default(),
         }
     }
@@ -193,71 +202,105 @@ impl FlowTable {
         self.count == 0
     }
 
-    /// The action for a packet, and the window scale that its entry has seen; `None` is a table miss.
-    pub fn look_up(&mut self, now: Instant, header: &Header, ingress: Ingress) -> Option<(Action, u8)> {
+    /// The action for a packet; `None` is a table miss.
+    pub fn look_up(&mut self, now: Instant, header: &Header, ingress: Ingress) -> Option<Action> {
         let hard = self.setup.hard_timeout;
-        let entries = self.entries.get_mut(&key(header.flow, header.direction));
-        let entries = entries.filter(|entries| {
-            let idle = now.saturating_since(last_used(entries));
+        let group = self.groups.get_mut(&key(header.flow, header.direction));
+        let group = group.filter(|group| {
+            let idle = now.saturating_since(group.used);
             self.setup.idle_timeout.is_none_or(|timeout| idle < timeout)
         });
         let alive = |entry: &Entry| hard.is_none_or(|timeout| now.saturating_since(entry.made) < timeout);
-        let found = entries
-            .and_then(|entries| entries.iter_mut().find(|e| alive(e) && e.rule.matches(header, ingress)));
-        let Some(entry) = found else {
-            self.stats.misses += 1;
-            return None;
-        };
-        entry.used = now;
-        self.stats.hits += 1;
-        Some((entry.rule.action, entry.window_scale))
+        let found = group.and_then(|group| {
+            let entry = group.entries.iter().find(|e| alive(e) && e.rule.matches(header, ingress))?;
+            group.used = now;
+            Some(entry.rule.action)
+        });
+        match found {
+            Some(_) => self.stats.hits += 1,
+            None => self.stats.misses += 1,
+        }
+        found
     }
 
     /// Notes the window scale that a SYN-ACK has announced.
     pub fn note_window_scale(&mut self, header: &Header, scale: u8) {
-        for entry in self.entries.get_mut(&key(header.flow, header.direction)).into_iter().flatten() {
-            entry.window_scale = scale;
-        }
+        self.window_scales.insert(key(header.flow, header.direction), scale);
     }
 
-    /// Adds an entry, or replaces the one with the same match. `Err` where there is no room; entries that
-    /// had to go are appended to `removed`.
-    pub fn insert(&mut self, now: Instant, rule: Rule, removed: &mut Vec<Removal>) -> Result<(), TableFull> {
-        let key = key(rule.flow, rule.direction);
-        if let Some(entry) = self
-            .entries
-            .get_mut(&key)
-            .and_then(|entries| entries.iter_mut().find(|entry| entry.rule.same_match(&rule)))
-        {
-            let window_scale = entry.window_scale;
-            *entry = Entry { rule, made: now, used: now, window_scale };
-            self.watch(now, key);
-            return Ok(());
-        }
-        if self.setup.size.is_some_and(|size| self.count >= size) {
-            match self.setup.when_full {
-                WhenFull::Evict if self.count > 0 => self.evict(removed),
-                _ => {
-                    self.stats.refused += 1;
-                    return Err(TableFull);
+    /// The window scale of a flow and way, if its SYN-ACK has passed here.
+    #[must_use]
+    pub fn window_scale(&self, header: &Header) -> Option<u8> {
+        self.window_scales.get(&key(header.flow, header.direction)).copied()
+    }
+
+    /// Adds the entries of a message, or replaces those with the same match. All or none of them: with a part
+    /// of its entries, a flow's FIN could pass a switch that was to tell the controller of it (a bundle, OpenFlow
+    /// 1.4 section 6.9). `Err` where there is no room; entries that had to go are appended to `removed`.
+    pub fn insert(
+        &mut self,
+        now: Instant,
+        rules: &[Rule],
+        removed: &mut Vec<Removal>,
+    ) -> Result<(), TableFull> {
+        self.make_room(now, rules, removed)?;
+        for &rule in rules {
+            let key = key(rule.flow, rule.direction);
+            let group = self.groups.entry(key).or_insert(Group { entries: Vec::new(), used: now });
+            group.used = now;
+            let (entries, fresh) = (&mut group.entries, Entry { rule, made: now });
+            match entries.iter_mut().find(|entry| entry.rule.same_match(&rule)) {
+                Some(entry) => *entry = fresh,
+                None => {
+                    let place = entries.partition_point(|entry| entry.rule.priority >= rule.priority);
+                    entries.insert(place, fresh);
+                    self.count += 1;
                 }
             }
+            self.watch(now, key);
         }
-        let entries = self.entries.entry(key).or_default();
-        let place = entries.partition_point(|entry| entry.rule.priority >= rule.priority);
-        let window_scale = entries.first().map_or(0, |entry| entry.window_scale);
-        entries.insert(place, Entry { rule, made: now, used: now, window_scale });
-        self.count += 1;
         self.stats.most_entries = self.stats.most_entries.max(self.count);
-        self.watch(now, key);
+        Ok(())
+    }
+
+    fn make_room(
+        &mut self,
+        now: Instant,
+        rules: &[Rule],
+        removed: &mut Vec<Removal>,
+    ) -> Result<(), TableFull> {
+        let Some(size) = self.setup.size else { return Ok(()) };
+        let fresh = rules.iter().enumerate().filter(|&(place, rule)| {
+            let group = self.groups.get(&key(rule.flow, rule.direction));
+            let there = group.into_iter().flat_map(|group| &group.entries).map(|entry| &entry.rule);
+            let mut old = there.chain(&rules[..place]);
+            !old.any(|old| old.flow == rule.flow && old.direction == rule.direction && old.same_match(rule))
+        });
+        let fresh = fresh.count() as u64;
+        let mine: BTreeSet<Key> = rules.iter().map(|rule| key(rule.flow, rule.direction)).collect();
+        let kept = mine.iter().filter_map(|key| self.groups.get(key));
+        let kept: u64 = kept.map(|group| group.entries.len() as u64).sum();
+        let least = match self.setup.when_full {
+            WhenFull::Refuse => self.count,
+            WhenFull::Evict => kept,
+        };
+        if least + fresh > size {
+            self.stats.refused += fresh;
+            return Err(TableFull);
+        }
+        while self.count + fresh > size {
+            self.evict(now, &mine, removed);
+        }
         Ok(())
     }
 
     /// Removes all entries of a flow.
     pub fn remove(&mut self, flow: FlowId) {
         for backward in [false, true] {
-            if let Some(entries) = self.entries.remove(&(flow, backward)) {
-                self.count -= entries.len() as u64;
+            self.window_scales.remove(&(flow, backward));
+            self.unwatch((flow, backward));
+            if let Some(group) = self.groups.remove(&(flow, backward)) {
+                self.count -= group.entries.len() as u64;
             }
         }
     }
@@ -275,9 +318,10 @@ impl FlowTable {
                 break;
             }
             self.due.pop_first();
-            let Some(entries) = self.entries.get_mut(&key) else { continue };
+            self.watched.remove(&key);
+            let Some(Group { entries, used }) = self.groups.get_mut(&key) else { continue };
             let (switch, setup, stats) = (self.switch, &self.setup, &mut self.stats);
-            let (before, used) = (entries.len(), last_used(entries));
+            let (before, used) = (entries.len(), *used);
             entries.retain(|entry| {
                 let over = |since: Instant, timeout: Option<Span>| {
                     timeout.is_some_and(|timeout| now.saturating_since(since) >= timeout)
@@ -291,12 +335,12 @@ impl FlowTable {
                 } else {
                     return true;
                 };
-                removed.push(Removal { switch, flow: key.0, direction: direction(key), reason });
+                removed.push(Removal { switch, at: now, flow: key.0, direction: direction(key), reason });
                 false
             });
             self.count -= (before - entries.len()) as u64;
             if entries.is_empty() {
-                self.entries.remove(&key);
+                self.groups.remove(&key);
             } else {
                 self.watch(now, key);
             }
@@ -306,29 +350,42 @@ impl FlowTable {
     /// Looks at a flow's entries again when the first of them may be over.
     fn watch(&mut self, now: Instant, key: Key) {
         let (idle, hard) = (self.setup.idle_timeout, self.setup.hard_timeout);
-        let Some(entries) = self.entries.get(&key) else { return };
+        let Some(group) = self.groups.get(&key) else { return };
         let after = |since: Instant, timeout: Option<Span>| timeout.map(|t| since.saturating_add(t));
-        let over = entries.iter().filter_map(|entry| after(entry.made, hard));
-        let next = over.chain(after(last_used(entries), idle)).min();
-        if let Some(next) = next {
-            self.due.insert((next.max(now), key));
+        let over = group.entries.iter().filter_map(|entry| after(entry.made, hard));
+        let next = over.chain(after(group.used, idle)).min();
+        let Some(next) = next.map(|next| next.max(now)) else { return };
+        match self.watched.get(&key) {
+            Some(&at) if at <= next => return,
+            Some(&at) => self.due.remove(&(at, key)),
+            None => false,
+        };
+        self.watched.insert(key, next);
+        self.due.insert((next, key));
+    }
+
+    fn unwatch(&mut self, key: Key) {
+        if let Some(at) = self.watched.remove(&key) {
+            self.due.remove(&(at, key));
         }
     }
 
-    /// Removes the entry that has been idle longest; of several, that of the lowest flow number.
-    fn evict(&mut self, removed: &mut Vec<Removal>) {
-        let all = self.entries.iter().flat_map(|(&key, list)| list.iter().enumerate().map(move |e| (key, e)));
-        let oldest = all.min_by_key(|(key, (place, entry))| (entry.used, *key, *place));
-        let Some((key, (place, _))) = oldest else { return };
-        let Some(entries) = self.entries.get_mut(&key) else { return };
-        entries.remove(place);
-        if entries.is_empty() {
-            self.entries.remove(&key);
+    /// Removes an entry of the flow and way that has been idle longest, other than those of `mine`; of several,
+    /// the lowest number. Its entry of the lowest priority goes first: without the one for SYN and FIN, which
+    /// matches next to nothing, the flow's end would pass unnoticed; without the other the next packet misses.
+    fn evict(&mut self, now: Instant, mine: &BTreeSet<Key>, removed: &mut Vec<Removal>) {
+        let others = self.groups.iter_mut().filter(|(key, _)| !mine.contains(key));
+        let oldest = others.min_by_key(|(key, group)| (group.used, **key));
+        let Some((&key, group)) = oldest else { return };
+        group.entries.pop();
+        if group.entries.is_empty() {
+            self.groups.remove(&key);
+            self.unwatch(key);
         }
         self.count -= 1;
         self.stats.evicted += 1;
         let (switch, reason) = (self.switch, Reason::Evicted);
-        removed.push(Removal { switch, flow: key.0, direction: direction(key), reason });
+        removed.push(Removal { switch, at: now, flow: key.0, direction: direction(key), reason });
     }
 }
 

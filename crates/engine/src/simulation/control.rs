@@ -1,5 +1,7 @@
 //! The control plane at work: messages travel as packets, tables forward, the application answers.
 
+mod tables;
+
 use super::{MAX_HOPS, Numbering, Simulation};
 use crate::control::applications::Applications;
 use crate::control::channel::Channels;
@@ -9,7 +11,6 @@ use crate::control::{
 };
 use crate::link::{DropCause, LinkObserver};
 use crate::packet::{Direction, Packet, PacketId};
-use crate::records::Table;
 use crate::setup::{ControllerSetup, Setup};
 use anabranch_network::Network;
 use anabranch_routing::LinkMask;
@@ -30,8 +31,8 @@ const DEFAULT_SEGMENT: u16 = 1000;
 struct Kept {
     /// When the next may go.
     next: Instant,
-    /// With the link that the switch sends each over, and the gap behind it.
-    packets: VecDeque<(PacketId, LinkId, Span)>,
+    /// With the link that the switch sends each over, its window, and the gap behind it.
+    packets: VecDeque<(PacketId, (LinkId, Option<u64>), Span)>,
 }
 
 /// The control plane of a run.
@@ -106,53 +107,6 @@ impl Control {
     fn take(&mut self, packet: PacketId) -> Option<Message> {
         self.messages.get_mut(packet as usize).and_then(Option::take)
     }
-
-    fn note_statistics(&mut self, now: Instant, statistics: &Statistics) {
-        for counters in &statistics.sent {
-            let (at, bytes) = &mut self.last_bytes[counters.link.index()];
-            let rate = super::probe::mbps(counters.sent_bytes - *bytes, statistics.at.saturating_since(*at));
-            (*at, *bytes) = (statistics.at, counters.sent_bytes);
-            self.statistics.push((now, *counters, rate));
-        }
-    }
-
-    /// Tables of the run: messages by kind, flow tables, and what polling has told.
-    pub(super) fn tables(&self, network: &Network, lost: (u64, u64)) -> Vec<Table> {
-        let mut messages = Table::new("control_messages");
-        let kinds = KINDS.iter().copied().chain(["lost"]);
-        messages.texts("kind", kinds.map(str::to_owned));
-        messages.integers("messages", self.sent.iter().map(|count| count.0).chain([lost.0]));
-        messages.integers("bytes", self.sent.iter().map(|count| count.1).chain([lost.1]));
-        let mut tables = Table::new("flow_tables");
-        let switches: Vec<(NodeId, &FlowTable)> = network
-            .node_ids()
-            .filter_map(|node| self.tables[node.index()].as_ref().map(|table| (node, table)))
-            .collect();
-        tables.texts("switch", switches.iter().map(|(node, _)| network.node(*node).name.clone()));
-        tables.integers("entries", switches.iter().map(|(_, table)| table.len()));
-        let stats = || switches.iter().map(|(_, table)| table.stats());
-        tables.integers("entries_max", stats().map(|stats| stats.most_entries));
-        tables.integers("hits", stats().map(|stats| stats.hits));
-        tables.integers("misses", stats().map(|stats| stats.misses));
-        tables.integers("refused", stats().map(|stats| stats.refused));
-        tables.integers("evicted", stats().map(|stats| stats.evicted));
-        tables.integers("expired_idle", stats().map(|stats| stats.expired_idle));
-        tables.integers("expired_hard", stats().map(|stats| stats.expired_hard));
-        let mut all = vec![messages, tables];
-        if self.setup.statistics_interval.is_some() {
-            let rows = &self.statistics;
-            let mut polled = Table::new("link_statistics");
-            polled.numbers("time_s", rows.iter().map(|row| row.0.as_secs_f64()));
-            polled.integers("link", rows.iter().map(|row| u64::from(row.1.link.0)));
-            polled.numbers("throughput_mbps", rows.iter().map(|row| row.2));
-            polled.integers("packets", rows.iter().map(|row| row.1.sent));
-            polled.integers("drops_queue", rows.iter().map(|row| row.1.dropped));
-            polled.integers("queue_packets", rows.iter().map(|row| row.1.queue_packets));
-            all.push(polled);
-        }
-        all.extend(self.application.tables());
-        all
-    }
 }
 
 impl Setup {
@@ -178,6 +132,9 @@ impl Simulation {
     }
 
     /// A packet of a flow is at a node that is not its destination, in a network with a controller.
+    ///
+    /// Apart from the path of networks without one, which stays small.
+    #[inline(never)]
     pub(super) fn forward_by_table(&mut self, node: NodeId, id: PacketId, over: Option<LinkId>) {
         let Some(control) = &mut self.control else { return };
         let Some(table) = &mut control.tables[node.index()] else {
@@ -191,25 +148,23 @@ impl Simulation {
         let header = header(&self.flows, *self.pool.get(id), self.pool.segment(id));
         let from_switch = |link: LinkId| control.channels.is_switch(self.network.link(link).from);
         let ingress = if over.is_some_and(from_switch) { Ingress::Switch } else { Ingress::Host };
+        note_window_scale(table, &header, self.pool.segment(id));
         match table.look_up(self.now, &header, ingress) {
-            Some((Action::Output(link), _)) => self.offer(link, id),
-            Some((Action::OutputAndTell(link), _)) => {
+            Some(Action::Output(link)) => self.offer(link, id),
+            Some(Action::OutputAndTell(link)) => {
                 self.offer(link, id);
-                self.send_up(node, Message::Notice(PacketIn { switch: node, ingress, header }));
+                self.send_up(
+                    node,
+                    Message::Notice(PacketIn { switch: node, ingress, header, missed: false }),
+                );
             }
-            Some((Action::OutputClamped(link, bytes), scale)) => {
-                let segment = self.pool.segment_mut(id);
-                if header.syn {
-                    let announced = segment.window_scale_plus_one.saturating_sub(1);
-                    table.note_window_scale(&header, announced);
-                    segment.window = clamped(segment.window, bytes, 0);
-                } else {
-                    segment.window = clamped(segment.window, bytes, scale);
-                }
+            Some(Action::OutputClamped(link, bytes)) => {
+                clamp(table, &header, self.pool.segment_mut(id), bytes);
                 self.offer(link, id);
             }
-            Some((Action::Controller, _)) | None => {
-                self.hand_to_controller(node, id, PacketIn { switch: node, ingress, header });
+            to_controller @ (Some(Action::Controller) | None) => {
+                let missed = to_controller.is_none();
+                self.hand_to_controller(node, id, PacketIn { switch: node, ingress, header, missed });
             }
         }
     }
@@ -247,6 +202,7 @@ impl Simulation {
     }
 
     /// A packet of a channel has come to its end.
+    #[inline(never)]
     pub(super) fn on_channel_end(&mut self, node: NodeId, id: PacketId) {
         let Some(control) = &mut self.control else { return };
         let Some(message) = control.take(id) else { return };
@@ -255,8 +211,15 @@ impl Simulation {
                 self.ask(Some(id), |application, view, out| application.on_packet(view, &packet, out));
                 return;
             }
-            Message::PacketOut(link) => {
+            Message::PacketOut(link, window) => {
                 self.back_to_flow(id);
+                let header = header(&self.flows, *self.pool.get(id), self.pool.segment(id));
+                if let Some(table) = self.control.as_mut().and_then(|c| c.tables[node.index()].as_mut()) {
+                    note_window_scale(table, &header, self.pool.segment(id));
+                    if let Some(bytes) = window {
+                        clamp(table, &header, self.pool.segment_mut(id), bytes);
+                    }
+                }
                 self.offer(link, id);
                 return;
             }
@@ -267,7 +230,7 @@ impl Simulation {
 
     fn on_message(&mut self, node: NodeId, message: Message) {
         match message {
-            Message::PacketIn(_) | Message::PacketOut(_) => {}
+            Message::PacketIn(_) | Message::PacketOut(..) => {}
             Message::SetUp(rules) => self.set_up(node, &rules),
             Message::Remove(flow) => {
                 if let Some(table) = self.table(node) {
@@ -287,7 +250,9 @@ impl Simulation {
             Message::StatisticsRequest => self.answer_with_statistics(node),
             Message::Notice(packet) => self.ask(None, |a, view, out| a.on_notice(view, &packet, out)),
             Message::Removed(removal) => self.ask(None, |a, view, out| a.on_removed(view, &removal, out)),
-            Message::Refused(flow) => self.ask(None, |a, view, out| a.on_refused(view, node, flow, out)),
+            Message::Refused(switch, flow) => {
+                self.ask(None, |a, view, out| a.on_refused(view, switch, flow, out));
+            }
             Message::Confirmation(flow, epoch) => {
                 self.ask(None, |a, view, out| a.on_confirmation(view, flow, epoch, out));
             }
@@ -307,18 +272,14 @@ impl Simulation {
 
     fn set_up(&mut self, switch: NodeId, rules: &[Rule]) {
         let now = self.now;
-        let (mut removed, mut refused) = (Vec::new(), None);
+        let mut removed = Vec::new();
         let Some(table) = self.table(switch) else { return };
-        for rule in rules {
-            if table.insert(now, *rule, &mut removed).is_err() {
-                refused = Some(rule.flow);
-            }
-        }
+        let refused = table.insert(now, rules, &mut removed).is_err();
         let next = table.next_expiry();
         self.schedule.put(self.numbering.switch(switch), next);
         self.report_removals(switch, removed);
-        if let Some(flow) = refused {
-            self.send_up(switch, Message::Refused(flow));
+        if let Some(rule) = rules.first().filter(|_| refused) {
+            self.send_up(switch, Message::Refused(switch, rule.flow));
         }
     }
 
@@ -387,9 +348,9 @@ impl Simulation {
                 Order::Control { flow, switch, parameters } => {
                     self.send_to_sender(switch, flow, Message::Control(flow, parameters));
                 }
-                Order::Release { switch, link, gap } => {
+                Order::Release { switch, link, window, gap } => {
                     if let Some(id) = packet.take() {
-                        self.release_apart(switch, link, id, gap);
+                        self.release_apart(switch, (link, window), id, gap);
                     }
                 }
             }
@@ -409,15 +370,15 @@ impl Simulation {
         self.schedule.put(self.numbering.controller(), next);
     }
 
-    fn release_apart(&mut self, switch: NodeId, link: LinkId, id: PacketId, gap: Span) {
+    fn release_apart(&mut self, switch: NodeId, out: (LinkId, Option<u64>), id: PacketId, gap: Span) {
         if gap == Span::ZERO {
-            self.release(switch, link, id);
+            self.release(switch, out, id);
             return;
         }
         let now = self.now;
         if let Some(control) = &mut self.control {
             let kept = control.kept.entry(switch).or_insert(Kept { next: now, packets: VecDeque::new() });
-            kept.packets.push_back((id, link, gap));
+            kept.packets.push_back((id, out, gap));
         }
     }
 
@@ -431,19 +392,19 @@ impl Simulation {
             let free = first.map_or(now, |link| self.links[link.index()].free_at());
             if free > now {
                 kept.next = free;
-            } else if let Some((id, link, gap)) = kept.packets.pop_front() {
-                kept.next = now + gap;
-                due.push((switch, link, id));
+            } else if let Some((id, out, gap)) = kept.packets.pop_front() {
+                kept.next = now.saturating_add(gap);
+                due.push((switch, out, id));
             }
         }
         control.kept.retain(|_, kept| !kept.packets.is_empty() || kept.next > now);
-        for (switch, link, id) in due {
-            self.release(switch, link, id);
+        for (switch, out, id) in due {
+            self.release(switch, out, id);
         }
     }
 
     /// The controller sends a packet back to a switch, which sends it over a link.
-    fn release(&mut self, switch: NodeId, link: LinkId, id: PacketId) {
+    fn release(&mut self, switch: NodeId, (link, window): (LinkId, Option<u64>), id: PacketId) {
         let Some(control) = &mut self.control else { return };
         let Some(down) = control.channels.down(switch) else {
             self.drop_unreachable(id);
@@ -455,7 +416,7 @@ impl Simulation {
         packet.cursor = cursor;
         packet.hops_left = MAX_HOPS;
         let bytes = packet.bytes;
-        control.put(id, Message::PacketOut(link), bytes);
+        control.put(id, Message::PacketOut(link, window), bytes);
         let controller = control.setup.node;
         self.forward(controller, id, None);
     }
@@ -562,10 +523,26 @@ impl Simulation {
     }
 }
 
+/// Lowers the window of an ACK. That of a SYN is never scaled (RFC 7323 section 2.2); a switch that has not seen the
+/// SYN-ACK cannot say what a window means, and leaves it alone.
+fn clamp(table: &FlowTable, header: &Header, segment: &mut Segment, bytes: u64) {
+    let scale = if header.syn { Some(0) } else { table.window_scale(header) };
+    if let Some(scale) = scale {
+        segment.window = clamped(segment.window, bytes, scale);
+    }
+}
+
 /// A window field that says at most `bytes`, rounded up to what the scale can say.
 fn clamped(window: u16, bytes: u64, scale: u8) -> u16 {
     let most = bytes.div_ceil(1 << scale).min(u64::from(u16::MAX)) as u16;
     window.min(most)
+}
+
+/// Reads the window scale off a SYN-ACK.
+fn note_window_scale(table: &mut FlowTable, header: &Header, segment: &Segment) {
+    if header.syn && header.direction == Direction::Backward {
+        table.note_window_scale(header, segment.window_scale_plus_one.saturating_sub(1));
+    }
 }
 
 fn header(flows: &[super::flow::Flow], packet: Packet, segment: &Segment) -> Header {
@@ -581,6 +558,7 @@ fn header(flows: &[super::flow::Flow], packet: Packet, segment: &Segment) -> Hea
         to: way.to,
         syn: segment.flags.has(Flags::SYN),
         fin: segment.flags.has(Flags::FIN),
+        mss: segment.mss,
     }
 }
 

@@ -1,10 +1,10 @@
 //! Forwarding by flow along the best path (Gholizadeh 2019, figure 3.6).
 
 use super::router::{ByMetric, PathFinder, Router, from_sender};
-use crate::control::table::{Reason, Removal};
+use crate::control::table::Removal;
 use crate::control::{Application, Order, PacketIn, View};
 use crate::setup::ControllerSetup;
-use anabranch_units::Instant;
+use anabranch_units::{FlowId, Instant, NodeId};
 
 /// Entries for each new flow along the best path; they go when the flow ends.
 #[derive(Debug)]
@@ -23,9 +23,7 @@ impl<F: PathFinder> Application for Forwarding<F> {
         let header = &packet.header;
         let known = self.router.flow(header.flow).is_some();
         if known {
-            if !(from_sender(packet) && (header.syn || header.fin)) {
-                self.router.repeat(view, header.flow, packet.switch, out);
-            }
+            self.router.repeat(view, packet, out);
         } else if !self.router.admit(view, header, out) {
             return;
         }
@@ -35,11 +33,12 @@ impl<F: PathFinder> Application for Forwarding<F> {
         }
     }
 
-    fn on_removed(&mut self, _view: &View<'_>, removal: &Removal, _out: &mut Vec<Order>) {
-        // An idle flow is gone or pausing; should it go on, it is set up like a new one.
-        if removal.reason == Reason::Idle {
-            self.router.forget(removal.flow);
-        }
+    fn on_removed(&mut self, view: &View<'_>, removal: &Removal, _out: &mut Vec<Order>) {
+        self.router.on_removed(view, removal);
+    }
+
+    fn on_refused(&mut self, _view: &View<'_>, switch: NodeId, flow: FlowId, _out: &mut Vec<Order>) {
+        self.router.on_refused(switch, flow);
     }
 
     fn on_network_change(&mut self, view: &View<'_>, out: &mut Vec<Order>) {

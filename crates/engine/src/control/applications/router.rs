@@ -1,7 +1,7 @@
 //! What every application that forwards by flow shares: paths of flows, and the entries that follow them.
 
-use crate::control::table::{Action, Rule};
-use crate::control::{Header, Ingress, Order, PacketIn, View};
+use crate::control::table::{Action, Reason, Removal, Rule};
+use crate::control::{Header, Ingress, MESSAGE_BYTES, Order, PacketIn, View};
 use crate::packet::Direction;
 use crate::setup::ControllerSetup;
 use anabranch_routing::{Metric, Scheme};
@@ -21,6 +21,8 @@ pub struct KnownFlow {
     pub open: bool,
     /// Its entries have been removed.
     removed: bool,
+    /// When its entries were ordered last.
+    ordered: Instant,
     /// Node that sends data, and node that receives them.
     ends: (NodeId, NodeId),
 }
@@ -42,7 +44,8 @@ pub struct ByMetric(pub Metric);
 
 impl PathFinder for ByMetric {
     fn path(&self, view: &View<'_>, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
-        let plan = Scheme::Shortest { metric: self.0 }.plan(view.network, view.mask, &[(from, to)]);
+        let mask = view.mask_between(from, to);
+        let plan = Scheme::Shortest { metric: self.0 }.plan(view.network, &mask, &[(from, to)]);
         plan.route(from, to).map(|route| route.paths[0].links.links().to_vec())
     }
 }
@@ -59,6 +62,12 @@ pub struct Router<F = ByMetric> {
     paths: BTreeMap<(NodeId, NodeId), Option<Vec<LinkId>>>,
     /// Flows that have closed, by the time at which their entries go.
     closing: BTreeSet<(Instant, FlowId)>,
+    idle_timeout: Span,
+    /// Flows that a full table has refused, by switch. Their packets go by the controller, without new set-ups,
+    /// until something has left that table.
+    refused: BTreeSet<(NodeId, FlowId)>,
+    /// When a flow's entries were ordered again at a switch.
+    repeated: BTreeMap<(FlowId, NodeId), Instant>,
 }
 
 impl Router {
@@ -80,6 +89,9 @@ impl<F: PathFinder> Router<F> {
             flows: BTreeMap::new(),
             paths: BTreeMap::new(),
             closing: BTreeSet::new(),
+            idle_timeout: setup.table.idle_timeout.unwrap_or_default(),
+            refused: BTreeSet::new(),
+            repeated: BTreeMap::new(),
         }
     }
 
@@ -119,7 +131,8 @@ impl<F: PathFinder> Router<F> {
             return false;
         };
         let access = first_switch(view, &forward, ends.0);
-        let flow = KnownFlow { forward, backward, access, open: true, removed: false, ends };
+        let flow =
+            KnownFlow { forward, backward, access, open: true, removed: false, ordered: view.now, ends };
         for switch in switches(view, &flow) {
             out.push(Order::SetUp { switch, rules: self.rules(view, header.flow, &flow, switch) });
         }
@@ -144,16 +157,72 @@ impl<F: PathFinder> Router<F> {
         let Some(&last) = path.last() else { return };
         let next = path.iter().copied().find(|&link| view.network.link(link).from == packet.switch);
         let link = if flow.removed { last } else { next.unwrap_or(last) };
-        out.push(Order::Release { switch: view.network.link(link).from, link, gap });
+        out.push(Order::Release { switch: view.network.link(link).from, link, window: None, gap });
     }
 
-    /// Orders the entries of a known flow at one switch again.
-    pub fn repeat(&self, view: &View<'_>, id: FlowId, switch: NodeId, out: &mut Vec<Order>) {
-        let Some(flow) = self.flows.get(&id).filter(|flow| !flow.removed) else { return };
-        let rules = self.rules(view, id, flow, switch);
+    /// Orders the entries of a known flow again at the switch where a packet of it has missed, unless a set-up is
+    /// on its way there.
+    pub fn repeat(&mut self, view: &View<'_>, packet: &PacketIn, out: &mut Vec<Order>) {
+        let (id, switch) = (packet.header.flow, packet.switch);
+        if !packet.missed || self.refused.contains(&(switch, id)) {
+            return;
+        }
+        let Some(flow) = self.flows.get_mut(&id).filter(|flow| !flow.removed) else { return };
+        let last = self.repeated.get(&(id, switch)).copied().unwrap_or_default().max(flow.ordered);
+        // The packet left the switch before the set-up could have come.
+        let way_up = view.channels.delay_up(view.network, switch, MESSAGE_BYTES);
+        let both_ways = way_up.saturating_add(view.channels.delay_down(view.network, switch, MESSAGE_BYTES));
+        if view.now < last.saturating_add(both_ways) {
+            return;
+        }
+        self.repeated.insert((id, switch), view.now);
+        let flow = flow.clone();
+        let rules = self.rules(view, id, &flow, switch);
         if !rules.is_empty() {
             out.push(Order::SetUp { switch, rules });
         }
+    }
+
+    /// A full table has refused a flow.
+    pub fn on_refused(&mut self, switch: NodeId, id: FlowId) {
+        if self.flows.get(&id).is_some_and(|flow| !flow.removed) {
+            self.refused.insert((switch, id));
+        }
+    }
+
+    fn forget_repeated(&mut self, id: FlowId) {
+        let mut behind = self.repeated.split_off(&(id, NodeId(0)));
+        let mut others = behind.split_off(&(FlowId(id.0.saturating_add(1)), NodeId(0)));
+        self.repeated.append(&mut others);
+    }
+
+    fn on_room(&mut self, switch: NodeId) {
+        let mut behind = self.refused.split_off(&(switch, FlowId(0)));
+        let mut others = behind.split_off(&(NodeId(switch.0.saturating_add(1)), FlowId(0)));
+        self.refused.append(&mut others);
+    }
+
+    /// Entries have gone without an order. If that is because an open flow has gone idle, it is forgotten: it is
+    /// over or pauses, and its next packet is that of a new flow. Returns whether that is so.
+    ///
+    /// A report about entries that have been ordered anew since, or about a path that the flow has left, says
+    /// nothing about the flow.
+    pub fn on_removed(&mut self, view: &View<'_>, removal: &Removal) -> bool {
+        self.on_room(removal.switch);
+        let Some(flow) = self.flows.get(&removal.flow).filter(|flow| flow.open) else { return false };
+        let path = match removal.direction {
+            Direction::Forward => &flow.forward,
+            Direction::Backward => &flow.backward,
+        };
+        let on_path = path.iter().any(|&link| view.network.link(link).from == removal.switch);
+        let repeated = self.repeated.get(&(removal.flow, removal.switch)).copied().unwrap_or_default();
+        let current = removal.at >= flow.ordered.max(repeated).saturating_add(self.idle_timeout);
+        let idle = removal.reason == Reason::Idle && on_path && current;
+        if idle {
+            self.flows.remove(&removal.flow);
+            self.forget_repeated(removal.flow);
+        }
+        idle
     }
 
     /// A flow has sent its FIN: its entries go, at once or after the linger time.
@@ -167,16 +236,14 @@ impl<F: PathFinder> Router<F> {
         }
     }
 
-    /// Forgets a flow whose entries are gone: its next packet is that of a new one.
-    pub fn forget(&mut self, id: FlowId) {
-        self.flows.remove(&id);
-    }
-
     fn remove(&mut self, view: &View<'_>, id: FlowId, out: &mut Vec<Order>) {
         let Some(flow) = self.flows.get_mut(&id) else { return };
         flow.removed = true;
-        for switch in switches(view, flow) {
+        let flow = flow.clone();
+        self.forget_repeated(id);
+        for switch in switches(view, &flow) {
             out.push(Order::Remove { switch, flow: id });
+            self.on_room(switch);
         }
     }
 
@@ -199,12 +266,12 @@ impl<F: PathFinder> Router<F> {
         self.closing.first().map(|entry| entry.0)
     }
 
-    /// Finds the paths of all open flows anew, and moves the entries of those that change. A flow without a
-    /// path keeps its old one, which may come back. Returns the flows that moved.
+    /// Finds the paths of all flows with entries anew, and moves the entries of those that change. A flow without
+    /// a path keeps its old one, which may come back. Returns the flows that moved.
     pub fn reroute(&mut self, view: &View<'_>, out: &mut Vec<Order>) -> Vec<FlowId> {
         self.paths.clear();
-        let open: Vec<FlowId> = self.flows().filter(|(_, flow)| flow.open).map(|(id, _)| id).collect();
-        open.into_iter().filter(|&id| self.reroute_flow(view, id, out)).collect()
+        let there: Vec<FlowId> = self.flows().filter(|(_, flow)| !flow.removed).map(|(id, _)| id).collect();
+        there.into_iter().filter(|&id| self.reroute_flow(view, id, out)).collect()
     }
 
     fn reroute_flow(&mut self, view: &View<'_>, id: FlowId, out: &mut Vec<Order>) -> bool {
@@ -223,13 +290,14 @@ impl<F: PathFinder> Router<F> {
             return false;
         }
         let access = first_switch(view, &forward, ends.0);
-        let flow = KnownFlow { forward, backward, access, ..old.clone() };
+        let flow = KnownFlow { forward, backward, access, ordered: view.now, ..old.clone() };
         let kept = switches(view, &flow);
         for &switch in &kept {
             out.push(Order::SetUp { switch, rules: self.rules(view, id, &flow, switch) });
         }
         for switch in switches(view, &old).into_iter().filter(|switch| !kept.contains(switch)) {
             out.push(Order::Remove { switch, flow: id });
+            self.on_room(switch);
         }
         self.flows.insert(id, flow);
         true

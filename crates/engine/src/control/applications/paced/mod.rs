@@ -8,11 +8,11 @@ mod published;
 mod stretched;
 mod timing;
 
-use super::router::{Router, from_sender};
-use crate::control::table::{Reason, Removal};
+use super::router::{KnownFlow, Router, from_sender};
+use crate::control::table::Removal;
 use crate::control::{Application, Order, PacketIn, View};
 use crate::setup::{ControllerSetup, PacedSchedule};
-use anabranch_units::{FlowId, Instant};
+use anabranch_units::{FlowId, Instant, NodeId};
 use published::Published;
 use stretched::Stretched;
 
@@ -78,10 +78,28 @@ impl Paced {
         }
     }
 
-    fn on_close(&mut self, view: &View<'_>, flow: FlowId, out: &mut Vec<Order>) {
+    /// A packet of a flow that is not known. A FIN is all that is left of one that was forgotten in a pause.
+    fn on_unknown(&mut self, view: &View<'_>, packet: &PacketIn, out: &mut Vec<Order>) {
+        if !(packet.header.fin && from_sender(packet)) {
+            self.on_open(view, packet, out);
+        } else if self.router.admit(view, &packet.header, out) {
+            self.router.release(view, packet, out);
+            self.router.close(view, packet.header.flow, out);
+        }
+    }
+
+    /// A sender has sent its SYN again: its CTRL may be lost.
+    fn on_repeated_open(&mut self, view: &View<'_>, flow: FlowId, out: &mut Vec<Order>) {
         match &mut self.schedule {
-            Schedule::Published(schedule) => schedule.on_close(view, &self.router, flow, out),
-            Schedule::Stretched(schedule) => schedule.on_close(view, &self.router, flow, out),
+            Schedule::Published(schedule) => schedule.on_repeated_open(view, &self.router, flow, out),
+            Schedule::Stretched(schedule) => schedule.on_repeated_open(view, flow),
+        }
+    }
+
+    fn on_close(&mut self, view: &View<'_>, id: FlowId, flow: &KnownFlow, out: &mut Vec<Order>) {
+        match &mut self.schedule {
+            Schedule::Published(schedule) => schedule.on_close(view, &self.router, (id, flow), out),
+            Schedule::Stretched(schedule) => schedule.on_close(view, &self.router, (id, flow), out),
         }
     }
 }
@@ -89,42 +107,47 @@ impl Paced {
 impl Application for Paced {
     fn on_packet(&mut self, view: &View<'_>, packet: &PacketIn, out: &mut Vec<Order>) {
         let header = &packet.header;
-        let Some(known) = self.router.flow(header.flow) else {
-            self.on_open(view, packet, out);
+        let Some(known) = self.router.flow(header.flow).cloned() else {
+            self.on_unknown(view, packet, out);
             return;
         };
         let open = known.open;
         if open && header.fin && from_sender(packet) {
             // The parameters of the next cycle go out ahead of the FIN.
-            self.on_close(view, header.flow, out);
+            self.on_close(view, header.flow, &known, out);
             self.router.release(view, packet, out);
             self.router.close(view, header.flow, out);
             return;
         }
-        if open && !(header.syn && from_sender(packet)) {
-            self.router.repeat(view, header.flow, packet.switch, out);
+        self.router.repeat(view, packet, out);
+        if open && header.syn && from_sender(packet) {
+            self.on_repeated_open(view, header.flow, out);
         }
         self.router.release(view, packet, out);
     }
 
     fn on_notice(&mut self, view: &View<'_>, packet: &PacketIn, out: &mut Vec<Order>) {
         let header = &packet.header;
-        if !self.router.flow(header.flow).is_some_and(|flow| flow.open) {
-            return;
-        }
+        let Some(known) = self.router.flow(header.flow).filter(|flow| flow.open).cloned() else { return };
         if header.fin {
-            self.on_close(view, header.flow, out);
+            self.on_close(view, header.flow, &known, out);
             self.router.close(view, header.flow, out);
-        } else if let Schedule::Stretched(schedule) = &mut self.schedule {
-            schedule.on_repeated_open(view, header.flow);
+        } else {
+            self.on_repeated_open(view, header.flow, out);
         }
     }
 
     fn on_removed(&mut self, view: &View<'_>, removal: &Removal, out: &mut Vec<Order>) {
-        if removal.reason == Reason::Idle && self.router.flow(removal.flow).is_some() {
-            self.on_close(view, removal.flow, out);
-            self.router.forget(removal.flow);
+        let known = self.router.flow(removal.flow).cloned();
+        if self.router.on_removed(view, removal)
+            && let Some(gone) = known
+        {
+            self.on_close(view, removal.flow, &gone, out);
         }
+    }
+
+    fn on_refused(&mut self, _view: &View<'_>, switch: NodeId, flow: FlowId, _out: &mut Vec<Order>) {
+        self.router.on_refused(switch, flow);
     }
 
     fn on_confirmation(&mut self, _view: &View<'_>, flow: FlowId, epoch: u32, _out: &mut Vec<Order>) {

@@ -4,7 +4,7 @@
 //! switch for all senders of a bottleneck, and less than `sInterval x capacity / segment` flows. Beyond them
 //! it still runs, and queues grow; the stretched schedule is for that.
 
-use super::super::router::Router;
+use super::super::router::{KnownFlow, Router};
 use super::Factors;
 use super::timing::Timing;
 use crate::control::{MESSAGE_BYTES, Order, View};
@@ -44,9 +44,27 @@ impl Published {
         self.tell(view, router, access, Cause::Syn(flow), out);
     }
 
+    /// A SYN has come again, because its CTRL is lost or late: the switch's senders are told anew. The thesis
+    /// loses nothing.
+    pub fn on_repeated_open(&mut self, view: &View<'_>, router: &Router, flow: FlowId, out: &mut Vec<Order>) {
+        if let Some(access) = self.access_of(flow) {
+            self.tell(view, router, access, Cause::Syn(flow), out);
+        }
+    }
+
+    fn access_of(&self, flow: FlowId) -> Option<NodeId> {
+        self.senders.iter().find(|(_, senders)| senders.contains(&flow)).map(|(&access, _)| access)
+    }
+
     /// A flow has closed: CTRLs to those that remain.
-    pub fn on_close(&mut self, view: &View<'_>, router: &Router, flow: FlowId, out: &mut Vec<Order>) {
-        let Some(access) = router.flow(flow).map(|known| known.access) else { return };
+    pub fn on_close(
+        &mut self,
+        view: &View<'_>,
+        router: &Router,
+        (flow, _): (FlowId, &KnownFlow),
+        out: &mut Vec<Order>,
+    ) {
+        let Some(access) = self.access_of(flow) else { return };
         self.senders.entry(access).or_default().retain(|&sender| sender != flow);
         self.tell(view, router, access, Cause::Fin, out);
     }
@@ -81,9 +99,11 @@ impl Published {
             let share = Span::from_ps((u128::from(interval.as_ps()) * index as u128 / u128::from(n)) as u64);
             let parameters = CycleParameters {
                 epoch: self.epoch,
-                delay_to_next_cycle: start + last.saturating_sub(arrival),
+                delay_to_next_cycle: start.saturating_add(last.saturating_sub(arrival)),
                 // Equation 4.12; a sender that is far away cannot start before the cycle does.
-                initial_delay: (share + first.access(self.data)).saturating_sub(timing.access(self.data)),
+                initial_delay: share
+                    .saturating_add(first.access(self.data))
+                    .saturating_sub(timing.access(self.data)),
                 interval,
                 window_segments: self.window(timing, interval, n),
                 inter_segment_delay: timing.spacing(),
@@ -102,10 +122,14 @@ impl Published {
     /// `CycleStartDelay` on a SYN: `SYNACKDelay` (equations 4.2 to 4.4).
     fn syn_ack_delay(&self, view: &View<'_>, access: NodeId, timing: &Timing<'_>, n: u64) -> Span {
         let message = view.channels.transmission_down(view.network, access, MESSAGE_BYTES);
-        let queue = (message + message.saturating_mul(n)).saturating_mul(n);
-        let control_link = view.channels.delay_down(view.network, access, MESSAGE_BYTES) + queue;
-        let all = timing.rtt(MESSAGE_BYTES, MESSAGE_BYTES) + timing.most_queueing() + control_link;
-        all.scaled(self.factors.beta).saturating_sub(timing.access(MESSAGE_BYTES))
+        let queue = message.saturating_add(message.saturating_mul(n)).saturating_mul(n);
+        let control_link =
+            view.channels.delay_down(view.network, access, MESSAGE_BYTES).saturating_add(queue);
+        let handshake = timing.rtt(MESSAGE_BYTES, MESSAGE_BYTES).saturating_add(timing.most_queueing());
+        handshake
+            .saturating_add(control_link)
+            .scaled(self.factors.beta)
+            .saturating_sub(timing.access(MESSAGE_BYTES))
     }
 }
 
@@ -118,7 +142,8 @@ fn ctrl_delays(view: &View<'_>, access: NodeId, timings: &[Timing<'_>], cause: C
         Cause::Fin => Span::ZERO,
     };
     let delay = |(before, timing): (usize, &Timing<'_>)| {
-        base + set_up + message.saturating_mul(before as u64) + timing.behind_an_ack()
+        let queue = set_up.saturating_add(message.saturating_mul(before as u64));
+        base.saturating_add(queue).saturating_add(timing.behind_an_ack())
     };
     timings.iter().enumerate().map(delay).collect()
 }

@@ -7,11 +7,18 @@
 //! to get there. Where flows meet, part and meet again over ways of different length, phases cannot agree
 //! everywhere; the slots' guard then covers the rest.
 //!
-//! What it guarantees, with links in order and CTRLs on time: on every link at most one flow's data arrive
-//! at any instant, so that a data packet waits at most for control packets and ACKs of the other direction.
-//! Interval = max(gamma rtt, slots x (a segment and the guard)): the interval is stretched where the thesis
-//! would send more than the bottleneck carries. A lost CTRL leaves its sender in the old cycle until the
-//! repetition arrives, so that queues of a few packets may come up meanwhile; nothing is lost by it.
+//! What it guarantees, with links in order and CTRLs on time: on every link at most one flow's data arrive at any
+//! instant, at most as fast as the link sends them beside the ACKs that pass; a data packet waits for control packets
+//! and ACKs, and at a change of cycles for one data packet of the old. A SYN or FIN in a slot delays what is behind it
+//! in the slot by its own 40 bytes, and the guard makes up for two of them in each slot. In packets: two at the most
+//! where data go one way and all flows begin at once; three or four, all but two of them SYNs and FINs, where flows
+//! come and go; where data go both ways also an ACK for each flow that sends the other way at that instant; and
+//! in-band the CTRLs of a cycle, one for each sender, in a row.
+//!
+//! Interval = max(gamma rtt, slots x (a segment and the guard)): the interval is stretched where the thesis would send
+//! more than the bottleneck carries. A lost CTRL leaves its sender in the old cycle until the repetition arrives, so
+//! that queues of a few packets may come up meanwhile; nothing is lost by it. A FIN that the controller never hears
+//! of leaves its flow's slot unused; an idle time-out of the switches clears it away.
 //!
 //! Unlike the published schedule, SYNs that arrive while CTRLs are still being sent are answered together, the
 //! start of a cycle is reckoned from what the controller has sent over each channel, and CTRLs are repeated
@@ -28,6 +35,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Confirmations may take so much longer than their way without queues before a CTRL is repeated.
 const CONFIRMATION_SLACK: u64 = 4;
+
+/// A switch whose channel is cut has no way whose delay could be counted, and a sender may be at the switch
+/// itself: what is repeated is repeated after this time at least.
+const LEAST_CONFIRMATION: Span = Span::from_us(1);
+
+/// Most of a link's time that is left to ACKs.
+const MOST_ACKS: f64 = 0.9;
 
 /// The schedule.
 #[derive(Debug)]
@@ -50,6 +64,8 @@ pub struct Stretched {
     repeat: BTreeSet<(Instant, FlowId)>,
     /// Links that carry data in a cycle.
     carrying: BTreeSet<LinkId>,
+    /// Share of each link's time that ACKs take at most.
+    acks: BTreeMap<LinkId, f64>,
 }
 
 /// A cycle as a sender has been told of it.
@@ -60,6 +76,8 @@ struct Told {
     parameters: CycleParameters,
     confirmed: bool,
     attempts: u32,
+    /// When it is repeated.
+    repeat_at: Instant,
 }
 
 /// What a flow gets in its group.
@@ -85,6 +103,7 @@ impl Stretched {
             busy: BTreeMap::new(),
             repeat: BTreeSet::new(),
             carrying: BTreeSet::new(),
+            acks: BTreeMap::new(),
         }
     }
 
@@ -97,11 +116,18 @@ impl Stretched {
     }
 
     /// A flow has closed.
-    pub fn on_close(&mut self, view: &View<'_>, router: &Router, flow: FlowId, out: &[Order]) {
+    pub fn on_close(
+        &mut self,
+        view: &View<'_>,
+        router: &Router,
+        (flow, gone): (FlowId, &KnownFlow),
+        out: &[Order],
+    ) {
         self.senders.retain(|&sender| sender != flow);
-        self.told.remove(&flow);
+        if let Some(told) = self.told.remove(&flow) {
+            self.repeat.remove(&(told.repeat_at, flow));
+        }
         self.dirty.remove(&flow);
-        let Some(gone) = router.flow(flow) else { return };
         let shares = |id: &&FlowId| router.flow(**id).is_some_and(|other| share_link(gone, other));
         self.dirty.extend(self.senders.iter().filter(shares));
         self.account(view, out);
@@ -115,7 +141,7 @@ impl Stretched {
         let carrying = known.forward.iter().filter(|link| self.carrying.contains(link));
         let room = carrying.map(|&link| {
             let control = transmission(view.network, link, MESSAGE_BYTES).saturating_mul(2);
-            transmission(view.network, link, self.data) + control
+            transmission(view.network, link, self.data).saturating_add(control)
         });
         room.max().unwrap_or_default()
     }
@@ -124,6 +150,8 @@ impl Stretched {
     pub fn on_repeated_open(&mut self, view: &View<'_>, flow: FlowId) {
         if let Some(told) = self.told.get_mut(&flow) {
             told.confirmed = false;
+            self.repeat.remove(&(told.repeat_at, flow));
+            told.repeat_at = view.now;
             self.repeat.insert((view.now, flow));
         }
     }
@@ -134,6 +162,7 @@ impl Stretched {
             && told.epoch == epoch
         {
             told.confirmed = true;
+            self.repeat.remove(&(told.repeat_at, flow));
         }
     }
 
@@ -154,8 +183,16 @@ impl Stretched {
     pub fn on_timer(&mut self, view: &View<'_>, router: &Router, out: &mut Vec<Order>) {
         if self.tell_at.is_some_and(|at| at <= view.now) {
             (self.tell_at, self.dirty_since) = (None, None);
+            self.follow_acks(view, router);
             for group in groups(&self.senders, router, &std::mem::take(&mut self.dirty)) {
-                self.tell(view, router, &group, out);
+                match self.pending_start(view, &group) {
+                    Some(at) => {
+                        self.dirty.extend(&group);
+                        self.dirty_since = Some(view.now);
+                        self.tell_at = Some(self.tell_at.map_or(at, |other| other.min(at)));
+                    }
+                    None => self.tell(view, router, &group, out),
+                }
             }
         }
         while let Some(&(at, flow)) = self.repeat.first() {
@@ -165,6 +202,35 @@ impl Stretched {
             self.repeat.pop_first();
             self.repeat_ctrl(view, router, flow, out);
         }
+    }
+
+    /// Finds what ACKs take up of each link, and marks the flows whose data share a link where that has changed.
+    fn follow_acks(&mut self, view: &View<'_>, router: &Router) {
+        let acks = ack_shares(view, self.senders.iter().filter_map(|&id| router.flow(id)), self.data);
+        let changed = |link: &LinkId| acks.get(link) != self.acks.get(link);
+        let concerned = |id: &&FlowId| router.flow(**id).is_some_and(|flow| flow.forward.iter().any(changed));
+        self.dirty.extend(self.senders.iter().filter(concerned));
+        self.acks = acks;
+    }
+
+    /// Time between segments of a flow: on each link a data segment, and the ACKs that pass meanwhile.
+    fn spacing(&self, view: &View<'_>, flow: &KnownFlow) -> Span {
+        let time = |link: &LinkId| {
+            let data = transmission(view.network, *link, self.data);
+            match self.acks.get(link) {
+                Some(acks) => data.scaled(1.0 / (1.0 - acks)),
+                None => data,
+            }
+        };
+        flow.forward.iter().map(time).max().unwrap_or_default()
+    }
+
+    /// When a cycle begins that some of a group have been told of. Until then they are told of no other: a CTRL
+    /// replaces the cycle that is pending (section 4.3.2), and those that it reaches before that cycle begins would
+    /// go on in the old one beside those that it reaches later.
+    fn pending_start(&self, view: &View<'_>, group: &[FlowId]) -> Option<Instant> {
+        let starts = group.iter().filter_map(|id| self.told.get(id)).map(|told| told.starts);
+        starts.filter(|&at| at > view.now).max()
     }
 
     /// Notes what the orders so far take up of each channel.
@@ -182,7 +248,7 @@ impl Stretched {
     fn take(&mut self, view: &View<'_>, switch: NodeId) -> Instant {
         let time = view.channels.transmission_down(view.network, switch, MESSAGE_BYTES);
         let busy = self.busy.entry(switch).or_insert(view.now);
-        *busy = (*busy).max(view.now) + time;
+        *busy = (*busy).max(view.now).saturating_add(time);
         *busy
     }
 
@@ -198,7 +264,7 @@ impl Stretched {
         let free = flows().filter_map(|flow| self.busy.get(&flow.access)).max().copied();
         // A channel that is never free must not keep everyone waiting.
         let rtt = flows().map(|flow| Timing::new(view, flow, self.data).data_rtt()).max();
-        let latest = since + rtt.unwrap_or_default();
+        let latest = since.saturating_add(rtt.unwrap_or_default());
         self.tell_at = Some(free.unwrap_or(view.now).min(latest).max(view.now));
     }
 
@@ -213,7 +279,8 @@ impl Stretched {
                 let sent = self.take(view, flow.access);
                 let transmission = view.channels.transmission_down(view.network, flow.access, MESSAGE_BYTES);
                 let way = view.channels.delay_down(view.network, flow.access, MESSAGE_BYTES);
-                sent + way.saturating_sub(transmission) + Timing::new(view, flow, self.data).behind_an_ack()
+                let behind = Timing::new(view, flow, self.data).behind_an_ack();
+                sent.saturating_add(way.saturating_sub(transmission).saturating_add(behind))
             })
             .collect();
         let starts = self.start(view, &flows, &arrivals);
@@ -227,12 +294,11 @@ impl Stretched {
                 inter_segment_delay: share.spacing,
             };
             debug_assert_eq!(share.flow, id);
-            self.told
-                .insert(id, Told { epoch: self.epoch, starts, parameters, confirmed: false, attempts: 0 });
             out.push(Order::Control { flow: id, switch: flow.access, parameters });
             self.carrying.extend(&flow.forward);
-            let back = self.confirmation_time(view, flow, 0);
-            self.repeat.insert((arrival.saturating_add(back), id));
+            let repeat_at = arrival.saturating_add(self.confirmation_time(view, flow, 0));
+            let epoch = self.epoch;
+            self.watch(id, Told { epoch, starts, parameters, confirmed: false, attempts: 0, repeat_at });
         }
     }
 
@@ -244,18 +310,22 @@ impl Stretched {
         let fresh = flows.iter().filter(|(id, _)| !self.told.contains_key(id));
         let handshake = fresh.map(|(_, flow)| {
             let timing = Timing::new(view, flow, self.data);
-            (timing.rtt(MESSAGE_BYTES, MESSAGE_BYTES) + timing.most_queueing()).scaled(self.factors.beta)
+            timing
+                .rtt(MESSAGE_BYTES, MESSAGE_BYTES)
+                .saturating_add(timing.most_queueing())
+                .scaled(self.factors.beta)
         });
-        let established = view.now + handshake.max().unwrap_or_default();
+        let established = view.now.saturating_add(handshake.max().unwrap_or_default());
         known.max(established).max(announced.unwrap_or(view.now))
     }
 
     fn confirmation_time(&self, view: &View<'_>, flow: &KnownFlow, attempts: u32) -> Span {
         let timing = Timing::new(view, flow, self.data);
-        let way =
-            timing.access(MESSAGE_BYTES) + view.channels.delay_up(view.network, flow.access, MESSAGE_BYTES);
+        let up = view.channels.delay_up(view.network, flow.access, MESSAGE_BYTES);
+        let way = timing.access(MESSAGE_BYTES).saturating_add(up);
         let queue = transmission_of_all(view, flow.access, self.senders.len() as u64);
-        (way + queue).saturating_mul(CONFIRMATION_SLACK << attempts.min(10))
+        let once = way.saturating_add(queue).max(LEAST_CONFIRMATION);
+        once.saturating_mul(CONFIRMATION_SLACK << attempts.min(10))
     }
 
     /// Sends a CTRL again that has not been confirmed. Its sender joins the cycle under way at the start of an
@@ -269,17 +339,27 @@ impl Stretched {
         let transmission = view.channels.transmission_down(view.network, flow.access, MESSAGE_BYTES);
         let way = view.channels.delay_down(view.network, flow.access, MESSAGE_BYTES);
         let timing = Timing::new(view, flow, self.data);
-        let arrival = sent + way.saturating_sub(transmission) + timing.behind_an_ack();
+        let arrival =
+            sent.saturating_add(way.saturating_sub(transmission).saturating_add(timing.behind_an_ack()));
         let late = arrival.saturating_since(told.starts).as_ps();
         let interval = told.parameters.interval.as_ps().max(1);
-        let joins = told.starts + Span::from_ps(late.div_ceil(interval).saturating_mul(interval));
+        let joins =
+            told.starts.saturating_add(Span::from_ps(late.div_ceil(interval).saturating_mul(interval)));
         let delay_to_next_cycle = joins.saturating_since(arrival);
         let parameters = CycleParameters { delay_to_next_cycle, ..told.parameters };
         out.push(Order::Control { flow: id, switch: flow.access, parameters });
-        let attempts = told.attempts + 1;
-        self.told.insert(id, Told { attempts, ..told });
-        let back = self.confirmation_time(view, flow, attempts);
-        self.repeat.insert((arrival.saturating_add(back), id));
+        let attempts = told.attempts.saturating_add(1);
+        let repeat_at = arrival.saturating_add(self.confirmation_time(view, flow, attempts));
+        self.watch(id, Told { attempts, repeat_at, ..told });
+    }
+
+    /// Notes what a sender has been told, to be repeated at its time: once for each flow, however often its
+    /// cycle changes meanwhile.
+    fn watch(&mut self, id: FlowId, told: Told) {
+        self.repeat.insert((told.repeat_at, id));
+        if let Some(old) = self.told.insert(id, told).filter(|old| old.repeat_at != told.repeat_at) {
+            self.repeat.remove(&(old.repeat_at, id));
+        }
     }
 
     /// The interval of a group, and what each of its flows gets.
@@ -290,25 +370,22 @@ impl Stretched {
         let colours = colour(flows);
         let slots = colours.iter().max()? + 1;
         let (offsets, disagreement) = align(view, flows, self.data);
-        let widest = timings.iter().map(Timing::spacing).max()?;
-        let guard = self.guard(view, flows, &timings) + disagreement.saturating_mul(2);
+        let spacings: Vec<Span> = flows.iter().map(|(_, flow)| self.spacing(view, flow)).collect();
+        let widest = spacings.iter().copied().max()?;
+        let guard = self.guard(view, flows, &timings).saturating_add(disagreement.saturating_mul(2));
         // Whole segments in every slot, so that none of it is wasted.
         let share = longest.as_ps().div_ceil(slots).saturating_sub(guard.as_ps());
         let segments = share.div_ceil(widest.as_ps().max(1)).max(1);
         let wanted = (segments as f64 * widest.as_ps() as f64 / self.factors.alpha) as u64;
-        let slot = Span::from_ps(wanted) + guard;
+        let slot = Span::from_ps(wanted).saturating_add(guard);
         let earliest = offsets.iter().copied().min().unwrap_or_default();
         let room = widest.saturating_mul(segments);
-        let shares = flows.iter().zip(&timings).zip(colours).zip(offsets).map(
-            |((((flow, _), timing), colour), offset)| {
-                let spacing = timing.spacing();
-                Share {
-                    flow: *flow,
-                    initial_delay: slot.saturating_mul(colour) + Span::from_ps((offset - earliest) as u64),
-                    spacing,
-                    window_segments: (room.as_ps() / spacing.as_ps().max(1)).clamp(1, u64::from(u32::MAX))
-                        as u32,
-                }
+        let shares = flows.iter().zip(spacings).zip(colours).zip(offsets).map(
+            |((((flow, _), spacing), colour), offset)| Share {
+                flow: *flow,
+                initial_delay: slot.saturating_mul(colour) + Span::from_ps((offset - earliest) as u64),
+                spacing,
+                window_segments: (room.as_ps() / spacing.as_ps().max(1)).clamp(1, u64::from(u32::MAX)) as u32,
             },
         );
         let shares = shares.collect();
@@ -322,12 +399,12 @@ impl Stretched {
         let in_band = flows.iter().map(|(_, flow)| {
             let links = view.channels.down(flow.access).unwrap_or_default();
             let data = links.iter().map(|&link| transmission(view.network, link, self.data));
-            data.fold(Span::ZERO, |sum, time| sum + time)
+            data.fold(Span::ZERO, Span::saturating_add)
         });
         let in_band = if view.channels.is_in_band() { in_band.max().unwrap_or_default() } else { Span::ZERO };
         let slowest = flows.iter().flat_map(|(_, flow)| &flow.forward);
         let control = slowest.map(|&link| transmission(view.network, link, MESSAGE_BYTES)).max();
-        error + in_band + control.unwrap_or_default().saturating_mul(2)
+        error.saturating_add(in_band).saturating_add(control.unwrap_or_default().saturating_mul(2))
     }
 }
 
@@ -382,19 +459,58 @@ fn users<'f>(flows: impl Iterator<Item = (FlowId, &'f KnownFlow)>) -> BTreeMap<L
     users
 }
 
-/// A slot for each flow, in order: the first that no earlier flow on any of its links has.
-fn colour(flows: &[(FlowId, &KnownFlow)]) -> Vec<u64> {
-    let mut taken: BTreeMap<LinkId, BTreeSet<u64>> = BTreeMap::new();
-    let mut colours = Vec::with_capacity(flows.len());
-    for (_, flow) in flows {
-        let free = |slot: &u64| {
-            !flow.forward.iter().any(|link| taken.get(link).is_some_and(|slots| slots.contains(slot)))
-        };
-        let slot = (0..).find(free).unwrap_or_default();
+/// The greatest share of each link's time that ACKs may take: one for every data segment of the flows whose way
+/// back it is. Flows whose data come over the same link the other way do not send at the same time.
+fn ack_shares<'f>(
+    view: &View<'_>,
+    flows: impl Iterator<Item = &'f KnownFlow>,
+    data: u32,
+) -> BTreeMap<LinkId, f64> {
+    let mut streams: BTreeMap<(LinkId, LinkId), f64> = BTreeMap::new();
+    for flow in flows {
+        let spacing = Timing::new(view, flow, data).spacing().as_ps().max(1) as f64;
+        // Where the data come this way, too, it is by the reverse of the link as a rule.
+        let mut ways: BTreeMap<(NodeId, NodeId), LinkId> = BTreeMap::new();
         for &link in &flow.forward {
-            taken.entry(link).or_default().insert(slot);
+            let ends = view.network.link(link);
+            ways.insert((ends.to, ends.from), link);
         }
-        colours.push(slot);
+        for &link in &flow.backward {
+            let ends = view.network.link(link);
+            let over = ways.get(&(ends.from, ends.to)).or(flow.forward.first());
+            let share = transmission(view.network, link, MESSAGE_BYTES).as_ps() as f64 / spacing;
+            let most = streams.entry((link, over.copied().unwrap_or(link))).or_default();
+            *most = most.max(share);
+        }
+    }
+    let mut shares: BTreeMap<LinkId, f64> = BTreeMap::new();
+    for ((link, _), share) in streams {
+        let sum = shares.entry(link).or_default();
+        *sum = (*sum + share).min(MOST_ACKS);
+    }
+    shares
+}
+
+/// A slot for each flow, in order: the first that no earlier flow on any of its links has. Slots in use are
+/// kept as bits, so that even thousands of flows on one link take microseconds each.
+fn colour(flows: &[(FlowId, &KnownFlow)]) -> Vec<u64> {
+    let mut taken: BTreeMap<LinkId, Vec<u64>> = BTreeMap::new();
+    let mut colours = Vec::with_capacity(flows.len());
+    let mut used: Vec<u64> = Vec::new();
+    for (_, flow) in flows {
+        used.clear();
+        for words in flow.forward.iter().filter_map(|link| taken.get(link)) {
+            used.resize(used.len().max(words.len()), 0);
+            used.iter_mut().zip(words).for_each(|(all, word)| *all |= word);
+        }
+        let word = used.iter().position(|&word| word != u64::MAX).unwrap_or(used.len());
+        let bit = used.get(word).map_or(0, |word| word.trailing_ones());
+        for &link in &flow.forward {
+            let words = taken.entry(link).or_default();
+            words.resize(words.len().max(word + 1), 0);
+            words[word] |= 1 << bit;
+        }
+        colours.push(word as u64 * 64 + u64::from(bit));
     }
     colours
 }

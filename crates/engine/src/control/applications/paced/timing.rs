@@ -21,8 +21,8 @@ impl<'t> Timing<'t> {
 
     /// `rtt(there, back)`: both ways without any queue, every link counted.
     pub fn rtt(&self, there: u32, back: u32) -> Span {
-        links_delay(self.view.network, &self.flow.forward, there)
-            + links_delay(self.view.network, &self.flow.backward, back)
+        let forward = links_delay(self.view.network, &self.flow.forward, there);
+        forward.saturating_add(links_delay(self.view.network, &self.flow.backward, back))
     }
 
     /// `rtt` of a data segment and its ACK.
@@ -57,8 +57,8 @@ impl<'t> Timing<'t> {
         let Some(&link) = self.flow.backward.last().filter(|_| self.access_link().is_some()) else {
             return Span::ZERO;
         };
-        links_delay(self.view.network, &[link], MESSAGE_BYTES)
-            + transmission(self.view.network, link, MESSAGE_BYTES)
+        let transmission = transmission(self.view.network, link, MESSAGE_BYTES);
+        links_delay(self.view.network, &[link], MESSAGE_BYTES).saturating_add(transmission)
     }
 
     /// Time that an ACK takes up the link to the sender: how much too early a cycle may start (equation 4.7).
@@ -76,7 +76,7 @@ impl<'t> Timing<'t> {
             let links = if shared.is_empty() { links } else { &shared };
             links.iter().map(|&link| transmission(self.view.network, link, bytes)).max().unwrap_or_default()
         };
-        slowest(&self.flow.forward, self.data) + slowest(&self.flow.backward, MESSAGE_BYTES)
+        slowest(&self.flow.forward, self.data).saturating_add(slowest(&self.flow.backward, MESSAGE_BYTES))
     }
 
     fn access_link(&self) -> Option<LinkId> {
