@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 from anabranch import Result, ResultError, Scenario, run
-from anabranch.report.figures import PALETTE, compare_goodput, goodput_over_time, save_figure
+from anabranch.report.figures import compare_goodput, goodput_over_time, save_figure
+from anabranch.report.style import look
 from anabranch.result import json_ready
 
 from .conftest import BASE, EXAMPLES
@@ -165,7 +166,8 @@ def test_runs_are_compared_in_panels() -> None:
     result = made()
     figure = compare_goodput({"one": {"cubic": result, "bbr": result}, "two": {"cubic": result}})
     assert [axes.get_title(loc="left") for axes in figure.axes] == ["one", "two"]
-    assert [line.get_color() for line in figure.axes[0].get_lines()] == list(PALETTE[:2])
+    expected = [look(name).color for name in ("cubic", "bbr")]
+    assert [line.get_color() for line in figure.axes[0].get_lines()] == expected
 
 
 @pytest.mark.parametrize("ending", ["png", "svg", "pdf"])

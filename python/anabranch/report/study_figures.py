@@ -22,6 +22,7 @@ from anabranch.report.study_table import (
     interval_words,
     level_text,
     metric_table,
+    number_text,
 )
 from anabranch.report.style import Look, is_transport, looks, plain, printable, styled, wants_logarithm
 
@@ -35,6 +36,8 @@ _MOST_WITH_BARS = 15
 """Points of a line at which its intervals become a shade."""
 _PANEL_WIDTH, _PANEL_HEIGHT = 3.1, 2.6
 _LETTERS_PER_INCH = 14
+_NOTE_HEIGHT = 0.14
+"""Inches of margin for the note on the intervals."""
 
 
 def study_figure(result: StudyOutcome, metric: str) -> Figure:
@@ -127,6 +130,9 @@ def _draw_bars(axes: Axes, table: MetricTable, block: Block, styles: Sequence[Lo
         )
         drawn.append(bars)
     axes.set_xticks(positions)
+    # One or two groups do not fill the width.
+    middle, half = (len(names) - 1) / 2, max(len(names), 3) / 2 + 0.1
+    axes.set_xlim(middle - half, middle + half)
     room = 5.5 if not block.title else _PANEL_WIDTH - 0.6
     crowded = sum(len(name) + 2 for name in names) > room * _LETTERS_PER_INCH
     labels = [plain(textwrap.shorten(name, 40, placeholder="...")) for name in names]
@@ -155,19 +161,20 @@ def _explain(figure: Figure, grid: Sequence[Axes], result: StudyOutcome, table: 
     x = plain(axis_title(table.first)) if table.first else ""
     y = _wrapped(table.metric.label, 3.2)
     width = figure.get_figwidth()
-    title = _wrapped(result.title, width * 0.95)
+    # Letters of a title are larger. It begins at the figure's edge, however far in the axes begin.
+    figure.suptitle(_wrapped(result.title, width * 0.85), fontsize=10, x=0.01, ha="left")
     if panels == 1:
         grid[0].set(xlabel=x, ylabel=y)
-        grid[0].set_title(title, loc="left")
     else:
         figure.supxlabel(x, fontsize=9)
         figure.supylabel(y, fontsize=9)
-        figure.suptitle(title, fontsize=10, x=0.01, ha="left")
         across = min(panels, _MOST_PANELS_ABREAST)
         for axes in grid[panels - across : panels]:
             axes.tick_params(labelbottom=True)
     if table.has_intervals:
         # In the margin below, where no line and no label can be.
+        margin = _NOTE_HEIGHT / figure.get_figheight()
+        figure.set_layout_engine("constrained", rect=(0, margin, 1, 1 - margin))
         figure.text(
             0.995, 0.005, f"intervals: {interval_words(result)}", fontsize=6.5, color="#595959", ha="right"
         )
@@ -176,7 +183,13 @@ def _explain(figure: Figure, grid: Sequence[Axes], result: StudyOutcome, table: 
 def _legend(figure: Figure, axes: Axes, table: MetricTable, drawn: Sequence[Drawn], *, outside: bool) -> None:
     """Which series is which, with the name of the second factor above."""
     heading = _wrapped(axis_title(table.second), 2) if table.second else None
-    labels = [_wrapped(column.name, 2.2) for column in table.blocks[0].columns]
+    labels = []
+    for column in table.blocks[0].columns:
+        if isinstance(column.level, float | int) and table.second is not None and not table.second.unit:
+            # The name of the factor stands above them all.
+            labels.append(number_text(column.level))
+        else:
+            labels.append(_wrapped(column.name, 2.2))
     if outside:
         figure.legend(list(drawn), labels, title=heading, loc="outside right upper", title_fontsize=8)
     else:
