@@ -4,17 +4,13 @@ import math
 import re
 import shutil
 import subprocess
-import sys
 import zipfile
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from conftest import GAP, LOSS, SIZE, TRANSPORT, FactorInfo, MadeStudy, MetricInfo, make, with_levels
+from made_study import GAP, LOSS, SIZE, TRANSPORT, FactorInfo, MadeStudy, MetricInfo, make, with_levels
 from workbook import Workbook, read_workbook
 
 from anabranch.errors import ResultError

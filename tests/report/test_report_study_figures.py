@@ -1,20 +1,16 @@
 """Figures of studies: what is drawn is what was measured."""
 
 import itertools
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from made_study import GAP, LOSS, SIZE, TRANSPORT, FactorInfo, MadeStudy, MetricInfo, make, with_levels
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
 from matplotlib.text import Text
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from conftest import GAP, LOSS, SIZE, TRANSPORT, FactorInfo, MadeStudy, MetricInfo, make, with_levels
 
 from anabranch.errors import ResultError
 from anabranch.report.study import study_figure, write_outputs
@@ -34,6 +30,7 @@ def texts_of(figure: Figure) -> list[Text]:
     """Every text that is drawn: titles, names of axes, ticks within the axes, the legend, notes."""
     found = [*figure.texts, *(text for legend in figure.legends for text in legend.get_texts())]
     for axes in figure.axes:
+        # Matplotlib has no public way to the title on the left.
         found += [axes.title, axes._left_title, axes.xaxis.label, axes.yaxis.label]
         for axis in (axes.xaxis, axes.yaxis):
             low, high = axis.get_view_interval()
@@ -165,6 +162,16 @@ def test_nothing_is_cut_off(case: str) -> None:
     )
     figure = study_figure(make(*factors, title=title), "fct_us")
     assert cut_off(figure) == []
+    ticks = {
+        tick.label1
+        for axes in figure.axes
+        for axis in (axes.xaxis, axes.yaxis)
+        for tick in axis.get_major_ticks()
+    }
+    boxes = [(text.get_text(), text.get_window_extent()) for text in texts_of(figure) if text not in ticks]
+    pairs = itertools.combinations(boxes, 2)
+    assert [(one, other) for (one, a), (other, b) in pairs if a.overlaps(b)] == []
+    assert min(axes.get_window_extent().height for axes in figure.axes) > 1.4 * figure.dpi
 
 
 def test_a_study_without_any_cell_has_empty_axes(lines: MadeStudy, blocks: MadeStudy, tmp_path: Path) -> None:
