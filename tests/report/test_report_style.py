@@ -11,10 +11,21 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from anabranch import _core
 from anabranch.errors import ResultError
 from anabranch.report import files
 from anabranch.report.files import write_whole
-from anabranch.report.style import PALETTE, STYLE, look, looks, plain, save_figure, styled, wants_logarithm
+from anabranch.report.style import (
+    PALETTE,
+    STYLE,
+    is_transport,
+    look,
+    looks,
+    plain,
+    save_figure,
+    styled,
+    wants_logarithm,
+)
 
 PRESETS = ("newreno", "cubic", "bbr", "linux-reno", "linux-cubic", "linux-bbr")
 SCHEMES = ("sdn-paced", "mprc", "tcp-pr", "rr-tcp", "window-clamp", "mptcp")
@@ -67,6 +78,12 @@ def test_each_transport_has_one_look_wherever_it_stands() -> None:
     assert looks(names) == alone
     for several in itertools.permutations(("bbr", "mprc", "newreno")):
         assert looks(several) == [look(name) for name in several]
+
+
+def test_every_preset_has_a_look_of_its_own() -> None:
+    presets = _core.transport_preset_names()
+    assert len(presets) >= 6
+    assert [name for name in presets if not is_transport(name)] == []
 
 
 @pytest.mark.parametrize(("name", "relative"), [("cubic", "linux-cubic"), ("tcp-pr", "rr-tcp")])
