@@ -1,1 +1,1 @@
-"""What is made of results for people: figures, and later reports and spreadsheets."""
+"""What is made of results for people: figures and spreadsheets."""

@@ -76,7 +76,7 @@ def insert_chart(
             "num_font": _NUMBERS,
             "num_format": "General",
             "major_gridlines": {"visible": True, "line": {"color": "#DDDDDD", "width": 0.75}},
-            **({"min": 0} if table.starts_at_zero() else {}),
+            **_y_range(table),
         }
     )
     if several:
@@ -160,5 +160,35 @@ def _x_axis(table: MetricTable, block: Block, name: list[Any]) -> dict[str, Any]
     if wants_logarithm(levels):
         left = 10.0 ** math.floor(math.log10(min(levels)))
         right = 10.0 ** math.ceil(math.log10(max(levels)))
-        axis |= {"log_base": 10, "min": left, "max": right, "crossing": left}
+        return {**axis, "log_base": 10, "min": left, "max": right, "crossing": left}
+    if len(levels) > 1:
+        first, last = min(levels), max(levels)
+        axis |= _round_range(0.0 if 0 <= first <= last / 2 else first, last)
     return axis
+
+
+def _y_range(table: MetricTable) -> dict[str, float]:
+    """The same range in all charts of a metric, with room for the intervals."""
+    tops, bottoms = [0.0], [0.0]
+    for column in (column for block in table.blocks for column in block.columns):
+        for mean, width in zip(column.means, column.half_widths, strict=True):
+            if mean is not None:
+                tops.append(mean + (width or 0.0))
+                bottoms.append(mean - (width or 0.0))
+    if table.starts_at_zero():
+        return _round_range(0.0, max(tops))
+    if min(table.values(), default=0.0) < 0:
+        return _round_range(min(bottoms), max(tops))
+    return _round_range(min(bottoms[1:]), max(tops))
+
+
+def _round_range(low: float, high: float) -> dict[str, float]:
+    """Ends of an axis at multiples of a round step, of which there are at most nine; nothing for no range."""
+    if not low < high:
+        return {}
+    power = 10.0 ** math.floor(math.log10((high - low) / 8))
+    step = next(factor * power for factor in (1.0, 2.0, 2.5, 5.0, 10.0) if factor * power >= (high - low) / 8)
+    # A hair of tolerance, so that 0.3, which is three times 0.1 and a bit less, does not end at 0.4.
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    return {name: float(f"{value:.12g}") for name, value in
+            (("min", first * step), ("max", last * step), ("major_unit", step))}  # fmt: skip

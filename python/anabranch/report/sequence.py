@@ -20,6 +20,7 @@ RECEIVED = ("syn-ack", "ack", "fin-ack")
 CONTROL = "ctrl"
 """Kind of the controller's messages to the sender."""
 
+_ORDINARY = ("data", "retransmission", "ack")
 _COLUMNS = ("time_s", "flow", "kind", "sequence_bytes", "segment")
 _BLUE, _RED, _GREEN, _PINK, _ORANGE, _SKY, _BLACK, _WINE = PALETTE
 
@@ -57,9 +58,9 @@ def sequence_table(frame: pl.DataFrame, flow: int) -> pl.DataFrame:
         ResultError: if the frame has no such flow, or is no such table.
     """
     own = _rows_of(frame, flow)
-    halves = [_half(own, SENT, "sent"), _half(own, RECEIVED, "acked")]
-    rows = max(half.height for half in halves)
-    return pl.concat([half.vstack(half.clear(rows - half.height)) for half in halves], how="horizontal")
+    sent, acked = (_half(own, SENT, "sent"), _half(own, RECEIVED, "acked"))
+    joined = sent.with_row_index("row").join(acked.with_row_index("row"), "row", how="full", coalesce=True)
+    return joined.sort("row").drop("row")
 
 
 def _half(own: pl.DataFrame, kinds: Sequence[str], name: str) -> pl.DataFrame:
@@ -100,11 +101,15 @@ def sequence_figure(
             f"its events lie between {first:g} s and {last:g} s"
         )
     unit, factor = _time_unit(end - start)
-    column = _position(shown)
+    in_segments = not shown.filter(pl.col("kind").is_in(_ORDINARY))["segment"].null_count()
+    # The SYN comes before the first byte, and the FIN after the last one.
+    opening, closing = pl.col("kind").is_in(["syn", "syn-ack"]), pl.col("kind").is_in(["fin", "fin-ack"])
+    numbers = pl.when(opening).then(0).when(closing).then(_last_segment(own) + 1).otherwise(pl.col("segment"))
+    shown = shown.with_columns(position=numbers if in_segments else pl.col("sequence_bytes"))
     with styled():
         figure = Figure(figsize=(6.3, 3.8), layout="constrained")
         axes = figure.subplots()
-        _draw_points(axes, shown, column, factor)
+        _draw_points(axes, shown, factor)
         control = shown.filter(pl.col("kind") == CONTROL)["time_s"].to_numpy() * factor
         if control.size:
             axes.plot(
@@ -112,13 +117,13 @@ def sequence_figure(
                 color=_PINK, marker="|", markersize=11, markeredgewidth=1.5, label="controller message",
             )  # fmt: skip
         axes.set_xlabel(f"time in {unit}")
-        axes.set_ylabel("segment" if column == "segment" else "position in the stream in bytes")
+        axes.set_ylabel("segment" if in_segments else "position in the stream in bytes")
         axes.set_title(f"flow {flow}", loc="left")
         figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
 
 
-def _draw_points(axes: Axes, shown: pl.DataFrame, column: str, factor: float) -> None:
+def _draw_points(axes: Axes, shown: pl.DataFrame, factor: float) -> None:
     """A point for each segment."""
     as_picture = len(shown) > _MOST_DRAWN_AS_SHAPES
     size = 4.0 if len(shown) <= 400 else 2.0
@@ -128,17 +133,17 @@ def _draw_points(axes: Axes, shown: pl.DataFrame, column: str, factor: float) ->
             continue
         axes.plot(
             points["time_s"].to_numpy() * factor,
-            points[column].to_numpy(),
+            points["position"].to_numpy(),
             **{"linestyle": "none", "markersize": size, "zorder": 2 + order, **look},
             rasterized=as_picture,
             label=label,
         )
 
 
-def _position(shown: pl.DataFrame) -> str:
-    """The column of positions that all data and all ACKs have."""
-    ordinary = shown.filter(pl.col("kind").is_in(["data", "retransmission", "ack"]))
-    return "sequence_bytes" if ordinary["segment"].null_count() else "segment"
+def _last_segment(own: pl.DataFrame) -> int:
+    """Number of the last segment of the stream; 0 for a flow without data."""
+    last = own["segment"].max()
+    return last if isinstance(last, int) else 0
 
 
 def _time_unit(span_s: float) -> tuple[str, float]:

@@ -227,7 +227,7 @@ class _Sheets:
             row += 1
         top = row
         for level, values in zip(block.rows, layout.rows(block), strict=True):
-            put(sheet, row, 0, level if layout.table.first else "all runs", self.left)
+            put(sheet, row, 0, _category(level) if layout.table.first else "all runs", self.left)
             for column, value in enumerate(values, start=1):
                 put(sheet, row, column, value, form)
             row += 1
@@ -249,10 +249,15 @@ class _Sheets:
             heads |= {f"{metric.name}{key}": f"{heads[metric.name]}: {word}" for key, word in endings.items()}
         titles = [heads.get(column, column) for column in frame.columns]
         wrapped = self.book.add_format({"bold": True, "bottom": 1, "text_wrap": True, "valign": "bottom"})
+        widths: list[int] = []
         for column, head in enumerate(titles):
             put(sheet, 0, column, head, wrapped)
             longest = _longest(frame[:, column])
-            sheet.set_column(column, column, max(9, min(60, max(longest, min(len(head), 16)) + 2)))
+            widths.append(max(9, min(60, max(longest, min(len(head), 16)) + 2)))
+            sheet.set_column(column, column, widths[-1])
+        # Room for every line of the longest heading, plus one, since words do not break where it suits.
+        lines = (-(-len(head) // (width - 2)) for head, width in zip(titles, widths, strict=True))
+        sheet.set_row(0, 15 * (1 + max(lines, default=0)))
         there = frame.head(_SHEET_ROWS - 2)
         forms = [self._form(frame[:, column]) for column in range(frame.width)]
         for row, values in enumerate(there.iter_rows(), start=1):
@@ -323,6 +328,18 @@ def put(sheet: Worksheet, row: int, column: int, value: Any, form: Format | None
         sheet.write_string(row, column, text, form)
     else:
         sheet.write_blank(row, column, None, form)
+
+
+def _category(level: float | str) -> float | str:
+    """A level as a cell that charts refer to."""
+    if isinstance(level, str):
+        try:
+            odd = not math.isfinite(float(level))
+        except ValueError:
+            odd = False
+        # A chart would keep "inf" and "nan" as numbers, and no program would open the file.
+        return f'"{level}"' if odd else printable(level) or '""'
+    return level
 
 
 def _level(level: float | str) -> str:

@@ -22,6 +22,7 @@ from anabranch.report.study_table import (
     interval_words,
     level_text,
     metric_table,
+    number_text,
 )
 from anabranch.report.style import Look, is_transport, looks, plain, printable, styled, wants_logarithm
 
@@ -35,6 +36,10 @@ _MOST_WITH_BARS = 15
 """Points of a line at which its intervals become a shade."""
 _PANEL_WIDTH, _PANEL_HEIGHT = 3.1, 2.6
 _LETTERS_PER_INCH = 14
+_SLANT = 35
+"""Degrees."""
+_NOTE_HEIGHT = 0.14
+"""Inches of margin for the note on the intervals."""
 
 
 def study_figure(result: StudyOutcome, metric: str) -> Figure:
@@ -59,6 +64,9 @@ def study_figure(result: StudyOutcome, metric: str) -> Figure:
         width = 6.3 if across == 1 else 0.4 + _PANEL_WIDTH * across
         width += 0.09 * min(30, max(len(name) for name in names)) + 0.4 if outside else 0.0
         height = 3.6 if down == 1 else 0.7 + _PANEL_HEIGHT * down
+        title = _wrapped(result.title, width * 0.85)
+        # Lines of the title and long names under bars take no room from the axes.
+        height += 0.17 * title.count("\n") + _room_below(table)
         figure = Figure(figsize=(width, height), layout="constrained")
         grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
         drawn: list[Drawn] = []
@@ -67,6 +75,7 @@ def study_figure(result: StudyOutcome, metric: str) -> Figure:
         for axes in grid[len(table.blocks) :]:
             axes.set_axis_off()
         _scale(grid[0], table)
+        figure.suptitle(title, fontsize=10, x=0.01, ha="left")
         _explain(figure, list(grid), result, table)
         if len(names) > 1:
             _legend(figure, grid[0], table, drawn, outside=outside)
@@ -105,7 +114,7 @@ def _draw_line(axes: Axes, x: NDArray[np.float64], column: Column, look: Look) -
 
 def _draw_bars(axes: Axes, table: MetricTable, block: Block, styles: Sequence[Look]) -> list[Drawn]:
     """Groups of bars, one group for each level of the first factor."""
-    names = [level_text(table.first, level) if table.first else "all runs" for level in block.rows]
+    names = _group_names(table)
     positions = np.arange(len(names), dtype=float)
     # Bars of one series take no more than half of the room, and those of several leave a gap between groups.
     width = 0.5 if len(styles) == 1 else 0.8 / len(styles)
@@ -127,15 +136,42 @@ def _draw_bars(axes: Axes, table: MetricTable, block: Block, styles: Sequence[Lo
         )
         drawn.append(bars)
     axes.set_xticks(positions)
-    room = 5.5 if not block.title else _PANEL_WIDTH - 0.6
-    crowded = sum(len(name) + 2 for name in names) > room * _LETTERS_PER_INCH
-    labels = [plain(textwrap.shorten(name, 40, placeholder="...")) for name in names]
-    if crowded:
-        axes.set_xticklabels(labels, rotation=35, ha="right", rotation_mode="anchor")
+    # One or two groups do not fill the width.
+    middle, half = (len(names) - 1) / 2, max(len(names), 3) / 2 + 0.1
+    axes.set_xlim(middle - half, middle + half)
+    labels = [plain(_shortened(name)) for name in names]
+    if _crowded(table, names):
+        axes.set_xticklabels(labels, rotation=_SLANT, ha="right", rotation_mode="anchor")
     else:
         axes.set_xticklabels(labels)
     axes.grid(visible=False, axis="x")
     return drawn
+
+
+def _group_names(table: MetricTable) -> list[str]:
+    """The names under groups of bars."""
+    rows = table.blocks[0].rows
+    return [level_text(table.first, level) if table.first else "all runs" for level in rows]
+
+
+def _crowded(table: MetricTable, names: Sequence[str]) -> bool:
+    """Whether names under bars must be slanted."""
+    room = 5.5 if len(table.blocks) == 1 else _PANEL_WIDTH - 0.6
+    return sum(len(name) + 2 for name in names) > room * _LETTERS_PER_INCH
+
+
+def _room_below(table: MetricTable) -> float:
+    """Inches that slanted names under bars take."""
+    names = _group_names(table)
+    if table.continuous or not _crowded(table, names):
+        return 0.0
+    longest = max(len(_shortened(name)) for name in names)
+    return longest / _LETTERS_PER_INCH * math.sin(math.radians(_SLANT))
+
+
+def _shortened(name: str) -> str:
+    """A name of at most 40 letters, with both ends, one of which tells it from its like."""
+    return name if len(name) <= 40 else f"{name[:22]}...{name[-15:]}"
 
 
 def _scale(axes: Axes, table: MetricTable) -> None:
@@ -150,24 +186,22 @@ def _scale(axes: Axes, table: MetricTable) -> None:
 
 
 def _explain(figure: Figure, grid: Sequence[Axes], result: StudyOutcome, table: MetricTable) -> None:
-    """Title, names of the axes, and what the intervals are."""
+    """Names of the axes, and what the intervals are."""
     panels = len(table.blocks)
     x = plain(axis_title(table.first)) if table.first else ""
-    y = _wrapped(table.metric.label, 3.2)
-    width = figure.get_figwidth()
-    title = _wrapped(result.title, width * 0.95)
+    y = _wrapped(table.metric.label, 2.6)
     if panels == 1:
         grid[0].set(xlabel=x, ylabel=y)
-        grid[0].set_title(title, loc="left")
     else:
         figure.supxlabel(x, fontsize=9)
         figure.supylabel(y, fontsize=9)
-        figure.suptitle(title, fontsize=10, x=0.01, ha="left")
         across = min(panels, _MOST_PANELS_ABREAST)
         for axes in grid[panels - across : panels]:
             axes.tick_params(labelbottom=True)
     if table.has_intervals:
         # In the margin below, where no line and no label can be.
+        margin = _NOTE_HEIGHT / figure.get_figheight()
+        figure.set_layout_engine("constrained", rect=(0, margin, 1, 1 - margin))
         figure.text(
             0.995, 0.005, f"intervals: {interval_words(result)}", fontsize=6.5, color="#595959", ha="right"
         )
@@ -176,7 +210,13 @@ def _explain(figure: Figure, grid: Sequence[Axes], result: StudyOutcome, table: 
 def _legend(figure: Figure, axes: Axes, table: MetricTable, drawn: Sequence[Drawn], *, outside: bool) -> None:
     """Which series is which, with the name of the second factor above."""
     heading = _wrapped(axis_title(table.second), 2) if table.second else None
-    labels = [_wrapped(column.name, 2.2) for column in table.blocks[0].columns]
+    labels = []
+    for column in table.blocks[0].columns:
+        if isinstance(column.level, float | int) and table.second is not None and not table.second.unit:
+            # The name of the factor stands above them all.
+            labels.append(number_text(column.level))
+        else:
+            labels.append(_wrapped(column.name, 2.2))
     if outside:
         figure.legend(list(drawn), labels, title=heading, loc="outside right upper", title_fontsize=8)
     else:

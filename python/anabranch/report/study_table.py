@@ -161,7 +161,10 @@ def find_metric(result: StudyOutcome, name: str) -> Metric:
 
 
 def metric_table(result: StudyOutcome, metric: Metric) -> MetricTable:
-    """A metric of a study laid out for people. Combinations of which no cell is there have no block."""
+    """A metric of a study laid out for people.
+
+    A combination of which no cell is there has no block, unless no cell is there at all.
+    """
     first = result.factors[0] if result.factors else None
     second = result.factors[1] if len(result.factors) > 1 else None
     others = result.factors[2:]
@@ -169,7 +172,8 @@ def metric_table(result: StudyOutcome, metric: Metric) -> MetricTable:
     cells = {tuple(row[name] for name in names): row for row in result.cells.iter_rows(named=True)}
     rows = ordered_levels(first) if first else ("",)
     levels: tuple[Level | None, ...] = ordered_levels(second) if second else (None,)
-    blocks = []
+    blocks: list[Block] = []
+    empty: list[Block] = []
     for rest in itertools.product(*(ordered_levels(factor) for factor in others)):
         columns, found = [], False
         for level in levels:
@@ -182,10 +186,9 @@ def metric_table(result: StudyOutcome, metric: Metric) -> MetricTable:
                 for ending in ("", "_ci", "_min", "_max")
             ]
             columns.append(Column(printable(name), level, *numbers))
-        if found or not others:
-            fixed = [level_in_words(factor, level) for factor, level in zip(others, rest, strict=True)]
-            blocks.append(Block(", ".join(fixed), rows, tuple(columns)))
-    return MetricTable(metric, first, second, tuple(blocks))
+        fixed = [level_in_words(factor, level) for factor, level in zip(others, rest, strict=True)]
+        (blocks if found else empty).append(Block(", ".join(fixed), rows, tuple(columns)))
+    return MetricTable(metric, first, second, tuple(blocks or empty))
 
 
 def _key(factor: Factor | None, level: Level | None) -> tuple[Level | None, ...]:

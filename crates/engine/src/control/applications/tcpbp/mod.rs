@@ -177,6 +177,10 @@ impl Application for Tcpbp {
         self.forwarding.on_removed(view, removal, out);
     }
 
+    fn on_refused(&mut self, view: &View<'_>, switch: NodeId, flow: FlowId, out: &mut Vec<Order>) {
+        self.forwarding.on_refused(view, switch, flow, out);
+    }
+
     /// Routes change when all switches have answered, so that one route is not held against another by older
     /// numbers; if a reply was lost, when the next round begins.
     fn on_statistics(&mut self, view: &View<'_>, statistics: &Statistics, out: &mut Vec<Order>) {
