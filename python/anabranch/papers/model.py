@@ -80,6 +80,8 @@ class FigureResult:
     findings: tuple[Finding, ...] = ()
     tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
     figures: Mapping[str, Figure] = field(default_factory=dict)
+    shown: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    """Short tables for the page itself, by their heading."""
     note: str = ""
     """What a reader must know, such as what the paper leaves open and what was taken here."""
 

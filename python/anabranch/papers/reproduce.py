@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from anabranch import _core
 from anabranch.errors import Problem, ReproductionError
 from anabranch.papers.model import Context, FigureResult, Finding, Paper, Verdict
@@ -80,6 +82,8 @@ class Reproduction:
             if figure.findings:
                 lines += ["| what | published | ours | verdict |", "|---|---|---|---|"]
                 lines += [_row(finding) for finding in figure.findings]
+            for title, table in figure.shown.items():
+                lines += ["", f"{title}:", "", *_markdown(table)]
             for image in (images or {}).get(figure.key, ()):
                 lines += ["", f"![{figure.title}]({image})"]
         return "\n".join(lines) + "\n"
@@ -150,6 +154,15 @@ def _heading(figure: FigureResult) -> str:
         if figure.key[:1].isdigit() or "." in figure.key
         else figure.title
     )
+
+
+def _markdown(table: pl.DataFrame) -> list[str]:
+    def text(value: object) -> str:
+        return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+    rows = [[text(value) for value in row] for row in table.iter_rows()]
+    aligned = ["---:" if dtype.is_numeric() else "---" for dtype in table.dtypes]
+    return ["| " + " | ".join(cells) + " |" for cells in ([*table.columns], aligned, *rows)]
 
 
 def _row(finding: Finding) -> str:

@@ -134,6 +134,7 @@ def comparison(context: Context) -> FigureResult:
     tables: dict[str, pl.DataFrame] = {}
     figures = {}
     findings: list[Finding] = []
+    shown: dict[str, pl.DataFrame] = {}
     for name in NETWORKS:
         result = _study(context, name)
         tables[name] = result.cells
@@ -149,15 +150,22 @@ def comparison(context: Context) -> FigureResult:
                 # From milliseconds to the seconds of retransmission timeouts.
                 figure.axes[0].set_yscale("log")
         findings += _findings(name, result)
+        shown[f"{name}, means of {result.replications} replications"] = _short(result)
     return FigureResult(
         "comparison",
         "Paced senders beside NewReno, CUBIC, BBR and clamped windows",
         tuple(findings),
         tables,
         figures,
+        shown,
         "The thesis has no such comparison: these are measurements of ours, and what it claims of its "
         "protocol is checked against them.",
     )
+
+
+def _short(result: StudyResult) -> pl.DataFrame:
+    columns = [*(factor.name for factor in result.factors), *(metric.name for metric in result.metrics)]
+    return result.cells.select(columns)
 
 
 def _findings(name: str, result: StudyResult) -> list[Finding]:

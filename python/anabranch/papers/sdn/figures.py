@@ -98,7 +98,7 @@ def table_a3(context: Context) -> FigureResult:
         tuple(findings),
         {"fct_us": result.cells.select(*(factor.name for factor in result.factors), "fct_us")},
         {"line": study_figure(result, "fct_us"), "bars": study_figure(bars, "fct_us")},
-        "The spreadsheet with native charts is in the study's folder.",
+        note="The spreadsheet with native charts is in the study's folder.",
     )
 
 

@@ -47,7 +47,7 @@ def _sequence(
         tuple(findings),
         {"sequence": sequence_table(frame, flow)},
         {"sequence": sequence_figure(frame, flow)},
-        note,
+        note=note,
     )
 
 
