@@ -6,10 +6,11 @@ Each paper is a package of its own with a ``PAPER``, and a line in :data:`PAPERS
 from __future__ import annotations
 
 from anabranch.papers.model import Context, FigureResult, Finding, Paper
+from anabranch.papers.mprc import PAPER as MPRC
 from anabranch.papers.reproduce import Reproduction, reproduce
 from anabranch.papers.sdn import PAPER as SDN
 
-PAPERS: dict[str, Paper] = {paper.key: paper for paper in (SDN,)}
+PAPERS: dict[str, Paper] = {paper.key: paper for paper in (SDN, MPRC)}
 """Papers by key."""
 
 __all__ = ["PAPERS", "Context", "FigureResult", "Finding", "Paper", "Reproduction", "reproduce"]
