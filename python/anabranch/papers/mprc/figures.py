@@ -171,8 +171,8 @@ def lossy(published: dict[str, str], *, loss_alone: bool) -> Claims:
             reason = (
                 ""
                 if agrees
-                else "at a loss of 1e-4 the square-root law 1.22 MSS / (RTT sqrt p) gives 29 Mbps on this path: a "
-                "loss that rare does not keep anyone from 10 Mbps"
+                else "at a loss of 1e-4 the square-root law 1.22 MSS / (RTT sqrt p) gives 29 Mbps on this "
+                "path: a loss that rare does not keep anyone from 10 Mbps"
                 if loss_alone
                 else "reordering is what holds CUBIC down, as without loss (figure 5.5)"
             )
