@@ -99,6 +99,7 @@ validate: setup ## run the scenarios of validation/ here, and in ns-3 if install
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(RUN) validation/compare.py --out docs/validation.md
 
 reproduce: setup ## run the publications behind Anabranch in full; writes docs/reproductions
+	rm -rf results/reproduce
 	$(VENV)/bin/anabranch reproduce --out results/reproduce
 	@mkdir -p docs/reproductions && for paper in results/reproduce/*/; do \
 		grep -v '^!\[' "$$paper/README.md" | cat -s > "docs/reproductions/$$(basename "$$paper").md"; done

@@ -171,8 +171,8 @@ def background(context: Context) -> FigureResult:
                 f"select run, any_value(goodput_mbps) from flows where {own} group by run"  # noqa: S608 - no input
             ),
             MetricInfo("transfer_spurious_percent", "its spurious retransmissions (% of segments)"): (
-                f"select run, any_value(100.0 * spurious_retransmissions / segments_sent) from flows where {own} "  # noqa: S608 - no input
-                "group by run"
+                "select run, any_value(100.0 * spurious_retransmissions / segments_sent) from flows "  # noqa: S608 - no input
+                f"where {own} group by run"
             ),
             MetricInfo("background_completion_s", "mean completion time of the background (s)"): (
                 "select run, avg(completion_s) from flows where name like 'background%' group by run"
