@@ -313,6 +313,7 @@ fn check_tcp(place: &str, tcp: &TcpConfig) -> Checked {
     tcp.congestion_control
         .check()
         .map_err(|problem| error(place("congestion_control"), problem.to_string()))?;
+    tcp.loss_detection.check().map_err(|problem| error(place("loss_detection"), problem))?;
     tcp.pacing.check().map_err(|problem| error(place("pacing"), problem))
 }
 

@@ -100,6 +100,44 @@ pub enum LossDetectionConfig {
         /// Tail loss probes.
         tail_loss_probe: bool,
     },
+    /// A timer for each segment (Chang 2024, section 4).
+    Fastrto {
+        /// Growth of RTTmin per round, and margin above it (4.1), (4.2); above 1.
+        gamma: f64,
+        /// Mean deviations above SRTT (4.2); above 0.
+        k: f64,
+        /// Weight of a sample in SRTT (RFC 6298 alpha); above 0 and below 1.
+        srtt_gain: f64,
+        /// Weight of a sample in RTTVAR (RFC 6298 beta); above 0 and below 1.
+        rttvar_gain: f64,
+        /// RTOmax (4.3), the largest FastRTO.
+        fastrto_max: Span,
+    },
+}
+
+impl LossDetectionConfig {
+    /// Checks the parameters; NaN is in no range.
+    ///
+    /// # Errors
+    /// The first that is out of range, with what would be right.
+    pub fn check(&self) -> Result<(), String> {
+        let Self::Fastrto { gamma, k, srtt_gain, rttvar_gain, fastrto_max } = *self else { return Ok(()) };
+        if !(gamma > 1.0 && gamma.is_finite()) {
+            return Err(format!("gamma is {gamma}; it must be above 1, or RTTmin could never rise again"));
+        }
+        if !(k > 0.0 && k.is_finite()) {
+            return Err(format!("k is {k}; it must be above 0"));
+        }
+        for (name, gain) in [("srtt_gain", srtt_gain), ("rttvar_gain", rttvar_gain)] {
+            if !(gain > 0.0 && gain < 1.0) {
+                return Err(format!("{name} is {gain}; it must be above 0 and below 1"));
+            }
+        }
+        if fastrto_max == Span::ZERO {
+            return Err("fastrto_max must be above zero".into());
+        }
+        Ok(())
+    }
 }
 
 /// Congestion control by name, with its parameters.
@@ -124,6 +162,8 @@ pub enum CongestionConfig {
     },
     /// BBR version 1 (draft-cardwell-iccrg-bbr-congestion-control-00).
     Bbr {},
+    /// MPRC: NewReno's growth, and a loss halves cwnd whatever found it (Chang 2024, section 4).
+    Mprc {},
 }
 
 /// How packets are spaced.

@@ -14,6 +14,10 @@ pub const PRESETS: &[(&str, &str)] = &[
     ("linux-reno", "Reno with RACK-TLP (RFC 8985) and undo, as in Linux"),
     ("linux-cubic", "CUBIC with RACK-TLP (RFC 8985) and undo, as in Linux"),
     ("linux-bbr", "BBR version 1 with RACK-TLP (RFC 8985) and undo, as in Linux"),
+    (
+        "mprc",
+        "MPRC (Chang 2024): losses by a timer for each segment, NewReno's growth, half of cwnd at a loss",
+    ),
     ("sdn-paced", "senders paced by an SDN controller (Gholizadeh 2019), with retransmission"),
     ("sliding-window", "a fixed window without congestion control (Gholizadeh 2019, section 3.2)"),
 ];
@@ -58,6 +62,7 @@ pub fn tcp_preset(name: &str) -> Option<TcpConfig> {
         "linux-reno" => linux(newreno),
         "linux-cubic" => linux(cubic),
         "linux-bbr" => linux(bbr),
+        "mprc" => mprc(),
         _ => return None,
     })
 }
@@ -91,6 +96,18 @@ fn linux(congestion_control: CongestionConfig) -> TcpConfig {
         undo: true,
         ..dupack(congestion_control)
     }
+}
+
+/// Chang 2024 fixes RTOmax alone; docs/mprc.md has the study behind the other numbers.
+fn mprc() -> TcpConfig {
+    let loss_detection = LossDetectionConfig::Fastrto {
+        gamma: 1.5,
+        k: 4.0,
+        srtt_gain: 0.25,
+        rttvar_gain: 0.25,
+        fastrto_max: Span::from_ms(500),
+    };
+    TcpConfig { loss_detection, ..dupack(CongestionConfig::Mprc {}) }
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! All controllers behind one type, so that an ACK costs a branch and no virtual call.
 
-use super::{Ack, Bbr, CongestionControl, Cubic, CubicParameters, HyStart, LossEpisode, NewReno, Recovery};
+use super::{
+    Ack, Bbr, CongestionControl, Cubic, CubicParameters, HyStart, LossEpisode, Mprc, NewReno, Recovery,
+};
 use crate::CongestionConfig;
 use anabranch_units::{Instant, Rate, Span};
 use thiserror::Error;
@@ -14,6 +16,8 @@ pub enum Controller {
     Cubic(Cubic),
     /// BBR version 1; boxed, because it is several times the size of the others.
     Bbr(Box<Bbr>),
+    /// Chang 2024, section 4.
+    Mprc(Mprc),
 }
 
 /// A parameter of a congestion controller is out of range.
@@ -66,6 +70,7 @@ impl Controller {
                 Self::Cubic(if hystart { cubic.with_hystart(HyStart::new(mss)) } else { cubic })
             }
             CongestionConfig::Bbr {} => Self::Bbr(Box::new(Bbr::new(mss, initial_window, seed))),
+            CongestionConfig::Mprc {} => Self::Mprc(Mprc::new(mss, initial_window)),
         }
     }
 
@@ -76,7 +81,7 @@ impl Controller {
         match &mut self {
             Self::NewReno(newreno) => newreno.set_paced(),
             Self::Cubic(cubic) => cubic.set_paced(),
-            Self::Bbr(_) => {}
+            Self::Bbr(_) | Self::Mprc(_) => {}
         }
         self
     }
@@ -89,6 +94,7 @@ macro_rules! dispatch {
             Controller::NewReno($controller) => $call,
             Controller::Cubic($controller) => $call,
             Controller::Bbr($controller) => $call,
+            Controller::Mprc($controller) => $call,
         }
     };
 }
@@ -112,6 +118,11 @@ impl CongestionControl for Controller {
     #[inline]
     fn governs_recovery(&self) -> bool {
         dispatch!(self, c => c.governs_recovery())
+    }
+
+    #[inline]
+    fn answers_marks(&self) -> bool {
+        dispatch!(self, c => c.answers_marks())
     }
 
     fn on_established(&mut self, now: Instant, rtt: Option<Span>) {

@@ -13,6 +13,7 @@
 //! - `newreno`: [`NewReno`], additive increase by bytes acknowledged (RFC 5681, RFC 3465).
 //! - `cubic`: [`Cubic`], a cubic function of the time since the last loss (RFC 9438).
 //! - `bbr`: [`Bbr`], a model of bottleneck bandwidth and round-trip time (BBR version 1).
+//! - `mprc`: [`Mprc`], NewReno's growth, and half of cwnd at any loss (Chang 2024, section 4).
 //!
 //! The first two share the slow start of `window.rs`, which [`HyStart`] (RFC 9406) may end early.
 
@@ -20,6 +21,7 @@ mod bbr;
 mod controller;
 mod cubic;
 mod hystart;
+mod mprc;
 mod newreno;
 #[cfg(test)]
 mod properties;
@@ -33,6 +35,7 @@ pub use bbr::Bbr;
 pub use controller::{Controller, ParameterError};
 pub use cubic::{Cubic, CubicParameters};
 pub use hystart::HyStart;
+pub use mprc::Mprc;
 pub use newreno::NewReno;
 
 use anabranch_units::{Instant, Rate, Span};
@@ -129,6 +132,12 @@ pub trait CongestionControl {
     /// (RFC 6937) leads the window to [`CongestionControl::ssthresh`] during recovery.
     fn governs_recovery(&self) -> bool {
         false
+    }
+
+    /// Whether an ECN mark reduces its window, so that a loss in the same window of data has been answered
+    /// (RFC 3168 section 6.1.2).
+    fn answers_marks(&self) -> bool {
+        !self.governs_recovery()
     }
 
     /// The handshake gave the first RTT sample (or none, after a lost SYN).

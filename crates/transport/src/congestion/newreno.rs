@@ -10,7 +10,7 @@ use anabranch_units::{Instant, Span};
 /// NewReno.
 #[derive(Clone, Debug)]
 pub struct NewReno {
-    window: Window,
+    pub(super) window: Window,
     /// Bytes acknowledged towards the next segment of the window (RFC 3465 section 2.1).
     bytes_acked: u64,
     /// Fast recovery was entered and neither left nor undone.
@@ -53,6 +53,23 @@ impl NewReno {
         self.bytes_acked = 0;
     }
 
+    /// Slow start, then congestion avoidance.
+    #[inline]
+    pub(super) fn grow(&mut self, ack: &Ack) {
+        self.window.limited = ack.cwnd_limited;
+        let left = self.window.slow_start(ack);
+        if ack.cwnd_limited && left > 0 {
+            self.avoid(left);
+        }
+    }
+
+    /// Sets both: congestion avoidance starts anew from there.
+    pub(super) fn reset_to(&mut self, cwnd: u64, ssthresh: u64) {
+        self.window.cwnd = cwnd;
+        self.window.ssthresh = ssthresh;
+        self.bytes_acked = 0;
+    }
+
     /// Congestion avoidance: one segment per window of bytes acknowledged (RFC 3465 section 2.1).
     #[inline]
     fn avoid(&mut self, delivered: u64) {
@@ -79,13 +96,8 @@ impl CongestionControl for NewReno {
     }
 
     fn on_ack(&mut self, ack: &Ack) {
-        if self.window.is_held(ack) {
-            return;
-        }
-        self.window.limited = ack.cwnd_limited;
-        let left = self.window.slow_start(ack);
-        if ack.cwnd_limited && left > 0 {
-            self.avoid(left);
+        if !self.window.is_held(ack) {
+            self.grow(ack);
         }
     }
 

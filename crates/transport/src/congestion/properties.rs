@@ -22,6 +22,7 @@ enum Call {
 fn registered() -> Vec<CongestionConfig> {
     let known = |config: &CongestionConfig| match config {
         CongestionConfig::Newreno { .. } | CongestionConfig::Cubic { .. } | CongestionConfig::Bbr {} => true,
+        CongestionConfig::Mprc {} => true,
     };
     let cubic = |hystart, beta, c| CongestionConfig::Cubic { hystart, beta, c, fast_convergence: hystart };
     let configs = vec![
@@ -31,6 +32,7 @@ fn registered() -> Vec<CongestionConfig> {
         cubic(true, 0.7, 0.4),
         cubic(false, 0.01, 1e6),
         CongestionConfig::Bbr {},
+        CongestionConfig::Mprc {},
     ];
     assert!(configs.iter().all(known));
     configs
@@ -124,7 +126,13 @@ fn make(controller: &mut Controller, now: &mut Instant, call: &Call) {
         Call::Ecn(episode) => controller.on_ecn(&LossEpisode { now: later(episode.now), ..*episode }),
         Call::Timeout(episode, first) => {
             controller.on_timeout(&LossEpisode { now: later(episode.now), ..*episode }, *first);
-            assert!(controller.cwnd() == SEGMENT, "the loss window is one segment");
+            match controller {
+                Controller::Mprc(_) => {
+                    let floor = before.min(2 * SEGMENT);
+                    assert!(controller.cwnd() >= floor, "never to one segment");
+                }
+                _ => assert!(controller.cwnd() == SEGMENT, "the loss window is one segment"),
+            }
         }
         Call::Recovered(from) => controller.on_recovered(*now, *from),
         Call::Undo => {

@@ -28,4 +28,6 @@ pub use sender::{Sender, SenderStats};
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod tests_mprc;
+#[cfg(test)]
 mod tests_rfc;

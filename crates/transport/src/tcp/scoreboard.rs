@@ -81,6 +81,8 @@ pub(crate) struct Scoreboard {
     retransmitted: u64,
     /// Everything ever judged lost.
     lost_total: u64,
+    /// Highest first position of anything ever judged lost.
+    highest_lost: u64,
     /// Without SACK: bytes that duplicate ACKs say have left the network (RFC 6582).
     presumed: u64,
     /// No segment below this position waits for retransmission.
@@ -102,6 +104,7 @@ impl Scoreboard {
             lost: 0,
             retransmitted: 0,
             lost_total: 0,
+            highest_lost: 0,
             presumed: 0,
             retransmit_from: 0,
             oldest: NONE,
@@ -161,6 +164,11 @@ impl Scoreboard {
     /// Everything ever judged lost, in bytes; grows only.
     pub(crate) fn lost_total(&self) -> u64 {
         self.lost_total
+    }
+
+    /// First position of the highest segment ever judged lost; 0 before the first.
+    pub(crate) fn highest_lost(&self) -> u64 {
+        self.highest_lost
     }
 
     /// Bytes between snd_una and snd_nxt that are SACKed.
@@ -241,6 +249,7 @@ impl Scoreboard {
             self.lost += len;
         }
         self.lost_total += len;
+        self.highest_lost = self.highest_lost.max(start);
         self.unlink(number);
         self.retransmit_from = self.retransmit_from.min(start);
     }

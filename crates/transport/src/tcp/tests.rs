@@ -124,15 +124,25 @@ pub(super) fn is_data(segment: &Segment) -> bool {
     segment.payload > 0
 }
 
+/// The parts of MPRC apart.
+fn mixtures() -> Vec<TcpConfig> {
+    let [mprc, cubic, rack] = ["mprc", "cubic", "linux-reno"].map(|name| tcp_preset(name).unwrap());
+    vec![
+        TcpConfig { loss_detection: mprc.loss_detection.clone(), ..cubic },
+        TcpConfig { congestion_control: mprc.congestion_control.clone(), ..rack },
+        TcpConfig { undo: true, ..mprc },
+    ]
+}
+
 /// Every preset, with and without SACK and timestamps.
 fn variants() -> Vec<TcpConfig> {
     let mut all = Vec::new();
     let presets: Vec<TcpConfig> = PRESETS.iter().filter_map(|(name, _)| tcp_preset(name)).collect();
-    assert_eq!(presets.len(), 6, "the TCP presets are looked at");
-    for base in presets {
+    assert_eq!(presets.len(), 7, "the TCP presets are looked at");
+    for base in presets.into_iter().chain(mixtures()) {
         for timestamps in [true, false] {
             all.push(TcpConfig { timestamps, ..base.clone() });
-            if matches!(base.loss_detection, LossDetectionConfig::Dupack { .. }) {
+            if !matches!(base.loss_detection, LossDetectionConfig::Rack { .. }) {
                 all.push(TcpConfig { timestamps, sack: false, ..base.clone() });
             }
         }
@@ -285,7 +295,7 @@ proptest! {
     fn every_byte_arrives(
         fates in prop::collection::vec(fate(), 1..200),
         bytes in 1u64..300_000,
-        variant in 0usize..18,
+        variant in 0usize..1000,
     ) {
         let all = variants();
         let config = &all[variant % all.len()];
@@ -305,7 +315,7 @@ proptest! {
             (any::<u32>(), any::<u32>(), any::<u16>(), any::<u16>(), any::<u16>(), any::<[(u32, u32); 3]>()),
             1..60,
         ),
-        variant in 0usize..18,
+        variant in 0usize..1000,
     ) {
         let all = variants();
         let config = &all[variant % all.len()];

@@ -2,5 +2,6 @@
 
 mod bbr;
 mod cubic;
+mod mprc;
 mod newreno;
 mod registry;

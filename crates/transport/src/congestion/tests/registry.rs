@@ -29,6 +29,7 @@ fn a_name_makes_its_controller() {
     assert!(matches!(make(&cubic(0.7, 0.4)), Controller::Cubic(_)));
     let bbr = make(&CongestionConfig::Bbr {});
     assert!(matches!(bbr, Controller::Bbr(_)));
+    assert!(matches!(make(&CongestionConfig::Mprc {}), Controller::Mprc(_)));
     assert!(bbr.governs_recovery() && bbr.pacing_rate().is_some());
     assert!(!newreno.governs_recovery() && newreno.pacing_rate().is_none());
     assert_eq!((newreno.cwnd(), newreno.ssthresh()), (10 * SEGMENT, u64::MAX));

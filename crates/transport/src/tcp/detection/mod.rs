@@ -4,9 +4,11 @@
 //! windows: that is congestion control's business. Dispatch is an enum, one line per detector.
 
 mod dupack;
+mod fastrto;
 mod rack;
 
 pub(crate) use dupack::Dupack;
+pub(crate) use fastrto::{FastRto, FastRtoParameters, Handshake};
 pub(crate) use rack::Rack;
 
 use super::scoreboard::Scoreboard;
@@ -30,6 +32,10 @@ pub(crate) struct AckFacts {
     pub(crate) srtt: Span,
     /// Smallest RTT.
     pub(crate) min_rtt: Span,
+    /// Round trip by the timestamp echo, if the ACK advanced snd_una (RFC 7323 section 4).
+    pub(crate) echo_rtt: Option<Span>,
+    /// ACKs to expect in a round trip (RFC 7323 appendix G, ExpectedSamples); at least 1.
+    pub(crate) expected_samples: u64,
 }
 
 /// A newly delivered segment: cumulatively acknowledged or SACKed for the first time.
@@ -56,6 +62,7 @@ pub(crate) struct DeliveredSegment {
 pub(crate) enum Detector {
     Dupack(Dupack),
     Rack(Rack),
+    FastRto(FastRto),
 }
 
 impl Detector {
@@ -63,6 +70,31 @@ impl Detector {
         match *config {
             LossDetectionConfig::Dupack { threshold } => Self::Dupack(Dupack::new(threshold)),
             LossDetectionConfig::Rack { tail_loss_probe } => Self::Rack(Rack::new(tail_loss_probe)),
+            LossDetectionConfig::Fastrto { gamma, k, srtt_gain, rttvar_gain, fastrto_max } => {
+                let parameters = FastRtoParameters { gamma, k, srtt_gain, rttvar_gain, fastrto_max };
+                Self::FastRto(FastRto::new(parameters))
+            }
+        }
+    }
+
+    /// The handshake is done.
+    pub(crate) fn on_established(&mut self, handshake: &Handshake) {
+        if let Self::FastRto(fastrto) = self {
+            fastrto.on_established(handshake);
+        }
+    }
+
+    /// Whether a timer of the detector's own runs for each segment in flight, so that the sender needs none.
+    #[inline]
+    pub(crate) fn times_segments(&self) -> bool {
+        matches!(self, Self::FastRto(fastrto) if fastrto.times_segments())
+    }
+
+    /// Sees each transmission of data.
+    #[inline]
+    pub(crate) fn on_sent(&mut self, now: Instant) {
+        if let Self::FastRto(fastrto) = self {
+            fastrto.on_sent(now);
         }
     }
 
@@ -72,6 +104,7 @@ impl Detector {
         match self {
             Self::Dupack(dupack) => dupack.on_delivered(segment),
             Self::Rack(rack) => rack.on_delivered(now, segment, min_rtt),
+            Self::FastRto(fastrto) => fastrto.on_delivered(now, segment, min_rtt),
         }
     }
 
@@ -84,8 +117,10 @@ impl Detector {
 
     /// Sees a duplicate ACK that carries no SACK blocks, on a connection without SACK.
     pub(crate) fn on_duplicate_without_sack(&mut self, board: &mut Scoreboard) {
-        if let Self::Dupack(dupack) = self {
-            dupack.on_duplicate_without_sack(board);
+        match self {
+            Self::Dupack(dupack) => dupack.on_duplicate_without_sack(board),
+            Self::Rack(_) => {}
+            Self::FastRto(fastrto) => fastrto.on_duplicate_without_sack(board),
         }
     }
 
@@ -95,6 +130,7 @@ impl Detector {
         match self {
             Self::Dupack(dupack) => dupack.on_ack(board, facts),
             Self::Rack(rack) => rack.on_ack(board, facts),
+            Self::FastRto(fastrto) => fastrto.on_ack(board, facts),
         }
     }
 
@@ -104,13 +140,16 @@ impl Detector {
         match self {
             Self::Dupack(_) => None,
             Self::Rack(rack) => rack.next_timeout(),
+            Self::FastRto(fastrto) => fastrto.next_timeout(),
         }
     }
 
     /// Looks again; marks what is lost by now.
     pub(crate) fn on_timeout(&mut self, board: &mut Scoreboard, now: Instant) {
-        if let Self::Rack(rack) = self {
-            rack.detect(board, now);
+        match self {
+            Self::Dupack(_) => {}
+            Self::Rack(rack) => rack.detect(board, now),
+            Self::FastRto(fastrto) => fastrto.on_timeout(board, now),
         }
     }
 
@@ -119,6 +158,8 @@ impl Detector {
         match self {
             Self::Dupack(dupack) => dupack.on_retransmission_timeout(snd_nxt),
             Self::Rack(rack) => rack.on_retransmission_timeout(),
+            // Its timer is the retransmission timer.
+            Self::FastRto(_) => {}
         }
     }
 
@@ -140,7 +181,7 @@ impl Detector {
     #[inline]
     pub(crate) fn probes_tail(&self) -> bool {
         match self {
-            Self::Dupack(_) => false,
+            Self::Dupack(_) | Self::FastRto(_) => false,
             Self::Rack(rack) => rack.probes_tail(),
         }
     }

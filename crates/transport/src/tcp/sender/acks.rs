@@ -57,7 +57,7 @@ impl Sender {
         }
         self.snd_una = ack;
         self.take_rtt(now, advanced, segment, &delivered);
-        self.detect_losses(now, dsack_end.is_some());
+        self.detect_losses(now, dsack_end.is_some(), self.echo_rtt(now, advanced, segment));
         let rate = self.rate.on_delivered(now, delivered.bytes, delivered.newest, self.rtt.min());
         self.settle_probe(now, before.pipe, dsack_end, duplicate && segment.sack.is_empty());
         // First out, then in: what was lost behind the recovery point starts an episode of its own.
@@ -67,7 +67,7 @@ impl Sender {
             self.on_ecn_echo(now, before.pipe);
         }
         self.update_controller(now, &before, &delivered, rate);
-        if advanced || self.timers.is_probe() {
+        if advanced || self.timers.is_probe() || self.detector.times_segments() {
             self.restart_timer(now);
         }
     }
@@ -165,15 +165,20 @@ impl Sender {
         }
         if let Some(sent_at) = delivered.first_sent_at.or(delivered.first_sacked_sent_at) {
             self.rtt.on_sample(now.since(sent_at));
-        } else if advanced && self.timestamps && segment.flags.has(Flags::TIMESTAMPS) {
-            // RFC 7323 section 4: timestamps tell which transmission was acknowledged.
-            let elapsed_us = super::timestamp_us(now).wrapping_sub(segment.timestamp_echo);
-            self.rtt.on_sample(Span::from_us(u64::from(elapsed_us)));
+        } else if let Some(rtt) = self.echo_rtt(now, advanced, segment) {
+            self.rtt.on_sample(rtt);
         }
     }
 
+    /// RFC 7323 section 4: timestamps tell which transmission was acknowledged.
     #[inline]
-    fn detect_losses(&mut self, now: Instant, dsack: bool) {
+    fn echo_rtt(&self, now: Instant, advanced: bool, segment: &Segment) -> Option<Span> {
+        let echo = self.echo_of(segment).filter(|_| advanced)?;
+        Some(Span::from_us(u64::from(super::timestamp_us(now).wrapping_sub(echo))))
+    }
+
+    #[inline]
+    fn detect_losses(&mut self, now: Instant, dsack: bool, echo_rtt: Option<Span>) {
         let facts = AckFacts {
             now,
             snd_una: self.snd_una,
@@ -182,6 +187,8 @@ impl Sender {
             in_recovery: !matches!(self.recovery, RecoveryState::Open),
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min(),
+            echo_rtt,
+            expected_samples: self.board.pipe().div_ceil(2 * self.full_payload).max(1),
         };
         self.detector.on_ack(&mut self.board, &facts);
     }

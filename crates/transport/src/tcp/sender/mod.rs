@@ -6,7 +6,7 @@ mod recovery;
 mod timers;
 mod transmit;
 
-use super::detection::Detector;
+use super::detection::{Detector, Handshake};
 use super::receiver::{EPOCH, TIMESTAMP_LIFE, timestamp_us, window_scale};
 use super::rtt::{RttEstimator, RttSummary};
 use super::scoreboard::Scoreboard;
@@ -227,6 +227,14 @@ impl Sender {
         let segments = if rtt.is_some() { self.config.initial_window_segments } else { 1 };
         self.controller = controller(&self.config, self.full_payload, segments, self.seed);
         self.controller.on_established(now, rtt);
+        // What the peer holds ACKs back for is taken to be our own delay.
+        let delays = self.config.delayed_ack_segments > 1;
+        self.detector.on_established(&Handshake {
+            rtt,
+            sack: self.sack,
+            ack_delay: if delays { self.config.delayed_ack_timeout } else { Span::ZERO },
+            max_rto: self.config.max_rto,
+        });
     }
 
     fn negotiate(&mut self, segment: &Segment) {
@@ -350,7 +358,7 @@ impl Sender {
 /// timeout instead (tcp_rtt_estimator(), `mdev_max_us`), which leaves room for a delayed ACK.
 fn rto_margin(config: &TcpConfig) -> Span {
     match config.loss_detection {
-        LossDetectionConfig::Dupack { .. } => Span::from_ms(1),
+        LossDetectionConfig::Dupack { .. } | LossDetectionConfig::Fastrto { .. } => Span::from_ms(1),
         LossDetectionConfig::Rack { .. } => config.min_rto,
     }
 }

@@ -83,7 +83,16 @@ impl Sender {
     }
 
     pub(super) fn enter_recovery_if_lost(&mut self, now: Instant, pipe_before: u64) {
-        if !matches!(self.recovery, RecoveryState::Open) || self.board.lost() == 0 {
+        let starts = match self.recovery {
+            RecoveryState::Open => self.board.lost() > 0,
+            // MPRC (Chang 2024, section 4): what was sent after the last reduction reduces again, though the
+            // losses before it are not repaired yet. The other detections leave that to the next recovery.
+            RecoveryState::Fast { point, .. } => {
+                self.detector.times_segments() && self.board.highest_lost() >= point
+            }
+            RecoveryState::Loss { .. } => false,
+        };
+        if !starts {
             return;
         }
         let episode = LossEpisode {
@@ -92,10 +101,10 @@ impl Sender {
             in_flight: self.board.pipe(),
             snd_nxt: self.snd_nxt,
         };
-        // RFC 3168 section 6.1.2: a mark of the same window has reduced already. A controller that
-        // governs its own recovery takes no notice of marks, so it hears of the loss.
+        // RFC 3168 section 6.1.2: a mark of the same window has reduced already. One that takes no
+        // notice of marks hears of the loss.
         let governs = self.controller.governs_recovery();
-        let answered = self.ecn && !governs && self.snd_una < self.ecn_point;
+        let answered = self.ecn && self.controller.answers_marks() && self.snd_una < self.ecn_point;
         if !answered {
             self.controller.on_loss(&episode);
         }

@@ -106,7 +106,7 @@ impl Sender {
         }
     }
 
-    /// RACK's reordering timer (RFC 8985 section 6.3).
+    /// RACK's reordering timer (RFC 8985 section 6.3), or FastRTO.
     fn on_reordering_timeout(&mut self, now: Instant) {
         let pipe_before = self.board.pipe();
         self.detector.on_timeout(&mut self.board, now);
@@ -163,6 +163,11 @@ impl Sender {
     }
 
     pub(super) fn start_timeout(&mut self, now: Instant) {
+        if self.detector.times_segments() {
+            // Two timers for the same segment would fight: the second resets what the first repairs.
+            self.timers.stop();
+            return;
+        }
         self.timers.timeout_at = now.saturating_add(self.rtt.rto());
         self.timers.at = Some(self.timers.timeout_at);
         self.timers.purpose = Purpose::Timeout;

@@ -35,6 +35,9 @@ impl Sender {
             debug_assert!(!matches!(self.recovery, RecoveryState::Open), "losses are repaired in recovery");
             // At least one segment may always be under way, or nothing would restart the ACK clock.
             let fits = pipe + self.board.get(number).len() <= cwnd || pipe == 0;
+            // A detector's own timer must run for it again (RFC 6582 section 3.2 step 2 likewise).
+            let fits =
+                fits || (self.detector.times_segments() && self.board.get(number).start == self.snd_una);
             return fits.then(|| self.retransmission(now, number));
         }
         self.new_segment(now, pipe, cwnd)
@@ -183,6 +186,7 @@ impl Sender {
         }
         self.stats.segments += u64::from(payload > 0);
         self.last_sent_at = now;
+        self.detector.on_sent(now);
         self.pace(now, payload);
         if let RecoveryState::Fast { prr: Some(prr), .. } = &mut self.recovery {
             prr.on_sent(payload);

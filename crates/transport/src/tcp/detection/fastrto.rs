@@ -1,0 +1,318 @@
+//! FastRTO: losses by a timer for each segment (Chang 2024, chapter 4, equations (4.1) to (4.3)).
+//!
+//! A segment is lost when FastRTO has passed since its last transmission; how many ACKs repeat
+//! themselves, and what is SACKed above it, says nothing. What is SACKed has arrived and is not
+//! judged. The thesis has cumulative ACKs only and leaves open what follows from them:
+//!
+//! - With SACK every segment in flight has its timer, and only what is lost is sent again, where the
+//!   thesis resumes "from the packet that last received an ACK".
+//! - Without SACK only the segment at snd_una is judged: those behind it may have arrived and wait for
+//!   it. Its age counts from its own transmission, so that after a repair the next hole, which is as
+//!   old, is found at once, as RFC 6582 finds it by a partial ACK.
+//! - The timer takes the place of RFC 6298's as soon as there is an RTT sample: every segment in flight
+//!   has one, so that no loss is left for a second timer, and none resets what the first has repaired.
+//! - While no valid sample comes, each further expiry doubles FastRTO (RFC 6298 section 5.5, with
+//!   Karn's algorithm), beyond `fastrto_max` and up to the largest RFC 6298 timeout. The thesis has no
+//!   back-off; a dead path would get the window again twice a second, and a round trip that grows
+//!   beyond FastRTO would, without timestamps, never be measured.
+//! - A segment waits for the peer's delayed ACK as well as long as nothing sent later is known to have
+//!   arrived: that would have made the receiver answer at once (RFC 8985 section 7.2 likewise).
+
+use super::{AckFacts, DeliveredSegment};
+use crate::tcp::scoreboard::{Judgement, Scoreboard, Sent};
+use anabranch_units::{Instant, Span};
+
+/// The numbers of the estimator.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct FastRtoParameters {
+    /// Growth of RTTmin per round, and margin of FastRTO above it (4.1), (4.2).
+    pub(crate) gamma: f64,
+    /// Mean deviations above SRTT (4.2).
+    pub(crate) k: f64,
+    /// Weight of a sample in SRTT (RFC 6298 alpha).
+    pub(crate) srtt_gain: f64,
+    /// Weight of a sample in RTTVAR (RFC 6298 beta).
+    pub(crate) rttvar_gain: f64,
+    /// RTOmax (4.3).
+    pub(crate) fastrto_max: Span,
+}
+
+/// What the handshake settled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Handshake {
+    /// Round trip of the SYN, unless it was repeated.
+    pub(crate) rtt: Option<Span>,
+    /// SACK was agreed on.
+    pub(crate) sack: bool,
+    /// Longest time the peer holds an ACK back.
+    pub(crate) ack_delay: Span,
+    /// Largest RFC 6298 timeout.
+    pub(crate) max_rto: Span,
+}
+
+/// Equations (4.1) to (4.3).
+#[derive(Debug)]
+struct Estimator {
+    parameters: FastRtoParameters,
+    srtt: Span,
+    rttvar: Span,
+    /// RTTmin; `None` before the first sample.
+    rtt_min: Option<Span>,
+    /// Smallest sample of the round under way.
+    round_min: Option<Span>,
+    /// The round ends when this position is acknowledged.
+    round_end: u64,
+}
+
+impl Estimator {
+    fn new(parameters: FastRtoParameters) -> Self {
+        Self {
+            parameters,
+            srtt: Span::ZERO,
+            rttvar: Span::ZERO,
+            rtt_min: None,
+            round_min: None,
+            round_end: 0,
+        }
+    }
+
+    #[inline]
+    fn on_sample(&mut self, rtt: Span, expected_samples: u64) {
+        self.round_min = Some(self.round_min.map_or(rtt, |min| min.min(rtt)));
+        if self.rtt_min.is_none() {
+            // RFC 6298 (2.2)
+            self.rtt_min = Some(rtt);
+            self.srtt = rtt;
+            self.rttvar = rtt / 2;
+            return;
+        }
+        // RFC 6298 (2.3), RTTVAR first. The gains are those of a round trip (RFC 7323 appendix G): the
+        // segments of a window come back path by path, and a gain for each would have forgotten the slowest
+        // path each time that the fastest has answered.
+        let share = 1.0 / expected_samples as f64;
+        let blend =
+            |old: Span, new: Span, gain: f64| old.scaled(1.0 - gain * share) + new.scaled(gain * share);
+        let error = Span::from_ps(self.srtt.as_ps().abs_diff(rtt.as_ps()));
+        self.rttvar = blend(self.rttvar, error, self.parameters.rttvar_gain);
+        self.srtt = blend(self.srtt, rtt, self.parameters.srtt_gain);
+    }
+
+    /// Equation (4.1), once a round: "updating it across the various paths in each round".
+    #[inline]
+    fn on_ack(&mut self, snd_una: u64, snd_nxt: u64) {
+        if snd_una < self.round_end {
+            return;
+        }
+        self.round_end = snd_nxt;
+        if let (Some(min), Some(round)) = (self.rtt_min, self.round_min.take()) {
+            self.rtt_min = Some(min.scaled(self.parameters.gamma).min(round));
+        }
+    }
+
+    /// Equations (4.2) and (4.3); `None` before the first sample.
+    #[inline]
+    fn fast_rto(&self) -> Option<Span> {
+        let FastRtoParameters { gamma, k, fastrto_max, .. } = self.parameters;
+        let estimate = self.rtt_min?.scaled(gamma).max(self.srtt + self.rttvar.scaled(k));
+        Some(estimate.min(fastrto_max))
+    }
+}
+
+/// The detector.
+#[derive(Debug)]
+pub(crate) struct FastRto {
+    estimator: Estimator,
+    sack: bool,
+    ack_delay: Span,
+    max_rto: Span,
+    /// Oldest transmission that the present ACK acknowledges cumulatively and that was the only one.
+    acknowledged: Option<Instant>,
+    /// Oldest such transmission that it SACKs.
+    sacked: Option<Instant>,
+    /// It acknowledges a retransmission, for which all behind it may have waited.
+    covers_retransmission: bool,
+    /// It answers the first transmission of a segment that was sent again, after this time.
+    answers_first: Option<Span>,
+    /// When the timer last expired, if no valid sample has come since.
+    expired_at: Option<Instant>,
+    backoff: u32,
+    /// Latest place among all transmissions that is known to have arrived.
+    newest: u64,
+    timeout: Option<Instant>,
+}
+
+impl FastRto {
+    pub(crate) fn new(parameters: FastRtoParameters) -> Self {
+        Self {
+            estimator: Estimator::new(parameters),
+            sack: false,
+            ack_delay: Span::ZERO,
+            max_rto: Span::MAX,
+            acknowledged: None,
+            sacked: None,
+            covers_retransmission: false,
+            answers_first: None,
+            expired_at: None,
+            backoff: 0,
+            newest: 0,
+            timeout: None,
+        }
+    }
+
+    pub(crate) fn on_established(&mut self, handshake: &Handshake) {
+        self.sack = handshake.sack;
+        self.ack_delay = handshake.ack_delay;
+        self.max_rto = handshake.max_rto;
+        if let Some(rtt) = handshake.rtt {
+            self.estimator.on_sample(rtt, 1);
+        }
+    }
+
+    /// Whether there is a sample, and with it a timer for each segment in flight.
+    #[inline]
+    pub(crate) fn times_segments(&self) -> bool {
+        self.estimator.rtt_min.is_some()
+    }
+
+    /// Waiting time of a segment.
+    fn patience(&self) -> Option<Span> {
+        let fast_rto = self.estimator.fast_rto()?;
+        Some(fast_rto.saturating_mul(1 << self.backoff.min(30)).min(self.max_rto.max(fast_rto)))
+    }
+
+    /// A segment left. The timer needs to be set only where none runs: a later one expires later.
+    #[inline]
+    pub(crate) fn on_sent(&mut self, now: Instant) {
+        if self.timeout.is_none() {
+            self.timeout = self.patience().map(|patience| now.saturating_add(patience));
+        }
+    }
+
+    #[inline]
+    pub(crate) fn on_delivered(&mut self, now: Instant, segment: &DeliveredSegment, min_rtt: Span) {
+        if !segment.echoes_earlier {
+            self.newest = self.newest.max(segment.order);
+        }
+        if segment.retransmitted {
+            // Karn's algorithm (RFC 6298 section 3).
+            self.covers_retransmission |= !segment.by_sack;
+            let elapsed = now.since(segment.sent_at);
+            if let Some(patience) = self.patience().filter(|_| min_rtt != Span::MAX && elapsed < min_rtt) {
+                // Too soon for the retransmission (RFC 8985 section 6.2 step 2 has the same test): FastRTO was
+                // too short by this much, which no other ACK would tell without timestamps.
+                self.answers_first = self.answers_first.max(Some(patience + elapsed));
+            }
+            return;
+        }
+        let oldest = if segment.by_sack { &mut self.sacked } else { &mut self.acknowledged };
+        *oldest = Some(oldest.map_or(segment.sent_at, |at| at.min(segment.sent_at)));
+    }
+
+    /// Without SACK a repeated ACK says that something behind the first segment has arrived.
+    pub(crate) fn on_duplicate_without_sack(&mut self, board: &Scoreboard) {
+        self.newest = self.newest.max(board.front().map_or(0, |front| front.order));
+    }
+
+    #[inline]
+    pub(crate) fn on_ack(&mut self, board: &mut Scoreboard, facts: &AckFacts) {
+        if let Some(rtt) = self.sample(facts) {
+            self.estimator.on_sample(rtt, facts.expected_samples);
+            self.expired_at = None;
+            self.backoff = 0;
+        }
+        self.estimator.on_ack(facts.snd_una, facts.snd_nxt);
+        self.detect(board, facts.now);
+    }
+
+    /// One sample for each ACK: how long the oldest segment waited of which it is the first to tell.
+    /// That is what the timer must outlast, whichever path the segment took. What a cumulative ACK
+    /// covers behind a retransmission has waited for it and does not count, unless the timestamp echo
+    /// tells which transmission is answered (RFC 7323 section 4).
+    #[inline]
+    fn sample(&mut self, facts: &AckFacts) -> Option<Span> {
+        let acknowledged = self.acknowledged.take().filter(|_| !self.covers_retransmission);
+        self.covers_retransmission = false;
+        let oldest = match (acknowledged, self.sacked.take()) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        let measured = oldest.map(|sent_at| facts.now.since(sent_at)).or(facts.echo_rtt);
+        measured.max(self.answers_first.take())
+    }
+
+    /// Marks every segment whose FastRTO has passed, and sets the timer for the next one.
+    fn detect(&mut self, board: &mut Scoreboard, now: Instant) {
+        self.timeout = None;
+        let Some(patience) = self.patience() else { return };
+        let lost = if self.sack {
+            self.judge_all(board, now, patience)
+        } else {
+            self.judge_first(board, now, patience)
+        };
+        if lost {
+            self.on_expiry(now, patience);
+        }
+    }
+
+    /// Grows with the place among all transmissions.
+    #[inline]
+    fn lost_at(&self, sent: &Sent, patience: Span) -> Instant {
+        let held_back = if sent.order > self.newest { self.ack_delay } else { Span::ZERO };
+        sent.sent_at.saturating_add(patience).saturating_add(held_back)
+    }
+
+    fn judge_all(&mut self, board: &mut Scoreboard, now: Instant, patience: Span) -> bool {
+        let mut timeout = None;
+        let lost = board.judge_oldest_first(|sent| {
+            let lost_at = self.lost_at(sent, patience);
+            if lost_at <= now {
+                return Judgement::Lost;
+            }
+            timeout = Some(lost_at);
+            Judgement::Stop
+        });
+        self.timeout = timeout;
+        lost > 0
+    }
+
+    fn judge_first(&mut self, board: &mut Scoreboard, now: Instant, patience: Span) -> bool {
+        let Some(front) = board.front() else { return false };
+        if front.lost && !front.retransmitted {
+            return false;
+        }
+        let lost_at = self.lost_at(front, patience);
+        if lost_at > now {
+            self.timeout = Some(lost_at);
+            return false;
+        }
+        if let Some(number) = board.number_at(front.start) {
+            board.mark_lost(number);
+        }
+        true
+    }
+
+    /// Losses of one flight expire one after the other: only an expiry one FastRTO later is another.
+    fn on_expiry(&mut self, now: Instant, patience: Span) {
+        match self.expired_at {
+            Some(at) if now.saturating_since(at) < patience => {}
+            Some(_) => {
+                self.backoff = (self.backoff + 1).min(30);
+                self.expired_at = Some(now);
+            }
+            None => self.expired_at = Some(now),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+        self.timeout
+    }
+
+    pub(crate) fn on_timeout(&mut self, board: &mut Scoreboard, now: Instant) {
+        self.detect(board, now);
+    }
+}
+
+#[cfg(test)]
+#[path = "fastrto_tests.rs"]
+mod tests;

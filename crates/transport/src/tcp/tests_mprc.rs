@@ -1,0 +1,146 @@
+//! Whole connections of MPRC: what its timer repairs, and how often the window answers.
+
+use super::tests::{Fate, Pair, Side, is_data};
+use crate::config::{LossDetectionConfig, TcpConfig};
+use crate::tcp_preset;
+use anabranch_units::{Instant, Span};
+
+fn mprc() -> TcpConfig {
+    tcp_preset("mprc").expect("a preset")
+}
+
+/// With a window of a hundred segments, which the wire here would not bound.
+fn hundred_segments(config: TcpConfig) -> TcpConfig {
+    TcpConfig { receive_buffer_bytes: 100 * 1448, ..config }
+}
+
+/// Every third segment is late by more than the round trip itself, which SRTT + K RTTVAR covers from a share
+/// of 1 / (2 K) on: the mean is p D above the faster path, the mean deviation is 2 p (1 - p) D.
+#[test]
+fn reordering_is_no_loss() {
+    let late = |side: Side, segment: &crate::Segment, number: u64| {
+        if side == Side::Sender && is_data(segment) && number.is_multiple_of(3) {
+            Fate::Late(Span::from_ms(25))
+        } else {
+            Fate::Arrive
+        }
+    };
+    for config in [mprc(), TcpConfig { sack: false, ..mprc() }, TcpConfig { timestamps: false, ..mprc() }] {
+        let pair = Pair::transfer(&config, 5_000_000, late);
+        let stats = pair.sender.stats();
+        assert!(stats.segments >= 3_400, "{stats:?}");
+        assert!(
+            stats.retransmissions * 100 < stats.segments,
+            "sack {}, timestamps {}: {stats:?}",
+            config.sack,
+            config.timestamps
+        );
+    }
+}
+
+/// Losses of one window reduce once, though each is found by its own timer.
+#[test]
+fn one_window_of_losses_reduces_once() {
+    for config in [mprc(), TcpConfig { sack: false, ..mprc() }] {
+        let mut dropped = 0;
+        let pair = Pair::transfer(&config, 400_000, |side, segment, number| {
+            if side == Side::Sender
+                && is_data(segment)
+                && (60..80).contains(&number)
+                && number.is_multiple_of(4)
+            {
+                dropped += 1;
+                return Fate::Lost;
+            }
+            Fate::Arrive
+        });
+        let stats = pair.sender.stats();
+        assert!(dropped >= 3, "{dropped}");
+        assert_eq!(
+            (stats.retransmissions, stats.fast_recoveries, stats.timeouts),
+            (dropped, 1, 0),
+            "sack {}",
+            config.sack
+        );
+    }
+}
+
+/// The tail has a timer like any other segment; RFC 6298's never runs beside it.
+#[test]
+fn a_lost_tail_is_repaired_without_a_timeout() {
+    let mut dropped = 0;
+    let pair = Pair::transfer(&mprc(), 50_000, |_, segment, _| {
+        if segment.flags.has(crate::Flags::FIN) && segment.payload > 0 && dropped < 3 {
+            dropped += 1;
+            return Fate::Lost;
+        }
+        Fate::Arrive
+    });
+    let stats = pair.sender.stats();
+    assert_eq!((stats.retransmissions, stats.timeouts, stats.fast_recoveries), (3, 0, 1));
+    assert_eq!(pair.receiver.stats().delivered, 50_000);
+}
+
+/// A dead path hears from the sender ever less often (RFC 6298 section 5.5): in 30 s without an answer a
+/// timer of 500 ms at most would go off 60 times, a doubled one some 8 times.
+#[test]
+fn silence_backs_off() {
+    let mut pair = Pair::new(&hundred_segments(mprc()), 1);
+    pair.sender.open();
+    pair.sender.write(20_000_000);
+    let dead = Instant::ZERO + Span::from_ms(300);
+    pair.run(dead, |_, _, _| Fate::Arrive);
+    pair.run(dead + Span::from_secs(30), |_, _, _| Fate::Lost);
+    let mut times: Vec<Instant> =
+        pair.log.iter().filter(|(at, _, s)| *at > dead && is_data(s)).map(|(at, _, _)| *at).collect();
+    times.dedup_by(|a, b| a.since(*b) < Span::from_ms(200));
+    assert!((4..12).contains(&times.len()), "{times:?}");
+    let gaps: Vec<Span> = times.windows(2).map(|pair| pair[1].since(pair[0])).collect();
+    assert!(gaps.last() > gaps.first(), "{gaps:?}");
+    // And when the path is back, all goes on.
+    pair.sender.close();
+    assert!(pair.run(Instant::ZERO + Span::from_secs(600), |_, _, _| Fate::Arrive));
+    assert_eq!(pair.receiver.stats().delivered, 20_000_000);
+}
+
+/// The round trip grows tenfold, beyond any FastRTO so far, and no retransmission can be measured without
+/// timestamps: the back-off finds it (Karn's algorithm).
+#[test]
+fn a_longer_path_is_learnt_without_timestamps() {
+    let config = hundred_segments(TcpConfig { timestamps: false, ..mprc() });
+    let mut pair = Pair::new(&config, 1);
+    pair.sender.open();
+    pair.sender.write(40_000_000);
+    pair.sender.close();
+    pair.run(Instant::ZERO + Span::from_ms(200), |_, _, _| Fate::Arrive);
+    pair.delay = Span::from_ms(100);
+    assert!(pair.run(Instant::ZERO + Span::from_secs(600), |_, _, _| Fate::Arrive));
+    let stats = pair.sender.stats();
+    assert_eq!(pair.receiver.stats().delivered, 40_000_000);
+    assert!(stats.retransmissions * 50 < stats.segments, "{stats:?}");
+}
+
+#[test]
+fn parameters_out_of_range_are_refused() {
+    let LossDetectionConfig::Fastrto { gamma, k, srtt_gain, rttvar_gain, fastrto_max } =
+        mprc().loss_detection
+    else {
+        panic!("mprc's own detection")
+    };
+    let with = |gamma, k, srtt_gain, rttvar_gain, fastrto_max| {
+        LossDetectionConfig::Fastrto { gamma, k, srtt_gain, rttvar_gain, fastrto_max }.check()
+    };
+    assert_eq!(with(gamma, k, srtt_gain, rttvar_gain, fastrto_max), Ok(()));
+    for bad in [1.0, 0.5, f64::INFINITY, f64::NAN] {
+        let message = with(bad, k, srtt_gain, rttvar_gain, fastrto_max).unwrap_err();
+        assert!(message.starts_with(&format!("gamma is {bad}")), "{message}");
+    }
+    for bad in [0.0, -1.0, f64::INFINITY, f64::NAN] {
+        assert!(with(gamma, bad, srtt_gain, rttvar_gain, fastrto_max).unwrap_err().starts_with("k is"));
+    }
+    for bad in [0.0, 1.0, f64::NAN] {
+        assert!(with(gamma, k, bad, rttvar_gain, fastrto_max).unwrap_err().starts_with("srtt_gain"));
+        assert!(with(gamma, k, srtt_gain, bad, fastrto_max).unwrap_err().starts_with("rttvar_gain"));
+    }
+    assert!(with(gamma, k, srtt_gain, rttvar_gain, Span::ZERO).unwrap_err().contains("fastrto_max"));
+}
