@@ -120,6 +120,8 @@ def run(
     title = loaded.title or scenario.stem
     with terminal_progress(title, loaded.run_settings.duration.seconds) as progress:
         result = run_scenario(loaded, out=folder, progress=progress)
+    for warning in result.summary["warnings"]:
+        _say(f"warning: {warning}")
     if as_json:
         _print_json(
             {

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any, TypedDict
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
+from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
 from anabranch.setup.model import LinkSetup
@@ -138,6 +140,56 @@ def _path(setup: Setup, path: _WeightedPath) -> PathRow:
         bottleneck_mbps=min(link.capacity for link in links) / 1e6,
         loss=1 - math.prod(1 - _long_run_loss(link) for link in links),
     )
+
+
+def warnings(setup: Setup, plan_json: str) -> list[str]:
+    """What will run and yet cannot be meant: a FastRTO that ends before the first ACK can be back.
+
+    A line for each transport whose ``fastrto_max`` is below the round trip of one of its flows, with both
+    numbers; the round trip is that of the slowest paths there and back, without queues.
+    """
+    bounds = {
+        index: detection["fastrto_max"]
+        for index, transport in enumerate(setup.transports)
+        if "fastrto_max" in (detection := transport.config.get("loss_detection", {}))
+    }
+    if not bounds:
+        return []
+    found = json.loads(plan_json)
+    tables: dict[int, _Table] = {table["to"]: dict(table["next"]) for table in found["tables"]}
+    routes: dict[tuple[int, int], list[_WeightedPath]] = {
+        (route["from"], route["to"]): route["paths"] for route in found["routes"]
+    }
+
+    @cache
+    def slowest(origin: int, to: int) -> int:
+        """Delay of the slowest path of a pair in ps."""
+        if paths := routes[origin, to]:
+            return max(sum(setup.links[link].delay for link in path["links"]) for path in paths)
+        return _slowest_hop_by_hop(setup, origin, to, tables[to])
+
+    worst: dict[int, tuple[int, str]] = {}
+    for flow in setup.flows:
+        if flow.transport in bounds:
+            rtt = slowest(flow.origin, flow.to) + slowest(flow.to, flow.origin)
+            if rtt > bounds[flow.transport]:
+                worst[flow.transport] = max(worst.get(flow.transport, (0, "")), (rtt, flow.name))
+    return [
+        f"transport.{setup.transports[index].name}.fastrto_max: {bounds[index] / _PS_PER_MS:g} ms is below "
+        f"the round trip of {quoted(name)}, {rtt / _PS_PER_MS:g} ms without queues: segments are sent again "
+        "before they can be acknowledged"
+        for index, (rtt, name) in sorted(worst.items())
+    ]
+
+
+def _slowest_hop_by_hop(setup: Setup, origin: int, to: int, table: _Table) -> int:
+    """Delay of the slowest way along a table in ps."""
+    delay = {origin: 0}
+    for node in _topological(setup, origin, to, table):
+        for link in [] if node == to else table[node]:
+            after = delay[node] + setup.links[link].delay
+            delay[setup.links[link].to] = max(delay.get(setup.links[link].to, 0), after)
+    return delay[to]
 
 
 def _long_run_loss(link: LinkSetup) -> float:

@@ -12,7 +12,7 @@ from pathlib import Path
 from anabranch import _core
 from anabranch.errors import ResultError
 from anabranch.result import Result, check_replaceable
-from anabranch.routes import plan, refused
+from anabranch.routes import plan, refused, warnings
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
 
@@ -90,6 +90,7 @@ def _simulate(scenario: Scenario, setup: Setup, progress: Callable[[float, int],
         "replication": scenario.run_settings.replication,
         "scenario_sha256": scenario.fingerprint(),
         "network": list(setup.provenance),
+        "warnings": warnings(setup, routes),
         **outcome["summary"],
         "wall_s": wall_s,
     }

@@ -208,7 +208,7 @@ MISTAKES: list[tuple[str, str, str]] = [
         'to = "Atlanta"\ntransport = "cubik"',
         'traffic[0].transport: transport "cubik" is not known; nearest: "cubic"; there '
         'are "newreno", "cubic", "bbr", '
-        '"linux-reno", "linux-cubic", "linux-bbr", "sdn-paced", "sliding-window"',
+        '"linux-reno", "linux-cubic", "linux-bbr", "mprc", "sdn-paced", "sliding-window"',
     ),
     (
         "[run]",
@@ -220,7 +220,21 @@ MISTAKES: list[tuple[str, str, str]] = [
         "[transport.mine]\n[run]",
         'transport.mine.preset: is missing; "mine" is no preset itself: newreno, cubic, '
         "bbr, linux-reno, linux-cubic, "
-        "linux-bbr, sdn-paced, sliding-window",
+        "linux-bbr, mprc, sdn-paced, sliding-window",
+    ),
+    (
+        "[run]",
+        '[transport.mprc]\ngamma = 1\nk = 0\nsrtt_gain = 1\nrttvar_gain = 0\nfastrto_max = "0 s"\n[run]',
+        "transport.mprc.gamma: 1 must be above 1.0\n"
+        "transport.mprc.k: 0 must be above 0.0\n"
+        "transport.mprc.srtt_gain: 1 must be below 1.0\n"
+        "transport.mprc.rttvar_gain: 0 must be above 0.0\n"
+        'transport.mprc.fastrto_max: "0 s" must be above zero, for example "2.5 ms"',
+    ),
+    (
+        "[run]",
+        "[transport.cubic]\ngamma = 2\n[run]",
+        'transport.cubic.gamma: is a parameter of fastrto; the loss_detection here is "dupack"',
     ),
     (
         "[run]",

@@ -64,10 +64,14 @@ def test_scale_and_summary() -> None:
     assert value(jain, TABLES, {"jain_index": None}) is None
 
 
-def test_the_example_is_a_study() -> None:
+def test_the_examples_are_studies() -> None:
+    expected = {
+        # Seven networks, four numbers with three levels each, three replications.
+        "mprc_sensitivity": (7 * 3**4 * 3, ["categorical"] + 4 * ["continuous"]),
+        "queues": (5 * 2 * 10, ["continuous", "categorical"]),
+    }
     files = sorted((Path(__file__).parents[2] / "examples" / "studies").glob("*.toml"))
-    assert len(files) >= 1
+    assert [file.stem for file in files] == sorted(expected)
     for file in files:
         built = design(Study.load(file))
-        assert built.runs == 100
-        assert [info.kind for info in built.factor_infos] == ["continuous", "categorical"]
+        assert (built.runs, [info.kind for info in built.factor_infos]) == expected[file.stem]

@@ -103,7 +103,7 @@ fn mprc() -> TcpConfig {
     let loss_detection = LossDetectionConfig::Fastrto {
         gamma: 1.5,
         k: 4.0,
-        srtt_gain: 0.125,
+        srtt_gain: 0.25,
         rttvar_gain: 0.25,
         fastrto_max: Span::from_ms(500),
     };

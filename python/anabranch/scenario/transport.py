@@ -50,15 +50,26 @@ class Transport(Table):
     undo: bool | None = None
     """Take a window reduction back when the loss proves spurious."""
 
-    loss_detection: Literal["dupack", "rack"] | None = None
-    """How losses are found: duplicate ACKs and SACK (RFC 5681, 6582, 6675), or RACK-TLP (RFC 8985)."""
+    loss_detection: Literal["dupack", "rack", "fastrto"] | None = None
+    """How losses are found: duplicate ACKs and SACK (RFC 5681, 6582, 6675), RACK-TLP (RFC 8985), or a timer
+    for each segment (Chang 2024)."""
     threshold: Annotated[int, Field(ge=1, le=1000)] | None = None
     """``dupack``: duplicate ACKs that make a segment lost."""
     tail_loss_probe: bool | None = None
     """``rack``: tail loss probes."""
+    gamma: Annotated[float, Field(gt=1)] | None = None
+    """``fastrto``: growth of RTTmin per round, and margin above it (Chang 2024, (4.1) and (4.2))."""
+    k: Annotated[float, Field(gt=0)] | None = None
+    """``fastrto``: mean deviations above the smoothed RTT (4.2)."""
+    srtt_gain: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """``fastrto``: weight of a round trip's samples in the smoothed RTT (alpha of RFC 6298)."""
+    rttvar_gain: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """``fastrto``: the same in its mean deviation (beta of RFC 6298)."""
+    fastrto_max: PositiveSpan | None = None
+    """``fastrto``: RTOmax, the largest time (4.3); ``max_rto`` bounds it once it backs off."""
 
-    congestion_control: Literal["newreno", "cubic", "bbr"] | None = None
-    """How the window is set: RFC 5681, RFC 9438, or BBR version 1."""
+    congestion_control: Literal["newreno", "cubic", "bbr", "mprc"] | None = None
+    """How the window is set: RFC 5681, RFC 9438, BBR version 1, or MPRC (Chang 2024)."""
     hystart: bool | None = None
     """``newreno``, ``cubic``: slow start leaves early on rising delay (RFC 9406)."""
     beta: Annotated[float, Field(gt=0, lt=1)] | None = None
@@ -84,11 +95,16 @@ class Transport(Table):
 
 
 PARAMETERS: dict[str, dict[str, tuple[str, ...]]] = {
-    "loss_detection": {"dupack": ("threshold",), "rack": ("tail_loss_probe",)},
+    "loss_detection": {
+        "dupack": ("threshold",),
+        "rack": ("tail_loss_probe",),
+        "fastrto": ("gamma", "k", "srtt_gain", "rttvar_gain", "fastrto_max"),
+    },
     "congestion_control": {
         "newreno": ("hystart",),
         "cubic": ("hystart", "beta", "c", "fast_convergence"),
         "bbr": (),
+        "mprc": (),
     },
     "pacing": {"controller": (), "window": ("slow_start_gain", "avoidance_gain")},
 }
