@@ -128,12 +128,27 @@ pub(super) fn is_data(segment: &Segment) -> bool {
 fn variants() -> Vec<TcpConfig> {
     let mut all = Vec::new();
     let presets: Vec<TcpConfig> = PRESETS.iter().filter_map(|(name, _)| tcp_preset(name)).collect();
-    assert_eq!(presets.len(), 6, "the TCP presets are looked at");
+    assert_eq!(presets.len(), 9, "the TCP presets are looked at");
     for base in presets {
         for timestamps in [true, false] {
             all.push(TcpConfig { timestamps, ..base.clone() });
             if matches!(base.loss_detection, LossDetectionConfig::Dupack { .. }) {
                 all.push(TcpConfig { timestamps, sack: false, ..base.clone() });
+            }
+        }
+    }
+    all
+}
+
+/// The variants, and the loss detections that stand reordering with every other controller, with and without
+/// undo and SACK.
+fn combinations() -> Vec<TcpConfig> {
+    let mut all = variants();
+    for name in ["tcp-pr", "rr-tcp", "tcp-ncr"] {
+        for controller in ["newreno", "cubic", "bbr"] {
+            for (undo, sack) in [(true, true), (false, true), (false, false)] {
+                let congestion_control = tcp_preset(controller).unwrap().congestion_control;
+                all.push(TcpConfig { congestion_control, undo, sack, ..tcp_preset(name).unwrap() });
             }
         }
     }
@@ -278,16 +293,16 @@ fn fate() -> impl Strategy<Value = Fate> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(128))]
 
     /// Whatever the wire does, every byte arrives once, both ends close, the counters agree.
     #[test]
     fn every_byte_arrives(
         fates in prop::collection::vec(fate(), 1..200),
         bytes in 1u64..300_000,
-        variant in 0usize..18,
+        variant in 0usize..1000,
     ) {
-        let all = variants();
+        let all = combinations();
         let config = &all[variant % all.len()];
         let pair = Pair::transfer(config, bytes, |_, _, number| {
             fates.get(number as usize).copied().unwrap_or(Fate::Arrive)
@@ -305,9 +320,9 @@ proptest! {
             (any::<u32>(), any::<u32>(), any::<u16>(), any::<u16>(), any::<u16>(), any::<[(u32, u32); 3]>()),
             1..60,
         ),
-        variant in 0usize..18,
+        variant in 0usize..1000,
     ) {
-        let all = variants();
+        let all = combinations();
         let config = &all[variant % all.len()];
         let mut pair = Pair::new(config, 5);
         pair.sender.open();

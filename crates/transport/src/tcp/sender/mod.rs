@@ -350,8 +350,8 @@ impl Sender {
 /// timeout instead (tcp_rtt_estimator(), `mdev_max_us`), which leaves room for a delayed ACK.
 fn rto_margin(config: &TcpConfig) -> Span {
     match config.loss_detection {
-        LossDetectionConfig::Dupack { .. } => Span::from_ms(1),
         LossDetectionConfig::Rack { .. } => config.min_rto,
+        _ => Span::from_ms(1),
     }
 }
 

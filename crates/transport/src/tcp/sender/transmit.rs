@@ -4,6 +4,7 @@ use super::timers::Probe;
 use super::{PacingConfig, RecoveryState, Sender, State, timestamp_us, window_scale};
 use crate::congestion::CongestionControl;
 use crate::segment::{Flags, Segment};
+use crate::tcp::detection::TransmissionFacts;
 use crate::tcp::scoreboard::Number;
 use anabranch_units::{Bytes, Instant, Rate};
 
@@ -37,7 +38,18 @@ impl Sender {
             let fits = pipe + self.board.get(number).len() <= cwnd || pipe == 0;
             return fits.then(|| self.retransmission(now, number));
         }
-        self.new_segment(now, pipe, cwnd)
+        self.new_segment(now, pipe, cwnd.saturating_sub(self.withheld()))
+    }
+
+    /// Bytes of the window that loss detection keeps from new data; recovery has its own rule.
+    #[inline]
+    pub(super) fn withheld(&self) -> u64 {
+        match self.recovery {
+            RecoveryState::Open => {
+                self.detector.withheld(self.controller.cwnd(), self.snd_nxt - self.snd_una)
+            }
+            _ => 0,
+        }
     }
 
     fn syn(&mut self, now: Instant) -> Segment {
@@ -120,6 +132,7 @@ impl Sender {
         let delivery = self.rate.on_sent(now, pipe);
         self.snd_nxt = start + payload + u64::from(fin);
         self.board.push(start, self.snd_nxt, fin, now, delivery);
+        self.tell_detector(now, self.board.back().map_or(0, |sent| sent.order), payload);
         self.fin_sent |= fin;
         if !self.timers.is_running() {
             self.restart_timer(now);
@@ -137,9 +150,22 @@ impl Sender {
         segment
     }
 
+    #[inline]
+    fn tell_detector(&mut self, now: Instant, order: u64, new_bytes: u64) {
+        self.detector.on_sent(&TransmissionFacts {
+            now,
+            order,
+            new_bytes,
+            cwnd: self.controller.cwnd(),
+            full_payload: self.full_payload,
+            ack_delay: self.config.delayed_ack_timeout,
+        });
+    }
+
     fn retransmission(&mut self, now: Instant, number: Number) -> Segment {
         let delivery = self.rate.on_sent(now, self.board.pipe());
         self.board.retransmit(number, now, delivery);
+        self.tell_detector(now, self.board.get(number).order, 0);
         if !matches!(self.recovery, RecoveryState::Open) {
             let end = self.board.get(number).end;
             self.note_retransmission(now, end);
