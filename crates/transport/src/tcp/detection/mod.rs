@@ -8,6 +8,8 @@ mod rack;
 mod rr_tcp;
 mod tcp_ncr;
 mod tcp_pr;
+#[cfg(test)]
+mod testing;
 
 pub(crate) use dupack::Dupack;
 pub(crate) use rack::Rack;
@@ -234,6 +236,12 @@ impl Detector {
             Self::TcpNcr(tcp_ncr) => tcp_ncr.withheld(),
             Self::Dupack(_) | Self::Rack(_) | Self::TcpPr(_) => 0,
         }
+    }
+
+    /// Whether the window must not grow on an ACK that leaves snd_una where it was.
+    #[inline]
+    pub(crate) fn holds_growth(&self) -> bool {
+        if let Self::TcpNcr(tcp_ncr) = self { tcp_ncr.is_extended() } else { false }
     }
 
     /// How the losses found since the last call are to be answered.

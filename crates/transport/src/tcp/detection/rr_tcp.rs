@@ -145,7 +145,8 @@ impl RrTcp {
     pub(crate) fn on_ack(&mut self, board: &mut Scoreboard, facts: &AckFacts) {
         let advanced = facts.snd_una.saturating_sub(self.snd_una);
         // Two segments an ACK at most (RFC 3465 section 2.3).
-        self.owed = self.owed.saturating_sub(advanced.min(2 * self.full_payload));
+        let paid = advanced.min(2 * self.full_payload);
+        self.owed = if facts.in_recovery { 0 } else { self.owed.saturating_sub(paid) };
         self.snd_una = facts.snd_una;
         self.measure(board);
         self.adapt(facts);
@@ -230,4 +231,110 @@ fn sacked_from(board: &Scoreboard, position: u64) -> u32 {
     let count = (0..=last.wrapping_sub(from)).filter(|&i| board.get(from.wrapping_add(i)).sacked).count();
     // At most the 2^32 numbers of segments.
     count as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Detector;
+    use super::super::testing::Bench;
+    use super::*;
+    use crate::config::LossDetectionConfig;
+
+    fn bench(cwnd: u64) -> Bench {
+        let config = LossDetectionConfig::RrTcp { fa_ratio: 0.9, fa_step: 0.01, timeout_cost: 10.0 };
+        Bench::new(&config, cwnd)
+    }
+
+    fn state(bench: &Bench) -> &RrTcp {
+        let Detector::RrTcp(rr_tcp) = &bench.detector else { panic!("RR-TCP") };
+        rr_tcp
+    }
+
+    /// Nine of ten events have a length of 8 or less, so that 90 % are avoided above 8, and all above 20.
+    #[test]
+    fn the_percentile_is_that_of_the_last_thousand_events() {
+        let mut lengths = Lengths::default();
+        assert_eq!(lengths.percentile(0.9), 0);
+        [5, 8, 3, 8, 20, 1, 2, 8, 4, 6].into_iter().for_each(|length| lengths.add(length));
+        // Sorted: 1 2 3 4 5 6 8 8 8 20.
+        for (share, length) in
+            [(0.0, 1), (0.1, 1), (0.5, 5), (0.6, 6), (0.61, 8), (0.9, 8), (0.91, 20), (1.0, 20)]
+        {
+            assert_eq!(lengths.percentile(share), length, "{share}");
+        }
+        (0..EVENTS).for_each(|_| lengths.add(2));
+        assert_eq!((lengths.percentile(1.0), lengths.recent.len(), lengths.counts.len()), (2, EVENTS, 1));
+    }
+
+    /// Each row: the segments in the order of their reports, and the lengths they give: how many sent later were
+    /// reported before.
+    #[test]
+    fn a_reordering_length_counts_what_overtook() {
+        let rows: [(&[u64], &[u32]); 4] =
+            [(&[0, 1, 2, 3], &[]), (&[1, 0, 2, 3], &[1]), (&[2, 3, 1, 0], &[2, 3]), (&[0, 3, 2, 1], &[1, 2])];
+        for (arrivals, expected) in rows {
+            let mut b = bench(20);
+            b.send(0, 4);
+            let mut here = [false; 4];
+            for &segment in arrivals {
+                here[segment as usize] = true;
+                let ack = here.iter().take_while(|arrived| **arrived).count() as u64;
+                b.ack(1, ack, (segment >= ack).then_some(segment), None);
+            }
+            assert_eq!(state(&b).lengths.recent, expected, "{arrivals:?}");
+        }
+    }
+
+    /// Segment 0 is overtaken by five: three reports make it lost, its retransmission turns out needless. The
+    /// length counts when the DSACK has come, the FA ratio rises once, and the next such segment is waited for.
+    #[test]
+    fn a_false_fast_retransmit_raises_dup_thresh() {
+        let mut b = bench(20);
+        b.send(0, 20);
+        (1..=5).for_each(|segment| b.sack(1, segment));
+        assert_eq!(b.lost(), [0]);
+        b.repair(1);
+        b.in_recovery = true;
+        b.ack(2, 6, None, None);
+        assert_eq!(state(&b).lengths.recent, [0u32; 0], "it might have been the retransmission");
+        b.ack(3, 7, None, Some(0));
+        assert_eq!(state(&b).lengths.recent, [5]);
+        assert!((state(&b).fa_ratio - 0.91).abs() < 1e-12);
+        b.in_recovery = false;
+        // 7 is overtaken by five as well; a sixth report makes it lost.
+        for (report, lost) in [(8, 0), (9, 0), (10, 0), (11, 0), (12, 0), (13, 1)] {
+            b.sack(4, report);
+            assert_eq!(b.lost().len(), lost, "{report}");
+        }
+    }
+
+    /// A timeout counts for ten false fast retransmits; DupThresh stays within 3 and the window.
+    #[test]
+    fn timeouts_lower_the_share_and_the_window_bounds_dup_thresh() {
+        let mut b = bench(4);
+        b.send(0, 20);
+        for fa_ratio in [0.8, 0.7] {
+            b.detector.on_retransmission_timeout(0);
+            assert!((state(&b).fa_ratio - fa_ratio).abs() < 1e-12);
+        }
+        let Detector::RrTcp(rr_tcp) = &mut b.detector else { panic!("RR-TCP") };
+        (0..10).for_each(|_| rr_tcp.lengths.add(15));
+        for (report, lost) in [(1, 0), (2, 0), (3, 0), (4, 1)] {
+            b.sack(1, report);
+            assert_eq!(b.lost().len(), lost, "four reports are a window");
+        }
+    }
+
+    /// Limited transmit ends with a second window outstanding; a restored window opens by two segments an ACK.
+    #[test]
+    fn new_data_stay_within_another_window_and_a_restored_one_opens_slowly() {
+        let mut b = bench(10);
+        b.send(0, 10);
+        assert_eq!([19, 20, 21].map(|outstanding| b.detector.withheld(10, outstanding)), [0, 10, 10]);
+        b.detector.on_restored(10, 4);
+        for (ack, owed) in [(1, 5), (3, 3), (6, 1), (10, 0)] {
+            b.ack(1, ack, None, None);
+            assert_eq!(b.detector.withheld(10, 5), owed, "{ack}");
+        }
+    }
 }

@@ -2,8 +2,8 @@
 //!
 //! What differs from the RFC, because windows are congestion control's business here:
 //! - what Extended Limited Transmit holds back is kept from the window ([`TcpNcr::withheld`]); the window itself
-//!   goes on growing with what is delivered. FlightSizePrev, the RFC's limit, is therefore the window as it
-//!   stands; under steady reordering, where the RFC's window would never grow, this one does;
+//!   goes on growing with what is delivered, so that new data may leave up to the window as it stands and not
+//!   to FlightSizePrev; under steady reordering, where the RFC's window would never grow, this one does;
 //! - section 3.3's return by slow start to FlightSizePrev (T.1, T.2) pays back what was held back, at most two
 //!   segments an ACK (RFC 3465 section 2.3), instead of setting cwnd and ssthresh;
 //! - RFC 3042's and RFC 6675's rules hold without SACK, which the RFC requires (section 3).
@@ -24,8 +24,11 @@ pub(crate) struct TcpNcr {
     extended: bool,
     /// "Skipped": new data sent in this Extended Limited Transmit, in bytes.
     skipped: u64,
+    /// "FlightSizePrev": bytes between snd_una and snd_nxt when it began.
+    flight_before: u64,
     /// What a terminated Extended Limited Transmit held back and slow start has not made good yet, in bytes.
     owed: u64,
+    cwnd: u64,
     full_payload: u64,
     snd_una: u64,
 }
@@ -33,7 +36,17 @@ pub(crate) struct TcpNcr {
 impl TcpNcr {
     pub(crate) fn new(variant: LimitedTransmit) -> Self {
         let dupack = Dupack::new(DUP_THRESH);
-        Self { variant, dupack, extended: false, skipped: 0, owed: 0, full_payload: 1, snd_una: 0 }
+        Self {
+            variant,
+            dupack,
+            extended: false,
+            skipped: 0,
+            flight_before: 0,
+            owed: 0,
+            cwnd: 0,
+            full_payload: 1,
+            snd_una: 0,
+        }
     }
 
     #[inline]
@@ -59,10 +72,16 @@ impl TcpNcr {
         } else {
             self.owed = self.owed.saturating_sub(advanced.min(2 * self.full_payload));
             let (was, is) = (self.extended, board.sacked_segments() > 0);
+            let flight = facts.snd_nxt - facts.snd_una;
             if was && advanced > 0 {
-                // (T.1), (T.2); with SACKed data left it starts anew (T.4).
-                self.owed += self.skipped;
+                // (T.1): cwnd = min(FlightSize + SMSS, FlightSizePrev). With SACKed data left it starts anew,
+                // FlightSizePrev apart (T.4).
+                self.owed = self.flight_before.min(self.cwnd).saturating_sub(flight + self.full_payload);
                 self.skipped = 0;
+            }
+            if is && !was {
+                // (I.1)
+                self.flight_before = flight;
             }
             self.extended = is;
             if is {
@@ -86,6 +105,7 @@ impl TcpNcr {
     /// (E.3): the careful variant counts what it sends a second time.
     #[inline]
     pub(crate) fn on_sent(&mut self, facts: &TransmissionFacts) {
+        self.cwnd = facts.cwnd;
         self.full_payload = facts.full_payload;
         if self.extended && self.variant == LimitedTransmit::Careful {
             self.skipped += facts.new_bytes;
@@ -98,6 +118,12 @@ impl TcpNcr {
         self.skipped + self.owed
     }
 
+    /// Extended Limited Transmit is under way: until an ACK advances, cwnd is FlightSizePrev.
+    #[inline]
+    pub(crate) fn is_extended(&self) -> bool {
+        self.extended
+    }
+
     fn reset(&mut self) {
         self.extended = false;
         self.skipped = 0;
@@ -108,5 +134,90 @@ impl TcpNcr {
         self.reset();
         self.dupack.set_threshold(DUP_THRESH);
         self.dupack.on_retransmission_timeout(snd_nxt);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Bench;
+    use super::*;
+    use crate::config::LossDetectionConfig;
+
+    /// (I.3): LT_F x FlightSize, but 3 at least. A fraction cannot be reached before the next whole number.
+    #[test]
+    fn dup_thresh_is_a_share_of_the_flight() {
+        let rows = [
+            // FlightSize, careful 2/3, aggressive 1/2
+            (1, 3, 3),
+            (5, 4, 3),
+            (9, 6, 5),
+            (10, 7, 5),
+            (100, 67, 50),
+        ];
+        for (flight, careful, aggressive) in rows {
+            let of = |variant| TcpNcr::new(variant).dup_thresh(flight);
+            assert_eq!(of(LimitedTransmit::Careful), careful, "{flight}");
+            assert_eq!(of(LimitedTransmit::Aggressive), aggressive, "{flight}");
+        }
+    }
+
+    /// A window of 12, segment 0 missing. The sender fills pipe + Skipped up to 12: the careful variant sends
+    /// on the 1st, 3rd, 5th ... report, the aggressive one on each. FlightSize at the nth report is then
+    /// 12 + ceil((n - 1) / 2) or 12 + n - 1, of which 2/3 or 1/2 is reached with the 12th or 11th: about a
+    /// window. The loss is found without a timer.
+    #[test]
+    fn extended_limited_transmit_reaches_a_window_of_reports() {
+        for (variant, reports) in [(LimitedTransmit::Careful, 12), (LimitedTransmit::Aggressive, 11)] {
+            let mut b = Bench::new(&LossDetectionConfig::TcpNcr { limited_transmit: variant }, 12);
+            b.send(0, 12);
+            for n in 1..=reports {
+                b.sack(n, n);
+                assert_eq!(b.lost().is_empty(), n < reports, "{variant:?}: report {n}");
+                while b.board.pipe() + b.detector.withheld(12, 0) < 12 && n < reports {
+                    b.send(n, 1);
+                }
+                let expected = if variant == LimitedTransmit::Careful { n.div_ceil(2) } else { n };
+                assert!(n == reports || b.board.len() as u64 == 12 + expected, "{variant:?}: report {n}");
+            }
+        }
+    }
+
+    /// Section 3.3: the hole fills after four reports, all SACKed data are covered. Two of twelve segments were
+    /// held back; cwnd = min(FlightSize + SMSS, FlightSizePrev) = 9 + 2 ... 12, and slow start does the rest.
+    #[test]
+    fn what_was_held_back_comes_back_by_slow_start() {
+        let careful = LossDetectionConfig::TcpNcr { limited_transmit: LimitedTransmit::Careful };
+        let mut b = Bench::new(&careful, 12);
+        b.send(0, 12);
+        for n in 1..=4 {
+            b.sack(n, n);
+            if n % 2 == 1 {
+                b.send(n, 1);
+            }
+        }
+        assert_eq!((b.board.pipe(), b.detector.withheld(12, 0)), (10, 2));
+        // 0 to 4 are covered: 9 outstanding, so the window is 10 of 12.
+        b.ack(5, 5, None, None);
+        assert_eq!((b.board.pipe(), b.detector.withheld(12, 0)), (9, 2));
+        b.ack(6, 6, None, None);
+        assert_eq!(b.detector.withheld(12, 0), 1);
+        b.ack(7, 8, None, None);
+        assert_eq!(b.detector.withheld(12, 0), 0);
+        assert!(b.lost().is_empty());
+    }
+
+    /// The start of recovery ends it (section 3.3).
+    #[test]
+    fn recovery_holds_nothing_back() {
+        let careful = LossDetectionConfig::TcpNcr { limited_transmit: LimitedTransmit::Careful };
+        let mut b = Bench::new(&careful, 12);
+        b.send(0, 12);
+        b.sack(1, 1);
+        b.send(1, 1);
+        assert_eq!(b.detector.withheld(12, 0), 1);
+        assert!(b.detector.holds_growth());
+        b.in_recovery = true;
+        b.sack(2, 2);
+        assert_eq!((b.detector.withheld(12, 0), b.detector.holds_growth()), (0, false));
     }
 }

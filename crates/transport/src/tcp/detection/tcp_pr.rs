@@ -165,3 +165,102 @@ impl TcpPr {
         std::mem::take(&mut self.verdict)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Detector;
+    use super::super::testing::{Bench, ms};
+    use super::*;
+    use crate::config::LossDetectionConfig;
+
+    fn bench(alpha: f64, cwnd: u64) -> Bench {
+        Bench::new(&LossDetectionConfig::TcpPr { ewrtt_alpha: alpha, mxrtt_beta: 3.0 }, cwnd)
+    }
+
+    fn state(bench: &mut Bench) -> &mut TcpPr {
+        let Detector::TcpPr(tcp_pr) = &mut bench.detector else { panic!("TCP-PR") };
+        tcp_pr
+    }
+
+    fn reduction(window: u64) -> Verdict {
+        Verdict { window_at_sending: Some(window), again: true, collapse: false }
+    }
+
+    /// ewrtt = max(alpha^(1/cwnd) x ewrtt, sample) and mxrtt = 3 ewrtt, by hand with alpha = 0.5.
+    #[test]
+    fn the_envelope_jumps_up_and_decays_by_alpha_over_a_window() {
+        let mut b = bench(0.5, 1);
+        assert_eq!(state(&mut b).mxrtt, ONE_SECOND, "before the first sample");
+        let rows = [
+            // cwnd, sample ms, mxrtt ms
+            (1, 100, 300.0),
+            (1, 20, 150.0),   // 0.5 x 100 = 50 is more than 20
+            (1, 80, 240.0),   // 80 is more than 25
+            (2, 10, 169.706), // 80 / sqrt(2) = 56.569
+            (4, 10, 142.704), // 56.569 / 2^(1/4) = 47.568
+        ];
+        for (i, (cwnd, sample, mxrtt)) in rows.into_iter().enumerate() {
+            b.cwnd = cwnd;
+            b.send(1000 * i as u64, 1);
+            b.ack(1000 * i as u64 + sample, i as u64 + 1, None, None);
+            let got = state(&mut b).mxrtt.as_secs_f64() * 1000.0;
+            assert!((got - mxrtt).abs() < 0.001, "row {i}: {got}");
+        }
+    }
+
+    /// With samples of 20 ms a segment is lost after 60 ms, whatever is reported above it; what was in flight
+    /// at the first drop reduces no further, what left later does, from the window that it left with.
+    #[test]
+    fn drops_of_memorized_segments_do_not_reduce_again() {
+        let mut b = bench(0.995, 8);
+        b.send(0, 8); // 0 to 7; 0 and 3 will be lost
+        for segment in [1, 2, 4, 5, 6, 7] {
+            b.sack(20, segment);
+        }
+        assert!(b.lost().is_empty(), "six reports above segment 0 mean nothing");
+        b.cwnd = 10;
+        b.send(30, 4); // 8 to 11; 9 will be lost
+        b.detector.on_timeout(&mut b.board, ms(59));
+        assert_eq!((b.lost(), b.detector.take_verdict()), (vec![], Verdict::default()));
+        b.detector.on_timeout(&mut b.board, ms(60));
+        assert_eq!((b.lost(), b.detector.take_verdict()), (vec![0, 3], reduction(8)));
+        b.cwnd = 4;
+        b.repair(61); // 3 will be lost again
+        for segment in [8, 10, 11] {
+            b.sack(62, segment);
+        }
+        b.detector.on_timeout(&mut b.board, ms(126));
+        // ewrtt is now 32 ms: 9 was sent at 30 and is lost at 126; it was memorized.
+        assert_eq!((b.lost(), b.detector.take_verdict()), (vec![9], Verdict::default()));
+        b.detector.on_timeout(&mut b.board, ms(157));
+        // The retransmissions of 61 left after the drop that was memorized.
+        assert_eq!((b.lost(), b.detector.take_verdict()), (vec![0, 3, 9], reduction(4)));
+    }
+
+    /// Of a window of 8, 8 / 2 + 1 = 5 drops are a burst, the sixth is extreme: one segment and a second. While
+    /// nothing comes through, each further drop doubles it; a delivery ends that.
+    #[test]
+    fn extreme_losses_back_off() {
+        for (delivered, collapse) in [(3, false), (2, true)] {
+            let mut b = bench(0.995, 8);
+            b.send(0, 8);
+            (0..delivered).for_each(|segment| b.sack(20, segment + 1));
+            b.detector.on_timeout(&mut b.board, ms(60));
+            assert_eq!(b.lost().len() as u64, 8 - delivered);
+            assert_eq!(b.detector.take_verdict(), Verdict { collapse, ..reduction(8) });
+            assert_eq!(state(&mut b).mxrtt, Span::from_ms(if collapse { 1000 } else { 60 }));
+        }
+        let mut b = bench(0.995, 8);
+        b.send(0, 8);
+        // Nothing at all arrives; the first mxrtt is a second.
+        for (at, mxrtt_ms) in [(1000, 1000), (2000, 2000), (4000, 4000), (8000, 8000)] {
+            b.detector.on_timeout(&mut b.board, ms(at));
+            assert!(b.detector.take_verdict().collapse, "at {at}");
+            assert_eq!(state(&mut b).mxrtt, Span::from_ms(mxrtt_ms));
+            b.cwnd = 1;
+            b.repair(at);
+        }
+        b.ack(8020, 8, None, None);
+        assert_eq!(state(&mut b).mxrtt, Span::from_ms(60));
+    }
+}

@@ -208,8 +208,9 @@ impl Sender {
         let ssthresh = self.controller.ssthresh();
         let slow_start = before.cwnd < ssthresh;
         // Linux's tcp_is_cwnd_limited: in slow start a window that is half used may grow.
-        let cwnd_limited = before.pipe + before.withheld + self.full_payload > before.cwnd
-            || (slow_start && before.pipe.saturating_mul(2) >= before.cwnd);
+        let cwnd_limited = (acked > 0 || !self.detector.holds_growth())
+            && (before.pipe + before.withheld + self.full_payload > before.cwnd
+                || (slow_start && before.pipe.saturating_mul(2) >= before.cwnd));
         let newest_sent_at = delivered.last_sent_at.or(delivered.first_sacked_sent_at);
         self.controller.on_ack(&Ack {
             now,

@@ -41,15 +41,16 @@ impl Sender {
         self.new_segment(now, pipe, cwnd.saturating_sub(self.withheld()))
     }
 
-    /// Bytes of the window that loss detection keeps from new data; recovery has its own rule.
+    /// Bytes of the window that loss detection keeps from new data; recovery has its own rule. One segment
+    /// may always be under way, or nothing would restart the ACK clock.
     #[inline]
     pub(super) fn withheld(&self) -> u64 {
-        match self.recovery {
-            RecoveryState::Open => {
-                self.detector.withheld(self.controller.cwnd(), self.snd_nxt - self.snd_una)
-            }
-            _ => 0,
+        if !matches!(self.recovery, RecoveryState::Open) {
+            return 0;
         }
+        let cwnd = self.controller.cwnd();
+        let most = cwnd.saturating_sub(self.full_payload);
+        self.detector.withheld(cwnd, self.snd_nxt - self.snd_una).min(most)
     }
 
     fn syn(&mut self, now: Instant) -> Segment {
