@@ -214,3 +214,30 @@ impl PacingConfig {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_of_loss_detections_out_of_range_are_named() {
+        let pr = |ewrtt_alpha, mxrtt_beta| LossDetectionConfig::TcpPr { ewrtt_alpha, mxrtt_beta };
+        let rr =
+            |fa_ratio, fa_step, timeout_cost| LossDetectionConfig::RrTcp { fa_ratio, fa_step, timeout_cost };
+        for config in [pr(0.995, 3.0), pr(0.5, 1.01), rr(0.0, 0.0, 0.0), rr(1.0, 1.0, 100.0)] {
+            assert_eq!(config.check(), Ok(()), "{config:?}");
+        }
+        let wrong = [
+            (pr(1.0, 3.0), "ewrtt_alpha is 1;"),
+            (pr(f64::NAN, 3.0), "ewrtt_alpha is NaN;"),
+            (pr(0.995, 1.0), "mxrtt_beta is 1;"),
+            (pr(0.995, f64::INFINITY), "mxrtt_beta is inf;"),
+            (rr(1.5, 0.01, 10.0), "fa_ratio is 1.5;"),
+            (rr(0.9, -0.01, 10.0), "fa_step is -0.01;"),
+            (rr(0.9, 0.01, f64::NAN), "timeout_cost is NaN;"),
+        ];
+        for (config, start) in wrong {
+            assert!(config.check().unwrap_err().starts_with(start), "{config:?}");
+        }
+    }
+}

@@ -234,6 +234,26 @@ fn reordering_confuses_dupack_and_not_rack() {
     assert!(rack.now < dupack.now, "and it is done earlier");
 }
 
+/// The same wire: TCP-PR never takes the late ones for lost, 28 ms being less than three round trips. The other two
+/// do while slow start makes the reordering longer than any before it, but keep the window that NewReno loses.
+#[test]
+fn the_robust_peers_stand_reordering() {
+    let mut counts = Vec::new();
+    for name in ["newreno", "tcp-pr", "tcp-ncr", "rr-tcp"] {
+        let pair = Pair::transfer(&tcp_preset(name).unwrap(), 3_000_000, |side, segment, number| {
+            let late = side == Side::Sender && is_data(segment) && number.is_multiple_of(10);
+            if late { Fate::Late(Span::from_ms(8)) } else { Fate::Arrive }
+        });
+        assert_eq!(pair.sender.stats().timeouts, 0, "{name}");
+        counts.push((pair.sender.stats().retransmissions, pair.now));
+    }
+    assert_eq!(counts[1].0, 0, "TCP-PR");
+    assert!(
+        counts[1..].iter().all(|(_, end)| end.as_secs_f64() * 10.0 < counts[0].1.as_secs_f64()),
+        "{counts:?}"
+    );
+}
+
 /// The path swallows everything for two seconds: the timer backs off, then the transfer goes on.
 #[test]
 fn an_outage_is_survived() {

@@ -1,12 +1,13 @@
 //! TCP-NCR: DupThresh is about a window of data (RFC 4653).
 //!
 //! What differs from the RFC, because windows are congestion control's business here:
-//! - what Extended Limited Transmit holds back is kept from the window ([`TcpNcr::withheld`]); the window itself
-//!   goes on growing with what is delivered, so that new data may leave up to the window as it stands and not
-//!   to FlightSizePrev; under steady reordering, where the RFC's window would never grow, this one does;
+//! - what Extended Limited Transmit holds back is kept from the window ([`TcpNcr::withheld`]). The window is
+//!   FlightSizePrev until an ACK advances ([`TcpNcr::is_extended`]) and grows with those that do. The RFC keeps it
+//!   as long as SACKed data remain (T.4): under steady reordering it would never grow;
 //! - section 3.3's return by slow start to FlightSizePrev (T.1, T.2) pays back what was held back, at most two
 //!   segments an ACK (RFC 3465 section 2.3), instead of setting cwnd and ssthresh;
-//! - RFC 3042's and RFC 6675's rules hold without SACK, which the RFC requires (section 3).
+//! - DupThresh stays in recovery as it was when that began;
+//! - without SACK, which the RFC requires (section 3), DupThresh is that of RFC 5681.
 
 use super::{AckFacts, DeliveredSegment, Dupack, TransmissionFacts};
 use crate::config::LimitedTransmit;
