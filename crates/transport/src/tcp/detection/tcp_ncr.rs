@@ -184,7 +184,7 @@ mod tests {
     }
 
     /// Section 3.3: the hole fills after four reports, all SACKed data are covered. Two of twelve segments were
-    /// held back; cwnd = min(FlightSize + SMSS, FlightSizePrev) = 9 + 2 ... 12, and slow start does the rest.
+    /// held back; cwnd = min(FlightSize + SMSS, FlightSizePrev) = 10, and slow start does the rest.
     #[test]
     fn what_was_held_back_comes_back_by_slow_start() {
         let careful = LossDetectionConfig::TcpNcr { limited_transmit: LimitedTransmit::Careful };
