@@ -208,7 +208,8 @@ MISTAKES: list[tuple[str, str, str]] = [
         'to = "Atlanta"\ntransport = "cubik"',
         'traffic[0].transport: transport "cubik" is not known; nearest: "cubic"; there '
         'are "newreno", "cubic", "bbr", '
-        '"linux-reno", "linux-cubic", "linux-bbr", "mprc", "sdn-paced", "sliding-window"',
+        '"linux-reno", "linux-cubic", "linux-bbr", "mprc", "tcp-pr", "rr-tcp", "tcp-ncr", '
+        '"sdn-paced", "sliding-window"',
     ),
     (
         "[run]",
@@ -217,10 +218,43 @@ MISTAKES: list[tuple[str, str, str]] = [
     ),
     (
         "[run]",
+        "[transport.tcp-pr]\newrtt_alpha = 1.0\nmxrtt_beta = 1.0\nsack = false\n[run]",
+        "transport.tcp-pr.ewrtt_alpha: 1.0 must be below 1.0\n"
+        "transport.tcp-pr.mxrtt_beta: 1.0 must be above 1.0",
+    ),
+    (
+        "[run]",
+        "[transport.tcp-pr]\nsack = false\n[run]",
+        'transport.tcp-pr.sack: is false, but the loss_detection "tcp-pr" needs selective acknowledgments',
+    ),
+    (
+        "[run]",
+        '[transport.cubic]\nloss_detection = "rr-tcp"\nsack = false\n[run]',
+        'transport.cubic.sack: is false, but the loss_detection "rr-tcp" needs selective acknowledgments',
+    ),
+    (
+        "[run]",
+        "[transport.rr-tcp]\nfa_ratio = 1.1\nfa_step = -0.1\ntimeout_cost = -1\n[run]",
+        "transport.rr-tcp.fa_ratio: 1.1 must be at most 1.0\n"
+        "transport.rr-tcp.fa_step: -0.1 must be at least 0.0\n"
+        "transport.rr-tcp.timeout_cost: -1 must be at least 0.0",
+    ),
+    (
+        "[run]",
+        '[transport.tcp-ncr]\nlimited_transmit = "bold"\n[run]',
+        'transport.tcp-ncr.limited_transmit: "bold" is not known; there are "careful", "aggressive"',
+    ),
+    (
+        "[run]",
+        "[transport.tcp-ncr]\nthreshold = 5\n[run]",
+        'transport.tcp-ncr.threshold: is a parameter of dupack; the loss_detection here is "tcp-ncr"',
+    ),
+    (
+        "[run]",
         "[transport.mine]\n[run]",
         'transport.mine.preset: is missing; "mine" is no preset itself: newreno, cubic, '
         "bbr, linux-reno, linux-cubic, "
-        "linux-bbr, mprc, sdn-paced, sliding-window",
+        "linux-bbr, mprc, tcp-pr, rr-tcp, tcp-ncr, sdn-paced, sliding-window",
     ),
     (
         "[run]",

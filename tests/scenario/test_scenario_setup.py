@@ -285,6 +285,31 @@ mss = "536 B"
     assert json.loads(_core.plan(setup.json()))["routes"]
 
 
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        # Bohacek 2003: alpha 0.995, beta 3.
+        ('loss_detection = "tcp-pr"', {"name": "tcp-pr", "ewrtt_alpha": 0.995, "mxrtt_beta": 3.0}),
+        (
+            'loss_detection = "rr-tcp"\nfa_ratio = 0.5',
+            {"name": "rr-tcp", "fa_ratio": 0.5, "fa_step": 0.01, "timeout_cost": 10.0},
+        ),
+        ('loss_detection = "tcp-ncr"', {"name": "tcp-ncr", "limited_transmit": "careful"}),
+        (
+            'loss_detection = "tcp-ncr"\nlimited_transmit = "aggressive"',
+            {"name": "tcp-ncr", "limited_transmit": "aggressive"},
+        ),
+    ],
+)
+def test_loss_detections_that_stand_reordering_have_their_defaults(
+    table: str, expected: dict[str, object]
+) -> None:
+    setup = resolve(Scenario.loads(LINE + A_TO_B + f"[transport.cubic]\n{table}\n" + RUN))
+    assert setup.transports[0].config["loss_detection"] == expected
+    assert setup.transports[0].config["congestion_control"]["name"] == "cubic"
+    assert json.loads(_core.plan(setup.json()))["routes"]
+
+
 def test_a_table_may_change_a_preset_in_place() -> None:
     setup = resolve(Scenario.loads(LINE + A_TO_B + "[transport.cubic]\nhystart = false\n" + RUN))
     assert setup.transports[0].config["congestion_control"]["hystart"] is False

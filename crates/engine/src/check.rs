@@ -310,6 +310,7 @@ fn check_tcp(place: &str, tcp: &TcpConfig) -> Checked {
     if tcp.handshake_timeout == Span::ZERO || tcp.handshake_timeout > LONGEST {
         return Err(error(place("handshake_timeout"), "must be above zero and at most 30 days"));
     }
+    tcp.loss_detection.check().map_err(|problem| error(place("loss_detection"), problem))?;
     tcp.congestion_control
         .check()
         .map_err(|problem| error(place("congestion_control"), problem.to_string()))?;

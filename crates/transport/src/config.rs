@@ -113,14 +113,67 @@ pub enum LossDetectionConfig {
         /// RTOmax (4.3), the largest FastRTO.
         fastrto_max: Span,
     },
+    /// TCP-PR (Bohacek et al., ICDCS 2003): a timer for each segment, duplicate ACKs mean nothing.
+    TcpPr {
+        /// Factor by which the envelope of the RTT, ewrtt, decays over a window of ACKs ("alpha", 0.995).
+        ewrtt_alpha: f64,
+        /// A segment is lost when it has been out for so many ewrtt ("beta", 3).
+        mxrtt_beta: f64,
+    },
+    /// RR-TCP (Zhang et al., ICNP 2003): DupThresh follows the reordering that was seen.
+    RrTcp {
+        /// Share of the reordering events that must not look like a loss, at first ("FA ratio").
+        fa_ratio: f64,
+        /// What a false fast retransmit adds to it.
+        fa_step: f64,
+        /// False fast retransmits that one retransmission timeout outweighs.
+        timeout_cost: f64,
+    },
+    /// TCP-NCR (RFC 4653): DupThresh is about a window of data.
+    TcpNcr {
+        /// What may leave before DupThresh is reached.
+        limited_transmit: LimitedTransmit,
+    },
+}
+
+/// The variants of Extended Limited Transmit (RFC 4653 section 3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LimitedTransmit {
+    /// A new segment for every other one that is reported.
+    Careful,
+    /// A new segment for each one that is reported.
+    Aggressive,
 }
 
 impl LossDetectionConfig {
-    /// Checks the parameters; NaN is in no range.
+    /// Checks the ranges of the parameters; NaN is in no range.
     ///
     /// # Errors
-    /// The first that is out of range, with what would be right.
+    /// The first parameter that is out of range, with what would be right.
     pub fn check(&self) -> Result<(), String> {
+        match *self {
+            Self::TcpPr { ewrtt_alpha, .. } if !(ewrtt_alpha > 0.0 && ewrtt_alpha < 1.0) => {
+                Err(format!("ewrtt_alpha is {ewrtt_alpha}; it must be above 0 and below 1 (paper: 0.995)"))
+            }
+            Self::TcpPr { mxrtt_beta, .. } if !(mxrtt_beta > 1.0 && mxrtt_beta.is_finite()) => {
+                Err(format!("mxrtt_beta is {mxrtt_beta}; it must be above 1 (paper: 3)"))
+            }
+            Self::RrTcp { fa_ratio, .. } if !(0.0..=1.0).contains(&fa_ratio) => {
+                Err(format!("fa_ratio is {fa_ratio}; it must be 0 to 1 (here: 0.9)"))
+            }
+            Self::RrTcp { fa_step, .. } if !(0.0..=1.0).contains(&fa_step) => {
+                Err(format!("fa_step is {fa_step}; it must be 0 to 1 (here: 0.01)"))
+            }
+            Self::RrTcp { timeout_cost, .. } if !(timeout_cost >= 0.0 && timeout_cost.is_finite()) => {
+                Err(format!("timeout_cost is {timeout_cost}; it must be at least 0 (here: 10)"))
+            }
+            Self::Fastrto { .. } => self.check_fastrto(),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_fastrto(&self) -> Result<(), String> {
         let Self::Fastrto { gamma, k, srtt_gain, rttvar_gain, fastrto_max } = *self else { return Ok(()) };
         if !(gamma > 1.0 && gamma.is_finite()) {
             return Err(format!("gamma is {gamma}; it must be above 1, or RTTmin could never rise again"));
@@ -194,5 +247,32 @@ impl PacingConfig {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_of_loss_detections_out_of_range_are_named() {
+        let pr = |ewrtt_alpha, mxrtt_beta| LossDetectionConfig::TcpPr { ewrtt_alpha, mxrtt_beta };
+        let rr =
+            |fa_ratio, fa_step, timeout_cost| LossDetectionConfig::RrTcp { fa_ratio, fa_step, timeout_cost };
+        for config in [pr(0.995, 3.0), pr(0.5, 1.01), rr(0.0, 0.0, 0.0), rr(1.0, 1.0, 100.0)] {
+            assert_eq!(config.check(), Ok(()), "{config:?}");
+        }
+        let wrong = [
+            (pr(1.0, 3.0), "ewrtt_alpha is 1;"),
+            (pr(f64::NAN, 3.0), "ewrtt_alpha is NaN;"),
+            (pr(0.995, 1.0), "mxrtt_beta is 1;"),
+            (pr(0.995, f64::INFINITY), "mxrtt_beta is inf;"),
+            (rr(1.5, 0.01, 10.0), "fa_ratio is 1.5;"),
+            (rr(0.9, -0.01, 10.0), "fa_step is -0.01;"),
+            (rr(0.9, 0.01, f64::NAN), "timeout_cost is NaN;"),
+        ];
+        for (config, start) in wrong {
+            assert!(config.check().unwrap_err().starts_with(start), "{config:?}");
+        }
     }
 }

@@ -14,8 +14,8 @@ pub mod wire;
 
 pub use agent::{CycleParameters, Failure, ReceiverAgent, SenderAgent};
 pub use config::{
-    CongestionConfig, LossDetectionConfig, PacingConfig, SdnPacedConfig, SlidingWindowConfig, TcpConfig,
-    TransportConfig,
+    CongestionConfig, LimitedTransmit, LossDetectionConfig, PacingConfig, SdnPacedConfig,
+    SlidingWindowConfig, TcpConfig, TransportConfig,
 };
 pub use preset::{PRESETS, preset, tcp_preset};
 pub use segment::{Flags, IP_HEADER, SackBlocks, Segment, TCP_HEADER, unwrap_sequence};

@@ -1,8 +1,8 @@
 //! Transports by name: presets of loss detection, congestion control and pacing.
 
 use crate::config::{
-    CongestionConfig, LossDetectionConfig, PacingConfig, SdnPacedConfig, SlidingWindowConfig, TcpConfig,
-    TransportConfig,
+    CongestionConfig, LimitedTransmit, LossDetectionConfig, PacingConfig, SdnPacedConfig,
+    SlidingWindowConfig, TcpConfig, TransportConfig,
 };
 use anabranch_units::Span;
 
@@ -18,6 +18,9 @@ pub const PRESETS: &[(&str, &str)] = &[
         "mprc",
         "MPRC (Chang 2024): losses by a timer for each segment, NewReno's growth, half of cwnd at a loss",
     ),
+    ("tcp-pr", "NewReno with a timer for each segment (TCP-PR, Bohacek et al. 2003)"),
+    ("rr-tcp", "NewReno with DupThresh from the reordering seen (RR-TCP, Zhang et al. 2003) and undo"),
+    ("tcp-ncr", "NewReno with DupThresh of about a window (TCP-NCR, RFC 4653)"),
     ("sdn-paced", "senders paced by an SDN controller (Gholizadeh 2019), with retransmission"),
     ("sliding-window", "a fixed window without congestion control (Gholizadeh 2019, section 3.2)"),
 ];
@@ -63,6 +66,7 @@ pub fn tcp_preset(name: &str) -> Option<TcpConfig> {
         "linux-cubic" => linux(cubic),
         "linux-bbr" => linux(bbr),
         "mprc" => mprc(),
+        "tcp-pr" | "rr-tcp" | "tcp-ncr" => robust(name, newreno),
         _ => return None,
     })
 }
@@ -88,6 +92,16 @@ fn dupack(congestion_control: CongestionConfig) -> TcpConfig {
         pacing: PacingConfig::Controller {},
         undo: false,
     }
+}
+
+/// The peers that stand reordering, by the name of their loss detection; docs/transports.md has the sources.
+fn robust(name: &str, congestion_control: CongestionConfig) -> TcpConfig {
+    let loss_detection = match name {
+        "tcp-pr" => LossDetectionConfig::TcpPr { ewrtt_alpha: 0.995, mxrtt_beta: 3.0 },
+        "rr-tcp" => LossDetectionConfig::RrTcp { fa_ratio: 0.9, fa_step: 0.01, timeout_cost: 10.0 },
+        _ => LossDetectionConfig::TcpNcr { limited_transmit: LimitedTransmit::Careful },
+    };
+    TcpConfig { loss_detection, undo: name == "rr-tcp", ..dupack(congestion_control) }
 }
 
 fn linux(congestion_control: CongestionConfig) -> TcpConfig {

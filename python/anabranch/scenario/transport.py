@@ -50,9 +50,10 @@ class Transport(Table):
     undo: bool | None = None
     """Take a window reduction back when the loss proves spurious."""
 
-    loss_detection: Literal["dupack", "rack", "fastrto"] | None = None
-    """How losses are found: duplicate ACKs and SACK (RFC 5681, 6582, 6675), RACK-TLP (RFC 8985), or a timer
-    for each segment (Chang 2024)."""
+    loss_detection: Literal["dupack", "rack", "fastrto", "tcp-pr", "rr-tcp", "tcp-ncr"] | None = None
+    """How losses are found: duplicate ACKs and SACK (RFC 5681, 6582, 6675), RACK-TLP (RFC 8985), a timer for
+    each segment (Chang 2024), or another that stands reordering: TCP-PR (Bohacek 2003), RR-TCP (Zhang 2003),
+    TCP-NCR (RFC 4653)."""
     threshold: Annotated[int, Field(ge=1, le=1000)] | None = None
     """``dupack``: duplicate ACKs that make a segment lost."""
     tail_loss_probe: bool | None = None
@@ -67,6 +68,18 @@ class Transport(Table):
     """``fastrto``: the same in its mean deviation (beta of RFC 6298)."""
     fastrto_max: PositiveSpan | None = None
     """``fastrto``: RTOmax, the largest time (4.3); ``max_rto`` bounds it once it backs off."""
+    ewrtt_alpha: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """``tcp-pr``: factor by which the envelope of the RTT decays over a window of ACKs ("alpha")."""
+    mxrtt_beta: Annotated[float, Field(gt=1)] | None = None
+    """``tcp-pr``: a segment is lost when it has been out for so many times that envelope ("beta")."""
+    fa_ratio: Annotated[float, Field(ge=0, le=1)] | None = None
+    """``rr-tcp``: share of the reordering events that must not look like a loss, at first ("FA ratio")."""
+    fa_step: Annotated[float, Field(ge=0, le=1)] | None = None
+    """``rr-tcp``: what a false fast retransmit adds to it."""
+    timeout_cost: Annotated[float, Field(ge=0)] | None = None
+    """``rr-tcp``: false fast retransmits that one retransmission timeout outweighs."""
+    limited_transmit: Literal["careful", "aggressive"] | None = None
+    """``tcp-ncr``: a new segment for every other one reported above a hole, or for each (RFC 4653)."""
 
     congestion_control: Literal["newreno", "cubic", "bbr", "mprc"] | None = None
     """How the window is set: RFC 5681, RFC 9438, BBR version 1, or MPRC (Chang 2024)."""
@@ -99,6 +112,9 @@ PARAMETERS: dict[str, dict[str, tuple[str, ...]]] = {
         "dupack": ("threshold",),
         "rack": ("tail_loss_probe",),
         "fastrto": ("gamma", "k", "srtt_gain", "rttvar_gain", "fastrto_max"),
+        "tcp-pr": ("ewrtt_alpha", "mxrtt_beta"),
+        "rr-tcp": ("fa_ratio", "fa_step", "timeout_cost"),
+        "tcp-ncr": ("limited_transmit",),
     },
     "congestion_control": {
         "newreno": ("hystart",),

@@ -22,6 +22,8 @@ _WINDOW_PACING = {"name": "window", "slow_start_gain": 2.0, "avoidance_gain": 1.
 _SMALLEST_MSS_BYTES, _LARGEST_MSS_BYTES = 88, 65_435
 # The headers of a segment of these protocols take 40 bytes; IPv4 counts to 65,535.
 _SMALLEST_SEGMENT_BYTES, _LARGEST_SEGMENT_BYTES = 41, 65_535
+# RFC 4653 section 3 requires SACK, RR-TCP its DSACK, and TCP-PR an acknowledgment of each segment.
+_NEED_SACK = ("tcp-pr", "rr-tcp", "tcp-ncr")
 # RFC 7323 section 2.3: a window of 16 bits, shifted by at most 14.
 _LARGEST_RECEIVE_BUFFER_BYTES = 65_535 << 14
 
@@ -149,6 +151,12 @@ class Transports:
                 f"{place}.receive_buffer",
                 f"{tcp['receive_buffer_bytes']} B is not between one segment and "
                 f"{_LARGEST_RECEIVE_BUFFER_BYTES} B, the largest window that can be advertised",
+            )
+        detection = tcp["loss_detection"]["name"]
+        if detection in _NEED_SACK and not tcp["sack"]:
+            self._problems.add(
+                f"{place}.sack",
+                f"is false, but the loss_detection {quoted(detection)} needs selective acknowledgments",
             )
         if tcp["min_rto"] > tcp["max_rto"]:
             self._problems.add(f"{place}.min_rto", "is above max_rto")

@@ -138,6 +138,10 @@ impl CongestionControl for Controller {
         dispatch!(self, c => c.on_ack(ack));
     }
 
+    fn forget_growth(&mut self, cwnd: u64) {
+        dispatch!(self, c => c.forget_growth(cwnd));
+    }
+
     fn on_loss(&mut self, episode: &LossEpisode) {
         dispatch!(self, c => c.on_loss(episode));
     }

@@ -227,6 +227,10 @@ impl CongestionControl for Cubic {
         }
     }
 
+    fn forget_growth(&mut self, cwnd: u64) {
+        self.window.cwnd = self.window.cwnd.min(cwnd.max(self.window.mss));
+    }
+
     fn on_loss(&mut self, episode: &LossEpisode) {
         let _ = self.reduce(episode);
         self.window.cwnd = self.window.ssthresh;

@@ -150,6 +150,11 @@ pub trait CongestionControl {
     /// Each ACK, after the sender has brought its scoreboard up to date.
     fn on_ack(&mut self, ack: &Ack);
 
+    /// The window was `cwnd` bytes when what is lost now was sent, and the loss answers for what it has grown
+    /// to since; comes before [`CongestionControl::on_loss`], from a loss detection that takes more than a
+    /// round trip. Without an own window of losses there is nothing to do.
+    fn forget_growth(&mut self, _cwnd: u64) {}
+
     /// Fast recovery starts: once per window of data. Sets ssthresh.
     fn on_loss(&mut self, episode: &LossEpisode);
 

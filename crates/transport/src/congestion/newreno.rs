@@ -101,6 +101,10 @@ impl CongestionControl for NewReno {
         }
     }
 
+    fn forget_growth(&mut self, cwnd: u64) {
+        self.window.cwnd = self.window.cwnd.min(cwnd.max(self.window.mss));
+    }
+
     fn on_loss(&mut self, episode: &LossEpisode) {
         self.reduce(episode);
         self.window.cwnd = self.window.ssthresh;

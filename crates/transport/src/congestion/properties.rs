@@ -16,6 +16,7 @@ enum Call {
     Recovered(Recovery),
     Undo,
     Idle(Span),
+    ForgetGrowth(u64),
 }
 
 /// Every algorithm, with and without its options. The match makes a new one show up here.
@@ -105,6 +106,7 @@ fn call() -> impl Strategy<Value = Call> {
         1 => recovery().prop_map(Call::Recovered),
         1 => Just(Call::Undo),
         1 => span().prop_map(Call::Idle),
+        1 => bytes().prop_map(Call::ForgetGrowth),
     ]
 }
 
@@ -138,6 +140,10 @@ fn make(controller: &mut Controller, now: &mut Instant, call: &Call) {
         Call::Undo => {
             controller.on_undo(*now);
             assert!(controller.cwnd() >= before, "an undo took something");
+        }
+        Call::ForgetGrowth(cwnd) => {
+            controller.forget_growth(*cwnd);
+            assert!(controller.cwnd() <= before, "grew by forgetting");
         }
         Call::Idle(idle) => {
             *now = *now + *idle;

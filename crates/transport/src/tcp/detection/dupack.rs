@@ -33,6 +33,18 @@ impl Dupack {
         }
     }
 
+    /// For detectors that adapt it.
+    pub(super) fn set_threshold(&mut self, threshold: u32) {
+        self.threshold = threshold.max(1);
+    }
+
+    /// Judges everything from snd_una on anew, after a judgement was taken back.
+    pub(super) fn start_over(&mut self, board: &Scoreboard) {
+        self.judged = board.front().map_or(self.judged, |front| front.start);
+        // At most one for each of the 2^32 segment numbers.
+        self.sacked_above = board.sacked_segments() as u32;
+    }
+
     #[inline]
     pub(crate) fn on_delivered(&mut self, segment: &DeliveredSegment) {
         if segment.by_sack && segment.start >= self.judged {

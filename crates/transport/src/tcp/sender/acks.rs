@@ -27,6 +27,8 @@ struct Delivered {
 struct Before {
     pipe: u64,
     cwnd: u64,
+    /// What loss detection kept of `cwnd`.
+    withheld: u64,
     lost_total: u64,
     snd_una: u64,
 }
@@ -41,6 +43,7 @@ impl Sender {
         let before = Before {
             pipe: self.board.pipe(),
             cwnd: self.cwnd(),
+            withheld: self.withheld(),
             lost_total: self.board.lost_total(),
             snd_una: self.snd_una,
         };
@@ -128,6 +131,7 @@ impl Sender {
         let dsack = first.1 <= ack || inside_second;
         if dsack {
             self.note_dsack(first.1);
+            self.detector.on_dsack(first.1);
         }
         let min_rtt = self.rtt.min();
         let Self { board, detector, .. } = self;
@@ -211,8 +215,9 @@ impl Sender {
         let ssthresh = self.controller.ssthresh();
         let slow_start = before.cwnd < ssthresh;
         // Linux's tcp_is_cwnd_limited: in slow start a window that is half used may grow.
-        let cwnd_limited = before.pipe + self.full_payload > before.cwnd
-            || (slow_start && before.pipe.saturating_mul(2) >= before.cwnd);
+        let cwnd_limited = (acked > 0 || !self.detector.holds_growth())
+            && (before.pipe + before.withheld + self.full_payload > before.cwnd
+                || (slow_start && before.pipe.saturating_mul(2) >= before.cwnd));
         let newest_sent_at = delivered.last_sent_at.or(delivered.first_sacked_sent_at);
         self.controller.on_ack(&Ack {
             now,

@@ -358,8 +358,12 @@ impl Sender {
 /// timeout instead (tcp_rtt_estimator(), `mdev_max_us`), which leaves room for a delayed ACK.
 fn rto_margin(config: &TcpConfig) -> Span {
     match config.loss_detection {
-        LossDetectionConfig::Dupack { .. } | LossDetectionConfig::Fastrto { .. } => Span::from_ms(1),
         LossDetectionConfig::Rack { .. } => config.min_rto,
+        LossDetectionConfig::Dupack { .. }
+        | LossDetectionConfig::Fastrto { .. }
+        | LossDetectionConfig::TcpPr { .. }
+        | LossDetectionConfig::RrTcp { .. }
+        | LossDetectionConfig::TcpNcr { .. } => Span::from_ms(1),
     }
 }
 

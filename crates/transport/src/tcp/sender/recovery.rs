@@ -83,6 +83,20 @@ impl Sender {
     }
 
     pub(super) fn enter_recovery_if_lost(&mut self, now: Instant, pipe_before: u64) {
+        let verdict = self.detector.take_verdict();
+        if let Some(cwnd) = verdict.window_at_sending {
+            self.controller.forget_growth(cwnd);
+        }
+        if verdict.collapse {
+            self.on_collapse(now, pipe_before);
+            return;
+        }
+        if verdict.again && !matches!(self.recovery, RecoveryState::Open) {
+            let from = self.recovery.kind();
+            self.recovery = RecoveryState::Open;
+            self.detector.on_recovered();
+            self.controller.on_recovered(now, from);
+        }
         let starts = match self.recovery {
             RecoveryState::Open => self.board.lost() > 0,
             // MPRC (Chang 2024, section 4): what was sent after the last reduction reduces again, though the
@@ -167,6 +181,7 @@ impl Sender {
         self.detector.on_spurious();
         self.recovery = RecoveryState::Open;
         self.controller.on_undo(now);
+        self.detector.on_restored(self.controller.cwnd(), self.board.pipe());
         // The window of data is no longer answered for.
         self.ecn_point = self.snd_una;
         self.stats.undone_recoveries += 1;

@@ -106,7 +106,7 @@ impl Sender {
         }
     }
 
-    /// RACK's reordering timer (RFC 8985 section 6.3), or FastRTO.
+    /// RACK's reordering timer (RFC 8985 section 6.3), FastRTO, or TCP-PR's timer of a segment.
     fn on_reordering_timeout(&mut self, now: Instant) {
         let pipe_before = self.board.pipe();
         self.detector.on_timeout(&mut self.board, now);
@@ -138,6 +138,20 @@ impl Sender {
         self.start_timeout(now);
     }
 
+    /// Loss detection found so much lost that the window falls to one segment, as after a timeout; what is
+    /// still in flight keeps its own timers.
+    pub(super) fn on_collapse(&mut self, now: Instant, flight_size: u64) {
+        let first = matches!(self.recovery, RecoveryState::Open);
+        self.start_undo(first);
+        let in_flight = self.board.pipe();
+        let episode = LossEpisode { now, flight_size, in_flight, snd_nxt: self.snd_nxt };
+        self.controller.on_timeout(&episode, first);
+        self.note_reduction();
+        self.recovery = RecoveryState::Loss { point: self.snd_nxt, repeated: true };
+        self.timers.probe = Probe::None;
+        self.stats.timeouts += 1;
+    }
+
     /// Restarts the timer after snd_una advanced, or starts it (RFC 6298 section 5.1 to 5.3).
     #[inline]
     pub(super) fn restart_timer(&mut self, now: Instant) {
@@ -166,6 +180,9 @@ impl Sender {
         if self.detector.times_segments() {
             // Two timers for the same segment would fight: the second resets what the first repairs.
             self.timers.stop();
+            return;
+        }
+        if self.state == State::Established && self.detector.replaces_retransmission_timer() {
             return;
         }
         self.timers.timeout_at = now.saturating_add(self.rtt.rto());

@@ -4,6 +4,7 @@ use super::timers::Probe;
 use super::{PacingConfig, RecoveryState, Sender, State, timestamp_us, window_scale};
 use crate::congestion::CongestionControl;
 use crate::segment::{Flags, Segment};
+use crate::tcp::detection::TransmissionFacts;
 use crate::tcp::scoreboard::Number;
 use anabranch_units::{Bytes, Instant, Rate};
 
@@ -40,7 +41,19 @@ impl Sender {
                 fits || (self.detector.times_segments() && self.board.get(number).start == self.snd_una);
             return fits.then(|| self.retransmission(now, number));
         }
-        self.new_segment(now, pipe, cwnd)
+        self.new_segment(now, pipe, cwnd.saturating_sub(self.withheld()))
+    }
+
+    /// Bytes of the window that loss detection keeps from new data; recovery has its own rule. One segment
+    /// may always be under way, or nothing would restart the ACK clock.
+    #[inline]
+    pub(super) fn withheld(&self) -> u64 {
+        if !matches!(self.recovery, RecoveryState::Open) {
+            return 0;
+        }
+        let cwnd = self.controller.cwnd();
+        let most = cwnd.saturating_sub(self.full_payload);
+        self.detector.withheld(cwnd, self.snd_nxt - self.snd_una).min(most)
     }
 
     fn syn(&mut self, now: Instant) -> Segment {
@@ -123,6 +136,7 @@ impl Sender {
         let delivery = self.rate.on_sent(now, pipe);
         self.snd_nxt = start + payload + u64::from(fin);
         self.board.push(start, self.snd_nxt, fin, now, delivery);
+        self.tell_detector(now, self.board.back().map_or(0, |sent| sent.order), payload);
         self.fin_sent |= fin;
         if !self.timers.is_running() {
             self.restart_timer(now);
@@ -140,9 +154,22 @@ impl Sender {
         segment
     }
 
+    #[inline]
+    fn tell_detector(&mut self, now: Instant, order: u64, new_bytes: u64) {
+        self.detector.on_sent(&TransmissionFacts {
+            now,
+            order,
+            new_bytes,
+            cwnd: self.controller.cwnd(),
+            full_payload: self.full_payload,
+            ack_delay: self.config.delayed_ack_timeout,
+        });
+    }
+
     fn retransmission(&mut self, now: Instant, number: Number) -> Segment {
         let delivery = self.rate.on_sent(now, self.board.pipe());
         self.board.retransmit(number, now, delivery);
+        self.tell_detector(now, self.board.get(number).order, 0);
         if !matches!(self.recovery, RecoveryState::Open) {
             let end = self.board.get(number).end;
             self.note_retransmission(now, end);
@@ -186,7 +213,6 @@ impl Sender {
         }
         self.stats.segments += u64::from(payload > 0);
         self.last_sent_at = now;
-        self.detector.on_sent(now);
         self.pace(now, payload);
         if let RecoveryState::Fast { prr: Some(prr), .. } = &mut self.recovery {
             prr.on_sent(payload);

@@ -1,0 +1,111 @@
+//! A detector and its scoreboard without a sender: segments of one byte, so that positions count segments.
+
+use super::{AckFacts, DeliveredSegment, Detector, TransmissionFacts};
+use crate::config::LossDetectionConfig;
+use crate::tcp::scoreboard::{Delivery, Scoreboard, Sent};
+use anabranch_units::{Instant, Span};
+
+/// Segments from position 0 on; times in ms.
+pub(super) struct Bench {
+    pub(super) detector: Detector,
+    pub(super) board: Scoreboard,
+    pub(super) cwnd: u64,
+    pub(super) in_recovery: bool,
+    snd_una: u64,
+    snd_nxt: u64,
+}
+
+pub(super) fn ms(at: u64) -> Instant {
+    Instant::ZERO + Span::from_ms(at)
+}
+
+fn delivery() -> Delivery {
+    Delivery { delivered: 0, delivered_at: ms(0), first_sent_at: ms(0), app_limited: false }
+}
+
+fn facts_of(sent: &Sent, by_sack: bool) -> DeliveredSegment {
+    let (start, end, retransmitted) = (sent.start, sent.end, sent.transmissions > 1);
+    let (sent_at, order) = (sent.sent_at, sent.order);
+    DeliveredSegment { start, end, sent_at, order, retransmitted, echoes_earlier: false, by_sack }
+}
+
+impl Bench {
+    pub(super) fn new(config: &LossDetectionConfig, cwnd: u64) -> Self {
+        let (detector, board) = (Detector::new(config), Scoreboard::new(1));
+        Self { detector, board, cwnd, in_recovery: false, snd_una: 0, snd_nxt: 0 }
+    }
+
+    fn tell(&mut self, at: u64, order: u64, new_bytes: u64) {
+        let (now, cwnd, full_payload, ack_delay) = (ms(at), self.cwnd, 1, Span::ZERO);
+        self.detector.on_sent(&TransmissionFacts { now, order, new_bytes, cwnd, full_payload, ack_delay });
+    }
+
+    /// Sends new segments.
+    pub(super) fn send(&mut self, at: u64, count: u64) {
+        for _ in 0..count {
+            self.board.push(self.snd_nxt, self.snd_nxt + 1, false, ms(at), delivery());
+            self.snd_nxt += 1;
+            let order = self.board.back().map_or(0, |sent| sent.order);
+            self.tell(at, order, 1);
+        }
+    }
+
+    /// Sends every lost segment again.
+    pub(super) fn repair(&mut self, at: u64) {
+        while let Some(number) = self.board.next_lost() {
+            self.board.retransmit(number, ms(at), delivery());
+            let order = self.board.get(number).order;
+            self.tell(at, order, 0);
+        }
+    }
+
+    /// An ACK up to a position, with a SACK for one segment and a DSACK for another.
+    pub(super) fn ack(&mut self, at: u64, ack: u64, sack: Option<u64>, dsack: Option<u64>) {
+        let Self { detector, board, .. } = self;
+        let now = ms(at);
+        board.acknowledge(ack, |sent| {
+            if sent.sacked {
+                detector.on_sacked_acknowledged(sent.start);
+            } else {
+                detector.on_delivered(now, &facts_of(sent, false), Span::MAX);
+            }
+        });
+        if let Some(start) = dsack {
+            detector.on_dsack(start + 1);
+        }
+        if let Some(start) = sack {
+            board.selectively_acknowledge(start, start + 1, |sent| {
+                detector.on_delivered(now, &facts_of(sent, true), Span::MAX);
+            });
+        }
+        self.snd_una = self.snd_una.max(ack);
+        let (snd_una, snd_nxt, in_recovery) = (self.snd_una, self.snd_nxt, self.in_recovery);
+        let (dsack, srtt, min_rtt) = (dsack.is_some(), Span::ZERO, Span::MAX);
+        let facts = AckFacts {
+            now,
+            snd_una,
+            snd_nxt,
+            dsack,
+            in_recovery,
+            srtt,
+            min_rtt,
+            echo_rtt: None,
+            expected_samples: 1,
+        };
+        self.detector.on_ack(&mut self.board, &facts);
+    }
+
+    pub(super) fn sack(&mut self, at: u64, segment: u64) {
+        self.ack(at, self.snd_una, Some(segment), None);
+    }
+
+    /// Which segments count as lost and wait for retransmission.
+    pub(super) fn lost(&self) -> Vec<u64> {
+        let waits = |&position: &u64| {
+            let number = self.board.number_at(position).expect("outstanding");
+            let sent = self.board.get(number);
+            sent.lost && !sent.retransmitted
+        };
+        (self.snd_una..self.snd_nxt).filter(waits).collect()
+    }
+}
