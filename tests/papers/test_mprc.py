@@ -39,4 +39,12 @@ def test_mprc_is_like_cubic_on_one_path(folder: Path) -> None:
 def test_every_figure_of_the_issue_is_there() -> None:
     keys = {figure.key for figure in MPRC.figures}
     printed = {"2.3", "2.4", *(f"5.{n}" for n in range(3, 11))}
-    assert keys == printed | {"delay-ratio", "capacities", "spread", "failure", "background", "coexistence"}
+    assert keys == printed | {
+        "delay-ratio",
+        "delay-ratio-random",
+        "capacities",
+        "spread",
+        "failure",
+        "background",
+        "coexistence",
+    }

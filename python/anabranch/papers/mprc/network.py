@@ -53,8 +53,11 @@ PAPER: Final = ("newreno", "cubic", "bbr", "mprc")
 TODAY: Final = ("linux-reno", "linux-cubic", "linux-bbr", "tcp-pr", "rr-tcp", "tcp-ncr")
 """What a user would compare with as well."""
 
-CRITICAL: Final = ("Denver", "Kansas City")
-"""A link of the shortest path that ECMP and the disjoint paths of Abilene use, too."""
+CRITICAL: Final = ("Los Angeles", "Houston")
+"""A link of the shortest path of Abilene, which ECMP and the disjoint paths use, too."""
+
+FAILING: Final = ("Denver", "Kansas City")
+"""A link of the other disjoint path."""
 
 PAYLOAD: Final = 1448 / 1500
 """Share of a packet that is data."""
