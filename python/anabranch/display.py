@@ -70,8 +70,31 @@ def show_result(console: Console, title: str, result: Result, folder: Path) -> N
     _print(console, table)
     if flows.height > _MOST_ROWS:
         console.print(Text(f"... and {flows.height - _MOST_ROWS:,} more flows"))
+    for line in _failures(flows):
+        console.print(Text(line))
     console.print(Text(_totals(result)))
     console.print(Text(f"results in {folder}"))
+
+
+def _failures(flows: pl.DataFrame) -> list[str]:
+    """How many flows were given up, for each reason, and how many still waited for a connection."""
+    lines = []
+    failed = flows.filter(pl.col("failure").is_not_null())
+    for reason, count in failed["failure"].value_counts(sort=True, name="flows").sort("failure").iter_rows():
+        lines.append(f"{count:,} {'flow' if count == 1 else 'flows'} failed: {reason}")
+    # A SYN that has just left is no trouble; one that had to be repeated is.
+    repeated = pl.col("timeouts") > 0
+    waiting = flows.filter(pl.col("failure").is_null() & pl.col("handshake_s").is_null() & repeated)
+    if waiting.height:
+        lost = waiting.filter(pl.col("drops_control") > 0).height
+        to_controller = (
+            f"; packets of {lost:,} of them were lost on the way to or from the controller" if lost else ""
+        )
+        lines.append(
+            f"{waiting.height:,} {'flow' if waiting.height == 1 else 'flows'} had no connection when the run "
+            f"ended, before handshake_timeout was over{to_controller}"
+        )
+    return lines
 
 
 def _flow_table(title: str, flows: pl.DataFrame, columns: Sequence[FlowColumn]) -> Table:

@@ -75,6 +75,11 @@ class Result:
         return self._table("events")
 
     @property
+    def sequence(self) -> pl.DataFrame:
+        """A row for each segment that a flow of ``run.sequences`` sent or received."""
+        return self._table("sequence")
+
+    @property
     def interrupted(self) -> bool:
         """Whether the run was stopped before its end."""
         return bool(self.summary.get("interrupted", False))
@@ -134,6 +139,11 @@ class Result:
             from anabranch.report.figures import goodput_over_time, save_figure  # noqa: PLC0415 - slow to import
 
             save_figure(goodput_over_time(self), folder / "goodput.png")
+        if "sequence" in self.tables:
+            from anabranch.report.sequence import save_sequences  # noqa: PLC0415 - slow to import
+
+            names = dict(self.flows.select("flow", "name").iter_rows())
+            save_sequences(self.sequence, names, folder / "sequences")
         summary = json_ready({"format": FORMAT, "format_version": _FORMAT_VERSION, **self.summary})
         text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
         (folder / _SUMMARY).write_text(text + "\n", encoding="utf-8")

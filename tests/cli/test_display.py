@@ -72,3 +72,49 @@ def test_a_full_disk_below_standard_output_is_one_message(tmp_path: Path, argume
             cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
         )  # fmt: skip
     assert (done.returncode, done.stderr) == (1, "output cannot be written: No space left on device\n")
+
+
+UNREACHABLE = """
+[network]
+topology = "dumbbell"
+[network.links]
+capacity = "100 Mbps"
+delay = "1 ms"
+[controller]
+application = "forwarding"
+[controller.links]
+capacity = "100 Mbps"
+delay = "1 ms"
+[[traffic]]
+from = "left1"
+to = "right1"
+flows = 3
+[[event]]
+at = "0 s"
+node = "controller"
+state = "down"
+[run]
+duration = "200 s"
+flow_series = false
+link_series = false
+"""
+
+
+def test_flows_that_were_given_up_are_told_with_the_reason() -> None:
+    failed = shown(Scenario.loads(UNREACHABLE).run(), 80)
+    assert "3 flows failed: the handshake was given up: the controller could not be reached" in " ".join(
+        failed.split()
+    )
+
+
+def test_flows_that_still_wait_for_a_connection_are_told() -> None:
+    waiting = " ".join(shown(Scenario.loads(UNREACHABLE.replace("200 s", "20 s")).run(), 80).split())
+    assert "3 flows had no connection when the run ended" in waiting
+    assert "packets of 3 of them were lost on the way to or from the controller" in waiting
+    assert "failed" not in waiting
+
+
+def test_flows_in_order_have_no_line_about_failures(short_flows: Result) -> None:
+    text = shown(short_flows, 200)
+    assert "failed" not in text
+    assert "no connection" not in text

@@ -83,6 +83,27 @@ def test_the_python_example_of_the_readme_runs(
     assert capsys.readouterr().out.count("Mbps") >= 2
 
 
+def test_the_python_examples_of_the_manual_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    # The folders of results that the examples read, as the command line names them.
+    Scenario.load("examples/sdn_incast.toml").run(out="results/sdn_incast")
+    queues = Study.load("examples/studies/queues.toml").model_dump(by_alias=True)
+    small = {
+        "replications": 2,
+        "scenario": str(ROOT / "examples" / "dumbbell.toml"),
+        "output": {"figures": []},
+    }
+    Study.from_data(queues | small).run(out="results/queues")
+    names = ("studies.md", "outputs.md")
+    examples = [(name, text) for name in names for text in blocks(ROOT / "docs" / name, "python")]
+    assert len(examples) == 3
+    for name, text in examples:
+        exec(compile(text, name, "exec"), {})  # noqa: S102 - our own example
+    for file in ("results/transports/study.xlsx", "again/study.xlsx", "completion.pdf", "incast.pdf"):
+        assert (tmp_path / file).is_file(), file
+
+
 def test_every_column_is_explained(tmp_path: Path) -> None:
     explained = columns((ROOT / "docs" / "results.md").read_text(encoding="utf-8"))
     measured = {}

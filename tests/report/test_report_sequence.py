@@ -5,8 +5,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from anabranch import Scenario
 from anabranch.errors import ResultError
-from anabranch.report.sequence import sequence_figure, sequence_table
+from anabranch.report.sequence import MOST_DRAWN_FLOWS, sequence_figure, sequence_table
 from anabranch.report.style import save_figure
 
 Event = tuple[float, str, int, int | None]
@@ -116,3 +117,56 @@ def test_a_time_without_events_is_answered_with_the_time_that_has_some() -> None
 def test_another_table_is_refused() -> None:
     with pytest.raises(ResultError, match="no column kind, sequence_bytes, segment"):
         sequence_table(pl.DataFrame({"time_s": [0.0], "flow": [0]}), 0)
+
+
+WATCHED = """
+[network]
+topology = "dumbbell"
+[network.links]
+capacity = "100 Mbps"
+delay = "1 ms"
+[[traffic]]
+name = "web"
+from = "left1"
+to = "right1"
+flows = 25
+size = "10 kB"
+transport = "TRANSPORT"
+[run]
+duration = "2 s"
+sequences = "*"
+"""
+
+
+@pytest.mark.parametrize("transport", ["cubic", "sdn-paced"])
+def test_a_run_leaves_a_table_and_a_plot_of_each_watched_flow(tmp_path: Path, transport: str) -> None:
+    controller = (
+        '[controller]\napplication = "sdn-paced"\n[controller.links]\ncapacity = "1 Gbps"\ndelay = "1 ms"\n'
+    )
+    text = WATCHED.replace("TRANSPORT", transport) + (controller if transport == "sdn-paced" else "")
+    result = Scenario.loads(text).run(out=tmp_path / "run")
+    folder = tmp_path / "run" / "sequences"
+    assert len(list(folder.glob("*.csv"))) == 25
+    assert len(list(folder.glob("*.png"))) == MOST_DRAWN_FLOWS < 25
+    table = pl.read_csv(folder / "24-web.24.csv")
+    assert table.equals(sequence_table(result.sequence, 24))
+    sent = table.filter(pl.col("sent_kind") == "data")["sent_segment"].to_list()
+    assert sent == list(range(1, len(sent) + 1))
+    figure = sequence_figure(result.sequence, 24, name="web.24")
+    assert figure.axes[0].get_title(loc="left") == "web.24"
+    if transport == "cubic":
+        # Its FIN travels with the last data.
+        assert "FIN sent" not in drawn(figure)
+        return
+    # The FIN is behind the last segment, and its ACK beside it.
+    (fin,) = table.filter(pl.col("sent_kind") == "fin")["sent_segment"].to_list()
+    assert fin == len(sent) + 1
+    assert table.filter(pl.col("acked_kind") == "fin-ack")["acked_segment"].to_list() == [fin]
+    assert drawn(figure)["FIN sent"][1] == drawn(figure)["ACK of the FIN"][1] == [fin]
+
+
+def test_a_run_without_watched_flows_leaves_no_folder_of_sequences(tmp_path: Path) -> None:
+    text = WATCHED.replace("TRANSPORT", "cubic").replace('sequences = "*"', "")
+    Scenario.loads(text).run(out=tmp_path / "run")
+    assert (tmp_path / "run" / "summary.json").is_file()
+    assert not (tmp_path / "run" / "sequences").exists()

@@ -392,6 +392,11 @@ MISTAKES: list[tuple[str, str, str]] = [
         'run.sequences[0]: no flow "traffic[0].1"; nearest: "traffic[0].0"\n'
         'run.sequences[1]: no flow "x"; they are named like "traffic[0].0"',
     ),
+    (
+        "[run]",
+        '[run]\nsequences = ["*"]',
+        'run.sequences[0]: no flow "*"; for all flows write sequences = "*"',
+    ),
     # Captures.
     (
         "[run]",

@@ -81,8 +81,9 @@ def test_nobody_at_the_address(write: Write, monkeypatch: pytest.MonkeyPatch) ->
     study = Study.load(write())
     with pytest.raises(StudyError, match=r"dask: no Dask scheduler answers at tcp://127\.0\.0\.1:9"):
         study.run(dask="tcp://127.0.0.1:9")
-    with pytest.raises(StudyError, match="dask: no Dask scheduler answers at nonsense://x"):
-        study.run(dask="nonsense://x")
+    for wrong in ("nonsense://x", "nonsense"):
+        with pytest.raises(StudyError, match=f"dask: no Dask scheduler answers at {wrong}: "):
+            study.run(dask=wrong)
 
 
 def test_without_the_package_the_message_says_what_to_install(write: Write) -> None:

@@ -106,6 +106,10 @@ MISTAKES = {
         '[[factor]]\nfield = "network.links.delay"\nrange = { from = "1 ms", to = "2 ms", step = 1 }',
         "factor[0].range: from, to and step must be of one kind, such as three times",
     ),
+    "a step backwards": (
+        '[[factor]]\nfield = "network.links.delay"\nrange = { from = "1 ms", to = "2 ms", step = "-1 ms" }',
+        "factor[0].range: step must be above zero",
+    ),
     "a range without end": (
         '[[factor]]\nfield = "network.links.delay"\nrange = { from = "0 ps", to = "1 s", step = "1 ps" }',
         "factor[0].range: makes 1,000,000,000,001 levels; at most 100,000 are allowed. Is the step right?",

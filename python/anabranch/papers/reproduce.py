@@ -99,7 +99,8 @@ def reproduce(
     """Reproduces a paper, or one figure of it, in the context's folder.
 
     The folder gets a folder for each figure with its data (CSV) and its figures (PNG and SVG), and
-    ``README.md`` and ``summary.json`` over all of them.
+    ``README.md`` and ``summary.json`` over all of them; those of a single figure are in its own folder, so
+    that they do not take the place of all the others'.
 
     Raises:
         ReproductionError: if the paper has no such figure.
@@ -126,25 +127,29 @@ def reproduce(
         if announce is not None:
             announce(f"{spec.key}  {spec.title}")
         result = spec.make(context)
-        images[result.key] = _write(result, context.folder)
+        images[result.key] = _write(result, context.folder / f"figure-{result.key}")
         results.append(result)
     outcome = Reproduction(paper, context.quick, tuple(results))
-    write_whole(context.folder / "README.md", outcome.markdown(images).encode())
+    folder = context.folder
+    if figure is not None:
+        folder /= f"figure-{results[0].key}"
+    else:
+        images = {key: [f"figure-{key}/{name}" for name in names] for key, names in images.items()}
+    write_whole(folder / "README.md", outcome.markdown(images).encode())
     text = json.dumps(outcome.data(), indent=2, ensure_ascii=False, allow_nan=False)
-    write_whole(context.folder / "summary.json", f"{text}\n".encode())
+    write_whole(folder / "summary.json", f"{text}\n".encode())
     return outcome
 
 
-def _write(result: FigureResult, folder: Path) -> list[str]:
-    """Writes the data and the figures of one figure; returns its images."""
-    own = folder / f"figure-{result.key}"
+def _write(result: FigureResult, own: Path) -> list[str]:
+    """Writes the data and the figures of one figure into its folder; returns its images."""
     for name, table in result.tables.items():
         write_whole(own / f"{name}.csv", table.write_csv().encode())
     images = []
     for name, drawn in result.figures.items():
         for extension in ("png", "svg"):
             save_figure(drawn, own / f"{name}.{extension}")
-        images.append(f"figure-{result.key}/{name}.png")
+        images.append(f"{name}.png")
     return images
 
 

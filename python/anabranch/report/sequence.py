@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from anabranch.errors import ResultError
-from anabranch.report.style import PALETTE, styled
+from anabranch.report.style import PALETTE, plain, save_figure, styled
 
 SENT = ("syn", "data", "retransmission", "fin")
 """Kinds of segments that the sender sends."""
@@ -38,6 +40,37 @@ _POINTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
 _TIME_UNITS = (("s", 1.0), ("ms", 1e3), ("us", 1e6))
 _MOST_DRAWN_AS_SHAPES = 20_000
 """Points beyond which a PDF or SVG holds them as a picture, or no viewer could open it."""
+MOST_DRAWN_FLOWS = 20
+"""Flows that a result folder has a plot of; every watched flow has its table."""
+
+
+def save_sequences(frame: pl.DataFrame, names: Mapping[int, str], folder: Path) -> list[Path]:
+    """Writes the table (CSV) of each flow of a frame, and the plot (PNG) of the first of them.
+
+    Args:
+        frame: the table ``sequence`` of a run.
+        names: the flows' names, by number.
+        folder: where; made if there is anything to write. Files are named by number and name of the flow.
+
+    Returns:
+        The files, in the order of the flows.
+
+    Raises:
+        OSError: if a file cannot be written.
+    """
+    files: list[Path] = []
+    # Taken apart once: a thousand flows would each look through all rows.
+    for count, own in enumerate(frame.sort("flow", maintain_order=True).partition_by("flow")):
+        folder.mkdir(exist_ok=True)
+        flow = int(own["flow"][0])
+        # The number tells flows apart whose names have the same letters once a file system accepts them.
+        stem = f"{flow}-{re.sub(r'[^A-Za-z0-9_.]+', '-', names[flow])}"
+        files.append(folder / f"{stem}.csv")
+        sequence_table(own, flow).write_csv(files[-1])
+        if count < MOST_DRAWN_FLOWS:
+            files.append(folder / f"{stem}.png")
+            save_figure(sequence_figure(own, flow, name=names[flow]), files[-1])
+    return files
 
 
 def sequence_table(frame: pl.DataFrame, flow: int) -> pl.DataFrame:
@@ -51,8 +84,8 @@ def sequence_table(frame: pl.DataFrame, flow: int) -> pl.DataFrame:
         ``sent_time_us``, ``sent_segment`` and ``sent_kind`` in the order of sending, and beside them
         ``acked_time_us``, ``acked_segment`` and ``acked_kind`` in the order of receipt. The n-th row holds
         the n-th of each, whatever they have to do with each other; the shorter list ends in nulls. The SYN
-        and the SYN-ACK count as segment 0; where the frame has no number, as for the FIN, it is null. Times
-        are exact to the picosecond.
+        and the SYN-ACK count as segment 0, the FIN and the ACK of it as the one after the last. Times are
+        exact to the picosecond.
 
     Raises:
         ResultError: if the frame has no such flow, or is no such table.
@@ -76,7 +109,12 @@ def _half(own: pl.DataFrame, kinds: Sequence[str], name: str) -> pl.DataFrame:
 
 
 def sequence_figure(
-    frame: pl.DataFrame, flow: int, start_s: float | None = None, end_s: float | None = None
+    frame: pl.DataFrame,
+    flow: int,
+    start_s: float | None = None,
+    end_s: float | None = None,
+    *,
+    name: str | None = None,
 ) -> Figure:
     """Segments sent and ACKs received over time; messages of a controller are ticks below.
 
@@ -87,6 +125,7 @@ def sequence_figure(
         flow: number of the flow.
         start_s: beginning of the time shown; None for the first event.
         end_s: end of the time shown; None for the last event.
+        name: name of the flow, for the title; None for its number.
 
     Raises:
         ResultError: if the frame has no such flow or is no such table, or nothing happened in this time.
@@ -118,7 +157,7 @@ def sequence_figure(
             )  # fmt: skip
         axes.set_xlabel(f"time in {unit}")
         axes.set_ylabel("segment" if in_segments else "position in the stream in bytes")
-        axes.set_title(f"flow {flow}", loc="left")
+        axes.set_title(f"flow {flow}" if name is None else plain(name), loc="left")
         figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
 
@@ -142,7 +181,7 @@ def _draw_points(axes: Axes, shown: pl.DataFrame, factor: float) -> None:
 
 def _last_segment(own: pl.DataFrame) -> int:
     """Number of the last segment of the stream; 0 for a flow without data."""
-    last = own["segment"].max()
+    last = own.filter(pl.col("kind").is_in(["data", "retransmission"]))["segment"].cast(pl.Int64).max()
     return last if isinstance(last, int) else 0
 
 
@@ -164,4 +203,15 @@ def _rows_of(frame: pl.DataFrame, flow: int) -> pl.DataFrame:
         flows = frame["flow"].unique().sort().to_list()
         few = ", ".join(map(str, flows[:10])) + (", ..." if len(flows) > 10 else "")
         raise ResultError(f"no sequence numbers of flow {flow}; there are those of: {few or 'no flow'}")
-    return own
+    return _with_closing_acks(own)
+
+
+def _with_closing_acks(own: pl.DataFrame) -> pl.DataFrame:
+    """The rows; an ACK behind the last byte of the stream acknowledges the FIN."""
+    end = own.filter(pl.col("kind") == "fin")["sequence_bytes"].max()
+    number = own.filter(pl.col("kind") == "fin")["segment"].max()
+    closing = pl.col("kind").is_in(["ack", "fin-ack"]) & (pl.col("sequence_bytes") > pl.lit(end))
+    return own.with_columns(
+        kind=pl.when(closing).then(pl.lit("fin-ack")).otherwise(pl.col("kind")),
+        segment=pl.when(closing).then(pl.lit(number)).otherwise(pl.col("segment")),
+    )

@@ -115,6 +115,8 @@ def _sequences(run: Run, flows: list[FlowSetup], problems: Problems) -> list[int
             else:
                 near = suggest(name, list(ids)[:_MOST_NAMES_COMPARED])
                 hint = f"nearest: {quoted(near)}" if near else 'they are named like "traffic[0].0"'
+                if name == "*":
+                    hint = 'for all flows write sequences = "*"'
                 problems.add(place, f"no flow {quoted(name)}; {hint}")
     if len(chosen) > _MOST_SEQUENCES:
         problems.add(

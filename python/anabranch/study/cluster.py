@@ -34,6 +34,8 @@ def run_on_cluster(design: Design, runs: Iterable[int], address: str) -> Iterato
         message = '--dask needs the package distributed; install it with: pip install "anabranch[cluster]"'
         raise StudyError([Problem("", message)]) from None
     try:
+        # First: a client of an address that is none leaves a traceback, and takes its time.
+        distributed.comm.get_address_host(distributed.comm.normalize_address(address))
         client = distributed.Client(address, timeout=_CONNECT_TIMEOUT_S, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         message = f"no Dask scheduler answers at {address}: {error}; an address is like tcp://10.0.0.1:8786"

@@ -70,6 +70,8 @@ def spread(first: object, last: object, step: object) -> list[Any]:
     """
     ends = [measure(value) for value in (first, last, step)]
     low, high, width = ends
+    if width is None and isinstance(step, str) and measure(step.lstrip().removeprefix("-")) is not None:
+        raise ValueError("step must be above zero")
     if low is None or high is None or width is None:
         raise ValueError('a range goes from one number or quantity to another, such as "0 us" to "2 ms"')
     if not low.kind is high.kind is width.kind:
