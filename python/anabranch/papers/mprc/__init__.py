@@ -13,6 +13,7 @@ from anabranch.papers.mprc.beyond import (
     unequal_capacities,
 )
 from anabranch.papers.mprc.figures import (
+    WORST,
     abilene,
     applications,
     attmpls,
@@ -44,7 +45,7 @@ _CURVES = (
         "Abilene",
         "ECMP",
         lossy(
-            dict.fromkeys(("newreno", "cubic"), "below 2.5 Mbps") | {"bbr": "the worst of all"},
+            dict.fromkeys(("newreno", "cubic"), "below 2.5 Mbps") | {"bbr": WORST},
             loss_alone=False,
         ),
         _LOSS,
