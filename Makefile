@@ -103,6 +103,7 @@ reproduce: setup ## run the publications behind Anabranch in full; writes docs/r
 	$(VENV)/bin/anabranch reproduce --out results/reproduce
 	@mkdir -p docs/reproductions && for paper in results/reproduce/*/; do \
 		grep -v '^!\[' "$$paper/README.md" | cat -s > "docs/reproductions/$$(basename "$$paper").md"; done
+	cp results/reproduce/mprc/figure-delay-ratio-random/goodput_mbps.svg docs/figures/mprc-delay-ratio.svg
 
 clean: ## remove .venv, builds, caches and results
 	rm -rf $(VENV) target results dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
