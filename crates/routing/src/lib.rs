@@ -5,8 +5,8 @@
 //! algorithms, one to a file, over any additive cost: shortest paths ([`dijkstra`]), k shortest
 //! loopless paths ([`yen`]), link-disjoint paths ([`disjoint`]), equal-cost multipath ([`ecmp`])
 //! and maximum flow ([`max_flow`](mod@max_flow)); and, over delay and loss that somebody measures,
-//! paths by predicted TCP throughput ([`tcpbp`]), with what smooths the measurements. All break ties by the one rule that [`dijkstra`]
-//! states, and answer the same for the same network on every machine. A plan for many pairs leaves
+//! paths by predicted TCP throughput, as published ([`tcpbp`]) and exactly ([`tcpbp_exact`]), with
+//! what smooths the measurements. All break ties by the one rule that [`dijkstra`] states, and answer the same for the same network on every machine. A plan for many pairs leaves
 //! hosts and whatever else hangs on one cable out of its searches; that changes no path.
 
 pub mod dijkstra;
@@ -26,6 +26,7 @@ mod prune;
 mod scheme;
 mod stubs;
 pub mod tcpbp;
+pub mod tcpbp_exact;
 pub mod yen;
 
 pub use dijkstra::{TreeFrom, TreeTo, shortest_path};
@@ -42,4 +43,5 @@ pub use plan_error::PlanError;
 pub use prune::prune;
 pub use scheme::Scheme;
 pub use tcpbp::{LinkQuality, PathQuality, TcpbpTree, tcpbp_path};
+pub use tcpbp_exact::{TcpbpExactTree, tcpbp_exact_path};
 pub use yen::{KShortest, k_shortest_paths};

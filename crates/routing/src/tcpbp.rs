@@ -18,6 +18,8 @@
 //! *one* path. Two ways with different shares of delay and loss do change places. From 2 to 1 in the thesis's
 //! network of ten nodes 2-3-1 (12.5 ms, 0.70 %) has a lower f than 2-8-5-1 (5.91 ms, 3.17 %), but behind link
 //! 1-6 (1.5 ms, 0.9 %) a higher one. Node 1 keeps the former, and 2-8-5-1-6, the best path to 6, is missed.
+//! [`crate::tcpbp_exact`] finds it.
+//!
 //! Only paths from one source come out of a search, for that reason too: next hops by destination, put
 //! together from several sources, could disagree and even loop. Packets have to follow the whole path.
 
@@ -61,9 +63,10 @@ impl LinkQuality {
 /// Delay and loss of a path: the label of a node in the modified Dijkstra.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PathQuality {
-    delay: Span,
-    delivery: f64,
-    hops: u32,
+    pub(crate) delay: Span,
+    /// Probability that a packet arrives.
+    pub(crate) delivery: f64,
+    pub(crate) hops: u32,
 }
 
 impl PathQuality {
@@ -120,7 +123,7 @@ impl PathQuality {
 
     /// What paths are ordered by before the numbers of their nodes: f, where it is 0 the delay, hops. Longer
     /// is more.
-    fn rank(self) -> (u64, Span, u32) {
+    pub(crate) fn rank(self) -> (u64, Span, u32) {
         let metric = rounded(self.metric());
         (metric, if metric == 0 { self.delay } else { Span::ZERO }, self.hops)
     }

@@ -224,3 +224,52 @@ fn sample(count: u32, links: &[(u32, u32, u64, u64, bool)], nodes_up: &[bool]) -
     }
     Sample { network, mask }
 }
+
+/// The ten nodes and 21 cables of Vilela 2022: ends, delay in microseconds, loss in 1/10,000.
+const TEN_NODES: [(u32, u32, u64, u64); 21] = [
+    (1, 3, 8_500, 30),
+    (1, 5, 4_000, 181),
+    (1, 6, 1_500, 90),
+    (1, 9, 3_200, 12),
+    (2, 3, 4_000, 40),
+    (2, 5, 5_500, 79),
+    (2, 8, 1_900, 116),
+    (2, 9, 7_000, 196),
+    (3, 4, 1_800, 2),
+    (3, 6, 9_600, 116),
+    (3, 7, 8_200, 144),
+    (3, 10, 4_400, 192),
+    (4, 5, 500, 5),
+    (4, 7, 7_300, 130),
+    (4, 10, 3_000, 37),
+    (5, 6, 9_400, 137),
+    (5, 8, 10, 23),
+    (5, 9, 6_300, 57),
+    (5, 10, 5_000, 39),
+    (7, 9, 5_400, 119),
+    (7, 10, 7_600, 68),
+];
+
+pub fn ten_nodes() -> Network {
+    let link = |from: u32, to: u32, us, loss: u64| Link {
+        from: NodeId(from - 1),
+        to: NodeId(to - 1),
+        capacity: Rate::from_bps(1_000_000_000),
+        delay: Span::from_us(us),
+        loss: loss as f64 / 10_000.0,
+    };
+    let both = |&(a, b, us, loss): &_| [link(a, b, us, loss), link(b, a, us, loss)];
+    let nodes = (1..=10).map(|number: u32| node(&number.to_string())).collect();
+    Network::new(nodes, TEN_NODES.iter().flat_map(both).collect()).expect("a valid network")
+}
+
+/// d sqrt(p) written out from the links of a path, given by its nodes.
+pub fn by_hand(nodes: &[u32]) -> f64 {
+    let cable = |a: u32, b: u32| {
+        TEN_NODES.iter().find(|cable| (cable.0, cable.1) == (a.min(b), a.max(b))).expect("a cable")
+    };
+    let cables: Vec<_> = nodes.windows(2).map(|pair| cable(pair[0], pair[1])).collect();
+    let seconds: f64 = cables.iter().map(|cable| cable.2 as f64 / 1e6).sum();
+    let delivery: f64 = cables.iter().map(|cable| 1.0 - cable.3 as f64 / 1e4).product();
+    seconds * (1.0 - delivery).sqrt()
+}
