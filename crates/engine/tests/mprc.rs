@@ -70,7 +70,7 @@ fn unequal_delays_are_carried() {
     }
 }
 
-/// Issue 4: a single path within 2 % of CUBIC.
+/// A single path within 2 % of CUBIC.
 #[test]
 fn a_single_path_is_as_fast_as_with_cubic() {
     for delay in [20, 24] {

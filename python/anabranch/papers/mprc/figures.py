@@ -112,7 +112,7 @@ def grid(result: StudyResult, _usable: float) -> list[Finding]:
         within = 0.85 * low <= ours <= 1.15 * high
         what = f"{transport}, ns-3 3.48 as the reference"
         findings.append(Finding(what, f"{low} to {high} Mbps", f"{ours:.2f} Mbps", within))
-    findings.append(at_least("MPRC on the grid (issue: 18.5 or more)", result, "mprc", "20 Mbps", 18.5))
+    findings.append(at_least("MPRC on the grid (18.5 or more wanted)", result, "mprc", "20 Mbps", 18.5))
     return findings
 
 
@@ -153,7 +153,7 @@ def attmpls(result: StudyResult, _usable: float) -> list[Finding]:
 
 
 def spurious(result: StudyResult) -> Finding:
-    """What the issue of reordering comes to: retransmissions without need."""
+    """What reordering comes to: retransmissions without need."""
     share = median(result, "spurious_percent", transport="mprc")
     ours = f"{share:.2f} % of segments"
     return Finding("MPRC's spurious retransmissions", "not measured; under 1 % wanted", ours, share < 1)
