@@ -2,8 +2,6 @@
 
 mod common;
 
-use anabranch_engine::Outcome;
-use anabranch_engine::routing::Metric;
 use anabranch_engine::setup::*;
 use anabranch_units::{Instant, NodeId, Rate, Span};
 use common::*;
@@ -93,35 +91,11 @@ fn build(case: &Case, one_way: bool) -> Builder {
             link.loss = LossSetup::Bernoulli { probability: case.loss };
         }
     }
-    b.setup.controller = Some(ControllerSetup {
-        node,
-        switches,
-        channel: if case.in_band { Channel::InBand } else { Channel::Apart },
-        application: ApplicationSetup::SdnPaced {
-            alpha: case.alpha,
-            beta: 1.5,
-            gamma: case.gamma,
-            schedule: PacedSchedule::Stretched,
-        },
-        metric: Metric::Delay,
-        table: FlowTableSetup {
-            size: None,
-            when_full: WhenFull::Refuse,
-            idle_timeout: None,
-            hard_timeout: None,
-        },
-        linger: Span::from_ms(10),
-        statistics_interval: None,
-    });
+    let (alpha, gamma) = (case.alpha, case.gamma);
+    let paced = ApplicationSetup::SdnPaced { alpha, beta: 1.5, gamma, schedule: PacedSchedule::Stretched };
+    let channel = if case.in_band { Channel::InBand } else { Channel::Apart };
+    b.setup.controller = Some(ControllerSetup { channel, ..controller(node, &switches, paced) });
     b
-}
-
-fn longest_data_queue(outcome: &Outcome) -> u64 {
-    let links = table(outcome, "links");
-    let (from, to) = (links.text("from").unwrap(), links.text("to").unwrap());
-    let queue = links.integer("queue_max_packets").unwrap();
-    let data = (0..queue.len()).filter(|&row| from[row] != "controller" && to[row] != "controller");
-    data.map(|row| queue[row]).max().unwrap()
 }
 
 fn check(case: &Case, one_way: bool, most: u64) -> Result<(), TestCaseError> {

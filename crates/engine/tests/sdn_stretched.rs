@@ -3,7 +3,6 @@
 mod common;
 
 use anabranch_engine::Outcome;
-use anabranch_engine::routing::Metric;
 use anabranch_engine::setup::*;
 use anabranch_units::{Instant, NodeId, Rate, Span};
 use common::*;
@@ -11,27 +10,8 @@ use common::*;
 const TEN_GBPS: Rate = Rate::from_bps(10_000_000_000);
 const FIVE_US: Span = Span::from_us(5);
 
-fn controller(node: NodeId, switches: &[NodeId]) -> ControllerSetup {
-    ControllerSetup {
-        node,
-        switches: switches.to_vec(),
-        channel: Channel::Apart,
-        application: ApplicationSetup::SdnPaced {
-            alpha: 1.0,
-            beta: 1.0,
-            gamma: 1.0,
-            schedule: PacedSchedule::Stretched,
-        },
-        metric: Metric::Delay,
-        table: FlowTableSetup {
-            size: None,
-            when_full: WhenFull::Refuse,
-            idle_timeout: None,
-            hard_timeout: None,
-        },
-        linger: Span::from_ms(10),
-        statistics_interval: None,
-    }
+fn paced() -> ApplicationSetup {
+    ApplicationSetup::SdnPaced { alpha: 1.0, beta: 1.0, gamma: 1.0, schedule: PacedSchedule::Stretched }
 }
 
 /// Switches in a row, and a controller with a link of its own to each.
@@ -45,7 +25,7 @@ fn chain(switches: usize, duration: Span) -> (Builder, Vec<NodeId>) {
     for &switch in &nodes {
         b.link(c0, switch, TEN_GBPS, FIVE_US, 100_000);
     }
-    b.setup.controller = Some(controller(c0, &nodes));
+    b.setup.controller = Some(controller(c0, &nodes, paced()));
     b.transport("sdn-paced");
     (b, nodes)
 }
@@ -64,14 +44,6 @@ fn incast(flows: usize, bytes: u64, duration: Span) -> Builder {
         b.flow(from, to, 0, SourceSetup::Sized { bytes }, Instant::ZERO);
     }
     b
-}
-
-fn longest_data_queue(outcome: &Outcome) -> u64 {
-    let links = table(outcome, "links");
-    let (from, to) = (links.text("from").unwrap(), links.text("to").unwrap());
-    let queue = links.integer("queue_max_packets").unwrap();
-    let data = (0..queue.len()).filter(|&row| from[row] != "controller" && to[row] != "controller");
-    data.map(|row| queue[row]).max().unwrap()
 }
 
 fn assert_all_delivered(outcome: &Outcome, bytes: u64) {
@@ -169,7 +141,8 @@ fn in_band_control() {
     b.link(switches[1], switches[2], TEN_GBPS, FIVE_US, 1000);
     let c0 = b.node("controller");
     b.link(c0, switches[1], TEN_GBPS, FIVE_US, 100_000);
-    b.setup.controller = Some(ControllerSetup { channel: Channel::InBand, ..controller(c0, &switches) });
+    b.setup.controller =
+        Some(ControllerSetup { channel: Channel::InBand, ..controller(c0, &switches, paced()) });
     b.transport("sdn-paced");
     let to = host(&mut b, "R", switches[2], FIVE_US);
     for n in 0..40 {

@@ -246,3 +246,31 @@ pub fn sample(setup: &mut Setup, interval: Span) {
 pub fn disjoint(k: usize) -> Scheme {
     Scheme::Disjoint { k: std::num::NonZeroUsize::new(k), metric: Metric::Hops }
 }
+
+/// A controller with links of its own and tables without bounds, which removes entries 10 ms after a FIN.
+pub fn controller(node: NodeId, switches: &[NodeId], application: ApplicationSetup) -> ControllerSetup {
+    ControllerSetup {
+        node,
+        switches: switches.to_vec(),
+        channel: Channel::Apart,
+        application,
+        metric: Metric::Delay,
+        table: FlowTableSetup {
+            size: None,
+            when_full: WhenFull::Refuse,
+            idle_timeout: None,
+            hard_timeout: None,
+        },
+        linger: Span::from_ms(10),
+        statistics_interval: None,
+    }
+}
+
+/// Most packets that waited at once at a link that is no control link.
+pub fn longest_data_queue(outcome: &Outcome) -> u64 {
+    let links = table(outcome, "links");
+    let (from, to) = (links.text("from").unwrap(), links.text("to").unwrap());
+    let queue = links.integer("queue_max_packets").unwrap();
+    let data = (0..queue.len()).filter(|&row| from[row] != "controller" && to[row] != "controller");
+    data.map(|row| queue[row]).max().unwrap()
+}
