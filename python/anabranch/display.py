@@ -138,6 +138,8 @@ def show_routes(console: Console, routes: Routes) -> None:
         _show_paths(console, routes, by_path)
     for pair in [pair for pair in data if not pair.paths][:_MOST_ROWS]:
         _show_hops(console, pair)
+    for name, value in routes.facts.items():
+        console.print(Text(f"{name}: {value:.6g}" if isinstance(value, float) else f"{name}: {value}"))
     others = len(routes.pairs) - len(data)
     if others:
         console.print(Text(f"and {others} {'pair that carries' if others == 1 else 'pairs that carry'} only "

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Any, TypedDict
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
+from anabranch.routing import PLANNERS, Planned
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
@@ -65,6 +66,10 @@ class Routes:
     """Name of the scheme, or of the controller's application."""
     metric: str
     pairs: tuple[PairRoutes, ...]
+    warnings: tuple[str, ...] = ()
+    """What must be known about the plan as a whole."""
+    facts: dict[str, float | int | str] = field(default_factory=dict)
+    """About the plan as a whole, such as its worst-case load; units at the end of the names."""
 
     def data(self) -> dict[str, Any]:
         """Plain data, for JSON."""
@@ -80,14 +85,22 @@ _Table = dict[int, list[int]]
 """Next hops towards one destination: for each node that has some, its links."""
 
 
-def plan(setup_json: str, origin: str | None) -> str:
-    """The plan of a setup, both as the core writes them.
+def plan(setup: Setup, origin: str | None, *, setup_json: str | None = None) -> Planned:
+    """The plan of a setup: the core's where it has a scheme, and else its planner's.
+
+    Args:
+        setup: what to plan for.
+        origin: name of the scenario's file, for messages.
+        setup_json: the setup as the core reads it, where that is at hand: a large one takes
+            its time to write.
 
     Raises:
-        ScenarioError: if the core finds something wrong with the setup.
+        ScenarioError: if there is something wrong with the setup that only routing can find.
     """
+    if setup.planner is not None:
+        return PLANNERS[str(setup.planner["name"])](setup, setup.planner)
     try:
-        return _core.plan(setup_json)
+        return Planned(_core.plan(setup.json() if setup_json is None else setup_json))
     except _core.SetupError as error:
         raise refused(error, origin) from None
 
@@ -105,7 +118,8 @@ def routes(scenario: Scenario) -> Routes:
         ScenarioError: if the scenario cannot be run.
     """
     setup = resolve(scenario)
-    found = json.loads(plan(setup.json(), scenario.origin))
+    planned = plan(setup, scenario.origin)
+    found = json.loads(planned.json)
     sends_data = {(flow.origin, flow.to) for flow in setup.flows}
     tables: dict[int, _Table] = {table["to"]: dict(table["next"]) for table in found["tables"]}
     pairs = [
@@ -113,9 +127,13 @@ def routes(scenario: Scenario) -> Routes:
     ]
     # Data first: that is what one asks for.
     pairs.sort(key=lambda pair: pair.carries != "data")
+    scheme: str
+    metric: str
     if scenario.controller is not None:
-        return Routes(scenario.controller.application, scenario.controller.path_metric(), tuple(pairs))
-    return Routes(scenario.routing.scheme, scenario.routing.metric, tuple(pairs))
+        scheme, metric = scenario.controller.application, scenario.controller.path_metric()
+    else:
+        scheme, metric = scenario.routing.scheme, scenario.routing.metric
+    return Routes(scheme, metric, tuple(pairs), planned.warnings, dict(planned.facts))
 
 
 def _pair(setup: Setup, route: dict[str, Any], tables: dict[int, _Table], has_data: bool) -> PairRoutes:

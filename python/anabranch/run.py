@@ -76,10 +76,10 @@ def _save(result: Result, folder: Path, scenario: Scenario, captures: Path | Non
 def _simulate(scenario: Scenario, setup: Setup, progress: Callable[[float, int], None] | None) -> Result:
     # Once for both: to write a large setup takes its time.
     setup_json = setup.json()
-    routes = plan(setup_json, scenario.origin)
+    planned = plan(setup, scenario.origin, setup_json=setup_json)
     begin = time.perf_counter()
     try:
-        outcome = _core.simulate(setup_json, routes, progress)
+        outcome = _core.simulate(setup_json, planned.json, progress)
     except _core.SetupError as error:
         raise refused(error, scenario.origin) from None
     wall_s = time.perf_counter() - begin
@@ -90,7 +90,8 @@ def _simulate(scenario: Scenario, setup: Setup, progress: Callable[[float, int],
         "replication": scenario.run_settings.replication,
         "scenario_sha256": scenario.fingerprint(),
         "network": list(setup.provenance),
-        "warnings": warnings(setup, routes),
+        "warnings": [*planned.warnings, *warnings(setup, planned.json)],
+        **({"routing": dict(planned.facts)} if planned.facts else {}),
         **outcome["summary"],
         "wall_s": wall_s,
     }

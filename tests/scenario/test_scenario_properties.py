@@ -62,7 +62,7 @@ def _few_flows() -> Iterator[None]:
 def must_load_or_explain(data: Any) -> None:
     """Loads, resolves and plans; whatever is wrong must be told as a ScenarioError with readable lines."""
     try:
-        plan(resolve(Scenario.from_data(data, origin="x.toml")).json(), "x.toml")
+        plan(resolve(Scenario.from_data(data, origin="x.toml")), "x.toml")
     except ScenarioError as error:
         explained = error.lines()
     else:
