@@ -126,7 +126,7 @@ class Bench:
         return values, kept
 
     def _plan(self, setup: Setup, text: str) -> str:
-        """The plan of a setup. A planner may take minutes, and replications mostly differ in nothing it sees."""
+        """The plan of a setup. A planner may take minutes, and replications seldom differ in what it sees."""
         if setup.planner is None:
             return plan(setup, self._design.origin, setup_json=text).json
         seen = (setup.planner, setup.nodes, setup.links, setup.transports, setup.flows)
