@@ -2,9 +2,14 @@
 //! destination, and forwards to the first node on it.
 //!
 //! With an additive metric it always does: every rest of a best path is the best path from where it begins. For
-//! that the metric must be isotonic; where it is not, packets can end up on another path than the source chose,
-//! or in a loop (J. L. Sobrinho, "Algebra and algorithms for QoS path computation and hop-by-hop routing in the
-//! Internet", IEEE/ACM Transactions on Networking 10, 2002).
+//! that the metric must be isotonic; where it is not, packets can end up on another path than the source chose
+//! (J. L. Sobrinho, "Algebra and algorithms for QoS path computation and hop-by-hop routing in the Internet",
+//! IEEE/ACM Transactions on Networking 10, 2002).
+//!
+//! A loop needs more than that: the rest of a path is always better than the path, if only by its hops, and the
+//! next node's best path is no worse than that rest, so on the way what is left gets better and better. This
+//! holds where every node has the best path by a monotone metric. A search that misses best paths, such as the
+//! published one, can loop; a network of four nodes in which it does is among the tests.
 
 use crate::exact::ExactTree;
 use crate::graph::CostGraph;

@@ -49,6 +49,8 @@ pub struct KBest<'n> {
     labels: Labels,
     /// Nodes of the prefix from which a path deviates; it may not come back to them.
     prefix: Marks,
+    /// What led the last search, with its tail: pairs of one destination mostly come one after another.
+    last_bounds: Option<(Rc<Bounds>, Vec<LinkQuality>)>,
 }
 
 /// What all paths of a pair have in common: how they begin, where they are free, how they end.
@@ -74,7 +76,8 @@ impl<'n> KBest<'n> {
         let seen = |link| quality(link).map(|quality| metric.seen(quality));
         let qualities = network.link_ids().map(seen).collect();
         let count = network.nodes().len();
-        Self { network, metric, search, qualities, labels: Labels::new(count), prefix: Marks::new(count) }
+        let (labels, prefix) = (Labels::new(count), Marks::new(count));
+        Self { network, metric, search, qualities, labels, prefix, last_bounds: None }
     }
 
     /// All paths from `from` to `to`, best first (as published: in the order in which Yen's algorithm finds
@@ -88,8 +91,16 @@ impl<'n> KBest<'n> {
     }
 
     /// What leads searches to `to` and over a fixed tail from there.
-    pub(crate) fn bounds(&self, to: NodeId, tail: &[LinkQuality]) -> Rc<Bounds> {
-        Rc::new(Bounds::new(Field::new(self.network, &self.qualities), to, tail))
+    pub(crate) fn bounds(&mut self, to: NodeId, tail: &[LinkQuality]) -> Rc<Bounds> {
+        if let Some((bounds, known_tail)) = &self.last_bounds
+            && bounds.to() == to
+            && known_tail == tail
+        {
+            return Rc::clone(bounds);
+        }
+        let bounds = Rc::new(Bounds::new(Field::new(self.network, &self.qualities), to, tail));
+        self.last_bounds = Some((Rc::clone(&bounds), tail.to_vec()));
+        bounds
     }
 
     /// The free parts of all paths between these ends, in order.
@@ -197,7 +208,7 @@ impl Paths<'_, '_> {
 
     /// Searches the best path of a part and puts it back as found, if there is one.
     fn find(&mut self, mut candidate: Candidate) {
-        let KBest { network, metric, search, qualities, labels, prefix } = &mut *self.finder;
+        let KBest { network, metric, search, qualities, labels, prefix, .. } = &mut *self.finder;
         let (bounds, tail) = (&self.bounds, &self.ends.tail);
         prefix.clear();
         candidate.nodes.iter().for_each(|&node| prefix.set(node));

@@ -167,12 +167,14 @@ impl Labels {
         self.frontier.clear();
     }
 
-    /// Whether a way to `node` has less delay by more than a tie bridges and is no worse otherwise.
+    /// Whether a way to `node` is no worse in anything, and has fewer hops or less delay by more than a tie
+    /// bridges.
     fn beaten_for_sure(&self, node: NodeId, quality: PathQuality, apart: Span) -> bool {
         quality.delivery <= self.surest[node.index()]
             && self.at[node.index()].iter().rev().any(|&other| {
                 let other = self.ways[other as usize].quality;
-                other.is_no_worse(quality) && other.delay.saturating_add(apart) < quality.delay
+                let first = other.hops < quality.hops || other.delay.saturating_add(apart) < quality.delay;
+                first && other.is_no_worse(quality)
             })
     }
 

@@ -13,7 +13,6 @@ use crate::{ExactTree, LinkMask};
 use anabranch_network::{Network, Path};
 use anabranch_units::{LinkId, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
 
 /// A source that has one in so many nodes as a destination, or more, has one search for all.
 const MANY_DESTINATIONS: usize = 8;
@@ -95,7 +94,6 @@ impl<'n> PathPlanner<'n> {
         };
         let mut finder = KBest::new(self.network, self.metric, self.search, in_core);
         let mut known: BTreeMap<Alike, Vec<Vec<LinkId>>> = BTreeMap::new();
-        let mut last_bounds = None;
         for &(from, to) in pairs {
             let Ends { ascent, top, descent } = self.stubs.between(from, to);
             let up = self.cables(ascent.iter().map(|&stub| self.stubs.cable(stub)?.up));
@@ -107,12 +105,7 @@ impl<'n> PathPlanner<'n> {
             }
             let alike = (top.0, bits(&up_qualities), top.1, bits(&tail));
             let between = known.entry(alike).or_insert_with(|| {
-                let end = (top.1, bits(&tail));
-                let bounds = match last_bounds.take() {
-                    Some((last_end, bounds)) if last_end == end => bounds,
-                    _ => finder.bounds(top.1, &tail),
-                };
-                last_bounds = Some((end, Rc::clone(&bounds)));
+                let bounds = finder.bounds(top.1, &tail);
                 let start = PathQuality::of(up_qualities);
                 finder.between(bounds, Free { start, from: top.0, tail }).take(k).collect()
             });

@@ -82,7 +82,8 @@ fn first<'p>(network: &Network, all: &'p [Path], of: impl Fn(LinkId) -> Option<L
     let order = |left: &&Path, right: &&Path| {
         let (a, b) = (quality(left), quality(right));
         let (f, g) = (a.metric(), b.metric());
-        let by_metric = if (f - g).abs() <= 2e-9 * f.max(g) { Ordering::Equal } else { f.total_cmp(&g) };
+        let close = f == g || (f.max(g).is_finite() && (f - g).abs() <= 2e-9 * f.max(g));
+        let by_metric = if close { Ordering::Equal } else { f.total_cmp(&g) };
         let by_delay = if f == g && (f == 0.0 || f == f64::INFINITY) {
             a.delay().cmp(&b.delay())
         } else {
