@@ -277,7 +277,8 @@ MISTAKES: list[tuple[str, str, str, str]] = [
         CONTROLLED,
         'metric = "hops"',
         'metric = "length"',
-        'controller.metric: "length" is not known; there are "hops", "delay", "inverse-capacity"',
+        'controller.metric: "length" is not known; there are "hops", "delay", "inverse-capacity", '
+        '"loss", "capacity", "tcpbp", "smm", "argaq", "b-over-dl"',
     ),
     (
         CONTROLLED,
