@@ -32,7 +32,7 @@ pub mod yen;
 pub use dijkstra::{TreeFrom, TreeTo, shortest_path};
 pub use disjoint::{Disjoint, disjoint_paths};
 pub use ecmp::ecmp_table;
-pub use estimate::{Granularity, MovingAverage};
+pub use estimate::{Estimator, EstimatorSetup, Ewma, Granularity, HypothesisTest, MovingAverage, Sample};
 pub use graph::CostGraph;
 pub use length::Length;
 pub use mask::LinkMask;
