@@ -66,8 +66,7 @@ class ResolvedController:
             )
 
     def keep_to_link(self, flow: int) -> None:
-        """Flow number ``flow`` is there to measure the link between its ends, if the controller measures
-        links."""
+        """Flow number ``flow`` measures the link between its ends, where the controller looks at that."""
         self._measuring.append(flow)
 
     def _node(self, table: Controller) -> int | None:
