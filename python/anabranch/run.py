@@ -5,9 +5,12 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from anabranch import _core
 from anabranch.errors import ResultError
@@ -90,12 +93,32 @@ def _simulate(scenario: Scenario, setup: Setup, progress: Callable[[float, int],
         "replication": scenario.run_settings.replication,
         "scenario_sha256": scenario.fingerprint(),
         "network": list(setup.provenance),
-        "warnings": [*planned.warnings, *warnings(setup, planned.json)],
+        "warnings": [*planned.warnings, *warnings(setup, planned.json), *_measured(outcome["tables"])],
         **({"routing": dict(planned.facts)} if planned.facts else {}),
         **outcome["summary"],
         "wall_s": wall_s,
     }
     return Result.from_columns(outcome["tables"], summary)
+
+
+def _measured(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What a controller that chooses routes by measured losses has had to do without, if anything."""
+    estimates = tables.get("link_estimates")
+    if estimates is None:
+        return []
+    losses = np.asarray(estimates["loss"], dtype=float)
+    known = losses[~np.isnan(losses)]
+    if not known.size:
+        return [
+            "controller: no link has had an estimate of its loss, so that flows kept their initial routes; a "
+            "longer run, more traffic, a shorter statistics_interval or fewer sample_packets gives some"
+        ]
+    if not known.any():
+        return [
+            "controller: no link that was measured loses anything, so that d sqrt(p) is 0 on every path; "
+            "flows took the ways of least delay"
+        ]
+    return []
 
 
 def _capture_into(setup: Setup, folder: Path) -> Setup:

@@ -44,7 +44,7 @@ pub mod yen;
 pub use dijkstra::{TreeFrom, TreeTo, shortest_path};
 pub use disjoint::{Disjoint, disjoint_paths};
 pub use ecmp::ecmp_table;
-pub use estimate::{Granularity, MovingAverage};
+pub use estimate::{Estimator, EstimatorSetup, Ewma, Granularity, HypothesisTest, MovingAverage, Sample};
 pub use exact::{ExactTree, exact_path};
 pub use graph::CostGraph;
 pub use hop_by_hop::{Disagreement, Search, Walk, check_hop_by_hop};
