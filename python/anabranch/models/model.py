@@ -23,6 +23,8 @@ class Range:
 
     def __str__(self) -> str:
         losses = f"loss from {self.least_loss:g} to {self.most_loss:g}"
+        if self.most_loss == 0:
+            losses = "no loss"
         return f"{losses}, mean window of at least {self.least_window:g} segments"
 
 
@@ -50,7 +52,7 @@ def predicted(
         window_of: the response function: mean window in segments at a loss between 0 and 1, both excluded.
     """
     if path.loss >= 1:
-        return Prediction(0.0, name)
+        return Prediction(0.0, name, (f"{name}: loss 1 is outside its range ({valid})",))
     bound = min(path.share_mbps, path.mbps_of(path.largest_window))
     if path.loss < NO_LOSS:
         if math.isfinite(bound):
