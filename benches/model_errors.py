@@ -2,8 +2,8 @@
 
     python benches/model_errors.py --out docs/model_errors.md [--results DIR] [--jobs N]
 
-The prediction is that of ``anabranch routes`` for the same scenario. What is measured is the goodput after the first
-of five samples of a run, which holds slow start. A study that was stopped goes on.
+The prediction is that of ``anabranch routes`` for the same scenario. What is measured is the goodput after
+the first of five samples of a run, which holds slow start. A study that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -97,19 +97,19 @@ def page(found: list[Cell], cpu_s: float) -> str:
     lines = [
         "# Throughput models against simulation",
         "",
-        "Written by `make models` (benches/model_errors.py); do not edit. What the models are, and what these",
-        "tables show, is in [models.md](models.md).",
+        "Written by `make models` (benches/model_errors.py); do not edit. What the models are, and what",
+        "these tables show, is in [models.md](models.md).",
         "",
         f"- Anabranch {__version__}, on {os.cpu_count()} cores of {processor()}, {platform.system()} "
         f"{platform.machine()}; all runs together took {cpu_s / 60:.0f} CPU minutes.",
-        "- One flow over one link; data packets are lost independently with the probability in the first column,",
-        "  acknowledgments never. Goodput after slow start by the prediction of `anabranch routes`: the mean of five",
-        "  runs, ± half of its 95 % interval. An asterisk marks a prediction with a warning: the model is outside",
-        "  its range.",
-        "- Below each table, what happened: losses for each fast recovery, in which the window falls; in brackets",
-        "  retransmission timeouts for 1000 losses, and spurious retransmissions for each loss.",
-        "- `examples/studies/model_errors.toml` says how long a run lasts. For BBR the link has 100 Mbps, for the",
-        "  others 10 Gbps, so that only loss limits them.",
+        "- One flow over one link; data packets are lost independently with the probability in the first",
+        "  column, acknowledgments never. Goodput after slow start by the prediction of `anabranch routes`:",
+        "  the mean of five runs, ± half of its 95 % interval. An asterisk marks a prediction with a",
+        "  warning: the model is outside its range.",
+        "- The second table says what happened: losses for each fast recovery, in which the window falls; in",
+        "  brackets retransmission timeouts for 1000 losses, and spurious retransmissions for each loss.",
+        "- `examples/studies/model_errors.toml` says how long a run lasts. For BBR the link has 100 Mbps,",
+        "  for the others 10 Gbps, so that only loss limits them.",
     ]
     for transport in dict.fromkeys(cell.transport for cell in found):
         own = [cell for cell in found if cell.transport == transport]
@@ -155,9 +155,13 @@ def cpu_of(folder: Path) -> float:
 
 def main() -> None:
     """Runs the studies and writes the page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--out", type=Path, required=True, help="the page")
-    parser.add_argument("--results", type=Path, default=Path("results"), help="folder of the studies' results")
+    parser.add_argument(
+        "--results", type=Path, default=Path("results"), help="folder of the studies' results"
+    )
     parser.add_argument("--jobs", type=int, help="processes; all cores if left out")
     arguments = parser.parse_args()
     found: list[Cell] = []

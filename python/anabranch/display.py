@@ -13,8 +13,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from anabranch.result import Result
 from anabranch.predictions import PathPrediction, ThroughputPrediction
+from anabranch.result import Result
 from anabranch.routes import PairRoutes, Routes
 from anabranch.study import StudyResult
 from anabranch.topology import TopologyName
@@ -210,8 +210,8 @@ def _show_predictions(console: Console, pairs: Sequence[PairRoutes]) -> None:
         console.print(Text(f"note {number}: {note}"))
     console.print(
         Text(
-            "RTT through an idle network, without queues and jitter. Capacity in payload, and only flows of the same "
-            "pair share it."
+            "RTT through an idle network, without queues and jitter. Capacity in payload, and only flows of "
+            "the same pair share it."
         )
     )
 

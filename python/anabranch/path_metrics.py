@@ -1,7 +1,7 @@
 """What a path is worth in each metric: a function of its numbers, and a column with the unit in its name.
 
-Smaller is better in all but ``capacity`` and ``b-d-l``. The routes themselves are found by the core; this is for
-people who read them.
+Smaller is better in all but ``capacity`` and ``b-d-l``. The routes themselves are found by the core; this is
+for people who read them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What the throughput models say about the flows of a scenario, over the routes that its packets will take.
 
-The round trip is that of an idle network: propagation and transmission of a full data packet on the way there, and
-of a bare acknowledgment on the way back. Queues, jitter and delayed acknowledgments are not in it, nor is the loss of
-acknowledgments, which TCP hardly feels. The capacity is shared by the flows of the same pair and by no others.
+The round trip is that of an idle network: propagation and transmission of a full data packet on the way
+there, and of a bare acknowledgment on the way back. Queues, jitter and delayed acknowledgments are not in it.
+Loss of acknowledgments is left out. The capacity is shared by the flows of the same pair and by no others.
 """
 
 from __future__ import annotations
@@ -47,10 +47,11 @@ class PathPrediction:
     rtt_ms: float
     """Round trip through an idle network; with several paths, the mean over packets."""
     loss: float
-    """Probability that a data packet is lost at random on the way, in the long run; with several paths, the mean
-    over packets."""
+    """Probability that a data packet is lost at random on the way, in the long run; with several paths, the
+    mean over packets."""
     capacity_mbps: float
-    """Payload that the link which limits these flows can carry; with a spread by packet, all paths together."""
+    """Payload that the link which limits these flows can carry; with a spread by packet, all paths
+    together."""
     flows: float
     """Flows of the pair that share it, this one included; with a spread by flow, the expected number."""
     mbps: float
@@ -93,7 +94,7 @@ class _Sizes:
 def predictions(
     setup: Setup, pair: tuple[int, int], there: Sequence[Way] | None, back: Sequence[Way] | None
 ) -> tuple[ThroughputPrediction, ...]:
-    """A prediction for each transport that sends data from one node to another, in the order of their first flow.
+    """A prediction for each transport that sends data from one node to another, in order of first flows.
 
     Every flow of the pair counts as long, and as open together with all others.
 
@@ -152,8 +153,8 @@ def _kept_path(
 ) -> PathPrediction:
     """The prediction for a flow that keeps to one way.
 
-    Of the other flows, each comes through a link with the share of the ways that do; Vilela 2022 (section 3.6.2) gives
-    each flow its part of the bandwidth that is available, min(TP, ABW / n_f).
+    Of the other flows, each comes through a link with the share of the ways that do; Vilela 2022 (section
+    3.6.2) gives each flow its part of the bandwidth that is available, min(TP, ABW / n_f).
     """
     sizes = _sizes(config)
 
@@ -176,8 +177,8 @@ def _kept_path(
 class _Mixture:
     """A flow whose packets are spread over several ways.
 
-    By Little's law its throughput is its window over the mean time that a packet and its acknowledgment take, and its
-    loss is the mean, whatever way a packet takes. What the models do not know is reordering.
+    By Little's law its throughput is its window over the mean time that a packet and its acknowledgment take,
+    and its loss is the mean, whatever way a packet takes. What the models do not know is reordering.
     """
 
     def __init__(self, setup: Setup, there: Sequence[Way], sizes: _Sizes) -> None:
@@ -214,9 +215,7 @@ class _Mixture:
             return 0
         return math.ceil(self._differ_s * self._capacity_mbps * 1e6 / 8 / self._sizes.payload)
 
-    def predict(
-        self, model: Model, config: dict[str, Any], flows: int, returning_s: float
-    ) -> PathPrediction:
+    def predict(self, model: Model, config: dict[str, Any], flows: int, returning_s: float) -> PathPrediction:
         """The model over the mean of the ways."""
         setup, ways = self._setup, self._ways
         conditions = _conditions(
@@ -226,7 +225,9 @@ class _Mixture:
             capacity_mbps=self._capacity_mbps,
             flows=flows,
         )
-        warnings = _bursts([setup.links[link] for link in sorted({link for way in ways for link in way.links})])
+        warnings = _bursts(
+            [setup.links[link] for link in sorted({link for way in ways for link in way.links})]
+        )
         if self._overtaking() > 0:
             differ = f"delays of the paths differ by {self._differ_s * 1e3:.3g} ms"
             warnings = (*warnings, f"{model.name}: {differ}, and reordering is not in the model")
@@ -333,7 +334,9 @@ def long_run_loss(link: LinkSetup) -> float:
 
 def _bursts(links: Sequence[LinkSetup]) -> tuple[str, ...]:
     """A warning where losses are not independent, as all models have them."""
-    bursty = [link.name for link in links if link.loss["model"] == "gilbert-elliott" and long_run_loss(link) > 0]
+    bursty = [
+        link.name for link in links if link.loss["model"] == "gilbert-elliott" and long_run_loss(link) > 0
+    ]
     if not bursty:
         return ()
     return (f"losses of {', '.join(bursty)} come in bursts, which the models take for independent losses",)

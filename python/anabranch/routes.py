@@ -36,7 +36,7 @@ class PathRow:
     capacities_mbps: tuple[float, ...]
     """Capacity of each link."""
     metric_value: float | None = None
-    """Value of the routing metric, in the unit that ends ``Routes.metric_column``; None where it is infinite."""
+    """Value of the routing metric, with the unit that ends ``Routes.metric_column``; None where infinite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +116,10 @@ def routes(scenario: Scenario) -> Routes:
     setup = resolve(scenario)
     found = json.loads(plan(setup.json(), scenario.origin))
     tables: dict[int, _Table] = {table["to"]: dict(table["next"]) for table in found["tables"]}
+    scheme: str = scenario.routing.scheme
+    metric: str = scenario.routing.metric
     if scenario.controller is not None:
         scheme, metric = scenario.controller.application, scenario.controller.path_metric()
-    else:
-        scheme, metric = scenario.routing.scheme, scenario.routing.metric
     namer = _Namer(setup, tables, found["routes"], metric)
     pairs = [namer.pair(route["from"], route["to"]) for route in found["routes"]]
     # Data first: that is what one asks for.
@@ -146,7 +146,9 @@ class _Namer:
         setup, has_data = self._setup, (origin, to) in self._sends_data
         paths = self._paths[origin, to]
         told = (
-            predictions(setup, (origin, to), self._ways(origin, to), self._ways(to, origin)) if has_data else ()
+            predictions(setup, (origin, to), self._ways(origin, to), self._ways(to, origin))
+            if has_data
+            else ()
         )
         return PairRoutes(
             source=setup.nodes[origin].name,

@@ -41,7 +41,8 @@ TRANSPORT_MODELS: Final[dict[str, str]] = {
 }
 """The model of each preset. Of the two for Reno's window it is the one that the engine is nearer to at
 losses of 0.03 and 0.05 (docs/models.md): with SACK most losses are repaired without the timeouts that PFTK
-expects, but ``tcp-pr`` and ``tcp-ncr`` wait longer. ``sdn-paced`` has none: its controller says what it sends.
+expects, but ``tcp-pr`` and ``tcp-ncr`` wait longer. ``sdn-paced`` has none: its controller says what it
+sends.
 """
 
 _CONTROL_MODELS: Final = {"newreno": MATHIS, "mprc": MATHIS, "cubic": CUBIC, "bbr": BBR}

@@ -22,9 +22,9 @@ class Range:
     """Smallest mean window in segments."""
 
     def __str__(self) -> str:
-        losses = f"loss from {self.least_loss:g} to {self.most_loss:g}"
         if self.most_loss == 0:
-            losses = "no loss"
+            return "no loss"
+        losses = f"loss from {self.least_loss:g} to {self.most_loss:g}"
         return f"{losses}, mean window of at least {self.least_window:g} segments"
 
 

@@ -10,16 +10,16 @@ from anabranch.models.path import PathConditions, Prediction
 
 NAME: Final = "window"
 VALID: Final = Range(0.0, 0.0)
-"""Without loss it is exact. With loss nothing is sent behind a hole until the sender's timer ends, so that the
-throughput depends on that timer and not on the path alone.
+"""Without loss it is exact. With loss nothing is sent behind a hole until the sender's timer ends, so that
+the throughput depends on that timer and not on the path alone.
 """
 
 
 def window(path: PathConditions) -> Prediction:
     """``window_bytes`` in each round trip, or the share of the capacity if that is less.
 
-    A window that is full waits for its first acknowledgment, and that takes the round trip without queues where the
-    capacity is not the limit. With loss the answer is 1 - p times that, which is an upper bound.
+    A window that is full waits for its first acknowledgment, and that takes the round trip without queues
+    where the capacity is not the limit. With loss the answer is 1 - p times that, which is an upper bound.
     """
     if path.loss >= 1:
         return Prediction(0.0, NAME, (f"{NAME}: loss 1 is outside its range ({VALID})",))
