@@ -55,6 +55,23 @@ _DISPENSABLE = (
 )
 
 
+_PREDICTED = (
+    "pair",
+    "transport",
+    "path",
+    "share of flows",
+    "RTT ms",
+    "loss",
+    "capacity Mbps",
+    "shared by",
+    "model",
+    "Mbps",
+    "note",
+)
+# The same for predictions.
+_DISPENSABLE_PREDICTED = ("share of flows", "shared by", "capacity Mbps", "model", "loss")
+
+
 def show_result(console: Console, title: str, result: Result, folder: Path) -> None:
     """A table of the flows, the totals, and where everything is."""
     flows = result.flows
@@ -186,23 +203,22 @@ def _show_hops(console: Console, pair: PairRoutes) -> None:
 
 def _show_predictions(console: Console, pairs: Sequence[PairRoutes]) -> None:
     """A row for each pair, transport and path; under it what limits the numbers, each reason once."""
-    table = _table("\npredicted throughput of one long flow")
-    for heading in ("pair", "transport", "path"):
-        table.add_column(heading, vertical="bottom", overflow="fold")
-    headings = ("share of flows", "RTT ms", "loss", "capacity Mbps", "shared by", "model", "Mbps", "note")
-    for heading in headings:
-        table.add_column(
-            "\n".join(heading.split(" ")), justify="right", vertical="bottom", no_wrap=heading != "note"
-        )
     notes: dict[str, int] = {}
+    rows: list[tuple[str, ...]] = []
     for pair in pairs[:_MOST_ROWS]:
         name = f"{pair.source} -> {pair.destination}"
         for prediction in pair.predictions:
             for cells in _prediction_rows(pair, prediction, notes):
-                table.add_row(Text(name), *(Text(cell) for cell in cells))
+                rows.append((name, *cells))
                 name = ""
-    if table.row_count == 0:
+    if not rows:
         return
+    left_out: list[str] = []
+    table = _prediction_table(rows, left_out)
+    for heading in _DISPENSABLE_PREDICTED:
+        if _natural_width(console, table) > console.width:
+            left_out.append(heading)
+            table = _prediction_table(rows, left_out)
     _print(console, table)
     if len(pairs) > _MOST_ROWS:
         console.print(Text(f"... and {len(pairs) - _MOST_ROWS:,} more pairs"))
@@ -214,6 +230,24 @@ def _show_predictions(console: Console, pairs: Sequence[PairRoutes]) -> None:
             "the same pair share it."
         )
     )
+
+
+def _prediction_table(rows: Sequence[Sequence[str]], left_out: Sequence[str]) -> Table:
+    table = _table("\npredicted throughput of one long flow")
+    kept = [index for index, heading in enumerate(_PREDICTED) if heading not in left_out]
+    for index in kept:
+        text = _PREDICTED[index] in _PREDICTED[:3]
+        table.add_column(
+            "\n".join(_PREDICTED[index].split(" ")),
+            justify="left" if text else "right",
+            vertical="bottom",
+            overflow="fold",
+            # A name may break where nothing else is left to go; a number may not.
+            no_wrap=index > 0,
+        )
+    for row in rows:
+        table.add_row(*(Text(row[index]) for index in kept))
+    return table
 
 
 def _prediction_rows(

@@ -1,7 +1,7 @@
 """What a path is worth in each metric: a function of its numbers, and a column with the unit in its name.
 
-Smaller is better in all but ``capacity`` and ``b-d-l``. The routes themselves are found by the core; this is
-for people who read them.
+Smaller is better in all but ``capacity`` and ``b-over-dl``. The routes themselves are found by the core; this
+is for people who read them.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ class PathMetric:
     """Name of the column, which ends with the unit where there is one."""
     source: str
     of: Callable[[PathNumbers], float]
-    """Its value; infinite for a path that loses everything, where the metric divides by what arrives."""
+    """Its value. A path that loses everything is the worst there is: infinite, and 0 for ``b-over-dl``, which
+    is infinite without delay or loss."""
 
 
 def _delivered(path: PathNumbers) -> float:
@@ -60,7 +61,7 @@ def _slog(path: PathNumbers) -> float:
 
 
 def _tcpbp(path: PathNumbers) -> float:
-    return path.delay_ms / 1e3 * math.sqrt(path.loss)
+    return path.delay_ms / 1e3 * math.sqrt(path.loss) if path.loss < 1 else math.inf
 
 
 def _smm(path: PathNumbers) -> float:
@@ -72,6 +73,8 @@ def _argaq(path: PathNumbers) -> float:
 
 
 def _bandwidth_by_delay_and_loss(path: PathNumbers) -> float:
+    if path.loss >= 1:
+        return 0.0
     product = path.delay_ms / 1e3 * path.loss
     return path.bottleneck_mbps / product if product > 0 else math.inf
 
@@ -91,8 +94,8 @@ _ALL: Final = (
     PathMetric("smm", "smm", "slog + d, with d in s: Costa, Fdida, Duarte 2000 (Vilela 2022, 5.4.1)", _smm),
     PathMetric("argaq", "argaq_ms", "d / (1 - p): Barolli et al. 2003 (Vilela 2022, 5.4.1)", _argaq),
     PathMetric(
-        "b-d-l",
-        "b_d_l_mbps_per_s",
+        "b-over-dl",
+        "b_over_dl_mbps_per_s",
         "b / (d l): Tantisarkhornkhet, Werapun 2016 (Vilela 2022, 5.4.1)",
         _bandwidth_by_delay_and_loss,
     ),

@@ -21,7 +21,7 @@ class Path:
     loss: float = 0.04
 
 
-# Definitions: Vilela 2022, chapter 3 (tcpbp) and section 5.4.1 (smm, argaq, b-d-l). sqrt(0.04) = 0.2;
+# Definitions: Vilela 2022, chapter 3 (tcpbp) and section 5.4.1 (smm, argaq, b-over-dl). sqrt(0.04) = 0.2;
 # 1 / (10 Mbps) + 1 / (40 Mbps) = 0.125 s/Mb; 20 / 0.96 = 20.8333; 10 / (0.02 * 0.04) = 12500.
 BY_HAND = {
     "hops": 2,
@@ -32,7 +32,7 @@ BY_HAND = {
     "tcpbp": 0.004,
     "smm": -math.log(0.96) + 0.02,
     "argaq": 20.833333333,
-    "b-d-l": 12_500,
+    "b-over-dl": 12_500,
 }
 
 
@@ -53,10 +53,11 @@ def test_every_metric_of_a_scenario_has_a_value() -> None:
         ("loss", 1.0, math.inf),
         ("smm", 1.0, math.inf),
         ("argaq", 1.0, math.inf),
-        ("tcpbp", 1.0, 0.02),
+        ("tcpbp", 1.0, math.inf),
+        ("b-over-dl", 1.0, 0.0),
         ("tcpbp", 0.0, 0.0),
         ("loss", 0.0, 0.0),
-        ("b-d-l", 0.0, math.inf),
+        ("b-over-dl", 0.0, math.inf),
     ],
 )
 def test_without_loss_and_with_nothing_but_loss(name: str, loss: float, value: float) -> None:

@@ -3,7 +3,9 @@
 import io
 import json
 import math
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +15,8 @@ from anabranch import Scenario, display
 from anabranch.errors import ScenarioError
 from anabranch.predictions import PathPrediction, ThroughputPrediction
 from anabranch.routes import PairRoutes, Routes
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 TWO_LINKS = """
 [network]
@@ -257,12 +261,39 @@ def test_windows_that_a_controller_limits_are_warned_of() -> None:
     assert "the controller limits windows, which is not in the prediction" in only_path(text).warnings
 
 
-def printed(routes: Routes, width: int = 200) -> str:
-    """What a terminal shows, without line ends."""
+def shown(routes: Routes, width: int) -> str:
+    """What a terminal of so many columns shows."""
     console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)
     display.show_routes(console, routes)
     assert isinstance(console.file, io.StringIO)
-    return " ".join(console.file.getvalue().split())
+    return console.file.getvalue()
+
+
+def printed(routes: Routes, width: int = 200) -> str:
+    """What a terminal shows, in one line."""
+    return " ".join(shown(routes, width).split())
+
+
+def test_a_narrow_terminal_gets_fewer_columns_and_no_broken_name() -> None:
+    routes = Scenario.load(EXAMPLES / "lossy.toml").routes()
+    narrow, wide = (shown(routes, width) for width in (80, 200))
+    assert max(len(line) for line in narrow.splitlines()) <= 80
+    for text in (narrow, wide):
+        assert "source -> sink  bbr" in text
+        assert "16.08" in text
+    assert "shared" in wide
+    assert "shared" not in narrow
+
+
+def test_the_table_of_the_manual_is_what_is_printed() -> None:
+    text = (EXAMPLES.parent / "docs" / "models.md").read_text(encoding="utf-8")
+    (table,) = re.findall(r"^```\n(predicted throughput.*?)^```", text, re.MULTILINE | re.DOTALL)
+    lines = [
+        line.rstrip() for line in shown(Scenario.load(EXAMPLES / "lossy.toml").routes(), 200).splitlines()
+    ]
+    # The other pair of the example is left out.
+    assert len(table.splitlines()) == 8
+    assert [line for line in table.splitlines() if line not in lines] == []
 
 
 BURSTS = 'loss = { model = "gilbert-elliott", to_bad = 0.001, to_good = 0.1, loss_bad = 1 }'
