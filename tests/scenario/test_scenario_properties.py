@@ -28,7 +28,7 @@ from to flows size start stop application transport cubic preset hystart event a
 capture distribution exponential mean kind poisson message model gilbert-elliott between name new index
 direction parameters * Seattle Atlanta Denver down up unlimited 10Mbps 1ms 100packets 64kB dumbbell
 zoo/Abilene file:x.graphml controller application sdn-paced forwarding window-clamp alpha gamma share
-tcpbp window threshold
+tcpbp window threshold estimator ewma hte weight significance hold_time pairs neighbours
 schedule channel in-band apart at switches switch table idle_timeout linger links access delay_class LAN
 sequences segment reliable kind host uniform low high standard_deviation
 """

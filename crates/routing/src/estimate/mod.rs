@@ -1,6 +1,6 @@
 //! From samples of a link to the value that routes are chosen by (Vilela 2022, sections 2.7.6 and 3.4).
 //!
-//! An estimator has a file, a variant in [`EstimatorSetup`] with its parameters, and a line in [`each`].
+//! An estimator has a file, a variant in [`EstimatorSetup`] with its parameters, and a line in the macro `each`.
 
 mod ewma;
 mod granularity;
