@@ -5,10 +5,12 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from anabranch import Scenario, ScenarioError, _core
+from anabranch.scenario.routing import ADDITIVE_METRICS, Metric
 from anabranch.scenario.transport import FIELDS, PARAMETERS
 from anabranch.setup import Setup, resolve
 
@@ -200,6 +202,11 @@ def test_routing_as_the_core_reads_it(
     assert (setup.routing.scheme, setup.routing.spread) == (scheme, spread)
     assert setup.routing.reaction == 1_000_000_000_000
     assert json.loads(_core.plan(setup.json()))["routes"]
+
+
+def test_metrics_are_those_of_the_core() -> None:
+    assert [name for name, _ in _core.metrics()] == list(get_args(Metric))
+    assert {name for name, additive in _core.metrics() if additive} == set(ADDITIVE_METRICS)
 
 
 def test_routes_can_be_told_to_stay() -> None:

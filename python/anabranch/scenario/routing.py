@@ -35,7 +35,7 @@ class Routing(Table):
     shortest loop-free paths; ``disjoint``: up to k paths that share no link; ``max-flow``: a split that
     carries most; ``tcpbp``: the path of highest predicted TCP throughput as the published algorithm finds it,
     or its first k; ``tcpbp-exact``: the same without missing any."""
-    metric: Metric | None = None
+    metric: Metric = "hops"
     """What a short path is short in; ``max-flow`` takes the shortest among the splits that carry the most.
     Left out: ``tcpbp`` for the schemes of that name, which take no other, ``hops`` for the others. ``ecmp``,
     ``disjoint`` and ``max-flow`` take those that are sums over links."""
@@ -53,6 +53,13 @@ class Routing(Table):
     ] = Span("1 s")
     """Time from a failure or repair until new routes are in force, or ``"never"``."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_in(cls, data: object) -> object:
+        if isinstance(data, dict) and data.get("scheme") in _TCPBP and "metric" not in data:
+            return {**data, "metric": "tcpbp"}
+        return data
+
     @model_validator(mode="after")
     def _check(self) -> Self:
         self._check_metric()
@@ -66,22 +73,18 @@ class Routing(Table):
         return self
 
     def _check_metric(self) -> None:
-        metric = self.path_metric()
+        metric = self.metric
         if self.scheme in _TCPBP:
             if metric != "tcpbp":
                 refuse(
                     "metric",
-                    f"is {quoted(metric)}, but scheme {quoted(self.scheme)} goes by tcpbp alone; leave it out, "
-                    f'or write scheme = "shortest" or "k-shortest"',
+                    f"is {quoted(metric)}, but scheme {quoted(self.scheme)} goes by tcpbp alone; leave it "
+                    f'out, or write scheme = "shortest" or "k-shortest"',
                 )
         elif self.scheme not in _ANY_METRIC and metric not in ADDITIVE_METRICS:
             sums = ", ".join(quoted(name) for name in ADDITIVE_METRICS)
             refuse(
                 "metric",
-                f"is {quoted(metric)}, which is no sum over links, and scheme {quoted(self.scheme)} needs one: "
-                f'choose among {sums}, or write scheme = "shortest" or "k-shortest"',
+                f"is {quoted(metric)}, which is no sum over links, and scheme {quoted(self.scheme)} needs "
+                f'one: choose among {sums}, or write scheme = "shortest" or "k-shortest"',
             )
-
-    def path_metric(self) -> Metric:
-        """The metric, default filled in."""
-        return self.metric or ("tcpbp" if self.scheme in _TCPBP else "hops")

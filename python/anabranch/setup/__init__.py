@@ -80,7 +80,7 @@ def _routing(scenario: Scenario) -> RoutingSetup:
     if scenario.controller is not None:
         # What the controller will find where no link is down; nobody forwards by it.
         routing = Routing(metric=scenario.controller.path_metric(), reaction=routing.reaction)
-    scheme: Tagged = {"name": routing.scheme, "metric": routing.path_metric()}
+    scheme: Tagged = {"name": routing.scheme, "metric": routing.metric}
     if routing.scheme == "k-shortest":
         scheme["k"] = routing.k or DEFAULT_K_SHORTEST
     elif routing.scheme in ("disjoint", "tcpbp", "tcpbp-exact"):
