@@ -1,5 +1,6 @@
 use crate::planner::Planner;
-use crate::{Disjoint, KShortest, LinkMask, MaxFlow, Metric, PathFlow, Plan, WeightedPath};
+use crate::semper::semper_plan;
+use crate::{Disjoint, KShortest, LinkMask, MaxFlow, Metric, PathFlow, PathShares, Plan, WeightedPath};
 use anabranch_network::{Network, Path};
 use anabranch_units::{LinkId, NodeId, Rate};
 use serde::{Deserialize, Serialize};
@@ -46,11 +47,23 @@ pub enum Scheme {
         /// What is short.
         metric: Metric,
     },
+    /// Link-disjoint paths between the edge routers, the same ones in both directions (Garcia-Aviles
+    /// 2017; see `semper.rs`).
+    Semper {
+        /// How many, or as many as exist; `None`: as many as exist.
+        #[serde(default)]
+        k: Option<NonZeroUsize>,
+        /// What is short, there and back together.
+        metric: Metric,
+        /// How much each path gets.
+        #[serde(default)]
+        shares: PathShares,
+    },
 }
 
 impl Scheme {
     /// The name of every scheme.
-    pub const NAMES: [&'static str; 5] = ["shortest", "ecmp", "k-shortest", "disjoint", "max-flow"];
+    pub const NAMES: [&'static str; 6] = ["shortest", "ecmp", "k-shortest", "disjoint", "max-flow", "semper"];
 
     /// The metric by which it calls a path short.
     #[must_use]
@@ -60,7 +73,8 @@ impl Scheme {
             | Self::Ecmp { metric }
             | Self::KShortest { metric, .. }
             | Self::Disjoint { metric, .. }
-            | Self::MaxFlow { metric } => *metric,
+            | Self::MaxFlow { metric }
+            | Self::Semper { metric, .. } => *metric,
         }
     }
 
@@ -102,6 +116,10 @@ impl Scheme {
                 planner.paths(pairs, rate, |tree, from, room| {
                     in_shares_of_flow(finder.paths_up_to(tree, from, room.map(Rate::from_bps)))
                 })
+            }
+            Self::Semper { k, shares, .. } => {
+                let cost = |link| metric.cost(network, link);
+                semper_plan(network, mask, pairs, k.map(NonZeroUsize::get), *shares, cost)
             }
         }
     }
