@@ -5,8 +5,9 @@
 //!
 //! The thesis has P parallel paths between two routers, to which hosts hang by one cable each. Here the edge
 //! routers are where the stubs of a pair join the core, and the paths are those that cost least there and
-//! back together. Only cables with both directions usable count. A pair that such cables do not connect gets the
-//! disjoint paths of each direction, which then need not agree.
+//! back together, in the order that [`crate::dijkstra`] states, seen from the node of the lower number. Only
+//! cables with both directions usable count. A pair that such cables do not connect gets the disjoint paths of
+//! each direction, which then need not agree.
 
 use crate::mirror::Mirror;
 use crate::planner::Planner;
