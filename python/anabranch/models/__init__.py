@@ -10,6 +10,7 @@ from typing import Final
 
 from anabranch.models.bbr import MODEL as BBR
 from anabranch.models.bbr import bbr
+from anabranch.models.coverage import coverage_distribution, mean_coverage, subflows_needed
 from anabranch.models.cubic import MODEL as CUBIC
 from anabranch.models.cubic import cubic
 from anabranch.models.errors import ModelError
@@ -77,9 +78,12 @@ __all__ = [
     "Prediction",
     "Range",
     "bbr",
+    "coverage_distribution",
     "cubic",
     "mathis",
+    "mean_coverage",
     "model_named",
     "pftk",
+    "subflows_needed",
     "transport_model",
 ]
