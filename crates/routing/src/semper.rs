@@ -45,7 +45,7 @@ pub(crate) fn semper_plan(
             two_way.set_link(link, false);
         }
     }
-    let there_and_back = |link| cost(link).saturating_add(mirror.link(link).map_or(0, |back| cost(back)));
+    let there_and_back = |link| cost(link).saturating_add(mirror.link(link).map_or(0, &cost));
     let narrowest = |path: &Path| {
         let rate = |link: LinkId| network.link(link).capacity.as_bps();
         let cable = |&link: &LinkId| mirror.link(link).map_or(rate(link), |back| rate(link).min(rate(back)));
