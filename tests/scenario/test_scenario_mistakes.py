@@ -99,7 +99,7 @@ MISTAKES: list[tuple[str, str, str]] = [
         '[routing]\nscheme = "shortst"\n[run]',
         'routing.scheme: "shortst" is not known; nearest: "shortest"; there are '
         '"shortest", "ecmp", "k-shortest", '
-        '"disjoint", "max-flow", "tcpbp", "tcpbp-exact"',
+        '"disjoint", "max-flow", "tcpbp", "tcpbp-exact", "semper"',
     ),
     (
         'to = "Atlanta"',
@@ -122,7 +122,8 @@ MISTAKES: list[tuple[str, str, str]] = [
     (
         "[run]",
         "[routing]\nk = 2\n[run]",
-        'routing.k: scheme "shortest" takes no k; it belongs to k-shortest, disjoint, tcpbp and tcpbp-exact',
+        'routing.k: scheme "shortest" takes no k; it belongs to k-shortest, disjoint, semper, tcpbp and '
+        "tcpbp-exact",
     ),
     *(
         (
@@ -144,6 +145,27 @@ MISTAKES: list[tuple[str, str, str]] = [
         '[routing]\nscheme = "tcpbp"\nmetric = "delay"\n[run]',
         'routing.metric: is "delay", but scheme "tcpbp" goes by tcpbp alone; leave it out, or write scheme = '
         '"shortest" or "k-shortest"',
+    ),
+    (
+        "[run]",
+        '[routing]\nscheme = "semper"\nk = 0\n[run]',
+        "routing.k: 0 must be at least 1",
+    ),
+    (
+        "[run]",
+        '[routing]\nscheme = "disjoint"\nshares = "capacity"\n[run]',
+        'routing.shares: scheme "disjoint" takes no shares; they belong to semper',
+    ),
+    (
+        "[run]",
+        '[routing]\nscheme = "semper"\nshares = "capacity"\nspread = "hash"\n[run]',
+        'routing.spread: "hash" gives every path the same share, and these have shares of their own; '
+        'take "weighted-hash" or "resilient-hash"',
+    ),
+    (
+        "[run]",
+        '[routing]\nspread = "hash"\nidle_timeout = "5 s"\n[run]',
+        'routing.idle_timeout: only spread = "subflow-round-robin" has one; here spread is "hash"',
     ),
     # Names of nodes and links.
     ('"Seattle"', '"Seatle"', 'traffic[0].from: no node "Seatle" in zoo/Abilene; nearest: "Seattle"'),

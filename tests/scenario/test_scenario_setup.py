@@ -183,6 +183,21 @@ def test_events_are_in_the_order_of_time_and_then_of_the_scenario() -> None:
             {"name": "max-flow", "metric": "hops"},
             {"by": "flowlet", "gap": 20_000_000_000},
         ),
+        (
+            'scheme = "semper"\nspread = "hash"',
+            {"name": "semper", "metric": "hops", "k": None, "shares": "equal"},
+            {"by": "hash"},
+        ),
+        (
+            'scheme = "semper"\nk = 2\nshares = "capacity"\nspread = "resilient-hash"',
+            {"name": "semper", "metric": "hops", "k": 2, "shares": "capacity"},
+            {"by": "resilient-hash"},
+        ),
+        (
+            'scheme = "semper"\nspread = "subflow-round-robin"\nidle_timeout = "60 s"',
+            {"name": "semper", "metric": "hops", "k": None, "shares": "equal"},
+            {"by": "subflow-round-robin", "idle_timeout": 60_000_000_000_000},
+        ),
         ('scheme = "tcpbp"', {"name": "tcpbp", "metric": "tcpbp", "k": None}, {"by": "flow"}),
         (
             'scheme = "tcpbp-exact"\nmetric = "tcpbp"\nk = 3',

@@ -5,6 +5,7 @@
 
 use pyo3::prelude::*;
 
+mod balancer;
 mod paths;
 mod quantity;
 mod run;
@@ -35,6 +36,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::plan, module)?)?;
     module.add_function(wrap_pyfunction!(run::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(run::draw, module)?)?;
+    module.add_function(wrap_pyfunction!(balancer::draw_source_ports, module)?)?;
+    module.add_function(wrap_pyfunction!(balancer::balancer_choices, module)?)?;
     module.add("SetupError", module.py().get_type::<run::SetupError>())?;
     Ok(())
 }

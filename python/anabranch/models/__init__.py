@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from anabranch.models.bbr import MODEL as BBR
 from anabranch.models.bbr import bbr
+from anabranch.models.coverage import coverage_distribution, mean_coverage, subflows_needed
 from anabranch.models.cubic import MODEL as CUBIC
 from anabranch.models.cubic import cubic
 from anabranch.models.errors import ModelError
@@ -111,10 +112,13 @@ __all__ = [
     "Range",
     "bbr",
     "configured_model",
+    "coverage_distribution",
     "cubic",
     "mathis",
+    "mean_coverage",
     "model_named",
     "pftk",
+    "subflows_needed",
     "transport_model",
     "window",
 ]

@@ -85,9 +85,13 @@ def _routing(scenario: Scenario) -> RoutingSetup:
         scheme["k"] = routing.k or DEFAULT_K_SHORTEST
     elif routing.scheme in ("disjoint", "tcpbp", "tcpbp-exact"):
         scheme["k"] = routing.k
+    elif routing.scheme == "semper":
+        scheme |= {"k": routing.k, "shares": routing.shares or "equal"}
     spread: Tagged = {"by": routing.spread}
     if routing.flowlet_gap is not None:
         spread["gap"] = int(routing.flowlet_gap)
+    if routing.idle_timeout is not None:
+        spread["idle_timeout"] = int(routing.idle_timeout)
     reaction = None if isinstance(routing.reaction, str) else int(routing.reaction)
     return RoutingSetup(scheme, spread, reaction)
 
