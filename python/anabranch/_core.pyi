@@ -15,6 +15,9 @@ class Outcome(TypedDict):
 class SetupError(ValueError):
     """A setup that the engine refuses; ``args`` are (place, message)."""
 
+class CaptureFileError(ValueError):
+    """Captures that cannot be analysed; ``args[0]`` is a list of (place, message)."""
+
 def version() -> str: ...
 def parse_span(text: str) -> int: ...
 def parse_rate(text: str) -> int: ...
@@ -30,3 +33,12 @@ def simulate(
 def draw(
     variate_json: str, seed: int, replication: int, name: str, purpose: str, count: int
 ) -> NDArray[np.float64]: ...
+def analyze_captures(
+    paths: list[str],
+    window_ps: int | None,
+    interval_ps: int,
+    ports: list[int],
+    disjoint: bool,
+    threads: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> Outcome: ...

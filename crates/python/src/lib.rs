@@ -5,6 +5,7 @@
 
 use pyo3::prelude::*;
 
+mod capture;
 mod quantity;
 mod run;
 mod transport;
@@ -29,6 +30,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::plan, module)?)?;
     module.add_function(wrap_pyfunction!(run::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(run::draw, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::analyze_captures, module)?)?;
+    module.add("CaptureFileError", module.py().get_type::<capture::CaptureFileError>())?;
     module.add("SetupError", module.py().get_type::<run::SetupError>())?;
     Ok(())
 }
