@@ -195,20 +195,20 @@ fn describe_file(name: &str, file: &FileSurvey, warnings: &mut Vec<String>) {
         warn(format!("no TCP among its {} packets", counts.packets));
     }
     let several = [
-        (counts.unknown_link, "packets of link types that are not known were passed over"),
-        (counts.headers_cut, "packets end before their TCP header does, or contradict themselves"),
+        (counts.unknown_link, "packets passed over, of link types that are not known"),
+        (counts.headers_cut, "packets that end before their TCP header does, or contradict themselves"),
         (
             counts.options_cut,
-            "TCP headers were cut inside their options, where MPTCP is; capture 160 bytes of each packet",
+            "TCP headers cut inside their options, where MPTCP is (160 bytes of each packet would do)",
         ),
-        (counts.fragments, "later fragments of IP packets were passed over"),
-        (counts.beyond, "packets belong to more flows than are followed; choose with --port"),
-        (file.oddities.without_time, "packets without a time were passed over"),
-        (file.oddities.without_interface, "packets of an interface that is not described were passed over"),
+        (counts.fragments, "later fragments of IP packets passed over"),
+        (counts.beyond, "packets of more flows than are followed (choose with --port)"),
+        (file.oddities.without_time, "packets without a time passed over"),
+        (file.oddities.without_interface, "packets of an interface that is not described passed over"),
     ];
     for (count, what) in several {
         if count > 0 {
-            warn(format!("{count} {what}"));
+            warn(format!("{what}: {count}"));
         }
     }
 }

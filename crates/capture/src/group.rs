@@ -174,7 +174,10 @@ fn tie_by_data_sequence(flows: &[Flow], ties: &mut [Tie], owners: &mut [usize]) 
 fn close(a: &Flow, b: &Flow) -> bool {
     let overlap = a.first_ns() <= b.last_ns() && b.first_ns() <= a.last_ns();
     let (Some(first), Some(second)) = (&a.multipath, &b.multipath) else { return false };
-    overlap && [0, 1].into_iter().any(|data| near(space(a, first, data), space(b, second, data)))
+    // Both directions have to agree, where both subflows show them.
+    let mut shown =
+        [0, 1].into_iter().filter_map(|host| Some(near(space(a, first, host)?, space(b, second, host)?)));
+    overlap && shown.next().is_some_and(|near| near) && shown.all(|near| near)
 }
 
 /// The data sequence space of one host's data: by host, because directions are by address and port.
@@ -184,8 +187,7 @@ fn space(flow: &Flow, multipath: &Multipath, host: usize) -> Option<DataSpace> {
     multipath.spaces[if swapped { 1 - host } else { host }]
 }
 
-fn near(a: Option<DataSpace>, b: Option<DataSpace>) -> bool {
-    let (Some(a), Some(b)) = (a, b) else { return false };
+fn near(a: DataSpace, b: DataSpace) -> bool {
     // Only lower halves can be compared where one side sends no more.
     let whole = a.whole && b.whole;
     let distance = |to: u64, from: u64| {

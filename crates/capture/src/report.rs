@@ -46,7 +46,7 @@ pub struct Summary {
     pub window_end_s: f64,
     /// Jain index of the connections' throughputs in the window; NaN without any.
     pub jain_index: f64,
-    /// Sum of these throughputs, in Mbit/s.
+    /// Sum of these throughputs, in Mbit/s; NaN without any.
     pub throughput_mbps: f64,
     /// Subflows with a handshake, with a FIN, and all.
     pub established: usize,
@@ -158,7 +158,7 @@ pub(crate) fn report(mut found: Found<'_>) -> Analysis {
         window_start_s: found.since(found.times.start_ns),
         window_end_s: found.since(found.times.end_ns),
         jain_index: jain_index(shares()),
-        throughput_mbps: shares().filter(|share| !share.is_nan()).sum(),
+        throughput_mbps: shares().filter(|share| !share.is_nan()).reduce(|a, b| a + b).unwrap_or(f64::NAN),
         established: found.steady.established,
         finished: found.steady.finished,
         unanswered: found.steady.unanswered,
@@ -185,30 +185,33 @@ fn warn_of_flows(found: &mut Found<'_>) {
     let missing: u64 = flows.clone().map(|flow| found.data(flow).data.missing).sum();
     let implausible: u64 = found.measured.iter().flatten().map(|measured| measured.implausible).sum();
     let forgotten = count(&|flow| found.data(flow).data.forgotten > 0);
+    let all = flows.len();
     let mut warn = |number: u64, text: &str| {
         if number > 0 {
-            found.warnings.push(text.replace("{}", &number.to_string()));
+            let text =
+                text.replace("{n}", &number.to_string()).replace("{of}", &format!("{number} of {all}"));
+            found.warnings.push(text);
         }
     };
-    warn(without_acks as u64, "{} subflows without a packet in the direction of the ACKs: no throughput");
+    warn(without_acks as u64, "{of} subflows without a packet in the direction of the ACKs: no throughput");
     warn(
         guessed as u64,
-        "{} subflows are tied to their connection by a guess, from the same hosts and close data sequence \
-         numbers: their handshakes were not captured",
+        "{of} subflows tied to their connection by a guess, by the same hosts and close data sequence \
+         numbers: the handshake was not captured",
     );
     warn(
         alone as u64,
-        "{} subflows carry MPTCP options and nothing says to which connection they belong; each is listed as \
-         one of its own",
+        "{of} subflows with MPTCP options, where nothing says to which connection they belong: each is listed \
+         as one of its own",
     );
     warn(
         spread as u64,
-        "{} subflows lack bytes at the capture point where most of their packets are, though other points saw \
-         them, too; if no packet passes two points, --disjoint counts them all",
+        "{of} subflows with bytes missing at the capture point where most of their packets are, though other \
+         points saw them, too; if no packet passes two points, --disjoint counts them all",
     );
-    warn(missing, "{} bytes of data were never seen at the capture points: lost before, or not captured");
-    warn(implausible, "{} segments with sequence numbers outside any window were passed over");
-    warn(forgotten as u64, "{} subflows have more holes than are remembered: reordering is a lower bound");
+    warn(missing, "bytes of data never seen at the capture points, lost before or not captured: {n}");
+    warn(implausible, "segments passed over, with sequence numbers outside any window: {n}");
+    warn(forgotten as u64, "{of} subflows with more holes than are remembered: reordering is a lower bound");
 }
 
 fn address(endpoint: Endpoint) -> String {

@@ -172,7 +172,9 @@ fn join(files: &[FileSurvey], members: &[(usize, usize)], disjoint: bool) -> Flo
             let at = move |seen: &Sighting| PointId { file: *file as u32, point: seen.point };
             part.sightings[direction].iter().map(move |seen| (at(seen), seen))
         });
-        read_at(seen.collect(), disjoint)
+        let opening = parts.iter().find(|(_, part)| part.identity.client == Some(direction as u8));
+        let isn = opening.map(|(_, part)| part.identity.client_isn);
+        read_at(seen.collect(), disjoint, isn)
     });
     let multipath = parts.iter().filter_map(|(_, part)| part.multipath.as_deref()).fold(None, merge);
     Flow { key, client, opened: opened.is_some(), directions, multipath }
@@ -191,8 +193,9 @@ fn merge(sum: Option<Multipath>, part: &Multipath) -> Option<Multipath> {
     Some(sum)
 }
 
-/// Chooses the capture points at which a direction is read.
-fn read_at(mut seen: Vec<(PointId, &Sighting)>, disjoint: bool) -> Direction {
+/// Chooses the capture points at which a direction is read. `isn`: the client's initial sequence number, if
+/// this is its direction and it is known.
+fn read_at(mut seen: Vec<(PointId, &Sighting)>, disjoint: bool, isn: Option<u32>) -> Direction {
     seen.sort_by_key(|(point, sighting)| (sighting.first_ns, *point));
     let chosen = if disjoint || seen.len() < 2 { (0..seen.len()).collect() } else { longest_chain(&seen) };
     let mut sum = Direction {
@@ -221,7 +224,12 @@ fn read_at(mut seen: Vec<(PointId, &Sighting)>, disjoint: bool) -> Direction {
             sum.syns += sighting.syns;
             sum.syn_ns = sighting.syn_ns;
         }
-        sum.established_ns = sum.established_ns.min(sighting.established_ns);
+        let mut established_ns = sighting.established_ns;
+        if sighting.syns == 0 && sighting.has_ack && isn == Some(sighting.first_seq.wrapping_sub(1)) {
+            // The SYN went by elsewhere, and its number was not known here.
+            established_ns = sighting.first_ns;
+        }
+        sum.established_ns = sum.established_ns.min(established_ns);
         if sighting.fin_ns < sum.fin_ns {
             sum.fin_ns = sighting.fin_ns;
             sum.fin_end = Some(sighting.fin_end);

@@ -106,13 +106,12 @@ fn describe(steady: &Steady, flows: usize, warnings: &mut Vec<String>) {
     if finished == 0 {
         warnings.push("no FIN was captured: the window ends with the last packet in place of T2".to_owned());
     } else if finished < flows {
-        warnings.push(format!("{finished} of {flows} TCP flows have a FIN; T2 is the first of these"));
+        warnings.push(format!("{finished} of {flows} TCP flows with a FIN: T2 is the first of these"));
     }
     if unanswered > 0 {
-        warnings
-            .push(format!("{unanswered} connection attempts without an answer are left out of T1 and T2"));
+        warnings.push(format!("connection attempts without an answer, left out of T1 and T2: {unanswered}"));
     }
     if reset > 0 {
-        warnings.push(format!("{reset} TCP flows were reset before the window's end"));
+        warnings.push(format!("{reset} of {flows} TCP flows reset before the window's end"));
     }
 }
