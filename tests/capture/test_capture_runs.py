@@ -1,4 +1,4 @@
-"""Captures of the simulator against the tables of the same run, which know what the capture has to find out."""
+"""Captures of the simulator against the tables of the same run, which know the answer."""
 
 import re
 from pathlib import Path

@@ -270,7 +270,7 @@ impl<'a> Seen<'a> {
             let identity = self.table.flows()[flow];
             self.flows.push(FileFlow { identity, sightings: Default::default(), multipath: None });
         }
-        let identity = self.table.flows()[flow];
+        let identity = &self.table.flows()[flow];
         let flow = &mut self.flows[flow];
         let sightings = &mut flow.sightings[direction];
         let seen = match sightings.iter().position(|seen| seen.point == point) {

@@ -225,7 +225,7 @@ fn throughput_and_fairness_of_two_hosts() {
     let mut options = options();
     options.window = Some(anabranch_units::Span::from_secs(2));
     let file = pcap(false, 1000, RAW, 0, &ipv4(&packets));
-    let analysis = analyze_all(&[file.clone()], &options).expect("a capture");
+    let analysis = analyze_all(std::slice::from_ref(&file), &options).expect("a capture");
     // T2 = 3020 ms, so that the window is ]1020, 3020]: 200 ACKs of each host.
     assert_eq!((analysis.summary.window_start_s, analysis.summary.window_end_s), (1.02, 3.02));
     assert_eq!(numbers(&analysis, "connections", "throughput_mbps"), [0.8, 0.8]);

@@ -45,7 +45,7 @@ impl Tcp {
         bytes.extend(self.to.1.to_be_bytes());
         bytes.extend(self.seq.to_be_bytes());
         bytes.extend(self.ack.to_be_bytes());
-        bytes.push(((20 + options.len()) / 4 << 4) as u8);
+        bytes.push((((20 + options.len()) / 4) << 4) as u8);
         bytes.push(self.flags);
         bytes.extend([0xFF, 0xFF, 0, 0, 0, 0]);
         bytes.extend(options);
