@@ -76,7 +76,7 @@ def test_bad_options_are_messages(run_with_captures: tuple[Result, Path], anabra
     done = anabranch("capture", folder / "left1.pcapng", "--port", "9999")
     assert done.returncode == 2
     assert "TCP packets has port 9999" in done.stderr
-    done = anabranch("capture", folder / "left1.pcapng", "--interval", "1 us")
+    done = anabranch("capture", folder / "left1.pcapng", "--interval", "100 ns")
     assert done.returncode == 2
     assert "take an interval of at least" in done.stderr
     assert anabranch("capture", folder).returncode == 2

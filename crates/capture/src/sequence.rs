@@ -8,6 +8,8 @@ const MOST_GAPS: usize = 1024;
 const LARGEST_WINDOW: i64 = 1 << 30;
 /// So many implausible numbers in a row are believed: the capture has a hole of more than a window.
 const BELIEVED_AFTER: u32 = 8;
+/// The slowest clock of timestamps in use: Linux before 4.13 with 100 ticks a second.
+const SLOWEST_TICK_NS: u64 = 10_000_000;
 /// Earlier arrivals that n-reordering with n = 3 looks at: three duplicate ACKs begin a fast retransmit.
 const N: usize = 3;
 
@@ -222,14 +224,16 @@ impl Sequence {
 
     /// Whether a segment that fills a gap was sent before the one that opened it, and not sent again
     /// after it. By the sender's clock where there is one: what is sent again has a later timestamp
-    /// (RFC 7323 section 3.2). Within one tick of the clock, and without timestamps, by time: nothing that
-    /// the overtaking segment brought about can be here before a round trip has passed.
+    /// (RFC 7323 section 3.2), where a round trip is longer than a tick of the clock. If it is not, and
+    /// without timestamps, by time: nothing that the overtaking segment brought about can be here before a
+    /// round trip has passed.
     fn was_overtaken(&self, gap: &Gap, arrival: &Arrival) -> bool {
         let elapsed = arrival.time_ns.saturating_sub(gap.time_ns);
         match (gap.timestamp, arrival.timestamp) {
             (Some(opener), Some(this)) => {
                 let later = this.wrapping_sub(opener).cast_signed();
-                later < 0 || (later == 0 && (self.rtt_ns == 0 || elapsed < self.rtt_ns))
+                let clear = self.rtt_ns == 0 || self.rtt_ns >= SLOWEST_TICK_NS;
+                later < 0 || (later == 0 && (clear || elapsed < self.rtt_ns))
             }
             _ => elapsed < self.rtt_ns,
         }

@@ -64,6 +64,15 @@ fn a_repaired_loss_before_the_point_is_a_retransmission() {
     assert_eq!(counts(&order), [1.0, 0.0, 0.0, 0.0, 0.0]);
 }
 
+/// Queues may hold a segment back for longer than the handshake took. One tick of the clock is no longer than
+/// 10 ms, which the handshake took: what was sent within the same tick was not sent again.
+#[test]
+fn equal_timestamps_are_of_one_flight_where_the_round_trip_is_longer_than_a_tick() {
+    let mut order: Vec<_> = [0, 1, 3, 4].iter().map(|&n| (20 + u64::from(n), n, Some(100))).collect();
+    order.push((60, 2, Some(100)));
+    assert_eq!(counts(&order), [0.0, 1.0, 2.0, 0.0, 0.0]);
+}
+
 #[test]
 fn seen_again_is_a_retransmission_and_never_seen_is_missing() {
     let order: Vec<_> =
