@@ -234,7 +234,8 @@ impl<'a> Trackers<'a> {
         let (flow, direction) = (event.flow as usize, usize::from(event.direction));
         let tracker = self.live[flow][direction].get_or_insert_with(|| {
             let data = self.job.data_direction[flow];
-            Box::new(Tracker::new(&self.job.selection.flows[flow], direction, data, &self.job.times))
+            let flows = &self.job.selection.flows;
+            Box::new(Tracker::new(&flows[flow], flows.len(), direction, data, &self.job.times))
         });
         tracker.on_event(event, &self.job.times);
         if tracker.packets_left == 0
@@ -267,14 +268,14 @@ struct Tracker {
 }
 
 impl Tracker {
-    fn new(flow: &Flow, direction: usize, data_direction: usize, times: &Times) -> Self {
+    fn new(flow: &Flow, flows: usize, direction: usize, data_direction: usize, times: &Times) -> Self {
         let (this, other) = (&flow.directions[direction], &flow.directions[1 - direction]);
         let first_bin = times.bin(this.first_ns);
         let bins = times.bin(this.last_ns) - first_bin + 1;
         let mut measured = Measured::default();
         let mut sequence = None;
         if direction == data_direction {
-            sequence = Some(Sequence::new(this.isn, handshake_rtt_ns(flow).unwrap_or(0)));
+            sequence = Some(Sequence::new(this.isn, handshake_rtt_ns(flow).unwrap_or(0), flows));
             measured.retransmissions = vec![0; bins];
         } else {
             measured.acked_series = vec![0; bins];

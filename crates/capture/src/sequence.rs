@@ -2,8 +2,11 @@
 
 use std::collections::VecDeque;
 
-/// Most holes in the sequence space that are remembered for a flow: 1024 x 56 bytes.
-const MOST_GAPS: usize = 1024;
+/// Holes in the sequence space that are remembered for all flows together (56 bytes each), and the fewest and
+/// most for one of them.
+const GAPS_OF_ALL: usize = 1 << 22;
+const FEWEST_GAPS: usize = 16;
+const MOST_GAPS: usize = 4096;
 /// The largest window (RFC 7323 section 2.3): a number further ahead is not of this connection.
 const LARGEST_WINDOW: i64 = 1 << 30;
 /// So many implausible numbers in a row are believed: the capture has a hole of more than a window.
@@ -116,6 +119,7 @@ pub(crate) struct Sequence {
     unwrapper: Unwrapper,
     /// In ascending order.
     gaps: VecDeque<Gap>,
+    most_gaps: usize,
     recent: [i64; N],
     /// Round-trip time that the handshake showed, in ns; 0 if it was not seen.
     rtt_ns: u64,
@@ -123,9 +127,10 @@ pub(crate) struct Sequence {
 }
 
 impl Sequence {
-    /// `isn`: the initial sequence number, if known; `rtt_ns`: 0 if not known.
-    pub(crate) fn new(isn: Option<u32>, rtt_ns: u64) -> Self {
-        let mut sequence = Self { rtt_ns, ..Self::default() };
+    /// `isn`: the initial sequence number, if known; `rtt_ns`: 0 if not known; `flows`: how many there are.
+    pub(crate) fn new(isn: Option<u32>, rtt_ns: u64, flows: usize) -> Self {
+        let most_gaps = (GAPS_OF_ALL / flows.max(1)).clamp(FEWEST_GAPS, MOST_GAPS);
+        let mut sequence = Self { rtt_ns, most_gaps, ..Self::default() };
         if let Some(isn) = isn {
             sequence.unwrapper.begin(isn.wrapping_add(1));
         }
@@ -159,7 +164,7 @@ impl Sequence {
 
     #[cold]
     fn open_gap(&mut self, start: i64, end: i64, arrival: &Arrival) {
-        if self.gaps.len() == MOST_GAPS
+        if self.gaps.len() >= self.most_gaps
             && let Some(forgotten) = self.gaps.pop_front()
         {
             self.counts.missing += (forgotten.end - forgotten.start) as u64;
