@@ -15,6 +15,9 @@ class Outcome(TypedDict):
 class SetupError(ValueError):
     """A setup that the engine refuses; ``args`` are (place, message)."""
 
+class CaptureFileError(ValueError):
+    """Captures that cannot be analysed; ``args[0]`` is a list of (place, message)."""
+
 def version() -> str: ...
 def parse_span(text: str) -> int: ...
 def parse_rate(text: str) -> int: ...
@@ -39,3 +42,12 @@ def draw_source_ports(seed: int, replication: int, name: str, count: int) -> NDA
 def balancer_choices(
     spread_json: str, weights: list[float], subflows: list[tuple[int, int, int, int]]
 ) -> NDArray[np.uint64]: ...
+def analyze_captures(
+    paths: list[str],
+    window_ps: int | None,
+    interval_ps: int,
+    ports: list[int],
+    disjoint: bool,
+    threads: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> Outcome: ...

@@ -6,6 +6,7 @@
 use pyo3::prelude::*;
 
 mod balancer;
+mod capture;
 mod paths;
 mod quantity;
 mod run;
@@ -38,6 +39,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::draw, module)?)?;
     module.add_function(wrap_pyfunction!(balancer::draw_source_ports, module)?)?;
     module.add_function(wrap_pyfunction!(balancer::balancer_choices, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::analyze_captures, module)?)?;
+    module.add("CaptureFileError", module.py().get_type::<capture::CaptureFileError>())?;
     module.add("SetupError", module.py().get_type::<run::SetupError>())?;
     Ok(())
 }
