@@ -76,11 +76,13 @@ impl<R: CouplingRule> Coupled<R> {
             1.0 / cwnd
         };
         self.credit += delivered as f64 * mss * increase;
-        if self.credit >= mss {
+        // A round's worth must make a segment although its parts are rounded.
+        let whole = mss * (1.0 - 1e-9);
+        if self.credit >= whole {
             window.cwnd = window.cwnd.saturating_add(window.mss);
             // At most one segment an ACK, as NewReno; the rest is kept, up to a segment.
             self.credit = (self.credit - mss).min(mss);
-        } else if self.credit <= -mss {
+        } else if self.credit <= -whole {
             window.cwnd = window.cwnd.saturating_sub(window.mss).max(window.mss);
             self.credit = (self.credit + mss).max(-mss);
         }
