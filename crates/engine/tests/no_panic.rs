@@ -267,7 +267,7 @@ fn try_to_run(document: Value) -> Fate {
             TransportConfig::SlidingWindow(sliding) => {
                 sliding.window_segments = sliding.window_segments.min(1 << 10);
             }
-            TransportConfig::SdnPaced(_) => {}
+            TransportConfig::SdnPaced(_) | TransportConfig::Mptcp(_) => {}
         }
     }
     let refused = |error: EngineError| {
