@@ -1,0 +1,1 @@
+"""Routing schemes by name; the robust-routing programs are in `robust/`."""
