@@ -14,7 +14,7 @@ _DUST = 1e-9
 def decompose(network: Network, source: Ints, target: Ints, share: sparse.csr_array) -> Routing:
     """The routing by paths that puts on any link what these shares do, or less.
 
-    A pair gets one path after the other, each the one with the largest flow that is left, until its traffic is
+    A pair gets one path after the other, each with the largest flow that is left, until its traffic is
     routed. Circles stay behind, and so do the solver's errors: fractions are made one in total.
 
     Args:
