@@ -147,11 +147,13 @@ def test_one_pair_fills_its_paths_in_proportion_to_their_capacities() -> None:
 def test_links_without_capacity_are_left_alone() -> None:
     plain = network(4, [(0, 1), (1, 3), (0, 2), (2, 3)])
     capacity = plain.capacity_mbps.copy()
-    capacity[[4, 5]] = 0.0  # 0-2 is dead, so that all crosses 0-1: 3 pairs of 50, of which the hose lets 130
+    capacity[[4, 5]] = (
+        0.0  # what is left is the chain 0-1-3-2, whose middle has four pairs of 50 Mbps each way
+    )
     net = Network(plain.nodes, plain.tail, plain.head, capacity, plain.delay_ms)
     bounds = uniform_bounds(4)
     for solve in (link_flow, all_paths):
-        assert certified(net, bounds, solve(net, bounds)).load == pytest.approx(130 / 500, rel=AGREEMENT)
+        assert certified(net, bounds, solve(net, bounds)).load == pytest.approx(200 / 500, rel=AGREEMENT)
 
 
 def test_a_decomposition_is_made_of_simple_paths_that_add_up() -> None:
