@@ -57,23 +57,73 @@ class _Shortest:
         nodes = len(net.nodes)
         arcs = zip(net.tail.tolist(), net.head.tolist(), range(net.arc_count), strict=True)
         self._out: list[list[tuple[int, int]]] = [[] for _ in range(nodes)]
-        back: list[list[int]] = [[] for _ in range(nodes)]
+        self._back: list[list[tuple[int, int]]] = [[] for _ in range(nodes)]
         for tail, head, arc in arcs:
             if net.capacity_mbps[arc] > 0:
                 self._out[tail].append((head, arc))
-                back[head].append(tail)
+                self._back[head].append((tail, arc))
         for arcs_out in self._out:
             arcs_out.sort()
-        self._hops = [_hops_to(back, target) for target in range(nodes)]
+        self._hops = [self._hops_to(target, set(), set()) for target in range(nodes)]
 
     def paths(self, source: int, target: int, count: int) -> list[list[int]]:
         hops = self._hops[target]
         found: list[list[int]] = []
-        for length in range(hops.get(source, len(hops)), len(self._out)):
+        if source not in hops or not count:
+            return found
+        # Nearly always there are enough among the paths that are little longer than the shortest.
+        for length in range(hops[source], hops[source] + 3):
             self._extend([], {source}, (source, target, length), hops, found, count)
             if len(found) >= count:
-                break
-        return found
+                return found
+        return self._by_deviation(source, target, count)
+
+    def _by_deviation(self, source: int, target: int, count: int) -> list[list[int]]:
+        """Yen's method: every next path leaves one of those before it at some node."""
+        found: list[tuple[int, list[tuple[int, int]]]] = []
+        waiting = [(self._hops[target][source], self._least(source, target, set(), set()))]
+        while waiting and len(found) < count:
+            waiting.sort()
+            found.append(waiting.pop(0))
+            last = found[-1][1]
+            for at in range(len(last)):
+                root = last[:at]
+                dropped = {path[at] for _, path in found if path[:at] == root}
+                nodes = {source, *(head for head, _ in root)}
+                spur = root[-1][0] if root else source
+                rest = self._least(spur, target, nodes - {spur}, dropped)
+                whole = (len(root) + len(rest), root + rest)
+                if rest and whole not in waiting:
+                    waiting.append(whole)
+        return [[arc for _, arc in path] for _, path in found]
+
+    def _least(
+        self, source: int, target: int, nodes: set[int], dropped: set[tuple[int, int]]
+    ) -> list[tuple[int, int]]:
+        """The first of the shortest paths without these nodes and first steps, as (node, arc)."""
+        arcs = {arc for _, arc in dropped}
+        hops = self._hops_to(target, nodes, arcs)
+        path: list[tuple[int, int]] = []
+        at = source
+        while at != target and at in hops:
+            step = next(
+                (head, arc) for head, arc in self._out[at]
+                if arc not in arcs and hops.get(head, -1) == hops[at] - 1
+            )  # fmt: skip
+            path.append(step)
+            at = step[0]
+        return path
+
+    def _hops_to(self, target: int, nodes: set[int], arcs: set[int]) -> dict[int, int]:
+        hops = {target: 0}
+        waiting = deque([target])
+        while waiting:
+            node = waiting.popleft()
+            for before, arc in self._back[node]:
+                if before not in hops and before not in nodes and arc not in arcs:
+                    hops[before] = hops[node] + 1
+                    waiting.append(before)
+        return hops
 
     def _extend(
         self, path: list[int], visited: set[int], left: tuple[int, int, int], hops: dict[int, int],
@@ -94,18 +144,6 @@ class _Shortest:
             self._extend(path, visited, (head, target, length - 1), hops, found, count)
             visited.remove(head)
             path.pop()
-
-
-def _hops_to(back: list[list[int]], target: int) -> dict[int, int]:
-    hops = {target: 0}
-    waiting = deque([target])
-    while waiting:
-        node = waiting.popleft()
-        for before in back[node]:
-            if before not in hops:
-                hops[before] = hops[node] + 1
-                waiting.append(before)
-    return hops
 
 
 def random_network(random: np.random.Generator, node_count: int, extra_links: int) -> Network:

@@ -22,9 +22,6 @@ from .worst_case import load_of_shares
 _START = 0.7
 """Links with this part of the highest load of evenly spread traffic have their rows from the start."""
 
-_JOINING = 20
-"""How many links join at once, those with the highest loads: rows of the others may not be needed then."""
-
 SMALL = 10_000
 """Arcs in all candidates, up to which the whole program is solved faster than several of its parts."""
 
@@ -112,6 +109,4 @@ def step(
     best.offer(routing, worst)
     # The solver's own optimum, not the proved bound: that one may be much lower before the end.
     above = np.flatnonzero(worst.load > answer.objective * (1 + 1e-7))
-    above = np.setdiff1d(above, links)
-    most = above[np.argsort(-worst.load[above], kind="stable")][:_JOINING]
-    return Step(answer.ending, proved, np.union1d(links, most))
+    return Step(answer.ending, proved, np.union1d(links, above))
