@@ -14,14 +14,18 @@ from robust_networks import (
     sndlib,
     uniform_bounds,
 )
+from scipy import sparse
 
 from anabranch.routing.robust import (
     Candidates,
     DemandBounds,
     Network,
+    RoutingError,
     Solution,
+    SolverError,
     all_paths,
     cut_bound,
+    decompose,
     exchange,
     link_flow,
     single_lp,
@@ -82,7 +86,7 @@ def test_nsfnet_over_all_paths_has_the_published_load() -> None:
 
 
 def test_a_cut_explains_the_published_load() -> None:
-    # Nodes 1, 2, 3 and what else is on their side of a cut: some cut must carry 0.455 of its capacity.
+    # Whatever the routing, a set of nodes must send what the bounds allow over the links that lead out of it.
     assert cut_bound(nsfnet(), uniform_bounds(14)) == pytest.approx(0.455, rel=1e-9)
 
 
@@ -183,6 +187,17 @@ def test_a_time_limit_leaves_a_routing_and_an_honest_bound() -> None:
     stopped = all_paths(sndlib("nobel-eu"), uniform_bounds(28), time_limit_s=0.0)
     assert stopped.status == "time-limit"
     assert stopped.lower_bound > 0
+
+
+def test_a_time_limit_before_any_flow_is_an_error() -> None:
+    with pytest.raises(SolverError, match=r"^link-flow: no routing before the time limit; allow more time"):
+        link_flow(nsfnet(), uniform_bounds(14), time_limit_s=0.0)
+
+
+def test_a_share_without_flow_has_no_paths() -> None:
+    net = network(2, [(0, 1)])
+    with pytest.raises(RoutingError, match=r"^1 to 2: no flow leads from the one to the other"):
+        decompose(net, np.array([0]), np.array([1]), sparse.csr_array((1, 2)))
 
 
 def test_solvers_are_deterministic() -> None:
