@@ -151,7 +151,7 @@ def document(speed: list[Row], sweep: list[Row]) -> str:
         "ties by node numbers. CPU times are medians, with the building of the programs, without the",
         "search for paths. Traffic matrices prove the bound, the evaluator the load. `time-limit` marks what",
         f"was stopped after {LIMIT_S:.0f} s of wall time, all-paths on germany50 {ALL_PATHS_LIMIT_S:.0f} s;",
-        "on a machine with other work that is less CPU time, which the last column but one or the last gives.",
+        "on a machine with other work that is less CPU time, which the column of CPU seconds gives.",
         "",
         *table(HEAD, speed),
     ]
