@@ -308,6 +308,8 @@ class Candidates:
             raise RoutingError(
                 "fraction", f"shape {fractions.shape}", f"one number for each of {self.path_count} paths"
             )
+        if not np.isfinite(fractions).all():
+            raise RoutingError("fraction", "a fraction is no number", "fractions are from 0 to 1")
         by_pair = sparse.csr_array(
             (fractions, np.arange(self.path_count), self.path_start), shape=(self.pair_count, self.path_count)
         )
