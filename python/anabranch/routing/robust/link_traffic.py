@@ -98,7 +98,7 @@ class LinkTraffic:
     def _search(
         self, start: int, slack: list[float], neighbours: Callable[[int], Iterator[tuple[int, int]]]
     ) -> list[int] | None:
-        """Breadth first from `start` to a node of its side with slack; the chain from that node to `start`."""
+        """Breadth first from `start` to a node of its side with slack; the chain back from there."""
         if slack[start] > self._dust:
             return [start]
         before: dict[int, tuple[int, int] | None] = {start: None}
@@ -154,7 +154,7 @@ class LinkTraffic:
 
 
 def finite_bounds(bounds: DemandBounds) -> DemandBounds:
-    """The same traffic matrices by bounds without infinity: nothing exceeds what all pairs together may send."""
+    """The same traffic matrices by bounds without infinity: no sum exceeds that of its pairs."""
     source, target = bounds.pairs()
     ceiling = np.zeros(bounds.pair_mbps.shape)
     ceiling[source, target] = bounds.ceiling_mbps(source, target)

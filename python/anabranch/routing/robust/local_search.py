@@ -8,7 +8,6 @@ columns move together because they are what a link pays for (see `single_path_bo
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
 from dataclasses import dataclass

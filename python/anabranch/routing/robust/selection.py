@@ -34,8 +34,8 @@ def first_paths(candidates: Candidates, k: int) -> Candidates:
 def hybrid(network: Network, candidates: Candidates, percent: float) -> Candidates:
     """Step 2: the top `percent` of the pairs by the delay of their longest candidate keep only their first.
 
-    The paper does not say how a part of a pair is rounded: to the nearest whole number here, a half to the even
-    one. Of pairs with equally long candidates those that come first lose their other paths first.
+    The paper does not say how a part of a pair is rounded: to the nearest whole number here, a half to the
+    even one. Of pairs with equally long candidates those that come first lose their other paths first.
 
     Args:
         network: the network.

@@ -1,6 +1,6 @@
 """What single-path routings cannot do: loads that no link has, and a count over cuts.
 
-With whole pairs on a link the dual of the subproblem (eqs. 6 to 8) has an optimum of zeros and ones, because a
+With whole pairs on a link the dual of the subproblem (eqs. 6 to 8) has an optimum of zeros and ones, for a
 transportation problem's matrix is totally unimodular: a link pays R_i or C_j for each row or column of the
 traffic matrix that covers its pairs, and w_ij for each pair that none covers. Hence its worst-case traffic is
 a sum of such numbers, and what it pays limits how many pairs it carries.
@@ -19,7 +19,8 @@ _RESOLUTION_MBPS: Final = 1e-3
 _MOST_UNITS: Final = 200_000
 _MOST_NODES: Final = 16
 """All 2^(n - 1) cuts are looked at."""
-_SLACK: Final = 1e-9
+_SLACK: Final = 1e-6
+"""What a bound by floating point may be too high, as a part of it."""
 
 
 def attainable_loads(network: Network, bounds: DemandBounds) -> Floats | None:

@@ -63,6 +63,10 @@ class Connection:
             )
 
 
+PAPER_CONNECTION: Final = Connection()
+"""That of section 6: 10 Mbps in segments of 1 KB."""
+
+
 def overtaken_share(rate_per_ms: float, delay_ms: Floats, fraction: Floats) -> float:
     """Share of the segments that three or more later ones overtake, at this rate of segments."""
     ahead = np.maximum(0.0, delay_ms[:, None] - delay_ms[None, :]) @ fraction
@@ -73,7 +77,7 @@ def overtaken_share(rate_per_ms: float, delay_ms: Floats, fraction: Floats) -> f
 
 
 def pair_throughput_mbps(
-    delay_ms: ArrayLike, fraction: ArrayLike, connection: Connection = Connection()
+    delay_ms: ArrayLike, fraction: ArrayLike, connection: Connection = PAPER_CONNECTION
 ) -> float:
     """Predicted TCP throughput of a pair, in Mbps.
 
@@ -112,7 +116,7 @@ def pair_throughput_mbps(
     return low
 
 
-def throughput_mbps(network: Network, routing: Routing, connection: Connection = Connection()) -> Floats:
+def throughput_mbps(network: Network, routing: Routing, connection: Connection = PAPER_CONNECTION) -> Floats:
     """Predicted TCP throughput of one connection of each pair, in Mbps, shape (pairs,).
 
     Raises:
