@@ -65,7 +65,7 @@ def least_single_path(
         programs += 1
         lower = max(lower, best.load if np.isinf(proven) else round_up(proven, attainable))
         path = path if better is None else better
-    routing = single_path_routing(network, candidates, best.path)
+    routing = single_path_routing(network, candidates, path)
     worst = worst_case(network, bounds, routing)
     lower = min(lower, worst.max_load)  # They may differ in the last digit.
     met = worst.max_load - lower <= tolerance * worst.max_load
