@@ -16,7 +16,12 @@ from anabranch.routing.robust.local_search import SinglePathSearch
 from anabranch.routing.robust.master import Budget
 from anabranch.routing.robust.selection import SelectionError
 from anabranch.routing.robust.single_path import least_single_path, single_path_routing
-from anabranch.routing.robust.single_path_bounds import attainable_loads, cut_bound, next_below, round_up
+from anabranch.routing.robust.single_path_bounds import (
+    attainable_loads,
+    next_below,
+    pair_count_bound,
+    round_up,
+)
 from anabranch.routing.robust.worst_case import worst_case
 
 
@@ -122,7 +127,7 @@ def test_the_count_over_cuts(nsfnet):
     at most on four. At 0.52 (260 Mbps) it pays for two rows of 7: 56.
     """
     network, bounds = nsfnet
-    assert cut_bound(network, bounds, attainable_loads(network, bounds)) == pytest.approx(0.52)
+    assert pair_count_bound(network, bounds, attainable_loads(network, bounds)) == pytest.approx(0.52)
 
 
 @pytest.mark.parametrize("uniform", [(20.0, 20.0, 10.0), (25.0, 15.0, 10.0), (20.0, 30.0, np.inf)])
@@ -136,7 +141,7 @@ def test_cuts_never_promise_too_much(shortest, ends, uniform):
     ingress, egress, pair = uniform
     bounds = DemandBounds(np.full(nodes, ingress), np.full(nodes, egress), np.full((nodes, nodes), pair))
     loads = every_assignment(network, bounds, shortest(network, bounds, 9, "hops"))
-    bound = cut_bound(network, bounds, attainable_loads(network, bounds))
+    bound = pair_count_bound(network, bounds, attainable_loads(network, bounds))
     assert 0 < bound <= min(loads) + 1e-9
 
 
