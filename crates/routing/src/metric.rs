@@ -151,7 +151,8 @@ impl From<AdditiveMetric> for Metric {
 
 impl AdditiveMetric {
     /// Every one.
-    pub const ALL: [Self; 6] = [Self::Hops, Self::HopsThenDelay, Self::Delay, Self::InverseCapacity, Self::Loss, Self::Smm];
+    pub const ALL: [Self; 6] =
+        [Self::Hops, Self::HopsThenDelay, Self::Delay, Self::InverseCapacity, Self::Loss, Self::Smm];
 
     /// The cost of one link, in the unit of the metric.
     #[must_use]
