@@ -136,8 +136,8 @@ def test_parameters_that_cannot_be_are_refused(value: float) -> None:
             call()
 
 
-def test_every_transport_has_a_model_or_is_no_tcp() -> None:
-    without = {"sdn-paced", "sliding-window"}
+def test_every_transport_has_a_model_or_is_no_tcp_of_one_path() -> None:
+    without = {"sdn-paced", "sliding-window", "mptcp", "mptcp-olia", "mptcp-balia", "mptcp-cubic"}
     assert TRANSPORT_MODELS.keys() | without == set(_core.transport_preset_names())
     assert not TRANSPORT_MODELS.keys() & without
     expected = {"newreno": "mathis", "linux-reno": "mathis", "mprc": "mathis"}

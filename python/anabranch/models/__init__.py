@@ -37,7 +37,8 @@ TRANSPORT_MODELS: Final[dict[str, str]] = {
 }
 """The model of each TCP preset. Of the two for Reno's window it is the one that the engine is nearer to at
 losses of 0.03 and 0.05 (docs/models.md): with SACK most losses are repaired without the timeouts that PFTK
-expects, but ``tcp-pr`` and ``tcp-ncr`` wait longer. The presets that are not TCP have none.
+expects, but ``tcp-pr`` and ``tcp-ncr`` wait longer. The presets that are not TCP have none, and neither has
+Multipath TCP: a model is of one path.
 """
 
 
