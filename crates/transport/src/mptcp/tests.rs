@@ -35,7 +35,7 @@ fn a_clean_transfer_arrives_once_and_closes() {
     }
 }
 
-/// RFC 8684 figures 1 and 2: the options of each handshake in their order, and no join before the first DSS.
+/// RFC 8684 sections 3.1 and 3.2: the options of each handshake in their order, and no join before the first DSS.
 #[test]
 fn handshakes_carry_the_options_of_the_rfc() {
     let mut network = Network::new(&mptcp("mptcp", 2), vec![Wire::new(10, 100); 2], 1);
