@@ -5,10 +5,12 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from anabranch import Scenario, ScenarioError, _core
+from anabranch.scenario.routing import Metric
 from anabranch.scenario.transport import FIELDS, PARAMETERS
 from anabranch.setup import Setup, resolve
 
@@ -200,6 +202,14 @@ def test_routing_as_the_core_reads_it(
     assert (setup.routing.scheme, setup.routing.spread) == (scheme, spread)
     assert setup.routing.reaction == 1_000_000_000_000
     assert json.loads(_core.plan(setup.json()))["routes"]
+
+
+def test_a_model_makes_a_planner_of_a_scheme() -> None:
+    routing = '[routing]\nscheme = "tcpbp-exact"\nmodel = "pftk"\n'
+    setup = resolve(Scenario.loads(LINE + A_TO_B + routing + RUN))
+    assert setup.routing.scheme is None
+    wanted = {"name": "tcpbp-exact", "model": "pftk", "sharing": "pair", "objective": "total"}
+    assert setup.planner == wanted
 
 
 def test_routes_can_be_told_to_stay() -> None:
