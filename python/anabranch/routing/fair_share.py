@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 _ALIKE: Final = 1 + 1e-9
-"""Links that are full at rates within this factor are full at once."""
+"""Levels within this factor are the same."""
 
 
 def fair_shares(crossed: Floats, flows: Floats, limits: Floats, capacities: Floats) -> Floats:
@@ -27,20 +27,19 @@ def fair_shares(crossed: Floats, flows: Floats, limits: Floats, capacities: Floa
     """
     rates = np.zeros(len(flows))
     growing = np.ones(len(flows), dtype=bool)
+    crosses = crossed > 0
     left = capacities.astype(float)
     while growing.any():
         load = (flows * growing) @ crossed
         level = np.full(len(left), np.inf)
         np.divide(left, load, out=level, where=load > 0)
-        first_full = level.min(initial=np.inf)
-        # What a flow leaves raises the level of the others, so that no limit below it can be exceeded.
-        stopping = growing & (limits <= first_full)
-        if stopping.any():
-            rates[stopping] = limits[stopping]
-        else:
-            full = level <= first_full * _ALIKE
-            stopping = growing & (crossed[:, full].sum(axis=1) > 0)
-            rates[stopping] = first_full
+        # What a flow leaves never lowers the level of a link, so that it gets this at least.
+        least = np.minimum(np.where(crosses, level, np.inf).min(axis=1), limits)
+        # A link is full for good where nobody on it is held back below its level.
+        held = np.where(crosses & growing[:, None], least[:, None], np.inf).min(axis=0)
+        full = (load > 0) & (held * _ALIKE >= level)
+        stopping = growing & ((limits <= least) | crosses[:, full].any(axis=1))
+        rates[stopping] = least[stopping]
         left = np.maximum(left - (flows * rates * stopping) @ crossed, 0.0)
         growing &= ~stopping
     return rates
