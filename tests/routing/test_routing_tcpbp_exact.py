@@ -173,6 +173,26 @@ def test_a_model_outside_its_range_is_told_with_the_range() -> None:
     assert "failure at 0.5 s" in warnings[1]
 
 
+def test_after_a_failure_a_pair_without_its_path_waits_for_the_repair() -> None:
+    data = four_in_parallel(model="cubic", sharing="pair").data()
+    data["routing"]["reaction"] = "100 ms"
+    data["traffic"] = [{**data["traffic"][0], "flows": 1, "start": "200 ms"}]
+    data["event"] = [
+        {"at": at, "link": ["m", "x"], "state": state} for at, state in (("1 s", "down"), ("2 s", "up"))
+    ]
+    data["run"] |= {"duration": "6 s", "sample_interval": "500 ms"}
+    result = Scenario.from_data(data).run()
+    carried = dict(zip(result.links["name"].to_list(), result.links["packets"].to_list(), strict=True))
+    # The way by y would be as good, and is not taken.
+    assert carried["m->x"] > 500
+    assert carried["m->y"] == 0
+    assert result.flows["drops_unreachable"].sum() > 0
+    series = result.flow_series
+    down = series.filter((series["time_s"] > 1.5) & (series["time_s"] <= 2.0))["goodput_mbps"].to_list()
+    assert down == [0.0]
+    assert series.filter(series["time_s"] > 5)["goodput_mbps"].to_numpy().max() > 1
+
+
 def test_a_transport_without_a_model_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     # As with a congestion control that is new, and for which nobody has a formula.
     monkeypatch.delitem(models._CONTROL_MODELS, "cubic")
