@@ -18,6 +18,7 @@ from anabranch import __version__, display, topology
 from anabranch.capture import analyze
 from anabranch.capture_display import show_capture
 from anabranch.errors import AnabranchError, Problem, ReproductionError, ScenarioError
+from anabranch.forwarding import check_forwarding
 from anabranch.progress import capture_progress, study_progress, terminal_progress
 from anabranch.result import check_replaceable, json_ready
 from anabranch.routes import routes as routes_of
@@ -140,15 +141,30 @@ def run(
 
 
 @app.command()
-def routes(scenario: ScenarioArgument, set_: SetOption = None, as_json: JsonOption = False) -> None:
+def routes(
+    scenario: ScenarioArgument,
+    set_: SetOption = None,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check-forwarding",
+            help="Say whether routers that each forward by the metric agree, and where packets loop.",
+        ),
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
     """Show the routes of a scenario; nothing is simulated."""
-    found = routes_of(_load(scenario, set_, None))
+    loaded = _load(scenario, set_, None)
+    found = routes_of(loaded)
+    forwarding = check_forwarding(loaded) if check else None
     for warning in found.warnings:
         _say(f"warning: {warning}")
     if as_json:
-        _print_json(found.data())
+        _print_json(found.data() | ({} if forwarding is None else {"forwarding": forwarding.data()}))
     else:
         display.show_routes(_console(), found)
+        if forwarding is not None:
+            display.show_forwarding(_console(), forwarding)
 
 
 @app.command()

@@ -13,6 +13,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from anabranch.forwarding import ForwardingCheck
 from anabranch.predictions import PathPrediction, ThroughputPrediction
 from anabranch.result import Result
 from anabranch.routes import PairRoutes, Routes
@@ -299,6 +300,34 @@ def _paths_named(pair: PairRoutes, prediction: ThroughputPrediction, numbers: Se
     if pair.paths:
         return str(numbers[0])
     return " - ".join(prediction.paths[numbers[0] - 1].nodes)
+
+
+def show_forwarding(console: Console, found: ForwardingCheck) -> None:
+    """Whether hop-by-hop forwarding agrees with a metric, and the pairs with which it does not."""
+    search = "" if found.search == "exact" else f", {found.search} search"
+    if found.agrees:
+        console.print(
+            Text(f"hop by hop by {found.metric}{search}: every packet takes the path that its source wants")
+        )
+        return
+    table = _table(f"\nhop by hop by {found.metric}{search}")
+    for heading in ("pair", "path wanted", "path taken", "ends"):
+        table.add_column(heading, overflow="fold")
+    for pair in found.astray[:_MOST_ROWS]:
+        ends = "arrives" if pair.loop is None else f"loops: {' - '.join(pair.loop)}"
+        name = f"{pair.source} -> {pair.destination}"
+        table.add_row(
+            *(Text(text) for text in (name, " - ".join(pair.wanted), " - ".join(pair.walked), ends))
+        )
+    _print(console, table)
+    if len(found.astray) > _MOST_ROWS:
+        console.print(Text(f"... and {len(found.astray) - _MOST_ROWS:,} more pairs"))
+    console.print(
+        Text(
+            f"packets of {len(found.astray):,} {'pair' if len(found.astray) == 1 else 'pairs'} go astray, of "
+            f"{found.loops:,} in circles; install these routes along whole paths"
+        )
+    )
 
 
 def show_study(console: Console, title: str, result: StudyResult, folder: Path) -> None:

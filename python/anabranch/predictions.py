@@ -78,8 +78,8 @@ class ThroughputPrediction:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sizes:
-    """Bytes of a transport's packets."""
+class PacketSizes:
+    """Bytes of a transport's packets, full ones and bare acknowledgments."""
 
     payload: int
     data_packet: int
@@ -112,6 +112,29 @@ def predictions(
     )
 
 
+def path_prediction(
+    setup: Setup,
+    transport: TransportSetup,
+    model: Model,
+    there: tuple[int, ...],
+    back: tuple[int, ...],
+    flows: float,
+) -> PathPrediction:
+    """What one flow gets by a model that need not be its transport's own, over one path and another one back.
+
+    Args:
+        setup: the scenario, resolved.
+        transport: gives sizes of packets, the largest window and the shortest timeout.
+        model: the model.
+        there: links that data takes.
+        back: links that acknowledgments take.
+        flows: flows of the pair that take the same path, this one included.
+    """
+    way = Way(there, 1.0)
+    returning = _time_s(setup, Way(back, 1.0), packet_sizes(transport.config).ack_packet)
+    return _kept_path(setup, model, transport.config, way, [way], flows, returning)
+
+
 def _prediction(
     setup: Setup,
     transport: TransportSetup,
@@ -129,7 +152,7 @@ def _prediction(
         return without(error.problem.message)
     if there is None or back is None:
         return without(f"more than {MOST_WAYS} ways, hop by hop", model.name)
-    sizes = _sizes(transport.config)
+    sizes = packet_sizes(transport.config)
     returning = _mean_time_s(setup, back, sizes.ack_packet)
     if len(there) > 1 and setup.routing.spread["by"] in _PER_PACKET:
         spread = _Mixture(setup, there, sizes)
@@ -148,7 +171,7 @@ def _kept_path(
     config: dict[str, Any],
     way: Way,
     there: Sequence[Way],
-    flows: int,
+    flows: float,
     returning_s: float,
 ) -> PathPrediction:
     """The prediction for a flow that keeps to one way.
@@ -156,7 +179,7 @@ def _kept_path(
     Of the other flows, each comes through a link with the share of the ways that do; Vilela 2022 (section
     3.6.2) gives each flow its part of the bandwidth that is available, min(TP, ABW / n_f).
     """
-    sizes = _sizes(config)
+    sizes = packet_sizes(config)
 
     def sharing(link: int) -> float:
         return 1 + (flows - 1) * sum(other.share for other in there if link in other.links)
@@ -181,7 +204,7 @@ class _Mixture:
     and its loss is the mean, whatever way a packet takes. What the models do not know is reordering.
     """
 
-    def __init__(self, setup: Setup, there: Sequence[Way], sizes: _Sizes) -> None:
+    def __init__(self, setup: Setup, there: Sequence[Way], sizes: PacketSizes) -> None:
         self._setup = setup
         self._ways = there
         self._sizes = sizes
@@ -270,7 +293,7 @@ def _conditions(
     config: dict[str, Any], *, rtt_s: float, loss: float, capacity_mbps: float, flows: float
 ) -> PathConditions:
     """A path as the models see it, with the transport's own limits."""
-    sizes = _sizes(config)
+    sizes = packet_sizes(config)
     timeout_s = None
     if config["protocol"] == "tcp":
         window_bytes = config["receive_buffer_bytes"]
@@ -288,13 +311,14 @@ def _conditions(
     )
 
 
-def _sizes(config: dict[str, Any]) -> _Sizes:
+def packet_sizes(config: dict[str, Any]) -> PacketSizes:
+    """The packets of a transport as it is configured (``TransportSetup.config``)."""
     if config["protocol"] != "tcp":
         segment = config["segment_bytes"]
-        return _Sizes(segment - _HEADER_BYTES, segment, _HEADER_BYTES)
+        return PacketSizes(segment - _HEADER_BYTES, segment, _HEADER_BYTES)
     options = _TIMESTAMP_BYTES if config["timestamps"] else 0
     # The MSS counts options (RFC 9293 section 3.7.1).
-    return _Sizes(config["mss"] - options, config["mss"] + _HEADER_BYTES, _HEADER_BYTES + options)
+    return PacketSizes(config["mss"] - options, config["mss"] + _HEADER_BYTES, _HEADER_BYTES + options)
 
 
 def _time_s(setup: Setup, way: Way, packet_bytes: int) -> float:

@@ -107,7 +107,11 @@ def plan(setup: Setup, origin: str | None, *, setup_json: str | None = None) -> 
         ScenarioError: if there is something wrong with the setup that only routing can find.
     """
     if setup.planner is not None:
-        return PLANNERS[str(setup.planner["name"])](setup, setup.planner)
+        try:
+            return PLANNERS[str(setup.planner["name"])](setup, setup.planner)
+        except ScenarioError as error:
+            # A planner does not know the file's name.
+            raise ScenarioError(error.problems, origin) from None
     text = setup.json() if setup_json is None else setup_json
     try:
         return Planned(_core.plan(text), _says_nothing(setup, text))

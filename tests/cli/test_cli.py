@@ -133,6 +133,16 @@ def test_routes_are_shown_with_their_numbers(anabranch: Anabranch) -> None:
     assert done.stdout.count("0.5000") == 2
 
 
+def test_forwarding_is_checked_on_demand(anabranch: Anabranch) -> None:
+    # Hops are a sum, with which every node agrees.
+    done = anabranch("routes", EXAMPLES / "abilene.toml", "--check-forwarding")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "hop by hop by hops: every packet takes the path that its source wants" in done.stdout
+    done = anabranch("routes", EXAMPLES / "abilene.toml", "--check-forwarding", "--json")
+    forwarding = json.loads(done.stdout)["forwarding"]
+    assert forwarding == {"agrees": True, "loops": 0, "metric": "hops", "search": "exact", "astray": []}
+
+
 def test_equal_cost_routes_are_shown_hop_by_hop(anabranch: Anabranch) -> None:
     done = anabranch("routes", EXAMPLES / "abilene.toml", "--set", "routing.scheme=ecmp", "--json")
     assert done.returncode == 0, done.stderr

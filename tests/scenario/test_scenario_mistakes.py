@@ -167,6 +167,32 @@ MISTAKES: list[tuple[str, str, str]] = [
         '[routing]\nspread = "hash"\nidle_timeout = "5 s"\n[run]',
         'routing.idle_timeout: only spread = "subflow-round-robin" has one; here spread is "hash"',
     ),
+    (
+        "[run]",
+        '[routing]\nscheme = "tcpbp"\nmodel = "mathis"\n[run]',
+        'routing.model: scheme "tcpbp" takes no model; it belongs to tcpbp-exact',
+    ),
+    (
+        "[run]",
+        '[routing]\nscheme = "tcpbp-exact"\nmodel = "matis"\n[run]',
+        'routing.model: "matis" is not known; nearest: "mathis"; there are "mathis", "pftk", "cubic", "bbr", '
+        '"transport"',
+    ),
+    (
+        "[run]",
+        '[routing]\nscheme = "tcpbp-exact"\nsharing = "pair"\n[run]',
+        'routing.sharing: belongs to a model; add one, such as model = "transport", or leave this out',
+    ),
+    (
+        "[run]",
+        '[routing]\nscheme = "tcpbp-exact"\nmodel = "bbr"\nobjective = "total"\n[run]',
+        'routing.objective: belongs to sharing = "all-pairs"; without it each pair has its own best path',
+    ),
+    (
+        "[run]",
+        '[routing]\nscheme = "tcpbp-exact"\nmodel = "bbr"\nk = 2\n[run]',
+        "routing.k: with a model each pair has one path, the best; leave k out, or the model",
+    ),
     # Names of nodes and links.
     ('"Seattle"', '"Seatle"', 'traffic[0].from: no node "Seatle" in zoo/Abilene; nearest: "Seattle"'),
     ('to = "Atlanta"', 'to = "Seattle"', 'traffic[0].to: is the node that sends as well, "Seattle"'),

@@ -224,6 +224,14 @@ def test_metrics_are_those_of_the_core() -> None:
     assert {name for name, additive in _core.metrics() if additive} == set(ADDITIVE_METRICS)
 
 
+def test_a_model_makes_a_planner_of_a_scheme() -> None:
+    routing = '[routing]\nscheme = "tcpbp-exact"\nmodel = "pftk"\n'
+    setup = resolve(Scenario.loads(LINE + A_TO_B + routing + RUN))
+    assert setup.routing.scheme is None
+    wanted = {"name": "tcpbp-exact", "model": "pftk", "sharing": "pair", "objective": "total"}
+    assert setup.planner == wanted
+
+
 def test_routes_can_be_told_to_stay() -> None:
     setup = resolve(Scenario.loads(LINE + A_TO_B + '[routing]\nreaction = "never"\n' + RUN))
     assert setup.routing.reaction is None

@@ -7,8 +7,9 @@ of its own, and a line in :data:`PLANNERS`. After a failure the core leaves the 
 from __future__ import annotations
 
 from anabranch.routing.planned import Pair, Planned, Planner, WeightedPath, pairs_of, plan_json
+from anabranch.routing.tcpbp_exact import plan_by_model
 
-PLANNERS: dict[str, Planner] = {}
+PLANNERS: dict[str, Planner] = {"tcpbp-exact": plan_by_model}
 """Planners by the name of their scheme."""
 
 __all__ = ["PLANNERS", "Pair", "Planned", "Planner", "WeightedPath", "pairs_of", "plan_json"]

@@ -24,6 +24,9 @@ Metric = Literal[
 ]
 ADDITIVE_METRICS: tuple[Metric, ...] = ("hops", "hops-then-delay", "delay", "inverse-capacity", "loss", "smm")
 """Metrics that are sums over links. The others are functions of whole paths."""
+ThroughputModel = Literal["mathis", "pftk", "cubic", "bbr", "transport"]
+Sharing = Literal["none", "pair", "all-pairs"]
+Objective = Literal["total", "proportional"]
 Spread = Literal[
     "flow",
     "flowlet",
@@ -65,6 +68,16 @@ class Routing(Table):
     shares: Shares | None = None
     """What each path of ``semper`` gets: ``equal`` parts (where it is left out), or parts by the ``capacity``
     of its narrowest link."""
+    model: ThroughputModel | None = None
+    """``tcpbp-exact``: the throughput model by whose prediction paths are chosen, in place of d sqrt(p);
+    ``transport``: for each flow that of its own transport."""
+    sharing: Sharing | None = None
+    """With a ``model``: with whom a flow shares its path. ``none``: with nobody; ``pair`` (where it is left
+    out): with the flows of the same pair, in equal parts; ``all-pairs``: with all flows, by max-min fairness,
+    and routes of all pairs are chosen together."""
+    objective: Objective | None = None
+    """With ``sharing = "all-pairs"``: what the routes make large. ``total`` (where it is left out): the sum
+    of all flows' rates; ``proportional``: the sum of their logarithms, which starves nobody."""
     spread: Spread = "flow"
     """What keeps to one route: a flow (by a hash of its 5-tuple), a flowlet, or a single packet (at random by
     weight, or in weighted round-robin); or a subflow in both directions: ``hash`` modulo the number of paths,
@@ -107,6 +120,7 @@ class Routing(Table):
                 "idle_timeout",
                 f'only spread = "subflow-round-robin" has one; here spread is {quoted(self.spread)}',
             )
+        self._check_model()
         if self.spread == "flowlet" and self.flowlet_gap is None:
             refuse("flowlet_gap", 'is missing; spread = "flowlet" needs one, for example "50 ms"')
         if self.spread != "flowlet" and self.flowlet_gap is not None:
@@ -128,4 +142,21 @@ class Routing(Table):
                 "metric",
                 f"is {quoted(metric)}, which is no sum over links, and scheme {quoted(self.scheme)} needs "
                 f'one: choose among {sums}, or write scheme = "shortest" or "k-shortest"',
+            )
+
+    def _check_model(self) -> None:
+        if self.model is None:
+            for name in ("sharing", "objective"):
+                if getattr(self, name) is not None:
+                    refuse(
+                        name, 'belongs to a model; add one, such as model = "transport", or leave this out'
+                    )
+            return
+        if self.scheme != "tcpbp-exact":
+            refuse("model", f"scheme {quoted(self.scheme)} takes no model; it belongs to tcpbp-exact")
+        if self.k is not None:
+            refuse("k", "with a model each pair has one path, the best; leave k out, or the model")
+        if self.objective is not None and self.sharing != "all-pairs":
+            refuse(
+                "objective", 'belongs to sharing = "all-pairs"; without it each pair has its own best path'
             )

@@ -23,6 +23,7 @@ from anabranch.scenario.traffic import Traffic
 from anabranch.scenario.transport import Transport
 
 if TYPE_CHECKING:
+    from anabranch.forwarding import ForwardingCheck
     from anabranch.result import Result
     from anabranch.routes import Routes
 
@@ -141,6 +142,16 @@ class Scenario(Table):
         from anabranch.routes import routes  # noqa: PLC0415 - routes.py imports this module
 
         return routes(self)
+
+    def check_forwarding(self) -> ForwardingCheck:
+        """Whether routers that each forward by the metric agree on its paths; nothing is simulated.
+
+        Raises:
+            ScenarioError: if the scenario cannot be run, or its routes are not those of a metric.
+        """
+        from anabranch.forwarding import check_forwarding  # noqa: PLC0415 - forwarding.py imports this module
+
+        return check_forwarding(self)
 
     def run(self, out: Path | str | None = None) -> Result:
         """Runs it; with ``out``, the result is saved in that folder.

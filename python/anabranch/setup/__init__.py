@@ -27,6 +27,8 @@ from anabranch.topology import suggest
 __all__ = ["Setup", "resolve"]
 
 DEFAULT_K_SHORTEST = 2
+DEFAULT_SHARING = "pair"
+DEFAULT_OBJECTIVE = "total"
 # A series has a row for each flow and link and sample; beyond this the memory of a workstation ends.
 _MOST_SERIES_ROWS = 500_000_000
 # Of a flow of 1 MB a thousand segments and as many acknowledgments are noted.
@@ -71,6 +73,7 @@ def resolve(scenario: Scenario) -> Setup:
         probes=_probes(scenario.run_settings, sequences),
         captures=captures,
         controller=controller.setup,
+        planner=_planner(scenario.routing),
         provenance=tuple(network.provenance),
     )
 
@@ -93,7 +96,19 @@ def _routing(scenario: Scenario) -> RoutingSetup:
     if routing.idle_timeout is not None:
         spread["idle_timeout"] = int(routing.idle_timeout)
     reaction = None if isinstance(routing.reaction, str) else int(routing.reaction)
-    return RoutingSetup(scheme, spread, reaction)
+    return RoutingSetup(scheme if _planner(routing) is None else None, spread, reaction)
+
+
+def _planner(routing: Routing) -> Tagged | None:
+    """The planner of a routing with a throughput model; None where the core finds the routes."""
+    if routing.model is None:
+        return None
+    return {
+        "name": routing.scheme,
+        "model": routing.model,
+        "sharing": routing.sharing or DEFAULT_SHARING,
+        "objective": routing.objective or DEFAULT_OBJECTIVE,
+    }
 
 
 def _probes(run: Run, sequences: list[int]) -> ProbeSetup:
