@@ -122,14 +122,15 @@ def plan(setup: Setup, origin: str | None, *, setup_json: str | None = None) -> 
 def _says_nothing(setup: Setup, text: str) -> tuple[str, ...]:
     """A warning where no link loses packets, and the metric is about loss."""
     metric = str((setup.routing.scheme or {}).get("metric", "hops"))
-    if setup.controller is not None or metric not in METRICS_OF_LOSS:
+    if metric not in METRICS_OF_LOSS:
         return ()
+    place = "routing.metric" if setup.controller is None else "controller.metric"
     instead = _core.metric_fallback(text, metric)
     if instead is None:
         return ()
     least = {"delay": "least delay", "hops": "fewest hops"}[instead]
     return (
-        f"routing.metric: no link loses packets, so that {quoted(metric)} tells no paths apart; routes are "
+        f"{place}: no link loses packets, so that {quoted(metric)} tells no paths apart; routes are "
         f"those of {least}",
     )
 

@@ -27,10 +27,9 @@ RULES = [
     ("no clock in the engine", "engine/src", r"\bstd::time::(?!Duration\b)|\bSystemTime\b|\bInstant::now\b"),
     ("no order of a hash map in any crate", "*/src", r"\bHash(Map|Set)\b|\bRandomState\b"),
     ("no Python outside its crate", "[!p]*/src", r"\bpyo3\b"),
-    ("no floating-point functions of the machine's library", "transport/src",
-     r"\.(cbrt|exp|ln|log10|log2|powi|powf|sin|cos|tan)\("),
-    ("no floating-point functions of the machine's library", "engine/src",
-     r"\.(cbrt|exp|ln|log10|log2|powi|powf|sin|cos|tan)\("),
+    *(("no floating-point functions of the machine's library", f"{crate}/src",
+       r"\.(a?cosh?|a?sinh?|a?tanh?|atan2|cbrt|exp|exp2|exp_m1|hypot|ln|ln_1p|log|log10|log2|powi|powf|sin_cos)\(")
+      for crate in ("transport", "engine", "routing")),
     *((f"no event queue in {module}", f"engine/src/{module}", r"\b[Ss]chedule(::|\b)|\bSource\b")
       for module in GIVEN_THE_TIME),
 ]  # fmt: skip

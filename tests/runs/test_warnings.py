@@ -1,5 +1,6 @@
 """What a run warns of: it can be run, and yet hardly be meant."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -60,3 +61,42 @@ def test_the_command_line_says_it_on_standard_error(tmp_path: Path) -> None:
     assert ran.exit_code == 0
     assert f"warning: {WARNING}\n" in ran.stderr
     assert "warning: " not in ran.stdout
+
+
+CONTROLLER = """
+[controller]
+metric = "METRIC"
+[controller.links]
+capacity = "1 Gbps"
+delay = "1 ms"
+"""
+
+
+@pytest.mark.parametrize(
+    ("metric", "least"),
+    [("tcpbp", "least delay"), ("b-over-dl", "least delay"), ("loss", "fewest hops"), ("argaq", None)],
+)
+@pytest.mark.parametrize("place", ["routing.metric", "controller.metric"])
+def test_a_metric_of_loss_without_loss_is_told_wherever_it_stands(
+    place: str, metric: str, least: str | None, tmp_path: Path
+) -> None:
+    """What lacks any loss is no network that a metric of loss can choose routes in."""
+    routing = 'scheme = "disjoint"\nspread = "packet"'
+    own = f'metric = "{metric}"'
+    text = TEXT.replace("[routing]\n" + routing, CONTROLLER.replace("METRIC", metric))
+    if place == "routing.metric":
+        text = TEXT.replace(routing, own)
+    file = tmp_path / "scenario.toml"
+    file.write_text(text.replace('"50 ms"', '"80 ms"'))
+    told = f'{place}: no link loses packets, so that "{metric}" tells no paths apart; routes are those of '
+    expected = [] if least is None else [told + least]
+
+    shown = CliRunner().invoke(app, ["routes", str(file), "--json"])
+    assert shown.exit_code == 0
+    assert json.loads(shown.stdout)["warnings"] == expected
+    ran = CliRunner().invoke(app, ["run", str(file), "--out", str(tmp_path / "out")])
+    assert ran.exit_code == 0
+    assert [line for line in ran.stderr.splitlines() if "tells no paths" in line] == [
+        f"warning: {line}" for line in expected
+    ]
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())["warnings"] == expected

@@ -1,5 +1,6 @@
 use crate::LinkMask;
 use crate::path_metric::PathMetric;
+use crate::quality::LinkQuality;
 use anabranch_network::Network;
 use anabranch_units::LinkId;
 use serde::{Deserialize, Serialize};
@@ -123,16 +124,21 @@ impl Metric {
     }
 
     /// What decides in place of the metric where it says nothing: where no usable link of the network loses
-    /// packets, for `tcpbp`, `b-over-dl` and `loss`. `None` where the metric tells paths apart.
+    /// packets, or so few of them that the metric has no digit for it, for `tcpbp`, `b-over-dl` and `loss`. `None`
+    /// where the metric tells paths apart.
     #[must_use]
     pub fn fallback(self, network: &Network, mask: &LinkMask) -> Option<Fallback> {
-        let loses = |link: LinkId| mask.usable(network, link) && network.link(link).loss > 0.0;
-        let fallback = match self.kind() {
-            MetricKind::Path(metric) if metric.needs_loss() => Fallback::Delay,
-            MetricKind::Additive(AdditiveMetric::Loss) => Fallback::Hops,
+        let (fallback, loses): (_, fn(&Network, LinkId) -> bool) = match self.kind() {
+            MetricKind::Path(metric) if metric.needs_loss() => {
+                (Fallback::Delay, |network, link| LinkQuality::of(network.link(link)).delivery() < 1.0)
+            }
+            MetricKind::Additive(AdditiveMetric::Loss) => {
+                (Fallback::Hops, |network, link| AdditiveMetric::Loss.cost(network, link) > 0)
+            }
             MetricKind::Path(_) | MetricKind::Additive(_) => return None,
         };
-        (!network.link_ids().any(loses)).then_some(fallback)
+        let mut usable = network.link_ids().filter(|&link| mask.usable(network, link));
+        (!usable.any(|link| loses(network, link))).then_some(fallback)
     }
 }
 
@@ -238,6 +244,16 @@ mod tests {
             assert_eq!(metric.fallback(&lossless, &LinkMask::all_up(&lossless)), expected, "{name}");
             assert_eq!(metric.fallback(&lossy, &LinkMask::all_up(&lossy)), None, "{name}");
             assert_eq!(metric.fallback(&lossy, &without_the_lossy), expected, "{name}");
+        }
+    }
+
+    /// 1 - 1e-17 is 1 in double precision, and 1e-17 nepers are no step of 1e-15: every path is as good as another.
+    #[test]
+    fn a_loss_without_a_digit_is_none() {
+        let (none, some) = (network(&[(1, 1e-17), (2, 1e-17)]), network(&[(1, 1e-17), (2, 1e-14)]));
+        for metric in [Metric::Tcpbp, Metric::BOverDl, Metric::Loss] {
+            assert!(metric.fallback(&none, &LinkMask::all_up(&none)).is_some(), "{metric:?}");
+            assert_eq!(metric.fallback(&some, &LinkMask::all_up(&some)), None, "{metric:?}");
         }
     }
 

@@ -77,7 +77,7 @@ impl HypothesisTest {
             return binomial_test(hits, of, estimate);
         }
         let (mean, count) = (self.mean(), self.recent.len() as f64);
-        let squares: f64 = self.recent.iter().map(|sample| (sample.value() - mean).powi(2)).sum();
+        let squares: f64 = self.recent.iter().map(|sample| square(sample.value() - mean)).sum();
         let error = (squares / (count - 1.0) / count).sqrt();
         if error > 0.0 {
             student_test((mean - estimate) / error, self.recent.len() - 1)
@@ -85,6 +85,10 @@ impl HypothesisTest {
             f64::from(u8::from(mean == estimate))
         }
     }
+}
+
+fn square(x: f64) -> f64 {
+    x * x
 }
 
 /// Probability that of `of` trials with probability `p` as many hit as `hits`, or more out of the way on its
@@ -97,7 +101,7 @@ fn binomial_test(hits: u64, of: u64, p: f64) -> f64 {
     let (k, n) = (hits as f64, of as f64);
     let upwards = k > n * p;
     let choose = ln_factorial(of) - ln_factorial(hits) - ln_factorial(of - hits);
-    let mut term = (choose + k * p.ln() + (n - k) * (-p).ln_1p()).exp();
+    let mut term = libm::exp(choose + k * libm::log(p) + (n - k) * libm::log1p(-p));
     let (mut sum, mut at) = (term, k);
     // Away from the mean each term is smaller than the one before.
     while term > sum * 1e-16 {
@@ -116,18 +120,19 @@ fn binomial_test(hits: u64, of: u64, p: f64) -> f64 {
 /// Logarithm of n!, by Stirling's series (Abramowitz, Stegun 1964, 6.1.41).
 fn ln_factorial(n: u64) -> f64 {
     if n < 32 {
-        return (2..=n).map(|factor| (factor as f64).ln()).sum();
+        return (2..=n).map(|factor| libm::log(factor as f64)).sum();
     }
     let x = n as f64;
-    let series = 1.0 / (12.0 * x) - 1.0 / (360.0 * x.powi(3)) + 1.0 / (1260.0 * x.powi(5));
-    x * x.ln() - x + 0.5 * (2.0 * PI * x).ln() + series
+    let inverse_square = 1.0 / square(x);
+    let series = (1.0 / 12.0 - (1.0 / 360.0 - inverse_square / 1260.0) * inverse_square) / x;
+    x * libm::log(x) - x + 0.5 * libm::log(2.0 * PI * x) + series
 }
 
 /// Probability that Student's t with so many degrees of freedom, one at least, is as far from 0 as `t`
 /// (Abramowitz, Stegun 1964, 26.7.3 and 26.7.4).
 fn student_test(t: f64, degrees: usize) -> f64 {
-    let theta = (t.abs() / (degrees as f64).sqrt()).atan();
-    let (sin, cos) = theta.sin_cos();
+    let theta = libm::atan(t.abs() / (degrees as f64).sqrt());
+    let (sin, cos) = (libm::sin(theta), libm::cos(theta));
     let odd = degrees % 2 == 1;
     let mut sum = 0.0;
     let mut term = if odd { cos } else { 1.0 };

@@ -178,7 +178,7 @@ impl Application for Tcpbp {
     fn on_network_change(&mut self, view: &View<'_>, out: &mut Vec<Order>) {
         for (&link, meter) in &mut self.meters {
             if !is_measured(view, link) {
-                meter.on_down();
+                meter.on_down(view.now);
             }
         }
         self.reroute(view, out);
