@@ -251,8 +251,8 @@ MISTAKES: list[tuple[str, str, str]] = [
         'to = "Atlanta"\ntransport = "cubik"',
         'traffic[0].transport: transport "cubik" is not known; nearest: "cubic"; there '
         'are "newreno", "cubic", "bbr", '
-        '"linux-reno", "linux-cubic", "linux-bbr", "mprc", "tcp-pr", "rr-tcp", "tcp-ncr", '
-        '"sdn-paced", "sliding-window"',
+        '"linux-reno", "linux-cubic", "linux-bbr", "mprc", "tcp-pr", "rr-tcp", "tcp-ncr", "mptcp", '
+        '"mptcp-olia", "mptcp-balia", "mptcp-cubic", "sdn-paced", "sliding-window"',
     ),
     (
         "[run]",
@@ -297,7 +297,8 @@ MISTAKES: list[tuple[str, str, str]] = [
         "[transport.mine]\n[run]",
         'transport.mine.preset: is missing; "mine" is no preset itself: newreno, cubic, '
         "bbr, linux-reno, linux-cubic, "
-        "linux-bbr, mprc, tcp-pr, rr-tcp, tcp-ncr, sdn-paced, sliding-window",
+        "linux-bbr, mprc, tcp-pr, rr-tcp, tcp-ncr, mptcp, mptcp-olia, mptcp-balia, mptcp-cubic, sdn-paced, "
+        "sliding-window",
     ),
     (
         "[run]",
@@ -316,14 +317,14 @@ MISTAKES: list[tuple[str, str, str]] = [
     (
         "[run]",
         '[transport.sdn-paced]\nmss = "1 kB"\n[run]',
-        'transport.sdn-paced.mss: is a field of tcp; the protocol of "sdn-paced" is sdn-paced, which has '
-        "segment, reliable, initial_rto, max_rto, handshake_timeout",
+        'transport.sdn-paced.mss: is a field of tcp and mptcp; the protocol of "sdn-paced" is sdn-paced, '
+        "which has segment, reliable, initial_rto, max_rto, handshake_timeout",
     ),
     (
         "[run]",
         '[transport.mine]\npreset = "sliding-window"\nreliable = true\nhystart = true\n[run]',
-        'transport.mine.hystart: is a field of tcp; the protocol of "sliding-window" is sliding-window, '
-        "which has segment, window_segments, initial_rto, max_rto, handshake_timeout\n"
+        'transport.mine.hystart: is a field of tcp and mptcp; the protocol of "sliding-window" is '
+        "sliding-window, which has segment, window_segments, initial_rto, max_rto, handshake_timeout\n"
         'transport.mine.reliable: is a field of sdn-paced; the protocol of "sliding-window" is '
         "sliding-window, which has segment, window_segments, initial_rto, max_rto, handshake_timeout",
     ),
@@ -331,6 +332,19 @@ MISTAKES: list[tuple[str, str, str]] = [
         "[run]",
         '[transport.cubic]\nsegment = "1 kB"\n[run]',
         'transport.cubic.segment: is a field of sdn-paced and sliding-window; the protocol of "cubic" is tcp',
+    ),
+    (
+        "[run]",
+        "[transport.mptcp]\nsubflows = 0\n[transport.mptcp-olia]\nsubflows = 256\n[run]",
+        "transport.mptcp.subflows: 0 must be at least 1\n"
+        "transport.mptcp-olia.subflows: 256 must be at most 255",
+    ),
+    (
+        "[run]",
+        '[transport.mptcp]\npath_manager = "default"\nsubflows = 4\n'
+        '[transport.cubic]\nscheduler = "blest"\n[run]',
+        'transport.cubic.scheduler: is a field of mptcp; the protocol of "cubic" is tcp\n'
+        'transport.mptcp.subflows: is a parameter of ndiffports; the path_manager here is "default"',
     ),
     (
         "[run]",

@@ -42,3 +42,5 @@ pub(crate) const SIGNAL_BYTES: u64 = 20;
 mod testing;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_fairness;
