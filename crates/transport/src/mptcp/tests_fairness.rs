@@ -81,7 +81,11 @@ impl Bottleneck {
                 let Some(Reverse((_, number))) = self.in_flight.pop() else { return };
                 let (index, out, segment) = self.segments[number];
                 let (sender, receiver) = &mut self.connections[index];
-                if out { receiver.on_segment(next, &segment) } else { sender.on_segment(next, &segment) }
+                if out {
+                    receiver.on_segment(next, &segment)
+                } else {
+                    sender.on_segment(next, &segment)
+                }
                 index
             } else {
                 let Some((_, index)) = timer else { return };
