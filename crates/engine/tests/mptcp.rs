@@ -2,61 +2,17 @@
 
 mod common;
 
-use anabranch_engine::routing::{AdditiveMetric, PathShares, Scheme};
+use anabranch_engine::routing::{AdditiveMetric, Scheme};
 use anabranch_engine::setup::*;
-use anabranch_engine::transport::{MptcpConfig, PathManagerConfig, TransportConfig, preset};
+use anabranch_engine::transport::PathManagerConfig;
 use anabranch_engine::{Outcome, Simulation};
-use anabranch_units::{Instant, LinkId, NodeId, Rate, Span};
+use anabranch_units::{Instant, LinkId, NodeId, Span};
 use common::*;
 use std::collections::BTreeSet;
 
 /// Payload of a full segment over its IP packet: 1500 bytes with 20 + 20 of headers, 12 of timestamps and 20 of the
 /// data sequence signal.
 const EFFICIENCY: f64 = 1428.0 / 1500.0;
-
-fn mptcp(change: impl FnOnce(&mut MptcpConfig)) -> TransportConfig {
-    let Some(TransportConfig::Mptcp(mut config)) = preset("mptcp") else { panic!("the preset mptcp") };
-    change(&mut config);
-    TransportConfig::Mptcp(config)
-}
-
-fn ndiffports(subflows: u16) -> TransportConfig {
-    mptcp(|config| config.path_manager = PathManagerConfig::Ndiffports { subflows })
-}
-
-/// The thesis' topology (Garcia-Aviles 2017, section V): clients at a router, `paths` between it and another one,
-/// a server for each client there. Path i has links 4i and 4i + 2 there, 4i + 1 and 4i + 3 back.
-struct Thesis {
-    paths: usize,
-    clients: usize,
-    transport: TransportConfig,
-    capacity: Rate,
-    duration: Span,
-}
-
-impl Thesis {
-    fn build(self) -> Builder {
-        let mut b = Builder::new(self.duration);
-        let (left, right) = (b.node("left"), b.node("right"));
-        for path in 0..self.paths {
-            let middle = b.node(&format!("middle {path}"));
-            b.link(left, middle, self.capacity, Span::from_ms(2), 100);
-            b.link(middle, right, self.capacity, Span::from_ms(3), 100);
-        }
-        let transport = b.protocol("mptcp", self.transport);
-        for number in 0..self.clients {
-            let client = b.node(&format!("client {number}"));
-            let server = b.node(&format!("server {number}"));
-            b.link(client, left, mbps(1000), Span::from_us(10), 1000);
-            b.link(right, server, mbps(1000), Span::from_us(10), 1000);
-            b.flow(client, server, transport, SourceSetup::Unlimited {}, Instant::ZERO);
-        }
-        b.setup.routing.spread = Spread::Hash {};
-        b.setup.routing.scheme =
-            Some(Scheme::Semper { k: None, metric: AdditiveMetric::Hops, shares: PathShares::Equal });
-        b
-    }
-}
 
 /// Goodput of all flows together between two times, in Mbps.
 fn total(outcome: &Outcome, flows: u64, span_s: (f64, f64)) -> f64 {
