@@ -3,7 +3,7 @@
 mod common;
 
 use anabranch_engine::setup::*;
-use anabranch_engine::transport::{CongestionConfig, PathManagerConfig, TransportConfig};
+use anabranch_engine::transport::{CongestionConfig, TransportConfig};
 use anabranch_units::{Instant, Span};
 use common::*;
 
