@@ -65,6 +65,21 @@ class Result:
         return self._table("flow_series")
 
     @property
+    def connections(self) -> pl.DataFrame:
+        """A row for each flow of Multipath TCP."""
+        return self._table("connections")
+
+    @property
+    def subflows(self) -> pl.DataFrame:
+        """A row for each subflow of Multipath TCP."""
+        return self._table("subflows")
+
+    @property
+    def subflow_series(self) -> pl.DataFrame:
+        """A row for each sample and established subflow of Multipath TCP."""
+        return self._table("subflow_series")
+
+    @property
     def link_series(self) -> pl.DataFrame:
         """A row for each sample and link."""
         return self._table("link_series")

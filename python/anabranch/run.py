@@ -93,7 +93,12 @@ def _simulate(scenario: Scenario, setup: Setup, progress: Callable[[float, int],
         "replication": scenario.run_settings.replication,
         "scenario_sha256": scenario.fingerprint(),
         "network": list(setup.provenance),
-        "warnings": [*planned.warnings, *warnings(setup, planned.json), *_measured(outcome["tables"])],
+        "warnings": [
+            *planned.warnings,
+            *warnings(setup, planned.json),
+            *_measured(outcome["tables"]),
+            *_waiting(outcome["tables"]),
+        ],
         **({"routing": dict(planned.facts)} if planned.facts else {}),
         **outcome["summary"],
         "wall_s": wall_s,
@@ -119,6 +124,25 @@ def _measured(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
             "flows took the ways of least delay"
         ]
     return []
+
+
+def _waiting(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Which multipath connections had no answer on any path when the run ended."""
+    connections = tables.get("connections")
+    if connections is None:
+        return []
+    notes = []
+    since = np.asarray(connections["stalled_since_s"], dtype=float)
+    waiting = np.flatnonzero(~np.isnan(since))
+    if waiting.size:
+        first = int(waiting[np.argmin(since[waiting])])
+        name = tables["flows"]["name"][int(connections["flow"][first])]
+        others = f" (and {waiting.size - 1} more)" if waiting.size > 1 else ""
+        notes.append(
+            f"{name}{others}: no subflow has had an answer since {since[first]:.6g} s; the connection waits "
+            "for a path to come back"
+        )
+    return notes
 
 
 def _capture_into(setup: Setup, folder: Path) -> Setup:

@@ -7,7 +7,7 @@ use anabranch_engine::Outcome;
 use anabranch_engine::routing::Metric;
 use anabranch_engine::setup::{ApplicationSetup, Channel, ControllerSetup, FlowTableSetup, WhenFull};
 use anabranch_units::{NodeId, Rate, Span};
-use common::{Builder, Dumbbell, leaf_spine, plan, run, run_plan, table};
+use common::{Builder, Dumbbell, Thesis, leaf_spine, ndiffports, plan, run, run_plan, table};
 
 fn main() {
     println!(
@@ -26,6 +26,10 @@ fn main() {
         measure(&many_flows(flows), || dumbbell(flows, 10_000, 10, 10_000, 2));
     }
     measure("controller, 10 CUBIC, 1 Gbps, 10 ms, 20 s", || governed(dumbbell(10, 1000, 10, 1000, 20)));
+    measure("32 MPTCP x 32 subflows, 8 x 50 Mbps, 40 s", || {
+        let (capacity, duration) = (Rate::from_bps(50_000_000), Span::from_secs(40));
+        Thesis { paths: 8, clients: 32, transport: ndiffports(32), capacity, duration }.build()
+    });
     if wanted().is_none() {
         report_memory();
     }

@@ -173,6 +173,21 @@ pub const fn host_address(node: NodeId) -> [u8; 4] {
     [10, x, y, z]
 }
 
+/// Most interfaces of a host that have an address: as many first octets as lie below 127, which is loopback.
+pub const MOST_INTERFACES: u8 = 116;
+
+/// The IPv4 address of an interface of a node: that of the node for the first one, and (10 + n).x.y.z for the
+/// n-th after it.
+///
+/// # Panics
+/// From [`MOST_INTERFACES`] on.
+#[must_use]
+pub const fn interface_address(node: NodeId, interface: u8) -> [u8; 4] {
+    assert!(interface < MOST_INTERFACES, "an interface that has an address");
+    let [first, x, y, z] = host_address(node);
+    [first + interface, x, y, z]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -47,6 +47,15 @@ impl Setup {
         if let Some(flow) = self.probes.sequences.iter().find(unknown) {
             return Err(error("probes.sequences", format!("no flow number {}", flow.0)).into());
         }
+        let config = |flow: &FlowSetup| &self.transports[flow.transport].config;
+        let multipath = |flow: &FlowSetup| matches!(config(flow), TransportConfig::Mptcp(_));
+        if self.probes.sequences.iter().any(|flow| multipath(&self.flows[flow.index()])) {
+            return Err(error("probes.sequences", "names a multipath flow, which has no one sequence").into());
+        }
+        if self.controller.is_some() && self.flows.iter().any(multipath) {
+            let problem = "knows flows and not their subflows; no flow of its network can be multipath";
+            return Err(error("controller", problem).into());
+        }
         check_controller(self, LONGEST)?;
         for (index, capture) in self.captures.iter().enumerate() {
             let place = format!("captures[{index}].at");

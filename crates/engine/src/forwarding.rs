@@ -1,12 +1,14 @@
 //! Where a packet goes next: source routes along a plan's paths, or tables hop by hop.
 
 use crate::balancer::{Balancer, Choices, FlowKey, mix};
+use crate::interfaces::Interfaces;
 use crate::packet::Packet;
 use crate::random::Streams;
 use crate::setup::Spread;
 use anabranch_network::Network;
 use anabranch_routing::{Mirror, Plan, Route, Table as PlanTable};
 use anabranch_units::{Instant, LinkId, NodeId};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Cursor of a packet that is forwarded hop by hop.
@@ -21,7 +23,7 @@ pub struct Forwarding {
     path_links: Vec<LinkId>,
     /// Routes by pair; flows hold an index.
     routes: Vec<Option<PathChoice>>,
-    pairs: BTreeMap<(NodeId, NodeId), u32>,
+    pairs: BTreeMap<Pair, u32>,
     /// Hop-by-hop tables by destination.
     tables: Vec<Option<Table>>,
     /// Where a list of links that somebody else chose begins.
@@ -29,6 +31,9 @@ pub struct Forwarding {
     /// Plans installed so far; random streams of a later plan are its own.
     generation: u32,
 }
+
+/// Who sends to whom, and between which interfaces if only those will do.
+type Pair = (NodeId, NodeId, Option<Interfaces>);
 
 enum PathChoice {
     /// First position in `path_links` of each path.
@@ -76,7 +81,7 @@ impl Forwarding {
         let mut index = BTreeMap::new();
         for pair in pairs {
             let next = index.len() as u32;
-            index.entry(pair).or_insert(next);
+            index.entry((pair.0, pair.1, None)).or_insert(next);
         }
         Self {
             spread,
@@ -93,31 +98,96 @@ impl Forwarding {
     /// The index of a pair that was given to [`Forwarding::new`].
     #[must_use]
     pub fn index(&self, from: NodeId, to: NodeId) -> Option<RouteIndex> {
-        self.pairs.get(&(from, to)).copied().map(RouteIndex)
+        self.pairs.get(&(from, to, None)).copied().map(RouteIndex)
+    }
+
+    /// The index of the paths of a pair that lead between two interfaces, from the next plan on.
+    pub fn index_between(&mut self, from: NodeId, to: NodeId, interfaces: Interfaces) -> RouteIndex {
+        let next = self.routes.len() as u32;
+        let index = *self.pairs.entry((from, to, Some(interfaces))).or_insert(next);
+        if index == next {
+            self.routes.push(None);
+        }
+        RouteIndex(index)
+    }
+
+    /// The nodes along the path that begins at a cursor which [`Forwarding::start`] gave for a packet from `from`
+    /// to `to`; none hop by hop.
+    pub fn path_nodes(
+        &self,
+        network: &Network,
+        cursor: u32,
+        from: NodeId,
+        to: NodeId,
+    ) -> impl Iterator<Item = NodeId> {
+        let links = self.path_links.get(cursor as usize..).unwrap_or_default();
+        let mut node = (!links.is_empty()).then_some(from);
+        let mut links = links.iter();
+        std::iter::from_fn(move || {
+            let here = node?;
+            node = if here == to { None } else { links.next().map(|&link| network.link(link).to) };
+            Some(here)
+        })
+    }
+
+    /// Whether two such cursors for packets to `to` begin the same path.
+    #[must_use]
+    pub fn is_same_path(&self, network: &Network, cursors: (u32, u32), to: NodeId) -> bool {
+        let links = |cursor: u32| self.path_links.get(cursor as usize..).unwrap_or_default();
+        let (one, other) = (links(cursors.0), links(cursors.1));
+        let end = one.iter().position(|&link| network.link(link).to == to);
+        end.is_some_and(|end| other.starts_with(&one[..=end]))
     }
 
     /// Puts a plan in force. Pairs that it lacks have no route. What is the same as before keeps its
     /// balancer: a change elsewhere moves no flow and no flowlet.
     pub fn install(&mut self, network: &Network, plan: &Plan) {
-        let mirror = self.spread.is_symmetric().then(|| Mirror::new(network));
+        let mirror = Mirror::new(network);
         let mut old: Vec<_> = self.routes.iter_mut().map(Option::take).collect();
         for route in &plan.routes {
-            let Some(&index) = self.pairs.get(&(route.from, route.to)) else { continue };
-            let old = old[index as usize].take();
-            let reverse = mirror.as_ref().and_then(|mirror| self.reverse(plan, route, mirror, old.as_ref()));
-            let choice = match (reverse, old) {
-                (Some(reverse), _) => reverse,
-                (None, Some(old)) if self.is_same(&old, route) => old,
-                (None, old) => self.choice(network, route, mirror.as_ref(), old),
-            };
-            self.routes[index as usize] = Some(choice);
+            for (between, index) in self.wanted(route) {
+                let old = old[index as usize].take();
+                let chosen = match between {
+                    Some(interfaces) if !route.paths.is_empty() => Cow::Owned(interfaces.of(route, &mirror)),
+                    _ => Cow::Borrowed(route),
+                };
+                // No path between two interfaces is no route; that of a pair always has a way.
+                if between.is_none() || !chosen.paths.is_empty() {
+                    let choice = self.renew(network, plan, (&chosen, between), &mirror, old);
+                    self.routes[index as usize] = Some(choice);
+                }
+            }
         }
+        let mirror = self.spread.is_symmetric().then_some(mirror);
         let mut old: Vec<_> = self.tables.iter_mut().map(Option::take).collect();
         for table in &plan.tables {
             let old = old[table.to.index()].take();
             self.tables[table.to.index()] = Some(self.table(network, table, mirror.as_ref(), old));
         }
         self.generation += 1;
+    }
+
+    /// What is asked of the route of a pair: all of it, or its paths between two interfaces.
+    fn wanted(&self, route: &Route) -> Vec<(Option<Interfaces>, u32)> {
+        let first = (route.from, route.to, None);
+        let of_pair =
+            self.pairs.range(first..).take_while(|(pair, _)| (pair.0, pair.1) == (first.0, first.1));
+        of_pair.map(|(pair, &index)| (pair.2, index)).collect()
+    }
+
+    fn renew(
+        &mut self,
+        network: &Network,
+        plan: &Plan,
+        (route, between): (&Route, Option<Interfaces>),
+        mirror: &Mirror,
+        old: Option<PathChoice>,
+    ) -> PathChoice {
+        match (self.reverse(plan, (route, between), mirror, old.as_ref()), old) {
+            (Some(reverse), _) => reverse,
+            (None, Some(old)) if self.is_same(&old, route) => old,
+            (None, old) => self.choice(network, (route, between), mirror, old),
+        }
     }
 
     fn is_same(&self, choice: &PathChoice, route: &Route) -> bool {
@@ -142,8 +212,8 @@ impl Forwarding {
     fn choice(
         &mut self,
         network: &Network,
-        route: &Route,
-        mirror: Option<&Mirror>,
+        (route, between): (&Route, Option<Interfaces>),
+        mirror: &Mirror,
         old: Option<PathChoice>,
     ) -> PathChoice {
         if route.paths.is_empty() {
@@ -151,13 +221,21 @@ impl Forwarding {
         }
         let starts = route.paths.iter().map(|path| self.append(path.links.links())).collect();
         let weights: Vec<f64> = route.paths.iter().map(|path| path.weight).collect();
+        let mirror = self.spread.is_symmetric().then_some(mirror);
         let identities = identities(route.paths.iter().map(|path| path.links.links()), mirror);
         if let Some(PathChoice::Paths { mut balancer, .. }) = old
             && balancer.follow(&weights, &identities)
         {
             return PathChoice::Paths { starts, balancer };
         }
-        let name = format!("{}->{}", network.node(route.from).name, network.node(route.to).name);
+        let mut name = format!("{}->{}", network.node(route.from).name, network.node(route.to).name);
+        if let Some(Interfaces { first, last }) = between {
+            let neighbour = |cable: LinkId, of: NodeId| {
+                let link = network.link(cable);
+                &network.node(if link.from == of { link.to } else { link.from }).name
+            };
+            name += &format!(" by {} and {}", neighbour(first, route.from), neighbour(last, route.to));
+        }
         let balancer = self.balancer(&name, "path", &weights, &identities);
         PathChoice::Paths { starts, balancer: Box::new(balancer) }
     }
@@ -167,7 +245,7 @@ impl Forwarding {
     fn reverse(
         &mut self,
         plan: &Plan,
-        route: &Route,
+        (route, between): (&Route, Option<Interfaces>),
         mirror: &Mirror,
         old: Option<&PathChoice>,
     ) -> Option<PathChoice> {
@@ -175,8 +253,13 @@ impl Forwarding {
         if !keeps_entries || route.from < route.to {
             return None;
         }
-        let of = *self.pairs.get(&(route.to, route.from))?;
+        let opposite = between.map(Interfaces::reversed);
+        let of = *self.pairs.get(&(route.to, route.from, opposite))?;
         let forth = plan.route(route.to, route.from)?;
+        let forth = match opposite {
+            Some(interfaces) => Cow::Owned(interfaces.of(forth, mirror)),
+            None => Cow::Borrowed(forth),
+        };
         let back: Option<Vec<Vec<LinkId>>> =
             forth.paths.iter().map(|path| mirror.path(path.links.links())).collect();
         let back = back?;
@@ -351,6 +434,7 @@ mod tests {
         Packet {
             flow: FlowId(0),
             direction: Direction::Forward,
+            subflow: 0,
             destination,
             bytes: 1500,
             cursor: HOP_BY_HOP,

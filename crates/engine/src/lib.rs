@@ -17,6 +17,7 @@ pub mod codel;
 pub mod control;
 pub mod error;
 pub mod forwarding;
+pub mod interfaces;
 pub mod link;
 pub mod loss;
 pub mod packet;

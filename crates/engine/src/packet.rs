@@ -26,12 +26,14 @@ pub struct Packet {
     pub bytes: u32,
     /// Index of its next hop in the engine's list of path links; `u32::MAX`: hop by hop.
     pub cursor: u32,
-    /// Its place among the packets of its flow and direction that carry data, in order of sending.
+    /// Its place among the packets of its subflow and direction that carry data, in order of sending.
     pub order: u32,
     /// Hops it may still take; ends loops in plans made elsewhere.
     pub hops_left: u8,
     /// Which way it goes.
     pub direction: Direction,
+    /// Subflow of its flow; 0 where the flow is not multipath.
+    pub subflow: u8,
     /// It is between a controller and a switch or sender, and carries a message.
     pub channel: bool,
 }

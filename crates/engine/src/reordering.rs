@@ -40,6 +40,19 @@ impl Reordering {
         Self::default()
     }
 
+    /// What several measured apart have counted together. It has no gaps, and counts nothing more.
+    #[must_use]
+    pub fn sum<'r>(all: impl Iterator<Item = &'r Self>) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            received: sum.received + one.received,
+            reordered: sum.reordered + one.reordered,
+            extent_sum: sum.extent_sum + one.extent_sum,
+            extent_max: sum.extent_max.max(one.extent_max),
+            underestimated: sum.underestimated + one.underestimated,
+            ..sum
+        })
+    }
+
     /// Counts a packet whose number in the flow's order of sending, from 0, is `sent_order`.
     #[inline]
     pub fn on_arrival(&mut self, sent_order: u64) {

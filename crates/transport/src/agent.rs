@@ -214,6 +214,19 @@ impl SenderAgent {
         if let Self::Mptcp(sender) = self { Some(sender.multipath_stats()) } else { None }
     }
 
+    /// Which bytes of the stream of a multipath connection a data segment of its own carries: the first one, and the
+    /// one behind the last. None for any other connection, and where there are no data.
+    #[must_use]
+    pub fn stream_range(&self, segment: &Segment) -> Option<(u64, u64)> {
+        if let Self::Mptcp(sender) = self { sender.stream_range(segment) } else { None }
+    }
+
+    /// Bytes of the stream of a multipath connection that are acknowledged; 0 for any other.
+    #[must_use]
+    pub fn stream_acknowledged(&self) -> u64 {
+        if let Self::Mptcp(sender) = self { sender.acknowledged() } else { 0 }
+    }
+
     /// Since when a multipath connection waits because no subflow gets an answer.
     #[must_use]
     pub fn stalled_since(&self) -> Option<Instant> {

@@ -205,6 +205,12 @@ impl Segment {
         MptcpOption::unpack(&self.sack)
     }
 
+    /// Whether the data of its multipath connection end with it (DATA_FIN, RFC 8684 section 3.3.3).
+    #[must_use]
+    pub fn is_data_fin(&self) -> bool {
+        matches!(self.mptcp(), Some(MptcpOption::Dss(dss)) if dss.data_fin)
+    }
+
     /// Adds the MPTCP option, or puts it in the place of another. SACK blocks for which the header has no more
     /// room go, the last first, as in Linux, whose tcp_established_options() gives SACK what MPTCP leaves.
     #[inline]

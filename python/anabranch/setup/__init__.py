@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from anabranch.scenario.event import Event
 from anabranch.scenario.network import LinkSelector
 from anabranch.scenario.quantity import quoted
@@ -17,6 +19,7 @@ from anabranch.setup.model import (
     RoutingSetup,
     Setup,
     Tagged,
+    TransportSetup,
 )
 from anabranch.setup.network import ResolvedNetwork, loss_setup
 from anabranch.setup.problems import Problems
@@ -33,6 +36,12 @@ DEFAULT_OBJECTIVE = "total"
 _MOST_SERIES_ROWS = 500_000_000
 # Of a flow of 1 MB a thousand segments and as many acknowledgments are noted.
 _MOST_SEQUENCES = 1000
+# A segment numbers them in a byte.
+_MOST_SUBFLOWS = 255
+_NO_SEQUENCE = (
+    "its subflows have sequence numbers of their own, and there is no table of them; write a [[capture]] of "
+    "its host, and read it with anabranch capture or Wireshark"
+)
 # Looking for the nearest among a million names would take minutes.
 _MOST_NAMES_COMPARED = 10_000
 
@@ -56,8 +65,9 @@ def resolve(scenario: Scenario) -> Setup:
         for setup in _event(event, f"event[{number}]", network)
     ]
     captures = _captures(scenario.capture, network, problems)
-    sequences = _sequences(scenario.run_settings, flows.setups, problems)
-    _check_series(scenario.run_settings, len(flows.setups), len(network.links), problems)
+    sequences = _sequences(scenario.run_settings, flows.setups, transports.setups, problems)
+    series = len(flows.setups) + _subflows(flows.setups, transports.setups, network)
+    _check_series(scenario.run_settings, series, len(network.links), problems)
     problems.raise_if_any()
     return Setup(
         seed=scenario.run_settings.seed,
@@ -117,19 +127,31 @@ def _probes(run: Run, sequences: list[int]) -> ProbeSetup:
     return ProbeSetup(interval, run.flow_series, run.link_series, sequences)
 
 
-def _sequences(run: Run, flows: list[FlowSetup], problems: Problems) -> list[int]:
-    """Ids of the flows whose sequence numbers are noted, in order."""
+def _sequences(
+    run: Run, flows: list[FlowSetup], transports: list[TransportSetup], problems: Problems
+) -> list[int]:
+    """Ids of the flows whose sequence numbers are noted, in order.
+
+    A multipath connection has a sequence for each subflow and none of its own: "*" passes it over.
+    """
     if len(problems) > 0:
         # Flows may be missing for a reason that is noted already.
         return []
+    multipath = {
+        index for index, flow in enumerate(flows) if transports[flow.transport].config["protocol"] == "mptcp"
+    }
     if isinstance(run.sequences, str):
-        chosen = set(range(len(flows)))
+        chosen = set(range(len(flows))) - multipath
+        if flows and not chosen:
+            problems.add("run.sequences", f"every flow is multipath; {_NO_SEQUENCE}")
     else:
         ids = {flow.name: index for index, flow in enumerate(flows)}
         chosen = set()
         for index, name in enumerate(run.sequences):
             place = f"run.sequences[{index}]"
-            if name in ids:
+            if ids.get(name) in multipath:
+                problems.add(place, f"{quoted(name)} is multipath; {_NO_SEQUENCE}")
+            elif name in ids:
                 chosen.add(ids[name])
             else:
                 near = suggest(name, list(ids)[:_MOST_NAMES_COMPARED])
@@ -146,7 +168,24 @@ def _sequences(run: Run, flows: list[FlowSetup], problems: Problems) -> list[int
     return sorted(chosen)
 
 
+def _subflows(flows: list[FlowSetup], transports: list[TransportSetup], network: ResolvedNetwork) -> int:
+    """Most subflows of all multipath flows together."""
+    outward = Counter(link.origin for link in network.links)
+    inward = Counter(link.to for link in network.links)
+
+    def most(flow: FlowSetup) -> int:
+        manager = transports[flow.transport].config.get("path_manager")
+        if manager is None:
+            return 0
+        if manager["name"] == "fullmesh":
+            return min(outward[flow.origin] * inward[flow.to], _MOST_SUBFLOWS)
+        return int(manager.get("subflows", 1))
+
+    return sum(map(most, flows))
+
+
 def _check_series(run: Run, flows: int, links: int, problems: Problems) -> None:
+    """``flows`` counts subflows, too: each has a row in a table of its own."""
     samples = run.duration // run.sample_interval
     rows = samples * (flows * run.flow_series + links * run.link_series)
     if rows > _MOST_SERIES_ROWS:

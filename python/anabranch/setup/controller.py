@@ -58,6 +58,12 @@ class ResolvedController:
             self._problems.add(
                 place, f"{quoted(transport.name)} sends only when a controller says so; {remedy}"
             )
+        elif protocol == "mptcp" and application is not None:
+            self._problems.add(
+                place,
+                f"{quoted(transport.name)} speaks mptcp, and the controller knows flows, not their subflows; "
+                'choose a transport of TCP, such as "cubic", or leave [controller] out',
+            )
         elif protocol != "tcp" and application == "window-clamp":
             self._problems.add(
                 place,

@@ -493,6 +493,7 @@ impl Simulation {
             bytes,
             flow: NO_FLOW,
             direction: Direction::Forward,
+            subflow: 0,
             destination: to,
             cursor: cursor.unwrap_or(0),
             hops_left: MAX_HOPS,

@@ -1,14 +1,20 @@
 use super::application::Application;
+use super::multipath::Multipath;
 use crate::balancer::FlowKey;
-use crate::capture::host_address;
+use crate::capture::interface_address;
 use crate::error::{EngineError, SetupError};
 use crate::forwarding::{Forwarding, RouteIndex};
+use crate::interfaces::{Hosts, Interfaces as CableEnds};
+use crate::packet::Direction;
 use crate::ports::{SERVER_PORT, draw_source_port};
-use crate::random::Streams;
+use crate::random::{Stream, Streams};
 use crate::reordering::Reordering;
 use crate::setup::{FlowSetup, Setup};
+use anabranch_network::Network;
+use anabranch_routing::{Mirror, Plan};
+use anabranch_transport::mptcp::Interfaces;
 use anabranch_transport::wire::Endpoint;
-use anabranch_transport::{ReceiverAgent, SenderAgent};
+use anabranch_transport::{PathManagerConfig, ReceiverAgent, SenderAgent, TransportConfig};
 use anabranch_units::{Instant, NodeId};
 
 /// One connection: both ends, the application, the way there and back.
@@ -18,8 +24,11 @@ pub(super) struct Flow {
     pub(super) application: Application,
     pub(super) forward: Way,
     pub(super) backward: Way,
-    pub(super) reordering: Reordering,
-    /// When the first data segment left, and the first FIN.
+    /// Reordering of the data of each subflow.
+    pub(super) reordering: PerSubflow<Reordering>,
+    /// What is noted of a multipath connection besides.
+    pub(super) multipath: Option<Box<Multipath>>,
+    /// When the first data segment left, and the first FIN, or DATA_FIN where the flow is multipath.
     pub(super) first_data_at: Option<Instant>,
     pub(super) fin_at: Option<Instant>,
     pub(super) completed_at: Option<Instant>,
@@ -29,80 +38,211 @@ pub(super) struct Flow {
 pub(super) struct Way {
     pub(super) from: NodeId,
     pub(super) to: NodeId,
+    pub(super) lanes: PerSubflow<Lane>,
+    /// Packets handed to the network, and what became of them.
+    pub(super) injected: u64,
+    pub(super) delivered: u64,
+}
+
+/// One direction of a subflow.
+#[derive(Clone, Copy)]
+pub(super) struct Lane {
     pub(super) source: Endpoint,
     pub(super) destination: Endpoint,
     pub(super) route: RouteIndex,
     pub(super) key: FlowKey,
-    /// Packets handed to the network, and what became of them.
-    pub(super) injected: u64,
-    pub(super) delivered: u64,
     /// Data packets handed to the network: the next one's place in the order of sending.
     pub(super) data_packets: u32,
 }
 
-impl Flow {
-    /// The flows of a setup that has been checked.
-    pub(super) fn all(
-        setup: &Setup,
-        forwarding: &Forwarding,
-        streams: Streams,
-    ) -> Result<Vec<Self>, EngineError> {
-        let flows = setup.flows.iter().enumerate();
-        flows.map(|(index, flow)| Self::new(setup, index, flow, forwarding, streams)).collect()
+impl Lane {
+    fn new(source: Endpoint, destination: Endpoint, index: u32, route: RouteIndex) -> Self {
+        let key = FlowKey::new(source, destination, index);
+        Self { source, destination, route, key, data_packets: 0 }
+    }
+}
+
+/// Something for each subflow. The first, the only one of most flows, is at hand without another look at memory.
+pub(super) struct PerSubflow<T> {
+    first: T,
+    others: Vec<T>,
+}
+
+impl<T> PerSubflow<T> {
+    /// Of all subflows; there is at least one.
+    fn new(all: impl IntoIterator<Item = T>) -> Option<Self> {
+        let mut all = all.into_iter();
+        let first = all.next()?;
+        Some(Self { first, others: all.collect() })
     }
 
-    fn new(
-        setup: &Setup,
+    #[inline]
+    pub(super) fn get(&self, subflow: u8) -> &T {
+        if subflow == 0 { &self.first } else { &self.others[usize::from(subflow) - 1] }
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, subflow: u8) -> &mut T {
+        if subflow == 0 { &mut self.first } else { &mut self.others[usize::from(subflow) - 1] }
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+}
+
+/// What flows are made from.
+pub(super) struct Maker<'m> {
+    pub(super) setup: &'m Setup,
+    pub(super) network: &'m Network,
+    pub(super) plan: &'m Plan,
+    pub(super) mirror: Mirror,
+    pub(super) streams: Streams,
+}
+
+impl Maker<'_> {
+    /// The flows of a setup that has been checked. Makes routes between interfaces known to `forwarding`.
+    pub(super) fn flows(&self, forwarding: &mut Forwarding) -> Result<Vec<Flow>, EngineError> {
+        let mut flows = Vec::with_capacity(self.setup.flows.len());
+        let mut subflows = 0;
+        for (index, flow) in self.setup.flows.iter().enumerate() {
+            let flow = self.flow(index, flow, subflows, forwarding)?;
+            subflows += u32::from(flow.sender.subflow_count());
+            flows.push(flow);
+        }
+        Ok(flows)
+    }
+
+    /// A flow of which the first subflow is number `number` of all.
+    fn flow(
+        &self,
         index: usize,
         flow: &FlowSetup,
-        forwarding: &Forwarding,
-        streams: Streams,
-    ) -> Result<Self, EngineError> {
-        let config = &setup.transports[flow.transport].config;
-        let mut stream = streams.stream(&flow.name, "connection");
+        number: u32,
+        forwarding: &mut Forwarding,
+    ) -> Result<Flow, EngineError> {
+        let config = &self.setup.transports[flow.transport].config;
+        let mut stream = self.streams.stream(&flow.name, "connection");
         let port = draw_source_port(&mut stream);
         let (sequence, peer_sequence) = (stream.next_u64() as u32, stream.next_u64() as u32);
-        let source = Endpoint { addr: host_address(flow.from), port };
-        let destination = Endpoint { addr: host_address(flow.to), port: SERVER_PORT };
-        let route = |from, to| {
-            let place = || format!("flows[{index}]");
-            forwarding.index(from, to).ok_or_else(|| SetupError::new(place(), "its pair has no route index"))
+        let hosts = self.hosts(index, flow, config)?;
+        let interfaces = hosts.as_ref().map_or(Interfaces::SINGLE, |hosts| Interfaces {
+            local: hosts.from.len() as u8,
+            remote: hosts.to.len() as u8,
+        });
+        let sender = SenderAgent::with_interfaces(config, sequence, stream.next_u64(), interfaces);
+        let ports = source_ports(port, sender.subflow_count(), &mut stream);
+        let (mut forward, mut backward) = (Vec::new(), Vec::new());
+        for (subflow, port) in (0..).zip(ports) {
+            let addresses = sender.subflow_addresses(subflow);
+            let between = hosts.as_ref().and_then(|hosts| hosts.between(addresses.local, addresses.remote));
+            let routes = routes((flow.from, flow.to), between, forwarding);
+            let (forth, back) = routes.ok_or_else(|| at(index, "its pair has no route index"))?;
+            let source = Endpoint { addr: interface_address(flow.from, addresses.local), port };
+            let destination =
+                Endpoint { addr: interface_address(flow.to, addresses.remote), port: SERVER_PORT };
+            let dense = 2 * (number + u32::from(subflow));
+            forward.push(Lane::new(source, destination, dense, forth));
+            backward.push(Lane::new(destination, source, dense + 1, back));
+        }
+        let count = usize::from(sender.subflow_count());
+        let way = |from, to, lanes: Vec<Lane>| {
+            let lanes = PerSubflow::new(lanes).ok_or_else(|| at(index, "it has no subflow"))?;
+            Ok::<_, SetupError>(Way { from, to, lanes, injected: 0, delivered: 0 })
         };
-        let way = |from, to, source, destination, number| {
-            let key = FlowKey::new(source, destination, number);
-            let route = route(from, to)?;
-            let (injected, delivered, data_packets) = (0, 0, 0);
-            Ok::<_, SetupError>(Way {
-                from,
-                to,
-                source,
-                destination,
-                route,
-                key,
-                injected,
-                delivered,
-                data_packets,
-            })
-        };
-        let number = index as u32 * 2;
-        Ok(Self {
-            sender: SenderAgent::new(config, sequence, stream.next_u64()),
+        let reordering = PerSubflow::new((0..count).map(|_| Reordering::new()));
+        Ok(Flow {
             receiver: ReceiverAgent::new(config, peer_sequence),
-            application: Application::new(flow, streams)?,
-            forward: way(flow.from, flow.to, source, destination, number)?,
-            backward: way(flow.to, flow.from, destination, source, number + 1)?,
-            reordering: Reordering::new(),
+            application: Application::new(flow, self.streams)?,
+            forward: way(flow.from, flow.to, forward)?,
+            backward: way(flow.to, flow.from, backward)?,
+            reordering: reordering.ok_or_else(|| at(index, "it has no subflow"))?,
+            multipath: sender.multipath_stats().map(|_| Box::new(Multipath::new(count))),
+            sender,
             first_data_at: None,
             fin_at: None,
             completed_at: None,
         })
     }
 
-    /// Whether the receiver has all that the sender will ever send. TCP's FIN comes with the last byte; a paced
-    /// sender's follows it a round trip later, and does not count.
+    /// The interfaces of the ends, where the path manager looks at them and there is more than one at either.
+    fn hosts(
+        &self,
+        index: usize,
+        flow: &FlowSetup,
+        config: &TransportConfig,
+    ) -> Result<Option<Hosts>, SetupError> {
+        let meshed = matches!(
+            config,
+            TransportConfig::Mptcp(config) if matches!(config.path_manager, PathManagerConfig::Fullmesh {})
+        );
+        if !meshed {
+            return Ok(None);
+        }
+        let route = self.plan.route(flow.from, flow.to);
+        let hosts = Hosts::new(self.network, &self.mirror, flow.from, flow.to, route);
+        if hosts.from.len() <= 1 && hosts.to.len() <= 1 {
+            return Ok(None);
+        }
+        if route.is_some_and(|route| route.paths.is_empty()) {
+            return Err(at(
+                index,
+                "the path manager fullmesh chooses among whole paths, and the routes of this pair are tables of \
+                 next hops, which know nodes and no interfaces; take a scheme with paths, such as disjoint, or \
+                 ndiffports",
+            ));
+        }
+        Ok(Some(hosts))
+    }
+}
+
+/// The routes there and back, by any interfaces or between two.
+fn routes(
+    (from, to): (NodeId, NodeId),
+    between: Option<CableEnds>,
+    forwarding: &mut Forwarding,
+) -> Option<(RouteIndex, RouteIndex)> {
+    match between {
+        None => Some((forwarding.index(from, to)?, forwarding.index(to, from)?)),
+        Some(ends) => Some((
+            forwarding.index_between(from, to, ends),
+            forwarding.index_between(to, from, ends.reversed()),
+        )),
+    }
+}
+
+fn at(index: usize, problem: &str) -> SetupError {
+    SetupError::new(format!("flows[{index}]"), problem)
+}
+
+/// Source ports of `count` subflows: the first one as drawn, the others drawn after it, each another one.
+fn source_ports(first: u16, count: u8, stream: &mut Stream) -> Vec<u16> {
+    let mut ports = vec![first];
+    while ports.len() < usize::from(count) {
+        let port = draw_source_port(stream);
+        if !ports.contains(&port) {
+            ports.push(port);
+        }
+    }
+    ports
+}
+
+impl Flow {
+    /// The subflow's lane that a packet of this direction takes.
+    #[inline]
+    pub(super) fn lane(&self, direction: Direction, subflow: u8) -> &Lane {
+        match direction {
+            Direction::Forward => self.forward.lanes.get(subflow),
+            Direction::Backward => self.backward.lanes.get(subflow),
+        }
+    }
+
+    /// Whether the receiver has all that the sender will ever send. TCP's FIN and MPTCP's DATA_FIN come with the
+    /// last byte; a paced sender's follows it a round trip later, and does not count.
     pub(super) fn is_complete(&self) -> bool {
         match &self.receiver {
             ReceiverAgent::Tcp(receiver) => receiver.is_finished(),
+            ReceiverAgent::Mptcp(receiver) => receiver.is_finished(),
             other => self.sender.stream_length() == Some(other.stats().delivered),
         }
     }

@@ -43,7 +43,7 @@ impl Simulation {
     #[inline]
     pub(super) fn deliver(&mut self, id: PacketId) {
         let (packet, segment) = (*self.pool.get(id), *self.pool.segment(id));
-        let Packet { flow: flow_id, direction, order, .. } = packet;
+        let Packet { flow: flow_id, direction, subflow, order, .. } = packet;
         if self.taps.watches_hosts() {
             self.taps.received(self.now, &packet, &segment, &self.flows[flow_id.index()]);
         }
@@ -56,7 +56,10 @@ impl Simulation {
             Direction::Forward => {
                 flow.forward.delivered += 1;
                 if segment.payload > 0 {
-                    flow.reordering.on_arrival(u64::from(order));
+                    flow.reordering.get_mut(subflow).on_arrival(u64::from(order));
+                    if let Some(multipath) = &mut flow.multipath {
+                        multipath.on_arrival(&flow.sender, &segment);
+                    }
                 }
                 flow.receiver.on_segment(self.now, &segment);
                 if flow.completed_at.is_none() && flow.is_complete() {
@@ -113,23 +116,34 @@ impl Simulation {
             if segment.payload > 0 && flow.first_data_at.is_none() {
                 flow.first_data_at = Some(self.now);
             }
-            if segment.flags.has(Flags::FIN) && flow.fin_at.is_none() {
+            let closes =
+                if flow.multipath.is_some() { segment.is_data_fin() } else { segment.flags.has(Flags::FIN) };
+            if closes && flow.fin_at.is_none() {
                 flow.fin_at = Some(self.now);
             }
             if self.watches_sequences {
                 self.sequences.sent(self.now, id, &segment);
             }
         }
-        let order = way.data_packets;
-        way.data_packets += u32::from(segment.payload > 0);
+        let lane = way.lanes.get_mut(segment.subflow);
+        let order = lane.data_packets;
+        lane.data_packets += u32::from(segment.payload > 0);
         let cursor = match self.control {
             Some(_) => Some(BY_FLOW_TABLE),
-            None => self.forwarding.start(self.now, way.route, way.key),
+            None => self.forwarding.start(self.now, lane.route, lane.key),
         };
+        if direction == Direction::Forward
+            && let Some(multipath) = &mut flow.multipath
+        {
+            let is_same =
+                |before, after| self.forwarding.is_same_path(&self.network, (before, after), way.to);
+            multipath.on_sent(self.now, &segment, cursor, is_same);
+        }
         let packet = Packet {
             bytes: segment.packet_len(),
             flow: id,
             direction,
+            subflow: segment.subflow,
             destination: way.to,
             cursor: cursor.unwrap_or(0),
             hops_left: MAX_HOPS,

@@ -3,12 +3,14 @@
 use super::Simulation;
 use super::control::NO_FLOW;
 use super::flow::Flow;
+use super::multipath::Multipath;
 use super::probe::{mbps, milliseconds};
 use super::taps::FlowDrops;
 use crate::error::EngineError;
 use crate::link::{Link, LinkStats};
 use crate::packet::{Direction, PacketId};
 use crate::records::Table;
+use crate::reordering::Reordering;
 use anabranch_transport::Failure;
 use anabranch_transport::tcp::SenderStats;
 use anabranch_units::{Instant, Span};
@@ -17,6 +19,7 @@ impl Simulation {
     /// The tables of the run up to now.
     pub(super) fn tables(&self) -> Vec<Table> {
         let mut tables = vec![self.flow_table(), self.link_table()];
+        tables.extend(self.multipath_tables());
         tables.extend(self.probe.tables());
         tables.push(self.events_log.table());
         if self.watches_sequences {
@@ -47,7 +50,7 @@ impl Simulation {
     }
 
     /// From the opening (the SYN) to the arrival of the last byte, or to now.
-    fn active(&self, flow: &Flow) -> Span {
+    pub(super) fn active(&self, flow: &Flow) -> Span {
         flow.completed_at.unwrap_or(self.now).saturating_since(flow.application.start)
     }
 
@@ -125,12 +128,13 @@ impl Simulation {
     }
 
     fn add_reordering(&self, table: &mut Table) {
-        let all = || self.flows.iter().map(|flow| &flow.reordering);
-        table.integers("packets_received", all().map(|reordering| reordering.received()));
-        table.integers("reordered_packets", all().map(|reordering| reordering.reordered()));
-        table.numbers("reordering_ratio", all().map(|reordering| reordering.ratio()));
-        table.numbers("reordering_extent_mean", all().map(|reordering| reordering.mean_extent()));
-        table.integers("reordering_extent_max", all().map(|reordering| reordering.max_extent()));
+        let all: Vec<Reordering> =
+            self.flows.iter().map(|flow| Reordering::sum(flow.reordering.iter())).collect();
+        table.integers("packets_received", all.iter().map(Reordering::received));
+        table.integers("reordered_packets", all.iter().map(Reordering::reordered));
+        table.numbers("reordering_ratio", all.iter().map(Reordering::ratio));
+        table.numbers("reordering_extent_mean", all.iter().map(Reordering::mean_extent));
+        table.integers("reordering_extent_max", all.iter().map(Reordering::max_extent));
     }
 
     fn add_drops(&self, table: &mut Table) {
@@ -177,7 +181,8 @@ impl Simulation {
         table
     }
 
-    /// Sent = delivered + dropped + queued + in flight, for each link and each flow's directions.
+    /// Sent = delivered + dropped + queued + in flight, for each link and each flow's directions; and each byte of a
+    /// multipath stream delivered once.
     pub(super) fn check_conservation(&self) -> Result<(), EngineError> {
         let mut in_network = 0;
         for (index, link) in self.links.iter().enumerate() {
@@ -222,6 +227,9 @@ impl Simulation {
                     return Err(EngineError::Conservation(books));
                 }
             }
+            Multipath::check_stream(flow).map_err(|problem| {
+                EngineError::Conservation(format!("flow {}: {problem}", self.setup.flows[index].name))
+            })?;
         }
         Ok(())
     }

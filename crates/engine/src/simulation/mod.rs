@@ -10,24 +10,24 @@ mod control;
 mod flow;
 mod hosts;
 mod measure;
+mod multipath;
 mod probe;
 mod sequences;
 mod taps;
 
-use crate::balancer::FlowKey;
 use crate::error::EngineError;
 use crate::forwarding::Forwarding;
 use crate::link::{DropCause, Link, LinkObserver};
-use crate::packet::{Direction, Packet, PacketId, PacketPool};
+use crate::packet::{Packet, PacketId, PacketPool};
 use crate::records::Table;
 use crate::schedule::{Schedule, Source};
 use crate::setup::Setup;
 use anabranch_network::Network;
-use anabranch_routing::{LinkMask, Plan};
+use anabranch_routing::{LinkMask, Mirror, Plan};
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
 use changes::Reactions;
 use control::{BY_FLOW_TABLE, Control};
-use flow::Flow;
+use flow::{Flow, Maker};
 use probe::Probe;
 use sequences::Sequences;
 use std::ops::ControlFlow;
@@ -154,8 +154,10 @@ impl Simulation {
         let streams = setup.streams();
         let ends = setup.flows.iter().flat_map(|flow| [(flow.from, flow.to), (flow.to, flow.from)]);
         let mut forwarding = Forwarding::new(setup.routing.spread, streams, setup.nodes.len(), ends.clone());
+        let mirror = Mirror::new(&network);
+        let maker = Maker { setup: &setup, network: &network, plan: &plan, mirror, streams };
+        let flows = maker.flows(&mut forwarding)?;
         forwarding.install(&network, &plan);
-        let flows = Flow::all(&setup, &forwarding, streams)?;
         let links = setup.links.iter().map(|link| hosts::link(link, streams)).collect::<Result<_, _>>()?;
         let taps = Taps::new(&setup, &flows)?;
         let mut simulation = Self {
@@ -314,7 +316,7 @@ impl Simulation {
             return;
         }
         let flows = &self.flows;
-        let key = |packet: &Packet| flows[packet.flow.index()].key(packet.direction);
+        let key = |packet: &Packet| flows[packet.flow.index()].lane(packet.direction, packet.subflow).key;
         let link = if packet.hops_left == 0 {
             None
         } else {
@@ -345,14 +347,5 @@ impl Simulation {
 
     fn duration(&self) -> Span {
         self.now.since(Instant::ZERO)
-    }
-}
-
-impl Flow {
-    fn key(&self, direction: Direction) -> FlowKey {
-        match direction {
-            Direction::Forward => self.forward.key,
-            Direction::Backward => self.backward.key,
-        }
     }
 }

@@ -1,9 +1,10 @@
 //! Samples of flows and links at regular times.
 
 use super::Simulation;
+use super::flow::Flow;
 use crate::records::Table;
 use crate::setup::Setup;
-use anabranch_units::{LinkId, Span};
+use anabranch_units::{Instant, LinkId, Span};
 
 /// The series so far, and the counters at the last sample.
 pub(super) struct Probe {
@@ -17,6 +18,21 @@ struct FlowSeries {
     rows: Vec<FlowRow>,
     delivered: Vec<u64>,
     done: Vec<bool>,
+    /// Of multipath flows.
+    subflow_rows: Vec<SubflowRow>,
+    /// Bytes delivered on each subflow of each flow at the last sample.
+    subflow_delivered: Vec<Vec<u64>>,
+}
+
+struct SubflowRow {
+    time_s: f64,
+    flow: u64,
+    subflow: u64,
+    throughput_mbps: f64,
+    cwnd_bytes: u64,
+    srtt_ms: f64,
+    in_flight_bytes: u64,
+    retransmissions: u64,
 }
 
 struct FlowRow {
@@ -58,6 +74,8 @@ impl Probe {
                 rows: Vec::new(),
                 delivered: vec![0; flows],
                 done: vec![false; flows],
+                subflow_delivered: vec![Vec::new(); flows],
+                ..FlowSeries::default()
             }),
             links: (on && probes.links).then(|| LinkSeries { rows: Vec::new(), sent_bytes: vec![0; links] }),
         }
@@ -78,6 +96,9 @@ impl Probe {
             table.integers("in_flight_bytes", rows.iter().map(|row| row.in_flight_bytes));
             table.integers("retransmissions", rows.iter().map(|row| row.retransmissions));
             tables.push(table);
+            if series.subflow_delivered.iter().any(|delivered| !delivered.is_empty()) {
+                tables.push(series.subflow_table());
+            }
         }
         if let Some(series) = &self.links {
             let rows = &series.rows;
@@ -91,6 +112,46 @@ impl Probe {
             tables.push(table);
         }
         tables
+    }
+}
+
+impl FlowSeries {
+    fn subflow_table(&self) -> Table {
+        let rows = &self.subflow_rows;
+        let mut table = Table::new("subflow_series");
+        table.numbers("time_s", rows.iter().map(|row| row.time_s));
+        table.integers("flow", rows.iter().map(|row| row.flow));
+        table.integers("subflow", rows.iter().map(|row| row.subflow));
+        table.numbers("throughput_mbps", rows.iter().map(|row| row.throughput_mbps));
+        table.integers("cwnd_bytes", rows.iter().map(|row| row.cwnd_bytes));
+        table.numbers("srtt_ms", rows.iter().map(|row| row.srtt_ms));
+        table.integers("in_flight_bytes", rows.iter().map(|row| row.in_flight_bytes));
+        table.integers("retransmissions", rows.iter().map(|row| row.retransmissions));
+        table
+    }
+
+    /// A subflow has rows from its establishment on, as long as its connection has.
+    fn sample_subflows(&mut self, now: Instant, interval: Span, index: usize, flow: &Flow) {
+        let before = &mut self.subflow_delivered[index];
+        before.resize(usize::from(flow.sender.subflow_count()), 0);
+        for (number, before) in (0..).zip(before) {
+            let Some(summary) = flow.sender.subflow(number) else { continue };
+            if summary.established_at.is_none() {
+                continue;
+            }
+            let delivered = flow.receiver.subflow(number).map_or(0, |stats| stats.delivered);
+            let fresh = delivered - std::mem::replace(before, delivered);
+            self.subflow_rows.push(SubflowRow {
+                time_s: now.as_secs_f64(),
+                flow: index as u64,
+                subflow: u64::from(number),
+                throughput_mbps: mbps(fresh, interval),
+                cwnd_bytes: summary.cwnd,
+                srtt_ms: milliseconds(summary.rtt.smoothed),
+                in_flight_bytes: summary.in_flight,
+                retransmissions: summary.stats.retransmissions,
+            });
+        }
     }
 }
 
@@ -134,6 +195,9 @@ impl Simulation {
                 in_flight_bytes: flow.sender.in_flight(),
                 retransmissions: flow.sender.stats().retransmissions,
             });
+            if flow.multipath.is_some() {
+                series.sample_subflows(self.now, self.probe.interval, index, flow);
+            }
             series.done[index] = flow.completed_at.is_some();
         }
     }

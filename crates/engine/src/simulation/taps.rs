@@ -1,7 +1,7 @@
 //! What is noted along the way: drops by flow, and packets that go to capture files.
 
 use super::control::NO_FLOW;
-use super::flow::{Flow, Way};
+use super::flow::Flow;
 use crate::capture::{CaptureFile, CapturedPacket};
 use crate::error::EngineError;
 use crate::link::{DropCause, LinkObserver, LinkStats};
@@ -83,8 +83,8 @@ pub(super) struct Taps {
     pub(super) control_drops: (u64, u64),
     pub(super) probes: ProbeTaps,
     captures: Vec<Capture>,
-    /// Addresses of each flow's ends, which a link does not know.
-    endpoints: Vec<(Endpoint, Endpoint)>,
+    /// Addresses of the ends of each flow's subflows, which a link does not know; only where links are watched.
+    endpoints: Vec<Vec<(Endpoint, Endpoint)>>,
     watches_hosts: bool,
     watches_links: bool,
     error: Option<EngineError>,
@@ -108,15 +108,19 @@ impl Taps {
             let file = CaptureFile::create(Path::new(&capture.file), &[name], capture.snap_length)?;
             captures.push(Capture { at: capture.at, file, identification: 0 });
         }
+        let watches_links = probes_links(setup)
+            || captures.iter().any(|capture: &Capture| matches!(capture.at, CapturePoint::Link(_)));
+        let watched = if watches_links { flows } else { &[] };
+        let ends =
+            |flow: &Flow| flow.forward.lanes.iter().map(|lane| (lane.source, lane.destination)).collect();
         Ok(Self {
             control_drops: (0, 0),
             probes: ProbeTaps { links: vec![(0, 0); setup.links.len()], under_way: BTreeMap::new() },
             drops: vec![FlowDrops::default(); setup.flows.len()],
             watches_hosts: captures.iter().any(|c| matches!(c.at, CapturePoint::Host(_))),
-            watches_links: probes_links(setup)
-                || captures.iter().any(|c| matches!(c.at, CapturePoint::Link(_))),
+            watches_links,
             captures,
-            endpoints: flows.iter().map(|flow| (flow.forward.source, flow.forward.destination)).collect(),
+            endpoints: watched.iter().map(ends).collect(),
             error: None,
         })
     }
@@ -133,15 +137,23 @@ impl Taps {
 
     /// A host sends a packet.
     pub(super) fn sent(&mut self, now: Instant, packet: &Packet, segment: &Segment, flow: &Flow) {
-        let way = way_of(packet, flow);
-        let (at, ends) = (CapturePoint::Host(way.from), (way.source, way.destination));
+        let lane = flow.lane(packet.direction, packet.subflow);
+        let from = match packet.direction {
+            Direction::Forward => flow.forward.from,
+            Direction::Backward => flow.backward.from,
+        };
+        let (at, ends) = (CapturePoint::Host(from), (lane.source, lane.destination));
         self.record(at, now, packet, segment, ends);
     }
 
     /// A host receives a packet.
     pub(super) fn received(&mut self, now: Instant, packet: &Packet, segment: &Segment, flow: &Flow) {
-        let way = way_of(packet, flow);
-        let (at, ends) = (CapturePoint::Host(way.to), (way.source, way.destination));
+        let lane = flow.lane(packet.direction, packet.subflow);
+        let to = match packet.direction {
+            Direction::Forward => flow.forward.to,
+            Direction::Backward => flow.backward.to,
+        };
+        let (at, ends) = (CapturePoint::Host(to), (lane.source, lane.destination));
         self.record(at, now, packet, segment, ends);
     }
 
@@ -185,13 +197,6 @@ impl Taps {
     }
 }
 
-fn way_of<'f>(packet: &Packet, flow: &'f Flow) -> &'f Way {
-    match packet.direction {
-        Direction::Forward => &flow.forward,
-        Direction::Backward => &flow.backward,
-    }
-}
-
 /// The taps as one link sees them.
 pub(super) struct TapAt<'t> {
     taps: &'t mut Taps,
@@ -230,7 +235,7 @@ impl LinkObserver for TapAt<'_> {
                 self.taps.probes.leaves(id, self.link, stats.sent);
                 return;
             }
-            let (source, destination) = self.taps.endpoints[packet.flow.index()];
+            let (source, destination) = self.taps.endpoints[packet.flow.index()][usize::from(packet.subflow)];
             let ends = match packet.direction {
                 Direction::Forward => (source, destination),
                 Direction::Backward => (destination, source),

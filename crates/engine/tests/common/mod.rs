@@ -2,9 +2,9 @@
 #![allow(dead_code, reason = "each test uses its own part")]
 
 use anabranch_engine::records::Table;
-use anabranch_engine::routing::{AdditiveMetric, Metric, Scheme};
+use anabranch_engine::routing::{AdditiveMetric, Metric, PathShares, Scheme};
 use anabranch_engine::setup::*;
-use anabranch_engine::transport::{TcpConfig, TransportConfig, preset};
+use anabranch_engine::transport::{MptcpConfig, PathManagerConfig, TcpConfig, TransportConfig, preset};
 use anabranch_engine::{Outcome, Simulation};
 use anabranch_network::Node;
 use anabranch_routing::Plan;
@@ -273,4 +273,50 @@ pub fn longest_data_queue(outcome: &Outcome) -> u64 {
     let queue = links.integer("queue_max_packets").unwrap();
     let data = (0..queue.len()).filter(|&row| from[row] != "controller" && to[row] != "controller");
     data.map(|row| queue[row]).max().unwrap()
+}
+
+/// The preset `mptcp`, changed.
+pub fn mptcp(change: impl FnOnce(&mut MptcpConfig)) -> TransportConfig {
+    let Some(TransportConfig::Mptcp(mut config)) = preset("mptcp") else { panic!("the preset mptcp") };
+    change(&mut config);
+    TransportConfig::Mptcp(config)
+}
+
+/// The same with so many subflows between the same two addresses.
+pub fn ndiffports(subflows: u16) -> TransportConfig {
+    mptcp(|config| config.path_manager = PathManagerConfig::Ndiffports { subflows })
+}
+
+/// The thesis' topology (Garcia-Aviles 2017, section V): clients at a router, `paths` between it and another one,
+/// a server for each client there. Path i has links 4i and 4i + 2 there, 4i + 1 and 4i + 3 back.
+pub struct Thesis {
+    pub paths: usize,
+    pub clients: usize,
+    pub transport: TransportConfig,
+    pub capacity: Rate,
+    pub duration: Span,
+}
+
+impl Thesis {
+    pub fn build(self) -> Builder {
+        let mut b = Builder::new(self.duration);
+        let (left, right) = (b.node("left"), b.node("right"));
+        for path in 0..self.paths {
+            let middle = b.node(&format!("middle {path}"));
+            b.link(left, middle, self.capacity, Span::from_ms(2), 100);
+            b.link(middle, right, self.capacity, Span::from_ms(3), 100);
+        }
+        let transport = b.protocol("mptcp", self.transport);
+        for number in 0..self.clients {
+            let client = b.node(&format!("client {number}"));
+            let server = b.node(&format!("server {number}"));
+            b.link(client, left, mbps(1000), Span::from_us(10), 1000);
+            b.link(right, server, mbps(1000), Span::from_us(10), 1000);
+            b.flow(client, server, transport, SourceSetup::Unlimited {}, Instant::ZERO);
+        }
+        b.setup.routing.spread = Spread::Hash {};
+        b.setup.routing.scheme =
+            Some(Scheme::Semper { k: None, metric: AdditiveMetric::Hops, shares: PathShares::Equal });
+        b
+    }
 }

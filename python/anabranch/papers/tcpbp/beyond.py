@@ -183,8 +183,9 @@ def _metric_note(table: pl.DataFrame) -> str:
         "capacity decides nothing, and ties go as with hops. The published search has "
         f"{ratio('tcpbp'):.3f} of the exact one's throughput although it misses best paths: between 2 and 6, "
         "and 4 and 6, it finds a path with little loss from one end and a short one from the other, which is "
-        f"what the model chooses on purpose. By the model, pairs have {ratio(MODEL):.3f} of TCPBP's throughput: "
-        "data gains from little loss, acknowledgments from little delay, and d sqrt(p) gives both the same way."
+        f"what the model chooses on purpose. By the model, pairs have {ratio(MODEL):.3f} of TCPBP's "
+        "throughput: data gains from little loss, acknowledgments from little delay, and d sqrt(p) gives both "
+        "the same way."
     )
 
 

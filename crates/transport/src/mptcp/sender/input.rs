@@ -43,10 +43,11 @@ impl MptcpSender {
         if let Some(MptcpOption::Dss(dss)) = option {
             self.take_signal(segment, &dss);
         }
-        if self.stalled_since.is_some() {
+        if let Some(since) = self.stalled_since {
             self.settle(now, index);
             if self.paths.usable().next().is_some() {
                 self.stalled_since = None;
+                self.stats.stalled += now.saturating_since(since);
             }
         }
     }

@@ -5,11 +5,13 @@ mod subflow;
 mod transmit;
 
 use super::keys;
+use super::option::{Dss, MptcpOption};
 use super::path_manager::{self, Interfaces, SubflowAddresses};
 use super::paths::{Path, Paths};
 use super::scheduler::Scheduler;
 use crate::agent::Failure;
 use crate::config::{CongestionConfig, MptcpConfig};
+use crate::segment::{Segment, unwrap_sequence};
 use crate::tcp::{EPOCH, RttSummary, Sender, SenderStats};
 use anabranch_units::{Instant, Span};
 use subflow::{Join, Subflow};
@@ -36,6 +38,8 @@ pub struct MptcpSenderStats {
     pub penalties: u64,
     /// Times that a subflow became suspect.
     pub suspicions: u64,
+    /// Time in which no subflow was fit to carry data, until one was again.
+    pub stalled: Span,
 }
 
 /// The data of the connection, in positions.
@@ -249,6 +253,21 @@ impl MptcpSender {
     #[must_use]
     pub fn acknowledged(&self) -> u64 {
         self.data.una.min(self.data.written) - DATA_START
+    }
+
+    /// Which bytes of the stream a data segment of this sender carries: the first one, and the one behind the last.
+    #[must_use]
+    pub fn stream_range(&self, segment: &Segment) -> Option<(u64, u64)> {
+        let first = match segment.mptcp()? {
+            // RFC 8684 section 3.1: the first data, right behind the initial number.
+            MptcpOption::Capable { .. } => 0,
+            MptcpOption::Dss(Dss { mapping: Some(mapping), .. }) => {
+                let number = mapping.data_seq.wrapping_sub(self.data_base);
+                unwrap_sequence(number, self.data.una).checked_sub(DATA_START)?
+            }
+            _ => return None,
+        };
+        (segment.payload > 0).then(|| (first, first + u64::from(segment.payload)))
     }
 
     /// Bytes of the stream, once the application has closed.

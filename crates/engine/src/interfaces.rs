@@ -1,0 +1,141 @@
+//! Interfaces of hosts: the cables by which a host is joined to the network.
+
+use crate::capture::MOST_INTERFACES;
+use anabranch_network::Network;
+use anabranch_routing::{Mirror, Route, WeightedPath};
+use anabranch_units::{LinkId, NodeId};
+
+/// The interfaces between which packets must travel. An interface is the cable behind it, for which one of its
+/// links stands ([`Mirror::cable`]), so that both directions name it alike.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Interfaces {
+    /// By which packets leave their source.
+    pub first: LinkId,
+    /// By which they arrive.
+    pub last: LinkId,
+}
+
+impl Interfaces {
+    /// Those of packets the other way.
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        Self { first: self.last, last: self.first }
+    }
+
+    /// The paths of a route that lead between them, with weights that add up to one again.
+    #[must_use]
+    pub fn of(self, route: &Route, mirror: &Mirror) -> Route {
+        let leads = |path: &&WeightedPath| ends(path, mirror) == Some(self);
+        let mut paths: Vec<WeightedPath> = route.paths.iter().filter(leads).cloned().collect();
+        let total: f64 = paths.iter().map(|path| path.weight).sum();
+        paths.iter_mut().for_each(|path| path.weight /= total);
+        Route { from: route.from, to: route.to, paths }
+    }
+}
+
+fn ends(path: &WeightedPath, mirror: &Mirror) -> Option<Interfaces> {
+    let links = path.links.links();
+    Some(Interfaces { first: mirror.cable(*links.first()?), last: mirror.cable(*links.last()?) })
+}
+
+/// The interfaces of two hosts, as one that opens connections and one that listens see them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hosts {
+    /// Cables of the host that opens.
+    pub from: Vec<LinkId>,
+    /// Cables of the host that listens.
+    pub to: Vec<LinkId>,
+}
+
+impl Hosts {
+    /// Every cable at either host, in the order of their links; but those of the first path between them come
+    /// first, so that the first subflow of a connection has a way wherever there is one. Cables beyond
+    /// [`MOST_INTERFACES`] stay unused.
+    #[must_use]
+    pub fn new(network: &Network, mirror: &Mirror, from: NodeId, to: NodeId, route: Option<&Route>) -> Self {
+        let first = route.and_then(|route| route.paths.first()).and_then(|path| ends(path, mirror));
+        let all = |links: &[LinkId], first: Option<LinkId>| {
+            let mut cables: Vec<LinkId> = first.into_iter().collect();
+            for cable in links.iter().map(|&link| mirror.cable(link)) {
+                if !cables.contains(&cable) {
+                    cables.push(cable);
+                }
+            }
+            cables.truncate(usize::from(MOST_INTERFACES));
+            cables
+        };
+        Self {
+            from: all(network.links_out(from), first.map(|ends| ends.first)),
+            to: all(network.links_into(to), first.map(|ends| ends.last)),
+        }
+    }
+
+    /// The cables of the n-th interface here and the m-th there, if there are that many.
+    #[must_use]
+    pub fn between(&self, local: u8, remote: u8) -> Option<Interfaces> {
+        let first = *self.from.get(usize::from(local))?;
+        Some(Interfaces { first, last: *self.to.get(usize::from(remote))? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_network::{Link, Node, Path};
+    use anabranch_units::{Rate, Span};
+
+    /// a has a cable to each of m, n and o; z to m and n. Link 2i leads as written, 2i + 1 back.
+    fn network() -> Network {
+        let link = |from, to| Link {
+            from: NodeId(from),
+            to: NodeId(to),
+            capacity: Rate::from_bps(1_000_000),
+            delay: Span::from_ms(1),
+            loss: 0.0,
+        };
+        let cables = [(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (1, 2)];
+        let links = cables.iter().flat_map(|&(a, b)| [link(a, b), link(b, a)]).collect();
+        let nodes = ["a", "m", "n", "o", "z"].map(|name| Node { name: name.into(), place: None });
+        Network::new(nodes.to_vec(), links).expect("a network")
+    }
+
+    fn route(network: &Network, paths: &[(&[u32], f64)]) -> Route {
+        let weighted = |&(links, weight): &(&[u32], f64)| {
+            let links: Vec<LinkId> = links.iter().copied().map(LinkId).collect();
+            WeightedPath { links: Path::new(network, links).expect("a path"), weight }
+        };
+        Route { from: NodeId(0), to: NodeId(4), paths: paths.iter().map(weighted).collect() }
+    }
+
+    /// The first path goes by n, so its cables are interface 0 at both ends, whatever their links' numbers.
+    #[test]
+    fn the_first_path_has_the_first_interfaces() {
+        let network = network();
+        let mirror = Mirror::new(&network);
+        let route = route(&network, &[(&[2, 8], 0.5), (&[0, 6], 0.5)]);
+        let hosts = Hosts::new(&network, &mirror, NodeId(0), NodeId(4), Some(&route));
+        assert_eq!(hosts.from, [2, 0, 4].map(LinkId));
+        assert_eq!(hosts.to, [8, 6].map(LinkId));
+        let back = Hosts::new(&network, &mirror, NodeId(4), NodeId(0), None);
+        assert_eq!((back.from, back.to), ([6, 8].map(LinkId).to_vec(), [0, 2, 4].map(LinkId).to_vec()));
+        assert_eq!(hosts.between(3, 0), None);
+    }
+
+    /// Of three paths two leave by m, and one of these arrives by n: weights are theirs over their sum.
+    #[test]
+    fn a_route_between_interfaces_has_the_paths_that_join_them() {
+        let network = network();
+        let mirror = Mirror::new(&network);
+        let route = route(&network, &[(&[0, 6], 0.5), (&[0, 10, 8], 0.25), (&[2, 8], 0.25)]);
+        let hosts = Hosts::new(&network, &mirror, NodeId(0), NodeId(4), Some(&route));
+        let of = |local, remote| hosts.between(local, remote).expect("interfaces").of(&route, &mirror);
+        let links = |route: &Route| -> Vec<Vec<u32>> {
+            route.paths.iter().map(|p| p.links.links().iter().map(|link| link.0).collect()).collect()
+        };
+        assert_eq!(links(&of(0, 0)), [vec![0, 6]]);
+        assert_eq!(links(&of(0, 1)), [vec![0, 10, 8]]);
+        assert_eq!(links(&of(1, 1)), [vec![2, 8]]);
+        assert!(of(0, 0).paths.iter().chain(&of(0, 1).paths).all(|path| path.weight == 1.0));
+        assert!(links(&of(1, 0)).is_empty() && links(&of(2, 0)).is_empty());
+    }
+}
