@@ -100,14 +100,16 @@ class Routing(Table):
         if self.model is None:
             for name in ("sharing", "objective"):
                 if getattr(self, name) is not None:
-                    refuse(name, 'belongs to a model; add one, such as model = "transport", or leave this out')
+                    remedy = 'add one, such as model = "transport", or leave this out'
+                    refuse(name, f"belongs to a model; {remedy}")
             return
         if self.scheme != "tcpbp-exact":
             refuse("model", f"scheme {quoted(self.scheme)} takes no model; it belongs to tcpbp-exact")
         if self.k is not None:
             refuse("k", "with a model each pair has one path, the best; leave k out, or the model")
         if self.objective is not None and self.sharing != "all-pairs":
-            refuse("objective", 'belongs to sharing = "all-pairs"; without it each pair has its own best path')
+            without = "without it each pair has its own best path"
+            refuse("objective", f'belongs to sharing = "all-pairs"; {without}')
 
     def path_metric(self) -> Metric:
         """The metric, default filled in."""
