@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from anabranch.papers.model import FigureSpec, Paper
+from anabranch.papers.tcpbp.beyond import BEYOND
 from anabranch.papers.tcpbp.case_study import case_study
 from anabranch.papers.tcpbp.tables import route_summary, running_time
 from anabranch.papers.tcpbp.throughput import fairness, improvement, one_to_ten
@@ -18,6 +19,7 @@ PAPER = Paper(
         FigureSpec("table-4", "1 => 10", one_to_ten),
         FigureSpec("table-5", "Fairness", fairness),
         FigureSpec("table-6", "Running time of all-pairs routes", running_time),
+        *BEYOND,
     ),
 )
 """The thesis, table by table."""
