@@ -90,8 +90,8 @@ def test_a_connection_that_waits_for_a_path_is_told() -> None:
     # Some retransmission timeouts after the failure (RFC 6298: at least 200 ms here), well before the end.
     assert 1.2 < since_s < 5
     assert warning == (
-        f"transfer.0: no subflow has had an answer since {since_s:.6g} s; the connection waits for a path to come "
-        "back"
+        f"transfer.0: no subflow has had an answer since {since_s:.6g} s; the connection waits for a path "
+        "to come back"
     )
     repaired = WAITING.replace("[run]", '[[event]]\nat = "5 s"\n' + 'link = ["router-left", "router-right"]\n'
                                'state = "up"\n[run]')  # fmt: skip
