@@ -100,3 +100,42 @@ def test_a_metric_of_loss_without_loss_is_told_wherever_it_stands(
         f"warning: {line}" for line in expected
     ]
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["warnings"] == expected
+
+
+WAITING = """
+[network]
+topology = "dumbbell"
+[network.links]
+capacity = "10 Mbps"
+delay = "1 ms"
+[[traffic]]
+name = "transfer"
+from = "left1"
+to = "right1"
+transport = "mptcp"
+size = "4 MB"
+[[event]]
+at = "1 s"
+link = ["router-left", "router-right"]
+state = "down"
+[run]
+duration = "20 s"
+"""
+
+
+def test_a_connection_that_waits_for_a_path_is_told() -> None:
+    result = Scenario.loads(WAITING).run()
+    (warning,) = result.summary["warnings"]
+    since_s = result.connections["stalled_since_s"][0]
+    # Some retransmission timeouts after the failure (RFC 6298: at least 200 ms here), well before the end.
+    assert 1.2 < since_s < 5
+    assert warning == (
+        f"transfer.0: no subflow has had an answer since {since_s:.6g} s; the connection waits for a path "
+        "to come back"
+    )
+    repaired = WAITING.replace("[run]", '[[event]]\nat = "5 s"\n' + 'link = ["router-left", "router-right"]\n'
+                               'state = "up"\n[run]')  # fmt: skip
+    result = Scenario.loads(repaired).run()
+    assert result.summary["warnings"] == []
+    assert result.flows["delivered_bytes"][0] == 4_000_000
+    assert result.connections["stalled_s"][0] > 0
