@@ -107,3 +107,6 @@ PATH_METRICS: Final[dict[str, PathMetric]] = {metric.name: metric for metric in 
 
 METRICS_OF_LOSS: Final = ("loss", "tcpbp", "b-over-dl")
 """Those that tell no paths apart where nothing is lost."""
+
+METRICS_TIMES_DELAY: Final = ("tcpbp", "argaq", "b-over-dl")
+"""Those that tell no paths apart where nothing takes time to propagate."""

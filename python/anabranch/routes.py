@@ -10,7 +10,7 @@ from typing import Any, TypedDict
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
-from anabranch.path_metrics import METRICS_OF_LOSS, PATH_METRICS
+from anabranch.path_metrics import METRICS_OF_LOSS, METRICS_TIMES_DELAY, PATH_METRICS
 from anabranch.predictions import MOST_WAYS, ThroughputPrediction, Way, path_loss, predictions
 from anabranch.routing import PLANNERS, Planned
 from anabranch.scenario.quantity import quoted
@@ -120,18 +120,21 @@ def plan(setup: Setup, origin: str | None, *, setup_json: str | None = None) -> 
 
 
 def _says_nothing(setup: Setup, text: str) -> tuple[str, ...]:
-    """A warning where no link loses packets, and the metric is about loss."""
+    """A warning where the metric is the same on all paths, because no link loses packets or has a delay."""
     metric = str((setup.routing.scheme or {}).get("metric", "hops"))
-    if metric not in METRICS_OF_LOSS:
+    place, control = "routing.metric", None
+    if setup.controller is not None:
+        place, control = "controller.metric", setup.controller["node"]
+    if metric in METRICS_TIMES_DELAY and not any(
+        link.delay for link in setup.links if control not in (link.origin, link.to)
+    ):
+        why, least = "has a delay", "fewest hops"
+    elif metric in METRICS_OF_LOSS and (instead := _core.metric_fallback(text, metric)) is not None:
+        why, least = "loses packets", {"delay": "least delay", "hops": "fewest hops"}[instead]
+    else:
         return ()
-    place = "routing.metric" if setup.controller is None else "controller.metric"
-    instead = _core.metric_fallback(text, metric)
-    if instead is None:
-        return ()
-    least = {"delay": "least delay", "hops": "fewest hops"}[instead]
     return (
-        f"{place}: no link loses packets, so that {quoted(metric)} tells no paths apart; routes are "
-        f"those of {least}",
+        f"{place}: no link {why}, so that {quoted(metric)} tells no paths apart; routes are those of {least}",
     )
 
 

@@ -143,7 +143,7 @@ def test_forwarding_hop_by_hop_agrees_where_metrics_are_sums() -> None:
 
 def test_mistakes_say_what_would_be_right() -> None:
     setup_json = resolve(scenario(ten_nodes(), "")).json()
-    with pytest.raises(ValueError, match='no metric "miles"; there are hops, delay, inverse-capacity, loss'):
+    with pytest.raises(ValueError, match='no metric "miles"; there are hops, hops-then-delay, delay, '):
         _core.candidate_paths(setup_json, 1, "miles")
     with pytest.raises(ValueError, match="k is 0"):
         _core.candidate_paths(setup_json, 0, "hops")

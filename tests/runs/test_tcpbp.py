@@ -103,6 +103,13 @@ def test_a_network_that_loses_nothing_is_told() -> None:
     assert "least delay" in warning
 
 
+def test_steps_that_round_every_delay_away_are_told() -> None:
+    """In steps of 1 s a link of 5 ms with a queue of 24 ms has no delay, and d sqrt(p) is 0 anyway."""
+    text = TWO_ROUTES.replace('application = "tcpbp"', 'application = "tcpbp"\ndelay_granularity = "1 s"')
+    (warning,) = warnings(text)
+    assert warning.startswith("controller.delay_granularity: the delay of every link that loses packets")
+
+
 def test_a_run_without_an_estimate_is_told() -> None:
     (warning,) = warnings(TWO_ROUTES.replace("sample_packets = 200", "sample_packets = 1000000"))
     assert warning.startswith("controller: no link has had an estimate of its loss")

@@ -1,6 +1,7 @@
 """What a run warns of: it can be run, and yet hardly be meant."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -100,6 +101,20 @@ def test_a_metric_of_loss_without_loss_is_told_wherever_it_stands(
         f"warning: {line}" for line in expected
     ]
     assert json.loads((tmp_path / "out" / "summary.json").read_text())["warnings"] == expected
+
+
+@pytest.mark.parametrize("metric", ["tcpbp", "argaq", "b-over-dl", "smm"])
+@pytest.mark.parametrize("controller", ["", CONTROLLER])
+def test_a_metric_that_multiplies_by_delay_without_any_is_told(metric: str, controller: str) -> None:
+    """d sqrt(p) = d / (1 - p) = 0 for d = 0, however much is lost; slog + d is not. Control links do not
+    count."""
+    place = "controller.metric" if controller else "routing.metric"
+    own = controller.replace("METRIC", metric) or f'[routing]\nmetric = "{metric}"\n'
+    text = TEXT.replace('[routing]\nscheme = "disjoint"\nspread = "packet"', own)
+    text = re.sub('"[23]0 ms"', '"0 ms"', text)
+    text = text.replace('"10 Mbps"', '"10 Mbps"\ndelay = "0 ms"\nloss = 0.01')
+    told = f'{place}: no link has a delay, so that "{metric}" tells no paths apart; routes are those of '
+    assert Scenario.loads(text).routes().warnings == (() if metric == "smm" else (told + "fewest hops",))
 
 
 WAITING = """

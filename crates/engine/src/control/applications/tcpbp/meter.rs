@@ -13,7 +13,7 @@
 
 use crate::control::LinkProbe;
 use anabranch_routing::{Estimator, EstimatorSetup, Sample};
-use anabranch_units::Instant;
+use anabranch_units::{Instant, Span};
 
 /// So many packets in a row, over at least one interval, and none arrives: the link loses all. By chance that
 /// happens once in 10^13 at a loss of 5 %, the highest at which the throughput formula holds.
@@ -82,13 +82,13 @@ impl LinkMeter {
     }
 
     /// The counter at the sending end, probes included.
-    pub fn on_sent(&mut self, packets: u64) {
-        self.silence.on_sent(packets);
+    pub fn on_sent(&mut self, now: Instant, packets: u64) {
+        self.silence.on_sent(now, packets);
     }
 
-    /// The counter at the receiving end, probes included.
-    pub fn on_received(&mut self, packets: u64) {
-        self.silence.on_received(packets);
+    /// The counter at the receiving end of a link of this propagation delay, probes included.
+    pub fn on_received(&mut self, now: Instant, packets: u64, propagation: Span) {
+        self.silence.on_received(now, packets, propagation);
     }
 
     /// The link is down at `now`: what was sent until it is up again says nothing.
@@ -121,25 +121,28 @@ impl LinkMeter {
 struct Silence {
     /// Packets received when that was read last.
     received: Option<u64>,
-    /// Packets sent when nothing had arrived since for the first time.
-    base: Option<u64>,
+    /// When nothing had arrived since for the first time, and packets sent by then.
+    base: Option<(Instant, u64)>,
     /// Packets sent at the last two readings: those of the earlier one have had an interval to arrive.
     sent: [u64; 2],
     silent: bool,
 }
 
 impl Silence {
-    fn on_sent(&mut self, packets: u64) {
+    fn on_sent(&mut self, now: Instant, packets: u64) {
         self.sent = [self.sent[1], packets];
         if self.received.is_some() && self.base.is_none() {
-            self.base = Some(packets);
+            self.base = Some((now, packets));
         }
     }
 
-    fn on_received(&mut self, packets: u64) {
+    fn on_received(&mut self, now: Instant, packets: u64, propagation: Span) {
         if self.received == Some(packets) {
-            let unanswered = self.base.map_or(0, |base| self.sent[0].saturating_sub(base));
-            self.silent = unanswered >= SILENT_PACKETS;
+            // An interval may be shorter than the link is long: until a packet can have crossed it, nothing is amiss.
+            self.silent = self.base.is_some_and(|(since, base)| {
+                let unanswered = self.sent[0].saturating_sub(base);
+                unanswered >= SILENT_PACKETS && now > since.saturating_add(propagation)
+            });
         } else {
             *self = Self { received: Some(packets), base: None, sent: self.sent, silent: false };
         }
@@ -153,7 +156,7 @@ impl Silence {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anabranch_units::{LinkId, Span};
+    use anabranch_units::LinkId;
 
     fn meter(packets: u64) -> LinkMeter {
         LinkMeter::new(Sampling { estimator: EstimatorSetup::Sma { window: 3 }, packets })
@@ -210,8 +213,8 @@ mod tests {
         let mut meter = meter(1000);
         let losses: Vec<_> = (1..=6)
             .map(|round| {
-                meter.on_sent(4 * round);
-                meter.on_received(0);
+                meter.on_sent(at(1000 * round), 4 * round);
+                meter.on_received(at(1000 * round), 0, Span::from_ms(5));
                 meter.loss()
             })
             .collect();
@@ -237,15 +240,31 @@ mod tests {
         assert_eq!(meter.counted(), (250, 6), "counters are what they are");
     }
 
+    /// 100 packets in each interval of 100 ms over a satellite, 280 ms away: they cannot have come before 280 ms are
+    /// over, counted from the first reading in which none had.
+    #[test]
+    fn a_link_longer_than_an_interval_is_not_silent_before_a_packet_can_have_crossed_it() {
+        let mut meter = meter(1000);
+        let losses: Vec<_> = (1..=6)
+            .map(|round| {
+                meter.on_sent(at(100 * round), 100 * round);
+                meter.on_received(at(100 * round), 0, Span::from_ms(280));
+                meter.loss()
+            })
+            .collect();
+        assert_eq!(losses, [None, None, None, None, Some(1.0), Some(1.0)]);
+    }
+
     #[test]
     fn an_idle_link_and_one_that_was_down_are_not_silent() {
         let mut idle = meter(1000);
         let mut down = meter(1000);
         for round in 1..=20 {
-            idle.on_sent(100);
-            idle.on_received(100);
-            down.on_sent(100 * round);
-            down.on_received(0);
+            let (now, propagation) = (at(1000 * round), Span::from_ms(5));
+            idle.on_sent(now, 100);
+            idle.on_received(now, 100, propagation);
+            down.on_sent(now, 100 * round);
+            down.on_received(now, 0, propagation);
             down.on_down(at(1000 * round));
         }
         assert_eq!((idle.loss(), down.loss()), (None, None));

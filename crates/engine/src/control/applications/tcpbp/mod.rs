@@ -168,10 +168,11 @@ impl Application for Tcpbp {
 
     fn on_statistics(&mut self, view: &View<'_>, statistics: &Statistics, _out: &mut Vec<Order>) {
         for port in statistics.sent.iter().filter(|port| is_measured(view, port.link)) {
-            self.meter(port.link).on_sent(port.sent);
+            self.meter(port.link).on_sent(view.now, port.sent);
         }
         for &(link, packets) in statistics.received.iter().filter(|port| is_measured(view, port.0)) {
-            self.meter(link).on_received(packets);
+            let propagation = view.network.link(link).delay;
+            self.meter(link).on_received(view.now, packets, propagation);
         }
     }
 
