@@ -29,7 +29,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools demo test test-rust test-python lint format bench validate reproduce clean
+.PHONY: help setup check-tools demo test test-rust test-python lint format bench validate models reproduce clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -97,6 +97,10 @@ bench: setup ## packet-hops per CPU-second, memory per flow, path searches; ns-3
 validate: setup ## run the scenarios of validation/ here, and in ns-3 if installed; writes docs/validation.md
 	$(RUN) validation/ns3_peer.py --out validation/ns3_results.json
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(RUN) validation/compare.py --out docs/validation.md
+
+models: setup ## hold the throughput models against simulation; writes docs/model_errors.md
+	rm -rf results/model_errors results/model_errors_bbr
+	$(RUN) benches/model_errors.py --out docs/model_errors.md
 
 reproduce: setup ## run the publications behind Anabranch in full; writes docs/reproductions
 	rm -rf results/reproduce

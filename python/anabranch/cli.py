@@ -141,6 +141,8 @@ def run(
 def routes(scenario: ScenarioArgument, set_: SetOption = None, as_json: JsonOption = False) -> None:
     """Show the routes of a scenario; nothing is simulated."""
     found = routes_of(_load(scenario, set_, None))
+    for warning in found.warnings:
+        _say(f"warning: {warning}")
     if as_json:
         _print_json(found.data())
     else:

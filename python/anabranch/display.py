@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from anabranch.predictions import PathPrediction, ThroughputPrediction
 from anabranch.result import Result
 from anabranch.routes import PairRoutes, Routes
 from anabranch.study import StudyResult
@@ -51,6 +53,23 @@ _DISPENSABLE = (
     "to",
     "reordering_ratio",
 )
+
+
+_PREDICTED = (
+    "pair",
+    "transport",
+    "path",
+    "share of flows",
+    "RTT ms",
+    "loss",
+    "capacity Mbps",
+    "shared by",
+    "model",
+    "Mbps",
+    "note",
+)
+# The same for predictions.
+_DISPENSABLE_PREDICTED = ("share of flows", "shared by", "capacity Mbps", "model", "loss")
 
 
 def show_result(console: Console, title: str, result: Result, folder: Path) -> None:
@@ -131,13 +150,16 @@ def _totals(result: Result) -> str:
 
 
 def show_routes(console: Console, routes: Routes) -> None:
-    """The routes of every pair that sends data, and how many others there are."""
+    """The routes of every pair that sends data, what its flows should get, and how many others there are."""
     data = [pair for pair in routes.pairs if pair.carries == "data"]
     by_path = [pair for pair in data if pair.paths]
     if by_path:
         _show_paths(console, routes, by_path)
     for pair in [pair for pair in data if not pair.paths][:_MOST_ROWS]:
         _show_hops(console, pair)
+    for name, value in routes.facts.items():
+        console.print(Text(f"{name}: {value:.6g}" if isinstance(value, float) else f"{name}: {value}"))
+    _show_predictions(console, data)
     others = len(routes.pairs) - len(data)
     if others:
         console.print(Text(f"and {others} {'pair that carries' if others == 1 else 'pairs that carry'} only "
@@ -148,20 +170,24 @@ def _show_paths(console: Console, routes: Routes, pairs: Sequence[PairRoutes]) -
     table = _table(f"{routes.scheme} by {routes.metric}")
     table.add_column("pair")
     table.add_column("path", overflow="fold")
-    for heading in ("hops", "delay ms", "bottleneck Mbps", "loss", "weight"):
-        table.add_column(heading, justify="right")
+    headings = ["hops", "delay ms", "bottleneck Mbps", "loss", "weight"]
+    # The values of some metrics stand there already.
+    own_column = routes.metric_column not in ("hops", "delay_ms", "bottleneck_mbps")
+    for heading in [*headings, routes.metric_column] if own_column else headings:
+        table.add_column("\n".join(heading.split(" ")), justify="right", vertical="bottom", no_wrap=True)
     for pair in pairs[:_MOST_ROWS]:
         for number, path in enumerate(pair.paths):
             name = f"{pair.source} -> {pair.destination}" if number == 0 else ""
-            table.add_row(
-                Text(name),
-                Text(" - ".join(path.nodes)),
+            cells = [
                 str(path.hops),
                 f"{path.delay_ms:.3f}",
                 f"{path.bottleneck_mbps:g}",
                 f"{path.loss:.3g}",
                 f"{path.weight:.4f}",
-            )
+            ]
+            if own_column:
+                cells.append("infinite" if path.metric_value is None else f"{path.metric_value:.6g}")
+            table.add_row(Text(name), Text(" - ".join(path.nodes)), *cells)
     _print(console, table)
     if len(pairs) > _MOST_ROWS:
         console.print(Text(f"... and {len(pairs) - _MOST_ROWS:,} more pairs"))
@@ -175,6 +201,104 @@ def _show_hops(console: Console, pair: PairRoutes) -> None:
     for hop in pair.hop_by_hop:
         table.add_row(Text(hop.node), Text(", ".join(hop.next_nodes)), f"{hop.share:.4f}")
     _print(console, table)
+
+
+def _show_predictions(console: Console, pairs: Sequence[PairRoutes]) -> None:
+    """A row for each pair, transport and path; under it what limits the numbers, each reason once."""
+    notes: dict[str, int] = {}
+    rows: list[tuple[str, ...]] = []
+    for pair in pairs[:_MOST_ROWS]:
+        name = f"{pair.source} -> {pair.destination}"
+        for prediction in pair.predictions:
+            for cells in _prediction_rows(pair, prediction, notes):
+                rows.append((name, *cells))
+                name = ""
+    if not rows:
+        return
+    left_out: list[str] = []
+    table = _prediction_table(rows, left_out)
+    for heading in _DISPENSABLE_PREDICTED:
+        if _natural_width(console, table) > console.width:
+            left_out.append(heading)
+            table = _prediction_table(rows, left_out)
+    _print(console, table)
+    if len(pairs) > _MOST_ROWS:
+        console.print(Text(f"... and {len(pairs) - _MOST_ROWS:,} more pairs"))
+    for note, number in notes.items():
+        console.print(Text(f"note {number}: {note}"))
+    console.print(
+        Text(
+            "RTT through an idle network, without queues and jitter. Capacity in payload, and only flows of "
+            "the same pair share it."
+        )
+    )
+
+
+def _prediction_table(rows: Sequence[Sequence[str]], left_out: Sequence[str]) -> Table:
+    table = _table("\npredicted throughput of one long flow")
+    kept = [index for index, heading in enumerate(_PREDICTED) if heading not in left_out]
+    for index in kept:
+        text = _PREDICTED[index] in _PREDICTED[:3]
+        table.add_column(
+            "\n".join(_PREDICTED[index].split(" ")),
+            justify="left" if text else "right",
+            vertical="bottom",
+            overflow="fold",
+            # A name may break where nothing else is left to go; a number may not.
+            no_wrap=index > 0,
+        )
+    for row in rows:
+        table.add_row(*(Text(row[index]) for index in kept))
+    return table
+
+
+def _prediction_rows(
+    pair: PairRoutes, prediction: ThroughputPrediction, notes: dict[str, int]
+) -> Iterator[tuple[str, ...]]:
+    """The cells behind the pair: one row, or one for each kind of path and their mean."""
+
+    def noted(texts: Sequence[str]) -> str:
+        return ", ".join(str(notes.setdefault(text, len(notes) + 1)) for text in texts)
+
+    model = prediction.model or "no model"
+    if prediction.mbps is None:
+        reason = () if prediction.reason is None else (prediction.reason,)
+        yield (prediction.transport, "", "", "", "", "", "", model, "-", noted(reason))
+        return
+    alike: dict[PathPrediction, list[int]] = {}
+    for number, path in enumerate(prediction.paths, start=1):
+        alike.setdefault(replace(path, nodes=(), share=0.0), []).append(number)
+    transport = prediction.transport
+    for path, numbers in alike.items():
+        share = sum(prediction.paths[number - 1].share for number in numbers)
+        yield (
+            transport,
+            _paths_named(pair, prediction, numbers),
+            f"{share:.2f}",
+            f"{path.rtt_ms:.3f}",
+            f"{path.loss:.3g}",
+            f"{path.capacity_mbps:.5g}",
+            f"{path.flows:.3g}",
+            model,
+            f"{path.mbps:.4g}",
+            noted(path.warnings),
+        )
+        transport = ""
+    if len(alike) > 1:
+        yield ("", "mean", "", "", "", "", "", model, f"{prediction.mbps:.4g}", "")
+
+
+def _paths_named(pair: PairRoutes, prediction: ThroughputPrediction, numbers: Sequence[int]) -> str:
+    """What paths a row is about, by their number in the table of routes."""
+    if not prediction.paths[0].nodes:
+        return "all, by packet"
+    if len(prediction.paths) == 1:
+        return ""
+    if len(numbers) > 1:
+        return f"{len(numbers)} alike"
+    if pair.paths:
+        return str(numbers[0])
+    return " - ".join(prediction.paths[numbers[0] - 1].nodes)
 
 
 def show_study(console: Console, title: str, result: StudyResult, folder: Path) -> None:

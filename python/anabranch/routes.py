@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Any, TypedDict
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
+from anabranch.path_metrics import METRICS_OF_LOSS, PATH_METRICS
+from anabranch.predictions import MOST_WAYS, ThroughputPrediction, Way, path_loss, predictions
+from anabranch.routing import PLANNERS, Planned
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
-from anabranch.setup.model import LinkSetup
 
 _PS_PER_MS = 1e9
 
@@ -32,6 +34,10 @@ class PathRow:
     """Smallest capacity."""
     loss: float
     """Probability that a packet is lost at random on the way, in the long run."""
+    capacities_mbps: tuple[float, ...]
+    """Capacity of each link."""
+    metric_value: float | None = None
+    """Value of the routing metric, with the unit that ends ``Routes.metric_column``; None where infinite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,8 @@ class PairRoutes:
     paths: tuple[PathRow, ...]
     hop_by_hop: tuple[Hop, ...]
     """From the source on; empty where there are paths."""
+    predictions: tuple[ThroughputPrediction, ...]
+    """Throughput of a flow with each transport that sends data here; empty where none does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +72,13 @@ class Routes:
     scheme: str
     """Name of the scheme, or of the controller's application."""
     metric: str
+    metric_column: str
+    """Name of the metric's value with its unit."""
     pairs: tuple[PairRoutes, ...]
+    warnings: tuple[str, ...] = ()
+    """What must be known about the plan as a whole."""
+    facts: dict[str, float | int | str] = field(default_factory=dict)
+    """About the plan as a whole, such as its worst-case load; units at the end of the names."""
 
     def data(self) -> dict[str, Any]:
         """Plain data, for JSON."""
@@ -80,16 +94,40 @@ _Table = dict[int, list[int]]
 """Next hops towards one destination: for each node that has some, its links."""
 
 
-def plan(setup_json: str, origin: str | None) -> str:
-    """The plan of a setup, both as the core writes them.
+def plan(setup: Setup, origin: str | None, *, setup_json: str | None = None) -> Planned:
+    """The plan of a setup: the core's where it has a scheme, and else its planner's.
+
+    Args:
+        setup: what to plan for.
+        origin: name of the scenario's file, for messages.
+        setup_json: the setup as the core reads it, where that is at hand: a large one takes
+            its time to write.
 
     Raises:
-        ScenarioError: if the core finds something wrong with the setup.
+        ScenarioError: if there is something wrong with the setup that only routing can find.
     """
+    if setup.planner is not None:
+        return PLANNERS[str(setup.planner["name"])](setup, setup.planner)
+    text = setup.json() if setup_json is None else setup_json
     try:
-        return _core.plan(setup_json)
+        return Planned(_core.plan(text), _says_nothing(setup, text))
     except _core.SetupError as error:
         raise refused(error, origin) from None
+
+
+def _says_nothing(setup: Setup, text: str) -> tuple[str, ...]:
+    """A warning where no link loses packets, and the metric is about loss."""
+    metric = str((setup.routing.scheme or {}).get("metric", "hops"))
+    if setup.controller is not None or metric not in METRICS_OF_LOSS:
+        return ()
+    instead = _core.metric_fallback(text, metric)
+    if instead is None:
+        return ()
+    least = {"delay": "least delay", "hops": "fewest hops"}[instead]
+    return (
+        f"routing.metric: no link loses packets, so that {quoted(metric)} tells no paths apart; routes are "
+        f"those of {least}",
+    )
 
 
 def refused(error: _core.SetupError, origin: str | None) -> ScenarioError:
@@ -105,41 +143,90 @@ def routes(scenario: Scenario) -> Routes:
         ScenarioError: if the scenario cannot be run.
     """
     setup = resolve(scenario)
-    found = json.loads(plan(setup.json(), scenario.origin))
-    sends_data = {(flow.origin, flow.to) for flow in setup.flows}
+    planned = plan(setup, scenario.origin)
+    found = json.loads(planned.json)
     tables: dict[int, _Table] = {table["to"]: dict(table["next"]) for table in found["tables"]}
-    pairs = [
-        _pair(setup, route, tables, (route["from"], route["to"]) in sends_data) for route in found["routes"]
-    ]
+    scheme: str = scenario.routing.scheme
+    metric: str = scenario.routing.path_metric()
+    if scenario.controller is not None:
+        scheme, metric = scenario.controller.application, scenario.controller.path_metric()
+    namer = _Namer(setup, tables, found["routes"], metric)
+    pairs = [namer.pair(route["from"], route["to"]) for route in found["routes"]]
     # Data first: that is what one asks for.
     pairs.sort(key=lambda pair: pair.carries != "data")
-    if scenario.controller is not None:
-        return Routes(scenario.controller.application, scenario.controller.path_metric(), tuple(pairs))
-    return Routes(scenario.routing.scheme, scenario.routing.metric, tuple(pairs))
-
-
-def _pair(setup: Setup, route: dict[str, Any], tables: dict[int, _Table], has_data: bool) -> PairRoutes:
-    origin, to = route["from"], route["to"]
-    return PairRoutes(
-        source=setup.nodes[origin].name,
-        destination=setup.nodes[to].name,
-        carries="data" if has_data else "acknowledgments",
-        paths=tuple(_path(setup, path) for path in route["paths"]),
-        hop_by_hop=() if route["paths"] else _hops(setup, origin, to, tables[to]),
+    return Routes(
+        scheme, metric, PATH_METRICS[metric].column, tuple(pairs), planned.warnings, dict(planned.facts)
     )
 
 
-def _path(setup: Setup, path: _WeightedPath) -> PathRow:
-    links = [setup.links[link] for link in path["links"]]
-    return PathRow(
-        nodes=tuple(setup.nodes[node].name for node in (links[0].origin, *(link.to for link in links))),
-        links=tuple(link.name for link in links),
-        weight=path["weight"],
-        hops=len(links),
-        delay_ms=sum(link.delay for link in links) / _PS_PER_MS,
-        bottleneck_mbps=min(link.capacity for link in links) / 1e6,
-        loss=1 - math.prod(1 - _long_run_loss(link) for link in links),
-    )
+class _Namer:
+    """Routes of the core's, in names, with their numbers."""
+
+    def __init__(
+        self, setup: Setup, tables: dict[int, _Table], routes: list[dict[str, Any]], metric: str
+    ) -> None:
+        self._setup = setup
+        self._tables = tables
+        self._paths: dict[tuple[int, int], list[_WeightedPath]] = {
+            (route["from"], route["to"]): route["paths"] for route in routes
+        }
+        self._metric = PATH_METRICS[metric]
+        self._sends_data = {(flow.origin, flow.to) for flow in setup.flows}
+
+    def pair(self, origin: int, to: int) -> PairRoutes:
+        """The routes of a pair."""
+        setup, has_data = self._setup, (origin, to) in self._sends_data
+        paths = self._paths[origin, to]
+        told = (
+            predictions(setup, (origin, to), self._ways(origin, to), self._ways(to, origin))
+            if has_data
+            else ()
+        )
+        return PairRoutes(
+            source=setup.nodes[origin].name,
+            destination=setup.nodes[to].name,
+            carries="data" if has_data else "acknowledgments",
+            paths=tuple(self._path(path) for path in paths),
+            hop_by_hop=() if paths else _hops(setup, origin, to, self._tables[to]),
+            predictions=told,
+        )
+
+    def _path(self, path: _WeightedPath) -> PathRow:
+        links = [self._setup.links[link] for link in path["links"]]
+        nodes = (links[0].origin, *(link.to for link in links))
+        capacities = tuple(link.capacity / 1e6 for link in links)
+        row = PathRow(
+            nodes=tuple(self._setup.nodes[node].name for node in nodes),
+            links=tuple(link.name for link in links),
+            weight=path["weight"],
+            hops=len(links),
+            delay_ms=sum(link.delay for link in links) / _PS_PER_MS,
+            bottleneck_mbps=min(capacities),
+            loss=path_loss(links),
+            capacities_mbps=capacities,
+        )
+        value = self._metric.of(row)
+        return replace(row, metric_value=value if math.isfinite(value) else None)
+
+    def _ways(self, origin: int, to: int) -> list[Way] | None:
+        """Every way of a pair with its share; None if hop-by-hop forwarding has too many."""
+        if paths := self._paths[origin, to]:
+            return [Way(tuple(path["links"]), path["weight"]) for path in paths]
+        table, found = self._tables[to], []
+        stack: list[tuple[int, tuple[int, ...], float]] = [(origin, (), 1.0)]
+        while stack:
+            node, links, share = stack.pop()
+            if node == to:
+                found.append(Way(links, share))
+                if len(found) > MOST_WAYS:
+                    return None
+                continue
+            following = table[node]
+            stack.extend(
+                (self._setup.links[link].to, (*links, link), share / len(following))
+                for link in reversed(following)
+            )
+        return found
 
 
 def warnings(setup: Setup, plan_json: str) -> list[str]:
@@ -190,18 +277,6 @@ def _slowest_hop_by_hop(setup: Setup, origin: int, to: int, table: _Table) -> in
             after = delay[node] + setup.links[link].delay
             delay[setup.links[link].to] = max(delay.get(setup.links[link].to, 0), after)
     return delay[to]
-
-
-def _long_run_loss(link: LinkSetup) -> float:
-    """Share of packets that the link's random loss takes in the long run."""
-    loss: dict[str, Any] = dict(link.loss)
-    if loss["model"] == "bernoulli":
-        return float(loss["probability"])
-    if loss["model"] == "gilbert-elliott":
-        moves = loss["to_bad"] + loss["to_good"]
-        bad = loss["to_bad"] / moves if moves > 0 else 0.0
-        return float((1 - bad) * loss["loss_good"] + bad * loss["loss_bad"])
-    return 0.0
 
 
 def _hops(setup: Setup, origin: int, to: int, table: _Table) -> tuple[Hop, ...]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from anabranch import _core
 from anabranch.errors import ResultError
@@ -76,10 +79,10 @@ def _save(result: Result, folder: Path, scenario: Scenario, captures: Path | Non
 def _simulate(scenario: Scenario, setup: Setup, progress: Callable[[float, int], None] | None) -> Result:
     # Once for both: to write a large setup takes its time.
     setup_json = setup.json()
-    routes = plan(setup_json, scenario.origin)
+    planned = plan(setup, scenario.origin, setup_json=setup_json)
     begin = time.perf_counter()
     try:
-        outcome = _core.simulate(setup_json, routes, progress)
+        outcome = _core.simulate(setup_json, planned.json, progress)
     except _core.SetupError as error:
         raise refused(error, scenario.origin) from None
     wall_s = time.perf_counter() - begin
@@ -90,11 +93,32 @@ def _simulate(scenario: Scenario, setup: Setup, progress: Callable[[float, int],
         "replication": scenario.run_settings.replication,
         "scenario_sha256": scenario.fingerprint(),
         "network": list(setup.provenance),
-        "warnings": warnings(setup, routes),
+        "warnings": [*planned.warnings, *warnings(setup, planned.json), *_measured(outcome["tables"])],
+        **({"routing": dict(planned.facts)} if planned.facts else {}),
         **outcome["summary"],
         "wall_s": wall_s,
     }
     return Result.from_columns(outcome["tables"], summary)
+
+
+def _measured(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What a controller that chooses routes by measured losses has had to do without, if anything."""
+    estimates = tables.get("link_estimates")
+    if estimates is None:
+        return []
+    losses = np.asarray(estimates["loss"], dtype=float)
+    known = losses[~np.isnan(losses)]
+    if not known.size:
+        return [
+            "controller: no link has had an estimate of its loss, so that flows kept their initial routes; a "
+            "longer run, more traffic, a shorter statistics_interval or fewer sample_packets gives some"
+        ]
+    if not known.any():
+        return [
+            "controller: no link that was measured loses anything, so that d sqrt(p) is 0 on every path; "
+            "flows took the ways of least delay"
+        ]
+    return []
 
 
 def _capture_into(setup: Setup, folder: Path) -> Setup:

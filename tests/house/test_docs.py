@@ -109,10 +109,12 @@ def test_every_column_is_explained(tmp_path: Path) -> None:
     measured = {}
     extras = {"run.sequences": '"*"', "controller.statistics_interval": "1 ms", "run.duration": "2 ms"}
     sdn = Scenario.load(ROOT / "examples" / "sdn_incast.toml", extras)
-    for scenario in (Scenario.loads(TINY), sdn):
+    links = '[controller.links]\ncapacity = "10 Mbps"\ndelay = "1 ms"\n'
+    tcpbp = Scenario.loads(TINY + '[controller]\napplication = "tcpbp"\n' + links)
+    for scenario in (Scenario.loads(TINY), sdn, tcpbp):
         tables = scenario.run(out=tmp_path / "out").tables
         measured |= {name: set(table.columns) for name, table in tables.items()}
-    assert len(measured) == 9
+    assert len(measured) == 12
     assert explained == measured
 
 

@@ -1,5 +1,6 @@
 """Ranges, limits, bad input and the properties that every model has."""
 
+import json
 import math
 import re
 from pathlib import Path
@@ -16,9 +17,11 @@ from anabranch.models import (
     ModelError,
     PathConditions,
     bbr,
+    configured_model,
     cubic,
     model_named,
     transport_model,
+    window,
 )
 
 names = st.sampled_from(sorted(MODELS))
@@ -72,8 +75,10 @@ def test_without_loss_the_capacity_or_nothing_bounds(name: str) -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_where_everything_is_lost_nothing_arrives(name: str) -> None:
-    assert MODELS[name].predict(PathConditions(0.1, 1, capacity_mbps=30)).mbps == 0
-    assert MODELS[name].predict(PathConditions(0.1, 1)).mbps == 0
+    for capacity in (30, None):
+        found = MODELS[name].predict(PathConditions(0.1, 1, capacity_mbps=capacity))
+        assert found.mbps == 0
+        assert any("loss 1 is outside its range" in warning for warning in found.warnings)
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -84,8 +89,8 @@ def test_a_model_out_of_its_range_says_so(name: str) -> None:
         if loss > 0:
             found = MODELS[name].predict(PathConditions(0.1, loss)).warnings
             assert any(f"loss {loss:g}" in warning and str(valid) in warning for warning in found), loss
-    inside = PathConditions(0.1, max(valid.least_loss, 1e-8) * 1.01, capacity_mbps=12)
-    assert MODELS[name].predict(inside).warnings == ()
+    loss = max(valid.least_loss, 1e-8) * 1.01 if valid.most_loss > 0 else 0
+    assert MODELS[name].predict(PathConditions(0.1, loss, capacity_mbps=12)).warnings == ()
 
 
 @pytest.mark.parametrize("name", ["mathis", "cubic", "bbr"])
@@ -109,7 +114,7 @@ def test_little_loss_below_the_capacity_is_no_matter() -> None:
         *(("loss", value, "from 0 to 1") for value in (-0.1, 1.1, math.nan)),
         *(("mss_bytes", value, "above 0") for value in (0, math.nan)),
         *(("capacity_mbps", value, "or None") for value in (0, -1, math.nan, math.inf)),
-        *(("flows", value, "whole number") for value in (0, 1.5, math.nan, math.inf)),
+        *(("flows", value, "a number from 1") for value in (0, 0.5, math.nan, math.inf)),
         *(("window_bytes", value, "one MSS (1448 bytes)") for value in (1447, math.nan)),
         *(("timeout_s", value, "the RTT (0.1 s)") for value in (0.05, math.nan)),
         *(("segments_per_increase", value, "from 1") for value in (0, math.nan)),
@@ -136,8 +141,36 @@ def test_parameters_that_cannot_be_are_refused(value: float) -> None:
             call()
 
 
+def test_a_fixed_window_is_sent_in_each_round_trip() -> None:
+    # Five segments of 960 bytes in 10 ms: 3.84 Mbps. With a loss of 0.1 no more than 0.9 of it arrives.
+    path = {"rtt_s": 0.01, "mss_bytes": 960, "window_bytes": 4800, "capacity_mbps": 10}
+    assert window(PathConditions(loss=0, **path)).mbps == pytest.approx(3.84)
+    lossy = window(PathConditions(loss=0.1, **path))
+    assert lossy.mbps == pytest.approx(3.456)
+    assert lossy.warnings == ("window: loss 0.1 is outside its range (no loss): an upper bound",)
+
+
+@pytest.mark.parametrize("name", TRANSPORT_MODELS)
+def test_a_preset_has_the_same_model_by_name_and_by_configuration(name: str) -> None:
+    config = json.loads(_core.transport_preset(name))
+    assert configured_model(config).name == TRANSPORT_MODELS[name]
+
+
+def test_cubic_is_predicted_with_its_own_parameters() -> None:
+    config = json.loads(_core.transport_preset("cubic"))
+    config["congestion_control"] |= {"c": 6.4, "beta": 0.7}
+    path = PathConditions(rtt_s=1, loss=1e-4)
+    # The curve goes with the fourth root of C (RFC 9438 section 5, figure 8): 16 times C, twice the window.
+    assert configured_model(config).predict(path).mbps == pytest.approx(2 * cubic(path).mbps)
+
+
+def test_what_its_controller_paces_has_no_model() -> None:
+    with pytest.raises(ModelError, match="sdn-paced sends what its controller says"):
+        configured_model(json.loads(_core.transport_preset("sdn-paced")))
+
+
 def test_every_transport_has_a_model_or_is_no_tcp() -> None:
-    without = {"sdn-paced", "sliding-window"}
+    without = {"sdn-paced"}
     assert TRANSPORT_MODELS.keys() | without == set(_core.transport_preset_names())
     assert not TRANSPORT_MODELS.keys() & without
     expected = {"newreno": "mathis", "linux-reno": "mathis", "mprc": "mathis"}

@@ -99,7 +99,7 @@ MISTAKES: list[tuple[str, str, str]] = [
         '[routing]\nscheme = "shortst"\n[run]',
         'routing.scheme: "shortst" is not known; nearest: "shortest"; there are '
         '"shortest", "ecmp", "k-shortest", '
-        '"disjoint", "max-flow"',
+        '"disjoint", "max-flow", "tcpbp", "tcpbp-exact"',
     ),
     (
         'to = "Atlanta"',
@@ -122,7 +122,23 @@ MISTAKES: list[tuple[str, str, str]] = [
     (
         "[run]",
         "[routing]\nk = 2\n[run]",
-        'routing.k: scheme "shortest" takes no k; it belongs to k-shortest and disjoint',
+        'routing.k: scheme "shortest" takes no k; it belongs to k-shortest, disjoint, tcpbp and tcpbp-exact',
+    ),
+    *(
+        (
+            "[run]",
+            f'[routing]\nscheme = "{scheme}"\nmetric = "{metric}"\n[run]',
+            f'routing.metric: is "{metric}", which is no sum over links, and scheme "{scheme}" needs one: choose '
+            'among "hops", "delay", "inverse-capacity", "loss", "smm", or write scheme = "shortest" or '
+            '"k-shortest"',
+        )
+        for scheme, metric in [("ecmp", "tcpbp"), ("disjoint", "capacity"), ("max-flow", "argaq"), ("ecmp", "b-over-dl")]
+    ),
+    (
+        "[run]",
+        '[routing]\nscheme = "tcpbp"\nmetric = "delay"\n[run]',
+        'routing.metric: is "delay", but scheme "tcpbp" goes by tcpbp alone; leave it out, or write scheme = '
+        '"shortest" or "k-shortest"',
     ),
     # Names of nodes and links.
     ('"Seattle"', '"Seatle"', 'traffic[0].from: no node "Seatle" in zoo/Abilene; nearest: "Seattle"'),

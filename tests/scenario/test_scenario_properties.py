@@ -28,7 +28,7 @@ from to flows size start stop application transport cubic preset hystart event a
 capture distribution exponential mean kind poisson message model gilbert-elliott between name new index
 direction parameters * Seattle Atlanta Denver down up unlimited 10Mbps 1ms 100packets 64kB dumbbell
 zoo/Abilene file:x.graphml controller application sdn-paced forwarding window-clamp alpha gamma share
-tcpbp window threshold
+tcpbp window threshold estimator ewma hte weight significance hold_time pairs neighbours
 schedule channel in-band apart at switches switch table idle_timeout linger links access delay_class LAN
 sequences segment reliable kind host uniform low high standard_deviation
 """
@@ -62,7 +62,7 @@ def _few_flows() -> Iterator[None]:
 def must_load_or_explain(data: Any) -> None:
     """Loads, resolves and plans; whatever is wrong must be told as a ScenarioError with readable lines."""
     try:
-        plan(resolve(Scenario.from_data(data, origin="x.toml")).json(), "x.toml")
+        plan(resolve(Scenario.from_data(data, origin="x.toml")), "x.toml")
     except ScenarioError as error:
         explained = error.lines()
     else:

@@ -181,6 +181,16 @@ def test_events_are_in_the_order_of_time_and_then_of_the_scenario() -> None:
             {"name": "max-flow", "metric": "hops"},
             {"by": "flowlet", "gap": 20_000_000_000},
         ),
+        ('scheme = "tcpbp"', {"name": "tcpbp", "metric": "tcpbp", "k": None}, {"by": "flow"}),
+        (
+            'scheme = "tcpbp-exact"\nmetric = "tcpbp"\nk = 3',
+            {"name": "tcpbp-exact", "metric": "tcpbp", "k": 3},
+            {"by": "flow"},
+        ),
+        *(
+            (f'metric = "{metric}"', {"name": "shortest", "metric": metric}, {"by": "flow"})
+            for metric in get_args(Metric)
+        ),
     ],
 )
 def test_routing_as_the_core_reads_it(

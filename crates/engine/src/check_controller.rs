@@ -2,6 +2,7 @@
 
 use crate::error::SetupError;
 use crate::setup::{ApplicationSetup, Channel, ControllerSetup, Setup};
+use anabranch_routing::EstimatorSetup;
 use anabranch_units::{NodeId, Span};
 use std::collections::BTreeSet;
 
@@ -18,7 +19,7 @@ pub fn check_controller(setup: &Setup, longest: Span) -> Result<(), SetupError> 
     check_nodes(setup, controller)?;
     check_channels(setup, controller)?;
     check_application(&controller.application)?;
-    check_tcpbp(controller, longest)?;
+    check_tcpbp(setup, controller, longest)?;
     let table = &controller.table;
     if table.size == Some(0) {
         return Err(error("table.size", "must be above zero"));
@@ -103,14 +104,12 @@ fn check_application(application: &ApplicationSetup) -> Result<(), SetupError> {
     }
 }
 
-fn check_tcpbp(controller: &ControllerSetup, longest: Span) -> Result<(), SetupError> {
+fn check_tcpbp(setup: &Setup, controller: &ControllerSetup, longest: Span) -> Result<(), SetupError> {
     let ApplicationSetup::Tcpbp(tcpbp) = &controller.application else { return Ok(()) };
     if controller.statistics_interval.is_none() {
         return Err(error("statistics_interval", "is missing; TCPBP measures links by what switches count"));
     }
-    if !(1..=MOST_SAMPLES).contains(&tcpbp.window) {
-        return Err(error("application.window", format!("must be 1 to {MOST_SAMPLES}")));
-    }
+    check_estimator(&tcpbp.estimator)?;
     if tcpbp.sample_packets == 0 {
         return Err(error("application.sample_packets", "must be above zero"));
     }
@@ -123,5 +122,35 @@ fn check_tcpbp(controller: &ControllerSetup, longest: Span) -> Result<(), SetupE
     if !(0.0..1.0).contains(&tcpbp.threshold) {
         return Err(error("application.threshold", "must be at least 0 and below 1"));
     }
+    if tcpbp.hold_time > longest {
+        return Err(error("application.hold_time", "must be at most 30 days"));
+    }
+    let flows = setup.flows.len();
+    if let Some(flow) = tcpbp.measuring.iter().find(|flow| flow.index() >= flows) {
+        return Err(error("application.measuring", format!("no flow number {}; there are {flows}", flow.0)));
+    }
     Ok(())
+}
+
+fn check_estimator(estimator: &EstimatorSetup) -> Result<(), SetupError> {
+    let window = |least: u32, window: u32| {
+        let problem = format!("must be {least} to {MOST_SAMPLES}");
+        let holds = (least..=MOST_SAMPLES).contains(&window);
+        if holds { Ok(()) } else { Err(error("application.estimator.window", problem)) }
+    };
+    match *estimator {
+        EstimatorSetup::Sma { window: samples } => window(1, samples),
+        EstimatorSetup::Ewma { weight } if weight > 0.0 && weight <= 1.0 => Ok(()),
+        EstimatorSetup::Ewma { .. } => {
+            Err(error("application.estimator.weight", "must be above 0 and at most 1"))
+        }
+        EstimatorSetup::Hte { window: samples, significance } => {
+            window(2, samples)?;
+            if significance > 0.0 && significance < 1.0 {
+                Ok(())
+            } else {
+                Err(error("application.estimator.significance", "must be above 0 and below 1"))
+            }
+        }
+    }
 }

@@ -206,7 +206,7 @@ mod tests {
     use crate::balancer::mix;
     use crate::packet::Direction;
     use anabranch_network::{Link, Node};
-    use anabranch_routing::{LinkMask, Metric, Scheme};
+    use anabranch_routing::{AdditiveMetric, LinkMask, Scheme};
     use anabranch_units::{FlowId, Rate, Span};
     use std::collections::BTreeSet;
 
@@ -244,8 +244,11 @@ mod tests {
     #[test]
     fn tables_lead_hop_by_hop_over_all_equal_ways() {
         let (network, from, to) = (network(), NodeId(0), NodeId(4));
-        let plan =
-            Scheme::Ecmp { metric: Metric::Delay }.plan(&network, &LinkMask::all_up(&network), &[(from, to)]);
+        let plan = Scheme::Ecmp { metric: AdditiveMetric::Delay }.plan(
+            &network,
+            &LinkMask::all_up(&network),
+            &[(from, to)],
+        );
         let ends = [(from, to), (NodeId(5), to)];
         let mut forwarding = Forwarding::new(Spread::Flow {}, Streams::new(1, 0), 6, ends.into_iter());
         forwarding.install(&network, &plan);

@@ -5,6 +5,7 @@
 //! given the time and does not know the event queue ([`schedule`]): links ([`link`]), balancers
 //! ([`balancer`]), forwarding ([`forwarding`]), loss ([`loss`]) and `CoDel` ([`codel`]).
 
+pub use anabranch_network as network;
 pub use anabranch_routing as routing;
 pub use anabranch_transport as transport;
 

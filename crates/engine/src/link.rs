@@ -87,8 +87,8 @@ pub struct Randomness {
 pub trait LinkObserver {
     /// A packet is gone; its place in the pool is about to be freed.
     fn dropped(&mut self, packet: PacketId, pool: &PacketPool, cause: DropCause);
-    /// A transmission began.
-    fn transmits(&mut self, at: Instant, packet: PacketId, pool: &PacketPool);
+    /// A transmission began, and counts in the link's `stats` already.
+    fn transmits(&mut self, at: Instant, packet: PacketId, pool: &PacketPool, stats: &LinkStats);
 }
 
 /// A directed link.
@@ -285,7 +285,7 @@ impl Link {
         self.stats.sent += 1;
         self.stats.sent_bytes += u64::from(bytes);
         self.stats.busy_ps += serialisation.as_ps();
-        observer.transmits(at, id, pool);
+        observer.transmits(at, id, pool, &self.stats);
         let mut arrival = self.free_at + self.delay;
         if let Some(randomness) = &mut self.randomness {
             if let Some((jitter, stream)) = &mut randomness.jitter {

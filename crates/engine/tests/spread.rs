@@ -3,7 +3,7 @@
 mod common;
 
 use anabranch_engine::Outcome;
-use anabranch_engine::routing::{Metric, Plan, Scheme};
+use anabranch_engine::routing::{AdditiveMetric, Plan, Scheme};
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::{TransportConfig, tcp_preset};
 use anabranch_units::{Instant, NodeId, Span};
@@ -138,7 +138,7 @@ fn ecmp_hop_by_hop_halves_at_each_switch_and_loads_what_is_shared() {
     let (to_s, to_t) = (link(&mut b, a, s), link(&mut b, a, t));
     let (s_u, t_v, t_w) = (link(&mut b, s, u), link(&mut b, t, v), link(&mut b, t, w));
     let (u_b, v_b, w_b) = (link(&mut b, u, z), link(&mut b, v, z), link(&mut b, w, z));
-    b.setup.routing.scheme = Some(Scheme::Ecmp { metric: Metric::Hops });
+    b.setup.routing.scheme = Some(Scheme::Ecmp { metric: AdditiveMetric::Hops });
     b.setup.routing.spread = Spread::Packet {};
     let tcp = b.transport("linux-cubic");
     b.flow(a, z, tcp, SourceSetup::Unlimited {}, Instant::ZERO);

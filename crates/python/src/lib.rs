@@ -5,6 +5,7 @@
 
 use pyo3::prelude::*;
 
+mod paths;
 mod quantity;
 mod run;
 mod transport;
@@ -26,6 +27,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(quantity::parse_speed, module)?)?;
     module.add_function(wrap_pyfunction!(transport::transport_preset_names, module)?)?;
     module.add_function(wrap_pyfunction!(transport::transport_preset, module)?)?;
+    module.add_function(wrap_pyfunction!(paths::candidate_paths, module)?)?;
+    module.add_function(wrap_pyfunction!(paths::pareto_paths, module)?)?;
+    module.add_function(wrap_pyfunction!(paths::check_hop_by_hop, module)?)?;
+    module.add_function(wrap_pyfunction!(paths::metric_fallback, module)?)?;
+    module.add_function(wrap_pyfunction!(paths::metrics, module)?)?;
     module.add_function(wrap_pyfunction!(run::plan, module)?)?;
     module.add_function(wrap_pyfunction!(run::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(run::draw, module)?)?;

@@ -1,7 +1,8 @@
 //! Plans and runs: JSON in, JSON and columns out.
 
+use anabranch_engine::network::Network;
 use anabranch_engine::records::{Column, Table};
-use anabranch_engine::routing::Plan;
+use anabranch_engine::routing::{LinkMask, Plan};
 use anabranch_engine::setup::{Setup, Variate};
 use anabranch_engine::variate::Sampler;
 use anabranch_engine::{EngineError, Outcome, Progress, Simulation};
@@ -18,11 +19,11 @@ pyo3::create_exception!(
     "A setup or plan that the engine refuses; `args` are (place, problem)."
 );
 
-fn value_error(error: impl ToString) -> PyErr {
+pub(crate) fn value_error(error: impl ToString) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-fn setup_error(place: &str, problem: impl ToString) -> PyErr {
+pub(crate) fn setup_error(place: &str, problem: impl ToString) -> PyErr {
     SetupError::new_err((place.to_owned(), problem.to_string()))
 }
 
@@ -36,8 +37,16 @@ fn engine_error(error: EngineError) -> PyErr {
     }
 }
 
-fn parse<T: serde::de::DeserializeOwned>(what: &str, json: &str) -> PyResult<T> {
+pub(crate) fn parse<T: serde::de::DeserializeOwned>(what: &str, json: &str) -> PyResult<T> {
     serde_json::from_str(json).map_err(|error| setup_error(what, error))
+}
+
+/// The network of a setup that holds, and what of it carries data.
+pub(crate) fn checked(setup_json: &str) -> PyResult<(Network, LinkMask)> {
+    let setup: Setup = parse("setup", setup_json)?;
+    let network = setup.check().map_err(engine_error)?;
+    let mask = setup.data_mask(&network);
+    Ok((network, mask))
 }
 
 /// The routes that the setup's scheme computes for every pair of its flows, both ways, as JSON.

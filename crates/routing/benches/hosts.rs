@@ -2,7 +2,7 @@
 //! answered by it: `cargo bench -p anabranch-routing --bench hosts`.
 
 use anabranch_network::{Link, Network, Node};
-use anabranch_routing::{LinkMask, Metric, Scheme};
+use anabranch_routing::{AdditiveMetric, LinkMask, Metric, Scheme, TcpbpMetric};
 use anabranch_units::{NodeId, Rate, Span};
 use std::num::NonZeroUsize;
 use std::time::Instant;
@@ -99,14 +99,17 @@ fn time(name: &str, (network, hosts): (Network, Vec<NodeId>)) {
     let pairs: Vec<(NodeId, NodeId)> =
         sends.iter().flat_map(|&(from, to)| [(from, to), (to, from)]).collect();
     let mask = LinkMask::all_up(&network);
-    let (metric, k) = (Metric::Hops, NonZeroUsize::new(4));
+    let (metric, k) = (AdditiveMetric::Hops, NonZeroUsize::new(4));
     println!("{name}");
     for scheme in [
-        Scheme::Shortest { metric },
+        Scheme::Shortest { metric: metric.into() },
         Scheme::Ecmp { metric },
-        Scheme::KShortest { k: k.expect("four is not zero"), metric },
+        Scheme::KShortest { k: k.expect("four is not zero"), metric: metric.into() },
         Scheme::Disjoint { k, metric },
         Scheme::MaxFlow { metric },
+        Scheme::Shortest { metric: Metric::Capacity },
+        Scheme::Tcpbp { k: None, metric: TcpbpMetric::Tcpbp },
+        Scheme::TcpbpExact { k: None, metric: TcpbpMetric::Tcpbp },
     ] {
         let start = Instant::now();
         let plan = scheme.plan(&network, &mask, &pairs);

@@ -2,7 +2,7 @@
 //! schemes for a third of these pairs: `cargo bench -p anabranch-routing`.
 
 use anabranch_network::{Link, Network, Node};
-use anabranch_routing::{LinkMask, Metric, Scheme};
+use anabranch_routing::{AdditiveMetric, LinkMask, Scheme};
 use anabranch_units::{NodeId, Rate, Span};
 use std::num::NonZeroUsize;
 use std::time::Instant;
@@ -16,11 +16,16 @@ fn main() {
     let all: Vec<(NodeId, NodeId)> =
         network.node_ids().flat_map(|from| network.node_ids().map(move |to| (from, to))).collect();
     let some: Vec<(NodeId, NodeId)> = all.iter().copied().step_by(3).collect();
-    for (_, metric) in Metric::NAMES {
+    for metric in AdditiveMetric::ALL {
         let k = NonZeroUsize::new(2);
-        time(&network, &mask, &all, &Scheme::KShortest { k: k.expect("two is not zero"), metric });
+        time(
+            &network,
+            &mask,
+            &all,
+            &Scheme::KShortest { k: k.expect("two is not zero"), metric: metric.into() },
+        );
         for scheme in [
-            Scheme::Shortest { metric },
+            Scheme::Shortest { metric: metric.into() },
             Scheme::Ecmp { metric },
             Scheme::Disjoint { k, metric },
             Scheme::Disjoint { k: None, metric },

@@ -1,8 +1,9 @@
-//! Time of all pairs' TCPBP routes on one core, as published and exactly, with growth in the number of nodes:
+//! Time of all pairs' TCPBP routes on one core, as published and exactly, with growth in the number of nodes; of
+//! the best paths by the other metrics of whole paths; and of k best paths:
 //! `cargo bench -p anabranch-routing --bench tcpbp`. Vilela 2022 gives 2.22 s for 100 nodes.
 
 use anabranch_network::{Link, Network, Node};
-use anabranch_routing::{LinkQuality, TcpbpExactTree, TcpbpTree};
+use anabranch_routing::{ExactTree, KBest, LinkQuality, PathMetric, Search, TcpbpTree};
 use anabranch_units::{LinkId, NodeId, Rate, Span};
 use std::time::{Duration, Instant};
 
@@ -14,17 +15,30 @@ fn main() {
         // Twice as many cables as nodes are the density of the thesis's network of ten, the other a dense one.
         for cables in [2 * nodes, 10 * nodes] {
             let network = random_network(nodes, cables);
-            let (published, _) = (0..RUNS).map(|_| time(&network, published)).min().expect("a run");
-            let (exact, ways) = (0..RUNS).map(|_| time(&network, exact)).min().expect("a run");
-            report(&network, "published", published);
-            report(&network, "exact", exact);
-            println!("    {:.2} ways kept per pair", ways as f64 / f64::from(nodes * nodes));
+            let (elapsed, _) = (0..RUNS).map(|_| time(&network, published)).min().expect("a run");
+            report(&network, "tcpbp, published", elapsed);
+            for metric in PathMetric::ALL {
+                let search = |network: &Network, from| exact(network, metric, from);
+                let (elapsed, ways) = (0..RUNS).map(|_| time(&network, search)).min().expect("a run");
+                report(&network, &format!("{metric:?}, exact"), elapsed);
+                println!("    {:.2} ways kept per pair", ways as f64 / f64::from(nodes * nodes));
+            }
+        }
+    }
+    for nodes in [10, 25, 50, 100] {
+        let network = random_network(nodes, 2 * nodes);
+        for search in [Search::Published, Search::Exact] {
+            let k_best = |network: &Network, from| k_best(network, search, from);
+            let (elapsed, paths) = time(&network, k_best);
+            report(&network, &format!("4 best by tcpbp, {search:?}: {paths} paths"), elapsed);
         }
     }
     let network = random_network(1000, 2000);
-    let (elapsed, ways) = time(&network, exact);
-    report(&network, "exact", elapsed);
-    println!("    {:.2} ways kept per pair", ways as f64 / 1e6);
+    for metric in PathMetric::ALL {
+        let (elapsed, ways) = time(&network, |network, from| exact(network, metric, from));
+        report(&network, &format!("{metric:?}, exact"), elapsed);
+        println!("    {:.2} ways kept per pair", ways as f64 / 1e6);
+    }
 }
 
 fn report(network: &Network, what: &str, elapsed: Duration) {
@@ -33,7 +47,7 @@ fn report(network: &Network, what: &str, elapsed: Duration) {
 }
 
 fn quality(network: &Network) -> impl Fn(LinkId) -> Option<LinkQuality> {
-    |link| Some(LinkQuality::new(network.link(link).delay, network.link(link).loss))
+    |link| Some(LinkQuality::of(network.link(link)))
 }
 
 /// Searches from a node; the number of ways kept, and a use of the result that no compiler leaves out.
@@ -42,8 +56,14 @@ fn published(network: &Network, from: NodeId) -> usize {
     network.node_ids().filter(|&to| tree.quality(to).is_some()).count()
 }
 
-fn exact(network: &Network, from: NodeId) -> usize {
-    std::hint::black_box(TcpbpExactTree::new(network, from, quality(network))).ways()
+fn exact(network: &Network, metric: PathMetric, from: NodeId) -> usize {
+    std::hint::black_box(ExactTree::new(network, metric, from, quality(network))).ways()
+}
+
+/// The number of paths.
+fn k_best(network: &Network, search: Search, to: NodeId) -> usize {
+    let mut finder = KBest::new(network, PathMetric::Tcpbp, search, quality(network));
+    network.node_ids().map(|from| finder.paths(from, to).take(4).count()).sum()
 }
 
 fn time(network: &Network, search: impl Fn(&Network, NodeId) -> usize) -> (Duration, usize) {
@@ -53,7 +73,7 @@ fn time(network: &Network, search: impl Fn(&Network, NodeId) -> usize) -> (Durat
 }
 
 /// A ring, so that it hangs together, and cables between nodes drawn at random. Delays up to 10 ms and losses
-/// up to 2 %, as in the thesis's network of ten, drawn apart from each other.
+/// up to 2 %, as in the thesis's network of ten, and 10, 40 or 100 Gbps, drawn apart from each other.
 fn random_network(nodes: u32, cables: u32) -> Network {
     let mut draw = Draw(1);
     let mut links = Vec::new();
@@ -63,8 +83,9 @@ fn random_network(nodes: u32, cables: u32) -> Network {
         let (from, to) = (NodeId(from), NodeId((from + step) % nodes));
         let delay = Span::from_us(10 + u64::from(draw.below(10_000)));
         let loss = f64::from(1 + draw.below(200)) / 1e4;
+        let capacity = Rate::from_bps([10, 40, 100][draw.below(3) as usize] * 1_000_000_000);
         for (from, to) in [(from, to), (to, from)] {
-            links.push(Link { from, to, capacity: Rate::from_bps(1_000_000_000), delay, loss });
+            links.push(Link { from, to, capacity, delay, loss });
         }
     }
     let nodes = (0..nodes).map(|number| Node { name: number.to_string(), place: None }).collect();

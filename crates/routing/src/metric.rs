@@ -1,3 +1,5 @@
+use crate::LinkMask;
+use crate::path_metric::PathMetric;
 use anabranch_network::Network;
 use anabranch_units::LinkId;
 use serde::{Deserialize, Serialize};
@@ -6,10 +8,40 @@ use serde::{Deserialize, Serialize};
 /// a cost of 10,000, so that rounding to an integer stays below 0.01 %.
 pub const REFERENCE_CAPACITY_BPS: u64 = 1_000_000_000_000_000;
 
-/// An additive cost per link. The cost of a path is the sum over its links.
+/// Steps of the cost of loss in a neper: a loss of 1e-15 costs one.
+const STEPS_PER_NEPER: f64 = 1e15;
+/// The same for `smm`, whose step of delay is the picosecond.
+const PICOSECONDS_PER_SECOND: f64 = 1e12;
+
+/// What a short path is short in, by its name in plans and scenarios.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Metric {
+    /// See [`AdditiveMetric::Hops`].
+    Hops,
+    /// See [`AdditiveMetric::Delay`].
+    Delay,
+    /// See [`AdditiveMetric::InverseCapacity`].
+    InverseCapacity,
+    /// See [`AdditiveMetric::Loss`].
+    Loss,
+    /// See [`PathMetric::Capacity`].
+    Capacity,
+    /// See [`PathMetric::Tcpbp`].
+    Tcpbp,
+    /// See [`AdditiveMetric::Smm`].
+    Smm,
+    /// See [`PathMetric::Argaq`].
+    Argaq,
+    /// See [`PathMetric::BOverDl`].
+    BOverDl,
+}
+
+/// A cost per link. The cost of a path is the sum over its links, so these metrics are monotone and isotonic:
+/// Dijkstra's algorithm is exact, and forwarding hop by hop agrees.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AdditiveMetric {
     /// One per link.
     Hops,
     /// Propagation delay, in picoseconds.
@@ -18,25 +50,118 @@ pub enum Metric {
     /// choice of an OSPF interface cost, which RFC 2328 (C.3, "Interface output cost") leaves to
     /// the operator.
     InverseCapacity,
+    /// `-ln(1 - p)` in nepers, whose sum is that of the path's loss 1 - prod(1 - p); in steps of 1e-15, to the
+    /// nearest. The first path is the one that loses least.
+    Loss,
+    /// Single mixed metric: `slog + d`, the logarithmic transmission success `-ln(1 - p)` plus the propagation
+    /// delay (L. H. M. K. Costa, S. Fdida, O. C. M. B. Duarte, "Developing scalable protocols for three-metric
+    /// QoS routing", 2000, as Vilela 2022, section 5.4.1, gives it). The sum has no unit there: here it is that
+    /// of seconds and nepers, so that 10 ms weigh as much as a loss of 1 %; in steps of 1e-12, to the nearest.
+    Smm,
+}
+
+/// A metric by what can be done with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MetricKind {
+    /// A sum over links.
+    Additive(AdditiveMetric),
+    /// A function of whole paths.
+    Path(PathMetric),
+}
+
+/// Why a metric says nothing in a network, so that the next in the order of paths decides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fallback {
+    /// No usable link loses packets: all paths are equal by a metric of loss, and the one of least delay is
+    /// taken.
+    Delay,
+    /// The same for `loss`, which does not look at delay: the path of fewest hops is taken.
+    Hops,
 }
 
 impl Metric {
     /// Every metric by its name in plans and scenarios.
-    pub const NAMES: [(&'static str, Self); 3] =
-        [("hops", Self::Hops), ("delay", Self::Delay), ("inverse-capacity", Self::InverseCapacity)];
+    pub const NAMES: [(&'static str, Self); 9] = [
+        ("hops", Self::Hops),
+        ("delay", Self::Delay),
+        ("inverse-capacity", Self::InverseCapacity),
+        ("loss", Self::Loss),
+        ("capacity", Self::Capacity),
+        ("tcpbp", Self::Tcpbp),
+        ("smm", Self::Smm),
+        ("argaq", Self::Argaq),
+        ("b-over-dl", Self::BOverDl),
+    ];
+
+    /// Whether it is a sum over links, and which, or a function of whole paths.
+    #[must_use]
+    pub const fn kind(self) -> MetricKind {
+        match self {
+            Self::Hops => MetricKind::Additive(AdditiveMetric::Hops),
+            Self::Delay => MetricKind::Additive(AdditiveMetric::Delay),
+            Self::InverseCapacity => MetricKind::Additive(AdditiveMetric::InverseCapacity),
+            Self::Loss => MetricKind::Additive(AdditiveMetric::Loss),
+            Self::Smm => MetricKind::Additive(AdditiveMetric::Smm),
+            Self::Capacity => MetricKind::Path(PathMetric::Capacity),
+            Self::Tcpbp => MetricKind::Path(PathMetric::Tcpbp),
+            Self::Argaq => MetricKind::Path(PathMetric::Argaq),
+            Self::BOverDl => MetricKind::Path(PathMetric::BOverDl),
+        }
+    }
+
+    /// What decides in place of the metric where it says nothing: where no usable link of the network loses
+    /// packets, for `tcpbp`, `b-over-dl` and `loss`. `None` where the metric tells paths apart.
+    #[must_use]
+    pub fn fallback(self, network: &Network, mask: &LinkMask) -> Option<Fallback> {
+        let loses = |link: LinkId| mask.usable(network, link) && network.link(link).loss > 0.0;
+        let fallback = match self.kind() {
+            MetricKind::Path(metric) if metric.needs_loss() => Fallback::Delay,
+            MetricKind::Additive(AdditiveMetric::Loss) => Fallback::Hops,
+            MetricKind::Path(_) | MetricKind::Additive(_) => return None,
+        };
+        (!network.link_ids().any(loses)).then_some(fallback)
+    }
+}
+
+impl From<AdditiveMetric> for Metric {
+    fn from(metric: AdditiveMetric) -> Self {
+        match metric {
+            AdditiveMetric::Hops => Self::Hops,
+            AdditiveMetric::Delay => Self::Delay,
+            AdditiveMetric::InverseCapacity => Self::InverseCapacity,
+            AdditiveMetric::Loss => Self::Loss,
+            AdditiveMetric::Smm => Self::Smm,
+        }
+    }
+}
+
+impl AdditiveMetric {
+    /// Every one.
+    pub const ALL: [Self; 5] = [Self::Hops, Self::Delay, Self::InverseCapacity, Self::Loss, Self::Smm];
 
     /// The cost of one link, in the unit of the metric.
     #[must_use]
     pub fn cost(self, network: &Network, link: LinkId) -> u64 {
+        let link = network.link(link);
         match self {
             Self::Hops => 1,
-            Self::Delay => network.link(link).delay.as_ps(),
+            Self::Delay => link.delay.as_ps(),
             Self::InverseCapacity => {
-                let bps = network.link(link).capacity.as_bps().max(1);
+                let bps = link.capacity.as_bps().max(1);
                 ((REFERENCE_CAPACITY_BPS + bps / 2) / bps).max(1)
+            }
+            Self::Loss => (nepers(link.loss) * STEPS_PER_NEPER).round() as u64,
+            Self::Smm => {
+                let slog = (nepers(link.loss) * PICOSECONDS_PER_SECOND).round() as u64;
+                link.delay.as_ps().saturating_add(slog)
             }
         }
     }
+}
+
+/// `-ln(1 - p)`. From `libm`, which gives the same bits on every machine.
+fn nepers(loss: f64) -> f64 {
+    -libm::log1p(-loss)
 }
 
 #[cfg(test)]
@@ -45,29 +170,69 @@ mod tests {
     use anabranch_network::{Link, Node};
     use anabranch_units::{NodeId, Rate, Span};
 
-    #[test]
-    fn a_link_costs_what_its_metric_says() {
+    fn network(links: &[(u64, f64)]) -> Network {
         let nodes = ["a", "b"].map(|name| Node { name: name.into(), place: None }).to_vec();
-        let link = |bps| Link {
+        let link = |&(bps, loss): &(u64, f64)| Link {
             from: NodeId(0),
             to: NodeId(1),
             capacity: Rate::from_bps(bps),
             delay: Span::from_ms(5),
-            loss: 0.0,
+            loss,
         };
-        let network =
-            Network::new(nodes, [1, 10_000_000, 3_000_000_000, u64::MAX].map(link).to_vec()).unwrap();
-        let costs =
-            |metric: Metric| network.link_ids().map(|id| metric.cost(&network, id)).collect::<Vec<_>>();
-        assert_eq!(costs(Metric::Hops), [1; 4]);
-        assert_eq!(costs(Metric::Delay), [5_000_000_000; 4]);
-        assert_eq!(costs(Metric::InverseCapacity), [1_000_000_000_000_000, 100_000_000, 333_333, 1]);
+        Network::new(nodes, links.iter().map(link).collect()).unwrap()
+    }
+
+    fn costs(metric: AdditiveMetric, network: &Network) -> Vec<u64> {
+        network.link_ids().map(|id| metric.cost(network, id)).collect()
+    }
+
+    #[test]
+    fn a_link_costs_what_its_metric_says() {
+        let network = network(&[1, 10_000_000, 3_000_000_000, u64::MAX].map(|bps| (bps, 0.0)));
+        assert_eq!(costs(AdditiveMetric::Hops, &network), [1; 4]);
+        assert_eq!(costs(AdditiveMetric::Delay, &network), [5_000_000_000; 4]);
+        let inverse = costs(AdditiveMetric::InverseCapacity, &network);
+        assert_eq!(inverse, [1_000_000_000_000_000, 100_000_000, 333_333, 1]);
+    }
+
+    /// ln 2 = 0.693 147 180 559 945 3; for small p, -ln(1 - p) = p + p^2/2 + ...
+    #[test]
+    fn loss_costs_nepers() {
+        let network = network(&[(1, 0.0), (1, 1e-15), (1, 0.5), (1, 1e-6), (1, 1.0 - f64::EPSILON / 2.0)]);
+        let loss = costs(AdditiveMetric::Loss, &network);
+        assert_eq!(loss[..4], [0, 1, 693_147_180_559_945, 1_000_000_500]);
+        // 53 ln 2: the largest loss below 1 that there is.
+        assert_eq!(loss[4] / 1_000_000_000_000, 36_736);
+        let smm = costs(AdditiveMetric::Smm, &network);
+        assert_eq!(smm[..4], [5_000_000_000, 5_000_000_000, 698_147_180_560, 5_001_000_001]);
+    }
+
+    #[test]
+    fn a_metric_of_loss_says_where_it_says_nothing() {
+        let (lossless, lossy) = (network(&[(1, 0.0), (2, 0.0)]), network(&[(1, 0.0), (2, 0.01)]));
+        let mut without_the_lossy = LinkMask::all_up(&lossy);
+        without_the_lossy.set_link(LinkId(1), false);
+        for (name, metric) in Metric::NAMES {
+            let expected = match name {
+                "tcpbp" | "b-over-dl" => Some(Fallback::Delay),
+                "loss" => Some(Fallback::Hops),
+                _ => None,
+            };
+            assert_eq!(metric.fallback(&lossless, &LinkMask::all_up(&lossless)), expected, "{name}");
+            assert_eq!(metric.fallback(&lossy, &LinkMask::all_up(&lossy)), None, "{name}");
+            assert_eq!(metric.fallback(&lossy, &without_the_lossy), expected, "{name}");
+        }
     }
 
     #[test]
     fn names_are_those_of_the_text_form() {
         for (name, metric) in Metric::NAMES {
             assert_eq!(serde_json::to_string(&metric).unwrap(), format!("{name:?}"));
+        }
+        for metric in AdditiveMetric::ALL {
+            let text = serde_json::to_string(&metric).unwrap();
+            assert_eq!(serde_json::to_string(&Metric::from(metric)).unwrap(), text);
+            assert_eq!(Metric::from(metric).kind(), MetricKind::Additive(metric));
         }
     }
 }

@@ -1,5 +1,10 @@
+use crate::hop_by_hop::Search;
+use crate::path_planner::PathPlanner;
 use crate::planner::Planner;
-use crate::{Disjoint, KShortest, LinkMask, MaxFlow, Metric, PathFlow, Plan, WeightedPath};
+use crate::{
+    AdditiveMetric, Disjoint, KShortest, LinkMask, MaxFlow, Metric, MetricKind, PathFlow, PathMetric, Plan,
+    Route, WeightedPath,
+};
 use anabranch_network::{Network, Path};
 use anabranch_units::{LinkId, NodeId, Rate};
 use serde::{Deserialize, Serialize};
@@ -8,12 +13,15 @@ use std::num::NonZeroUsize;
 /// A way to choose routes, with its parameters. In text: `{"name": "k-shortest", "k": 2,
 /// "metric": "hops"}`.
 ///
+/// Schemes that add costs up, or forward hop by hop, take only metrics that are sums over links.
+///
 /// To add one: a file with its algorithm, a variant here, its line in [`Scheme::NAMES`] and its
 /// arm in [`Scheme::plan`].
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Scheme {
-    /// The shortest path (Dijkstra 1959; see [`crate::dijkstra`]).
+    /// The shortest path (Dijkstra 1959; see [`crate::dijkstra`]), or the best one by a metric of
+    /// whole paths ([`mod@crate::exact`]).
     Shortest {
         /// What is short.
         metric: Metric,
@@ -22,9 +30,10 @@ pub enum Scheme {
     /// [`crate::ecmp`]).
     Ecmp {
         /// What is short.
-        metric: Metric,
+        metric: AdditiveMetric,
     },
-    /// The k shortest loopless paths in equal shares (Yen 1971; see [`crate::yen`]).
+    /// The k shortest loopless paths in equal shares (Yen 1971; see [`crate::yen`], and
+    /// [`crate::k_best`] for metrics of whole paths).
     KShortest {
         /// How many, or as many as exist.
         k: NonZeroUsize,
@@ -38,29 +47,79 @@ pub enum Scheme {
         #[serde(default)]
         k: Option<NonZeroUsize>,
         /// What is short.
-        metric: Metric,
+        metric: AdditiveMetric,
     },
     /// The paths of a maximum flow of least cost, each with its share of the flow (Ford and
     /// Fulkerson 1962; see [`mod@crate::max_flow`]).
     MaxFlow {
         /// What is short.
-        metric: Metric,
+        metric: AdditiveMetric,
     },
+    /// The path of highest predicted TCP throughput as published: what the modified Dijkstra finds (Vilela
+    /// 2022, algorithm 1; see [`crate::tcpbp`]), or the first k of Yen's algorithm over it, in equal shares
+    /// (section 3.5.2; see [`crate::k_best`]).
+    Tcpbp {
+        /// How many, or as many as exist; `None`: one.
+        #[serde(default)]
+        k: Option<NonZeroUsize>,
+        /// What is predicted.
+        metric: TcpbpMetric,
+    },
+    /// The path of highest predicted TCP throughput, without exception, or the k best in equal shares (see
+    /// [`mod@crate::exact`] and [`crate::k_best`]).
+    TcpbpExact {
+        /// How many, or as many as exist; `None`: one.
+        #[serde(default)]
+        k: Option<NonZeroUsize>,
+        /// What is predicted.
+        metric: TcpbpMetric,
+    },
+}
+
+/// The one metric of the schemes that are called by it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TcpbpMetric {
+    /// See [`PathMetric::Tcpbp`].
+    Tcpbp,
+}
+
+/// How a scheme searches its paths.
+enum Method {
+    /// Over a graph of costs.
+    Costs(AdditiveMetric),
+    /// The k best by a metric of whole paths.
+    Paths(PathMetric, Search, usize),
 }
 
 impl Scheme {
     /// The name of every scheme.
-    pub const NAMES: [&'static str; 5] = ["shortest", "ecmp", "k-shortest", "disjoint", "max-flow"];
+    pub const NAMES: [&'static str; 7] =
+        ["shortest", "ecmp", "k-shortest", "disjoint", "max-flow", "tcpbp", "tcpbp-exact"];
 
     /// The metric by which it calls a path short.
     #[must_use]
-    pub const fn metric(&self) -> Metric {
+    pub fn metric(&self) -> Metric {
         match self {
-            Self::Shortest { metric }
-            | Self::Ecmp { metric }
-            | Self::KShortest { metric, .. }
-            | Self::Disjoint { metric, .. }
-            | Self::MaxFlow { metric } => *metric,
+            Self::Shortest { metric } | Self::KShortest { metric, .. } => *metric,
+            Self::Ecmp { metric } | Self::Disjoint { metric, .. } | Self::MaxFlow { metric } => {
+                (*metric).into()
+            }
+            Self::Tcpbp { .. } | Self::TcpbpExact { .. } => Metric::Tcpbp,
+        }
+    }
+
+    fn method(&self) -> Method {
+        let search = if matches!(self, Self::Tcpbp { .. }) { Search::Published } else { Search::Exact };
+        let k = match self {
+            Self::KShortest { k, .. }
+            | Self::Tcpbp { k: Some(k), .. }
+            | Self::TcpbpExact { k: Some(k), .. } => k.get(),
+            _ => 1,
+        };
+        match self.metric().kind() {
+            MetricKind::Additive(metric) => Method::Costs(metric),
+            MetricKind::Path(metric) => Method::Paths(metric, search, k),
         }
     }
 
@@ -72,16 +131,29 @@ impl Scheme {
     /// If a pair names a node that the network lacks, or the mask is one of a smaller network.
     #[must_use]
     pub fn plan(&self, network: &Network, mask: &LinkMask, pairs: &[(NodeId, NodeId)]) -> Plan {
-        let metric = self.metric();
+        match self.method() {
+            Method::Costs(metric) => self.plan_by_costs(network, mask, pairs, metric),
+            Method::Paths(metric, search, k) => {
+                let paths = PathPlanner::new(network, mask, metric, search).paths(pairs, k);
+                let route = |((from, to), paths)| Route { from, to, paths: in_equal_shares(paths) };
+                Plan { routes: paths.into_iter().map(route).collect(), tables: Vec::new() }
+            }
+        }
+    }
+
+    fn plan_by_costs(
+        &self,
+        network: &Network,
+        mask: &LinkMask,
+        pairs: &[(NodeId, NodeId)],
+        metric: AdditiveMetric,
+    ) -> Plan {
         let planner = Planner::new(network, mask, |link| metric.cost(network, link));
         let graph = planner.core();
         let no_bound = |_: LinkId| u64::MAX;
         let one_path = |_: LinkId| 1;
         let rate = |link: LinkId| network.link(link).capacity.as_bps();
         match self {
-            Self::Shortest { .. } => planner.paths(pairs, no_bound, |tree, from, _| {
-                in_equal_shares(tree.path(graph, from).into_iter().collect())
-            }),
             Self::Ecmp { .. } => planner.tables(pairs),
             Self::KShortest { k, .. } => {
                 let mut finder = KShortest::new(graph);
@@ -101,6 +173,11 @@ impl Scheme {
                 let mut finder = MaxFlow::new(graph);
                 planner.paths(pairs, rate, |tree, from, room| {
                     in_shares_of_flow(finder.paths_up_to(tree, from, room.map(Rate::from_bps)))
+                })
+            }
+            Self::Shortest { .. } | Self::Tcpbp { .. } | Self::TcpbpExact { .. } => {
+                planner.paths(pairs, no_bound, |tree, from, _| {
+                    in_equal_shares(tree.path(graph, from).into_iter().collect())
                 })
             }
         }

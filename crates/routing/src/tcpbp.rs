@@ -18,122 +18,42 @@
 //! *one* path. Two ways with different shares of delay and loss do change places. From 2 to 1 in the thesis's
 //! network of ten nodes 2-3-1 (12.5 ms, 0.70 %) has a lower f than 2-8-5-1 (5.91 ms, 3.17 %), but behind link
 //! 1-6 (1.5 ms, 0.9 %) a higher one. Node 1 keeps the former, and 2-8-5-1-6, the best path to 6, is missed.
-//! [`crate::tcpbp_exact`] finds it.
+//! [`mod@crate::exact`] finds it.
 //!
 //! Only paths from one source come out of a search, for that reason too: next hops by destination, put
 //! together from several sources, could disagree and even loop. Packets have to follow the whole path.
 
 use crate::dijkstra::order_of_ways;
+use crate::labels;
+use crate::path_metric::PathMetric;
+use crate::quality::{LinkQuality, PathQuality};
 use anabranch_network::{Network, Path};
-use anabranch_units::{LinkId, NodeId, Span};
+use anabranch_units::{LinkId, NodeId};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// What the metric looks at in a link.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct LinkQuality {
-    delay: Span,
-    loss: f64,
-}
-
-impl LinkQuality {
-    /// A link of this one-way delay that loses a packet with this probability.
-    ///
-    /// # Panics
-    /// If `loss` is not a number from 0 to 1.
-    #[must_use]
-    pub fn new(delay: Span, loss: f64) -> Self {
-        assert!((0.0..=1.0).contains(&loss), "a link's loss of {loss} is no probability");
-        Self { delay, loss }
-    }
-
-    /// One-way delay.
-    #[must_use]
-    pub const fn delay(self) -> Span {
-        self.delay
-    }
-
-    /// Probability that a packet is lost, 0..=1.
-    #[must_use]
-    pub const fn loss(self) -> f64 {
-        self.loss
-    }
-}
-
-/// Delay and loss of a path: the label of a node in the modified Dijkstra.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct PathQuality {
-    pub(crate) delay: Span,
-    /// Probability that a packet arrives.
-    pub(crate) delivery: f64,
-    pub(crate) hops: u32,
-}
-
 impl PathQuality {
-    /// That of no links at all.
-    pub const EMPTY: Self = Self { delay: Span::ZERO, delivery: 1.0, hops: 0 };
-
-    /// That of a path over links of these qualities, first link first.
-    #[must_use]
-    pub fn of(links: impl IntoIterator<Item = LinkQuality>) -> Self {
-        links.into_iter().fold(Self::EMPTY, Self::then)
-    }
-
-    /// The same with one link more at its end.
-    #[must_use]
-    pub fn then(self, link: LinkQuality) -> Self {
-        Self {
-            delay: self.delay + link.delay,
-            delivery: self.delivery * (1.0 - link.loss),
-            hops: self.hops + 1,
-        }
-    }
-
-    /// Sum of one-way delays.
-    #[must_use]
-    pub const fn delay(self) -> Span {
-        self.delay
-    }
-
-    /// Probability that a packet is lost on the way, 0..=1.
-    #[must_use]
-    pub fn loss(self) -> f64 {
-        1.0 - self.delivery
-    }
-
-    /// `d sqrt(p)`, in seconds (Vilela 2022, section 3.1).
+    /// `d sqrt(p)`, in seconds (Vilela 2022, section 3.1); infinite where nothing arrives.
     #[must_use]
     pub fn metric(self) -> f64 {
-        self.delay.as_secs_f64() * self.loss().sqrt()
+        PathMetric::Tcpbp.value(self)
     }
 
     /// Whether a path of this quality is better than one of the other by more than the relative threshold:
-    /// whether its f is below (1 - threshold) times the other's, or, where both are 0, its delay. Hops and
+    /// whether its f is below (1 - threshold) times the other's, or, where f says nothing, its delay. Hops and
     /// whatever else orders equals does not count.
     #[must_use]
     pub fn beats(self, other: Self, threshold: f64) -> bool {
-        let (ours, theirs) = (self.rank(), other.rank());
-        if ours.0 != 0 || theirs.0 != 0 {
-            ours.0 < theirs.0 && self.metric() < (1.0 - threshold) * other.metric()
-        } else {
+        let unhopped = |path: Self| PathMetric::Tcpbp.rank(Self { hops: 0, ..path });
+        let (ours, theirs) = (self.metric(), other.metric());
+        let tells_apart = unhopped(self) < unhopped(other);
+        if ours == theirs {
             let bound = (1.0 - threshold) * other.delay.as_ps() as f64;
-            self.delay < other.delay && (self.delay.as_ps() as f64) < bound
+            tells_apart && (self.delay.as_ps() as f64) < bound
+        } else {
+            tells_apart && (ours < (1.0 - threshold) * theirs || (threshold < 1.0 && theirs == f64::INFINITY))
         }
     }
-
-    /// What paths are ordered by before the numbers of their nodes: f, where it is 0 the delay, hops. Longer
-    /// is more.
-    pub(crate) fn rank(self) -> (u64, Span, u32) {
-        let metric = rounded(self.metric());
-        (metric, if metric == 0 { self.delay } else { Span::ZERO }, self.hops)
-    }
-}
-
-/// A number from zero up as an integer in the same order, to 9 decimal digits: links with the same losses in
-/// another order multiply to another last bit, and shall be equal for all that.
-const fn rounded(metric: f64) -> u64 {
-    const DROPPED_BITS: u32 = 22;
-    (metric.to_bits() + (1 << (DROPPED_BITS - 1))) >> DROPPED_BITS
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -146,6 +66,7 @@ struct Label {
 /// Paths from one source to every node, as the modified Dijkstra finds them.
 #[derive(Clone, Debug)]
 pub struct TcpbpTree {
+    metric: PathMetric,
     from: NodeId,
     labels: Vec<Option<Label>>,
 }
@@ -154,21 +75,40 @@ impl TcpbpTree {
     /// Paths from `from` over the links of `network` for which `quality` knows one; the others are not used.
     #[must_use]
     pub fn new(network: &Network, from: NodeId, quality: impl Fn(LinkId) -> Option<LinkQuality>) -> Self {
-        let mut tree = Self { from, labels: vec![None; network.nodes().len()] };
-        tree.labels[from.index()] = Some(Label { quality: PathQuality::EMPTY, last: None });
+        Self::grow(network, PathMetric::Tcpbp, (from, PathQuality::EMPTY), |_, link, _| quality(link), None)
+    }
+
+    /// The same search by any metric of paths: from ways that begin with a quality, over the links for which
+    /// `quality` knows one, given the node that a link leaves, the link and where it leads; to all nodes or
+    /// until `to` is reached.
+    pub(crate) fn grow(
+        network: &Network,
+        metric: PathMetric,
+        (from, start): (NodeId, PathQuality),
+        quality: impl Fn(NodeId, LinkId, NodeId) -> Option<LinkQuality>,
+        to: Option<NodeId>,
+    ) -> Self {
+        let mut tree = Self { metric, from, labels: vec![None; network.nodes().len()] };
+        tree.labels[from.index()] = Some(Label { quality: start, last: None });
         let mut settled = vec![false; network.nodes().len()];
-        let mut frontier = BinaryHeap::from([Reverse((PathQuality::EMPTY.rank(), from))]);
+        let mut frontier = BinaryHeap::from([Reverse((metric.rank(start), from))]);
         while let Some(Reverse((_, node))) = frontier.pop() {
+            if Some(node) == to {
+                break;
+            }
             if std::mem::replace(&mut settled[node.index()], true) {
                 continue;
             }
             let Some(here) = tree.labels[node.index()] else { continue };
             for &link in network.links_out(node) {
-                let to = network.link(link).to;
-                let Some(of_link) = quality(link).filter(|_| !settled[to.index()]) else { continue };
+                let next = network.link(link).to;
+                if settled[next.index()] {
+                    continue;
+                }
+                let Some(of_link) = quality(node, link, next) else { continue };
                 let way = Label { quality: here.quality.then(of_link), last: Some((node, link)) };
-                if tree.relax(to, way) {
-                    frontier.push(Reverse((way.quality.rank(), to)));
+                if tree.relax(next, way) {
+                    frontier.push(Reverse((metric.rank(way.quality), next)));
                 }
             }
         }
@@ -179,7 +119,7 @@ impl TcpbpTree {
     fn relax(&mut self, node: NodeId, way: Label) -> bool {
         let order = match &self.labels[node.index()] {
             None => Ordering::Less,
-            Some(known) => way.quality.rank().cmp(&known.quality.rank()).then_with(|| {
+            Some(known) => self.metric.compare(way.quality, known.quality).then_with(|| {
                 let parent = |node: NodeId| self.labels[node.index()]?.last.map(|(before, _)| before);
                 // Links leave a node in the order of their ids, so that the first of parallel ones stays.
                 way.last
@@ -209,12 +149,16 @@ impl TcpbpTree {
     /// The path to `to`; none at the source itself. The network must be the one that was searched.
     #[must_use]
     pub fn path(&self, network: &Network, to: NodeId) -> Option<Path> {
+        labels::path(network, self.links(to))
+    }
+
+    /// The links of the path to `to`; none at the source, or where there is no path.
+    pub(crate) fn links(&self, to: NodeId) -> Vec<LinkId> {
         let last = |node: NodeId| self.labels[node.index()]?.last;
         let back = std::iter::successors(last(to), |&(before, _)| last(before));
         let mut links: Vec<LinkId> = back.map(|(_, link)| link).collect();
         links.reverse();
-        let joined = |links| Path::new(network, links).expect("a tree's links join and make no loop");
-        (!links.is_empty()).then(|| joined(links))
+        links
     }
 }
 

@@ -8,6 +8,7 @@
 
 use crate::dijkstra::order_of_ways;
 use crate::graph::{Arc, CostGraph};
+use crate::marks::Marks;
 use crate::{Length, TreeTo};
 use anabranch_network::Path;
 use anabranch_units::{LinkId, NodeId};
@@ -178,36 +179,6 @@ impl Paths<'_, '_> {
             candidate.links.push(arc.link);
         }
         self.candidates.push(Reverse(candidate));
-    }
-}
-
-/// A set of nodes that is emptied in no time.
-#[derive(Debug)]
-struct Marks {
-    round: u32,
-    of: Vec<u32>,
-}
-
-impl Marks {
-    fn new(count: usize) -> Self {
-        Self { round: 1, of: vec![0; count] }
-    }
-
-    fn clear(&mut self) {
-        self.round = self.round.checked_add(1).unwrap_or_else(|| {
-            self.of.fill(0);
-            1
-        });
-    }
-
-    #[inline]
-    fn set(&mut self, node: NodeId) {
-        self.of[node.index()] = self.round;
-    }
-
-    #[inline]
-    fn has(&self, node: NodeId) -> bool {
-        self.of[node.index()] == self.round
     }
 }
 

@@ -4,12 +4,13 @@ mod common;
 
 use anabranch_network::{Link, Network, Path};
 use anabranch_routing::{
-    CostGraph, LinkMask, Metric, disjoint_paths, ecmp_table, k_shortest_paths, max_flow, shortest_path,
+    AdditiveMetric, CostGraph, LinkMask, disjoint_paths, ecmp_table, k_shortest_paths, max_flow,
+    shortest_path,
 };
 use anabranch_units::{NodeId, Rate, Span};
 use common::{abilene, at, node, nsfnet, numbered, spell};
 
-fn by(network: &Network, metric: Metric) -> CostGraph<'_> {
+fn by(network: &Network, metric: AdditiveMetric) -> CostGraph<'_> {
     CostGraph::new(network, &LinkMask::all_up(network), |link| metric.cost(network, link))
 }
 
@@ -22,7 +23,7 @@ fn spell_all(network: &Network, paths: &[Path]) -> Vec<String> {
 #[test]
 fn abilene_has_three_shortest_paths_from_seattle_to_atlanta() {
     let network = abilene();
-    let graph = by(&network, Metric::Hops);
+    let graph = by(&network, AdditiveMetric::Hops);
     let paths = k_shortest_paths(&graph, at(&network, "Seattle"), at(&network, "Atlanta"), 4);
     assert_eq!(
         spell_all(&network, &paths)[..3],
@@ -39,7 +40,7 @@ fn abilene_has_three_shortest_paths_from_seattle_to_atlanta() {
 #[test]
 fn abilene_has_two_disjoint_paths_from_seattle_to_atlanta() {
     let network = abilene();
-    let graph = by(&network, Metric::Hops);
+    let graph = by(&network, AdditiveMetric::Hops);
     let (seattle, atlanta) = (at(&network, "Seattle"), at(&network, "Atlanta"));
     let expected =
         ["Seattle-Denver-Kansas City-Indianapolis-Atlanta", "Seattle-Sunnyvale-Los Angeles-Houston-Atlanta"];
@@ -57,7 +58,7 @@ fn abilene_has_two_disjoint_paths_from_seattle_to_atlanta() {
 #[test]
 fn abilene_ecmp_loads_houston_atlanta_with_three_quarters() {
     let network = abilene();
-    let table = ecmp_table(&by(&network, Metric::Hops), at(&network, "Atlanta"));
+    let table = ecmp_table(&by(&network, AdditiveMetric::Hops), at(&network, "Atlanta"));
     let mut share = vec![0.0; network.nodes().len()];
     share[at(&network, "Seattle").index()] = 1.0;
     let mut houston_atlanta = 0.0;
@@ -80,7 +81,7 @@ fn abilene_ecmp_loads_houston_atlanta_with_three_quarters() {
 #[test]
 fn nsfnet_ties_break_by_node_number() {
     let network = nsfnet();
-    let paths = k_shortest_paths(&by(&network, Metric::Hops), NodeId(0), NodeId(4), 3);
+    let paths = k_shortest_paths(&by(&network, AdditiveMetric::Hops), NodeId(0), NodeId(4), 3);
     assert_eq!(spell_all(&network, &paths), ["1-2-4-5", "1-3-6-5", "1-8-7-5"]);
 }
 
@@ -89,7 +90,7 @@ fn nsfnet_ties_break_by_node_number() {
 #[test]
 fn nsfnet_candidates_have_the_printed_delays() {
     let network = nsfnet();
-    let graph = by(&network, Metric::Hops);
+    let graph = by(&network, AdditiveMetric::Hops);
     let longest = |to| {
         let paths = k_shortest_paths(&graph, NodeId(0), NodeId(to), 2);
         paths.iter().map(|path| path.delay(&network)).max().unwrap()
@@ -103,7 +104,7 @@ fn nsfnet_candidates_have_the_printed_delays() {
 #[test]
 fn nsfnet_paths_by_delay() {
     let network = nsfnet();
-    let paths = k_shortest_paths(&by(&network, Metric::Delay), NodeId(0), NodeId(2), 12);
+    let paths = k_shortest_paths(&by(&network, AdditiveMetric::Delay), NodeId(0), NodeId(2), 12);
     let tenths: Vec<u64> = paths.iter().map(|path| path.delay(&network).as_ps() / 100_000_000).collect();
     assert_eq!(tenths, [70, 75, 250, 266, 315, 315, 336, 343, 343, 350, 364, 371]);
 }
@@ -135,7 +136,7 @@ fn vilela_shortest_by_delay() {
         (7, 10, 7600),
     ];
     let network = numbered(10, &MICROSECONDS.map(|(a, b, us)| (a, b, Span::from_us(us))));
-    let path = shortest_path(&by(&network, Metric::Delay), NodeId(0), NodeId(9)).unwrap();
+    let path = shortest_path(&by(&network, AdditiveMetric::Delay), NodeId(0), NodeId(9)).unwrap();
     assert_eq!((spell(&network, &path).as_str(), path.delay(&network)), ("1-5-4-10", Span::from_us(7500)));
 }
 
@@ -152,7 +153,7 @@ fn disjoint_paths_give_up_the_shortest_where_they_must() {
     };
     let links = vec![link(0, 1, 1), link(1, 2, 1), link(2, 3, 1), link(0, 2, 9), link(1, 3, 9)];
     let network = Network::new(["s", "a", "b", "t"].map(node).to_vec(), links).unwrap();
-    let graph = by(&network, Metric::Delay);
+    let graph = by(&network, AdditiveMetric::Delay);
     let paths = |k| spell_all(&network, &disjoint_paths(&graph, NodeId(0), NodeId(3), k));
     assert_eq!(paths(Some(1)), ["s-a-b-t"]);
     assert_eq!(paths(Some(2)), ["s-a-t", "s-b-t"]);
@@ -170,7 +171,7 @@ fn equal_cost_does_not_mean_equal_hops() {
     };
     let links = vec![link(0, 2, 5), link(0, 1, 10), link(1, 2, 10), link(0, 2, 5), link(0, 2, 4)];
     let network = Network::new(["a", "b", "c"].map(node).to_vec(), links).unwrap();
-    let table = ecmp_table(&by(&network, Metric::InverseCapacity), NodeId(2));
+    let table = ecmp_table(&by(&network, AdditiveMetric::InverseCapacity), NodeId(2));
     let next: Vec<Vec<u32>> =
         network.node_ids().map(|node| table.at(node).iter().map(|link| link.0).collect()).collect();
     assert_eq!(next, [vec![1, 0, 3], vec![2], vec![]]);
@@ -188,7 +189,7 @@ fn max_flow_prefers_short_paths() {
     };
     let links = vec![link(0, 2, 30), link(0, 1, 10), link(1, 2, 50)];
     let network = Network::new(["a", "b", "c"].map(node).to_vec(), links).unwrap();
-    let flow = max_flow(&by(&network, Metric::Hops), NodeId(0), NodeId(2));
+    let flow = max_flow(&by(&network, AdditiveMetric::Hops), NodeId(0), NodeId(2));
     let parts: Vec<_> = flow.iter().map(|part| (spell(&network, &part.path), part.rate.as_bps())).collect();
     assert_eq!(parts, [("a-c".into(), 30), ("a-b-c".into(), 10)]);
 }

@@ -3,28 +3,39 @@
 mod common;
 
 use anabranch_network::{Network, Path};
-use anabranch_routing::{LinkMask, Metric, Plan, Route, Scheme, Table, WeightedPath, prune};
+use anabranch_routing::{
+    AdditiveMetric, LinkMask, Metric, Plan, Route, Scheme, Table, TcpbpMetric, WeightedPath, prune,
+};
 use anabranch_units::{LinkId, NodeId};
 use common::{abilene, at, samples, spell};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 
-/// Every scheme under every metric, with and without its options.
+/// Every scheme under every metric that it takes, with and without its options.
 fn every_scheme() -> Vec<Scheme> {
-    let of = |metric| {
-        let some = |k| NonZeroUsize::new(k);
+    let some = |k| NonZeroUsize::new(k);
+    let of_any = |metric| {
         vec![
             Scheme::Shortest { metric },
-            Scheme::Ecmp { metric },
             Scheme::KShortest { k: NonZeroUsize::MIN, metric },
             Scheme::KShortest { k: some(3).unwrap(), metric },
+        ]
+    };
+    let of_sums = |metric| {
+        vec![
+            Scheme::Ecmp { metric },
             Scheme::Disjoint { k: None, metric },
             Scheme::Disjoint { k: some(2), metric },
             Scheme::MaxFlow { metric },
         ]
     };
-    Metric::NAMES.into_iter().flat_map(|(_, metric)| of(metric)).collect()
+    let metric = TcpbpMetric::Tcpbp;
+    let of_one = [None, some(1), some(3)]
+        .into_iter()
+        .flat_map(|k| [Scheme::Tcpbp { k, metric }, Scheme::TcpbpExact { k, metric }]);
+    let any = Metric::NAMES.into_iter().flat_map(|(_, metric)| of_any(metric));
+    any.chain(AdditiveMetric::ALL.into_iter().flat_map(of_sums)).chain(of_one).collect()
 }
 
 fn parse(text: &str) -> Result<Scheme, String> {
@@ -33,11 +44,17 @@ fn parse(text: &str) -> Result<Scheme, String> {
 
 #[test]
 fn schemes_read_as_they_are_written() {
-    let (k, metric) = (NonZeroUsize::new(2).unwrap(), Metric::Hops);
+    let (k, metric) = (NonZeroUsize::new(2).unwrap(), AdditiveMetric::Hops);
+    let tcpbp = TcpbpMetric::Tcpbp;
     let expected = [
-        (r#"{"name":"shortest","metric":"hops"}"#, Scheme::Shortest { metric }),
+        (r#"{"name":"shortest","metric":"hops"}"#, Scheme::Shortest { metric: Metric::Hops }),
         (r#"{"name":"ecmp","metric":"hops"}"#, Scheme::Ecmp { metric }),
-        (r#"{"name":"k-shortest","k":2,"metric":"hops"}"#, Scheme::KShortest { k, metric }),
+        (r#"{"name":"k-shortest","k":2,"metric":"hops"}"#, Scheme::KShortest { k, metric: Metric::Hops }),
+        (r#"{"name":"tcpbp","k":null,"metric":"tcpbp"}"#, Scheme::Tcpbp { k: None, metric: tcpbp }),
+        (
+            r#"{"name":"tcpbp-exact","k":2,"metric":"tcpbp"}"#,
+            Scheme::TcpbpExact { k: Some(k), metric: tcpbp },
+        ),
         (r#"{"name":"disjoint","k":null,"metric":"hops"}"#, Scheme::Disjoint { k: None, metric }),
         (r#"{"name":"disjoint","k":2,"metric":"hops"}"#, Scheme::Disjoint { k: Some(k), metric }),
         (r#"{"name":"max-flow","metric":"hops"}"#, Scheme::MaxFlow { metric }),
@@ -47,7 +64,7 @@ fn schemes_read_as_they_are_written() {
         assert_eq!(serde_json::to_string(&scheme).unwrap(), text);
     }
     let k_left_out = parse(r#"{"name":"disjoint","metric":"delay"}"#);
-    assert_eq!(k_left_out, Ok(Scheme::Disjoint { k: None, metric: Metric::Delay }));
+    assert_eq!(k_left_out, Ok(Scheme::Disjoint { k: None, metric: AdditiveMetric::Delay }));
 }
 
 #[test]
@@ -60,6 +77,10 @@ fn wrong_schemes_are_refused() {
         (r#"{"name":"k-shortest","k":0,"metric":"hops"}"#, "nonzero"),
         (r#"{"name":"k-shortest","k":-1,"metric":"hops"}"#, "nonzero"),
         (r#"{"metric":"hops"}"#, "missing field `name`"),
+        (r#"{"name":"ecmp","metric":"tcpbp"}"#, "unknown variant `tcpbp`"),
+        (r#"{"name":"disjoint","metric":"capacity"}"#, "unknown variant `capacity`"),
+        (r#"{"name":"max-flow","metric":"argaq"}"#, "unknown variant `argaq`"),
+        (r#"{"name":"tcpbp","metric":"hops"}"#, "unknown variant `hops`"),
     ] {
         assert!(error(text).contains(word), "{}", error(text));
     }
@@ -98,9 +119,9 @@ fn schemes_on_abilene() {
         rows,
         [
             format!("0 table; 1.000 {kansas_houston}"),
-            "1 table; ".to_owned(),
             format!("0 table; 1.000 {kansas_houston}"),
             format!("0 table; 0.333 {kansas_houston}; 0.333 {kansas_indianapolis}; 0.333 {south}"),
+            "1 table; ".to_owned(),
             disjoint.clone(),
             disjoint.clone(),
             disjoint,

@@ -5,8 +5,8 @@ mod common;
 
 use anabranch_network::{Link, Network};
 use anabranch_routing::{
-    CostGraph, Disjoint, KShortest, LinkMask, MaxFlow, Metric, Plan, Route, Scheme, TreeTo, WeightedPath,
-    ecmp_table,
+    AdditiveMetric, CostGraph, Disjoint, KShortest, LinkMask, MaxFlow, MetricKind, Plan, Route, Scheme,
+    TreeTo, WeightedPath, ecmp_table,
 };
 use anabranch_units::{LinkId, NodeId, Rate, Span};
 use common::{Sample, node};
@@ -70,7 +70,8 @@ fn build(draws: &[Draw], numbers: &[u32], nodes_up: &[bool]) -> Sample {
 
 /// The routes that a scheme of paths gives, each pair by itself over the whole network.
 fn pair_by_pair(scheme: &Scheme, sample: &Sample, pairs: &[(NodeId, NodeId)]) -> Vec<Route> {
-    let cost = |link| scheme.metric().cost(&sample.network, link);
+    let MetricKind::Additive(metric) = scheme.metric().kind() else { unreachable!("all here add up") };
+    let cost = |link| metric.cost(&sample.network, link);
     let graph = CostGraph::new(&sample.network, &sample.mask, cost);
     let equal = |paths: Vec<_>| -> Vec<WeightedPath> {
         let weight = 1.0 / paths.len() as f64;
@@ -93,7 +94,9 @@ fn pair_by_pair(scheme: &Scheme, sample: &Sample, pairs: &[(NodeId, NodeId)]) ->
                 let path = |part: anabranch_routing::PathFlow| (weight(part.rate), part.path);
                 parts.into_iter().map(path).map(|(weight, links)| WeightedPath { links, weight }).collect()
             }
-            Scheme::Ecmp { .. } => unreachable!("it has tables, not paths"),
+            Scheme::Ecmp { .. } | Scheme::Tcpbp { .. } | Scheme::TcpbpExact { .. } => {
+                unreachable!("one has tables, not paths; the others' metric is no sum")
+            }
         }
     };
     let routes = pairs.iter().map(|&(from, to)| Route { from, to, paths: paths(from, to) });
@@ -125,11 +128,11 @@ proptest! {
     fn paths_are_those_found_pair_by_pair(sample in with_stubs()) {
         let pairs = sample.pairs();
         let (one, three) = (NonZeroUsize::MIN, NonZeroUsize::new(3).unwrap());
-        for (_, metric) in Metric::NAMES {
+        for metric in AdditiveMetric::ALL {
             for scheme in [
-                Scheme::Shortest { metric },
-                Scheme::KShortest { k: one, metric },
-                Scheme::KShortest { k: three, metric },
+                Scheme::Shortest { metric: metric.into() },
+                Scheme::KShortest { k: one, metric: metric.into() },
+                Scheme::KShortest { k: three, metric: metric.into() },
                 Scheme::Disjoint { k: None, metric },
                 Scheme::Disjoint { k: Some(one), metric },
                 Scheme::MaxFlow { metric },
@@ -153,7 +156,7 @@ proptest! {
         let pairs: Vec<_> = wanted.iter().map(|index| every[index.index(every.len())]).collect();
         let everything_up =
             Sample { network: sample.network.clone(), mask: LinkMask::all_up(&sample.network) };
-        for (_, metric) in Metric::NAMES {
+        for metric in AdditiveMetric::ALL {
             let plan = Scheme::Ecmp { metric }.plan(&sample.network, &sample.mask, &pairs);
             prop_assert_eq!(plan.check(&sample.network), Ok(()));
             prop_assert!(plan.tables.is_sorted_by_key(|table| table.to));
@@ -202,7 +205,7 @@ fn dumbbell(hosts_a_side: u32) -> (Network, Vec<(NodeId, NodeId)>) {
 #[test]
 fn tables_leave_out_hosts_that_do_not_matter() {
     let (network, pairs) = dumbbell(500);
-    let scheme = Scheme::Ecmp { metric: Metric::Hops };
+    let scheme = Scheme::Ecmp { metric: AdditiveMetric::Hops };
     let Plan { routes, tables } = scheme.plan(&network, &LinkMask::all_up(&network), &pairs);
     assert_eq!((routes.len(), tables.len()), (1000, 1000));
     for table in tables {

@@ -4,7 +4,7 @@ mod common;
 
 use anabranch_network::{Link, Network, Path};
 use anabranch_routing::{
-    CostGraph, LinkMask, LinkQuality, Metric, PathQuality, TcpbpTree, shortest_path, tcpbp_path,
+    AdditiveMetric, CostGraph, LinkMask, LinkQuality, PathQuality, TcpbpTree, shortest_path, tcpbp_path,
 };
 use anabranch_units::{LinkId, NodeId, Rate, Span};
 use common::{Sample, by_hand, node, samples, spell, ten_nodes};
@@ -26,8 +26,9 @@ fn metric(network: &Network, path: &Path) -> f64 {
 #[test]
 fn thirty_seven_of_45_routes_are_those_of_least_delay() {
     let network = ten_nodes();
-    let graph =
-        CostGraph::new(&network, &LinkMask::all_up(&network), |link| Metric::Delay.cost(&network, link));
+    let graph = CostGraph::new(&network, &LinkMask::all_up(&network), |link| {
+        AdditiveMetric::Delay.cost(&network, link)
+    });
     let pairs: Vec<(u32, u32)> = (1..=10).flat_map(|a| (a + 1..=10).map(move |b| (a, b))).collect();
     assert_eq!(pairs.len(), 45);
     let same = |&&(a, b): &&(u32, u32)| {

@@ -4,8 +4,8 @@ mod common;
 
 use anabranch_network::{Link, Network, Path};
 use anabranch_routing::{
-    CostGraph, LinkMask, LinkQuality, Metric, PathQuality, TcpbpExactTree, TcpbpTree, shortest_path,
-    tcpbp_exact_path,
+    AdditiveMetric, CostGraph, ExactTree, LinkMask, LinkQuality, PathMetric, PathQuality, TcpbpTree,
+    exact_path, shortest_path,
 };
 use anabranch_units::{LinkId, NodeId, Rate, Span};
 use common::{by_hand, node, samples, spell, ten_nodes};
@@ -17,7 +17,7 @@ fn quality(network: &Network) -> impl Fn(LinkId) -> Option<LinkQuality> {
 }
 
 fn found(network: &Network, from: u32, to: u32) -> Path {
-    tcpbp_exact_path(network, NodeId(from - 1), NodeId(to - 1), quality(network)).expect("a way")
+    exact_path(network, PathMetric::Tcpbp, NodeId(from - 1), NodeId(to - 1), quality(network)).expect("a way")
 }
 
 /// Checked facts of the specification, for the two pairs whose best path the published algorithm misses.
@@ -30,7 +30,7 @@ fn the_two_routes_that_the_published_algorithm_misses() {
     ] {
         let path = found(&network, from, to);
         assert_eq!(spell(&network, &path), spelled);
-        let tree = TcpbpExactTree::new(&network, NodeId(from - 1), quality(&network));
+        let tree = ExactTree::new(&network, PathMetric::Tcpbp, NodeId(from - 1), quality(&network));
         let ours = tree.quality(NodeId(to - 1)).expect("a way").metric();
         assert!((ours - metric).abs() < 5e-8, "{spelled}: {ours}");
         assert!((ours / by_hand(&nodes) - 1.0).abs() < 1e-9, "{spelled}: {ours}");
@@ -42,8 +42,9 @@ fn the_two_routes_that_the_published_algorithm_misses() {
 #[test]
 fn thirty_nine_of_45_routes_are_those_of_least_delay() {
     let network = ten_nodes();
-    let graph =
-        CostGraph::new(&network, &LinkMask::all_up(&network), |link| Metric::Delay.cost(&network, link));
+    let graph = CostGraph::new(&network, &LinkMask::all_up(&network), |link| {
+        AdditiveMetric::Delay.cost(&network, link)
+    });
     let pairs: Vec<(u32, u32)> = (1..=10).flat_map(|a| (a + 1..=10).map(move |b| (a, b))).collect();
     assert_eq!(pairs.len(), 45);
     let same = |&&(a, b): &&(u32, u32)| {
@@ -66,7 +67,7 @@ fn links_that_cost_nothing_make_no_loop_and_the_lowest_of_equals_is_taken() {
     let paid = [(2, 3), (1, 3), (1, 3)].map(|(from, to)| link(from, to, 1, 0.01));
     let nodes = (0..4).map(|number: u32| node(&number.to_string())).collect();
     let network = Network::new(nodes, free.into_iter().chain(paid).collect()).expect("a network");
-    let tree = TcpbpExactTree::new(&network, NodeId(0), quality(&network));
+    let tree = ExactTree::new(&network, PathMetric::Tcpbp, NodeId(0), quality(&network));
     let links = |to| tree.path(&network, NodeId(to)).map(|path| path.links().to_vec());
     assert_eq!(links(3), Some(vec![LinkId(2), LinkId(7)]));
     assert_eq!(links(2), Some(vec![LinkId(0)]));
@@ -74,15 +75,20 @@ fn links_that_cost_nothing_make_no_loop_and_the_lowest_of_equals_is_taken() {
     assert_eq!(tree.quality(NodeId(0)), Some(PathQuality::EMPTY));
 }
 
-/// The order of paths as the modules state it, written out: f to 9 digits, where it is 0 delay, hops, nodes,
+/// The order of paths as the modules state it, written out: f to 9 digits, where it is 0 or infinite delay, hops, nodes,
 /// links. Two f that differ by less than 2e-9 of themselves count as one here.
 fn first<'p>(network: &Network, all: &'p [Path], of: impl Fn(LinkId) -> Option<LinkQuality>) -> &'p Path {
     let quality = |path: &Path| PathQuality::of(path.links().iter().filter_map(|&link| of(link)));
     let order = |left: &&Path, right: &&Path| {
         let (a, b) = (quality(left), quality(right));
         let (f, g) = (a.metric(), b.metric());
-        let by_metric = if (f - g).abs() <= 2e-9 * f.max(g) { Ordering::Equal } else { f.total_cmp(&g) };
-        let by_delay = if f == 0.0 && g == 0.0 { a.delay().cmp(&b.delay()) } else { Ordering::Equal };
+        let close = f == g || (f.max(g).is_finite() && (f - g).abs() <= 2e-9 * f.max(g));
+        let by_metric = if close { Ordering::Equal } else { f.total_cmp(&g) };
+        let by_delay = if f == g && (f == 0.0 || f == f64::INFINITY) {
+            a.delay().cmp(&b.delay())
+        } else {
+            Ordering::Equal
+        };
         by_metric
             .then(by_delay)
             .then(left.hops().cmp(&right.hops()))
@@ -114,7 +120,7 @@ proptest! {
             usable.then(|| LinkQuality::new(Span::from_us(sample.cost(link)), loss_of(link, salt)))
         };
         for from in sample.network.node_ids() {
-            let tree = TcpbpExactTree::new(&sample.network, from, of);
+            let tree = ExactTree::new(&sample.network, PathMetric::Tcpbp, from, of);
             let published = TcpbpTree::new(&sample.network, from, of);
             for to in sample.network.node_ids().filter(|&to| to != from) {
                 let all = sample.all_paths(from, to);
@@ -141,7 +147,7 @@ proptest! {
         let f = |path: &Path| PathQuality::of(path.links().iter().filter_map(|&link| of(link))).metric();
         for (from, to) in sample.pairs().into_iter().filter(|(from, to)| from != to) {
             let least = sample.all_paths(from, to).iter().map(f).fold(f64::INFINITY, f64::min);
-            let ours = tcpbp_exact_path(&sample.network, from, to, of).map_or(f64::INFINITY, |path| f(&path));
+            let ours = exact_path(&sample.network, PathMetric::Tcpbp, from, to, of).map_or(f64::INFINITY, |path| f(&path));
             prop_assert!(ours == least || ours <= least * (1.0 + 2e-9), "{} {}", ours, least);
         }
     }
@@ -155,7 +161,7 @@ proptest! {
         };
         let graph = sample.graph();
         for (from, to) in sample.pairs().into_iter().filter(|(from, to)| from != to) {
-            prop_assert_eq!(tcpbp_exact_path(&sample.network, from, to, of), shortest_path(&graph, from, to));
+            prop_assert_eq!(exact_path(&sample.network, PathMetric::Tcpbp, from, to, of), shortest_path(&graph, from, to));
         }
     }
 }

@@ -5,8 +5,9 @@ Each model is a file of its own with a ``MODEL``, and a line in :data:`MODELS`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any, Final
 
 from anabranch.models.bbr import MODEL as BBR
 from anabranch.models.bbr import bbr
@@ -19,8 +20,10 @@ from anabranch.models.model import Model, Range
 from anabranch.models.path import PathConditions, Prediction
 from anabranch.models.pftk import MODEL as PFTK
 from anabranch.models.pftk import pftk
+from anabranch.models.window import MODEL as WINDOW
+from anabranch.models.window import window
 
-MODELS: Final[dict[str, Model]] = {model.name: model for model in (MATHIS, PFTK, CUBIC, BBR)}
+MODELS: Final[dict[str, Model]] = {model.name: model for model in (MATHIS, PFTK, CUBIC, BBR, WINDOW)}
 """Models by name."""
 
 TRANSPORT_MODELS: Final[dict[str, str]] = {
@@ -34,11 +37,17 @@ TRANSPORT_MODELS: Final[dict[str, str]] = {
     "linux-cubic": "cubic",
     "bbr": "bbr",
     "linux-bbr": "bbr",
+    "sliding-window": "window",
 }
-"""The model of each TCP preset. Of the two for Reno's window it is the one that the engine is nearer to at
+"""The model of each preset. Of the two for Reno's window it is the one that the engine is nearer to at
 losses of 0.03 and 0.05 (docs/models.md): with SACK most losses are repaired without the timeouts that PFTK
-expects, but ``tcp-pr`` and ``tcp-ncr`` wait longer. The presets that are not TCP have none.
+expects, but ``tcp-pr`` and ``tcp-ncr`` wait longer. ``sdn-paced`` has none: its controller says what it
+sends.
 """
+
+_CONTROL_MODELS: Final = {"newreno": MATHIS, "mprc": MATHIS, "cubic": CUBIC, "bbr": BBR}
+_WAITS_LONGER: Final = ("tcp-pr", "tcp-ncr")
+"""Loss detections with which Reno's window meets the timeouts that PFTK counts."""
 
 
 def model_named(name: str) -> Model:
@@ -64,6 +73,30 @@ def transport_model(transport_name: str) -> Model:
     return MODELS[TRANSPORT_MODELS[transport_name]]
 
 
+def configured_model(config: Mapping[str, Any]) -> Model:
+    """The model for a transport as it is configured, whatever its name; CUBIC's with its own C and beta.
+
+    Args:
+        config: the transport under the core's names (``TransportSetup.config``).
+
+    Raises:
+        ModelError: if no model predicts it, with the reason.
+    """
+    if config["protocol"] == "sliding-window":
+        return WINDOW
+    if config["protocol"] != "tcp":
+        raise ModelError("transport", f"{config['protocol']} sends what its controller says")
+    control, detection = config["congestion_control"], config["loss_detection"]["name"]
+    if control["name"] not in _CONTROL_MODELS:
+        raise ModelError("congestion_control", f"no throughput model for {control['name']!r}")
+    if control["name"] == "newreno" and detection in _WAITS_LONGER:
+        return PFTK
+    if control["name"] == "cubic":
+        own = partial(cubic, c=control["c"], beta=control["beta"])
+        return Model(CUBIC.name, CUBIC.source, CUBIC.valid, own)
+    return _CONTROL_MODELS[control["name"]]
+
+
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(names)
 
@@ -77,9 +110,11 @@ __all__ = [
     "Prediction",
     "Range",
     "bbr",
+    "configured_model",
     "cubic",
     "mathis",
     "model_named",
     "pftk",
     "transport_model",
+    "window",
 ]

@@ -22,6 +22,8 @@ class Range:
     """Smallest mean window in segments."""
 
     def __str__(self) -> str:
+        if self.most_loss == 0:
+            return "no loss"
         losses = f"loss from {self.least_loss:g} to {self.most_loss:g}"
         return f"{losses}, mean window of at least {self.least_window:g} segments"
 
@@ -50,7 +52,7 @@ def predicted(
         window_of: the response function: mean window in segments at a loss between 0 and 1, both excluded.
     """
     if path.loss >= 1:
-        return Prediction(0.0, name)
+        return Prediction(0.0, name, (f"{name}: loss 1 is outside its range ({valid})",))
     bound = min(path.share_mbps, path.mbps_of(path.largest_window))
     if path.loss < NO_LOSS:
         if math.isfinite(bound):

@@ -27,8 +27,8 @@ class PathConditions:
     """Payload of a full segment. Above 0; the default is that of Ethernet with TCP timestamps."""
     capacity_mbps: float | None = None
     """Payload that the path can carry in all, in Mbps: a link's rate less its headers. None: not known."""
-    flows: int = 1
-    """Flows that share the capacity, this one included. At least 1."""
+    flows: float = 1
+    """Flows that share the capacity, this one included. At least 1; not whole where it is an expectation."""
     window_bytes: float | None = None
     """Largest window: that of the receiver or of the send buffer. At least one MSS. None: no limit."""
     timeout_s: float | None = None
@@ -44,9 +44,7 @@ class PathConditions:
         _check("rtt_s", self.rtt_s, "seconds above 0", self.rtt_s > 0)
         _check("loss", self.loss, "a probability from 0 to 1", 0 <= self.loss <= 1)
         _check("mss_bytes", self.mss_bytes, "bytes above 0", self.mss_bytes > 0)
-        _check(
-            "flows", self.flows, "a whole number from 1", self.flows >= 1 and float(self.flows).is_integer()
-        )
+        _check("flows", self.flows, "a number from 1", self.flows >= 1)
         b = self.segments_per_increase
         _check("segments_per_increase", b, "a number of segments from 1", b >= 1)
         if (capacity := self.capacity_mbps) is not None:

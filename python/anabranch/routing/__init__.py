@@ -1,1 +1,14 @@
-"""Routing schemes by name; the robust-routing programs are in `robust/`."""
+"""Routing schemes that are programs rather than searches: plans made in Python, by name.
+
+Searches live in the core (crates/routing). What takes a solver, or a throughput model, is a planner: a file
+of its own, and a line in :data:`PLANNERS`. After a failure the core leaves the dead paths of such a plan out.
+"""
+
+from __future__ import annotations
+
+from anabranch.routing.planned import Pair, Planned, Planner, WeightedPath, pairs_of, plan_json
+
+PLANNERS: dict[str, Planner] = {}
+"""Planners by the name of their scheme."""
+
+__all__ = ["PLANNERS", "Pair", "Planned", "Planner", "WeightedPath", "pairs_of", "plan_json"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from collections.abc import Iterable
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -19,15 +20,27 @@ APPLICATIONS: dict[str, dict[str, float | str]] = {
     "sdn-paced": {"alpha": 1.0, "beta": 1.0, "gamma": 1.5, "schedule": "stretched"},
     "window-clamp": {"share": 1.0},
     "tcpbp": {
-        "window": 3,
+        "estimator": "sma",
+        "delay": "measured",
         "sample_packets": 1000,
         "loss_granularity": 1e-4,
         "delay_granularity": Span("0.1 ms"),
+        "search": "published",
         "threshold": 0.0,
+        "hold_time": Span(0),
     },
 }
 """The parameters of each application, with their defaults (``ApplicationSetup`` in
 crates/engine/src/setup.rs)."""
+
+ESTIMATORS: dict[str, dict[str, float]] = {
+    "sma": {"window": 3},
+    "ewma": {"weight": 0.5},
+    "hte": {"window": 3, "significance": 0.05},
+}
+"""The parameters of each estimator of ``tcpbp``, with their defaults (``EstimatorSetup`` in
+crates/routing/src/estimate/mod.rs). The window is that of Vilela 2022, section 4.1.2; a weight of 0.5 has
+the same mean age of samples."""
 
 _TCPBP_INTERVAL = Span("10 s")
 """Vilela 2022, section 4.1.2."""
@@ -82,16 +95,31 @@ class Controller(Table):
     intervals long enough to give each sender its own part."""
     share: Annotated[float, Field(gt=0, le=_LARGEST_FACTOR)] | None = None
     """``window-clamp``: share of the bandwidth-delay product that all flows of a link get together."""
+    estimator: Literal["sma", "ewma", "hte"] | None = None
+    """``tcpbp``: what makes estimates of samples: a simple moving average, an exponentially weighted one, or
+    an estimate that stays until a statistical test of the last samples refuses it."""
     window: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    """``tcpbp``: number of samples that the estimate of a link's loss is the mean of."""
+    """``sma`` and ``hte``: number of samples that they look at."""
+    weight: Annotated[float, Field(gt=0, le=1)] | None = None
+    """``ewma``: weight of the newest sample."""
+    significance: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """``hte``: probability of a change though the link is as it was."""
+    delay: Literal["measured", "configured"] | None = None
+    """``tcpbp``: where the delays of links come from: the time stamps of probes, with queues, or the
+    network's settings."""
     sample_packets: Annotated[int, Field(ge=1, le=2**32)] | None = None
     """``tcpbp``: packets that make a sample of a link's loss; with fewer it goes on to the next request."""
     loss_granularity: Annotated[float, Field(ge=0, le=1)] | None = None
     """``tcpbp``: step of estimates of loss; 0 for none."""
     delay_granularity: Span | None = None
     """``tcpbp``: step of the delays of links; zero for none."""
+    search: Literal["published", "exact"] | None = None
+    """``tcpbp``: how the best path is looked for: by the modified Dijkstra as published, which can miss it,
+    or exactly."""
     threshold: Annotated[float, Field(ge=0, lt=1)] | None = None
     """``tcpbp``: share by which another path must be better before a flow moves to it."""
+    hold_time: Span | None = None
+    """``tcpbp``: how long at least a flow that has moved stays, unless its path breaks."""
     metric: Metric | None = None
     """What the paths that it gives to flows are short in; ``tcpbp``: before it has measured a link. Left out:
     ``hops`` for ``tcpbp``, ``delay`` for the others."""
@@ -131,10 +159,16 @@ class Controller(Table):
 
     def parameters(self) -> dict[str, float | str]:
         """The parameters of the application, defaults filled in."""
-        given = {name: getattr(self, name) for name in APPLICATIONS[self.application]}
-        return APPLICATIONS[self.application] | {
-            name: value for name, value in given.items() if value is not None
-        }
+        return APPLICATIONS[self.application] | self._given(APPLICATIONS[self.application])
+
+    def estimator_parameters(self) -> dict[str, float]:
+        """The parameters of the estimator of ``tcpbp``, defaults filled in."""
+        defaults = ESTIMATORS[self.estimator or str(APPLICATIONS["tcpbp"]["estimator"])]
+        return defaults | self._given(defaults)
+
+    def _given(self, names: Iterable[str]) -> dict[str, Any]:
+        values = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in values.items() if value is not None}
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -143,6 +177,7 @@ class Controller(Table):
                 if owner != self.application and getattr(self, parameter) is not None:
                     here = quoted(self.application)
                     refuse(parameter, f"is a parameter of {owner}; the application here is {here}")
+        self._check_estimator()
         if self.channel == "apart":
             for field, value in (("at", self.at), ("node", self.node)):
                 if value is not None:
@@ -150,6 +185,24 @@ class Controller(Table):
         else:
             self._check_in_band()
         return self
+
+    def _check_estimator(self) -> None:
+        here = self.estimator or str(APPLICATIONS["tcpbp"]["estimator"])
+        for parameter in dict.fromkeys(name for names in ESTIMATORS.values() for name in names):
+            if getattr(self, parameter) is None:
+                continue
+            if self.application != "tcpbp":
+                application = quoted(self.application)
+                refuse(parameter, f"is a parameter of tcpbp; the application here is {application}")
+            if parameter not in ESTIMATORS[here]:
+                names = [name for name, known in ESTIMATORS.items() if parameter in known]
+                owners = ("estimator " if len(names) == 1 else "estimators ") + " and ".join(names)
+                refuse(
+                    parameter,
+                    f"is a parameter of the {owners}; the estimator here is {quoted(here)}",
+                )
+        if here == "hte" and self.window == 1:
+            refuse("window", "1 is too few; hte tests the mean of 2 samples or more")
 
     def _check_in_band(self) -> None:
         if self.at is None and self.node is None:

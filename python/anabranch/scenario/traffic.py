@@ -139,9 +139,11 @@ class Traffic(Table):
     host)."""
     destination: Ends | None = Field(default=None, alias="to")
     """Node that receives, a list, or ``"*"``."""
-    pairs: Literal["all", "in-order", "permutation"] = "all"
+    pairs: Literal["all", "in-order", "permutation", "neighbours"] = "all"
     """For lists. ``all``: every sender to every receiver but itself; ``in-order``: the first to the first and
-    so on; ``permutation``: each node of ``from`` sends to one other, drawn so that each receives once."""
+    so on; ``permutation``: each node of ``from`` sends to one other, drawn so that each receives once;
+    ``neighbours``: each node of ``from`` sends to every other one of them that it has a link to, and a
+    controller that measures links keeps these flows there."""
     flows: Flows = 1
     """Flows of each pair: their number, or a distribution of which each pair draws its own, at least one; or
     ``"unlimited"``, with ``inter_arrival``: as many as arrive until the end."""
@@ -181,11 +183,13 @@ class Traffic(Table):
         return self
 
     def _check_ends(self) -> None:
-        if self.pairs == "permutation":
+        if self.pairs in ("permutation", "neighbours"):
             if self.destination is not None:
-                refuse("to", 'pairs = "permutation" draws the receivers from the senders; leave it out')
+                how = "draws" if self.pairs == "permutation" else "takes"
+                refuse("to", f'pairs = "{self.pairs}" {how} the receivers from the senders; leave it out')
             if isinstance(self.source, str) and self.source != "*":
-                refuse("from", f'a permutation needs several nodes or "*", not {quoted(self.source)} alone')
+                what = "a permutation needs" if self.pairs == "permutation" else "neighbours are"
+                refuse("from", f'{what} several nodes or "*", not {quoted(self.source)} alone')
         elif self.destination is None:
             refuse("to", "is missing; it names the node that receives")
         elif self.pairs == "in-order":

@@ -80,10 +80,10 @@ def _routing(scenario: Scenario) -> RoutingSetup:
     if scenario.controller is not None:
         # What the controller will find where no link is down; nobody forwards by it.
         routing = Routing(metric=scenario.controller.path_metric(), reaction=routing.reaction)
-    scheme: Tagged = {"name": routing.scheme, "metric": routing.metric}
+    scheme: Tagged = {"name": routing.scheme, "metric": routing.path_metric()}
     if routing.scheme == "k-shortest":
         scheme["k"] = routing.k or DEFAULT_K_SHORTEST
-    elif routing.scheme == "disjoint":
+    elif routing.scheme in ("disjoint", "tcpbp", "tcpbp-exact"):
         scheme["k"] = routing.k
     spread: Tagged = {"by": routing.spread}
     if routing.flowlet_gap is not None:

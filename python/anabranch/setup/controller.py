@@ -25,6 +25,7 @@ class ResolvedController:
         self._network = network
         self._problems = problems
         self._table = scenario.controller
+        self._measuring: list[int] = []
         self.setup: Tagged | None = None
         """As the core reads it (``ControllerSetup`` in crates/engine/src/setup.rs); None without one."""
         if self._table is None:
@@ -42,7 +43,7 @@ class ResolvedController:
             self._lay_apart(self._table, switches)
         else:
             self._lay_in_band(self._table, node, switches)
-        self.setup = _setup(self._table, node, switches)
+        self.setup = _setup(self._table, node, switches, self._measuring)
 
     def check_transport(self, transport: TransportSetup, place: str) -> None:
         """Notes a transport of a flow that the controller, or its absence, does not serve."""
@@ -63,6 +64,10 @@ class ResolvedController:
                 f"the controller clamps windows of TCP, and {quoted(transport.name)} speaks {protocol}; "
                 'choose a transport of TCP, such as "cubic", or another controller.application',
             )
+
+    def keep_to_link(self, flow: int) -> None:
+        """Flow number ``flow`` measures the link between its ends, where the controller looks at that."""
+        self._measuring.append(flow)
 
     def _node(self, table: Controller) -> int | None:
         """The node that is the controller, added where it is none of the network."""
@@ -160,16 +165,21 @@ def _wire(switch: str, settings: dict[str, object]) -> Wire:
     return Wire(TopologyLink(CONTROLLER_NAME, switch), settings, dict(settings), "controller.links")
 
 
-def _setup(table: Controller, node: int, switches: list[int]) -> Tagged:
+def _setup(table: Controller, node: int, switches: list[int], measuring: list[int]) -> Tagged:
     flow_table = table.table
     parameters = {
         name: int(value) if isinstance(value, Span) else value for name, value in table.parameters().items()
     }
+    application: Tagged = {"name": table.application, **parameters}
+    if table.application == "tcpbp":
+        application["estimator"] = {"name": application["estimator"], **table.estimator_parameters()}
+        # Filled as the flows are made.
+        application["measuring"] = measuring
     return {
         "node": node,
         "switches": switches,
         "channel": table.channel,
-        "application": {"name": table.application, **parameters},
+        "application": application,
         "metric": table.path_metric(),
         "table": {
             "size": flow_table.size,

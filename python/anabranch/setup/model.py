@@ -120,13 +120,16 @@ class Setup:
     probes: ProbeSetup
     captures: list[CaptureSetup]
     controller: Tagged | None = None
+    planner: Tagged | None = None
+    """The planner that makes the plan, by name, with its parameters; None where the core's scheme does. The
+    engine does not see it."""
     provenance: tuple[str, ...] = field(default=(), compare=False)
     """Where the network comes from, in plain sentences; the engine does not see it."""
 
     def data(self) -> dict[str, Any]:
         """Plain data under the core's names."""
         data: dict[str, Any] = _plain(self)
-        del data["provenance"]
+        del data["provenance"], data["planner"]
         return data
 
     def json(self) -> str:

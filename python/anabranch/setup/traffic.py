@@ -75,6 +75,8 @@ class Flows:
                     return
                 flow = f"{name}.{count}"
                 count += 1
+                if entry.pairs == "neighbours":
+                    self._controller.keep_to_link(len(self.setups))
                 stop = None if entry.stop is None else self._draws.one(entry.stop, flow, "stop")
                 self.setups.append(
                     FlowSetup(
@@ -154,6 +156,8 @@ class Flows:
         senders = self._ends(entry.source, f"{place}.from")
         if entry.pairs == "permutation":
             return self._permutation(senders, name, place)
+        if entry.pairs == "neighbours":
+            return self._neighbours(senders, place)
         assert entry.destination is not None  # noqa: S101 - the entry refuses that
         receivers = self._ends(entry.destination, f"{place}.to")
         if entry.pairs == "in-order":
@@ -178,6 +182,22 @@ class Flows:
         else:
             found = [self._network.node(name, f"{place}[{index}]") for index, name in enumerate(ends)]
         return [node for node in found if node is not None]
+
+    def _neighbours(self, senders: list[int], place: str) -> list[tuple[int, int]]:
+        """Pairs of these nodes with a link from the first to the second, once each."""
+        if len(set(senders)) != len(senders):
+            self._problems.add(f"{place}.from", "names a node twice")
+        links = dict.fromkeys((link.origin, link.to) for link in self._network.links)
+        ends = set(senders)
+        followers: dict[int, list[int]] = {sender: [] for sender in senders}
+        for origin, to in links:
+            if origin in ends and to in ends:
+                followers[origin].append(to)
+        pairs = [(origin, to) for origin, found in followers.items() for to in found]
+        if not pairs:
+            hint = "; list the switches" if self._network.switches is not None else ""
+            self._problems.add(f"{place}.from", f"no two of these nodes have a link between them{hint}")
+        return pairs
 
     def _permutation(self, senders: list[int], name: str, place: str) -> list[tuple[int, int]]:
         """Each sends to the next in a random cyclic order, so that nobody sends to itself."""

@@ -269,7 +269,8 @@ class _Check:
         shortest = dataclasses.replace(setup, duration=1, captures=[])
         text = shortest.json()
         try:
-            outcome = _core.simulate(text, plan(text, built.origin), None)
+            routes = plan(shortest, built.origin, setup_json=text).json
+            outcome = _core.simulate(text, routes, None)
         except (_core.SetupError, ScenarioError) as error:
             problem = error if isinstance(error, ScenarioError) else refused(error, built.origin)
             self._problem("scenario", str(problem))

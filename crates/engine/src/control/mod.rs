@@ -94,6 +94,24 @@ pub struct Statistics {
     pub received: Vec<(LinkId, u64)>,
 }
 
+/// What a probe has seen of a link between two switches, whose clocks agree. Counts leave out probes, and divide
+/// the link's packets into those before this probe and those behind it: a link keeps its packets in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LinkProbe {
+    /// The link.
+    pub link: LinkId,
+    /// Number that the application gave it.
+    pub round: u32,
+    /// When it came to the queue of the link.
+    pub queued_at: Instant,
+    /// When it came to the other end.
+    pub received_at: Instant,
+    /// Packets sent over the link before it, since the start.
+    pub sent: u64,
+    /// Packets received over the link before it, since the start.
+    pub received: u64,
+}
+
 /// A message of the control plane. It travels as a packet.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Message {
@@ -120,10 +138,16 @@ pub enum Message {
     StatisticsRequest,
     /// Switch to controller.
     Statistics(Box<Statistics>),
+    /// Controller to switch: send a probe with this number over this link.
+    ProbeOut(LinkId, u32),
+    /// Switch to switch: a probe, with its number and when it came to the queue of the link.
+    Probe(LinkId, u32, Instant),
+    /// Switch to controller: what a probe has seen.
+    ProbeIn(LinkProbe),
 }
 
 /// Kinds of messages, in the order in which [`Message::kind`] numbers them.
-pub const KINDS: [&str; 11] = [
+pub const KINDS: [&str; 14] = [
     "packet in",
     "packet out",
     "set-up",
@@ -135,6 +159,9 @@ pub const KINDS: [&str; 11] = [
     "statistics request",
     "statistics",
     "notice",
+    "probe out",
+    "probe",
+    "probe in",
 ];
 
 impl Message {
@@ -153,6 +180,9 @@ impl Message {
             Self::StatisticsRequest => 8,
             Self::Statistics(_) => 9,
             Self::Notice(_) => 10,
+            Self::ProbeOut(..) => 11,
+            Self::Probe(..) => 12,
+            Self::ProbeIn(_) => 13,
         }
     }
 
@@ -197,6 +227,13 @@ pub enum Order {
         /// Least time between such packets to this switch; above zero, the controller keeps packets until it is
         /// over and the channel is free. Zero: at once.
         gap: Span,
+    },
+    /// A probe over a link between two switches.
+    Probe {
+        /// The link.
+        link: LinkId,
+        /// Comes back with what it has seen.
+        round: u32,
     },
     /// A CTRL to the sender of a flow, over the channel of its access switch.
     Control {
@@ -271,6 +308,12 @@ pub trait Application {
 
     /// A switch has sent its counters.
     fn on_statistics(&mut self, _view: &View<'_>, _statistics: &Statistics, _out: &mut Vec<Order>) {}
+
+    /// The switches are asked for their counters now.
+    fn on_request(&mut self, _view: &View<'_>, _out: &mut Vec<Order>) {}
+
+    /// A probe has come back.
+    fn on_probe(&mut self, _view: &View<'_>, _probe: &LinkProbe, _out: &mut Vec<Order>) {}
 
     /// Links or nodes went down or came up, or have other attributes.
     fn on_network_change(&mut self, _view: &View<'_>, _out: &mut Vec<Order>) {}

@@ -1,5 +1,6 @@
 //! The control plane at work: messages travel as packets, tables forward, the application answers.
 
+mod link_probes;
 mod tables;
 
 use super::{MAX_HOPS, Numbering, Simulation};
@@ -223,6 +224,14 @@ impl Simulation {
                 self.offer(link, id);
                 return;
             }
+            Message::ProbeOut(link, round) => {
+                self.send_probe(link, round, id);
+                return;
+            }
+            Message::Probe(link, round, queued_at) => {
+                self.receive_probe(link, round, queued_at, id);
+                return;
+            }
             _ => self.pool.remove(id),
         }
         self.on_message(node, message);
@@ -230,7 +239,7 @@ impl Simulation {
 
     fn on_message(&mut self, node: NodeId, message: Message) {
         match message {
-            Message::PacketIn(_) | Message::PacketOut(..) => {}
+            Message::PacketIn(_) | Message::PacketOut(..) | Message::ProbeOut(..) | Message::Probe(..) => {}
             Message::SetUp(rules) => self.set_up(node, &rules),
             Message::Remove(flow) => {
                 if let Some(table) = self.table(node) {
@@ -256,6 +265,7 @@ impl Simulation {
             Message::Confirmation(flow, epoch) => {
                 self.ask(None, |a, view, out| a.on_confirmation(view, flow, epoch, out));
             }
+            Message::ProbeIn(probe) => self.ask(None, |a, view, out| a.on_probe(view, &probe, out)),
             Message::Statistics(statistics) => {
                 let now = self.now;
                 if let Some(control) = &mut self.control {
@@ -310,6 +320,7 @@ impl Simulation {
             for switch in control.channels.switches().to_vec() {
                 self.send_down(switch, Message::StatisticsRequest);
             }
+            self.ask(None, |application, view, out| application.on_request(view, out));
         }
         self.release_kept();
         let due = self.control.as_ref().and_then(|control| control.application.next_timer());
@@ -347,6 +358,9 @@ impl Simulation {
                 Order::Remove { switch, flow } => self.send_down(switch, Message::Remove(flow)),
                 Order::Control { flow, switch, parameters } => {
                     self.send_to_sender(switch, flow, Message::Control(flow, parameters));
+                }
+                Order::Probe { link, round } => {
+                    self.send_down(self.network.link(link).from, Message::ProbeOut(link, round));
                 }
                 Order::Release { switch, link, window, gap } => {
                     if let Some(id) = packet.take() {

@@ -4,12 +4,13 @@ use super::control::NO_FLOW;
 use super::flow::{Flow, Way};
 use crate::capture::{CaptureFile, CapturedPacket};
 use crate::error::EngineError;
-use crate::link::{DropCause, LinkObserver};
+use crate::link::{DropCause, LinkObserver, LinkStats};
 use crate::packet::{Direction, Packet, PacketId, PacketPool};
-use crate::setup::{CapturePoint, Setup};
+use crate::setup::{ApplicationSetup, CapturePoint, Setup};
 use anabranch_transport::Segment;
 use anabranch_transport::wire::Endpoint;
 use anabranch_units::{Instant, LinkId};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// TTL of a packet as it leaves its host.
@@ -29,11 +30,58 @@ pub(super) struct FlowDrops {
     pub(super) control: u64,
 }
 
+/// Probes over single links, from the switch that sends them to the one that receives them.
+pub(super) struct ProbeTaps {
+    /// By link: probes sent over it and received.
+    links: Vec<(u64, u64)>,
+    /// By packet: packets sent over its link before it, once it has left.
+    under_way: BTreeMap<PacketId, Option<u64>>,
+}
+
+/// What is known of a probe's link when it has arrived.
+pub(super) struct SeenByProbe {
+    /// Packets sent over the link before it, probes left out.
+    pub(super) sent: u64,
+    /// Probes received over the link, this one included.
+    pub(super) received_probes: u64,
+}
+
+impl ProbeTaps {
+    /// A packet is a probe from here on.
+    pub(super) fn follow(&mut self, id: PacketId) {
+        self.under_way.insert(id, None);
+    }
+
+    /// A packet without a flow begins to be sent, as the link's packet number `sent`.
+    fn leaves(&mut self, id: PacketId, link: LinkId, sent: u64) {
+        if let Some(before) = self.under_way.get_mut(&id) {
+            let probes = &mut self.links[link.index()].0;
+            *probes += 1;
+            *before = Some(sent - *probes);
+        }
+    }
+
+    /// A probe is at the other end of its link.
+    pub(super) fn arrived(&mut self, id: PacketId, link: LinkId) -> Option<SeenByProbe> {
+        let sent = self.under_way.remove(&id).flatten()?;
+        let received_probes = &mut self.links[link.index()].1;
+        *received_probes += 1;
+        Some(SeenByProbe { sent, received_probes: *received_probes })
+    }
+}
+
+/// Whether the controller sends probes over links.
+fn probes_links(setup: &Setup) -> bool {
+    let application = setup.controller.as_ref().map(|controller| &controller.application);
+    matches!(application, Some(ApplicationSetup::Tcpbp(_)))
+}
+
 /// Drops and captures.
 pub(super) struct Taps {
     pub(super) drops: Vec<FlowDrops>,
     /// Messages of the control plane that were lost, and their bytes.
     pub(super) control_drops: (u64, u64),
+    pub(super) probes: ProbeTaps,
     captures: Vec<Capture>,
     /// Addresses of each flow's ends, which a link does not know.
     endpoints: Vec<(Endpoint, Endpoint)>,
@@ -62,9 +110,11 @@ impl Taps {
         }
         Ok(Self {
             control_drops: (0, 0),
+            probes: ProbeTaps { links: vec![(0, 0); setup.links.len()], under_way: BTreeMap::new() },
             drops: vec![FlowDrops::default(); setup.flows.len()],
             watches_hosts: captures.iter().any(|c| matches!(c.at, CapturePoint::Host(_))),
-            watches_links: captures.iter().any(|c| matches!(c.at, CapturePoint::Link(_))),
+            watches_links: probes_links(setup)
+                || captures.iter().any(|c| matches!(c.at, CapturePoint::Link(_))),
             captures,
             endpoints: flows.iter().map(|flow| (flow.forward.source, flow.forward.destination)).collect(),
             error: None,
@@ -154,6 +204,7 @@ impl LinkObserver for TapAt<'_> {
         if packet.flow == NO_FLOW {
             self.taps.control_drops.0 += 1;
             self.taps.control_drops.1 += u64::from(packet.bytes);
+            self.taps.probes.under_way.remove(&id);
             return;
         }
         let drops = &mut self.taps.drops[packet.flow.index()];
@@ -172,10 +223,11 @@ impl LinkObserver for TapAt<'_> {
     }
 
     #[inline]
-    fn transmits(&mut self, at: Instant, id: PacketId, pool: &PacketPool) {
+    fn transmits(&mut self, at: Instant, id: PacketId, pool: &PacketPool, stats: &LinkStats) {
         if self.taps.watches_links {
             let packet = pool.get(id);
             if packet.flow == NO_FLOW {
+                self.taps.probes.leaves(id, self.link, stats.sent);
                 return;
             }
             let (source, destination) = self.taps.endpoints[packet.flow.index()];

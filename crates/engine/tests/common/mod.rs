@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test uses its own part")]
 
 use anabranch_engine::records::Table;
-use anabranch_engine::routing::{Metric, Scheme};
+use anabranch_engine::routing::{AdditiveMetric, Metric, Scheme};
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::{TcpConfig, TransportConfig, preset};
 use anabranch_engine::{Outcome, Simulation};
@@ -177,7 +177,7 @@ pub fn leaf_spine(spines: usize, leaves: usize, hosts: usize, duration: Span) ->
         let to = all[(i + hosts) % all.len()];
         b.flow(from, to, cubic, SourceSetup::Unlimited {}, Instant::ZERO);
     }
-    b.setup.routing.scheme = Some(Scheme::Ecmp { metric: Metric::Hops });
+    b.setup.routing.scheme = Some(Scheme::Ecmp { metric: AdditiveMetric::Hops });
     b
 }
 
@@ -244,7 +244,7 @@ pub fn sample(setup: &mut Setup, interval: Span) {
 
 /// Link-disjoint paths of least hops.
 pub fn disjoint(k: usize) -> Scheme {
-    Scheme::Disjoint { k: std::num::NonZeroUsize::new(k), metric: Metric::Hops }
+    Scheme::Disjoint { k: std::num::NonZeroUsize::new(k), metric: AdditiveMetric::Hops }
 }
 
 /// A controller with links of its own and tables without bounds, which removes entries 10 ms after a FIN.

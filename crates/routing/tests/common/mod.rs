@@ -189,6 +189,24 @@ impl Sample {
     }
 }
 
+/// Samples whose links differ in delay, loss and capacity, with few values of each, so that ties are frequent:
+/// no delay, no loss and links that deliver nothing are among them, and so are links that are much alike.
+pub fn lossy_samples(nodes: u32, links: usize) -> impl Strategy<Value = Sample> {
+    const LOSSES: [f64; 7] = [0.0, 0.001, 0.01, 0.01, 0.02, 0.3, 1.0 - f64::EPSILON];
+    let losses = prop::collection::vec(0usize..LOSSES.len(), links);
+    // With one value of a quantity for all links, with some, and with nearly as many as links.
+    let delays = prop_oneof![1u64..2, 0u64..4, 0u64..5_000];
+    (delays.prop_flat_map(move |most| samples(nodes, links, 0..most + 1, 1..4)), losses, any::<bool>())
+        .prop_map(|(mut sample, losses, lossless)| {
+            for (link, loss) in sample.network.link_ids().zip(losses) {
+                let (_, delay, of_link) = sample.network.link_attributes(link);
+                *delay = Span::from_us(delay.as_ps() * 100);
+                *of_link = if lossless { 0.0 } else { LOSSES[loss] };
+            }
+            sample
+        })
+}
+
 /// Samples of up to `nodes` nodes and `links` links, each link of a cost and capacity (bps) in
 /// these ranges.
 pub fn samples(

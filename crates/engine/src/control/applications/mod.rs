@@ -7,7 +7,7 @@ mod tcpbp;
 mod window_clamp;
 
 use super::table::Removal;
-use super::{Application, Order, PacketIn, Statistics, View};
+use super::{Application, LinkProbe, Order, PacketIn, Statistics, View};
 use crate::records::Table;
 use crate::setup::{ApplicationSetup, ControllerSetup};
 use anabranch_units::{FlowId, Instant, NodeId};
@@ -51,7 +51,7 @@ impl Applications {
                 Self::Paced(Box::new(Paced::new(setup, factors, *schedule, segment_bytes)))
             }
             ApplicationSetup::WindowClamp { share } => Self::WindowClamp(WindowClamp::new(setup, *share)),
-            ApplicationSetup::Tcpbp(parameters) => Self::Tcpbp(Box::new(Tcpbp::new(setup, *parameters))),
+            ApplicationSetup::Tcpbp(parameters) => Self::Tcpbp(Box::new(Tcpbp::new(setup, parameters))),
         }
     }
 }
@@ -79,6 +79,14 @@ impl Application for Applications {
 
     fn on_statistics(&mut self, view: &View<'_>, statistics: &Statistics, out: &mut Vec<Order>) {
         each!(self, inner => inner.on_statistics(view, statistics, out));
+    }
+
+    fn on_request(&mut self, view: &View<'_>, out: &mut Vec<Order>) {
+        each!(self, inner => inner.on_request(view, out));
+    }
+
+    fn on_probe(&mut self, view: &View<'_>, probe: &LinkProbe, out: &mut Vec<Order>) {
+        each!(self, inner => inner.on_probe(view, probe, out));
     }
 
     fn on_network_change(&mut self, view: &View<'_>, out: &mut Vec<Order>) {

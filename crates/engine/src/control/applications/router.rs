@@ -23,6 +23,8 @@ pub struct KnownFlow {
     removed: bool,
     /// When its entries were ordered last.
     ordered: Instant,
+    /// When it moved to other paths last.
+    moved: Option<Instant>,
     /// Node that sends data, and node that receives them.
     ends: (NodeId, NodeId),
 }
@@ -32,8 +34,20 @@ pub trait PathFinder {
     /// Links of the best path between two nodes, if there is one.
     fn path(&self, view: &View<'_>, from: NodeId, to: NodeId) -> Option<Vec<LinkId>>;
 
-    /// Whether an open flow stays on its path though another has been found since.
-    fn keeps(&self, _view: &View<'_>, _current: &[LinkId], _found: &[LinkId]) -> bool {
+    /// Links of a path that one flow has whatever is best, between two nodes; `None` for most flows.
+    fn own_path(&self, _view: &View<'_>, _flow: FlowId, _from: NodeId, _to: NodeId) -> Option<Vec<LinkId>> {
+        None
+    }
+
+    /// Whether an open flow, which came to its path at `moved` if it has moved at all, stays on it though another
+    /// has been found since.
+    fn keeps(
+        &self,
+        _view: &View<'_>,
+        _moved: Option<Instant>,
+        _current: &[LinkId],
+        _found: &[LinkId],
+    ) -> bool {
         false
     }
 }
@@ -126,13 +140,13 @@ impl<F: PathFinder> Router<F> {
             Direction::Backward => (header.to, header.from),
         };
         let (Some(forward), Some(backward)) =
-            (self.path(view, ends.0, ends.1), self.path(view, ends.1, ends.0))
+            (self.path(view, header.flow, ends.0, ends.1), self.path(view, header.flow, ends.1, ends.0))
         else {
             return false;
         };
         let access = first_switch(view, &forward, ends.0);
-        let flow =
-            KnownFlow { forward, backward, access, open: true, removed: false, ordered: view.now, ends };
+        let (open, removed, ordered, moved) = (true, false, view.now, None);
+        let flow = KnownFlow { forward, backward, access, open, removed, ordered, moved, ends };
         for switch in switches(view, &flow) {
             out.push(Order::SetUp { switch, rules: self.rules(view, header.flow, &flow, switch) });
         }
@@ -278,19 +292,23 @@ impl<F: PathFinder> Router<F> {
         let Some(old) = self.flows.get(&id).cloned() else { return false };
         let ends = old.ends;
         let (Some(forward), Some(backward)) =
-            (self.path(view, ends.0, ends.1), self.path(view, ends.1, ends.0))
+            (self.path(view, id, ends.0, ends.1), self.path(view, id, ends.1, ends.0))
         else {
             return false;
         };
-        let stay = |current: &[LinkId], found: Vec<LinkId>| {
-            if self.finder.keeps(view, current, &found) { current.to_vec() } else { found }
+        let stay = |(from, to), current: &[LinkId], found: Vec<LinkId>| {
+            let own = self.finder.own_path(view, id, from, to).is_some();
+            let keeps = !own && self.finder.keeps(view, old.moved, current, &found);
+            if keeps { current.to_vec() } else { found }
         };
-        let (forward, backward) = (stay(&old.forward, forward), stay(&old.backward, backward));
+        let forward = stay(ends, &old.forward, forward);
+        let backward = stay((ends.1, ends.0), &old.backward, backward);
         if forward == old.forward && backward == old.backward {
             return false;
         }
         let access = first_switch(view, &forward, ends.0);
-        let flow = KnownFlow { forward, backward, access, ordered: view.now, ..old.clone() };
+        let (ordered, moved) = (view.now, Some(view.now));
+        let flow = KnownFlow { forward, backward, access, ordered, moved, ..old.clone() };
         let kept = switches(view, &flow);
         for &switch in &kept {
             out.push(Order::SetUp { switch, rules: self.rules(view, id, &flow, switch) });
@@ -318,8 +336,11 @@ impl<F: PathFinder> Router<F> {
         rules
     }
 
-    fn path(&mut self, view: &View<'_>, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
+    fn path(&mut self, view: &View<'_>, id: FlowId, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
         let finder = &self.finder;
+        if let Some(own) = finder.own_path(view, id, from, to) {
+            return Some(own);
+        }
         self.paths.entry((from, to)).or_insert_with(|| finder.path(view, from, to)).clone()
     }
 }

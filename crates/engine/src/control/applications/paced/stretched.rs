@@ -238,7 +238,7 @@ impl Stretched {
         for order in out {
             let switch = match *order {
                 Order::SetUp { switch, .. } | Order::Release { switch, .. } => switch,
-                Order::Remove { .. } | Order::Control { .. } => continue,
+                Order::Remove { .. } | Order::Control { .. } | Order::Probe { .. } => continue,
             };
             self.take(view, switch);
         }

@@ -1,90 +1,55 @@
 //! Forwarding along the path of most predicted TCP throughput over links that the controller measures (Vilela
 //! 2022, sections 3.5 and 4.1).
 //!
-//! Loss is measured passively at every request for statistics ([`loss`]). Four things are known otherwise:
+//! With every request for statistics a probe goes over each link between two switches, both ways. It brings the
+//! link's loss and delay ([`meter`]); estimators smooth them; routes follow ([`paths`]). What is known otherwise:
 //!
-//! - The delay of a link is its propagation delay as configured, in steps of the granularity. The thesis takes
-//!   it from packets' timestamps, which would add transmission and queues; here no packet carries one.
-//! - Links between switches are measured. A host answers no requests, so that its links count as free of loss.
+//! - Links between switches are measured. A host answers no probes, so that its links count as free of loss and as
+//!   slow as configured.
 //! - A link over which too few packets have come since the start counts as free of loss, too. A route over such
-//!   links looks good, is tried by the next flow, and is then known. (The thesis sends traffic over every link
-//!   for 120 s first.) A link that falls idle keeps its last estimate.
-//! - Until some link has an estimate, paths are short in the metric of the setup.
+//!   links looks good, is tried by the next flow, and is then known; flows that are there to be measured keep to
+//!   the link between their ends and make all links known beforehand. A link that falls idle keeps its last
+//!   estimate of loss. Before its first probe has come back its delay is the configured one.
+//! - Where delays are not to be measured, all are those configured; probes then serve to measure loss alone.
+//! - Until some link has an estimate of its loss, paths are short in the metric of the setup.
+//!
+//! A flow between neighbours that took the best path instead of the link between them would leave that link without
+//! traffic, and its estimate as it was. The thesis sends its first traffic over every link and does not say how it
+//! is kept there once there are estimates.
 
-mod loss;
+mod meter;
+mod paths;
 
 use super::forwarding::Forwarding;
-use super::router::{ByMetric, PathFinder, Router};
-use crate::control::channel::links_delay;
+use super::router::Router;
 use crate::control::table::Removal;
-use crate::control::{Application, Order, PacketIn, Statistics, View};
+use crate::control::{Application, LinkProbe, Order, PacketIn, Statistics, View};
 use crate::records::Table;
-use crate::setup::{ControllerSetup, TcpbpSetup};
+use crate::setup::{ControllerSetup, DelaySource, TcpbpSetup};
 use anabranch_network::Network;
-use anabranch_routing::{Granularity, LinkQuality, PathQuality, tcpbp_path};
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
-use loss::{LossMeter, Received, Sampling, Sent};
+use meter::{LinkMeter, Sampling};
+use paths::BestPath;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Paths by what the controller takes links to be.
+/// A row of the table `link_estimates`.
 #[derive(Debug)]
-struct BestPath {
-    granularity: Granularity,
-    threshold: f64,
-    initial: ByMetric,
-    /// Losses by link, where there are estimates; empty before the first.
-    loss: BTreeMap<LinkId, f64>,
+struct Estimated {
+    at: Instant,
+    link: LinkId,
+    loss: Option<f64>,
+    delay: Span,
+    packets: u64,
+    lost: u64,
 }
 
-impl BestPath {
-    fn quality(&self, view: &View<'_>, link: LinkId) -> LinkQuality {
-        let delay = self.granularity.delay(view.network.link(link).delay);
-        LinkQuality::new(delay, self.loss.get(&link).copied().unwrap_or(0.0))
-    }
-
-    /// That of a path, if all its links are up.
-    fn path_quality(&self, view: &View<'_>, path: &[LinkId]) -> Option<PathQuality> {
-        let up = path.iter().all(|&link| view.mask.usable(view.network, link));
-        up.then(|| PathQuality::of(path.iter().map(|&link| self.quality(view, link))))
-    }
-}
-
-impl PathFinder for BestPath {
-    fn path(&self, view: &View<'_>, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
-        if self.loss.is_empty() {
-            let mut mask = view.mask.clone();
-            for link in view.network.link_ids().filter(|&link| !carries(view, link, from, to)) {
-                mask.set_link(link, false);
-            }
-            return self.initial.path(&View { mask: &mask, ..*view }, from, to);
-        }
-        let known = |link| carries(view, link, from, to).then(|| self.quality(view, link));
-        tcpbp_path(view.network, from, to, known).map(|path| path.links().to_vec())
-    }
-
-    /// Greedy, but for the threshold (section 4.1.4, "Re-Convergence Criteria").
-    fn keeps(&self, view: &View<'_>, current: &[LinkId], found: &[LinkId]) -> bool {
-        let qualities = self.path_quality(view, current).zip(self.path_quality(view, found));
-        !self.loss.is_empty()
-            && qualities.is_some_and(|(current, found)| !found.beats(current, self.threshold))
-    }
-}
-
-/// Whether a link may lie on a path between two nodes: it is up, and hosts are only at the ends, where they
-/// send over one link.
-fn carries(view: &View<'_>, link: LinkId, from: NodeId, to: NodeId) -> bool {
-    let ends = view.network.link(link);
-    let leaves =
-        view.is_switch(ends.from) || (ends.from == from && view.channels.gateway(from) == Some(link));
-    view.mask.usable(view.network, link) && leaves && (view.is_switch(ends.to) || ends.to == to)
-}
-
-/// Names of the nodes along a path.
-fn spell(network: &Network, path: &[LinkId]) -> String {
-    let name = |node: NodeId| network.node(node).name.as_str();
-    let first = path.first().map(|&link| name(network.link(link).from));
-    let nodes: Vec<&str> = first.into_iter().chain(path.iter().map(|&l| name(network.link(l).to))).collect();
-    nodes.join(" > ")
+/// A row of the table `flow_routes`.
+#[derive(Debug)]
+struct FlowRoutes {
+    since: Instant,
+    changes: u64,
+    data_path: String,
+    ack_path: String,
 }
 
 /// Measures links, and routes by what it finds.
@@ -92,85 +57,90 @@ fn spell(network: &Network, path: &[LinkId]) -> String {
 pub struct Tcpbp {
     forwarding: Forwarding<BestPath>,
     sampling: Sampling,
-    meters: BTreeMap<LinkId, LossMeter>,
-    /// Switches that have answered the last request.
-    answered: BTreeSet<NodeId>,
-    /// What was estimated when: link, loss, delay.
-    estimates: Vec<(Instant, LinkId, f64, Span)>,
+    delay: DelaySource,
+    /// Time that probes have to come back before routes are chosen without the missing ones.
+    patience: Span,
+    meters: BTreeMap<LinkId, LinkMeter>,
+    round: u32,
+    /// Probes of this round that have not come back.
+    under_way: BTreeSet<LinkId>,
+    /// When routes are chosen though probes are missing.
+    due: Option<Instant>,
+    estimates: Vec<Estimated>,
+    /// The paths of every flow that has had some.
+    routes: BTreeMap<FlowId, FlowRoutes>,
     /// Which flow moved when, and to which paths.
     moves: Vec<(Instant, FlowId, String, String)>,
 }
 
 impl Tcpbp {
-    pub(super) fn new(setup: &ControllerSetup, tcpbp: TcpbpSetup) -> Self {
-        let finder = BestPath {
-            granularity: Granularity { loss: tcpbp.loss_granularity, delay: tcpbp.delay_granularity },
-            threshold: tcpbp.threshold,
-            initial: ByMetric(setup.metric),
-            loss: BTreeMap::new(),
-        };
-        let sampling = Sampling {
-            window: tcpbp.window as usize,
-            packets: tcpbp.sample_packets,
-            apart: setup.statistics_interval.unwrap_or(Span::MAX) / 2,
-        };
+    pub(super) fn new(setup: &ControllerSetup, tcpbp: &TcpbpSetup) -> Self {
+        let finder = BestPath::new(setup, tcpbp);
         Self {
             forwarding: Forwarding { router: Router::with_finder(setup, finder) },
-            sampling,
+            sampling: Sampling { estimator: tcpbp.estimator, packets: tcpbp.sample_packets },
+            delay: tcpbp.delay,
+            patience: setup.statistics_interval.unwrap_or(Span::MAX) / 2,
             meters: BTreeMap::new(),
-            answered: BTreeSet::new(),
+            round: 0,
+            under_way: BTreeSet::new(),
+            due: None,
             estimates: Vec::new(),
+            routes: BTreeMap::new(),
             moves: Vec::new(),
         }
     }
 
-    /// Takes in what a switch has counted at its ends of links between switches.
-    fn measure(&mut self, view: &View<'_>, statistics: &Statistics) {
-        let network = view.network;
-        let between_switches = |link: LinkId| {
-            let ends = network.link(link);
-            view.is_switch(ends.from) && view.is_switch(ends.to)
-        };
+    fn meter(&mut self, link: LinkId) -> &mut LinkMeter {
         let sampling = self.sampling;
-        let transit = |link| move |bytes| links_delay(network, &[link], bytes);
-        for port in statistics.sent.iter().filter(|port| between_switches(port.link)) {
-            let meter = self.meters.entry(port.link).or_insert_with(|| LossMeter::new(sampling));
-            let reading = Sent { at: statistics.at, packets: port.sent, bytes: port.sent_bytes };
-            meter.on_sent(reading, transit(port.link));
-        }
-        for &(link, packets) in statistics.received.iter().filter(|port| between_switches(port.0)) {
-            let meter = self.meters.entry(link).or_insert_with(|| LossMeter::new(sampling));
-            meter.on_received(Received { at: statistics.at, packets }, transit(link));
-        }
+        self.meters.entry(link).or_insert_with(|| LinkMeter::new(sampling))
     }
 
-    /// Routes by what has been measured from here on.
+    /// Routes by what has been measured from here on. In one step, when a round is over, so that one route is not
+    /// held against another by older numbers.
     fn converge(&mut self, view: &View<'_>, out: &mut Vec<Order>) {
-        self.answered.clear();
+        self.due = None;
         let finder = self.forwarding.router.finder_mut();
         for (&link, meter) in &self.meters {
-            if let Some(loss) = meter.estimate() {
-                finder.loss.insert(link, finder.granularity.loss(loss));
-                let quality = finder.quality(view, link);
-                self.estimates.push((view.now, link, quality.loss(), quality.delay()));
+            finder.set_loss(link, meter.loss());
+            if let Some(seconds) = meter.delay_s().filter(|_| self.delay == DelaySource::Measured) {
+                finder.set_delay(link, seconds);
             }
+            let (packets, lost) = meter.counted();
+            let (loss, delay) = (finder.known_loss(link), finder.quality(view, link).delay());
+            self.estimates.push(Estimated { at: view.now, link, loss, delay, packets, lost });
         }
         self.reroute(view, out);
     }
 
     fn reroute(&mut self, view: &View<'_>, out: &mut Vec<Order>) {
         for id in self.forwarding.router.reroute(view, out) {
-            if let Some(flow) = self.forwarding.router.flow(id) {
-                let path = |links: &[LinkId]| spell(view.network, links);
-                self.moves.push((view.now, id, path(&flow.forward), path(&flow.backward)));
+            self.note(view, id);
+            if let Some(routes) = self.routes.get_mut(&id) {
+                routes.changes += 1;
+                self.moves.push((view.now, id, routes.data_path.clone(), routes.ack_path.clone()));
             }
         }
+    }
+
+    /// Writes down the paths that a flow has now.
+    fn note(&mut self, view: &View<'_>, id: FlowId) {
+        let Some(flow) = self.forwarding.router.flow(id) else { return };
+        let (data_path, ack_path) = (spell(view.network, &flow.forward), spell(view.network, &flow.backward));
+        let old = self.routes.get(&id);
+        let (since, changes) = old.map_or((view.now, 0), |routes| (routes.since, routes.changes));
+        self.routes.insert(id, FlowRoutes { since, changes, data_path, ack_path });
     }
 }
 
 impl Application for Tcpbp {
     fn on_packet(&mut self, view: &View<'_>, packet: &PacketIn, out: &mut Vec<Order>) {
+        let id = packet.header.flow;
+        let known = self.forwarding.router.flow(id).is_some();
         self.forwarding.on_packet(view, packet, out);
+        if !known {
+            self.note(view, id);
+        }
     }
 
     fn on_removed(&mut self, view: &View<'_>, removal: &Removal, out: &mut Vec<Order>) {
@@ -181,44 +151,86 @@ impl Application for Tcpbp {
         self.forwarding.on_refused(view, switch, flow, out);
     }
 
-    /// Routes change when all switches have answered, so that one route is not held against another by older
-    /// numbers; if a reply was lost, when the next round begins.
-    fn on_statistics(&mut self, view: &View<'_>, statistics: &Statistics, out: &mut Vec<Order>) {
-        if self.answered.contains(&statistics.switch) {
-            self.converge(view, out);
-        }
-        self.measure(view, statistics);
-        self.answered.insert(statistics.switch);
-        if self.answered.len() == view.channels.switches().len() {
+    fn on_request(&mut self, view: &View<'_>, out: &mut Vec<Order>) {
+        self.round = self.round.wrapping_add(1);
+        self.under_way = view.network.link_ids().filter(|&link| is_measured(view, link)).collect();
+        let round = self.round;
+        out.extend(self.under_way.iter().map(|&link| Order::Probe { link, round }));
+        self.due = Some(view.now.saturating_add(self.patience));
+    }
+
+    fn on_probe(&mut self, view: &View<'_>, probe: &LinkProbe, out: &mut Vec<Order>) {
+        self.meter(probe.link).on_probe(probe);
+        if probe.round == self.round && self.under_way.remove(&probe.link) && self.under_way.is_empty() {
             self.converge(view, out);
         }
     }
 
+    fn on_statistics(&mut self, view: &View<'_>, statistics: &Statistics, _out: &mut Vec<Order>) {
+        for port in statistics.sent.iter().filter(|port| is_measured(view, port.link)) {
+            self.meter(port.link).on_sent(port.sent);
+        }
+        for &(link, packets) in statistics.received.iter().filter(|port| is_measured(view, port.0)) {
+            self.meter(link).on_received(packets);
+        }
+    }
+
     fn on_network_change(&mut self, view: &View<'_>, out: &mut Vec<Order>) {
+        for (&link, meter) in &mut self.meters {
+            if !is_measured(view, link) {
+                meter.on_down();
+            }
+        }
         self.reroute(view, out);
     }
 
     fn on_timer(&mut self, view: &View<'_>, out: &mut Vec<Order>) {
         self.forwarding.on_timer(view, out);
+        if self.due.is_some_and(|due| due <= view.now) {
+            self.converge(view, out);
+        }
     }
 
     fn next_timer(&self) -> Option<Instant> {
-        self.forwarding.next_timer()
+        [self.forwarding.next_timer(), self.due].into_iter().flatten().min()
     }
 
     fn tables(&self) -> Vec<Table> {
         let rows = &self.estimates;
         let mut estimates = Table::new("link_estimates");
-        estimates.numbers("time_s", rows.iter().map(|row| row.0.as_secs_f64()));
-        estimates.integers("link", rows.iter().map(|row| u64::from(row.1.0)));
-        estimates.numbers("loss", rows.iter().map(|row| row.2));
-        estimates.numbers("delay_ms", rows.iter().map(|row| row.3.as_secs_f64() * 1e3));
+        estimates.numbers("time_s", rows.iter().map(|row| row.at.as_secs_f64()));
+        estimates.integers("link", rows.iter().map(|row| u64::from(row.link.0)));
+        estimates.numbers("loss", rows.iter().map(|row| row.loss.unwrap_or(f64::NAN)));
+        estimates.numbers("delay_ms", rows.iter().map(|row| row.delay.as_secs_f64() * 1e3));
+        estimates.integers("packets", rows.iter().map(|row| row.packets));
+        estimates.integers("lost", rows.iter().map(|row| row.lost));
         let rows = &self.moves;
         let mut moves = Table::new("route_changes");
         moves.numbers("time_s", rows.iter().map(|row| row.0.as_secs_f64()));
         moves.integers("flow", rows.iter().map(|row| u64::from(row.1.0)));
         moves.texts("data_path", rows.iter().map(|row| row.2.clone()));
         moves.texts("ack_path", rows.iter().map(|row| row.3.clone()));
-        vec![estimates, moves]
+        let mut flows = Table::new("flow_routes");
+        flows.integers("flow", self.routes.keys().map(|flow| u64::from(flow.0)));
+        let rows = || self.routes.values();
+        flows.numbers("since_s", rows().map(|row| row.since.as_secs_f64()));
+        flows.integers("route_changes", rows().map(|row| row.changes));
+        flows.texts("data_path", rows().map(|row| row.data_path.clone()));
+        flows.texts("ack_path", rows().map(|row| row.ack_path.clone()));
+        vec![estimates, moves, flows]
     }
+}
+
+/// Whether a link is up and lies between two switches.
+fn is_measured(view: &View<'_>, link: LinkId) -> bool {
+    let ends = view.network.link(link);
+    view.mask.usable(view.network, link) && view.is_switch(ends.from) && view.is_switch(ends.to)
+}
+
+/// Names of the nodes along a path.
+fn spell(network: &Network, path: &[LinkId]) -> String {
+    let name = |node: NodeId| network.node(node).name.as_str();
+    let first = path.first().map(|&link| name(network.link(link).from));
+    let nodes: Vec<&str> = first.into_iter().chain(path.iter().map(|&l| name(network.link(l).to))).collect();
+    nodes.join(" > ")
 }

@@ -1,41 +1,6 @@
-//! From samples of a link to the value that routes are chosen by.
+//! The steps of estimates.
 
 use anabranch_units::Span;
-use std::collections::VecDeque;
-
-/// Simple moving average of the last samples (Vilela 2022, equation 2.4).
-#[derive(Clone, PartialEq, Debug)]
-pub struct MovingAverage {
-    window: usize,
-    samples: VecDeque<f64>,
-}
-
-impl MovingAverage {
-    /// Over the last `window` samples; while there are fewer, over these.
-    ///
-    /// # Panics
-    /// If `window` is zero.
-    #[must_use]
-    pub fn new(window: usize) -> Self {
-        assert!(window > 0, "an average needs a sample");
-        Self { window, samples: VecDeque::new() }
-    }
-
-    /// Takes a sample.
-    pub fn add(&mut self, sample: f64) {
-        if self.samples.len() == self.window {
-            self.samples.pop_front();
-        }
-        self.samples.push_back(sample);
-    }
-
-    /// The average; `None` before the first sample.
-    #[must_use]
-    pub fn estimate(&self) -> Option<f64> {
-        let count = self.samples.len();
-        (count > 0).then(|| self.samples.iter().sum::<f64>() / count as f64)
-    }
-}
 
 /// The steps in which estimates are given (Vilela 2022, sections 3.4.1 and 4.1.2): too fine, and routes that
 /// are as good as equal change places; too coarse, and they cannot be told apart.
@@ -70,17 +35,6 @@ impl Granularity {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_average_is_that_of_the_last_samples() {
-        let mut average = MovingAverage::new(3);
-        assert_eq!(average.estimate(), None);
-        let after = [6.0, 3.0, 0.0, 0.0, 9.0].map(|sample| {
-            average.add(sample);
-            average.estimate()
-        });
-        assert_eq!(after, [6.0, 4.5, 3.0, 1.0, 3.0].map(Some));
-    }
 
     /// The thesis gives delays such as 2.5 ms and 10.6 ms, and losses in multiples of 0.01 %.
     #[test]

@@ -1,0 +1,135 @@
+//! Plans by metrics of whole paths. As in [`crate::planner`], stubs are left out of the searches; but what
+//! their cables are like counts, because it can make one way through the core better than another. So a search
+//! begins with the delay, loss and capacity of the links up to the core, and ends with those down from it, and
+//! only pairs whose cables are alike in these share one.
+
+use crate::hop_by_hop::Search;
+use crate::k_best::{Ends as Free, KBest};
+use crate::path_metric::PathMetric;
+use crate::quality::{LinkQuality, PathQuality};
+use crate::stubs::{Ends, Stubs};
+use crate::tcpbp::TcpbpTree;
+use crate::{ExactTree, LinkMask};
+use anabranch_network::{Network, Path};
+use anabranch_units::{LinkId, NodeId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A source that has one in so many nodes as a destination, or more, has one search for all.
+const MANY_DESTINATIONS: usize = 8;
+
+/// Links between a node and the core, and what a metric sees of them.
+type Cables = (Vec<LinkId>, Vec<LinkQuality>);
+
+/// Pairs that differ in nothing that a search sees: where they leave and enter the core, and what their cables
+/// are like up and down.
+type Alike = (NodeId, Vec<(u64, u64, u64)>, NodeId, Vec<(u64, u64, u64)>);
+
+/// Finds paths for many pairs.
+pub(crate) struct PathPlanner<'n> {
+    network: &'n Network,
+    mask: &'n LinkMask,
+    metric: PathMetric,
+    search: Search,
+    stubs: Stubs,
+}
+
+/// The paths of a pair, best first.
+pub(crate) type PairPaths = BTreeMap<(NodeId, NodeId), Vec<Path>>;
+
+impl<'n> PathPlanner<'n> {
+    pub(crate) fn new(network: &'n Network, mask: &'n LinkMask, metric: PathMetric, search: Search) -> Self {
+        Self { network, mask, metric, search, stubs: Stubs::new(network) }
+    }
+
+    /// The `k` best paths of every pair that is connected.
+    pub(crate) fn paths(&self, pairs: &[(NodeId, NodeId)], k: usize) -> PairPaths {
+        let mut by_source: BTreeMap<NodeId, BTreeSet<NodeId>> = BTreeMap::new();
+        for &(from, to) in pairs.iter().filter(|(from, to)| from != to) {
+            by_source.entry(from).or_default().insert(to);
+        }
+        let mut found = PairPaths::new();
+        let mut one_by_one = Vec::new();
+        for (from, destinations) in by_source {
+            if k == 1 && destinations.len() * MANY_DESTINATIONS >= self.network.nodes().len() {
+                self.paths_from(from, &destinations, &mut found);
+            } else {
+                one_by_one.extend(destinations.into_iter().map(|to| (from, to)));
+            }
+        }
+        // Pairs to one destination after another share what leads their searches.
+        one_by_one.sort_by_key(|&(from, to)| (to, from));
+        self.paths_between(&one_by_one, k, &mut found);
+        found
+    }
+
+    /// What searches know of a link: nothing if it is down.
+    fn quality(&self, link: LinkId) -> Option<LinkQuality> {
+        self.mask.usable(self.network, link).then(|| LinkQuality::of(self.network.link(link)))
+    }
+
+    fn paths_from(&self, from: NodeId, destinations: &BTreeSet<NodeId>, found: &mut PairPaths) {
+        let mut add = |path: &dyn Fn(NodeId) -> Option<Path>| {
+            found.extend(destinations.iter().filter_map(|&to| Some(((from, to), vec![path(to)?]))));
+        };
+        match self.search {
+            Search::Exact => {
+                let tree = ExactTree::new(self.network, self.metric, from, |link| self.quality(link));
+                add(&|to| tree.path(self.network, to));
+            }
+            Search::Published => {
+                let of = |_: NodeId, link: LinkId, _: NodeId| {
+                    self.quality(link).map(|quality| self.metric.seen(quality))
+                };
+                let start = (from, PathQuality::EMPTY);
+                let tree = TcpbpTree::grow(self.network, self.metric, start, of, None);
+                add(&|to| tree.path(self.network, to));
+            }
+        }
+    }
+
+    fn paths_between(&self, pairs: &[(NodeId, NodeId)], k: usize, found: &mut PairPaths) {
+        let in_core = |link: LinkId| {
+            let ends = self.network.link(link);
+            self.quality(link).filter(|_| self.stubs.in_core(ends.from) && self.stubs.in_core(ends.to))
+        };
+        let mut finder = KBest::new(self.network, self.metric, self.search, in_core);
+        let mut known: BTreeMap<Alike, Vec<Vec<LinkId>>> = BTreeMap::new();
+        for &(from, to) in pairs {
+            let Ends { ascent, top, descent } = self.stubs.between(from, to);
+            let up = self.cables(ascent.iter().map(|&stub| self.stubs.cable(stub)?.up));
+            let down = self.cables(descent.iter().map(|&stub| self.stubs.cable(stub)?.down));
+            let (Some((up, up_qualities)), Some((down, tail))) = (up, down) else { continue };
+            if top.0 == top.1 {
+                found.insert((from, to), vec![self.path([up, down].concat())]);
+                continue;
+            }
+            let alike = (top.0, bits(&up_qualities), top.1, bits(&tail));
+            let between = known.entry(alike).or_insert_with(|| {
+                let bounds = finder.bounds(top.1, &tail);
+                let start = PathQuality::of(up_qualities);
+                finder.between(bounds, Free { start, from: top.0, tail }).take(k).collect()
+            });
+            if !between.is_empty() {
+                let whole = |links: &Vec<LinkId>| self.path([&up[..], links, &down].concat());
+                found.insert((from, to), between.iter().map(whole).collect());
+            }
+        }
+    }
+
+    /// Links and what the metric sees of them, if all of them are there and usable.
+    fn cables(&self, links: impl Iterator<Item = Option<LinkId>>) -> Option<Cables> {
+        let usable = |link: Option<LinkId>| link.and_then(|link| Some((link, self.quality(link)?)));
+        let known: Option<Vec<(LinkId, LinkQuality)>> = links.map(usable).collect();
+        Some(known?.into_iter().map(|(link, quality)| (link, self.metric.seen(quality))).unzip())
+    }
+
+    fn path(&self, links: Vec<LinkId>) -> Path {
+        Path::new(self.network, links).expect("the links of a way join and make no loop")
+    }
+}
+
+/// Qualities as what can be compared.
+fn bits(qualities: &[LinkQuality]) -> Vec<(u64, u64, u64)> {
+    let of = |link: &LinkQuality| (link.delay.as_ps(), link.loss.to_bits(), link.capacity.as_bps());
+    qualities.iter().map(of).collect()
+}

@@ -1,0 +1,342 @@
+"""What the throughput models say about the flows of a scenario, over the routes that its packets will take.
+
+The round trip is that of an idle network: propagation and transmission of a full data packet on the way
+there, and of a bare acknowledgment on the way back. Queues, jitter and delayed acknowledgments are not in it.
+Loss of acknowledgments is left out. The capacity is shared by the flows of the same pair and by no others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from anabranch.models import Model, ModelError, PathConditions, configured_model
+from anabranch.setup import Setup
+from anabranch.setup.model import LinkSetup, TransportSetup
+
+_PS_PER_S = 1e12
+_HEADER_BYTES = 40
+"""IPv4 and TCP without options (RFC 791, RFC 9293 section 3.1)."""
+_TIMESTAMP_BYTES = 12
+"""The timestamps option with its padding (RFC 7323 appendix A)."""
+MOST_WAYS: Final = 256
+"""Most ways of a pair, hop by hop, that are looked at one by one."""
+_PER_PACKET: Final = ("packet", "packet-round-robin")
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way from a node to another."""
+
+    links: tuple[int, ...]
+    share: float
+    """Share of the flows, or with a spread by packet of the packets, that take it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PathPrediction:
+    """What one flow gets that keeps to one path, or that spreads its packets over all of them."""
+
+    nodes: tuple[str, ...]
+    """Of the path; empty for a flow whose packets take several."""
+    share: float
+    """Share of the pair's flows that it holds for."""
+    rtt_ms: float
+    """Round trip through an idle network; with several paths, the mean over packets."""
+    loss: float
+    """Probability that a data packet is lost at random on the way, in the long run; with several paths, the
+    mean over packets."""
+    capacity_mbps: float
+    """Payload that the link which limits these flows can carry; with a spread by packet, all paths
+    together."""
+    flows: float
+    """Flows of the pair that share it, this one included; with a spread by flow, the expected number."""
+    mbps: float
+    """Throughput of one flow in Mbps of payload."""
+    warnings: tuple[str, ...]
+    """Why the number may not hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThroughputPrediction:
+    """What each flow of a pair gets that uses one transport."""
+
+    transport: str
+    """Name that the scenario gives it."""
+    flows: int
+    """Flows of the pair that use it."""
+    model: str | None
+    """Name of the model; None where there is none."""
+    mbps: float | None
+    """Throughput of one flow in Mbps of payload, the mean over the flows; None without a prediction."""
+    reason: str | None
+    """Why there is no prediction."""
+    paths: tuple[PathPrediction, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """Bytes of a transport's packets."""
+
+    payload: int
+    data_packet: int
+    ack_packet: int
+
+    @property
+    def efficiency(self) -> float:
+        """Payload by bytes on the wire."""
+        return self.payload / self.data_packet
+
+
+def predictions(
+    setup: Setup, pair: tuple[int, int], there: Sequence[Way] | None, back: Sequence[Way] | None
+) -> tuple[ThroughputPrediction, ...]:
+    """A prediction for each transport that sends data from one node to another, in order of first flows.
+
+    Every flow of the pair counts as long, and as open together with all others.
+
+    Args:
+        setup: the scenario, resolved.
+        pair: origin and destination.
+        there: the ways that data takes; None if there are too many.
+        back: those of acknowledgments, likewise.
+    """
+    used = Counter(flow.transport for flow in setup.flows if (flow.origin, flow.to) == pair)
+    flows = used.total()
+    return tuple(
+        _prediction(setup, setup.transports[index], number, flows, there, back)
+        for index, number in used.items()
+    )
+
+
+def _prediction(
+    setup: Setup,
+    transport: TransportSetup,
+    number: int,
+    flows: int,
+    there: Sequence[Way] | None,
+    back: Sequence[Way] | None,
+) -> ThroughputPrediction:
+    def without(reason: str, model: str | None = None) -> ThroughputPrediction:
+        return ThroughputPrediction(transport.name, number, model, None, reason, ())
+
+    try:
+        model = configured_model(transport.config)
+    except ModelError as error:
+        return without(error.problem.message)
+    if there is None or back is None:
+        return without(f"more than {MOST_WAYS} ways, hop by hop", model.name)
+    sizes = _sizes(transport.config)
+    returning = _mean_time_s(setup, back, sizes.ack_packet)
+    if len(there) > 1 and setup.routing.spread["by"] in _PER_PACKET:
+        spread = _Mixture(setup, there, sizes)
+        if (refusal := spread.refusal(transport.config)) is not None:
+            return without(refusal, model.name)
+        paths = [spread.predict(model, transport.config, flows, returning)]
+    else:
+        paths = [_kept_path(setup, model, transport.config, way, there, flows, returning) for way in there]
+    mbps = sum(path.share * path.mbps for path in paths)
+    return ThroughputPrediction(transport.name, number, model.name, mbps, None, tuple(paths))
+
+
+def _kept_path(
+    setup: Setup,
+    model: Model,
+    config: dict[str, Any],
+    way: Way,
+    there: Sequence[Way],
+    flows: int,
+    returning_s: float,
+) -> PathPrediction:
+    """The prediction for a flow that keeps to one way.
+
+    Of the other flows, each comes through a link with the share of the ways that do; Vilela 2022 (section
+    3.6.2) gives each flow its part of the bandwidth that is available, min(TP, ABW / n_f).
+    """
+    sizes = _sizes(config)
+
+    def sharing(link: int) -> float:
+        return 1 + (flows - 1) * sum(other.share for other in there if link in other.links)
+
+    limit = min(way.links, key=lambda link: setup.links[link].capacity / sharing(link))
+    conditions = _conditions(
+        config,
+        rtt_s=_time_s(setup, way, sizes.data_packet) + returning_s,
+        loss=_loss(setup, way),
+        capacity_mbps=setup.links[limit].capacity / 1e6 * sizes.efficiency,
+        flows=sharing(limit),
+    )
+    links = [setup.links[link] for link in way.links]
+    nodes = tuple(setup.nodes[node].name for node in (links[0].origin, *(link.to for link in links)))
+    return _told(setup, model, conditions, nodes, way.share, _bursts(links))
+
+
+class _Mixture:
+    """A flow whose packets are spread over several ways.
+
+    By Little's law its throughput is its window over the mean time that a packet and its acknowledgment take,
+    and its loss is the mean, whatever way a packet takes. What the models do not know is reordering.
+    """
+
+    def __init__(self, setup: Setup, there: Sequence[Way], sizes: _Sizes) -> None:
+        self._setup = setup
+        self._ways = there
+        self._sizes = sizes
+        share: dict[int, float] = {}
+        for way in there:
+            for link in way.links:
+                share[link] = share.get(link, 0.0) + way.share
+        # Each link gets its share of all packets, so that the first one that is full limits them all.
+        self._capacity_mbps = sizes.efficiency * min(
+            setup.links[link].capacity / 1e6 / part for link, part in share.items()
+        )
+        times = [_time_s(setup, way, sizes.data_packet) for way in there]
+        self._differ_s = max(times) - min(times)
+
+    def refusal(self, config: dict[str, Any]) -> str | None:
+        """Why there is no prediction, where reordering decides; None where it does not."""
+        if (passed := self._overtaking()) == 0:
+            return None
+        differ = f"packets of a flow take paths whose delays differ by {self._differ_s * 1e3:.3g} ms"
+        if config["protocol"] != "tcp":
+            return f"{differ}: no formula has a fixed window with reordering"
+        detection = config["loss_detection"]
+        if detection["name"] == "dupack" and passed >= detection["threshold"]:
+            return f"{differ}: {detection['threshold']} duplicate ACKs take reordering for loss"
+        return None
+
+    def _overtaking(self) -> int:
+        """Most packets that can overtake one at the rate of all paths together."""
+        # Rounding of sums of delays is no reordering.
+        if self._differ_s < 1e-9:
+            return 0
+        return math.ceil(self._differ_s * self._capacity_mbps * 1e6 / 8 / self._sizes.payload)
+
+    def predict(self, model: Model, config: dict[str, Any], flows: int, returning_s: float) -> PathPrediction:
+        """The model over the mean of the ways."""
+        setup, ways = self._setup, self._ways
+        conditions = _conditions(
+            config,
+            rtt_s=_mean_time_s(setup, ways, self._sizes.data_packet) + returning_s,
+            loss=min(1.0, sum(way.share * _loss(setup, way) for way in ways)),
+            capacity_mbps=self._capacity_mbps,
+            flows=flows,
+        )
+        warnings = _bursts(
+            [setup.links[link] for link in sorted({link for way in ways for link in way.links})]
+        )
+        if self._overtaking() > 0:
+            differ = f"delays of the paths differ by {self._differ_s * 1e3:.3g} ms"
+            warnings = (*warnings, f"{model.name}: {differ}, and reordering is not in the model")
+        return _told(setup, model, conditions, (), 1.0, warnings)
+
+
+def _told(
+    setup: Setup,
+    model: Model,
+    conditions: PathConditions,
+    nodes: tuple[str, ...],
+    share: float,
+    warnings: tuple[str, ...],
+) -> PathPrediction:
+    found = model.predict(conditions)
+    if _application(setup) == "window-clamp":
+        warnings = (*warnings, "the controller limits windows, which is not in the prediction")
+    assert conditions.capacity_mbps is not None  # noqa: S101 - every link has one
+    return PathPrediction(
+        nodes=nodes,
+        share=share,
+        rtt_ms=conditions.rtt_s * 1e3,
+        loss=conditions.loss,
+        capacity_mbps=conditions.capacity_mbps,
+        flows=conditions.flows,
+        mbps=found.mbps,
+        warnings=(*found.warnings, *warnings),
+    )
+
+
+def _application(setup: Setup) -> str | None:
+    """Name of the controller's application; None without a controller."""
+    if setup.controller is None:
+        return None
+    application: Any = setup.controller["application"]
+    return str(application["name"])
+
+
+def _conditions(
+    config: dict[str, Any], *, rtt_s: float, loss: float, capacity_mbps: float, flows: float
+) -> PathConditions:
+    """A path as the models see it, with the transport's own limits."""
+    sizes = _sizes(config)
+    timeout_s = None
+    if config["protocol"] == "tcp":
+        window_bytes = config["receive_buffer_bytes"]
+        timeout_s = max(config["min_rto"] / _PS_PER_S, rtt_s)
+    else:
+        window_bytes = config["window_segments"] * sizes.payload
+    return PathConditions(
+        rtt_s=rtt_s,
+        loss=loss,
+        mss_bytes=sizes.payload,
+        capacity_mbps=capacity_mbps,
+        flows=flows,
+        window_bytes=window_bytes,
+        timeout_s=timeout_s,
+    )
+
+
+def _sizes(config: dict[str, Any]) -> _Sizes:
+    if config["protocol"] != "tcp":
+        segment = config["segment_bytes"]
+        return _Sizes(segment - _HEADER_BYTES, segment, _HEADER_BYTES)
+    options = _TIMESTAMP_BYTES if config["timestamps"] else 0
+    # The MSS counts options (RFC 9293 section 3.7.1).
+    return _Sizes(config["mss"] - options, config["mss"] + _HEADER_BYTES, _HEADER_BYTES + options)
+
+
+def _time_s(setup: Setup, way: Way, packet_bytes: int) -> float:
+    """Time that a packet takes where no other is in its way: propagation, and transmission at each link."""
+    links = [setup.links[link] for link in way.links]
+    return sum(link.delay / _PS_PER_S + packet_bytes * 8 / link.capacity for link in links)
+
+
+def _mean_time_s(setup: Setup, ways: Sequence[Way], packet_bytes: int) -> float:
+    return sum(way.share * _time_s(setup, way, packet_bytes) for way in ways)
+
+
+def _loss(setup: Setup, way: Way) -> float:
+    return path_loss([setup.links[link] for link in way.links])
+
+
+def path_loss(links: Sequence[LinkSetup]) -> float:
+    """Probability that a packet is lost at random on one of these links, in the long run."""
+    losses = [long_run_loss(link) for link in links]
+    if max(losses) >= 1:
+        return 1.0
+    # By logarithms, which keep the digits of little loss.
+    return max(0.0, -math.expm1(sum(math.log1p(-loss) for loss in losses)))
+
+
+def long_run_loss(link: LinkSetup) -> float:
+    """Share of packets that the link's random loss takes in the long run."""
+    loss: dict[str, Any] = dict(link.loss)
+    if loss["model"] == "bernoulli":
+        return float(loss["probability"])
+    if loss["model"] == "gilbert-elliott":
+        moves = loss["to_bad"] + loss["to_good"]
+        bad = loss["to_bad"] / moves if moves > 0 else 0.0
+        return float((1 - bad) * loss["loss_good"] + bad * loss["loss_bad"])
+    return 0.0
+
+
+def _bursts(links: Sequence[LinkSetup]) -> tuple[str, ...]:
+    """A warning where losses are not independent, as all models have them."""
+    bursty = [
+        link.name for link in links if link.loss["model"] == "gilbert-elliott" and long_run_loss(link) > 0
+    ]
+    if not bursty:
+        return ()
+    return (f"losses of {', '.join(bursty)} come in bursts, which the models take for independent losses",)

@@ -1,0 +1,67 @@
+"""What a planner answers: routes for every pair of a setup, and what is to be said about them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from anabranch.setup.model import Setup, Tagged
+
+Pair = tuple[int, int]
+"""Two different nodes, by their ids: where packets come from, and where they go."""
+
+LEAST_WEIGHT = 1e-9
+"""Shares below this are solvers' rounding, and no route."""
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedPath:
+    """A path and the share of packets that takes it."""
+
+    links: tuple[int, ...]
+    """Ids of its links, first link first."""
+    weight: float
+    """Share, above 0 and at most 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A plan as the core reads and writes it (crates/routing/src/plan.rs), and what its maker says of it."""
+
+    json: str
+    warnings: tuple[str, ...] = ()
+    """What the user must know, such as that a solver was stopped before it was done."""
+    facts: Mapping[str, float | int | str] = field(default_factory=dict)
+    """About the plan as a whole, such as its worst-case load; units at the end of the names."""
+
+
+Planner = Callable[[Setup, Tagged], Planned]
+"""Makes a plan for all pairs of a setup (:func:`pairs_of`), with the scheme's parameters.
+
+It raises :class:`anabranch.errors.ScenarioError` for what only it can find wrong.
+"""
+
+
+def pairs_of(setup: Setup) -> list[Pair]:
+    """Every pair that sends data or acknowledgments, in order."""
+    there = {(flow.origin, flow.to) for flow in setup.flows}
+    return sorted(there | {(to, origin) for origin, to in there})
+
+
+def plan_json(routes: Mapping[Pair, Sequence[WeightedPath]]) -> str:
+    """A plan of paths as the core reads it.
+
+    Shares below :data:`LEAST_WEIGHT` are left out, and those of a pair brought to a sum of one.
+
+    Args:
+        routes: paths by pair; a pair without paths is left out.
+    """
+    found = []
+    for (origin, to), paths in sorted(routes.items()):
+        kept = [path for path in paths if path.weight >= LEAST_WEIGHT]
+        total = sum(path.weight for path in kept)
+        if kept:
+            weighted = [{"links": list(path.links), "weight": min(path.weight / total, 1.0)} for path in kept]
+            found.append({"from": origin, "to": to, "paths": weighted})
+    return json.dumps({"routes": found, "tables": []})
