@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
+from .errors import RoutingError
 from .model import Candidates, Floats, Ints, Network, Routing
 
 _DUST = 1e-9
@@ -14,7 +15,7 @@ _DUST = 1e-9
 def decompose(network: Network, source: Ints, target: Ints, share: sparse.csr_array) -> Routing:
     """The routing by paths that puts on any link what these shares do, or less.
 
-    A pair gets one path after the other, each the one with the largest flow that is left, until its traffic is
+    A pair gets one path after the other, each with the largest flow that is left, until its traffic is
     routed. Circles stay behind, and so do the solver's errors: fractions are made one in total.
 
     Args:
@@ -22,6 +23,9 @@ def decompose(network: Network, source: Ints, target: Ints, share: sparse.csr_ar
         source: first node of each pair.
         target: last node of each pair.
         share: share of the pair's traffic on each arc, shape (pairs, arcs), which conserves flow.
+
+    Raises:
+        RoutingError: no flow leads from a source to its target.
     """
     out = [np.flatnonzero(network.tail == node).tolist() for node in range(len(network.nodes))]
     head = network.head.tolist()
@@ -33,14 +37,17 @@ def decompose(network: Network, source: Ints, target: Ints, share: sparse.csr_ar
         left = 1.0
         while left > _DUST:
             path, width = _widest(out, head, flow, first, last)
-            # The first path is taken, whatever it carries: every pair has one.
-            if not path or (width <= _DUST and found):
+            if not path or width <= _DUST:
                 break
             for arc in path:
                 flow[arc] -= width
             found.append(path)
             amounts.append(width)
             left -= width
+        if not found:
+            raise RoutingError(
+                network.pair_name(first, last), "no flow leads from the one to the other", "conserve the flow"
+            )
         paths[first, last] = found
         fractions[first, last] = np.array(amounts) / sum(amounts)
     candidates = Candidates.from_paths(network, paths)

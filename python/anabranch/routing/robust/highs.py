@@ -104,7 +104,7 @@ def solve_interior(program: Program, time_limit_s: float) -> Answer:
     The point lies in the middle of the optimal solutions, which spreads the load of links that do not bind.
     """
     limit = max(time_limit_s, 1e-3)
-    solver = new_solver(solver="ipx", run_crossover="off", time_limit=limit)
+    solver = new_solver(solver="ipx", run_crossover="off", ipm_optimality_tolerance=1e-7, time_limit=limit)
     load(solver, program)
     answer = run(solver)
     if answer.ending != "imprecise" and np.isfinite(answer.primal).all():

@@ -15,7 +15,7 @@ from scipy import sparse
 from .bound import AllPaths, prices
 from .decompose import decompose
 from .dual_program import Entries, mirror_of_arcs
-from .errors import BoundsError, SolverError
+from .errors import BoundsError, RoutingError, SolverError
 from .highs import Answer, Program, solve_interior
 from .master import Budget
 from .model import DemandBounds, Floats, Ints, Network, Solution, Status
@@ -48,7 +48,12 @@ def link_flow(
         raise SolverError("link-flow", "no routing before the time limit", "allow more time")
     status: Status = "time-limit" if answer.ending == "time-limit" else "optimal"
     source, target = program.source, program.target
-    routing = decompose(network, source, target, program.share(answer))
+    try:
+        routing = decompose(network, source, target, program.share(answer))
+    except RoutingError as error:
+        if status == "optimal":
+            raise
+        raise SolverError("link-flow", "no routing before the time limit", "allow more time") from error
     worst = load_of_shares(network, bounds, routing.source, routing.target, routing.share)
     proved = prices(network, bounds, source, target, *program.duals(answer), fill=True)
     lower = float(AllPaths(network).cheapest(proved, 0.0)[0].sum())

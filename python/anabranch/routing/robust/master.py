@@ -22,6 +22,9 @@ from .worst_case import load_of_shares
 _START = 0.7
 """Links with this part of the highest load of evenly spread traffic have their rows from the start."""
 
+SMALL = 10_000
+"""Arcs in all candidates, up to which the whole program is solved faster than several of its parts."""
+
 
 class Budget:
     """CPU time spent since it was made, and wall time left."""

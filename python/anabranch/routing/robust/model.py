@@ -428,7 +428,7 @@ class Solution:
     lower_bound: float
     status: Status
     method: str
-    """Which solver: `exchange`, `single-lp` or `link-flow`."""
+    """Which solver: `exchange`, `single-lp`, `link-flow` or `all-paths`."""
     iterations: int
     """Linear programs solved."""
     cpu_s: float

@@ -9,12 +9,9 @@ import numpy as np
 
 from .dual_program import Mirror
 from .errors import SolverError
-from .master import Budget, start, step
+from .master import SMALL, Budget, start, step
 from .model import Candidates, DemandBounds, Network, Solution, Status
 from .worst_case import check_covered
-
-_SMALL = 10_000
-"""Arcs in all candidates, up to which the whole program is solved faster than several of its parts."""
 
 
 def single_lp(
@@ -48,7 +45,7 @@ def single_lp(
     check_covered(network, bounds, candidates.source, candidates.target)
     mirror = Mirror.find(network, bounds, candidates)
     best, links = start(network, bounds, candidates)
-    if rows == "all" or len(candidates.arcs) <= _SMALL:
+    if rows == "all" or len(candidates.arcs) <= SMALL:
         links = np.unique(candidates.arcs)
     programs = 0
     status: Status = "optimal"

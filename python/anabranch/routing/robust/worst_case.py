@@ -57,7 +57,7 @@ def load_of_shares(
 ) -> WorstCase:
     """`worst_case` of shares of any kind: they need not lead a pair's whole traffic to its target."""
     by_arc = sparse.csc_array(share)
-    oracle = _Oracle(bounds, source, target)
+    oracle = Oracle(bounds, source, target)
     load = np.zeros(network.arc_count)
     pairs_of, traffic_of = list[Ints](), list[Floats]()
     for arc in range(network.arc_count):
@@ -83,7 +83,7 @@ def load_of_shares(
     return WorstCase(load, source, target, matrix)
 
 
-class _Oracle:
+class Oracle:
     """Solves the transportation problems over the same bounds, one after the other."""
 
     def __init__(self, bounds: DemandBounds, source: Ints, target: Ints) -> None:
