@@ -43,12 +43,15 @@ def test_the_rate_agrees_with_its_own_loss(short: float, difference: float, long
 @given(st.floats(1, 30), st.floats(0, 20), st.floats(0, 20), st.floats(0.02, 0.98))
 def test_a_longer_detour_never_helps(short: float, one: float, two: float, long: float) -> None:
     less, more = (
-        pair_throughput_mbps([short, short + difference], [1 - long, long]) for difference in sorted((one, two))
+        pair_throughput_mbps([short, short + difference], [1 - long, long])
+        for difference in sorted((one, two))
     )
     assert less >= more * (1 - 1e-9)
 
 
-@pytest.mark.parametrize(("delays", "shares"), [([7.0], [1.0]), ([3.0, 3.0], [0.5, 0.5]), ([3.0, 9.0], [0, 1])])
+@pytest.mark.parametrize(
+    ("delays", "shares"), [([7.0], [1.0]), ([3.0, 3.0], [0.5, 0.5]), ([3.0, 9.0], [0, 1])]
+)
 def test_nothing_overtakes(delays, shares):
     assert pair_throughput_mbps(delays, shares, Connection(application_mbps=20.0)) == 20.0
 

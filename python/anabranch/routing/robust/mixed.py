@@ -16,13 +16,16 @@ from .errors import SolverError
 from .highs import Program, load, new_solver
 from .model import Candidates, DemandBounds, Floats, Ints, Network
 
-MixedEnding = Literal["optimal", "infeasible", "time-limit"]
+MixedEnding = Literal["optimal", "infeasible", "time-limit", "unknown"]
+"""`unknown`: the solver gave up, mostly for numerical reasons; what it has is no proof of anything."""
 
 _ENDINGS: dict[highspy.HighsModelStatus, MixedEnding] = {
     highspy.HighsModelStatus.kOptimal: "optimal",
     highspy.HighsModelStatus.kInfeasible: "infeasible",
     highspy.HighsModelStatus.kTimeLimit: "time-limit",
     highspy.HighsModelStatus.kIterationLimit: "time-limit",
+    highspy.HighsModelStatus.kUnknown: "unknown",
+    highspy.HighsModelStatus.kNotset: "unknown",
 }
 
 
@@ -34,7 +37,7 @@ class MixedAnswer:
     primal: Floats
     """The best point, or nothing."""
     bound: float
-    """No point has a smaller objective."""
+    """No point has a smaller objective; minus infinity where that is not known. Of a mixed program only."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,9 @@ class MixedSolver:
         info, solution = solver.getInfo(), solver.getSolution()
         feasible = info.primal_solution_status == int(highspy.SolutionStatus.kSolutionStatusFeasible)
         primal = np.array(solution.col_value, np.float64) if feasible else np.empty(0)
-        return MixedAnswer(_ENDINGS[status], primal, float(info.mip_dual_bound))
+        ending = _ENDINGS[status]
+        bound = float(info.mip_dual_bound) if ending in {"optimal", "time-limit"} else -np.inf
+        return MixedAnswer(ending, primal, bound)
 
     @staticmethod
     def _must(status: highspy.HighsStatus) -> None:

@@ -150,10 +150,11 @@ def robust_optimal(
     problem.offer(spread.routing)
     search = SinglePathSearch(network, bounds, candidates, seed)
     found = search.run(level * (1 + 1e-9), steps, budget)
-    problem.offer(single_path_routing(network, candidates, found.path))
+    alone = single_path_routing(network, candidates, found.path)
+    problem.offer(alone)
     bound, programs = 0.0, 0
     if problem.lost > 0:
-        programs, bound = problem.solve(tolerance)
+        programs, bound = problem.solve(alone, tolerance)
     routing, worst = problem.result(spread.load)
     single = _singles(candidates, np.asarray(routing.fraction))
     bound = min(bound, float(weight[~single].sum()))
@@ -210,12 +211,45 @@ class _Problem:
             )  # fmt: skip
         return self._best
 
-    def solve(self, tolerance: float) -> tuple[int, float]:
-        """Look for cheaper routings; how many programs that took, and the cost proven."""
-        programs = self._sparse()
+    def solve(self, alone: Routing, tolerance: float) -> tuple[int, float]:
+        """Look for cheaper routings; how many programs that took, and the cost proven.
+
+        Args:
+            alone: a routing with one path for each pair, above the level, to begin with.
+            tolerance: of the cost, as a part of it.
+        """
+        programs = self._around(alone) + self._sparse()
         if self.lost <= 0 or self._budget.left_s <= 0:
             return programs, 0.0
         return programs + 1, self._exact(tolerance)
+
+    def _around(self, alone: Routing) -> int:
+        """Give back their paths to the pairs on the most loaded links, as few as make the level possible."""
+        candidates = self._candidates
+        loads = worst_case(self._network, self._bounds, alone).load
+        fraction = np.asarray(alone.fraction)
+        solver = self._solver()
+        solver.set_bounds(self._paths, fraction, fraction)
+        for done, part in enumerate(np.linspace(1.0, 0.0, _ROUNDS + 1)):
+            free = (alone.share @ (loads > part * self._level * (1 + 1e-9))) > 0
+            columns = self._paths[free[candidates.pair_of_path()]]
+            solver.set_bounds(columns, np.zeros(len(columns)), np.ones(len(columns)))
+            solver.set_cost(columns, self._path_weight[columns] * (1 - fraction[columns]))
+            answer = solver.run(self._budget.left_s)
+            if answer.ending == "optimal":
+                fraction = self._fractions(answer.primal)
+                self.offer(self._routing(fraction))
+                return done + 1 + self._fix(solver, fraction)
+            if answer.ending == "time-limit":
+                break
+        return done + 1
+
+    def _solver(self) -> MixedSolver:
+        """The program at the level, with fractions."""
+        program = HoseProgram.of(self._network, self._bounds, self._candidates)
+        solver = MixedSolver(program, np.zeros(len(program.upper)), solver="simplex")
+        solver.set_bounds(np.array([program.load]), np.zeros(1), np.array([self._level]))
+        return solver
 
     def _sparse(self) -> int:
         """Few fractions by linear programs, each dearer where the last one had little; then pair by pair.
@@ -223,9 +257,7 @@ class _Problem:
         A path with fraction x costs weight / (x + epsilon) in the next program, a step of the minimisation of
         the concave sum of weight log(x + epsilon) (reweighting after Candes, Wakin and Boyd 2008).
         """
-        program = HoseProgram.of(self._network, self._bounds, self._candidates)
-        solver = MixedSolver(program, np.zeros(len(program.upper)), solver="simplex")
-        solver.set_bounds(np.array([program.load]), np.zeros(1), np.array([self._level]))
+        solver = self._solver()
         fraction = self._fractions(1 / np.diff(self._candidates.path_start)[self._candidates.pair_of_path()])
         for done in range(_ROUNDS):
             solver.set_cost(self._paths, self._path_weight / (fraction + _SOFT))
@@ -258,7 +290,7 @@ class _Problem:
                     self.offer(self._routing(fraction))
                     single = single | _singles(self._candidates, fraction)
                     break
-                if answer.ending == "time-limit":
+                if answer.ending != "infeasible":
                     return programs
             else:
                 solver.set_bounds(columns, np.zeros(end - first), np.ones(end - first))

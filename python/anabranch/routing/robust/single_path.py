@@ -12,7 +12,7 @@ from .mixed import HoseProgram, MixedSolver
 from .model import Candidates, DemandBounds, Floats, Network, Routing, Solution, Status
 from .selection import SelectionError
 from .single_lp import single_lp
-from .single_path_bounds import attainable_loads, cut_bound, next_below, round_up
+from .single_path_bounds import attainable_loads, next_below, pair_count_bound, round_up
 from .worst_case import check_covered, worst_case
 
 
@@ -55,7 +55,7 @@ def least_single_path(
     check_covered(network, bounds, candidates.source, candidates.target)
     attainable = attainable_loads(network, bounds)
     spread = single_lp(network, bounds, candidates, time_limit_s=max(budget.left_s, 0.0))
-    lower = max(round_up(spread.lower_bound, attainable), cut_bound(network, bounds, attainable))
+    lower = max(round_up(spread.lower_bound, attainable), pair_count_bound(network, bounds, attainable))
     search = SinglePathSearch(network, bounds, candidates, seed)
     best = _search(search, lower, attainable, steps, budget, tolerance)
     path, programs = best.path, spread.iterations
@@ -65,7 +65,7 @@ def least_single_path(
         programs += 1
         lower = max(lower, best.load if np.isinf(proven) else round_up(proven, attainable))
         path = path if better is None else better
-    routing = single_path_routing(network, candidates, best.path)
+    routing = single_path_routing(network, candidates, path)
     worst = worst_case(network, bounds, routing)
     lower = min(lower, worst.max_load)  # They may differ in the last digit.
     met = worst.max_load - lower <= tolerance * worst.max_load

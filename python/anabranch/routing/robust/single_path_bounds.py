@@ -72,7 +72,7 @@ def next_below(load: float, attainable: Floats | None) -> float:
     return float(below[-1]) if len(below) else 0.0
 
 
-def cut_bound(network: Network, bounds: DemandBounds, attainable: Floats | None) -> float:
+def pair_count_bound(network: Network, bounds: DemandBounds, attainable: Floats | None) -> float:
     """A load that no routing with one path for each pair can go below, over all paths.
 
     The pairs across a cut must all be on its links, and at a given load each link covers only so many. Known
