@@ -7,8 +7,9 @@ of its own, and a line in :data:`PLANNERS`. After a failure the core leaves the 
 from __future__ import annotations
 
 from anabranch.routing.planned import Pair, Planned, Planner, WeightedPath, pairs_of, plan_json
+from anabranch.routing.robust_planner import SCHEMES, plan_robust
 
-PLANNERS: dict[str, Planner] = {}
+PLANNERS: dict[str, Planner] = dict.fromkeys(SCHEMES, plan_robust)
 """Planners by the name of their scheme."""
 
 __all__ = ["PLANNERS", "Pair", "Planned", "Planner", "WeightedPath", "pairs_of", "plan_json"]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from anabranch.scenario.event import Event
 from anabranch.scenario.network import LinkSelector
 from anabranch.scenario.quantity import quoted
-from anabranch.scenario.routing import Routing
+from anabranch.scenario.routing import ROBUST_SCHEMES, Routing
 from anabranch.scenario.run import Capture, Run
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup.controller import ResolvedController
+from anabranch.setup.demand import demand_setup, planner_setup
 from anabranch.setup.model import (
     CaptureSetup,
     EventSetup,
@@ -56,6 +57,7 @@ def resolve(scenario: Scenario) -> Setup:
     captures = _captures(scenario.capture, network, problems)
     sequences = _sequences(scenario.run_settings, flows.setups, problems)
     _check_series(scenario.run_settings, len(flows.setups), len(network.links), problems)
+    demand = demand_setup(scenario, network, problems)
     problems.raise_if_any()
     return Setup(
         seed=scenario.run_settings.seed,
@@ -71,6 +73,8 @@ def resolve(scenario: Scenario) -> Setup:
         probes=_probes(scenario.run_settings, sequences),
         captures=captures,
         controller=controller.setup,
+        planner=planner_setup(scenario.routing),
+        demand=demand,
         provenance=tuple(network.provenance),
     )
 
@@ -80,8 +84,10 @@ def _routing(scenario: Scenario) -> RoutingSetup:
     if scenario.controller is not None:
         # What the controller will find where no link is down; nobody forwards by it.
         routing = Routing(metric=scenario.controller.path_metric(), reaction=routing.reaction)
-    scheme: Tagged = {"name": routing.scheme, "metric": routing.path_metric()}
-    if routing.scheme == "k-shortest":
+    scheme: Tagged | None = {"name": routing.scheme, "metric": routing.path_metric()}
+    if routing.scheme in ROBUST_SCHEMES:
+        scheme = None
+    elif routing.scheme == "k-shortest":
         scheme["k"] = routing.k or DEFAULT_K_SHORTEST
     elif routing.scheme in ("disjoint", "tcpbp", "tcpbp-exact"):
         scheme["k"] = routing.k
