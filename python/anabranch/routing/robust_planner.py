@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypedDict
 
 from anabranch.routing.planned import Pair, Planned, WeightedPath, pairs_of, plan_json
 from anabranch.routing.robust import (
@@ -92,10 +93,12 @@ def _fixed(routers: RouterNetwork, parameters: Tagged) -> _Answer:
             return _survivable(routers, candidates, limits)
         solve = exchange if parameters["method"] == "exchange" else single_lp
         found = solve(network, bounds, candidates, **limits)
-    return _Answer(found.routing, found.worst_case, found.load, found.lower_bound, found.gap, found.status, {})
+    return _Answer(
+        found.routing, found.worst_case, found.load, found.lower_bound, found.gap, found.status, {}
+    )
 
 
-def _survivable(routers: RouterNetwork, candidates: Candidates, limits: dict[str, float]) -> _Answer:
+def _survivable(routers: RouterNetwork, candidates: Candidates, limits: _Limits) -> _Answer:
     """The same when any single link may fail; the load is that of the worst failure."""
     found = survivable(routers.network, routers.bounds, candidates, **limits)
     worst, normal = found.worst_case.worst, found.worst_case.normal
@@ -139,7 +142,9 @@ def _single(routers: RouterNetwork, parameters: Tagged) -> _Answer:
     found = least_single_path(
         routers.network, routers.bounds, _candidates(routers, parameters), **_limits(parameters)
     )
-    return _Answer(found.routing, found.worst_case, found.load, found.lower_bound, found.gap, found.status, {})
+    return _Answer(
+        found.routing, found.worst_case, found.load, found.lower_bound, found.gap, found.status, {}
+    )
 
 
 _SOLVERS: dict[str, Callable[[RouterNetwork, Tagged], _Answer]] = {
@@ -157,7 +162,14 @@ def _candidates(routers: RouterNetwork, parameters: Tagged) -> Candidates:
     return routers.candidates(int(str(parameters["k"])), str(parameters["metric"]))
 
 
-def _limits(parameters: Tagged) -> dict[str, float]:
+class _Limits(TypedDict):
+    """When a solver stops."""
+
+    tolerance: float
+    time_limit_s: float
+
+
+def _limits(parameters: Tagged) -> _Limits:
     return {
         "tolerance": float(str(parameters["gap"])),
         "time_limit_s": float(str(parameters["time_limit_s"])),
@@ -194,7 +206,9 @@ def _routes(
         if ends[0] is None or ends[1] is None:
             names = " and ".join(routers.setup.nodes[node].name for node in pair)
             raise as_scenario_error(
-                RobustRoutingError(names, "a host among them has no link to a router", "give it one, both ways")
+                RobustRoutingError(
+                    names, "a host among them has no link to a router", "give it one, both ways"
+                )
             )
         routers_of_pair = (ends[0], ends[1])
         if ends[0] == ends[1]:
@@ -225,7 +239,8 @@ def _warnings(setup: Setup, parameters: Tagged, answer: _Answer, unbounded: list
         found.append(answer.warning)
     if answer.load > 1:
         found.append(
-            f"routing.demand: some traffic within the bounds overloads links: the worst-case load is {answer.load:.6g}"
+            "routing.demand: some traffic within the bounds overloads links: the worst-case load is "
+            f"{answer.load:.6g}"
         )
     if unbounded:
         a, b = (setup.nodes[node].name for node in unbounded[0])

@@ -79,9 +79,7 @@ class RouterNetwork:
             bounds = _bounds(demand, index)
         except RobustRoutingError as error:
             raise as_scenario_error(error) from None
-        return cls(
-            setup, network, bounds, tuple(routers), tuple(links), index, _access(setup.links, index)
-        )
+        return cls(setup, network, bounds, tuple(routers), tuple(links), index, _access(setup.links, index))
 
     def router_of(self, node: int) -> int | None:
         """The router where a node's traffic enters: itself, or the one that it hangs on; None without any."""

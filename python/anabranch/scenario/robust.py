@@ -76,7 +76,9 @@ class Demand(Table):
     @model_validator(mode="after")
     def _check(self) -> Self:
         if self.ingress is None and self.egress is None and self.pair is None:
-            refuse("ingress", "give ingress and egress, or pair, or all of them; without bounds loads have none")
+            refuse(
+                "ingress", "give ingress and egress, or pair, or all of them; without bounds loads have none"
+            )
         return self
 
 

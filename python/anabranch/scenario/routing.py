@@ -97,7 +97,7 @@ class Routing(Table):
     def _check_robust(self) -> None:
         if self.scheme not in ROBUST_SCHEMES:
             if self.robust is not None:
-                refuse("robust", f"scheme {quoted(self.scheme)} takes none of it; write scheme = \"robust\"")
+                refuse("robust", f'scheme {quoted(self.scheme)} takes none of it; write scheme = "robust"')
             return
         if self.demand is None:
             refuse(
@@ -129,9 +129,7 @@ class Routing(Table):
                 if (name in CANDIDATE_METHODS) == over_candidates
             )
             kind = f"{self.candidate_count()} paths of each pair" if over_candidates else "all paths"
-            refuse(
-                "robust", f"method is {quoted(method)}, but {kind} are to be used: choose among {fitting}"
-            )
+            refuse("robust", f"method is {quoted(method)}, but {kind} are to be used: choose among {fitting}")
 
     def candidate_count(self) -> int | None:
         """K of a robust scheme, default filled in; None for all paths."""

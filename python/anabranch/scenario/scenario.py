@@ -25,6 +25,7 @@ from anabranch.scenario.transport import Transport
 if TYPE_CHECKING:
     from anabranch.result import Result
     from anabranch.routes import Routes
+    from anabranch.worst_loads import WorstLoads
 
 
 class Scenario(Table):
@@ -141,6 +142,19 @@ class Scenario(Table):
         from anabranch.routes import routes  # noqa: PLC0415 - routes.py imports this module
 
         return routes(self)
+
+    def worst_case(self, *, failures: bool = False) -> WorstLoads:
+        """The highest load of every link over the traffic within ``routing.demand``, and a matrix that causes it.
+
+        Args:
+            failures: look at every failure of a single cable as well.
+
+        Raises:
+            ScenarioError: if the scenario cannot be run, or has no bounds.
+        """
+        from anabranch.worst_loads import worst_loads  # noqa: PLC0415 - worst_loads.py imports this module
+
+        return worst_loads(self, failures=failures)
 
     def run(self, out: Path | str | None = None) -> Result:
         """Runs it; with ``out``, the result is saved in that folder.

@@ -84,10 +84,8 @@ def _routing(scenario: Scenario) -> RoutingSetup:
     if scenario.controller is not None:
         # What the controller will find where no link is down; nobody forwards by it.
         routing = Routing(metric=scenario.controller.path_metric(), reaction=routing.reaction)
-    scheme: Tagged | None = {"name": routing.scheme, "metric": routing.path_metric()}
-    if routing.scheme in ROBUST_SCHEMES:
-        scheme = None
-    elif routing.scheme == "k-shortest":
+    scheme: Tagged = {"name": routing.scheme, "metric": routing.path_metric()}
+    if routing.scheme == "k-shortest":
         scheme["k"] = routing.k or DEFAULT_K_SHORTEST
     elif routing.scheme in ("disjoint", "tcpbp", "tcpbp-exact"):
         scheme["k"] = routing.k
@@ -95,7 +93,8 @@ def _routing(scenario: Scenario) -> RoutingSetup:
     if routing.flowlet_gap is not None:
         spread["gap"] = int(routing.flowlet_gap)
     reaction = None if isinstance(routing.reaction, str) else int(routing.reaction)
-    return RoutingSetup(scheme, spread, reaction)
+    planned = routing.scheme in ROBUST_SCHEMES
+    return RoutingSetup(None if planned else scheme, spread, reaction)
 
 
 def _probes(run: Run, sequences: list[int]) -> ProbeSetup:

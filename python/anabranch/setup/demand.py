@@ -48,7 +48,9 @@ def demand_setup(scenario: Scenario, network: ResolvedNetwork, problems: Problem
         return None
     routers = [node for node in range(len(network.nodes)) if not network.is_host(node)]
     if len(routers) > _MOST_ROUTERS:
-        problems.add(_PLACE, f"{network.label} has {len(routers):,} routers; at most {_MOST_ROUTERS:,} are taken")
+        problems.add(
+            _PLACE, f"{network.label} has {len(routers):,} routers; at most {_MOST_ROUTERS:,} are taken"
+        )
         return None
     found = _Bounds(scenario, network, routers, problems)
     bounds: Tagged = {
@@ -86,7 +88,7 @@ class _Bounds:
         default = None if others is None else int(others)
         return [found.get(router, default) for router in self._routers]
 
-    def pairs(self, given: Rate | PairRates | None) -> None | int | list[list[int]]:
+    def pairs(self, given: Rate | PairRates | None) -> int | list[list[int]] | None:
         """Bounds of pairs, in bits per second, as ``Setup.demand`` has them."""
         if given is None or not isinstance(given, PairRates):
             return None if given is None else int(given)
@@ -126,7 +128,8 @@ class _Bounds:
                 cut.append(name)
         if not total:
             self._problems.add(
-                _PLACE, "no pair of routers may have traffic; give some pair rates in, out and between above zero"
+                _PLACE,
+                "no pair of routers may have traffic; give some pair rates in, out and between above zero",
             )
         if free:
             self._problems.add(
@@ -157,7 +160,8 @@ class _Bounds:
     def _of_topology(self, given: PairRates) -> Iterator[tuple[str, str, str, float]]:
         if self._network.demands is None:
             self._problems.add(
-                f"{_PLACE}.pair.from", f"{self._network.label} has no traffic matrix; SNDlib's networks have one"
+                f"{_PLACE}.pair.from",
+                f"{self._network.label} has no traffic matrix; SNDlib's networks have one",
             )
             return
         for (source, target), value in self._network.demands.items():
@@ -187,7 +191,9 @@ class _Bounds:
         try:
             _, header = next(numbered, (0, []))
             columns = [column.strip() for column in header]
-            unit = _RATE_COLUMNS.get(columns[2]) if len(columns) == 3 and columns[:2] == ["from", "to"] else None
+            unit = (
+                _RATE_COLUMNS.get(columns[2]) if len(columns) == 3 and columns[:2] == ["from", "to"] else None
+            )
             if unit is None:
                 self._problems.add(
                     f"{name}, line 1",
