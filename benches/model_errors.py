@@ -105,7 +105,8 @@ def page(found: list[Cell], cpu_s: float) -> str:
         "- One flow over one link; data packets are lost independently with the probability in the first",
         "  column, acknowledgments never. Goodput after slow start by the prediction of `anabranch routes`:",
         "  the mean of five runs, ± half of its 95 % interval. An asterisk marks a prediction with a",
-        "  warning: the model is outside its range.",
+        "  warning: the model is outside its range, as in "
+        f"{sum(cell.warned for cell in found)} of {len(found)} cells.",
         "- The second table says what happened: losses for each fast recovery, in which the window falls; in",
         "  brackets retransmission timeouts for 1000 losses, and spurious retransmissions for each loss.",
         "- `examples/studies/model_errors.toml` says how long a run lasts. For BBR the link has 100 Mbps,",

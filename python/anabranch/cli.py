@@ -1,4 +1,4 @@
-"""The command line: ``anabranch run|routes|load|study|topology|schema``."""
+"""The command line: ``anabranch run|routes|load|study|capture|topology|schema``."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from anabranch import __version__, display, topology
+from anabranch.capture import analyze
+from anabranch.capture_display import show_capture
 from anabranch.errors import AnabranchError, Problem, ReproductionError, ScenarioError
-from anabranch.progress import study_progress, terminal_progress
-from anabranch.result import json_ready
+from anabranch.progress import capture_progress, study_progress, terminal_progress
+from anabranch.result import check_replaceable, json_ready
 from anabranch.routes import routes as routes_of
 from anabranch.run import run as run_scenario
 from anabranch.scenario.scenario import Scenario
@@ -279,6 +281,63 @@ def _context(folder: Path, *, quick: bool, jobs: int | None) -> Context:
     from anabranch.papers import Context  # noqa: PLC0415 - slow to import
 
     return Context(folder, quick=quick, jobs=jobs, progress=study_progress)
+
+
+@app.command()
+def capture(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Captures, pcap or pcapng.")],
+    window: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help='Length of the measuring window, such as "200 s", which ends with the first FIN; '
+            "the whole steady state if left out.",
+        ),
+    ] = None,
+    interval: Annotated[str, typer.Option(metavar="TIME", help="Intervals of the series.")] = "1 s",
+    port: Annotated[
+        list[int] | None,
+        typer.Option(metavar="N", help="Only flows with this TCP port; may be repeated."),
+    ] = None,
+    disjoint: Annotated[
+        bool, typer.Option("--disjoint", help="No packet passes two capture points: count all.")
+    ] = False,
+    subflows: Annotated[
+        int | None, typer.Option(metavar="N", help="Subflows that should have connected.", min=1)
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", help="Files read at once; all cores if left out.", min=1)
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder for the tables; none if left out.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Analyse packet captures: throughput, fairness and reordering of TCP and MPTCP."""
+    if out is not None:
+        # Before the work, not after it.
+        check_replaceable(out)
+    title = files[0].name if len(files) == 1 else f"{len(files)} captures"
+    with capture_progress(title) as progress:
+        result = analyze(
+            files,
+            window=window,
+            interval=interval,
+            ports=port or (),
+            disjoint=disjoint,
+            subflows=subflows,
+            jobs=jobs,
+            progress=progress,
+        )
+    if out is not None:
+        result.save(out)
+    for warning in result.summary["warnings"]:
+        _say(f"warning: {warning}")
+    if as_json:
+        tables = {name: json_ready(table.to_dicts()) for name, table in result.tables.items()}
+        _print_json({"summary": json_ready(dict(result.summary)), **tables})
+    else:
+        show_capture(_console(), result, out)
 
 
 @app.command()

@@ -54,5 +54,9 @@ class ReproductionError(_ProblemsError):
     """A paper or figure that cannot be reproduced."""
 
 
+class CaptureError(_ProblemsError):
+    """Packet captures that cannot be analysed, with everything that is wrong with them."""
+
+
 class ResultError(AnabranchError):
     """A result folder that cannot be read or must not be overwritten."""

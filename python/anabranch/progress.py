@@ -11,6 +11,8 @@ from rich.table import Column
 
 Report = Callable[[float, int], None]
 """Called now and then with the simulated seconds and the packet-hops so far."""
+CaptureReport = Callable[[int, int], None]
+"""Called now and then with the bytes of captures read and those to be read."""
 StudyReport = Callable[[int, int, int], None]
 """Called after each run with the runs done, the failed ones among them, and all runs."""
 
@@ -61,6 +63,27 @@ def study_progress(title: str) -> Iterator[StudyReport | None]:
             failures = f", {failed:,} failed" if failed else ""
             text = f"{done:,} of {runs:,} runs{failures}, left"
             progress.update(task, completed=done - begun, done=text)
+
+        yield report
+
+
+@contextmanager
+def capture_progress(title: str) -> Iterator[CaptureReport | None]:
+    """A progress line on standard error while captures are read; None where that is no terminal.
+
+    Args:
+        title: what is read.
+    """
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    with _line(console) as progress:
+        task = progress.add_task(_plain(title), total=None, done="")
+
+        def report(read_bytes: int, total_bytes: int) -> None:
+            text = f"{read_bytes / 1e6:,.0f} of {total_bytes / 1e6:,.0f} MB, left"
+            progress.update(task, total=total_bytes, completed=read_bytes, done=text)
 
         yield report
 

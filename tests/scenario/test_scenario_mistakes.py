@@ -99,7 +99,7 @@ MISTAKES: list[tuple[str, str, str]] = [
         '[routing]\nscheme = "shortst"\n[run]',
         'routing.scheme: "shortst" is not known; nearest: "shortest"; there are '
         '"shortest", "ecmp", "k-shortest", '
-        '"disjoint", "max-flow", "tcpbp", "tcpbp-exact"',
+        '"disjoint", "max-flow", "tcpbp", "tcpbp-exact", "semper"',
     ),
     (
         'to = "Atlanta"',
@@ -122,23 +122,50 @@ MISTAKES: list[tuple[str, str, str]] = [
     (
         "[run]",
         "[routing]\nk = 2\n[run]",
-        'routing.k: scheme "shortest" takes no k; it belongs to k-shortest, disjoint, tcpbp and tcpbp-exact',
+        'routing.k: scheme "shortest" takes no k; it belongs to k-shortest, disjoint, semper, tcpbp and '
+        "tcpbp-exact",
     ),
     *(
         (
             "[run]",
             f'[routing]\nscheme = "{scheme}"\nmetric = "{metric}"\n[run]',
-            f'routing.metric: is "{metric}", which is no sum over links, and scheme "{scheme}" needs one: choose '
-            'among "hops", "delay", "inverse-capacity", "loss", "smm", or write scheme = "shortest" or '
-            '"k-shortest"',
+            f'routing.metric: is "{metric}", which is no sum over links, and scheme "{scheme}" needs one: '
+            'choose among "hops", "hops-then-delay", "delay", "inverse-capacity", "loss", "smm", or write '
+            'scheme = "shortest" or "k-shortest"',
         )
-        for scheme, metric in [("ecmp", "tcpbp"), ("disjoint", "capacity"), ("max-flow", "argaq"), ("ecmp", "b-over-dl")]
+        for scheme, metric in [
+            ("ecmp", "tcpbp"),
+            ("disjoint", "capacity"),
+            ("max-flow", "argaq"),
+            ("ecmp", "b-over-dl"),
+        ]
     ),
     (
         "[run]",
         '[routing]\nscheme = "tcpbp"\nmetric = "delay"\n[run]',
         'routing.metric: is "delay", but scheme "tcpbp" goes by tcpbp alone; leave it out, or write scheme = '
         '"shortest" or "k-shortest"',
+    ),
+    (
+        "[run]",
+        '[routing]\nscheme = "semper"\nk = 0\n[run]',
+        "routing.k: 0 must be at least 1",
+    ),
+    (
+        "[run]",
+        '[routing]\nscheme = "disjoint"\nshares = "capacity"\n[run]',
+        'routing.shares: scheme "disjoint" takes no shares; they belong to semper',
+    ),
+    (
+        "[run]",
+        '[routing]\nscheme = "semper"\nshares = "capacity"\nspread = "hash"\n[run]',
+        'routing.spread: "hash" gives every path the same share, and these have shares of their own; '
+        'take "weighted-hash" or "resilient-hash"',
+    ),
+    (
+        "[run]",
+        '[routing]\nspread = "hash"\nidle_timeout = "5 s"\n[run]',
+        'routing.idle_timeout: only spread = "subflow-round-robin" has one; here spread is "hash"',
     ),
     # Names of nodes and links.
     ('"Seattle"', '"Seatle"', 'traffic[0].from: no node "Seatle" in zoo/Abilene; nearest: "Seattle"'),
@@ -224,8 +251,8 @@ MISTAKES: list[tuple[str, str, str]] = [
         'to = "Atlanta"\ntransport = "cubik"',
         'traffic[0].transport: transport "cubik" is not known; nearest: "cubic"; there '
         'are "newreno", "cubic", "bbr", '
-        '"linux-reno", "linux-cubic", "linux-bbr", "mprc", "tcp-pr", "rr-tcp", "tcp-ncr", '
-        '"sdn-paced", "sliding-window"',
+        '"linux-reno", "linux-cubic", "linux-bbr", "mprc", "tcp-pr", "rr-tcp", "tcp-ncr", "mptcp", '
+        '"mptcp-olia", "mptcp-balia", "mptcp-cubic", "sdn-paced", "sliding-window"',
     ),
     (
         "[run]",
@@ -270,7 +297,8 @@ MISTAKES: list[tuple[str, str, str]] = [
         "[transport.mine]\n[run]",
         'transport.mine.preset: is missing; "mine" is no preset itself: newreno, cubic, '
         "bbr, linux-reno, linux-cubic, "
-        "linux-bbr, mprc, tcp-pr, rr-tcp, tcp-ncr, sdn-paced, sliding-window",
+        "linux-bbr, mprc, tcp-pr, rr-tcp, tcp-ncr, mptcp, mptcp-olia, mptcp-balia, mptcp-cubic, sdn-paced, "
+        "sliding-window",
     ),
     (
         "[run]",
@@ -289,14 +317,14 @@ MISTAKES: list[tuple[str, str, str]] = [
     (
         "[run]",
         '[transport.sdn-paced]\nmss = "1 kB"\n[run]',
-        'transport.sdn-paced.mss: is a field of tcp; the protocol of "sdn-paced" is sdn-paced, which has '
-        "segment, reliable, initial_rto, max_rto, handshake_timeout",
+        'transport.sdn-paced.mss: is a field of tcp and mptcp; the protocol of "sdn-paced" is sdn-paced, '
+        "which has segment, reliable, initial_rto, max_rto, handshake_timeout",
     ),
     (
         "[run]",
         '[transport.mine]\npreset = "sliding-window"\nreliable = true\nhystart = true\n[run]',
-        'transport.mine.hystart: is a field of tcp; the protocol of "sliding-window" is sliding-window, '
-        "which has segment, window_segments, initial_rto, max_rto, handshake_timeout\n"
+        'transport.mine.hystart: is a field of tcp and mptcp; the protocol of "sliding-window" is '
+        "sliding-window, which has segment, window_segments, initial_rto, max_rto, handshake_timeout\n"
         'transport.mine.reliable: is a field of sdn-paced; the protocol of "sliding-window" is '
         "sliding-window, which has segment, window_segments, initial_rto, max_rto, handshake_timeout",
     ),
@@ -304,6 +332,19 @@ MISTAKES: list[tuple[str, str, str]] = [
         "[run]",
         '[transport.cubic]\nsegment = "1 kB"\n[run]',
         'transport.cubic.segment: is a field of sdn-paced and sliding-window; the protocol of "cubic" is tcp',
+    ),
+    (
+        "[run]",
+        "[transport.mptcp]\nsubflows = 0\n[transport.mptcp-olia]\nsubflows = 256\n[run]",
+        "transport.mptcp.subflows: 0 must be at least 1\n"
+        "transport.mptcp-olia.subflows: 256 must be at most 255",
+    ),
+    (
+        "[run]",
+        '[transport.mptcp]\npath_manager = "default"\nsubflows = 4\n'
+        '[transport.cubic]\nscheduler = "blest"\n[run]',
+        'transport.cubic.scheduler: is a field of mptcp; the protocol of "cubic" is tcp\n'
+        'transport.mptcp.subflows: is a parameter of ndiffports; the path_manager here is "default"',
     ),
     (
         "[run]",

@@ -250,6 +250,11 @@ fn check_transport(place: &str, transport: &TransportConfig) -> Checked {
     }
     match transport {
         TransportConfig::Tcp(tcp) => check_tcp(place, tcp),
+        TransportConfig::Mptcp(mptcp) => {
+            let manager = mptcp.path_manager.check();
+            manager.map_err(|message| error(format!("{place}.path_manager"), &message))?;
+            check_tcp(&format!("{place}.tcp"), &mptcp.tcp)
+        }
         TransportConfig::SdnPaced(SdnPacedConfig {
             segment_bytes,
             initial_rto,

@@ -20,6 +20,7 @@ pub mod forwarding;
 pub mod link;
 pub mod loss;
 pub mod packet;
+pub mod ports;
 pub mod random;
 pub mod records;
 pub mod reordering;

@@ -279,7 +279,7 @@ pub struct RoutingSetup {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "by", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Spread {
-    /// By a hash of the 5-tuple: a flow keeps its route.
+    /// By a hash of the 5-tuple: a flow keeps its route. Each direction is hashed for itself.
     Flow {},
     /// By flowlet: a flow may change its route after a pause.
     Flowlet {
@@ -290,6 +290,35 @@ pub enum Spread {
     Packet {},
     /// Packet by packet, in smooth weighted round-robin.
     PacketRoundRobin {},
+    /// By a hash of the 4-tuple modulo the number of routes, whatever their weights (Garcia-Aviles 2017,
+    /// SEMPER). Like the next ones it sends both directions of a subflow over the same path, where the
+    /// paths of both are the same.
+    Hash {},
+    /// By a hash of the 4-tuple, by weight.
+    WeightedHash {},
+    /// By weighted rendezvous hashing of the 4-tuple: a path's failure or return moves only the subflows of
+    /// that path.
+    ResilientHash {},
+    /// The first subflow of a host by a hash, the next ones over the routes in turn, with an entry for each
+    /// (Garcia-Aviles 2017, the stateful benchmark).
+    SubflowRoundRobin {
+        /// An entry that no packet has matched for longer is forgotten; `None`: never.
+        idle_timeout: Option<Span>,
+    },
+}
+
+impl Spread {
+    /// Whether it sends both directions of a subflow over the same path.
+    #[must_use]
+    pub const fn is_symmetric(self) -> bool {
+        match self {
+            Self::Flow {} | Self::Flowlet { .. } | Self::Packet {} | Self::PacketRoundRobin {} => false,
+            Self::Hash {}
+            | Self::WeightedHash {}
+            | Self::ResilientHash {}
+            | Self::SubflowRoundRobin { .. } => true,
+        }
+    }
 }
 
 /// What is sampled over time.

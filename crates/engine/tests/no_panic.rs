@@ -267,6 +267,9 @@ fn try_to_run(document: Value) -> Fate {
             TransportConfig::SlidingWindow(sliding) => {
                 sliding.window_segments = sliding.window_segments.min(1 << 10);
             }
+            TransportConfig::Mptcp(mptcp) => {
+                mptcp.tcp.receive_buffer_bytes = mptcp.tcp.receive_buffer_bytes.min(1 << 20);
+            }
             TransportConfig::SdnPaced(_) => {}
         }
     }

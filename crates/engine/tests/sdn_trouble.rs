@@ -258,6 +258,7 @@ fn control_links_that_lose_a_third() {
                 TransportConfig::Tcp(config) => config.handshake_timeout = patience,
                 TransportConfig::SdnPaced(config) => config.handshake_timeout = patience,
                 TransportConfig::SlidingWindow(config) => config.handshake_timeout = patience,
+                TransportConfig::Mptcp(config) => config.tcp.handshake_timeout = patience,
             }
             for link in net.control.clone() {
                 net.lose(link, 0.3);

@@ -5,6 +5,8 @@
 
 use pyo3::prelude::*;
 
+mod balancer;
+mod capture;
 mod paths;
 mod quantity;
 mod run;
@@ -35,6 +37,10 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run::plan, module)?)?;
     module.add_function(wrap_pyfunction!(run::simulate, module)?)?;
     module.add_function(wrap_pyfunction!(run::draw, module)?)?;
+    module.add_function(wrap_pyfunction!(balancer::draw_source_ports, module)?)?;
+    module.add_function(wrap_pyfunction!(balancer::balancer_choices, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::analyze_captures, module)?)?;
+    module.add("CaptureFileError", module.py().get_type::<capture::CaptureFileError>())?;
     module.add("SetupError", module.py().get_type::<run::SetupError>())?;
     Ok(())
 }

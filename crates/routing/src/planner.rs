@@ -106,6 +106,9 @@ impl<'n> Planner<'n> {
     /// The route of a pair, given the paths through the core.
     fn route_over(&self, pair: Pending, found: &[WeightedPath]) -> Route {
         let Pending { from, to, ascent, descent } = pair;
+        if ascent.is_empty() && descent.is_empty() {
+            return Route { from, to, paths: found.to_vec() };
+        }
         let whole = |path: &WeightedPath| WeightedPath {
             links: self.core.path([&ascent, path.links.links(), &descent].concat()),
             weight: path.weight,

@@ -1,9 +1,10 @@
 use crate::hop_by_hop::Search;
 use crate::path_planner::PathPlanner;
 use crate::planner::Planner;
+use crate::semper::semper_plan;
 use crate::{
-    AdditiveMetric, Disjoint, KShortest, LinkMask, MaxFlow, Metric, MetricKind, PathFlow, PathMetric, Plan,
-    Route, WeightedPath,
+    AdditiveMetric, Disjoint, KShortest, LinkMask, MaxFlow, Metric, MetricKind, PathFlow, PathMetric,
+    PathShares, Plan, Route, WeightedPath,
 };
 use anabranch_network::{Network, Path};
 use anabranch_units::{LinkId, NodeId, Rate};
@@ -74,6 +75,18 @@ pub enum Scheme {
         /// What is predicted.
         metric: TcpbpMetric,
     },
+    /// Link-disjoint paths between the edge routers, the same ones in both directions (Garcia-Aviles
+    /// 2017; see `semper.rs`).
+    Semper {
+        /// How many, or as many as exist; `None`: as many as exist.
+        #[serde(default)]
+        k: Option<NonZeroUsize>,
+        /// What is short, there and back together.
+        metric: AdditiveMetric,
+        /// How much each path gets.
+        #[serde(default)]
+        shares: PathShares,
+    },
 }
 
 /// The one metric of the schemes that are called by it.
@@ -94,17 +107,18 @@ enum Method {
 
 impl Scheme {
     /// The name of every scheme.
-    pub const NAMES: [&'static str; 7] =
-        ["shortest", "ecmp", "k-shortest", "disjoint", "max-flow", "tcpbp", "tcpbp-exact"];
+    pub const NAMES: [&'static str; 8] =
+        ["shortest", "ecmp", "k-shortest", "disjoint", "max-flow", "tcpbp", "tcpbp-exact", "semper"];
 
     /// The metric by which it calls a path short.
     #[must_use]
     pub fn metric(&self) -> Metric {
         match self {
             Self::Shortest { metric } | Self::KShortest { metric, .. } => *metric,
-            Self::Ecmp { metric } | Self::Disjoint { metric, .. } | Self::MaxFlow { metric } => {
-                (*metric).into()
-            }
+            Self::Ecmp { metric }
+            | Self::Disjoint { metric, .. }
+            | Self::MaxFlow { metric }
+            | Self::Semper { metric, .. } => (*metric).into(),
             Self::Tcpbp { .. } | Self::TcpbpExact { .. } => Metric::Tcpbp,
         }
     }
@@ -179,6 +193,10 @@ impl Scheme {
                 planner.paths(pairs, no_bound, |tree, from, _| {
                     in_equal_shares(tree.path(graph, from).into_iter().collect())
                 })
+            }
+            Self::Semper { k, shares, .. } => {
+                let cost = |link| metric.cost(network, link);
+                semper_plan(network, mask, pairs, k.map(NonZeroUsize::get), *shares, cost)
             }
         }
     }

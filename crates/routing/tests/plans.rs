@@ -4,7 +4,8 @@ mod common;
 
 use anabranch_network::{Network, Path};
 use anabranch_routing::{
-    AdditiveMetric, LinkMask, Metric, Plan, Route, Scheme, Table, TcpbpMetric, WeightedPath, prune,
+    AdditiveMetric, LinkMask, Metric, PathShares, Plan, Route, Scheme, Table, TcpbpMetric, WeightedPath,
+    prune,
 };
 use anabranch_units::{LinkId, NodeId};
 use common::{abilene, at, samples, spell};
@@ -28,6 +29,8 @@ fn every_scheme() -> Vec<Scheme> {
             Scheme::Disjoint { k: None, metric },
             Scheme::Disjoint { k: some(2), metric },
             Scheme::MaxFlow { metric },
+            Scheme::Semper { k: None, metric, shares: PathShares::Equal },
+            Scheme::Semper { k: some(2), metric, shares: PathShares::Capacity },
         ]
     };
     let metric = TcpbpMetric::Tcpbp;
@@ -58,6 +61,10 @@ fn schemes_read_as_they_are_written() {
         (r#"{"name":"disjoint","k":null,"metric":"hops"}"#, Scheme::Disjoint { k: None, metric }),
         (r#"{"name":"disjoint","k":2,"metric":"hops"}"#, Scheme::Disjoint { k: Some(k), metric }),
         (r#"{"name":"max-flow","metric":"hops"}"#, Scheme::MaxFlow { metric }),
+        (
+            r#"{"name":"semper","k":2,"metric":"hops","shares":"capacity"}"#,
+            Scheme::Semper { k: Some(k), metric, shares: PathShares::Capacity },
+        ),
     ];
     for (text, scheme) in expected {
         assert_eq!(parse(text).as_ref(), Ok(&scheme));
@@ -114,6 +121,8 @@ fn schemes_on_abilene() {
         "Seattle-Denver-Kansas City-Indianapolis-Atlanta",
         "Seattle-Sunnyvale-Los Angeles-Houston-Atlanta",
     );
+    // Atlanta has the lower number, and Houston, its neighbour, a lower one than Indianapolis.
+    let from_atlanta = format!("0 table; 0.500 {south}; 0.500 {kansas_indianapolis}");
     let disjoint = format!("0 table; 0.500 {kansas_indianapolis}; 0.500 {south}");
     assert_eq!(
         rows,
@@ -125,6 +134,8 @@ fn schemes_on_abilene() {
             disjoint.clone(),
             disjoint.clone(),
             disjoint,
+            from_atlanta.clone(),
+            from_atlanta,
         ]
     );
 }

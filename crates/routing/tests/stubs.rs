@@ -97,6 +97,7 @@ fn pair_by_pair(scheme: &Scheme, sample: &Sample, pairs: &[(NodeId, NodeId)]) ->
             Scheme::Ecmp { .. } | Scheme::Tcpbp { .. } | Scheme::TcpbpExact { .. } => {
                 unreachable!("one has tables, not paths; the others' metric is no sum")
             }
+            Scheme::Semper { .. } => unreachable!("its paths begin where stubs end: tests/semper.rs"),
         }
     };
     let routes = pairs.iter().map(|&(from, to)| Route { from, to, paths: paths(from, to) });

@@ -1,7 +1,16 @@
 //! The ends of a connection, whichever protocol they speak. Dispatch is an enum: it is on the path of
 //! every packet.
+//!
+//! A multipath connection is one pair of agents too. Each segment says by [`Segment::subflow`] on which subflow it
+//! travels; who carries it picks addresses, ports and route by that, and gives an arriving one the same number.
+//! [`SenderAgent::subflow_count`] and [`SenderAgent::subflow_addresses`] say at once, before it opens, which
+//! subflows there will be; nobody tells the agents when a path fails or comes back.
 
 use crate::config::TransportConfig;
+use crate::mptcp::{
+    Interfaces, MptcpReceiver, MptcpReceiverStats, MptcpSender, MptcpSenderStats, SubflowAddresses,
+    SubflowSummary,
+};
 use crate::sdn::{PacedSender, SlidingWindowSender, StreamReceiver};
 use crate::segment::Segment;
 use crate::tcp::{Receiver, ReceiverStats, RttSummary, Sender, SenderStats};
@@ -50,6 +59,8 @@ pub enum SenderAgent {
     SdnPaced(PacedSender),
     /// A fixed window.
     SlidingWindow(SlidingWindowSender),
+    /// Multipath TCP; boxed, because each packet looks it up among flows of every kind.
+    Mptcp(Box<MptcpSender>),
 }
 
 /// The end that listens and receives.
@@ -59,6 +70,8 @@ pub enum ReceiverAgent {
     Tcp(Receiver),
     /// Of both senders of SDN.
     Stream(StreamReceiver),
+    /// Multipath TCP.
+    Mptcp(Box<MptcpReceiver>),
 }
 
 /// Calls the same method of whichever sender it is.
@@ -68,20 +81,35 @@ macro_rules! each {
             Self::Tcp($inner) => $call,
             Self::SdnPaced($inner) => $call,
             Self::SlidingWindow($inner) => $call,
+            Self::Mptcp($inner) => $call,
         }
     };
 }
 
 impl SenderAgent {
     /// A sender that has not opened yet. `seed` sets what an algorithm may choose freely (BBR's first
-    /// phase); the initial sequence number is the caller's.
+    /// phase, MPTCP's keys); the initial sequence number is the caller's. The ends have an interface each.
     #[must_use]
     pub fn new(config: &TransportConfig, initial_sequence: u32, seed: u64) -> Self {
+        Self::with_interfaces(config, initial_sequence, seed, Interfaces::SINGLE)
+    }
+
+    /// The same between ends with several interfaces; only MPTCP uses more than the first.
+    #[must_use]
+    pub fn with_interfaces(
+        config: &TransportConfig,
+        initial_sequence: u32,
+        seed: u64,
+        interfaces: Interfaces,
+    ) -> Self {
         match config {
             TransportConfig::Tcp(config) => Self::Tcp(Sender::new(config, initial_sequence, seed)),
             TransportConfig::SdnPaced(config) => Self::SdnPaced(PacedSender::new(config, initial_sequence)),
             TransportConfig::SlidingWindow(config) => {
                 Self::SlidingWindow(SlidingWindowSender::new(config, initial_sequence))
+            }
+            TransportConfig::Mptcp(config) => {
+                Self::Mptcp(Box::new(MptcpSender::new(config, initial_sequence, seed, interfaces)))
             }
         }
     }
@@ -116,7 +144,7 @@ impl SenderAgent {
     pub fn on_control(&mut self, now: Instant, parameters: &CycleParameters) {
         match self {
             Self::SdnPaced(sender) => sender.on_control(now, parameters),
-            Self::Tcp(_) | Self::SlidingWindow(_) => {}
+            Self::Tcp(_) | Self::SlidingWindow(_) | Self::Mptcp(_) => {}
         }
     }
 
@@ -124,7 +152,7 @@ impl SenderAgent {
     pub fn poll_confirmation(&mut self) -> Option<u32> {
         match self {
             Self::SdnPaced(sender) => sender.poll_confirmation(),
-            Self::Tcp(_) | Self::SlidingWindow(_) => None,
+            Self::Tcp(_) | Self::SlidingWindow(_) | Self::Mptcp(_) => None,
         }
     }
 
@@ -148,8 +176,48 @@ impl SenderAgent {
 
     /// What it has done so far.
     #[must_use]
-    pub fn stats(&self) -> &SenderStats {
-        each!(self, agent => agent.stats())
+    pub fn stats(&self) -> SenderStats {
+        match self {
+            Self::Tcp(sender) => *sender.stats(),
+            Self::SdnPaced(sender) => *sender.stats(),
+            Self::SlidingWindow(sender) => *sender.stats(),
+            Self::Mptcp(sender) => sender.stats(),
+        }
+    }
+
+    /// How many subflows it has, opened or not: 1 for all but MPTCP, and 255 at most. A segment's
+    /// [`Segment::subflow`] is below.
+    #[must_use]
+    pub fn subflow_count(&self) -> u8 {
+        if let Self::Mptcp(sender) = self { sender.subflow_count() } else { 1 }
+    }
+
+    /// Between which interfaces a subflow runs. Subflows between the same two differ in their source ports.
+    #[must_use]
+    pub fn subflow_addresses(&self, index: u8) -> SubflowAddresses {
+        if let Self::Mptcp(sender) = self {
+            sender.subflow_addresses(index)
+        } else {
+            SubflowAddresses::default()
+        }
+    }
+
+    /// A subflow of a multipath connection; none for any other, or for a number that there is not.
+    #[must_use]
+    pub fn subflow(&self, index: u8) -> Option<SubflowSummary> {
+        if let Self::Mptcp(sender) = self { sender.subflow(index) } else { None }
+    }
+
+    /// What a multipath connection does beyond its subflows.
+    #[must_use]
+    pub fn multipath_stats(&self) -> Option<&MptcpSenderStats> {
+        if let Self::Mptcp(sender) = self { Some(sender.multipath_stats()) } else { None }
+    }
+
+    /// Since when a multipath connection waits because no subflow gets an answer.
+    #[must_use]
+    pub fn stalled_since(&self) -> Option<Instant> {
+        if let Self::Mptcp(sender) = self { sender.stalled_since() } else { None }
     }
 
     /// The window in bytes that governs sending now.
@@ -205,6 +273,9 @@ impl ReceiverAgent {
                 Self::Stream(StreamReceiver::new(config.reliable, initial_sequence))
             }
             TransportConfig::SlidingWindow(_) => Self::Stream(StreamReceiver::new(true, initial_sequence)),
+            TransportConfig::Mptcp(config) => {
+                Self::Mptcp(Box::new(MptcpReceiver::new(config, initial_sequence)))
+            }
         }
     }
 
@@ -214,6 +285,7 @@ impl ReceiverAgent {
         match self {
             Self::Tcp(receiver) => receiver.on_segment(now, segment),
             Self::Stream(receiver) => receiver.on_segment(segment),
+            Self::Mptcp(receiver) => receiver.on_segment(now, segment),
         }
     }
 
@@ -222,6 +294,7 @@ impl ReceiverAgent {
         match self {
             Self::Tcp(receiver) => receiver.on_timeout(now),
             Self::Stream(_) => {}
+            Self::Mptcp(receiver) => receiver.on_timeout(now),
         }
     }
 
@@ -232,6 +305,7 @@ impl ReceiverAgent {
         match self {
             Self::Tcp(receiver) => receiver.next_timeout(),
             Self::Stream(_) => None,
+            Self::Mptcp(receiver) => receiver.next_timeout(),
         }
     }
 
@@ -241,16 +315,30 @@ impl ReceiverAgent {
         match self {
             Self::Tcp(receiver) => receiver.poll_transmit(now),
             Self::Stream(receiver) => receiver.poll_transmit(),
+            Self::Mptcp(receiver) => receiver.poll_transmit(now),
         }
     }
 
     /// What it has seen so far.
     #[must_use]
-    pub fn stats(&self) -> &ReceiverStats {
+    pub fn stats(&self) -> ReceiverStats {
         match self {
-            Self::Tcp(receiver) => receiver.stats(),
-            Self::Stream(receiver) => receiver.stats(),
+            Self::Tcp(receiver) => *receiver.stats(),
+            Self::Stream(receiver) => *receiver.stats(),
+            Self::Mptcp(receiver) => receiver.stats(),
         }
+    }
+
+    /// What a subflow of a multipath connection has seen; none for any other, or before its SYN.
+    #[must_use]
+    pub fn subflow(&self, index: u8) -> Option<&ReceiverStats> {
+        if let Self::Mptcp(receiver) = self { receiver.subflow(index) } else { None }
+    }
+
+    /// What a multipath connection sees of its data beyond its subflows.
+    #[must_use]
+    pub fn multipath_stats(&self) -> Option<&MptcpReceiverStats> {
+        if let Self::Mptcp(receiver) = self { Some(receiver.multipath_stats()) } else { None }
     }
 
     /// Whether the other end has closed and every byte is here.
@@ -259,6 +347,7 @@ impl ReceiverAgent {
         match self {
             Self::Tcp(receiver) => receiver.is_finished(),
             Self::Stream(receiver) => receiver.is_finished(),
+            Self::Mptcp(receiver) => receiver.is_finished(),
         }
     }
 }

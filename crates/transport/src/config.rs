@@ -13,6 +13,68 @@ pub enum TransportConfig {
     SdnPaced(SdnPacedConfig),
     /// A fixed window over the same segments (Gholizadeh 2019, section 3.2).
     SlidingWindow(SlidingWindowConfig),
+    /// Multipath TCP (RFC 8684).
+    Mptcp(MptcpConfig),
+}
+
+/// Choices of Multipath TCP. Coupled or not, each subflow's congestion control is that of `tcp`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MptcpConfig {
+    /// Choices of each subflow; the receive buffer is the connection's, which all of them share.
+    pub tcp: TcpConfig,
+    /// Which subflows there are.
+    pub path_manager: PathManagerConfig,
+    /// Which subflow takes the next segment.
+    pub scheduler: SchedulerConfig,
+    /// When the receive window is full, send what holds it up on another subflow too (Raiciu 2012, section 4.2).
+    pub opportunistic_retransmission: bool,
+    /// Then also halve the window of the slower subflow that holds it up (ibidem).
+    pub penalisation: bool,
+}
+
+/// Path managers by name, with their parameters.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum PathManagerConfig {
+    /// One subflow.
+    Default {},
+    /// Subflows between the same two addresses that differ in their source ports.
+    Ndiffports {
+        /// How many, 1 to 255.
+        subflows: u16,
+    },
+    /// One subflow for each pair of a local and a remote interface.
+    Fullmesh {},
+}
+
+impl PathManagerConfig {
+    /// Checks the number of subflows.
+    ///
+    /// # Errors
+    /// If there are none or more than 255, with what would be right.
+    pub fn check(&self) -> Result<(), String> {
+        match *self {
+            Self::Ndiffports { subflows } if !(1..=255).contains(&subflows) => {
+                Err(format!("subflows is {subflows}; it must be 1 to 255"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Schedulers by name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SchedulerConfig {
+    /// The subflow with the smallest smoothed RTT among those whose window has room.
+    LowestRtt,
+    /// One segment each in turn.
+    RoundRobin,
+    /// Everything on every subflow.
+    Redundant,
+    /// Lowest RTT, unless a slow subflow would block the receive window (Ferlin 2016).
+    Blest,
 }
 
 /// Choices of the paced SDN agent. What it sends, and when, comes from the controller.
@@ -217,6 +279,20 @@ pub enum CongestionConfig {
     Bbr {},
     /// MPRC: NewReno's growth, and a loss halves cwnd whatever found it (Chang 2024, section 4).
     Mprc {},
+    /// NewReno with linked increases over the subflows of a multipath connection (RFC 6356).
+    Lia {},
+    /// NewReno with opportunistic linked increases (Khalili 2012).
+    Olia {},
+    /// Balanced linked adaptation (Peng 2016).
+    Balia {},
+}
+
+impl CongestionConfig {
+    /// Whether it looks at the other subflows of a multipath connection.
+    #[must_use]
+    pub const fn is_coupled(&self) -> bool {
+        matches!(self, Self::Lia {} | Self::Olia {} | Self::Balia {})
+    }
 }
 
 /// How packets are spaced.

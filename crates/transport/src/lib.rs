@@ -6,6 +6,7 @@
 mod agent;
 mod config;
 pub mod congestion;
+pub mod mptcp;
 mod preset;
 pub mod sdn;
 mod segment;
@@ -14,8 +15,8 @@ pub mod wire;
 
 pub use agent::{CycleParameters, Failure, ReceiverAgent, SenderAgent};
 pub use config::{
-    CongestionConfig, LimitedTransmit, LossDetectionConfig, PacingConfig, SdnPacedConfig,
-    SlidingWindowConfig, TcpConfig, TransportConfig,
+    CongestionConfig, LimitedTransmit, LossDetectionConfig, MptcpConfig, PacingConfig, PathManagerConfig,
+    SchedulerConfig, SdnPacedConfig, SlidingWindowConfig, TcpConfig, TransportConfig,
 };
 pub use preset::{PRESETS, preset, tcp_preset};
 pub use segment::{Flags, IP_HEADER, SackBlocks, Segment, TCP_HEADER, unwrap_sequence};

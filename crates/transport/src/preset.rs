@@ -1,8 +1,8 @@
 //! Transports by name: presets of loss detection, congestion control and pacing.
 
 use crate::config::{
-    CongestionConfig, LimitedTransmit, LossDetectionConfig, PacingConfig, SdnPacedConfig,
-    SlidingWindowConfig, TcpConfig, TransportConfig,
+    CongestionConfig, LimitedTransmit, LossDetectionConfig, MptcpConfig, PacingConfig, PathManagerConfig,
+    SchedulerConfig, SdnPacedConfig, SlidingWindowConfig, TcpConfig, TransportConfig,
 };
 use anabranch_units::Span;
 
@@ -21,6 +21,13 @@ pub const PRESETS: &[(&str, &str)] = &[
     ("tcp-pr", "NewReno with a timer for each segment (TCP-PR, Bohacek et al. 2003)"),
     ("rr-tcp", "NewReno with DupThresh from the reordering seen (RR-TCP, Zhang et al. 2003) and undo"),
     ("tcp-ncr", "NewReno with DupThresh of about a window (TCP-NCR, RFC 4653)"),
+    (
+        "mptcp",
+        "Multipath TCP (RFC 8684) as in Linux: ndiffports, lowest RTT first, linked increases (LIA, RFC 6356)",
+    ),
+    ("mptcp-olia", "the same with opportunistic linked increases (OLIA, Khalili et al. 2012)"),
+    ("mptcp-balia", "the same with balanced linked adaptation (BALIA, Peng et al. 2016)"),
+    ("mptcp-cubic", "the same, each subflow CUBIC by itself"),
     ("sdn-paced", "senders paced by an SDN controller (Gholizadeh 2019), with retransmission"),
     ("sliding-window", "a fixed window without congestion control (Gholizadeh 2019, section 3.2)"),
 ];
@@ -48,6 +55,10 @@ pub fn preset(name: &str) -> Option<TransportConfig> {
             max_rto,
             handshake_timeout,
         }),
+        "mptcp" => mptcp(CongestionConfig::Lia {}),
+        "mptcp-olia" => mptcp(CongestionConfig::Olia {}),
+        "mptcp-balia" => mptcp(CongestionConfig::Balia {}),
+        "mptcp-cubic" => mptcp(cubic()),
         _ => TransportConfig::Tcp(tcp_preset(name)?),
     })
 }
@@ -56,7 +67,7 @@ pub fn preset(name: &str) -> Option<TransportConfig> {
 #[must_use]
 pub fn tcp_preset(name: &str) -> Option<TcpConfig> {
     let newreno = CongestionConfig::Newreno { hystart: false };
-    let cubic = CongestionConfig::Cubic { hystart: true, beta: 0.7, c: 0.4, fast_convergence: true };
+    let cubic = cubic();
     let bbr = CongestionConfig::Bbr {};
     Some(match name {
         "newreno" => dupack(newreno),
@@ -68,6 +79,21 @@ pub fn tcp_preset(name: &str) -> Option<TcpConfig> {
         "mprc" => mprc(),
         "tcp-pr" | "rr-tcp" | "tcp-ncr" => robust(name, newreno),
         _ => return None,
+    })
+}
+
+fn cubic() -> CongestionConfig {
+    CongestionConfig::Cubic { hystart: true, beta: 0.7, c: 0.4, fast_convergence: true }
+}
+
+/// Two subflows are what Linux's ndiffports opens unless told otherwise (its num_subflows).
+fn mptcp(congestion_control: CongestionConfig) -> TransportConfig {
+    TransportConfig::Mptcp(MptcpConfig {
+        tcp: linux(congestion_control),
+        path_manager: PathManagerConfig::Ndiffports { subflows: 2 },
+        scheduler: SchedulerConfig::LowestRtt,
+        opportunistic_retransmission: true,
+        penalisation: true,
     })
 }
 
@@ -149,7 +175,8 @@ mod tests {
         assert_eq!((sliding.segment_bytes, sliding.window_segments), (1000, 5));
         let others = PRESETS.iter().filter(|(name, _)| tcp_preset(name).is_none());
         let others: Vec<&str> = others.map(|(name, _)| *name).collect();
-        assert_eq!(others, ["sdn-paced", "sliding-window"]);
+        let mptcp = ["mptcp", "mptcp-olia", "mptcp-balia", "mptcp-cubic"];
+        assert_eq!(others, [mptcp.as_slice(), &["sdn-paced", "sliding-window"]].concat());
 
         let mut document = serde_json::to_value(TransportConfig::SdnPaced(paced)).unwrap();
         assert_eq!(document["protocol"], "sdn-paced");

@@ -1,11 +1,15 @@
 //! A TCP segment as its header fields say it: wire sequence numbers, scaled window, options.
 
+use crate::mptcp::MptcpOption;
 use std::fmt;
 
 /// Bytes of an IPv4 header without options (RFC 791).
 pub const IP_HEADER: u32 = 20;
 /// Bytes of a TCP header without options (RFC 9293 section 3.1).
 pub const TCP_HEADER: u32 = 20;
+
+/// Most bytes of TCP options: the data offset counts to 15 words (RFC 9293 section 3.1).
+pub(crate) const MAX_OPTIONS: u32 = 40;
 
 /// TCP header flags (RFC 9293 section 3.1, RFC 3168 section 6.1) plus the IP header's ECN marks,
 /// which travel with the segment.
@@ -88,16 +92,24 @@ impl fmt::Debug for Flags {
 
 /// Up to four SACK blocks (RFC 2018 section 3), in wire sequence numbers, newest first; a DSACK
 /// block (RFC 2883) comes before the others.
+///
+/// What the blocks leave of their room holds the segment's MPTCP option ([`Segment::mptcp`]): both together
+/// have 40 bytes of the header, so a segment need not have room for both in full.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct SackBlocks {
     count: u8,
-    blocks: [(u32, u32); 4],
+    /// Which MPTCP option there is; 0 for none.
+    pub(crate) mptcp_kind: u8,
+    /// Its address identifier and flags.
+    pub(crate) mptcp_detail: u8,
+    pub(crate) blocks: [(u32, u32); 4],
 }
 
 impl SackBlocks {
-    /// Appends the block `left..right` unless `limit` (at most 4) are there already.
+    /// Appends the block `left..right` unless `limit` (at most 4, fewer beside an MPTCP option) are there
+    /// already.
     pub fn push(&mut self, left: u32, right: u32, limit: u8) {
-        if self.count < limit.min(4) {
+        if self.count < limit.min(MptcpOption::blocks_beside(self.mptcp_kind)) {
             self.blocks[usize::from(self.count)] = (left, right);
             self.count += 1;
         }
@@ -115,6 +127,19 @@ impl SackBlocks {
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.count == 0
+    }
+
+    /// Drops the blocks behind the first `count`.
+    pub(crate) fn truncate(&mut self, count: u8) {
+        while self.count > count {
+            self.count -= 1;
+            self.blocks[usize::from(self.count)] = (0, 0);
+        }
+    }
+
+    /// Drops every block and keeps the MPTCP option.
+    pub(crate) fn clear(&mut self) {
+        self.truncate(0);
     }
 }
 
@@ -139,6 +164,9 @@ pub struct Segment {
     pub mss: u16,
     /// Window scale option plus one; 0 for none. Only on a SYN (RFC 7323 section 2).
     pub window_scale_plus_one: u8,
+    /// Which subflow of a multipath connection carries it; 0 for the first, and for any other transport. Not
+    /// on the wire: addresses and ports say it there.
+    pub subflow: u8,
     /// SACK blocks.
     pub sack: SackBlocks,
 }
@@ -152,14 +180,15 @@ impl Segment {
         let timestamps = if self.flags.has(Flags::TIMESTAMPS) { 12 } else { 0 };
         let blocks = self.sack.as_slice().len() as u32;
         let sack = if blocks > 0 { 4 + 8 * blocks } else { 0 };
+        let mptcp = MptcpOption::padded_len(self.sack.mptcp_kind);
         if !self.flags.has(Flags::SYN) {
-            return timestamps + sack;
+            return timestamps + sack + mptcp;
         }
         let mss = if self.mss > 0 { 4 } else { 0 };
         let window_scale = if self.window_scale_plus_one > 0 { 4 } else { 0 };
         // SACK-permitted takes the two padding bytes of the timestamps option where there is one.
         let permitted = self.flags.has(Flags::SACK_PERMITTED) && timestamps == 0;
-        timestamps + sack + mss + window_scale + if permitted { 4 } else { 0 }
+        timestamps + sack + mptcp + mss + window_scale + if permitted { 4 } else { 0 }
     }
 
     /// Bytes of the IPv4 packet that carries this segment.
@@ -167,6 +196,24 @@ impl Segment {
     #[must_use]
     pub fn packet_len(&self) -> u32 {
         IP_HEADER + TCP_HEADER + self.options_len() + u32::from(self.payload)
+    }
+
+    /// The MPTCP option (RFC 8684), if there is one.
+    #[inline]
+    #[must_use]
+    pub fn mptcp(&self) -> Option<MptcpOption> {
+        MptcpOption::unpack(&self.sack)
+    }
+
+    /// Adds the MPTCP option, or puts it in the place of another. SACK blocks for which the header has no more
+    /// room go, the last first, as in Linux, whose tcp_established_options() gives SACK what MPTCP leaves.
+    #[inline]
+    pub fn set_mptcp(&mut self, option: MptcpOption) {
+        option.pack(&mut self.sack);
+        while !self.sack.is_empty() && self.options_len() > MAX_OPTIONS {
+            let fewer = self.sack.as_slice().len() as u8 - 1;
+            self.sack.truncate(fewer);
+        }
     }
 
     /// Sequence space it takes: payload, plus one for SYN and one for FIN.
@@ -197,6 +244,12 @@ mod tests {
         assert_eq!(unwrap_sequence(5, 0xFFFF_FFF0), 0x1_0000_0005);
         assert_eq!(unwrap_sequence(0xFFFF_FFF0, 0x1_0000_0005), 0xFFFF_FFF0);
         assert_eq!(unwrap_sequence(1000, 900), 1000);
+    }
+
+    /// It is copied at every hop: the options of MPTCP must not make it longer.
+    #[test]
+    fn a_segment_is_one_cache_line() {
+        assert_eq!(size_of::<Segment>(), 64);
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! The byte form of a segment: an IPv4 packet (RFC 791) with a TCP header (RFC 9293), its options
 //! laid out as Linux does, and a payload of zeros, since the simulator carries no data.
 
-use crate::{Flags, IP_HEADER, SackBlocks, Segment, TCP_HEADER};
+use crate::mptcp::MptcpOption;
+use crate::segment::MAX_OPTIONS;
+use crate::{Flags, IP_HEADER, Segment, TCP_HEADER};
 use std::ops::Range;
 use thiserror::Error;
 
@@ -9,8 +11,6 @@ const IP_LEN: usize = IP_HEADER as usize;
 const TCP_LEN: usize = TCP_HEADER as usize;
 /// Protocol number of TCP in the IP header.
 const PROTOCOL_TCP: u8 = 6;
-/// Most bytes of TCP options: the data offset counts to 15 words (RFC 9293 section 3.1).
-const MAX_OPTIONS: u32 = 40;
 /// "Don't fragment" in the word of flags and fragment offset (RFC 791 section 3.1).
 const DONT_FRAGMENT: u16 = 0x4000;
 /// "More fragments" and the fragment offset.
@@ -28,6 +28,8 @@ const WINDOW_SCALE: u8 = 3;
 const SACK_PERMITTED: u8 = 4;
 const SACK: u8 = 5;
 const TIMESTAMPS: u8 = 8;
+/// RFC 8684 section 3.
+const MPTCP: u8 = 30;
 
 /// Largest shift of the window; a larger one counts as this (RFC 7323 section 2.3).
 const MAX_WINDOW_SHIFT: u8 = 14;
@@ -45,7 +47,8 @@ pub struct Endpoint {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decoded {
     /// The segment. A window scale above 14 reads as 14 (RFC 7323 section 2.3); options that only
-    /// count on a SYN are left out elsewhere.
+    /// count on a SYN are left out elsewhere. Its subflow is 0: ports and addresses say which it is. Of
+    /// data-level numbers of 8 octets the lower 32 bits are kept.
     pub segment: Segment,
     /// Who sent it.
     pub source: Endpoint,
@@ -201,7 +204,8 @@ pub fn encode_headers(
 }
 
 /// Options in Linux's order and padding: MSS, SACK-permitted in place of the padding of timestamps,
-/// timestamps, window scale, SACK blocks; each group aligned to four bytes by NOPs in front.
+/// timestamps, window scale, SACK blocks, each group aligned to four bytes by NOPs in front; then MPTCP's,
+/// with its NOPs behind.
 fn encode_options(segment: &Segment, buffer: &mut Vec<u8>) {
     let syn = segment.flags.has(Flags::SYN);
     if syn && segment.mss > 0 {
@@ -227,6 +231,9 @@ fn encode_options(segment: &Segment, buffer: &mut Vec<u8>) {
             buffer.extend_from_slice(&left.to_be_bytes());
             buffer.extend_from_slice(&right.to_be_bytes());
         }
+    }
+    if let Some(option) = segment.mptcp() {
+        option.encode(buffer);
     }
 }
 
@@ -329,11 +336,16 @@ fn decode_options(options: &[u8], segment: &mut Segment) -> Result<(), WireError
                 segment.timestamp_echo = be32(option, 6);
             }
             (SACK, 10 | 18 | 26 | 34) => {
-                segment.sack = SackBlocks::default();
+                segment.sack.clear();
                 for block in option[2..].chunks_exact(8) {
                     segment.sack.push(be32(block, 0), be32(block, 4), 4);
                 }
             }
+            (MPTCP, _) => match MptcpOption::decode(option, segment.flags) {
+                Ok(Some(option)) => segment.set_mptcp(option),
+                Ok(None) => {}
+                Err(()) => return Err(malformed),
+            },
             (MSS | WINDOW_SCALE | SACK_PERMITTED | SACK | TIMESTAMPS, _) => return Err(malformed),
             _ => {}
         }

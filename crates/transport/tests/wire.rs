@@ -1,6 +1,7 @@
 //! The byte form of segments, checked against itself, against independent arithmetic and against
 //! another implementation (`etherparse`).
 
+use anabranch_transport::mptcp::{Dss, DssMapping, MptcpOption};
 use anabranch_transport::wire::{Decoded, EncodeError, Endpoint, WireError, decode, encode, encode_headers};
 use anabranch_transport::{Flags, SackBlocks, Segment};
 use etherparse::{IpNumber, Ipv4HeaderSlice, TcpHeaderSlice, TcpOptionElement};
@@ -65,6 +66,7 @@ prop_compose! {
             flags,
             mss: if syn { mss } else { 0 },
             window_scale_plus_one: if syn { scale } else { 0 },
+            subflow: 0,
             sack: SackBlocks::default(),
         };
         let limit = (40 - segment.options_len()).saturating_sub(4) / 8;
@@ -73,6 +75,47 @@ prop_compose! {
         }
         segment
     }
+}
+
+/// Any option of MPTCP that fits the kind of segment (RFC 8684 sections 3.1 to 3.3).
+fn any_mptcp(flags: Flags) -> BoxedStrategy<MptcpOption> {
+    let dss = (any::<(Option<u32>, bool)>(), prop::option::of(any::<(u32, u32, u16)>())).prop_map(
+        |((data_ack, data_fin), mapping)| {
+            let mapping =
+                mapping.map(|(data_seq, subflow_seq, length)| DssMapping { data_seq, subflow_seq, length });
+            MptcpOption::Dss(Dss { data_ack, mapping, data_fin })
+        },
+    );
+    let capable =
+        (0usize..4, any::<(u64, u64, u16)>()).prop_map(|(keys, (a, b, length))| MptcpOption::Capable {
+            sender_key: (keys > 0).then_some(a),
+            receiver_key: (keys > 1).then_some(b),
+            data_length: (keys > 2).then_some(length),
+        });
+    let join = any::<(u8, bool, u64, u32, [u8; 20])>().prop_map(
+        move |(address_id, backup, hmac, nonce, mac)| match (flags.has(Flags::SYN), flags.has(Flags::ACK)) {
+            (true, false) => MptcpOption::JoinSyn { address_id, backup, token: hmac as u32, nonce },
+            (true, true) => MptcpOption::JoinSynAck { address_id, backup, hmac, nonce },
+            _ => MptcpOption::JoinAck { hmac: mac },
+        },
+    );
+    // MP_JOIN has no form for a segment with neither SYN nor ACK.
+    if flags.has(Flags::SYN) || flags.has(Flags::ACK) {
+        prop_oneof![dss, capable, join].boxed()
+    } else {
+        prop_oneof![dss, capable].boxed()
+    }
+}
+
+/// A segment with an option of MPTCP, and as many SACK blocks as have room beside it.
+fn any_multipath_segment() -> impl Strategy<Value = (Segment, MptcpOption)> {
+    any_segment().prop_flat_map(|segment| {
+        any_mptcp(segment.flags).prop_map(move |option| {
+            let mut segment = segment;
+            segment.set_mptcp(option);
+            (segment, option)
+        })
+    })
 }
 
 /// One's complement sum as RFC 1071 defines it, word by word with the carry brought around at once:
@@ -110,6 +153,24 @@ proptest! {
             Decoded { segment, source, destination, identification, ttl, payload: payload.clone() }
         );
         prop_assert!(buffer[payload].iter().all(|byte| *byte == 0));
+    }
+
+    /// RFC 8684 section 3: options in their places, whatever else the segment has; those for which the header has no
+    /// room are refused, as any other.
+    #[test]
+    fn a_multipath_segment_survives_the_wire((segment, option) in any_multipath_segment()) {
+        prop_assert_eq!(segment.mptcp(), Some(option));
+        let mut buffer = Vec::new();
+        match encode(&segment, client(), server(), 7, 64, &mut buffer) {
+            Ok(()) => {
+                prop_assert_eq!(buffer.len(), segment.packet_len() as usize);
+                prop_assert_eq!(decode(&buffer)?.segment, segment);
+            }
+            Err(error) => {
+                prop_assert_eq!(error, EncodeError::OptionsTooLong(segment.options_len()));
+                prop_assert!(segment.options_len() > 40 && segment.sack.is_empty());
+            }
+        }
     }
 
     #[test]
@@ -151,7 +212,7 @@ proptest! {
     /// Random bytes rarely get past the checksums; these do, and reach every option parser.
     #[test]
     fn arbitrary_options_behind_right_checksums_never_panic(
-        options in prop::collection::vec(prop_oneof![0u8..=9, any::<u8>()], 40),
+        options in prop::collection::vec(prop_oneof![0u8..=9, Just(30u8), any::<u8>()], 40),
         syn in any::<bool>(),
         cut in 0usize..120,
     ) {
@@ -268,6 +329,88 @@ fn options_are_laid_out_as_linux_does() {
     );
 }
 
+/// The byte strings are those of figures 4 to 9 of RFC 8684.
+#[test]
+fn mptcp_options_are_laid_out_as_the_rfc_says() {
+    let options = |flags: Flags, option: MptcpOption| {
+        let mut segment = Segment { flags, ..Segment::default() };
+        segment.set_mptcp(option);
+        bytes_of(&segment)[40..].to_vec()
+    };
+    let (syn, ack) = (Flags::SYN, Flags::ACK);
+    let (a, b) = (0x0102_0304_0506_0708, 0x1112_1314_1516_1718);
+    let capable = |sender_key, receiver_key, data_length| MptcpOption::Capable {
+        sender_key,
+        receiver_key,
+        data_length,
+    };
+    // Kind, length, subtype 0 and version 1, flag H.
+    assert_eq!(options(syn, capable(None, None, None)), [30, 4, 0x01, 0x01]);
+    assert_eq!(
+        options(syn.with(ack), capable(Some(b), None, None)),
+        [30, 12, 0x01, 0x01, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18]
+    );
+    assert_eq!(
+        options(ack, capable(Some(a), Some(b), Some(0x0590))),
+        [
+            30, 22, 0x01, 0x01, 1, 2, 3, 4, 5, 6, 7, 8, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x05,
+            0x90, 1, 1
+        ]
+    );
+    // Subtype 1 and flag B, address identifier.
+    let join = MptcpOption::JoinSyn { address_id: 3, backup: true, token: 0x0A0B_0C0D, nonce: 0x1A1B_1C1D };
+    assert_eq!(options(syn, join), [30, 12, 0x11, 3, 10, 11, 12, 13, 0x1A, 0x1B, 0x1C, 0x1D]);
+    let join = MptcpOption::JoinSynAck { address_id: 4, backup: false, hmac: a, nonce: 0x1A1B_1C1D };
+    assert_eq!(
+        options(syn.with(ack), join),
+        [30, 16, 0x10, 4, 1, 2, 3, 4, 5, 6, 7, 8, 0x1A, 0x1B, 0x1C, 0x1D]
+    );
+    let hmac = std::array::from_fn(|i| i as u8);
+    assert_eq!(options(ack, MptcpOption::JoinAck { hmac })[..4], [30, 24, 0x10, 0]);
+    assert_eq!(options(ack, MptcpOption::JoinAck { hmac })[4..], hmac);
+    // Subtype 2; flags F, M and A.
+    let mapping = DssMapping { data_seq: 0x2122_2324, subflow_seq: 1, length: 0x0595 };
+    let dss = Dss { data_ack: Some(0x3132_3334), mapping: Some(mapping), data_fin: true };
+    assert_eq!(
+        options(ack, MptcpOption::Dss(dss)),
+        [30, 18, 0x20, 0x15, 0x31, 0x32, 0x33, 0x34, 0x21, 0x22, 0x23, 0x24, 0, 0, 0, 1, 0x05, 0x95, 1, 1]
+    );
+    let dss = Dss { data_ack: Some(5), mapping: None, data_fin: false };
+    assert_eq!(options(ack, MptcpOption::Dss(dss)), [30, 8, 0x20, 0x01, 0, 0, 0, 5]);
+}
+
+/// RFC 8684 section 3.3: numbers of 8 octets (flags a and m) and a checksum, as Linux sends them.
+#[test]
+fn numbers_of_eight_octets_are_read() {
+    let mut bytes = vec![30, 28, 0x20, 0x0F];
+    bytes.extend_from_slice(&0x0102_0304_0506_0708_u64.to_be_bytes());
+    bytes.extend_from_slice(&0x1112_1314_1516_1718_u64.to_be_bytes());
+    bytes.extend_from_slice(&[0, 0, 0, 9, 0, 7, 0xAB, 0xCD]);
+    let segment = decode(&packet_with_options(&bytes, false)).unwrap().segment;
+    let mapping = DssMapping { data_seq: 0x1516_1718, subflow_seq: 9, length: 7 };
+    let dss = Dss { data_ack: Some(0x0506_0708), mapping: Some(mapping), data_fin: false };
+    assert_eq!(segment.mptcp(), Some(MptcpOption::Dss(dss)));
+    for (length, wrong) in [(27, 0x0F), (28, 0x07), (28, 0x03), (12, 0x01), (5, 0x20)] {
+        let mut bytes = bytes.clone();
+        (bytes[1], bytes[3]) = (length, wrong);
+        let error = decode(&packet_with_options(&bytes, false)).unwrap_err();
+        assert_eq!(error, WireError::Option { kind: 30, at: 0 }, "length {length}, flags {wrong}");
+    }
+}
+
+/// Beside timestamps in 12 bytes and a data ACK in 8, two blocks fit; beside a mapping none.
+#[test]
+fn sack_blocks_give_way_to_the_data_sequence_signal() {
+    let mut ack = Segment { flags: Flags::ACK.with(Flags::TIMESTAMPS), ..Segment::default() };
+    (0..3).for_each(|i| ack.sack.push(10 * i, 10 * i + 5, 3));
+    let mut dss = Dss { data_ack: Some(1), ..Dss::default() };
+    ack.set_mptcp(MptcpOption::Dss(dss));
+    assert_eq!((ack.sack.as_slice(), ack.options_len()), (&[(0, 5), (10, 15)][..], 40));
+    dss.mapping = Some(DssMapping { data_seq: 1, subflow_seq: 2, length: 3 });
+    ack.set_mptcp(MptcpOption::Dss(dss));
+    assert_eq!((ack.sack.as_slice(), ack.options_len()), (&[][..], 32));
+}
+
 #[test]
 fn what_does_not_fit_is_refused_and_leaves_the_buffer_alone() {
     let mut buffer = vec![1, 2, 3];
@@ -320,8 +463,8 @@ fn damaged_packets_get_an_error_of_their_own() {
 fn options_are_read_as_the_rfcs_say() {
     let read =
         |options: &[u8], syn| decode(&packet_with_options(options, syn)).map(|decoded| decoded.segment);
-    // Kind 30 is MPTCP: unknown here, skipped.
-    let segment = read(&[30, 4, 0, 0, 2, 4, 0x02, 0x18, 3, 3, 200, 0], true).expect("well-formed");
+    // Kind 30 is MPTCP; its version 0 and its other subtypes are unknown here, and skipped.
+    let segment = read(&[30, 4, 0x30, 0, 2, 4, 0x02, 0x18, 3, 3, 200, 0], true).expect("well-formed");
     assert_eq!((segment.mss, segment.window_scale_plus_one), (536, 15), "a scale above 14 counts as 14");
     let segment = read(&[2, 4, 0x02, 0x18, 3, 3, 7, 1, 4, 2, 1, 1], false).expect("well-formed");
     assert_eq!(segment, Segment { flags: Flags::ACK, ..Segment::default() }, "options of a SYN elsewhere");

@@ -116,8 +116,10 @@ _BY_TRANSPORT = {
     "mptcp-lia": _WINE,
     "mptcp-olia": _WINE + _HOLLOW,
     "mptcp-balia": _PINK + _HOLLOW,
+    "mptcp-cubic": _ORANGE,
 }
-"""The look of each transport, in every figure. ``mptcp`` couples its windows by LIA (RFC 6356)."""
+"""The look of each transport, in every figure. ``mptcp`` couples its windows by LIA (RFC 6356). There are
+no more looks than 16: ``mptcp-cubic`` shares that of ``window-clamp``, beside which it does not stand."""
 
 
 def look(name: str) -> Look:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -11,25 +11,59 @@ from anabranch.scenario.robust import CANDIDATE_METHODS, Demand, Method, Robust
 from anabranch.scenario.table import Table, alternative, refuse
 
 Scheme = Literal[
-    "shortest", "ecmp", "k-shortest", "disjoint", "max-flow", "tcpbp", "tcpbp-exact",
-    "robust", "hybrid-hop", "hybrid-delay", "robust-optimal", "robust-single",
-]  # fmt: skip
+    "shortest",
+    "ecmp",
+    "k-shortest",
+    "disjoint",
+    "max-flow",
+    "tcpbp",
+    "tcpbp-exact",
+    "semper",
+    "robust",
+    "hybrid-hop",
+    "hybrid-delay",
+    "robust-optimal",
+    "robust-single",
+]
 ROBUST_SCHEMES: tuple[Scheme, ...] = (
-    "robust", "hybrid-hop", "hybrid-delay", "robust-optimal", "robust-single",
-)  # fmt: skip
+    "robust",
+    "hybrid-hop",
+    "hybrid-delay",
+    "robust-optimal",
+    "robust-single",
+)
 """Schemes that plan for every traffic matrix within ``routing.demand``."""
 Metric = Literal[
-    "hops", "delay", "inverse-capacity", "loss", "capacity", "tcpbp", "smm", "argaq", "b-over-dl"
+    "hops",
+    "hops-then-delay",
+    "delay",
+    "inverse-capacity",
+    "loss",
+    "capacity",
+    "tcpbp",
+    "smm",
+    "argaq",
+    "b-over-dl",
 ]
-ADDITIVE_METRICS: tuple[Metric, ...] = ("hops", "delay", "inverse-capacity", "loss", "smm")
+ADDITIVE_METRICS: tuple[Metric, ...] = ("hops", "hops-then-delay", "delay", "inverse-capacity", "loss", "smm")
 """Metrics that are sums over links. The others are functions of whole paths."""
-Spread = Literal["flow", "flowlet", "packet", "packet-round-robin"]
+Spread = Literal[
+    "flow",
+    "flowlet",
+    "packet",
+    "packet-round-robin",
+    "hash",
+    "weighted-hash",
+    "resilient-hash",
+    "subflow-round-robin",
+]
+Shares = Literal["equal", "capacity"]
 
 
 _ANY_METRIC = ("shortest", "k-shortest")
 _TCPBP = ("tcpbp", "tcpbp-exact")
 _HYBRID: dict[Scheme, Metric] = {"hybrid-hop": "hops", "hybrid-delay": "delay"}
-_TAKE_K = ("k-shortest", "disjoint", *_TCPBP, *ROBUST_SCHEMES)
+_TAKE_K = ("k-shortest", "disjoint", "semper", *_TCPBP, *ROBUST_SCHEMES)
 
 
 def _reaction_kind(value: object) -> str:
@@ -43,26 +77,35 @@ class Routing(Table):
     """``shortest``: one shortest path; ``ecmp``: all shortest ways, hop by hop; ``k-shortest``: the k
     shortest loop-free paths; ``disjoint``: up to k paths that share no link; ``max-flow``: a split that
     carries most; ``tcpbp``: the path of highest predicted TCP throughput as the published algorithm finds it,
-    or its first k; ``tcpbp-exact``: the same without missing any; ``robust``: the split with the least
-    worst-case load over all matrices of ``demand``; ``hybrid-hop`` and ``hybrid-delay``: the same over k paths,
-    with a share of the pairs on a single one; ``robust-optimal``: the most TCP throughput up to a worst-case
-    load; ``robust-single``: the least worst-case load with every pair on one path."""
-    metric: Metric | None = None
+    or its first k; ``tcpbp-exact``: the same without missing any; ``semper``: up
+    to k link-disjoint paths between the edge routers, the same ones there and back; ``robust``: the split with
+    the least worst-case load over all matrices of ``demand``; ``hybrid-hop`` and ``hybrid-delay``: the same
+    over k paths, with a share of the pairs on a single one; ``robust-optimal``: the most TCP throughput up to a
+    worst-case load; ``robust-single``: the least worst-case load with every pair on one path."""
+    metric: Metric = "hops"
     """What a short path is short in; ``max-flow`` takes the shortest among the splits that carry the most.
     Left out: ``tcpbp`` for the schemes of that name, ``hops`` and ``delay`` for ``hybrid-hop`` and
-    ``hybrid-delay``, all of which take no other, and ``hops`` for the others. ``ecmp``, ``disjoint`` and
-    ``max-flow`` take those that are sums over links."""
+    ``hybrid-delay``, all of which take no other, and ``hops`` for the others. ``ecmp``, ``disjoint``,
+    ``max-flow`` and ``semper`` take those that are sums over links."""
     k: Annotated[int, Field(ge=1, le=64)] | None = None
     """Number of paths for ``k-shortest`` (2 where it is left out), ``tcpbp`` and ``tcpbp-exact`` (1), and the
-    most for ``disjoint`` (as many as there are where it is left out). Candidates of each pair for ``robust``
-    (all paths where it is left out), ``hybrid-hop`` and ``hybrid-delay`` (2), ``robust-optimal`` and
-    ``robust-single`` (4)."""
+    most for ``disjoint`` and ``semper`` (as many as there are where it is left out). Candidates of each
+    pair for ``robust`` (all paths where it is left out), ``hybrid-hop`` and ``hybrid-delay`` (2),
+    ``robust-optimal`` and ``robust-single`` (4)."""
+    shares: Shares | None = None
+    """What each path of ``semper`` gets: ``equal`` parts (where it is left out), or parts by the ``capacity``
+    of its narrowest link."""
     spread: Spread = "flow"
     """What keeps to one route: a flow (by a hash of its 5-tuple), a flowlet, or a single packet (at random by
-    weight, or in weighted round-robin). Left out, ``packet`` for the robust schemes, whose fractions are of
-    packets, and ``flow`` for the others."""
+    weight, or in weighted round-robin); or a subflow in both directions: ``hash`` modulo the number of paths,
+    ``weighted-hash``, ``resilient-hash``, of which a failure moves only the flows of the failed path, or
+    ``subflow-round-robin``, with an entry for each. Left out, ``packet`` for the robust schemes, whose
+    fractions are of packets, and ``flow`` for the others."""
     flowlet_gap: PositiveSpan | None = None
     """Pause after which a flow may change its route; for ``spread = "flowlet"``."""
+    idle_timeout: PositiveSpan | None = None
+    """Time after which an entry of ``spread = "subflow-round-robin"`` that no packet has matched is
+    forgotten; left out: never."""
     reaction: Annotated[
         Annotated[Span, Tag("<span>")] | Annotated[Literal["never"], Tag("<never>")],
         Discriminator(_reaction_kind),
@@ -75,10 +118,16 @@ class Routing(Table):
 
     @model_validator(mode="before")
     @classmethod
-    def _spread_of_scheme(cls, data: Any) -> Any:
-        """A packet takes path p with probability x_p (Fukushima et al. 2016, section 6)."""
-        if isinstance(data, dict) and data.get("scheme") in ROBUST_SCHEMES:
-            return {"spread": "packet", **data}
+    def _fill_in(cls, data: object) -> object:
+        """What a scheme takes where the scenario does not say."""
+        if not isinstance(data, dict):
+            return data
+        scheme, metrics = data.get("scheme"), {**dict.fromkeys(_TCPBP, "tcpbp"), **_HYBRID}
+        if isinstance(scheme, str) and scheme in metrics and "metric" not in data:
+            data = {**data, "metric": metrics[scheme]}
+        if scheme in ROBUST_SCHEMES and "spread" not in data:
+            # A packet takes path p with probability x_p (Fukushima et al. 2016, section 6).
+            data = {**data, "spread": "packet"}
         return data
 
     @model_validator(mode="after")
@@ -88,6 +137,19 @@ class Routing(Table):
         if self.k is not None and self.scheme not in _TAKE_K:
             takers = f"{', '.join(_TAKE_K[:-1])} and {_TAKE_K[-1]}"
             refuse("k", f"scheme {quoted(self.scheme)} takes no k; it belongs to {takers}")
+        if self.shares is not None and self.scheme != "semper":
+            refuse("shares", f"scheme {quoted(self.scheme)} takes no shares; they belong to semper")
+        if self.spread == "hash" and (self.scheme == "max-flow" or self.shares == "capacity"):
+            refuse(
+                "spread",
+                '"hash" gives every path the same share, and these have shares of their own; '
+                'take "weighted-hash" or "resilient-hash"',
+            )
+        if self.spread != "subflow-round-robin" and self.idle_timeout is not None:
+            refuse(
+                "idle_timeout",
+                f'only spread = "subflow-round-robin" has one; here spread is {quoted(self.spread)}',
+            )
         if self.spread == "flowlet" and self.flowlet_gap is None:
             refuse("flowlet_gap", 'is missing; spread = "flowlet" needs one, for example "50 ms"')
         if self.spread != "flowlet" and self.flowlet_gap is not None:
@@ -136,28 +198,24 @@ class Routing(Table):
         return self.k or {"robust": None, "robust-optimal": 4, "robust-single": 4}.get(self.scheme, 2)
 
     def _check_metric(self) -> None:
-        metric = self.path_metric()
+        metric = self.metric
         if self.scheme in _HYBRID and metric != _HYBRID[self.scheme]:
             refuse(
                 "metric",
-                f"is {quoted(metric)}, but scheme {quoted(self.scheme)} goes by {_HYBRID[self.scheme]}; leave it "
-                'out, or write scheme = "robust" with a k',
+                f"is {quoted(metric)}, but scheme {quoted(self.scheme)} goes by {_HYBRID[self.scheme]}; leave "
+                'it out, or write scheme = "robust" with a k',
             )
         if self.scheme in _TCPBP:
             if metric != "tcpbp":
                 refuse(
                     "metric",
-                    f"is {quoted(metric)}, but scheme {quoted(self.scheme)} goes by tcpbp alone; leave it out, "
-                    f'or write scheme = "shortest" or "k-shortest"',
+                    f"is {quoted(metric)}, but scheme {quoted(self.scheme)} goes by tcpbp alone; leave it "
+                    f'out, or write scheme = "shortest" or "k-shortest"',
                 )
         elif self.scheme not in (*_ANY_METRIC, *ROBUST_SCHEMES) and metric not in ADDITIVE_METRICS:
             sums = ", ".join(quoted(name) for name in ADDITIVE_METRICS)
             refuse(
                 "metric",
-                f"is {quoted(metric)}, which is no sum over links, and scheme {quoted(self.scheme)} needs one: "
-                f'choose among {sums}, or write scheme = "shortest" or "k-shortest"',
+                f"is {quoted(metric)}, which is no sum over links, and scheme {quoted(self.scheme)} needs "
+                f'one: choose among {sums}, or write scheme = "shortest" or "k-shortest"',
             )
-
-    def path_metric(self) -> Metric:
-        """The metric, default filled in."""
-        return self.metric or _HYBRID.get(self.scheme) or ("tcpbp" if self.scheme in _TCPBP else "hops")

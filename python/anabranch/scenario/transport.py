@@ -17,7 +17,7 @@ class Transport(Table):
 
     The preset decides the protocol, and with it which fields there are. In TCP, loss detection, congestion
     control and pacing are chosen by name, each on its own; the parameters of the chosen ones stand beside
-    them.
+    them. A subflow of Multipath TCP has all of these; the connection has a path manager and a scheduler, too.
     """
 
     preset: Annotated[str, Field(min_length=1)] | None = None
@@ -81,8 +81,9 @@ class Transport(Table):
     limited_transmit: Literal["careful", "aggressive"] | None = None
     """``tcp-ncr``: a new segment for every other one reported above a hole, or for each (RFC 4653)."""
 
-    congestion_control: Literal["newreno", "cubic", "bbr", "mprc"] | None = None
-    """How the window is set: RFC 5681, RFC 9438, BBR version 1, or MPRC (Chang 2024)."""
+    congestion_control: Literal["newreno", "cubic", "bbr", "mprc", "lia", "olia", "balia"] | None = None
+    """How the window is set: RFC 5681, RFC 9438, BBR version 1, MPRC (Chang 2024); or coupled over the
+    subflows of Multipath TCP: LIA (RFC 6356), OLIA (Khalili 2012), BALIA (Peng 2016), on one path NewReno."""
     hystart: bool | None = None
     """``newreno``, ``cubic``: slow start leaves early on rising delay (RFC 9406)."""
     beta: Annotated[float, Field(gt=0, lt=1)] | None = None
@@ -98,6 +99,20 @@ class Transport(Table):
     """``window``: gain below ssthresh."""
     avoidance_gain: Annotated[float, Field(gt=0)] | None = None
     """``window``: gain above it."""
+
+    path_manager: Literal["default", "ndiffports", "fullmesh"] | None = None
+    """``mptcp``: which subflows there are: one, several that differ in source ports, or one for each pair of
+    interfaces."""
+    subflows: Annotated[int, Field(ge=1, le=255)] | None = None
+    """``ndiffports``: how many subflows."""
+    scheduler: Literal["lowest-rtt", "round-robin", "redundant", "blest"] | None = None
+    """``mptcp``: which subflow takes the next segment: the fastest with room, each in turn, every one, or the
+    fastest unless a slow one would block the receive window (Ferlin 2016)."""
+    opportunistic_retransmission: bool | None = None
+    """``mptcp``: when the receive window is full, send what holds it up on another subflow too (Raiciu 2012,
+    section 4.2)."""
+    penalisation: bool | None = None
+    """``mptcp``: then also halve the window of the slower subflow that holds it up."""
 
     segment: ByteCount | None = None
     """``sdn-paced``, ``sliding-window``: a full data packet with its 40 bytes of headers."""
@@ -121,10 +136,20 @@ PARAMETERS: dict[str, dict[str, tuple[str, ...]]] = {
         "cubic": ("hystart", "beta", "c", "fast_convergence"),
         "bbr": (),
         "mprc": (),
+        "lia": (),
+        "olia": (),
+        "balia": (),
     },
     "pacing": {"controller": (), "window": ("slow_start_gain", "avoidance_gain")},
+    "path_manager": {"default": (), "ndiffports": ("subflows",), "fullmesh": ()},
 }
-"""For each choice of TCP, its names and the parameters of each (crates/transport/src/config.rs)."""
+"""For each choice, its names and the parameters of each (crates/transport/src/config.rs)."""
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "tcp": ("loss_detection", "congestion_control", "pacing"),
+    "mptcp": ("path_manager",),
+}
+"""The choices of each protocol that has any."""
 
 _TIMEOUTS = {"initial_rto": "initial_rto", "max_rto": "max_rto", "handshake_timeout": "handshake_timeout"}
 
@@ -142,16 +167,23 @@ FIELDS: dict[str, dict[str, str]] = {
         **_TIMEOUTS,
         "undo": "undo",
     },
+    "mptcp": {
+        "scheduler": "scheduler",
+        "opportunistic_retransmission": "opportunistic_retransmission",
+        "penalisation": "penalisation",
+    },
     "sdn-paced": {"segment": "segment_bytes", "reliable": "reliable", **_TIMEOUTS},
     "sliding-window": {"segment": "segment_bytes", "window_segments": "window_segments", **_TIMEOUTS},
 }
-"""For each protocol, the core's name of each field that is neither a choice nor a parameter of one."""
+"""For each protocol, the core's name of each field that is neither a choice nor a parameter of one. Those of
+Multipath TCP's subflows are TCP's."""
 
 
 def fields_of(protocol: str) -> list[str]:
     """Every field that a transport of a protocol can have, the preset apart."""
     found = list(FIELDS[protocol])
-    if protocol == "tcp":
-        for choice, known in PARAMETERS.items():
-            found += [choice, *(parameter for names in known.values() for parameter in names)]
+    for choice in CHOICES.get(protocol, ()):
+        found += [choice, *(parameter for names in PARAMETERS[choice].values() for parameter in names)]
+    if protocol == "mptcp":
+        found += fields_of("tcp")
     return list(dict.fromkeys(found))

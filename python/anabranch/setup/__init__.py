@@ -84,14 +84,18 @@ def _routing(scenario: Scenario) -> RoutingSetup:
     if scenario.controller is not None:
         # What the controller will find where no link is down; nobody forwards by it.
         routing = Routing(metric=scenario.controller.path_metric(), reaction=routing.reaction)
-    scheme: Tagged = {"name": routing.scheme, "metric": routing.path_metric()}
+    scheme: Tagged = {"name": routing.scheme, "metric": routing.metric}
     if routing.scheme == "k-shortest":
         scheme["k"] = routing.k or DEFAULT_K_SHORTEST
     elif routing.scheme in ("disjoint", "tcpbp", "tcpbp-exact"):
         scheme["k"] = routing.k
+    elif routing.scheme == "semper":
+        scheme |= {"k": routing.k, "shares": routing.shares or "equal"}
     spread: Tagged = {"by": routing.spread}
     if routing.flowlet_gap is not None:
         spread["gap"] = int(routing.flowlet_gap)
+    if routing.idle_timeout is not None:
+        spread["idle_timeout"] = int(routing.idle_timeout)
     reaction = None if isinstance(routing.reaction, str) else int(routing.reaction)
     planned = routing.scheme in ROBUST_SCHEMES
     return RoutingSetup(None if planned else scheme, spread, reaction)

@@ -31,7 +31,7 @@ def planner_setup(routing: Routing) -> Tagged | None:
     return {
         "name": routing.scheme,
         "k": routing.candidate_count(),
-        "metric": routing.path_metric(),
+        "metric": routing.metric,
         "single_percent": robust.single_percent or 0.0,
         "level": 1.0 if robust.level is None else robust.level,
         "failures": robust.failures,

@@ -9,7 +9,7 @@ from anabranch import _core
 from anabranch.scenario.messages import unknown_choice
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
-from anabranch.scenario.transport import FIELDS, PARAMETERS, Transport, fields_of
+from anabranch.scenario.transport import CHOICES, FIELDS, PARAMETERS, Transport, fields_of
 from anabranch.setup.model import TransportSetup
 from anabranch.setup.problems import Problems
 
@@ -78,17 +78,25 @@ class Transports:
             return None
         config: dict[str, Any] = json.loads(_core.transport_preset(preset))
         self._check_fields(table, config["protocol"], preset, place)
-        for field, key in FIELDS[config["protocol"]].items():
-            value = getattr(table, field)
-            if value is not None:
-                config[key] = int(value) if not isinstance(value, bool) else value
-        if config["protocol"] == "tcp":
-            for choice in PARAMETERS:
-                config[choice] = self._component(choice, config[choice], table, place)
+        protocol = config["protocol"]
+        self._fill(config, protocol, table, place)
+        if protocol == "tcp":
             self._check_tcp(config, place)
+        elif protocol == "mptcp":
+            self._fill(config["tcp"], "tcp", table, place)
+            self._check_tcp(config["tcp"], place)
         else:
             self._check_segments(config, place)
         return config
+
+    def _fill(self, config: dict[str, Any], protocol: str, table: Transport, place: str) -> None:
+        """Puts the table's own values in the place of the preset's."""
+        for field, key in FIELDS[protocol].items():
+            value = getattr(table, field)
+            if value is not None:
+                config[key] = value if isinstance(value, bool | str) else int(value)
+        for choice in CHOICES.get(protocol, ()):
+            config[choice] = self._component(choice, config[choice], table, place)
 
     def _check_fields(self, table: Transport, protocol: str, preset: str, place: str) -> None:
         """Notes every field that another protocol has, but not this one."""
@@ -97,7 +105,7 @@ class Transports:
             if field == "preset" or field in own or getattr(table, field) is None:
                 continue
             owners = [other for other in FIELDS if field in fields_of(other)]
-            has = "" if protocol == "tcp" else f", which has {', '.join(own)}"
+            has = "" if protocol in CHOICES else f", which has {', '.join(own)}"
             self._problems.add(
                 f"{place}.{field}",
                 f"is a field of {' and '.join(owners)}; the protocol of {quoted(preset)} is {protocol}{has}",
@@ -126,6 +134,8 @@ class Transports:
 
     def _default(self, choice: str, name: str) -> dict[str, Any]:
         """A component with the parameters that the presets give it."""
+        if not PARAMETERS[choice][name]:
+            return {"name": name}
         for preset in self._presets:
             component: dict[str, Any] | None = json.loads(_core.transport_preset(preset)).get(choice)
             if component is not None and component["name"] == name:

@@ -1,19 +1,15 @@
 use super::application::Application;
-use crate::balancer::{FlowKey, mix};
+use crate::balancer::FlowKey;
 use crate::capture::host_address;
 use crate::error::{EngineError, SetupError};
 use crate::forwarding::{Forwarding, RouteIndex};
+use crate::ports::{SERVER_PORT, draw_source_port};
 use crate::random::Streams;
 use crate::reordering::Reordering;
 use crate::setup::{FlowSetup, Setup};
 use anabranch_transport::wire::Endpoint;
 use anabranch_transport::{ReceiverAgent, SenderAgent};
 use anabranch_units::{Instant, NodeId};
-
-/// Well-known port of the receiving ends.
-const SERVER_PORT: u16 = 5001;
-/// First and number of the ports that sending ends draw from (RFC 6335, dynamic ports).
-const EPHEMERAL: (u16, u64) = (49_152, 16_384);
 
 /// One connection: both ends, the application, the way there and back.
 pub(super) struct Flow {
@@ -64,7 +60,7 @@ impl Flow {
     ) -> Result<Self, EngineError> {
         let config = &setup.transports[flow.transport].config;
         let mut stream = streams.stream(&flow.name, "connection");
-        let port = EPHEMERAL.0 + stream.below(EPHEMERAL.1) as u16;
+        let port = draw_source_port(&mut stream);
         let (sequence, peer_sequence) = (stream.next_u64() as u32, stream.next_u64() as u32);
         let source = Endpoint { addr: host_address(flow.from), port };
         let destination = Endpoint { addr: host_address(flow.to), port: SERVER_PORT };
@@ -73,7 +69,7 @@ impl Flow {
             forwarding.index(from, to).ok_or_else(|| SetupError::new(place(), "its pair has no route index"))
         };
         let way = |from, to, source, destination, number| {
-            let key = FlowKey { hash: tuple_hash(source, destination), index: number };
+            let key = FlowKey::new(source, destination, number);
             let route = route(from, to)?;
             let (injected, delivered, data_packets) = (0, 0, 0);
             Ok::<_, SetupError>(Way {
@@ -114,10 +110,4 @@ impl Flow {
     pub(super) fn next_application_event(&self) -> Option<Instant> {
         self.application.next_event()
     }
-}
-
-/// A frozen hash of addresses and ports.
-fn tuple_hash(source: Endpoint, destination: Endpoint) -> u64 {
-    let side = |end: Endpoint| u64::from(u32::from_be_bytes(end.addr)) << 16 | u64::from(end.port);
-    mix(side(source).wrapping_add(mix(side(destination).wrapping_add(0x9E37_79B9_7F4A_7C15))))
 }

@@ -102,7 +102,7 @@ impl Simulation {
 
     fn add_sender(&self, table: &mut Table) {
         let mut count = |name, value: fn(&SenderStats) -> u64| {
-            table.integers(name, self.flows.iter().map(|flow| value(flow.sender.stats())));
+            table.integers(name, self.flows.iter().map(|flow| value(&flow.sender.stats())));
         };
         count("segments_sent", |stats| stats.segments);
         count("retransmissions", |stats| stats.retransmissions);

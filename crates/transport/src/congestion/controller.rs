@@ -1,7 +1,8 @@
 //! All controllers behind one type, so that an ACK costs a branch and no virtual call.
 
 use super::{
-    Ack, Bbr, CongestionControl, Cubic, CubicParameters, HyStart, LossEpisode, Mprc, NewReno, Recovery,
+    Ack, Balia, Bbr, CongestionControl, Coupling, Cubic, CubicParameters, HyStart, Lia, LossEpisode, Mprc,
+    NewReno, Olia, Recovery,
 };
 use crate::CongestionConfig;
 use anabranch_units::{Instant, Rate, Span};
@@ -18,6 +19,12 @@ pub enum Controller {
     Bbr(Box<Bbr>),
     /// Chang 2024, section 4.
     Mprc(Mprc),
+    /// RFC 6356.
+    Lia(Lia),
+    /// Khalili 2012.
+    Olia(Olia),
+    /// Peng 2016.
+    Balia(Balia),
 }
 
 /// A parameter of a congestion controller is out of range.
@@ -71,6 +78,9 @@ impl Controller {
             }
             CongestionConfig::Bbr {} => Self::Bbr(Box::new(Bbr::new(mss, initial_window, seed))),
             CongestionConfig::Mprc {} => Self::Mprc(Mprc::new(mss, initial_window)),
+            CongestionConfig::Lia {} => Self::Lia(Lia::new(mss, initial_window)),
+            CongestionConfig::Olia {} => Self::Olia(Olia::new(mss, initial_window)),
+            CongestionConfig::Balia {} => Self::Balia(Balia::new(mss, initial_window)),
         }
     }
 
@@ -81,7 +91,7 @@ impl Controller {
         match &mut self {
             Self::NewReno(newreno) => newreno.set_paced(),
             Self::Cubic(cubic) => cubic.set_paced(),
-            Self::Bbr(_) | Self::Mprc(_) => {}
+            Self::Bbr(_) | Self::Mprc(_) | Self::Lia(_) | Self::Olia(_) | Self::Balia(_) => {}
         }
         self
     }
@@ -95,6 +105,9 @@ macro_rules! dispatch {
             Controller::Cubic($controller) => $call,
             Controller::Bbr($controller) => $call,
             Controller::Mprc($controller) => $call,
+            Controller::Lia($controller) => $call,
+            Controller::Olia($controller) => $call,
+            Controller::Balia($controller) => $call,
         }
     };
 }
@@ -156,6 +169,18 @@ impl CongestionControl for Controller {
 
     fn on_recovered(&mut self, now: Instant, from: Recovery) {
         dispatch!(self, c => c.on_recovered(now, from));
+    }
+
+    fn couple(&mut self, coupling: &Coupling) {
+        dispatch!(self, c => c.couple(coupling));
+    }
+
+    fn loss_interval(&self) -> u64 {
+        dispatch!(self, c => c.loss_interval())
+    }
+
+    fn penalise(&mut self) {
+        dispatch!(self, c => c.penalise());
     }
 
     fn on_undo(&mut self, now: Instant) {

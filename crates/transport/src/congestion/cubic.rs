@@ -264,6 +264,14 @@ impl CongestionControl for Cubic {
         self.recovering = false;
     }
 
+    /// The curve starts anew from where the window is then.
+    fn penalise(&mut self) {
+        self.window.penalise();
+        self.curve.epoch = None;
+        // What an undo would bring back is what held the connection up.
+        self.undo = None;
+    }
+
     fn on_undo(&mut self, _now: Instant) {
         let Some(undo) = self.undo.take() else { return };
         self.recovering = false;

@@ -14,15 +14,22 @@
 //! - `cubic`: [`Cubic`], a cubic function of the time since the last loss (RFC 9438).
 //! - `bbr`: [`Bbr`], a model of bottleneck bandwidth and round-trip time (BBR version 1).
 //! - `mprc`: [`Mprc`], NewReno's growth, and half of cwnd at any loss (Chang 2024, section 4).
+//! - `lia`, `olia`, `balia`: [`Lia`], [`Olia`], [`Balia`], NewReno whose increase is coupled to that of the
+//!   other subflows of a multipath connection (RFC 6356, Khalili 2012, Peng 2016); `coupling.rs` has what
+//!   they share. On a single path each is NewReno.
 //!
 //! The first two share the slow start of `window.rs`, which [`HyStart`] (RFC 9406) may end early.
 
+mod balia;
 mod bbr;
 mod controller;
+mod coupling;
 mod cubic;
 mod hystart;
+mod lia;
 mod mprc;
 mod newreno;
+mod olia;
 #[cfg(test)]
 mod properties;
 #[cfg(test)]
@@ -31,12 +38,16 @@ mod testing;
 mod tests;
 mod window;
 
+pub use balia::Balia;
 pub use bbr::Bbr;
 pub use controller::{Controller, ParameterError};
+pub use coupling::{Coupled, Coupling, CouplingRule};
 pub use cubic::{Cubic, CubicParameters};
 pub use hystart::HyStart;
+pub use lia::Lia;
 pub use mprc::Mprc;
 pub use newreno::NewReno;
+pub use olia::Olia;
 
 use anabranch_units::{Instant, Rate, Span};
 
@@ -170,6 +181,21 @@ pub trait CongestionControl {
     /// Fast recovery or the loss state ended. For a controller that does not govern recovery,
     /// the window must now be ssthresh (after [`Recovery::Fast`]).
     fn on_recovered(&mut self, now: Instant, from: Recovery);
+
+    /// How the other subflows of the connection stand; comes before each ACK of a subflow whose controller is
+    /// coupled. The others have no use for it.
+    fn couple(&mut self, _coupling: &Coupling) {}
+
+    /// Bytes acknowledged between the last two losses or since the last, whichever is more (OLIA's l_r); 0 for
+    /// a controller that does not keep it.
+    fn loss_interval(&self) -> u64 {
+        0
+    }
+
+    /// The subflow holds up a multipath connection whose receive window is full: its window is halved, and the
+    /// threshold too unless it is in slow start (Raiciu 2012, section 4.2, "penalising slow subflows"). A
+    /// controller that measures its rate instead heeds nothing.
+    fn penalise(&mut self) {}
 
     /// The episode turned out to be spurious (RFC 3522, DSACK): what it took is given back.
     fn on_undo(&mut self, now: Instant);

@@ -137,6 +137,13 @@ impl CongestionControl for NewReno {
         self.recovering = false;
     }
 
+    fn penalise(&mut self) {
+        self.window.penalise();
+        self.bytes_acked = 0;
+        // What an undo would bring back is what held the connection up.
+        self.undo = None;
+    }
+
     fn on_undo(&mut self, _now: Instant) {
         // RFC 4015 section 3.2, as Linux does it: the window never comes down here.
         if let Some(Undo { cwnd, ssthresh }) = self.undo.take() {

@@ -24,6 +24,7 @@ fn registered() -> Vec<CongestionConfig> {
     let known = |config: &CongestionConfig| match config {
         CongestionConfig::Newreno { .. } | CongestionConfig::Cubic { .. } | CongestionConfig::Bbr {} => true,
         CongestionConfig::Mprc {} => true,
+        CongestionConfig::Lia {} | CongestionConfig::Olia {} | CongestionConfig::Balia {} => true,
     };
     let cubic = |hystart, beta, c| CongestionConfig::Cubic { hystart, beta, c, fast_convergence: hystart };
     let configs = vec![
@@ -34,6 +35,9 @@ fn registered() -> Vec<CongestionConfig> {
         cubic(false, 0.01, 1e6),
         CongestionConfig::Bbr {},
         CongestionConfig::Mprc {},
+        CongestionConfig::Lia {},
+        CongestionConfig::Olia {},
+        CongestionConfig::Balia {},
     ];
     assert!(configs.iter().all(known));
     configs

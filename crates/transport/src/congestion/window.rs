@@ -56,6 +56,14 @@ impl Window {
         self.hold_until = 0;
     }
 
+    /// Halves the window without a loss, and the threshold with it unless it is ahead.
+    pub fn penalise(&mut self) {
+        if !self.in_slow_start() {
+            self.ssthresh = (self.ssthresh / 2).max(2 * self.mss);
+        }
+        self.cwnd = (self.cwnd / 2).max(self.mss);
+    }
+
     /// A pause longer than the retransmission timeout has stopped the ACK clock: the window starts again
     /// from the restart window (RFC 5681 section 4.1). The threshold remembers three quarters of what it
     /// was (RFC 2861 section 3), so that slow start leads most of the way back.

@@ -18,7 +18,8 @@ mod scoreboard;
 mod sender;
 
 pub(crate) use out_of_order::OutOfOrder;
-pub(crate) use receiver::EPOCH;
+pub(crate) use ranges::Ranges;
+pub(crate) use receiver::{EPOCH, window_scale};
 pub use receiver::{Receiver, ReceiverStats};
 pub(crate) use rtt::RttEstimator;
 pub use rtt::RttSummary;

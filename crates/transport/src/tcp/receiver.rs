@@ -15,6 +15,9 @@ pub(crate) const TIMESTAMP_LIFE: Span = Span::from_us(1 << 30);
 /// Largest shift of the window scale option (RFC 7323 section 2.3).
 const MAX_WINDOW_SCALE: u8 = 14;
 
+/// What a subflow takes above its rcv_nxt, in bytes: the largest window of RFC 7323 section 2.3.
+const SUBFLOW_BUFFER: u64 = 1 << 30;
+
 /// What a receiver has seen.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct ReceiverStats {
@@ -56,6 +59,8 @@ pub struct Receiver {
     mss: u16,
     buffer: u64,
     window_scale: u8,
+    /// It belongs to a multipath connection, whose data ACK takes room from the SACK blocks.
+    multipath: bool,
     delayed_ack_segments: u32,
     delayed_ack_timeout: Span,
     initial_rto: Span,
@@ -92,6 +97,7 @@ impl Receiver {
             mss: config.mss,
             buffer: config.receive_buffer_bytes,
             window_scale: window_scale(config.receive_buffer_bytes),
+            multipath: false,
             delayed_ack_segments: config.delayed_ack_segments.max(1),
             delayed_ack_timeout: config.delayed_ack_timeout,
             initial_rto: config.initial_rto,
@@ -113,6 +119,20 @@ impl Receiver {
             send_control: false,
             stats: ReceiverStats::default(),
         }
+    }
+
+    /// The receiving end of a subflow. The connection bounds what may be under way, by its own window (RFC 8684
+    /// section 3.3.4), and writes that window into what leaves; the subflow takes whatever comes.
+    pub(crate) fn for_subflow(config: &TcpConfig, initial_sequence: u32) -> Self {
+        let mut receiver = Self::new(config, initial_sequence);
+        receiver.multipath = true;
+        receiver.buffer = SUBFLOW_BUFFER;
+        receiver
+    }
+
+    /// Sends an ACK at the next occasion.
+    pub(crate) fn acknowledge_now(&mut self) {
+        self.ack_now = true;
     }
 
     /// What it has seen so far.
@@ -354,7 +374,8 @@ impl Receiver {
         if self.out_of_order.is_empty() && self.dsack.is_none() {
             return;
         }
-        let limit = if self.timestamps { 3 } else { 4 };
+        // 40 bytes of options: 12 for timestamps and 8 for a data ACK leave 20, or two blocks behind 4.
+        let limit = if self.timestamps { 3 } else { 4 } - u8::from(self.multipath);
         if let Some((left, right)) = self.dsack {
             segment.sack.push(left as u32, right as u32, limit);
         }

@@ -36,7 +36,11 @@ def router(number: int) -> str:
 
 
 def parallel(
-    combination: str, difference_ms: float, *, transport: str | Mapping[str, Any] = "newreno", duration_s: float
+    combination: str,
+    difference_ms: float,
+    *,
+    transport: str | Mapping[str, Any] = "newreno",
+    duration_s: float,
 ) -> dict[str, Any]:
     """Section 4.1: five connections over parallel paths between two routers, packets at random.
 

@@ -1,6 +1,7 @@
 //! What each controller does, as lists of windows per round that a person can check by hand.
 
 mod bbr;
+mod coupled;
 mod cubic;
 mod mprc;
 mod newreno;

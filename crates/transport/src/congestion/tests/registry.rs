@@ -30,6 +30,9 @@ fn a_name_makes_its_controller() {
     let bbr = make(&CongestionConfig::Bbr {});
     assert!(matches!(bbr, Controller::Bbr(_)));
     assert!(matches!(make(&CongestionConfig::Mprc {}), Controller::Mprc(_)));
+    assert!(matches!(make(&CongestionConfig::Lia {}), Controller::Lia(_)));
+    assert!(matches!(make(&CongestionConfig::Olia {}), Controller::Olia(_)));
+    assert!(matches!(make(&CongestionConfig::Balia {}), Controller::Balia(_)));
     assert!(bbr.governs_recovery() && bbr.pacing_rate().is_some());
     assert!(!newreno.governs_recovery() && newreno.pacing_rate().is_none());
     assert_eq!((newreno.cwnd(), newreno.ssthresh()), (10 * SEGMENT, u64::MAX));

@@ -3,6 +3,7 @@
 mod acks;
 mod rate;
 mod recovery;
+mod subflow;
 mod timers;
 mod transmit;
 
@@ -13,6 +14,7 @@ use super::scoreboard::Scoreboard;
 use crate::agent::Failure;
 use crate::config::{LossDetectionConfig, PacingConfig, TcpConfig};
 use crate::congestion::{CongestionControl, Controller};
+use crate::mptcp::SIGNAL_BYTES;
 use crate::segment::{Flags, Segment};
 use anabranch_units::{Instant, Span};
 use rate::RateSampler;
@@ -73,6 +75,8 @@ pub struct Sender {
     sack: bool,
     timestamps: bool,
     ecn: bool,
+    /// A multipath connection feeds it segment by segment, and every segment has a data sequence signal.
+    multipath: bool,
     /// Payload of a full segment in bytes: the MSS less the options every segment carries.
     full_payload: u64,
     initial_sequence: u32,
@@ -108,8 +112,7 @@ impl Sender {
     /// first phase); the initial sequence number is the caller's.
     #[must_use]
     pub fn new(config: &TcpConfig, initial_sequence: u32, seed: u64) -> Self {
-        let options = if config.timestamps { 12 } else { 0 };
-        let full_payload = u64::from(config.mss).saturating_sub(options).max(1);
+        let full_payload = full_payload(config.mss, config.timestamps, false);
         let start = EPOCH + u64::from(initial_sequence);
         Self {
             state: State::Idle,
@@ -125,6 +128,7 @@ impl Sender {
             sack: config.sack,
             timestamps: config.timestamps,
             ecn: config.ecn,
+            multipath: false,
             full_payload,
             initial_sequence,
             snd_una: start,
@@ -245,8 +249,7 @@ impl Sender {
         self.peer_window_scale = segment.window_scale_plus_one.saturating_sub(1);
         // RFC 9293 section 3.7.1: without the option the peer takes 536 bytes.
         let peer_mss = if segment.mss == 0 { 536 } else { segment.mss };
-        let options = if self.timestamps { 12 } else { 0 };
-        self.full_payload = u64::from(self.config.mss.min(peer_mss)).saturating_sub(options).max(1);
+        self.full_payload = full_payload(self.config.mss.min(peer_mss), self.timestamps, self.multipath);
         self.board = Scoreboard::new(self.full_payload);
     }
 
@@ -351,6 +354,14 @@ impl Sender {
     pub fn rtt(&self) -> RttSummary {
         self.rtt.summary()
     }
+}
+
+/// Payload in bytes of a full segment: the MSS less the options that every data segment has (RFC 9293 section
+/// 3.7.1), timestamps in 12 bytes and MPTCP's data sequence signal.
+fn full_payload(mss: u16, timestamps: bool, multipath: bool) -> u64 {
+    let timestamps = if timestamps { 12 } else { 0 };
+    let signal = if multipath { SIGNAL_BYTES } else { 0 };
+    u64::from(mss).saturating_sub(timestamps + signal).max(1)
 }
 
 /// Least margin of the retransmission timeout above SRTT: the clock granularity G of RFC 6298 (2.3),

@@ -109,7 +109,7 @@ impl Sender {
         let unsent = self.written.saturating_sub(self.snd_nxt);
         let fin = self.closing && !self.fin_sent && unsent <= self.full_payload;
         if unsent == 0 && !fin {
-            if pipe < cwnd {
+            if pipe < cwnd && !self.multipath {
                 self.rate.on_app_limited(pipe);
             }
             return None;
@@ -220,7 +220,7 @@ impl Sender {
         segment
     }
 
-    fn is_paced(&self) -> bool {
+    pub(super) fn is_paced(&self) -> bool {
         match self.config.pacing {
             PacingConfig::Controller {} => self.controller.pacing_rate().is_some(),
             PacingConfig::Window { .. } => true,

@@ -1,0 +1,248 @@
+use crate::error::{CaptureError, FileProblem};
+use crate::format::End;
+use crate::group::group;
+use crate::measure::{self, Job, Measured, Times};
+use crate::parallel::for_each;
+use crate::progress::Meter;
+use crate::report::{Analysis, Found, report};
+use crate::select::{Flow, Selection, select};
+use crate::steady;
+use crate::survey::{FileSurvey, survey};
+use anabranch_units::Span;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+/// Most rows of the series of subflows: 80 MB while they are gathered.
+const MOST_ROWS: u64 = 5_000_000;
+
+/// What to measure.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Length TM of the measuring window, which ends with the first FIN; None: from T1 on.
+    pub window: Option<Span>,
+    /// Length of the intervals of the series.
+    pub interval: Span,
+    /// Only flows with one of these ports; all if empty.
+    pub ports: Vec<u16>,
+    /// No packet passes two capture points: each is counted wherever it was seen.
+    pub disjoint: bool,
+    /// Files that are read at once.
+    pub threads: usize,
+}
+
+/// How far an analysis is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Progress {
+    /// Bytes read, of both passes.
+    pub bytes: u64,
+    /// Bytes to be read.
+    pub total_bytes: u64,
+}
+
+/// Analyses captures of one experiment. `progress` is called now and then and may end the work.
+///
+/// # Errors
+/// If a file is no capture or cannot be read, all such files together; if there is no TCP in any; if the
+/// series would have too many rows; if `progress` breaks.
+pub fn analyze(
+    paths: &[PathBuf],
+    options: &Options,
+    mut progress: impl FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Analysis, CaptureError> {
+    let meter = Meter::default();
+    // Files that cannot be looked at are found below, with the reason.
+    let sizes = paths.iter().filter_map(|path| path.metadata().ok().map(|metadata| metadata.len()));
+    let total_bytes = sizes.sum::<u64>() * 2;
+    let mut hear = || progress(Progress { bytes: meter.bytes(), total_bytes }).is_continue();
+    let surveyed = for_each(paths.len(), options.threads, &meter, &mut hear, |file| {
+        survey(&paths[file], &options.ports, &meter)
+    });
+    let (files, problems) = sort_out(surveyed);
+    if !problems.is_empty() {
+        return Err(CaptureError::Files { files: problems });
+    }
+    if meter.stopped() {
+        return Err(CaptureError::Interrupted);
+    }
+    let mut warnings = Vec::new();
+    for (path, file) in paths.iter().zip(&files) {
+        describe_file(&path.display().to_string(), file, &mut warnings);
+    }
+    let selection = select(&files, options.disjoint);
+    if selection.flows.is_empty() {
+        return Err(nothing(&files, options));
+    }
+    let (connections, ties) = group(&selection.flows);
+    let nanoseconds = |span: Span| (span.as_ps() / 1000).max(1);
+    let steady = steady::find(&selection.flows, options.window.map(nanoseconds), &mut warnings);
+    let times = Times {
+        origin_ns: steady.origin_ns,
+        start_ns: steady.start_ns,
+        end_ns: steady.end_ns,
+        interval_ns: nanoseconds(options.interval),
+    };
+    check_rows(&selection.flows, &times)?;
+    let data_direction = data_directions(&selection.flows, &connections);
+    let packets: Vec<u64> = files.iter().map(|file| file.counts.packets).collect();
+    let job = Job {
+        paths,
+        ports: &options.ports,
+        packets: &packets,
+        selection: &selection,
+        data_direction: &data_direction,
+        times,
+        meter: &meter,
+    };
+    let groups = &selection.groups;
+    let measured = for_each(groups.len(), options.threads, &meter, &mut hear, |index| {
+        measure::measure(&job, &groups[index])
+    });
+    let measured = gather(&selection, measured)?;
+    if meter.stopped() {
+        return Err(CaptureError::Interrupted);
+    }
+    Ok(report(Found {
+        files: &files,
+        selection: &selection,
+        connections: &connections,
+        ties: &ties,
+        data_direction: &data_direction,
+        measured: &measured,
+        steady: &steady,
+        times: &times,
+        warnings,
+    }))
+}
+
+type Surveyed = Result<Option<FileSurvey>, FileProblem>;
+
+fn sort_out(surveyed: Vec<Surveyed>) -> (Vec<FileSurvey>, Vec<FileProblem>) {
+    let (mut files, mut problems) = (Vec::new(), Vec::new());
+    for result in surveyed {
+        match result {
+            Ok(file) => files.extend(file),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    (files, problems)
+}
+
+/// What both directions of each flow gave; one that was not seen gave nothing.
+fn gather(
+    selection: &Selection,
+    groups: Vec<Result<measure::Results, FileProblem>>,
+) -> Result<Vec<[Measured; 2]>, CaptureError> {
+    let mut all: Vec<[Measured; 2]> = Vec::new();
+    all.resize_with(selection.flows.len(), Default::default);
+    let mut problems = Vec::new();
+    for group in groups {
+        match group {
+            Ok(group) => {
+                for (flow, direction, measured) in group {
+                    all[flow][direction] = measured;
+                }
+            }
+            Err(problem) => problems.push(problem),
+        }
+    }
+    if problems.is_empty() { Ok(all) } else { Err(CaptureError::Files { files: problems }) }
+}
+
+/// For each flow, the direction in which its connection carries more payload.
+fn data_directions(flows: &[Flow], connections: &[crate::group::Connection]) -> Vec<usize> {
+    let mut directions = vec![0; flows.len()];
+    for connection in connections {
+        let members = || connection.flows.iter().map(|&flow| (flow, &flows[flow]));
+        let sent = |by_client: bool| -> u64 {
+            let side = |flow: &Flow| if by_client { flow.client } else { 1 - flow.client };
+            members().map(|(_, flow)| flow.directions[side(flow)].payload).sum()
+        };
+        let from_client = sent(true) >= sent(false);
+        for (index, flow) in members() {
+            directions[index] = if from_client { flow.client } else { 1 - flow.client };
+        }
+    }
+    directions
+}
+
+fn check_rows(flows: &[Flow], times: &Times) -> Result<(), CaptureError> {
+    let bins = |flow: &Flow| (times.bin(flow.last_ns()) - times.bin(flow.first_ns())) as u64 + 1;
+    let rows = flows.iter().fold(0u64, |sum, flow| sum.saturating_add(bins(flow)));
+    if rows <= MOST_ROWS.max(2 * flows.len() as u64) {
+        return Ok(());
+    }
+    let interval_s = times.interval_ns as f64 / 1e9 * (rows as f64 / MOST_ROWS as f64 * 1.1);
+    Err(CaptureError::TooManyRows { rows, most: MOST_ROWS, interval_s })
+}
+
+/// What a file's reader should know of it.
+fn describe_file(name: &str, file: &FileSurvey, warnings: &mut Vec<String>) {
+    let mut warn = |text: String| warnings.push(format!("{name}: {text}"));
+    let counts = &file.counts;
+    match &file.end {
+        End::Complete => {}
+        End::Cut(at) => warn(format!(
+            "the file ends inside a record that begins at byte {at}, as when the capture or a copy was \
+             stopped; the {} packets before it are used",
+            counts.packets
+        )),
+        End::Damaged(at, what) => warn(format!(
+            "damaged at byte {at}: {what}; what follows is not read, the {} packets before it are used",
+            counts.packets
+        )),
+    }
+    if counts.tcp == 0 {
+        warn(format!("no TCP among its {} packets", counts.packets));
+    }
+    let several = [
+        (counts.unknown_link, "packets passed over, of link types that are not known"),
+        (counts.headers_cut, "packets that end before their TCP header does, or contradict themselves"),
+        (
+            counts.options_cut,
+            "TCP headers cut inside their options, where MPTCP is (160 bytes of each packet would do)",
+        ),
+        (counts.fragments, "later fragments of IP packets passed over"),
+        (counts.beyond, "packets of more flows than are followed (choose with --port)"),
+        (file.oddities.without_time, "packets without a time passed over"),
+        (file.oddities.without_interface, "packets of an interface that is not described passed over"),
+    ];
+    for (count, what) in several {
+        if count > 0 {
+            warn(format!("{what}: {count}"));
+        }
+    }
+}
+
+fn nothing(files: &[FileSurvey], options: &Options) -> CaptureError {
+    let sum = |of: fn(&FileSurvey) -> u64| files.iter().map(of).sum::<u64>();
+    let packets = sum(|file| file.counts.packets);
+    let tcp = sum(|file| file.counts.tcp);
+    if packets == 0 {
+        let cut = files.iter().any(|file| file.end != End::Complete);
+        let why = if cut { "the file ends, or is damaged, before the first" } else { "nothing was captured" };
+        return CaptureError::Nothing(format!("no packets: {why}"));
+    }
+    if tcp > 0 {
+        let ports: Vec<String> = options.ports.iter().map(u16::to_string).collect();
+        return CaptureError::Nothing(format!(
+            "none of the {tcp} TCP packets has port {}; leave out --port for all",
+            ports.join(" or ")
+        ));
+    }
+    let mut types: Vec<u16> = files.iter().flat_map(|file| file.unknown_link_types.clone()).collect();
+    types.sort_unstable();
+    types.dedup();
+    if !types.is_empty() {
+        let types: Vec<String> = types.iter().map(u16::to_string).collect();
+        return CaptureError::Nothing(format!(
+            "no TCP that can be read: link type {} is not known (Ethernet, Linux cooked, raw IP and loopback \
+             are)",
+            types.join(", ")
+        ));
+    }
+    CaptureError::Nothing(format!(
+        "no TCP among {packets} packets: {} of other protocols, {} cut before their TCP header",
+        sum(|file| file.counts.other + file.counts.fragments),
+        sum(|file| file.counts.headers_cut)
+    ))
+}

@@ -1,0 +1,55 @@
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// Why captures cannot be analysed.
+#[derive(Debug, Error)]
+pub enum CaptureError {
+    /// Files that cannot be used, each with what is wrong with it.
+    #[error("{}", files.iter().map(FileProblem::to_string).collect::<Vec<_>>().join("\n"))]
+    Files {
+        /// Every file that cannot be used.
+        files: Vec<FileProblem>,
+    },
+    /// The files are captures, but nothing in them can be analysed.
+    #[error("{0}")]
+    Nothing(String),
+    /// The series would have more rows than memory should hold.
+    #[error("{rows} rows of the series, above {most}; take an interval of at least {interval_s:.3} s")]
+    TooManyRows {
+        /// Rows that the interval gives.
+        rows: u64,
+        /// Most rows allowed.
+        most: u64,
+        /// An interval that fits, in seconds.
+        interval_s: f64,
+    },
+    /// The caller asked to stop.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// A file that cannot be used.
+#[derive(Debug, Error)]
+#[error("{}: {problem}", path.display())]
+pub struct FileProblem {
+    /// The file.
+    pub path: PathBuf,
+    /// What is wrong with it, and what would be right.
+    pub problem: String,
+}
+
+impl FileProblem {
+    pub(crate) fn new(path: &std::path::Path, problem: impl Into<String>) -> Self {
+        Self { path: path.to_path_buf(), problem: problem.into() }
+    }
+
+    pub(crate) fn io(path: &std::path::Path, error: &io::Error) -> Self {
+        let problem = match error.kind() {
+            io::ErrorKind::NotFound => "there is no such file".to_owned(),
+            io::ErrorKind::PermissionDenied => "may not be read; tcpdump writes its files as root".to_owned(),
+            _ => format!("cannot be read: {error}"),
+        };
+        Self::new(path, problem)
+    }
+}

@@ -1,0 +1,38 @@
+//! Packet captures of TCP and MPTCP: what each connection and subflow achieved in its steady state.
+//!
+//! Files are read twice, with memory for the flows and not for the packets: a survey finds flows, handshakes
+//! and ends; a second pass measures each direction of each flow at the capture points chosen for it, in the
+//! window and the intervals that the survey gave. See `docs/capture.md` for the rules.
+//!
+//! Left out, and why:
+//! - captures from a pipe: the window is known only at the end;
+//! - reassembly of IP fragments: TCP avoids them (RFC 9293 section 3.7.5), and they are counted;
+//! - tunnels (GRE, VXLAN, MPLS): which of the nested headers is meant is for the user to say;
+//! - checking checksums: those of the capturing host are often filled in by its card, after the capture;
+//! - the HMAC of MP_JOIN: the token ties a subflow to its connection, and the peer has checked the rest.
+
+mod analysis;
+mod error;
+mod flow;
+mod format;
+mod group;
+mod link;
+mod measure;
+mod options;
+mod packet;
+mod parallel;
+mod pcap;
+mod pcapng;
+mod progress;
+mod report;
+mod select;
+mod sequence;
+mod series;
+mod source;
+mod steady;
+mod survey;
+
+pub use analysis::{Options, Progress, analyze};
+pub use error::{CaptureError, FileProblem};
+pub use group::Tie;
+pub use report::{Analysis, Column, Summary, Table};

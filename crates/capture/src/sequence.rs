@@ -1,0 +1,316 @@
+//! One direction's data at a capture point: what is new, what was there before, what came late.
+
+use std::collections::VecDeque;
+
+/// Holes in the sequence space that are remembered for all flows together (56 bytes each), and the fewest and
+/// most for one of them.
+const GAPS_OF_ALL: usize = 1 << 22;
+const FEWEST_GAPS: usize = 16;
+const MOST_GAPS: usize = 4096;
+/// The largest window (RFC 7323 section 2.3): a number further ahead is not of this connection.
+const LARGEST_WINDOW: i64 = 1 << 30;
+/// So many implausible numbers in a row are believed: the capture has a hole of more than a window.
+const BELIEVED_AFTER: u32 = 8;
+/// The slowest clock of timestamps in use: Linux before 4.13 with 100 ticks a second.
+const SLOWEST_TICK_NS: u64 = 10_000_000;
+/// Earlier arrivals that n-reordering with n = 3 looks at: three duplicate ACKs begin a fast retransmit.
+const N: usize = 3;
+
+/// Unwraps 32-bit sequence numbers into positions in the stream.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Unwrapper {
+    /// The position after everything seen, and its number.
+    next: i64,
+    next_seq: u32,
+    strikes: u32,
+    begun: bool,
+}
+
+impl Unwrapper {
+    /// Position 0 is this number.
+    pub(crate) fn begin(&mut self, seq: u32) {
+        *self = Self { next: 0, next_seq: seq, strikes: 0, begun: true };
+    }
+
+    pub(crate) fn has_begun(&self) -> bool {
+        self.begun
+    }
+
+    /// The position of a number; None if it is more than a window ahead.
+    #[inline]
+    pub(crate) fn position(&mut self, seq: u32) -> Option<i64> {
+        if !self.begun {
+            self.begin(seq);
+        }
+        let ahead = i64::from(seq.wrapping_sub(self.next_seq).cast_signed());
+        if !(-LARGEST_WINDOW..=LARGEST_WINDOW).contains(&ahead) {
+            self.strikes += 1;
+            if self.strikes < BELIEVED_AFTER {
+                return None;
+            }
+            self.next_seq = seq;
+            self.strikes = 0;
+            return Some(self.next);
+        }
+        self.strikes = 0;
+        Some(self.next + ahead)
+    }
+
+    /// Moves on to a position ahead.
+    #[inline]
+    pub(crate) fn advance(&mut self, position: i64) {
+        if position > self.next {
+            self.next_seq = self.next_seq.wrapping_add((position - self.next) as u32);
+            self.next = position;
+        }
+    }
+
+    pub(crate) fn next(&self) -> i64 {
+        self.next
+    }
+}
+
+/// A hole: bytes that were overtaken and have not been seen.
+#[derive(Clone, Copy, Debug)]
+struct Gap {
+    start: i64,
+    end: i64,
+    /// The packet that arrived ahead: its index among the arrivals, its time, and its sender's clock.
+    arrival: u64,
+    time_ns: u64,
+    timestamp: Option<u32>,
+}
+
+/// A data segment at the capture point.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrival {
+    pub seq: u32,
+    pub payload: u32,
+    pub time_ns: u64,
+    pub timestamp: Option<u32>,
+}
+
+/// What was counted of one direction's data.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct DataCounts {
+    /// Data segments.
+    pub packets: u64,
+    pub payload: u64,
+    pub new_bytes: u64,
+    pub retransmissions: u64,
+    pub retransmitted_bytes: u64,
+    /// Reordered packets (RFC 4737 section 3), and their extents (section 4.2).
+    pub reordered: u64,
+    pub extent_sum: u64,
+    pub extent_max: u64,
+    /// Of these, n-reordered with n = 3 (section 5).
+    pub three_reordered: u64,
+    /// Bytes that were never seen, though later ones were.
+    pub missing: u64,
+    /// Segments with numbers of no window.
+    pub implausible: u64,
+    /// Holes that were forgotten for want of room.
+    pub forgotten: u64,
+}
+
+/// Follows one direction's data.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sequence {
+    unwrapper: Unwrapper,
+    /// In ascending order.
+    gaps: VecDeque<Gap>,
+    most_gaps: usize,
+    recent: [i64; N],
+    /// Round-trip time that the handshake showed, in ns; 0 if it was not seen.
+    rtt_ns: u64,
+    counts: DataCounts,
+}
+
+impl Sequence {
+    /// `isn`: the initial sequence number, if known; `rtt_ns`: 0 if not known; `flows`: how many there are.
+    pub(crate) fn new(isn: Option<u32>, rtt_ns: u64, flows: usize) -> Self {
+        let most_gaps = (GAPS_OF_ALL / flows.max(1)).clamp(FEWEST_GAPS, MOST_GAPS);
+        let mut sequence = Self { rtt_ns, most_gaps, ..Self::default() };
+        if let Some(isn) = isn {
+            sequence.unwrapper.begin(isn.wrapping_add(1));
+        }
+        sequence
+    }
+
+    /// Counts a data segment; true if it is a retransmission.
+    #[inline]
+    pub(crate) fn on_data(&mut self, arrival: &Arrival) -> bool {
+        let Some(start) = self.unwrapper.position(arrival.seq) else {
+            self.counts.implausible += 1;
+            return false;
+        };
+        let end = start + i64::from(arrival.payload);
+        let next = self.unwrapper.next();
+        let mut repeated = false;
+        if start >= next {
+            if start > next {
+                self.open_gap(next, start, arrival);
+            }
+            self.counts.new_bytes += u64::from(arrival.payload);
+        } else {
+            repeated = self.late(start, end, arrival);
+        }
+        self.unwrapper.advance(end);
+        self.recent[(self.counts.packets % N as u64) as usize] = start;
+        self.counts.packets += 1;
+        self.counts.payload += u64::from(arrival.payload);
+        repeated
+    }
+
+    #[cold]
+    fn open_gap(&mut self, start: i64, end: i64, arrival: &Arrival) {
+        if self.gaps.len() >= self.most_gaps
+            && let Some(forgotten) = self.gaps.pop_front()
+        {
+            self.counts.missing += (forgotten.end - forgotten.start) as u64;
+            self.counts.forgotten += 1;
+        }
+        self.gaps.push_back(Gap {
+            start,
+            end,
+            arrival: self.counts.packets,
+            time_ns: arrival.time_ns,
+            timestamp: arrival.timestamp,
+        });
+    }
+
+    /// A segment that begins before the end of what was seen. True if it is a retransmission.
+    #[cold]
+    fn late(&mut self, start: i64, end: i64, arrival: &Arrival) -> bool {
+        let next = self.unwrapper.next();
+        let (filled, first) = self.fill(start, end.min(next));
+        let beyond = (end - next).max(0) as u64;
+        self.counts.new_bytes += filled + beyond;
+        if let Some(gap) = first
+            && self.was_overtaken(&gap, arrival)
+        {
+            self.counts.reordered += 1;
+            let extent = self.counts.packets - gap.arrival;
+            self.counts.extent_sum += extent;
+            self.counts.extent_max = self.counts.extent_max.max(extent);
+            let all_larger = self.recent.iter().all(|&position| position > start);
+            self.counts.three_reordered += u64::from(self.counts.packets >= N as u64 && all_larger);
+            return false;
+        }
+        self.counts.retransmissions += 1;
+        self.counts.retransmitted_bytes += u64::from(arrival.payload) - beyond;
+        true
+    }
+
+    /// Takes what a segment covers out of the gaps; gives the bytes, and the first gap that it touched.
+    fn fill(&mut self, start: i64, end: i64) -> (u64, Option<Gap>) {
+        let mut index = self.gaps.partition_point(|gap| gap.end <= start);
+        let first = self.gaps.get(index).copied().filter(|gap| gap.start < end);
+        let mut filled = 0;
+        while let Some(gap) = self.gaps.get(index).copied().filter(|gap| gap.start < end) {
+            let (from, to) = (gap.start.max(start), gap.end.min(end));
+            filled += (to - from) as u64;
+            match (from > gap.start, to < gap.end) {
+                (false, false) => {
+                    self.gaps.remove(index);
+                    continue;
+                }
+                (true, false) => self.gaps[index].end = from,
+                (false, true) => self.gaps[index].start = to,
+                (true, true) => {
+                    self.gaps[index].end = from;
+                    self.gaps.insert(index + 1, Gap { start: to, ..gap });
+                }
+            }
+            index += 1;
+        }
+        (filled, first)
+    }
+
+    /// Whether a segment that fills a gap was sent before the one that opened it, and not sent again
+    /// after it. By the sender's clock where there is one: what is sent again has a later timestamp
+    /// (RFC 7323 section 3.2), where a round trip is longer than a tick of the clock. If it is not, and
+    /// without timestamps, by time: nothing that the overtaking segment brought about can be here before a
+    /// round trip has passed.
+    fn was_overtaken(&self, gap: &Gap, arrival: &Arrival) -> bool {
+        let elapsed = arrival.time_ns.saturating_sub(gap.time_ns);
+        match (gap.timestamp, arrival.timestamp) {
+            (Some(opener), Some(this)) => {
+                let later = this.wrapping_sub(opener).cast_signed();
+                let clear = self.rtt_ns == 0 || self.rtt_ns >= SLOWEST_TICK_NS;
+                later < 0 || (later == 0 && (clear || elapsed < self.rtt_ns))
+            }
+            _ => elapsed < self.rtt_ns,
+        }
+    }
+
+    /// Everything that was counted, when no more comes.
+    pub(crate) fn finish(mut self) -> DataCounts {
+        self.counts.missing += self.gaps.iter().map(|gap| (gap.end - gap.start) as u64).sum::<u64>();
+        self.counts
+    }
+}
+
+/// Follows what one direction's acknowledgments say of the other's data.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Acked {
+    unwrapper: Unwrapper,
+    /// The number after the FIN of the data, which is no byte of them.
+    fin_end: Option<u32>,
+    pub implausible: u64,
+}
+
+impl Acked {
+    /// Of data with this initial sequence number, if known; else the first acknowledgment is the start.
+    pub(crate) fn new(isn: Option<u32>, fin_end: Option<u32>) -> Self {
+        let mut acked = Self { fin_end, ..Self::default() };
+        if let Some(isn) = isn {
+            acked.unwrapper.begin(isn.wrapping_add(1));
+        }
+        acked
+    }
+
+    /// Bytes newly acknowledged by this number.
+    #[inline]
+    pub(crate) fn on_ack(&mut self, ack: u32) -> u64 {
+        let ack = if self.fin_end == Some(ack) { ack.wrapping_sub(1) } else { ack };
+        let before = if self.unwrapper.has_begun() { self.unwrapper.next() } else { 0 };
+        let Some(position) = self.unwrapper.position(ack) else {
+            self.implausible += 1;
+            return 0;
+        };
+        self.unwrapper.advance(position);
+        (self.unwrapper.next() - before) as u64
+    }
+}
+
+/// Follows data ACKs (RFC 8684 section 3.3.2), 4 or 8 bytes of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct DataAcked {
+    highest: Option<u64>,
+}
+
+impl DataAcked {
+    /// The highest data ACK so far.
+    #[inline]
+    pub(crate) fn on_data_ack(&mut self, value: u64, whole: bool) -> u64 {
+        let highest = match self.highest {
+            None => value,
+            Some(highest) => {
+                let step = if whole {
+                    value.wrapping_sub(highest).cast_signed()
+                } else {
+                    i64::from((value as u32).wrapping_sub(highest as u32).cast_signed())
+                };
+                // A whole number after halves brings the upper half.
+                if whole && highest >> 32 == 0 && value >> 32 != 0 {
+                    value
+                } else {
+                    highest.wrapping_add_signed(step.max(0))
+                }
+            }
+        };
+        self.highest = Some(highest);
+        highest
+    }
+}

@@ -1,0 +1,92 @@
+//! Series over intervals, and what MPTCP's data ACKs say of a whole connection.
+
+use crate::measure::{Measured, Times};
+use crate::select::Flow;
+
+/// Data ACKs of a connection's subflows, brought into one space.
+pub(crate) struct DataLevel {
+    /// Bytes acknowledged in each interval since the connection's first.
+    pub series: Vec<u64>,
+    /// In the window; None where no data ACK came before its start.
+    pub window: Option<u64>,
+}
+
+/// The subflows' data ACKs together: at any time the highest counts. Where only lower halves are sent, a
+/// subflow's numbers are moved by multiples of 2^32 to the ones nearest to the connection's.
+///
+/// `members`: each flow with what the direction of its acknowledgments gave, and that direction.
+pub(crate) fn data_level(members: &[(&Flow, usize, &Measured)], times: &Times) -> Option<DataLevel> {
+    let with: Vec<_> = members.iter().filter(|member| member.2.data_first.is_some()).collect();
+    let bin_of = |member: &(&Flow, usize, &Measured)| times.bin(member.0.directions[member.1].first_ns);
+    let first_bin = with.iter().map(|member| bin_of(member)).min()?;
+    let end_bin = with.iter().map(|member| bin_of(member) + member.2.data_series.len()).max()?;
+    let first_of_all = with.iter().min_by_key(|member| member.0.directions[member.1].first_ns)?;
+    let begin = first_of_all.2.data_first?;
+    let mut shifts: Vec<Option<u64>> = vec![None; with.len()];
+    let mut highest = begin;
+    let mut series = Vec::with_capacity(end_bin - first_bin);
+    for bin in first_bin..end_bin {
+        let before = highest;
+        for (member, shift) in with.iter().zip(&mut shifts) {
+            let value = bin.checked_sub(bin_of(member)).and_then(|at| member.2.data_series.get(at));
+            // 0 stands for an interval without a data ACK; a number that is 0 is only passed over.
+            let Some(&value) = value.filter(|value| **value != 0) else { continue };
+            let shift = *shift.get_or_insert_with(|| shift_to(value, highest));
+            let ahead = value.wrapping_add(shift).wrapping_sub(highest).cast_signed();
+            highest = highest.wrapping_add_signed(ahead.max(0));
+        }
+        series.push(highest.wrapping_sub(before));
+    }
+    let at = |of: fn(&Measured) -> Option<u64>| {
+        with.iter()
+            .zip(&shifts)
+            .filter_map(|(member, shift)| Some(of(member.2)?.wrapping_add(shift.unwrap_or(0))))
+            .map(|value| value.wrapping_sub(begin).cast_signed())
+            .max()
+    };
+    let window = match (at(|measured| measured.data_at_start), at(|measured| measured.data_at_end)) {
+        (Some(start), Some(end)) => Some((end - start).max(0) as u64),
+        _ => None,
+    };
+    Some(DataLevel { series, window })
+}
+
+/// The multiple of 2^32 that brings `value` nearest to `reference`; 0 if it is near as it is.
+fn shift_to(value: u64, reference: u64) -> u64 {
+    let near = i64::from((value as u32).wrapping_sub(reference as u32).cast_signed());
+    reference.wrapping_add_signed(near).wrapping_sub(value)
+}
+
+/// Jain's fairness index (1984): (sum x)^2 / (n sum x^2); NaN where nothing is shared.
+pub(crate) fn jain_index(shares: impl Iterator<Item = f64>) -> f64 {
+    let (mut count, mut sum, mut squares) = (0u64, 0.0, 0.0);
+    for share in shares.filter(|share| !share.is_nan()) {
+        count += 1;
+        sum += share;
+        squares += share * share;
+    }
+    if squares == 0.0 { f64::NAN } else { sum * sum / (count as f64 * squares) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Jain, Chiu and Hawe 1984, section 3: equal shares give 1, one user of n gives 1/n.
+    #[test]
+    fn fairness_of_extremes() {
+        assert_eq!(jain_index([5.0, 5.0, 5.0].into_iter()), 1.0);
+        assert_eq!(jain_index([8.0, 0.0, 0.0, 0.0].into_iter()), 0.25);
+        assert!(jain_index([0.0].into_iter()).is_nan());
+        // By hand: (1 + 3)^2 / (2 (1 + 9)) = 0.8; what was not measured does not count.
+        assert_eq!(jain_index([1.0, f64::NAN, 3.0].into_iter()), 0.8);
+    }
+
+    #[test]
+    fn halves_are_moved_next_to_the_whole_number() {
+        // 0x1_0000_0010 is nearest to 0x10 after 0xFFFF_FFF0: one more round.
+        assert_eq!(shift_to(0x10, 0xFFFF_FFF0), 1 << 32);
+        assert_eq!(shift_to(0xFFFF_FFF0, 0x5_0000_0010), 4 << 32);
+        assert_eq!(shift_to(0x5_0000_0000, 0x5_0000_0010), 0);
+    }
+}

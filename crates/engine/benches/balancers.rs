@@ -1,0 +1,103 @@
+//! Time and state of a balancer's decision, by spread and number of subflows. Run with
+//! `cargo bench -p anabranch-engine --bench balancers`; takes some ten seconds.
+
+use anabranch_engine::balancer::{Balancer, Choices, FlowKey};
+use anabranch_engine::capture::host_address;
+use anabranch_engine::ports::{SERVER_PORT, draw_source_port};
+use anabranch_engine::random::Streams;
+use anabranch_engine::setup::Spread;
+use anabranch_transport::wire::Endpoint;
+use anabranch_units::{Instant, NodeId, Span};
+use std::hint::black_box;
+
+/// Paths of SEMPER's larger study (Garcia-Aviles 2017, figure 7), and subflows of each of its hosts.
+const PATHS: usize = 8;
+const SUBFLOWS_PER_HOST: usize = 32;
+const SUBFLOWS: [usize; 3] = [10, 1_000, 100_000];
+/// Decisions of one measurement.
+const DECISIONS: usize = 2_000_000;
+/// Measurements, of which the least counts: what disturbs one only makes it longer.
+const ROUNDS: usize = 5;
+
+fn main() {
+    println!(
+        "{:<20} {:<8} {:>9} {:>12} {:>9} {:>12} {:>14}",
+        "spread", "weights", "subflows", "ns a packet", "entries", "state bytes", "bytes/subflow"
+    );
+    let equal = [1.0 / PATHS as f64; PATHS];
+    let unlike: Vec<f64> = (1..=PATHS).map(|path| path as f64 / 36.0).collect();
+    let stateful = Spread::SubflowRoundRobin { idle_timeout: None };
+    let expiring = Spread::SubflowRoundRobin { idle_timeout: Some(Span::from_secs(60)) };
+    let cases: [(&str, Spread, &str, &[f64]); 8] = [
+        ("flow", Spread::Flow {}, "unlike", &unlike),
+        ("flowlet", Spread::Flowlet { gap: Span::from_ms(50) }, "equal", &equal),
+        ("hash", Spread::Hash {}, "equal", &equal),
+        ("weighted-hash", Spread::WeightedHash {}, "unlike", &unlike),
+        ("resilient-hash", Spread::ResilientHash {}, "equal", &equal),
+        ("resilient-hash", Spread::ResilientHash {}, "unlike", &unlike),
+        ("subflow-round-robin", stateful, "equal", &equal),
+        ("  with idle_timeout", expiring, "equal", &equal),
+    ];
+    for (name, spread, kind, weights) in cases {
+        for subflows in SUBFLOWS {
+            let mut balancer = balancer(spread, weights);
+            let nanoseconds = measure(&mut balancer, &packets(subflows));
+            let state = balancer.state();
+            println!(
+                "{name:<20} {kind:<8} {subflows:>9} {nanoseconds:>12.1} {:>9} {:>12} {:>14.1}",
+                state.entries,
+                state.bytes,
+                state.bytes as f64 / subflows as f64
+            );
+        }
+    }
+}
+
+fn balancer(spread: Spread, weights: &[f64]) -> Balancer {
+    let mut stream = Streams::new(1, 0).stream("router", "path");
+    let identities: Vec<u64> = (0..PATHS).map(|_| stream.next_u64()).collect();
+    Balancer::new(spread, Choices { weights, identities: &identities, salt: 0, stream })
+}
+
+/// Packets of this many subflows, each packet of one at random, as where many flows meet. Ports are drawn as
+/// the engine draws them.
+fn packets(subflows: usize) -> Vec<FlowKey> {
+    let mut stream = Streams::new(1, 0).stream("hosts", "packets");
+    let server = Endpoint { addr: host_address(NodeId(0)), port: SERVER_PORT };
+    let keys: Vec<FlowKey> = (0..subflows)
+        .map(|index| {
+            let host = NodeId((1 + index / SUBFLOWS_PER_HOST) as u32);
+            let source = Endpoint { addr: host_address(host), port: draw_source_port(&mut stream) };
+            FlowKey::new(source, server, index as u32)
+        })
+        .collect();
+    // Every subflow has sent, so that tables have grown.
+    let mut packets = keys.clone();
+    packets.extend((subflows..DECISIONS).map(|_| keys[stream.below(subflows as u64) as usize]));
+    packets
+}
+
+/// CPU time of a decision in nanoseconds, with the reading of the next key.
+fn measure(balancer: &mut Balancer, packets: &[FlowKey]) -> f64 {
+    let mut round = |from: u64| {
+        let start = cpu_seconds();
+        let mut sum = 0;
+        for (number, key) in packets.iter().enumerate() {
+            let now = Instant::ZERO + Span::from_us(from + number as u64);
+            sum += balancer.choose(now, *key);
+        }
+        black_box(sum);
+        (cpu_seconds() - start) * 1e9 / packets.len() as f64
+    };
+    let rounds = (0..=ROUNDS).map(|number| round((number * DECISIONS) as u64));
+    // The first one fills the tables.
+    rounds.skip(1).fold(f64::INFINITY, f64::min)
+}
+
+/// CPU time of this process's only thread.
+fn cpu_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/schedstat").expect("Linux tells the CPU time");
+    let nanoseconds: u64 =
+        text.split_whitespace().next().and_then(|ns| ns.parse().ok()).expect("nanoseconds");
+    nanoseconds as f64 / 1e9
+}

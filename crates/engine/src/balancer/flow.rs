@@ -1,0 +1,39 @@
+//! `flow`: a hash of the 5-tuple, in shares by weight. Each direction of a flow is hashed for itself, with
+//! the balancer's salt, so that switches choose independently of each other (RFC 2992 section 1).
+
+use super::shares::Shares;
+use super::{Choices, FlowKey, mix};
+
+#[derive(Clone, Debug)]
+pub(super) struct FlowHash {
+    shares: Shares,
+    salt: u64,
+}
+
+impl FlowHash {
+    pub(super) fn new(choices: &Choices<'_>) -> Self {
+        Self { shares: Shares::new(choices.weights), salt: choices.salt }
+    }
+
+    #[inline]
+    pub(super) fn choose(&self, key: FlowKey) -> usize {
+        self.shares.of(mix(key.hash ^ self.salt))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_support::{balancer, counts, key};
+    use crate::setup::Spread;
+    use anabranch_units::Instant;
+
+    #[test]
+    fn a_flow_keeps_its_choice_and_flows_share_by_weight() {
+        let mut balancer = balancer(Spread::Flow {}, &[3.0, 1.0]);
+        let once = balancer.choose(Instant::ZERO, key(7));
+        assert!((0..100).all(|_| balancer.choose(Instant::ZERO, key(7)) == once));
+        let counts = counts(&mut balancer, 0..10_000);
+        // Binomial, standard deviation 43.
+        assert!(counts[0].abs_diff(7_500) < 200, "{counts:?}");
+    }
+}

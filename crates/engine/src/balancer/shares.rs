@@ -1,0 +1,31 @@
+/// Parts of 0..2^64 in proportion to weights.
+#[derive(Clone, Debug)]
+pub(super) struct Shares {
+    /// Upper ends; the last one is `u64::MAX`.
+    ends: Vec<u64>,
+}
+
+impl Shares {
+    pub(super) fn new(weights: &[f64]) -> Self {
+        let total: f64 = weights.iter().sum();
+        let mut reached = 0.0;
+        let mut ends: Vec<u64> = weights
+            .iter()
+            .map(|weight| {
+                reached += weight / total;
+                // 2^64 as a double; the conversion saturates.
+                (reached * 18_446_744_073_709_551_616.0) as u64
+            })
+            .collect();
+        if let Some(last) = ends.last_mut() {
+            *last = u64::MAX;
+        }
+        Self { ends }
+    }
+
+    /// Whose part a number lies in.
+    #[inline]
+    pub(super) fn of(&self, draw: u64) -> usize {
+        self.ends.iter().position(|&end| draw < end).unwrap_or(self.ends.len() - 1)
+    }
+}

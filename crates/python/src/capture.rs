@@ -1,0 +1,120 @@
+//! Packet captures: paths in, columns out.
+
+use anabranch_capture::{Analysis, CaptureError, Column, Options, Progress, Summary, analyze};
+use anabranch_units::Span;
+use numpy::IntoPyArray;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+pyo3::create_exception!(
+    _core,
+    CaptureFileError,
+    PyValueError,
+    "Captures that cannot be analysed; `args` are pairs of (place, problem)."
+);
+
+/// Analyses captures of one experiment.
+///
+/// `window_ps` is the length of the measuring window, None for all of the steady state; `interval_ps` that
+/// of the intervals of the series. `progress(bytes, total_bytes)` is called now and then, if given. Ctrl-C
+/// ends the work with KeyboardInterrupt.
+///
+/// Returns a dict with `tables` (name -> column name -> numpy array, or list of str for names) and
+/// `summary`.
+///
+/// Raises CaptureFileError if a file is no capture, or there is nothing in the files to be analysed.
+#[pyfunction]
+#[pyo3(signature = (paths, window_ps, interval_ps, ports, disjoint, threads, progress=None))]
+#[expect(clippy::too_many_arguments, reason = "one function is the door; Python names them")]
+pub fn analyze_captures<'py>(
+    py: Python<'py>,
+    paths: Vec<PathBuf>,
+    window_ps: Option<u64>,
+    interval_ps: u64,
+    ports: Vec<u16>,
+    disjoint: bool,
+    threads: usize,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (window, interval) = (window_ps.map(Span::from_ps), Span::from_ps(interval_ps));
+    let options = Options { window, interval, ports, disjoint, threads };
+    let mut failure = None;
+    let outcome = py.detach(|| {
+        analyze(&paths, &options, |at| match report(progress.as_ref(), at) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                failure = Some(error);
+                ControlFlow::Break(())
+            }
+        })
+    });
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    let analysis = outcome.map_err(capture_error)?;
+    result(py, analysis)
+}
+
+/// Hears Ctrl-C, and tells Python how far the work is.
+fn report(progress: Option<&Py<PyAny>>, at: Progress) -> PyResult<()> {
+    Python::attach(|py| {
+        py.check_signals()?;
+        if let Some(progress) = progress {
+            progress.call1(py, (at.bytes, at.total_bytes))?;
+        }
+        Ok(())
+    })
+}
+
+fn capture_error(error: CaptureError) -> PyErr {
+    let problems: Vec<(String, String)> = match error {
+        CaptureError::Files { files } => {
+            files.into_iter().map(|file| (file.path.display().to_string(), file.problem)).collect()
+        }
+        CaptureError::TooManyRows { .. } => vec![("--interval".to_owned(), error.to_string())],
+        other => vec![(String::new(), other.to_string())],
+    };
+    CaptureFileError::new_err((problems,))
+}
+
+fn result(py: Python<'_>, analysis: Analysis) -> PyResult<Bound<'_, PyDict>> {
+    let tables = PyDict::new(py);
+    for table in analysis.tables {
+        let columns = PyDict::new(py);
+        for (name, column) in table.columns {
+            match column {
+                Column::Integers(values) => columns.set_item(name, values.into_pyarray(py))?,
+                Column::Numbers(values) => columns.set_item(name, values.into_pyarray(py))?,
+                Column::Texts(values) => columns.set_item(name, PyList::new(py, values)?)?,
+            }
+        }
+        tables.set_item(table.name, columns)?;
+    }
+    let result = PyDict::new(py);
+    result.set_item("tables", tables)?;
+    result.set_item("summary", summary(py, analysis.summary)?)?;
+    Ok(result)
+}
+
+fn summary(py: Python<'_>, found: Summary) -> PyResult<Bound<'_, PyDict>> {
+    let summary = PyDict::new(py);
+    summary.set_item("began_unix_s", found.began_unix_s)?;
+    summary.set_item("ended_s", found.ended_s)?;
+    summary.set_item("t1_s", found.t1_s)?;
+    summary.set_item("t2_s", found.t2_s)?;
+    summary.set_item("window_start_s", found.window_start_s)?;
+    summary.set_item("window_end_s", found.window_end_s)?;
+    summary.set_item("throughput_mbps", found.throughput_mbps)?;
+    summary.set_item("jain_index", found.jain_index)?;
+    summary.set_item("subflows_established", found.established)?;
+    summary.set_item("subflows_finished", found.finished)?;
+    summary.set_item("attempts_unanswered", found.unanswered)?;
+    summary.set_item("packets", found.packets)?;
+    summary.set_item("tcp_packets", found.tcp_packets)?;
+    summary.set_item("bytes", found.bytes)?;
+    summary.set_item("warnings", found.warnings)?;
+    Ok(summary)
+}

@@ -1,0 +1,46 @@
+//! Multipath TCP (RFC 8684): one stream over several TCP subflows.
+//!
+//! An [`MptcpSender`] and an [`MptcpReceiver`] are the ends of a connection; each subflow is a
+//! [`crate::tcp::Sender`] and a [`crate::tcp::Receiver`] with sequence numbers, loss detection, timers and
+//! congestion control of its own. A [`Segment`](crate::Segment) says by its `subflow` which of them it belongs
+//! to. Four choices are independent of the subflows' own:
+//! - which subflows there are: `path_manager`;
+//! - which of them takes the next segment: `scheduler`;
+//! - whether their windows grow together: congestion control `lia`, `olia` or `balia`, any other is uncoupled;
+//! - what happens when one holds up the others: reinjection after a timeout always, opportunistic
+//!   retransmission and penalisation (Raiciu et al., NSDI 2012, section 4.2) where chosen.
+//!
+//! Left out, and why:
+//! - data from receiver to sender: as for TCP here, a flow has one direction; the receiver still closes its
+//!   own with a DATA_FIN;
+//! - ADD_ADDR and REMOVE_ADDR: the ends are told each other's interfaces when they are made;
+//! - fallback to TCP, MP_FAIL and data-level checksums: nothing on the way changes segments;
+//! - MP_PRIO and backup subflows: no scheduler here ranks them by hand;
+//! - MP_FASTCLOSE, MP_TCPRST and subflows opened again: a subflow without an answer backs off and comes back.
+//!
+//! Other than in Linux, data whose mapping is known count as received although their subflow has a hole before
+//! them: each segment carries its mapping whole, so nothing need be waited for.
+
+mod keys;
+mod option;
+mod path_manager;
+mod paths;
+mod receiver;
+mod scheduler;
+mod sender;
+
+pub use option::{Dss, DssMapping, MptcpOption};
+pub use path_manager::{Interfaces, SubflowAddresses};
+pub use receiver::{MptcpReceiver, MptcpReceiverStats};
+pub use sender::{MptcpSender, MptcpSenderStats, SubflowState, SubflowSummary};
+
+/// Bytes of a data segment's DSS option with data ACK and mapping, both of 4 octets (RFC 8684 section 3.3),
+/// padded.
+pub(crate) const SIGNAL_BYTES: u64 = 20;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod tests_fairness;

@@ -1,0 +1,361 @@
+//! The options of MPTCP (RFC 8684 section 3), as values, as bytes, and packed beside a segment's SACK blocks.
+
+use crate::segment::{Flags, SackBlocks};
+
+/// Option kind of MPTCP (RFC 8684 section 3).
+const KIND: u8 = 30;
+const NOP: u8 = 1;
+/// Option subtypes (RFC 8684 section 7.2).
+const MP_CAPABLE: u8 = 0;
+const MP_JOIN: u8 = 1;
+const DSS: u8 = 2;
+/// MPTCP version 1 (RFC 8684 section 3.1).
+const VERSION: u8 = 1;
+/// H, the only handshake algorithm: HMAC-SHA256 (RFC 8684 section 3.1).
+const HMAC_SHA256: u8 = 0x01;
+/// B, the subflow is a backup (RFC 8684 section 3.2).
+const BACKUP: u8 = 0x01;
+/// Flags of the DSS option (RFC 8684 section 3.3).
+const DATA_FIN: u8 = 0x10;
+const LONG_SEQUENCE: u8 = 0x08;
+const HAS_MAPPING: u8 = 0x04;
+const LONG_ACK: u8 = 0x02;
+const HAS_ACK: u8 = 0x01;
+
+/// An MPTCP option of a segment. ADD_ADDR, REMOVE_ADDR, MP_PRIO, MP_FAIL, MP_FASTCLOSE and MP_TCPRST are left
+/// out: the ends know each other's addresses, and nothing on the way strips options.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MptcpOption {
+    /// MP_CAPABLE (RFC 8684 section 3.1): no key on a SYN, the sender's on a SYN/ACK, both on the third ACK,
+    /// and a length with the first data.
+    Capable {
+        /// Key of the end that sends it.
+        sender_key: Option<u64>,
+        /// Key of the end that it is for.
+        receiver_key: Option<u64>,
+        /// Data-level length of the payload, whose mapping this is.
+        data_length: Option<u16>,
+    },
+    /// MP_JOIN on a SYN (RFC 8684 section 3.2).
+    JoinSyn {
+        /// Identifier of the sender's address.
+        address_id: u8,
+        /// To be used only when nothing else works.
+        backup: bool,
+        /// Token of the receiver: which connection it joins.
+        token: u32,
+        /// Random number of the sender.
+        nonce: u32,
+    },
+    /// MP_JOIN on a SYN/ACK.
+    JoinSynAck {
+        /// Identifier of the sender's address.
+        address_id: u8,
+        /// To be used only when nothing else works.
+        backup: bool,
+        /// Leftmost 64 bits of the HMAC.
+        hmac: u64,
+        /// Random number of the sender.
+        nonce: u32,
+    },
+    /// MP_JOIN on the third ACK.
+    JoinAck {
+        /// Leftmost 160 bits of the HMAC.
+        hmac: [u8; 20],
+    },
+    /// Data sequence signal.
+    Dss(Dss),
+}
+
+/// Data sequence signal (RFC 8684 section 3.3). Data-level numbers are the lower 32 bits, which is what goes on
+/// the wire here: it may while less than 2^31 bytes are under way.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Dss {
+    /// Data ACK.
+    pub data_ack: Option<u32>,
+    /// Data sequence mapping of the payload.
+    pub mapping: Option<DssMapping>,
+    /// The mapping ends with the DATA_FIN, which takes one octet of it.
+    pub data_fin: bool,
+}
+
+/// Where the payload of a segment lies in the data of the connection.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct DssMapping {
+    /// Data sequence number of the first octet.
+    pub data_seq: u32,
+    /// Sequence number of the first octet on the subflow, the SYN's being 0; 0 for a DATA_FIN without payload.
+    pub subflow_seq: u32,
+    /// Octets mapped, the DATA_FIN included.
+    pub length: u16,
+}
+
+/// How an option is packed: the first number of [`SackBlocks`].
+mod packed {
+    pub(super) const NONE: u8 = 0;
+    pub(super) const CAPABLE_SYN: u8 = 1;
+    pub(super) const CAPABLE_SYN_ACK: u8 = 2;
+    pub(super) const CAPABLE_ACK: u8 = 3;
+    pub(super) const CAPABLE_DATA: u8 = 4;
+    pub(super) const JOIN_SYN: u8 = 5;
+    pub(super) const JOIN_SYN_ACK: u8 = 6;
+    pub(super) const JOIN_ACK: u8 = 7;
+    pub(super) const DSS_EMPTY: u8 = 8;
+    pub(super) const DSS_ACK: u8 = 9;
+    pub(super) const DSS_MAPPING: u8 = 10;
+    pub(super) const DSS_BOTH: u8 = 11;
+}
+
+impl MptcpOption {
+    /// SACK blocks for which a segment with such an option has room.
+    #[inline]
+    pub(crate) const fn blocks_beside(kind: u8) -> u8 {
+        match kind {
+            packed::NONE | packed::DSS_EMPTY => 4,
+            packed::DSS_ACK => 3,
+            packed::DSS_MAPPING | packed::DSS_BOTH => 2,
+            _ => 0,
+        }
+    }
+
+    /// Bytes of the header that it takes, padding included.
+    #[inline]
+    pub(crate) const fn padded_len(kind: u8) -> u32 {
+        match kind {
+            packed::NONE => 0,
+            packed::CAPABLE_SYN | packed::DSS_EMPTY => 4,
+            packed::DSS_ACK => 8,
+            packed::CAPABLE_SYN_ACK | packed::JOIN_SYN => 12,
+            packed::JOIN_SYN_ACK | packed::DSS_MAPPING => 16,
+            packed::CAPABLE_ACK | packed::DSS_BOTH => 20,
+            _ => 24,
+        }
+    }
+
+    const fn kind(&self) -> u8 {
+        match self {
+            Self::Capable { data_length: Some(_), .. } => packed::CAPABLE_DATA,
+            Self::Capable { receiver_key: Some(_), .. } => packed::CAPABLE_ACK,
+            Self::Capable { sender_key: Some(_), .. } => packed::CAPABLE_SYN_ACK,
+            Self::Capable { .. } => packed::CAPABLE_SYN,
+            Self::JoinSyn { .. } => packed::JOIN_SYN,
+            Self::JoinSynAck { .. } => packed::JOIN_SYN_ACK,
+            Self::JoinAck { .. } => packed::JOIN_ACK,
+            Self::Dss(dss) => match (dss.data_ack, dss.mapping) {
+                (None, None) => packed::DSS_EMPTY,
+                (Some(_), None) => packed::DSS_ACK,
+                (None, Some(_)) => packed::DSS_MAPPING,
+                (Some(_), Some(_)) => packed::DSS_BOTH,
+            },
+        }
+    }
+
+    /// Puts it into the room behind the SACK blocks, and drops blocks that are in the way.
+    #[inline]
+    pub(crate) fn pack(&self, room: &mut SackBlocks) {
+        let kind = self.kind();
+        room.truncate(Self::blocks_beside(kind));
+        // An option before may have left its words.
+        let used = room.as_slice().len();
+        room.blocks[used..].fill((0, 0));
+        room.mptcp_kind = kind;
+        room.mptcp_detail = 0;
+        let halves = |key: u64| ((key >> 32) as u32, key as u32);
+        match *self {
+            Self::Capable { sender_key, receiver_key, data_length } => {
+                room.blocks[0] = halves(sender_key.unwrap_or(0));
+                room.blocks[1] = halves(receiver_key.unwrap_or(0));
+                room.blocks[2].0 = u32::from(data_length.unwrap_or(0));
+            }
+            Self::JoinSyn { address_id, backup, token, nonce } => {
+                room.mptcp_detail = address_id;
+                room.blocks[0] = (token, nonce);
+                room.blocks[1].0 = u32::from(backup);
+            }
+            Self::JoinSynAck { address_id, backup, hmac, nonce } => {
+                room.mptcp_detail = address_id;
+                room.blocks[0] = halves(hmac);
+                room.blocks[1] = (nonce, u32::from(backup));
+            }
+            Self::JoinAck { hmac } => {
+                let word =
+                    |at: usize| u32::from_be_bytes([hmac[at], hmac[at + 1], hmac[at + 2], hmac[at + 3]]);
+                room.blocks[0] = (word(0), word(4));
+                room.blocks[1] = (word(8), word(12));
+                room.blocks[2].0 = word(16);
+            }
+            Self::Dss(dss) => {
+                room.mptcp_detail = u8::from(dss.data_fin);
+                if let Some(mapping) = dss.mapping {
+                    room.blocks[2] = (mapping.data_seq, mapping.subflow_seq);
+                    room.blocks[3].1 = u32::from(mapping.length);
+                }
+                if let Some(ack) = dss.data_ack {
+                    room.blocks[3].0 = ack;
+                }
+            }
+        }
+    }
+
+    /// Reads what [`MptcpOption::pack`] wrote.
+    #[inline]
+    pub(crate) fn unpack(room: &SackBlocks) -> Option<Self> {
+        let whole = |(high, low): (u32, u32)| u64::from(high) << 32 | u64::from(low);
+        let [a, b, c, d] = room.blocks;
+        Some(match room.mptcp_kind {
+            packed::NONE => return None,
+            kind @ packed::CAPABLE_SYN..=packed::CAPABLE_DATA => Self::Capable {
+                sender_key: (kind >= packed::CAPABLE_SYN_ACK).then_some(whole(a)),
+                receiver_key: (kind >= packed::CAPABLE_ACK).then_some(whole(b)),
+                data_length: (kind == packed::CAPABLE_DATA).then_some(c.0 as u16),
+            },
+            packed::JOIN_SYN => {
+                Self::JoinSyn { address_id: room.mptcp_detail, backup: b.0 != 0, token: a.0, nonce: a.1 }
+            }
+            packed::JOIN_SYN_ACK => Self::JoinSynAck {
+                address_id: room.mptcp_detail,
+                backup: b.1 != 0,
+                hmac: whole(a),
+                nonce: b.0,
+            },
+            packed::JOIN_ACK => {
+                let mut hmac = [0; 20];
+                for (bytes, word) in hmac.chunks_exact_mut(4).zip([a.0, a.1, b.0, b.1, c.0]) {
+                    bytes.copy_from_slice(&word.to_be_bytes());
+                }
+                Self::JoinAck { hmac }
+            }
+            kind => Self::Dss(Dss {
+                data_ack: (kind == packed::DSS_ACK || kind == packed::DSS_BOTH).then_some(d.0),
+                mapping: (kind >= packed::DSS_MAPPING).then_some(DssMapping {
+                    data_seq: c.0,
+                    subflow_seq: c.1,
+                    length: d.1 as u16,
+                }),
+                data_fin: room.mptcp_detail != 0,
+            }),
+        })
+    }
+
+    /// Appends the option, then NOPs up to a multiple of four bytes. No checksums are negotiated.
+    pub(crate) fn encode(&self, buffer: &mut Vec<u8>) {
+        let start = buffer.len();
+        // The length is put in at the end.
+        buffer.extend_from_slice(&[KIND, 0]);
+        match *self {
+            Self::Capable { sender_key, receiver_key, data_length } => {
+                buffer.extend_from_slice(&[MP_CAPABLE << 4 | VERSION, HMAC_SHA256]);
+                for key in [sender_key, receiver_key].into_iter().flatten() {
+                    buffer.extend_from_slice(&key.to_be_bytes());
+                }
+                if let Some(length) = data_length {
+                    buffer.extend_from_slice(&length.to_be_bytes());
+                }
+            }
+            Self::JoinSyn { address_id, backup, token, nonce } => {
+                buffer.extend_from_slice(&[MP_JOIN << 4 | if backup { BACKUP } else { 0 }, address_id]);
+                buffer.extend_from_slice(&token.to_be_bytes());
+                buffer.extend_from_slice(&nonce.to_be_bytes());
+            }
+            Self::JoinSynAck { address_id, backup, hmac, nonce } => {
+                buffer.extend_from_slice(&[MP_JOIN << 4 | if backup { BACKUP } else { 0 }, address_id]);
+                buffer.extend_from_slice(&hmac.to_be_bytes());
+                buffer.extend_from_slice(&nonce.to_be_bytes());
+            }
+            Self::JoinAck { hmac } => {
+                buffer.extend_from_slice(&[MP_JOIN << 4, 0]);
+                buffer.extend_from_slice(&hmac);
+            }
+            Self::Dss(dss) => dss.encode(buffer),
+        }
+        let length = buffer.len() - start;
+        // At most 24 bytes.
+        buffer[start + 1] = length as u8;
+        buffer.resize(start + length.next_multiple_of(4), NOP);
+    }
+
+    /// Reads an option of kind 30, whose bytes are `option` from its kind on, on a segment with `flags`; none
+    /// for a subtype or version that is not known here. Of numbers of 8 octets it takes the lower 32 bits.
+    ///
+    /// # Errors
+    /// If its length does not agree with its subtype and flags.
+    pub(crate) fn decode(option: &[u8], flags: Flags) -> Result<Option<Self>, ()> {
+        let [_, _, first, second, rest @ ..] = option else { return Err(()) };
+        match first >> 4 {
+            MP_CAPABLE if first & 0x0F == VERSION => Self::decode_capable(rest).map(Some),
+            MP_JOIN => Self::decode_join(flags, first & BACKUP != 0, *second, rest).map(Some),
+            DSS => Dss::decode(*second, rest).map(|dss| Some(Self::Dss(dss))),
+            _ => Ok(None),
+        }
+    }
+
+    fn decode_capable(rest: &[u8]) -> Result<Self, ()> {
+        let key = |at: usize| (rest.len() >= at + 8).then(|| be64(&rest[at..]));
+        let data_length = match rest.len() {
+            0 | 8 | 16 => None,
+            // With a checksum behind it, which says nothing here.
+            18 | 20 => Some(u16::from_be_bytes([rest[16], rest[17]])),
+            _ => return Err(()),
+        };
+        Ok(Self::Capable { sender_key: key(0), receiver_key: key(8), data_length })
+    }
+
+    fn decode_join(flags: Flags, backup: bool, address_id: u8, rest: &[u8]) -> Result<Self, ()> {
+        match (rest.len(), flags.has(Flags::SYN), flags.has(Flags::ACK)) {
+            (8, true, false) => {
+                Ok(Self::JoinSyn { address_id, backup, token: be32(rest), nonce: be32(&rest[4..]) })
+            }
+            (12, true, true) => {
+                Ok(Self::JoinSynAck { address_id, backup, hmac: be64(rest), nonce: be32(&rest[8..]) })
+            }
+            (20, false, true) => rest.try_into().map(|hmac| Self::JoinAck { hmac }).map_err(|_| ()),
+            _ => Err(()),
+        }
+    }
+}
+
+impl Dss {
+    fn encode(&self, buffer: &mut Vec<u8>) {
+        let mut flags = if self.data_fin { DATA_FIN } else { 0 };
+        flags |= if self.mapping.is_some() { HAS_MAPPING } else { 0 };
+        flags |= if self.data_ack.is_some() { HAS_ACK } else { 0 };
+        buffer.extend_from_slice(&[DSS << 4, flags]);
+        if let Some(ack) = self.data_ack {
+            buffer.extend_from_slice(&ack.to_be_bytes());
+        }
+        if let Some(mapping) = self.mapping {
+            buffer.extend_from_slice(&mapping.data_seq.to_be_bytes());
+            buffer.extend_from_slice(&mapping.subflow_seq.to_be_bytes());
+            buffer.extend_from_slice(&mapping.length.to_be_bytes());
+        }
+    }
+
+    fn decode(flags: u8, rest: &[u8]) -> Result<Self, ()> {
+        let mut rest = rest;
+        let mut number = |long: bool| {
+            let (bytes, behind) = rest.split_at_checked(if long { 8 } else { 4 }).ok_or(())?;
+            rest = behind;
+            Ok(be32(&bytes[bytes.len() - 4..]))
+        };
+        let data_ack = (flags & HAS_ACK != 0).then(|| number(flags & LONG_ACK != 0)).transpose()?;
+        let mut mapping = None;
+        if flags & HAS_MAPPING != 0 {
+            let data_seq = number(flags & LONG_SEQUENCE != 0)?;
+            let subflow_seq = number(false)?;
+            // A checksum may stand behind the length.
+            let ([high, low] | [high, low, _, _]) = *rest else { return Err(()) };
+            mapping = Some(DssMapping { data_seq, subflow_seq, length: u16::from_be_bytes([high, low]) });
+        } else if !rest.is_empty() {
+            return Err(());
+        }
+        Ok(Self { data_ack, mapping, data_fin: flags & DATA_FIN != 0 })
+    }
+}
+
+fn be32(bytes: &[u8]) -> u32 {
+    u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
+}
+
+fn be64(bytes: &[u8]) -> u64 {
+    u64::from(be32(bytes)) << 32 | u64::from(be32(&bytes[4..]))
+}

@@ -1,0 +1,87 @@
+//! Path managers: which subflows a connection has, by the interfaces of its ends.
+//!
+//! # Registry
+//! One line per path manager; [`crate::PathManagerConfig`] has a name for each.
+//! - `default`: [`default`], the first subflow alone.
+//! - `ndiffports`: [`ndiffports`], K subflows between the same addresses.
+//! - `fullmesh`: [`fullmesh`], one for each pair of interfaces.
+
+mod default;
+mod fullmesh;
+mod ndiffports;
+
+use crate::config::PathManagerConfig;
+
+/// Interfaces of the two ends, each at least one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Interfaces {
+    /// Of the end that opens.
+    pub local: u8,
+    /// Of the end that listens.
+    pub remote: u8,
+}
+
+impl Interfaces {
+    /// One at each end.
+    pub const SINGLE: Self = Self { local: 1, remote: 1 };
+}
+
+/// Which interfaces a subflow runs between, counted from 0. Subflows of the same pair differ in their source
+/// ports.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct SubflowAddresses {
+    /// Interface of the end that opens; its address identifier too (RFC 8684 section 3.2).
+    pub local: u8,
+    /// Interface of the end that listens.
+    pub remote: u8,
+}
+
+/// Most subflows of a connection: [`crate::Segment`] numbers them in a byte.
+pub(super) const MOST_SUBFLOWS: usize = 255;
+
+/// The subflows of a connection, the first one first, as `config` chooses them; at least 1, at most 255.
+pub(super) fn subflows(config: &PathManagerConfig, interfaces: Interfaces) -> Vec<SubflowAddresses> {
+    let mut all = match *config {
+        PathManagerConfig::Default {} => default::subflows(),
+        PathManagerConfig::Ndiffports { subflows } => ndiffports::subflows(subflows),
+        PathManagerConfig::Fullmesh {} => fullmesh::subflows(interfaces),
+    };
+    all.truncate(MOST_SUBFLOWS);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(config: &PathManagerConfig, local: u8, remote: u8) -> usize {
+        let all = subflows(config, Interfaces { local, remote });
+        assert_eq!(all[0], SubflowAddresses::default(), "the first subflow joins the first interfaces");
+        assert!(all.iter().all(|subflow| subflow.local < local && subflow.remote < remote));
+        all.len()
+    }
+
+    #[test]
+    fn each_manager_opens_what_its_name_says() {
+        assert_eq!(count(&PathManagerConfig::Default {}, 3, 2), 1);
+        for subflows in [1, 2, 32, 255] {
+            let manager = PathManagerConfig::Ndiffports { subflows };
+            assert_eq!((manager.check(), count(&manager, 3, 2)), (Ok(()), usize::from(subflows)));
+        }
+        assert_eq!(count(&PathManagerConfig::Fullmesh {}, 1, 1), 1);
+        assert_eq!(count(&PathManagerConfig::Fullmesh {}, 3, 2), 6);
+        assert_eq!(count(&PathManagerConfig::Fullmesh {}, 16, 16), 255);
+        let mesh = subflows(&PathManagerConfig::Fullmesh {}, Interfaces { local: 3, remote: 2 });
+        let mut pairs: Vec<(u8, u8)> = mesh.iter().map(|subflow| (subflow.local, subflow.remote)).collect();
+        pairs.sort_unstable();
+        assert_eq!(pairs, [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)]);
+    }
+
+    #[test]
+    fn no_subflow_and_more_than_255_are_refused() {
+        for subflows in [0, 256, 1000] {
+            let message = PathManagerConfig::Ndiffports { subflows }.check().unwrap_err();
+            assert_eq!(message, format!("subflows is {subflows}; it must be 1 to 255"));
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! The receiving end of a Multipath TCP connection: subflows that acknowledge for themselves, and the data they
+//! carry put in order.
+
+use super::keys;
+use super::option::{Dss, DssMapping, MptcpOption};
+use super::sender::DATA_START;
+use crate::config::MptcpConfig;
+use crate::segment::{Flags, Segment, unwrap_sequence};
+use crate::tcp::{Ranges, Receiver, ReceiverStats, window_scale};
+use anabranch_units::Instant;
+
+/// What a receiver sees of the data beyond its subflows.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct MptcpReceiverStats {
+    /// Data bytes that were there already when they came again, on whichever subflow.
+    pub duplicate_bytes: u64,
+    /// Most bytes that waited at one time for data before them.
+    pub most_waiting_bytes: u64,
+}
+
+/// A subflow at the receiving end.
+#[derive(Debug)]
+struct Subflow {
+    receiver: Receiver,
+    nonce: u32,
+    peer_nonce: u32,
+    /// The first subflow has shown the keys, a joining one that it knows them.
+    admitted: bool,
+    woken: bool,
+    /// Timers that ran out since the stream was complete.
+    expiries_after_end: u32,
+}
+
+/// So often a subflow tries to close, or to open, when the stream is complete; then it is given up (Linux's
+/// tcp_orphan_retries). The other end may have given it up long before, and nothing depends on it.
+const TRIES_AFTER_END: u32 = 8;
+
+/// The receiving end: several subflows behind what looks like one [`Receiver`].
+///
+/// Call [`MptcpReceiver::on_segment`] for each arrival and [`MptcpReceiver::on_timeout`] at or after
+/// [`MptcpReceiver::next_timeout`]; after each, take segments from [`MptcpReceiver::poll_transmit`] until it gives
+/// none: only then does [`MptcpReceiver::next_timeout`] hold.
+#[derive(Debug)]
+pub struct MptcpReceiver {
+    config: MptcpConfig,
+    initial_sequence: u32,
+    seed: u64,
+    key: u64,
+    peer_key: Option<u64>,
+    data_base: u32,
+    peer_data_base: u32,
+    /// By number; a subflow is there from its SYN on.
+    subflows: Vec<Option<Box<Subflow>>>,
+    deadlines: Vec<Instant>,
+    woken: Vec<u8>,
+    /// First data position that has not come; the DATA_FIN counts as one.
+    data_nxt: u64,
+    /// Position of the DATA_FIN.
+    fin_at: Option<u64>,
+    /// What has come above `data_nxt`.
+    waiting: Ranges,
+    waiting_bytes: u64,
+    /// Our own DATA_FIN is acknowledged.
+    fin_acknowledged: bool,
+    stats: MptcpReceiverStats,
+}
+
+impl MptcpReceiver {
+    /// A receiver that waits for a SYN. Keys, nonces and the initial sequence numbers of further subflows come
+    /// from `initial_sequence`.
+    #[must_use]
+    pub fn new(config: &MptcpConfig, initial_sequence: u32) -> Self {
+        let seed = keys::derive(u64::from(initial_sequence), "receiver", 0);
+        let key = keys::derive(seed, "key", 0);
+        Self {
+            initial_sequence,
+            seed,
+            key,
+            peer_key: None,
+            data_base: (keys::initial_data_sequence(key) as u32).wrapping_add(1),
+            peer_data_base: 0,
+            subflows: Vec::new(),
+            deadlines: Vec::new(),
+            woken: Vec::new(),
+            data_nxt: DATA_START,
+            fin_at: None,
+            waiting: Ranges::default(),
+            waiting_bytes: 0,
+            fin_acknowledged: false,
+            stats: MptcpReceiverStats::default(),
+            config: config.clone(),
+        }
+    }
+
+    /// What all subflows together have seen; `delivered` is what the application got, in order, each byte once.
+    #[must_use]
+    pub fn stats(&self) -> ReceiverStats {
+        let mut sum = ReceiverStats::default();
+        for stats in self.subflows.iter().flatten().map(|subflow| subflow.receiver.stats()) {
+            sum.segments += stats.segments;
+            sum.duplicate_segments += stats.duplicate_segments;
+            sum.marked_segments += stats.marked_segments;
+            sum.acks += stats.acks;
+        }
+        sum.delivered = self.data_nxt - DATA_START - u64::from(self.is_finished());
+        sum
+    }
+
+    /// What it sees of the data beyond its subflows.
+    #[must_use]
+    pub fn multipath_stats(&self) -> &MptcpReceiverStats {
+        &self.stats
+    }
+
+    /// What a subflow has seen, repeated data included; none before its SYN.
+    #[must_use]
+    pub fn subflow(&self, index: u8) -> Option<&ReceiverStats> {
+        self.subflows.get(usize::from(index))?.as_ref().map(|subflow| subflow.receiver.stats())
+    }
+
+    /// Whether the other end has closed and every byte is here.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.fin_at.is_some_and(|fin| self.data_nxt > fin)
+    }
+
+    /// An arriving segment; [`Segment::subflow`] says on which subflow. What does not belong to the connection is
+    /// dropped.
+    pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
+        let index = segment.subflow;
+        let option = segment.mptcp();
+        if segment.flags.has(Flags::SYN) {
+            if !self.take_syn(index, option) {
+                return;
+            }
+        } else if !self.admit(index, option) {
+            return;
+        }
+        let data = match self.data_of(segment, option) {
+            Ok(data) => data,
+            Err(Unmapped) => return,
+        };
+        let Some(subflow) = self.subflows.get_mut(usize::from(index)).and_then(Option::as_mut) else {
+            return;
+        };
+        subflow.receiver.on_segment(now, segment);
+        if matches!(option, Some(MptcpOption::JoinAck { .. })) {
+            // RFC 8684 section 3.2: it is answered at once, for the other end may send nothing before.
+            subflow.receiver.acknowledge_now();
+        }
+        self.wake(index);
+        if let Some((left, right, fin)) = data {
+            self.take_data(index, left, right, fin);
+        }
+        if let Some(MptcpOption::Dss(Dss { data_ack: Some(ack), .. })) = option {
+            self.fin_acknowledged |= self.is_finished() && ack == self.data_base.wrapping_add(1);
+        }
+    }
+
+    /// Opens a subflow for a SYN, unless it is there; returns whether the SYN belongs to the connection.
+    fn take_syn(&mut self, index: u8, option: Option<MptcpOption>) -> bool {
+        let peer_nonce = match option {
+            Some(MptcpOption::Capable { sender_key: None, .. }) if index == 0 => 0,
+            Some(MptcpOption::JoinSyn { token, nonce, .. })
+                if index > 0 && self.peer_key.is_some() && token == keys::token(self.key) =>
+            {
+                nonce
+            }
+            _ => return false,
+        };
+        let place = usize::from(index);
+        if self.subflows.len() <= place {
+            self.subflows.resize_with(place + 1, || None);
+            self.deadlines.resize(place + 1, Instant::MAX);
+        }
+        let sequence = if index == 0 {
+            self.initial_sequence
+        } else {
+            keys::derive(self.seed, "sequence", index) as u32
+        };
+        let nonce = keys::derive(self.seed, "nonce", index) as u32;
+        let subflow = self.subflows[place].get_or_insert_with(|| {
+            let receiver = Receiver::for_subflow(&self.config.tcp, sequence);
+            Box::new(Subflow {
+                receiver,
+                nonce,
+                peer_nonce,
+                admitted: false,
+                woken: false,
+                expiries_after_end: 0,
+            })
+        });
+        subflow.peer_nonce == peer_nonce
+    }
+
+    /// Whether what comes behind the SYN of a subflow may be heard: the first must have shown both keys, the others
+    /// that they know them.
+    fn admit(&mut self, index: u8, option: Option<MptcpOption>) -> bool {
+        let Some(subflow) = self.subflows.get_mut(usize::from(index)).and_then(Option::as_mut) else {
+            return false;
+        };
+        match option {
+            Some(MptcpOption::Capable { sender_key: Some(key), receiver_key: Some(own), .. })
+                if index == 0 && own == self.key && !subflow.admitted =>
+            {
+                subflow.admitted = true;
+                self.peer_key = Some(key);
+                self.peer_data_base = (keys::initial_data_sequence(key) as u32).wrapping_add(1);
+            }
+            Some(MptcpOption::JoinAck { hmac }) if index > 0 && !subflow.admitted => {
+                let expected = self
+                    .peer_key
+                    .map(|peer_key| keys::join_hmac(peer_key, self.key, subflow.peer_nonce, subflow.nonce));
+                subflow.admitted = expected == Some(hmac);
+            }
+            _ => {}
+        }
+        subflow.admitted
+    }
+
+    /// Which data a segment carries: their positions, and whether the last is the DATA_FIN.
+    fn data_of(&self, segment: &Segment, option: Option<MptcpOption>) -> Result<Option<Data>, Unmapped> {
+        let payload = u64::from(segment.payload);
+        let (left, right, fin) = match option {
+            Some(MptcpOption::Capable { data_length: Some(length), .. }) => {
+                // RFC 8684 section 3.1: the first data, right behind the initial number.
+                (DATA_START, DATA_START + u64::from(length), false)
+            }
+            Some(MptcpOption::Dss(Dss { mapping: Some(mapping), data_fin, .. })) => {
+                let left = unwrap_sequence(mapping.data_seq.wrapping_sub(self.peer_data_base), self.data_nxt);
+                (left, left + u64::from(mapping.length), data_fin)
+            }
+            _ if payload == 0 => return Ok(None),
+            _ => return Err(Unmapped),
+        };
+        let fits = left >= DATA_START
+            && right - left == payload + u64::from(fin)
+            // What lies beyond the window was never allowed; on the subflow it must not count as received.
+            && right <= self.data_nxt + self.config.tcp.receive_buffer_bytes + 1;
+        if fits && right > left { Ok(Some((left, right, fin))) } else { Err(Unmapped) }
+    }
+
+    /// Takes `left..right` of the data: each byte counts once, and those in order are the application's.
+    fn take_data(&mut self, index: u8, left: u64, right: u64, fin: bool) {
+        if fin {
+            self.fin_at = Some(right - 1);
+            // Also when it comes again: the ACK before may be lost, and the subflow would not answer a pure ACK.
+            self.acknowledge_on(index);
+        }
+        let bytes = right - left - u64::from(fin);
+        let mut fresh = 0;
+        let (from, to) = (left.max(self.data_nxt), right.max(self.data_nxt));
+        self.waiting.for_each_gap(from, to, |l, r| fresh += r - l);
+        self.stats.duplicate_bytes += bytes.saturating_sub(fresh);
+        if fresh == 0 {
+            return;
+        }
+        if left <= self.data_nxt && self.waiting.is_empty() {
+            self.data_nxt = right;
+        } else {
+            let (first, last) = self.waiting.insert(from, to);
+            self.waiting_bytes += fresh;
+            self.stats.most_waiting_bytes = self.stats.most_waiting_bytes.max(self.waiting_bytes);
+            if first <= self.data_nxt {
+                self.waiting_bytes -= last - self.data_nxt;
+                self.data_nxt = last;
+                self.waiting.remove_below(last);
+            }
+        }
+        if self.is_finished() {
+            self.acknowledge_on(index);
+        }
+    }
+
+    fn acknowledge_on(&mut self, index: u8) {
+        if let Some(subflow) = self.subflows[usize::from(index)].as_mut() {
+            subflow.receiver.acknowledge_now();
+        }
+    }
+
+    fn wake(&mut self, index: u8) {
+        if let Some(subflow) = self.subflows[usize::from(index)].as_mut()
+            && !subflow.woken
+        {
+            subflow.woken = true;
+            self.woken.push(index);
+        }
+    }
+
+    /// The next segment to send, if any.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        while let Some(&index) = self.woken.last() {
+            let place = usize::from(index);
+            let segment = self.subflows[place].as_mut().and_then(|s| s.receiver.poll_transmit(now));
+            if let Some(segment) = segment {
+                return Some(self.sign(index, segment));
+            }
+            self.woken.pop();
+            if let Some(subflow) = self.subflows[place].as_mut() {
+                subflow.woken = false;
+                let at = subflow.receiver.next_timeout();
+                let given_up = subflow.expiries_after_end > TRIES_AFTER_END;
+                self.deadlines[place] = at.filter(|_| !given_up).unwrap_or(Instant::MAX);
+            }
+        }
+        None
+    }
+
+    /// Puts the subflow's number, the window that all subflows share and the MPTCP option on a segment.
+    #[inline]
+    fn sign(&self, index: u8, mut segment: Segment) -> Segment {
+        segment.subflow = index;
+        let buffer = self.config.tcp.receive_buffer_bytes;
+        let scale = window_scale(buffer);
+        let syn = segment.flags.has(Flags::SYN);
+        segment.window = (if syn { buffer } else { buffer >> scale }).min(u64::from(u16::MAX)) as u16;
+        if syn {
+            segment.window_scale_plus_one = scale + 1;
+            segment.set_mptcp(self.syn_option(index));
+            return segment;
+        }
+        let own_fin = self.is_finished() && !self.fin_acknowledged;
+        segment.set_mptcp(MptcpOption::Dss(Dss {
+            data_ack: Some(self.peer_data_base.wrapping_add(self.data_nxt as u32)),
+            mapping: own_fin.then_some(DssMapping { data_seq: self.data_base, subflow_seq: 0, length: 1 }),
+            data_fin: own_fin,
+        }));
+        segment
+    }
+
+    fn syn_option(&self, index: u8) -> MptcpOption {
+        let key = self.key;
+        match (self.subflows[usize::from(index)].as_ref(), self.peer_key) {
+            (Some(subflow), Some(peer_key)) if index > 0 => MptcpOption::JoinSynAck {
+                address_id: 0,
+                backup: false,
+                hmac: keys::leftmost(&keys::join_hmac(key, peer_key, subflow.nonce, subflow.peer_nonce)),
+                nonce: subflow.nonce,
+            },
+            _ => MptcpOption::Capable { sender_key: Some(key), receiver_key: None, data_length: None },
+        }
+    }
+
+    /// When [`MptcpReceiver::on_timeout`] wants to be called; none for never.
+    #[inline]
+    #[must_use]
+    pub fn next_timeout(&self) -> Option<Instant> {
+        self.deadlines.iter().copied().min().filter(|&at| at < Instant::MAX)
+    }
+
+    /// A timer may have expired; does nothing if none has.
+    pub fn on_timeout(&mut self, now: Instant) {
+        let finished = self.is_finished();
+        for index in 0..self.subflows.len() as u8 {
+            if self.deadlines[usize::from(index)] > now {
+                continue;
+            }
+            if let Some(subflow) = self.subflows[usize::from(index)].as_mut() {
+                subflow.receiver.on_timeout(now);
+                subflow.expiries_after_end += u32::from(finished);
+            }
+            self.wake(index);
+        }
+    }
+}
+
+/// Positions of data, left and right, and whether the last is the DATA_FIN.
+type Data = (u64, u64, bool);
+
+/// A segment whose data have no place in the stream, or none that its window allows.
+struct Unmapped;

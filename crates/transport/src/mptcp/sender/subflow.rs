@@ -1,0 +1,212 @@
+//! One subflow at the sending end.
+
+use crate::mptcp::path_manager::SubflowAddresses;
+use crate::segment::unwrap_sequence;
+use crate::tcp::{RttSummary, Sender, SenderStats};
+use anabranch_units::Instant;
+use std::collections::VecDeque;
+
+/// Where bytes of a subflow lie in the data of the connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mapping {
+    /// First position on the subflow.
+    pub(super) start: u64,
+    /// First position in the data.
+    pub(super) data: u64,
+    pub(super) length: u64,
+}
+
+impl Mapping {
+    fn end(&self) -> u64 {
+        self.start + self.length
+    }
+}
+
+/// How far the handshake of a joining subflow has come (RFC 8684 section 3.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Join {
+    /// The first subflow joins nothing.
+    First,
+    /// The SYN/ACK has not come.
+    Waiting,
+    /// The ACK with the HMAC is out, and again at `again_at`.
+    Acknowledged { again_at: Instant, repetitions: u32 },
+    /// The other end has answered it.
+    Done,
+}
+
+/// What a subflow is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SubflowState {
+    /// Its handshake has not begun.
+    Idle,
+    /// In its handshake.
+    Opening,
+    /// It carries data.
+    Established,
+    /// A retransmission timeout without an answer since: it gets no new data, and what it has is sent on the
+    /// others.
+    Suspect,
+    /// Its handshake had no answer, or the connection ended before it was established or while it was suspect.
+    Failed,
+}
+
+/// A subflow at the sending end, seen from outside.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SubflowSummary {
+    /// What it is doing.
+    pub state: SubflowState,
+    /// What it has done so far; segments of other subflows that it repeats are new ones to it.
+    pub stats: SenderStats,
+    /// Round-trip times; all zero before the first sample.
+    pub rtt: RttSummary,
+    /// Window in bytes that governs sending now.
+    pub cwnd: u64,
+    /// Slow-start threshold in bytes; `u64::MAX` before the first loss.
+    pub ssthresh: u64,
+    /// Bytes in flight.
+    pub in_flight: u64,
+    /// Bytes acknowledged on the subflow, repeated ones included.
+    pub acknowledged: u64,
+    /// When its handshake completed.
+    pub established_at: Option<Instant>,
+}
+
+#[derive(Debug)]
+pub(super) struct Subflow {
+    pub(super) sender: Sender,
+    pub(super) addresses: SubflowAddresses,
+    pub(super) opened: bool,
+    pub(super) join: Join,
+    pub(super) nonce: u32,
+    pub(super) peer_nonce: u32,
+    /// It may have something of its own to send.
+    pub(super) woken: bool,
+    mappings: VecDeque<Mapping>,
+    /// A timeout has passed without an answer since.
+    pub(super) suspect: bool,
+    timeouts: u64,
+    /// First unacknowledged position when it became suspect.
+    suspect_from: u64,
+    /// What lies below on the subflow needs no reinjection any more.
+    reinjected: u64,
+    pub(super) penalised_at: Instant,
+}
+
+impl Subflow {
+    pub(super) fn new(sender: Sender, addresses: SubflowAddresses, join: Join, nonce: u32) -> Self {
+        Self {
+            sender,
+            addresses,
+            opened: false,
+            join,
+            nonce,
+            peer_nonce: 0,
+            woken: false,
+            mappings: VecDeque::new(),
+            suspect: false,
+            timeouts: 0,
+            suspect_from: 0,
+            reinjected: 0,
+            penalised_at: Instant::ZERO,
+        }
+    }
+
+    /// Gives it `length` bytes of the data from `data` on.
+    pub(super) fn give(&mut self, data: u64, length: u64) {
+        self.mappings.push_back(Mapping { start: self.sender.snd_nxt(), data, length });
+        self.sender.write(length);
+    }
+
+    /// The mapping of the bytes that a segment carries, from its sequence number `seq` on.
+    pub(super) fn mapping_of(&self, seq: u32) -> Option<Mapping> {
+        let start = unwrap_sequence(seq, self.sender.snd_una());
+        // Most are the newest.
+        let index = match self.mappings.back() {
+            Some(last) if last.start <= start => self.mappings.len() - 1,
+            _ => self.mappings.partition_point(|mapping| mapping.end() <= start),
+        };
+        let mapping = self.mappings.get(index).filter(|m| m.start <= start && start < m.end())?;
+        let ahead = start - mapping.start;
+        Some(Mapping { start, data: mapping.data + ahead, length: mapping.length - ahead })
+    }
+
+    /// Forgets what the subflow has acknowledged.
+    pub(super) fn forget_acknowledged(&mut self) {
+        let una = self.sender.snd_una();
+        while self.mappings.front().is_some_and(|mapping| mapping.end() <= una) {
+            self.mappings.pop_front();
+        }
+    }
+
+    /// The oldest bytes that it has not acknowledged.
+    pub(super) fn oldest(&self) -> Option<Mapping> {
+        self.mappings.front().copied()
+    }
+
+    /// Looks for a timeout, or for an answer after one; returns whether it became suspect or ceased to be.
+    pub(super) fn judge(&mut self) -> bool {
+        let timeouts = self.sender.stats().timeouts;
+        let timed_out = timeouts > self.timeouts;
+        self.timeouts = timeouts;
+        if self.suspect && self.sender.snd_una() > self.suspect_from {
+            self.suspect = false;
+            return true;
+        }
+        // A SYN that times out is no sign of data that are held up.
+        if timed_out && !self.suspect && self.sender.established_at().is_some() {
+            self.suspect = true;
+            self.suspect_from = self.sender.snd_una();
+            return true;
+        }
+        false
+    }
+
+    /// The next bytes that others must send in its place, above `data_una`; as a mapping of its own.
+    pub(super) fn next_reinjection(&mut self, data_una: u64) -> Option<Mapping> {
+        let mut index = self.mappings.partition_point(|mapping| mapping.end() <= self.reinjected);
+        while let Some(mapping) = self.mappings.get(index) {
+            let ahead =
+                self.reinjected.saturating_sub(mapping.start).max(data_una.saturating_sub(mapping.data));
+            if ahead < mapping.length {
+                return Some(Mapping {
+                    start: mapping.start + ahead,
+                    data: mapping.data + ahead,
+                    length: mapping.length - ahead,
+                });
+            }
+            self.reinjected = mapping.end();
+            index += 1;
+        }
+        None
+    }
+
+    /// What lies below `position` on the subflow has been given to others.
+    pub(super) fn note_reinjected(&mut self, position: u64) {
+        self.reinjected = self.reinjected.max(position);
+    }
+
+    pub(super) fn state(&self) -> SubflowState {
+        let joined = matches!(self.join, Join::First | Join::Done);
+        match (self.opened, self.sender.is_failed(), self.sender.established_at().is_some() && joined) {
+            (_, true, _) => SubflowState::Failed,
+            (false, ..) => SubflowState::Idle,
+            (true, false, false) => SubflowState::Opening,
+            (true, false, true) if self.suspect => SubflowState::Suspect,
+            (true, false, true) => SubflowState::Established,
+        }
+    }
+
+    pub(super) fn summary(&self) -> SubflowSummary {
+        SubflowSummary {
+            state: self.state(),
+            stats: *self.sender.stats(),
+            rtt: self.sender.rtt(),
+            cwnd: self.sender.cwnd(),
+            ssthresh: self.sender.ssthresh(),
+            in_flight: self.sender.in_flight(),
+            acknowledged: self.sender.acknowledged(),
+            established_at: self.sender.established_at(),
+        }
+    }
+}

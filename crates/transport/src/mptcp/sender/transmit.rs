@@ -1,0 +1,263 @@
+//! Which segment leaves next, on which subflow, and with which options.
+
+use super::subflow::Join;
+use super::{MptcpSender, UNLIMITED};
+use crate::config::CongestionConfig;
+use crate::mptcp::keys;
+use crate::mptcp::option::{Dss, DssMapping, MptcpOption};
+use crate::mptcp::scheduler::{Schedule, View};
+use crate::segment::{Flags, Segment};
+use anabranch_units::Instant;
+
+impl MptcpSender {
+    /// The next segment to send now, if any: what subflows send of their own accord (handshakes, ACKs,
+    /// retransmissions), then data.
+    #[inline]
+    pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        loop {
+            while let Some(&index) = self.woken.last() {
+                if let Some(segment) = self.subflows[usize::from(index)].sender.poll_transmit(now) {
+                    return Some(self.sign(index, segment));
+                }
+                self.woken.pop();
+                self.subflows[usize::from(index)].woken = false;
+                self.settle(now, index);
+            }
+            if self.awaits_fin() && self.data.fin_at <= now {
+                self.request_fin(now);
+                continue;
+            }
+            return self.next_data(now);
+        }
+    }
+
+    fn view(&self, now: Instant, limit: u64) -> View<'_> {
+        View {
+            now,
+            paths: &self.paths,
+            data_una: self.data.una,
+            data_nxt: self.data.nxt,
+            limit,
+            window: self.data.edge - self.data.una.min(self.data.edge),
+        }
+    }
+
+    fn next_data(&mut self, now: Instant) -> Option<Segment> {
+        if !self.paths.any_ready() {
+            return None;
+        }
+        if !self.reinjecting.is_empty()
+            && !self.scheduler.repeats()
+            && let Some(segment) = self.reinject(now)
+        {
+            return Some(segment);
+        }
+        let data = &self.data;
+        let mut limit = data.written.min(data.edge);
+        // RFC 9293 section 3.8.6.2.1: no silly windows; a short segment must be all there is.
+        let silly = limit < data.nxt + self.paths.get(0).payload && data.una < data.nxt;
+        let blocked = data.edge < data.written && silly;
+        if blocked {
+            limit = data.nxt;
+        }
+        if !self.scheduler.repeats() && data.nxt >= limit {
+            if blocked {
+                return self.free_window(now);
+            }
+            self.tell_application_limit();
+            return None;
+        }
+        // Field by field, for the scheduler changes while it looks.
+        let view = View {
+            now,
+            paths: &self.paths,
+            data_una: data.una,
+            data_nxt: data.nxt,
+            limit,
+            window: data.edge - data.una.min(data.edge),
+        };
+        let choice = self.scheduler.pick(&view)?;
+        let room = self.paths.get(choice.subflow).room;
+        let length = room.min(limit - choice.from);
+        self.send_data(now, choice.subflow, choice.from, length)
+    }
+
+    /// Only a controller that measures rates asks whether the application or the network was the limit.
+    fn tell_application_limit(&mut self) {
+        if self.config.tcp.congestion_control == (CongestionConfig::Bbr {}) {
+            for index in self.paths.ready() {
+                self.subflows[usize::from(index)].sender.on_application_limit();
+            }
+        }
+    }
+
+    /// Gives data to a subflow that has room, and takes the segment.
+    fn send_data(&mut self, now: Instant, index: u8, from: u64, length: u64) -> Option<Segment> {
+        debug_assert!(length > 0);
+        let end = from + length;
+        self.data.nxt = self.data.nxt.max(end);
+        self.scheduler.on_sent(index, end);
+        let subflow = &mut self.subflows[usize::from(index)];
+        subflow.give(from, length);
+        let segment = subflow.sender.poll_transmit(now);
+        // Its window has less room now, and it may pace.
+        self.wake(index);
+        segment.map(|segment| self.sign(index, segment))
+    }
+
+    /// What a suspect subflow has not delivered goes on another (Linux's mptcp_reinject_data(), at each
+    /// retransmission timeout). Each byte goes once: whoever takes it is answerable for it from then on.
+    fn reinject(&mut self, now: Instant) -> Option<Segment> {
+        while let Some(&suspect) = self.reinjecting.first() {
+            let una = self.data.una;
+            let Some(mapping) = self.subflows[usize::from(suspect)].next_reinjection(una) else {
+                self.reinjecting.remove(0);
+                continue;
+            };
+            let index = self.scheduler.pick_for_repetition(&self.view(now, self.data.nxt))?;
+            let length = mapping.length.min(self.paths.get(index).room);
+            self.subflows[usize::from(suspect)].note_reinjected(mapping.start + length);
+            self.stats.reinjected_bytes += length;
+            return self.send_data(now, index, mapping.data, length);
+        }
+        None
+    }
+
+    /// The receive window is full and a subflow has room: it takes the segment that holds the window up, once, and
+    /// the slower subflow that has not delivered it is penalised (Raiciu et al., NSDI 2012, section 4.2).
+    fn free_window(&mut self, now: Instant) -> Option<Segment> {
+        self.scheduler.on_blocked(now);
+        let una = self.data.una;
+        if !self.config.opportunistic_retransmission || self.freed == una {
+            return None;
+        }
+        self.freed = una;
+        let holds = |index: &u8| {
+            self.subflows[usize::from(*index)]
+                .oldest()
+                .is_some_and(|mapping| mapping.data <= una && una < mapping.data + mapping.length)
+        };
+        let holder = (0..self.subflow_count()).find(holds)?;
+        let index = self.scheduler.pick_for_repetition(&self.view(now, self.data.nxt))?;
+        if index == holder {
+            return None;
+        }
+        let mapping = self.subflows[usize::from(holder)].oldest()?;
+        self.penalise(now, holder, index);
+        self.stats.opportunistic_retransmissions += 1;
+        let length = (mapping.data + mapping.length - una).min(self.paths.get(index).room);
+        self.send_data(now, index, una, length)
+    }
+
+    /// At most once in a round trip of the slow subflow, and only if it is the slower one.
+    fn penalise(&mut self, now: Instant, slow: u8, fast: u8) {
+        let srtt = self.paths.get(slow).srtt;
+        let subflow = &mut self.subflows[usize::from(slow)];
+        if self.config.penalisation
+            && srtt > self.paths.get(fast).srtt
+            && now.saturating_since(subflow.penalised_at) >= srtt
+            && subflow.sender.penalise()
+        {
+            subflow.penalised_at = now;
+            self.stats.penalties += 1;
+        }
+    }
+
+    /// Has the DATA_FIN sent on its own (RFC 8684 section 3.3.3), and again after a timeout that doubles.
+    fn request_fin(&mut self, now: Instant) {
+        // Another subflow each time: nothing in flight would show that the path of one is dead.
+        let count = self.paths.usable().count().max(1);
+        let index = self.paths.usable().nth(self.data.fin_repetitions as usize % count).unwrap_or(0);
+        let subflow = &mut self.subflows[usize::from(index)];
+        let wait = subflow.sender.rto().saturating_mul(1 << self.data.fin_repetitions.min(16));
+        self.data.fin_at = now.saturating_add(wait.min(self.config.tcp.max_rto));
+        self.data.fin_repetitions += 1;
+        self.data.fin_on = Some(index);
+        subflow.sender.repeat_ack();
+        self.wake(index);
+    }
+
+    /// Puts the subflow's number and the MPTCP option on a segment.
+    #[inline]
+    fn sign(&mut self, index: u8, mut segment: Segment) -> Segment {
+        segment.subflow = index;
+        let option = if segment.flags.has(Flags::SYN) {
+            self.syn_option(index)
+        } else if segment.payload > 0 {
+            self.data_option(index, &segment)
+        } else {
+            self.ack_option(index)
+        };
+        if let Some(option) = option {
+            segment.set_mptcp(option);
+        }
+        segment
+    }
+
+    fn syn_option(&self, index: u8) -> Option<MptcpOption> {
+        let subflow = &self.subflows[usize::from(index)];
+        if index == 0 {
+            return Some(MptcpOption::Capable { sender_key: None, receiver_key: None, data_length: None });
+        }
+        let token = keys::token(self.peer_key?);
+        let address_id = subflow.addresses.local;
+        Some(MptcpOption::JoinSyn { address_id, backup: false, token, nonce: subflow.nonce })
+    }
+
+    fn data_option(&mut self, index: u8, segment: &Segment) -> Option<MptcpOption> {
+        let subflow = &self.subflows[usize::from(index)];
+        let mapping = subflow.mapping_of(segment.seq)?;
+        let subflow_seq = (mapping.start - subflow.sender.origin()) as u32;
+        if index == 0 && subflow_seq == 1 {
+            // RFC 8684 section 3.1: the keys again with the first data, lest the third ACK was lost.
+            let (sender_key, receiver_key) = (Some(self.key), self.peer_key);
+            return Some(MptcpOption::Capable {
+                sender_key,
+                receiver_key,
+                data_length: Some(segment.payload),
+            });
+        }
+        let end = mapping.data + u64::from(segment.payload);
+        let data_fin = self.data.closing && end == self.data.written;
+        self.data.fin_mapped |= data_fin;
+        let mapping = DssMapping {
+            data_seq: self.wire(mapping.data),
+            subflow_seq,
+            length: segment.payload + u16::from(data_fin),
+        };
+        Some(MptcpOption::Dss(Dss { data_ack: Some(self.data_ack()), mapping: Some(mapping), data_fin }))
+    }
+
+    fn ack_option(&mut self, index: u8) -> Option<MptcpOption> {
+        let subflow = &self.subflows[usize::from(index)];
+        let data_ack = Some(self.data_ack());
+        if self.data.fin_on == Some(index) {
+            self.data.fin_on = None;
+            // RFC 8684 section 3.3.3: without data its place on the subflow is 0 and its length 1.
+            let mapping = DssMapping { data_seq: self.wire(self.data.written), subflow_seq: 0, length: 1 };
+            return Some(MptcpOption::Dss(Dss { data_ack, mapping: Some(mapping), data_fin: true }));
+        }
+        if index == 0 && !self.confirmed {
+            let (sender_key, receiver_key) = (Some(self.key), self.peer_key);
+            return Some(MptcpOption::Capable { sender_key, receiver_key, data_length: None });
+        }
+        if matches!(subflow.join, Join::Acknowledged { .. }) {
+            let hmac = keys::join_hmac(self.key, self.peer_key?, subflow.nonce, subflow.peer_nonce);
+            return Some(MptcpOption::JoinAck { hmac });
+        }
+        Some(MptcpOption::Dss(Dss { data_ack, mapping: None, data_fin: false }))
+    }
+
+    /// Lower 32 bits of the number of a data position.
+    #[inline]
+    fn wire(&self, position: u64) -> u32 {
+        debug_assert!(position < UNLIMITED);
+        self.data_base.wrapping_add(position as u32)
+    }
+
+    /// The other end sends no data, only its DATA_FIN.
+    #[inline]
+    fn data_ack(&self) -> u32 {
+        self.peer_data_base.wrapping_add(u32::from(self.peer_closed))
+    }
+}

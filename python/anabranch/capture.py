@@ -1,0 +1,142 @@
+"""Packet captures of TCP and MPTCP: what each connection and subflow achieved in its steady state."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import polars as pl
+
+from anabranch import _core
+from anabranch.errors import CaptureError, Problem
+from anabranch.result import Result
+
+_LONGEST_PS = 30 * 86_400 * 10**12
+
+
+class CaptureResult(Result):
+    """What captures show.
+
+    ``tables`` has ``connections``, ``subflows``, ``subflow_series``, ``connection_series`` and
+    ``capture_series``; ``summary`` T1, T2, the window, totals and warnings. Times count from the first packet
+    of all flows. What was not captured is null.
+    """
+
+    @property
+    def connections(self) -> pl.DataFrame:
+        """A row for each connection."""
+        return self._table("connections")
+
+    @property
+    def subflows(self) -> pl.DataFrame:
+        """A row for each subflow; single-path TCP has one."""
+        return self._table("subflows")
+
+    @property
+    def subflow_series(self) -> pl.DataFrame:
+        """A row for each subflow and interval."""
+        return self._table("subflow_series")
+
+    @property
+    def connection_series(self) -> pl.DataFrame:
+        """A row for each connection and interval."""
+        return self._table("connection_series")
+
+    @property
+    def capture_series(self) -> pl.DataFrame:
+        """A row for each interval: all connections together, and their fairness."""
+        return self._table("capture_series")
+
+
+def analyze(
+    files: Sequence[Path | str],
+    *,
+    window: str | None = None,
+    interval: str = "1 s",
+    ports: Sequence[int] = (),
+    disjoint: bool = False,
+    subflows: int | None = None,
+    jobs: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> CaptureResult:
+    """Analyses captures of one experiment (pcap and pcapng), taken at one or several points.
+
+    Args:
+        files: the captures.
+        window: length TM of the measuring window, such as ``"200 s"``, which ends with the first FIN; left
+            out: from the moment when the last subflow has connected.
+        interval: length of the intervals of the series.
+        ports: only flows with one of these ports; empty for all.
+        disjoint: no packet passes two capture points, so that each is counted wherever it was seen.
+        subflows: how many subflows the experiment has; another number found is a warning.
+        jobs: files that are read at once; all cores if left out.
+        progress: called now and then with the bytes read and the bytes to be read.
+
+    Raises:
+        CaptureError: if files are no captures, cannot be read, or have nothing to analyse; everything that is
+            wrong together.
+    """
+    problems: list[Problem] = []
+    window_ps = None if window is None else _span_ps("--window", window, problems)
+    interval_ps = _span_ps("--interval", interval, problems)
+    problems.extend(
+        Problem("--port", f"{port} is no TCP port; they go from 1 to 65535")
+        for port in ports
+        if not 1 <= port <= 65535
+    )
+    if not files:
+        problems.append(Problem("", "no capture; give at least one file"))
+    if problems:
+        raise CaptureError(problems)
+    begin = time.perf_counter()
+    try:
+        outcome = _core.analyze_captures(
+            [os.fspath(file) for file in files],
+            window_ps,
+            interval_ps,
+            list(ports),
+            disjoint,
+            jobs or _cores(),
+            progress,
+        )
+    except _core.CaptureFileError as error:
+        raise CaptureError([Problem(place, message) for place, message in error.args[0]]) from None
+    wall_s = time.perf_counter() - begin
+    found = dict(outcome["summary"])
+    notes = found.pop("warnings")
+    summary = {
+        "version": _core.version(),
+        "captures": [Path(file).name for file in files],
+        **found,
+        "interval_s": interval_ps / 1e12,
+        "warnings": [*(notes if isinstance(notes, list) else []), *_count_warning(subflows, found)],
+        "wall_s": wall_s,
+    }
+    return CaptureResult.from_columns(outcome["tables"], summary)
+
+
+def _count_warning(expected: int | None, summary: dict[str, object]) -> list[str]:
+    """What there is to say if other subflows connected than should have."""
+    connected = summary["subflows_established"]
+    if expected is None or connected == expected:
+        return []
+    return [f"{connected} subflows connected, not {expected}: this is not the experiment that was meant"]
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _span_ps(place: str, text: str, problems: list[Problem]) -> int:
+    """A length of time in picoseconds; what is wrong with it becomes a problem."""
+    try:
+        span_ps = _core.parse_span(text)
+    except ValueError as error:
+        problems.append(Problem(place, str(error)))
+        return 0
+    if not 1000 <= span_ps <= _LONGEST_PS:
+        problems.append(Problem(place, f'"{text}" is not between 1 ns and 30 days'))
+    return span_ps

@@ -1,0 +1,98 @@
+"""What captures show, on a terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from anabranch.capture import CaptureResult
+
+_MOST_ROWS = 40
+
+Column = tuple[str, str, str]
+"""Heading, column of the table, and how its values are written."""
+
+_CONNECTIONS: tuple[Column, ...] = (
+    ("connec- tion", "connection", "d"),
+    ("kind", "kind", ""),
+    ("client", "client", ""),
+    ("server", "server", ""),
+    ("port", "server_port", "d"),
+    ("sub- flows", "subflows", "d"),
+    ("throughput Mbps", "throughput_mbps", ".3f"),
+    ("data Mbps", "data_throughput_mbps", ".3f"),
+    ("acked MB", "acked_mb", ",.3f"),
+    ("retrans- mitted", "retransmissions", ",d"),
+    ("reordered", "reordered_packets", ",d"),
+)
+_SUBFLOWS: tuple[Column, ...] = (
+    ("subflow", "subflow", "d"),
+    ("connec- tion", "connection", "d"),
+    ("client port", "client_port", "d"),
+    ("tie", "tie", ""),
+    ("throughput Mbps", "throughput_mbps", ".3f"),
+    ("RTT ms", "handshake_rtt_ms", ".2f"),
+    ("retrans- mitted", "retransmissions", ",d"),
+    ("reordered", "reordering_ratio", ".2%"),
+    ("mean extent", "reordering_extent_mean", ".1f"),
+)
+
+
+def show_capture(console: Console, result: CaptureResult, folder: Path | None) -> None:
+    """The connections, their subflows where they have several, the window, and where everything is."""
+    connections = result.connections.with_columns(acked_mb=pl.col("acked_bytes") / 1e6)
+    _show(console, "Connections", connections, _CONNECTIONS)
+    if (connections["subflows"] > 1).any():
+        _show(console, "Subflows", result.subflows, _SUBFLOWS)
+    for line in _totals(result):
+        console.print(Text(line))
+    if folder is not None:
+        console.print(Text(f"tables in {folder}"))
+
+
+def _show(console: Console, title: str, rows: pl.DataFrame, columns: tuple[Column, ...]) -> None:
+    shown = rows.head(_MOST_ROWS)
+    columns = tuple(column for column in columns if shown[column[1]].null_count() < shown.height)
+    table = Table(title=Text(title), title_justify="left", box=None, pad_edge=False)
+    for heading, _, form in columns:
+        words = Text("\n".join(heading.split(" ")))
+        table.add_column(words, justify="right" if form else "left", vertical="bottom")
+    for row in shown.to_dicts():
+        table.add_row(*(_cell(row[name], form) for _, name, form in columns))
+    if console.is_terminal:
+        console.print(table)
+    else:
+        # Without the blanks at the ends of lines.
+        with console.capture() as capture:
+            console.print(table)
+        lines = "\n".join(line.rstrip() for line in capture.get().splitlines())
+        console.print(Text(lines), soft_wrap=True)
+    if rows.height > _MOST_ROWS:
+        console.print(Text(f"... and {rows.height - _MOST_ROWS:,} more"))
+
+
+def _totals(result: CaptureResult) -> list[str]:
+    summary = result.summary
+    start_s, end_s = summary["window_start_s"], summary["window_end_s"]
+    window = f"window {start_s:.6f} s to {end_s:.6f} s"
+    window += f" ({_time('T1', summary['t1_s'])}, {_time('T2', summary['t2_s'])})"
+    total = f"throughput in all {summary['throughput_mbps']:.3f} Mbps"
+    jain = summary["jain_index"]
+    if result.connections.height > 1 and jain is not None and jain == jain:  # noqa: PLR0124 - NaN
+        total += f"; Jain index {jain:.4f}"
+    wall_s = float(summary["wall_s"])
+    read = f"{summary['packets']:,} packets, {summary['bytes'] / 1e6:,.1f} MB, in {wall_s:.2f} s"
+    return [window, f"{total}; {read}"]
+
+
+def _time(name: str, value_s: float | None) -> str:
+    return f"{name} unknown" if value_s is None else f"{name} = {value_s:.6f} s"
+
+
+def _cell(value: Any, form: str) -> Text:
+    return Text("-") if value is None else Text(format(value, form) if form else str(value))

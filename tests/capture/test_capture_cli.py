@@ -1,0 +1,129 @@
+"""``anabranch capture``: what it prints, where it writes, and how it refuses."""
+
+import json
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from anabranch import Result
+from anabranch.capture import CaptureResult
+
+from .conftest import Anabranch
+
+
+def test_tables_for_people(run_with_captures: tuple[Result, Path], anabranch: Anabranch) -> None:
+    _, folder = run_with_captures
+    done = anabranch("capture", folder / "left1.pcapng", folder / "left2.pcapng")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "10.0.0.0" in done.stdout
+    assert "Jain index" in done.stdout
+    assert max(len(line) for line in done.stdout.splitlines()) <= 120
+
+
+def test_a_folder_and_json(
+    run_with_captures: tuple[Result, Path], anabranch: Anabranch, tmp_path: Path
+) -> None:
+    _, folder = run_with_captures
+    arguments = ("--window", "2 s", "--interval", "500 ms", "--out", "tables", "--json", "--subflows", "3")
+    done = anabranch("capture", folder / "left1.pcapng", *arguments)
+    assert done.returncode == 0, done.stderr
+    assert "warning: 1 subflows connected, not 3" in done.stderr
+    document = json.loads(done.stdout)
+    assert document["summary"]["interval_s"] == 0.5
+    assert document["subflows"][0]["acked_bytes"] == 2_000_000
+    saved = CaptureResult.load(tmp_path / "tables")
+    assert saved.capture_series["time_s"][0] == 0.5
+    # A folder that is no result is left alone.
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "letter.txt").write_text("dear")
+    done = anabranch("capture", folder / "left1.pcapng", "--out", "mine")
+    assert done.returncode == 2
+    assert "is not a result folder" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "there is no such file"),
+        (b"", "is empty"),
+        (b"\x1f\x8b\x08\x00", "is compressed with gzip; unpack it first, with gunzip --keep"),
+        (b"<html>", "is neither pcap nor pcapng: it begins with the bytes 3c 68 74 6d"),
+    ],
+)
+def test_a_bad_file_is_a_message(
+    content: bytes | None, message: str, anabranch: Anabranch, tmp_path: Path
+) -> None:
+    if content is not None:
+        (tmp_path / "bad.pcap").write_bytes(content)
+    done = anabranch("capture", "bad.pcap")
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("bad.pcap: ")
+    assert message in done.stderr
+
+
+def test_bad_options_are_messages(run_with_captures: tuple[Result, Path], anabranch: Anabranch) -> None:
+    _, folder = run_with_captures
+    done = anabranch("capture", folder / "left1.pcapng", "--window", "0 s", "--interval", "5", "--port", "0")
+    assert done.returncode == 2
+    assert '--window: "0 s" is not between 1 ns and 30 days' in done.stderr
+    assert "--interval: " in done.stderr
+    assert "--port: 0 is no TCP port" in done.stderr
+    done = anabranch("capture", folder / "left1.pcapng", "--port", "9999")
+    assert done.returncode == 2
+    assert "TCP packets has port 9999" in done.stderr
+    done = anabranch("capture", folder / "left1.pcapng", "--interval", "100 ns")
+    assert done.returncode == 2
+    assert "take an interval of at least" in done.stderr
+    assert anabranch("capture", folder).returncode == 2
+
+
+def unprivileged() -> bool:
+    """Whether packets cannot be captured here."""
+    if not all(map(shutil.which, ("tcpdump", "unshare", "ip"))):
+        return True
+    command = ["unshare", "--net", "tcpdump", "--list-interfaces"]
+    return subprocess.run(command, capture_output=True, check=False).returncode != 0  # noqa: S603
+
+
+TRANSFER = """
+import socket, threading
+server = socket.create_server(("127.0.0.1", 5001))
+def serve():
+    peer, _ = server.accept()
+    with peer:
+        while peer.recv(65536):
+            pass
+thread = threading.Thread(target=serve)
+thread.start()
+with socket.create_connection(("127.0.0.1", 5001)) as client:
+    client.sendall(bytes(5_000_000))
+thread.join()
+"""
+
+
+@pytest.mark.skipif(unprivileged(), reason="needs tcpdump, and the right to capture in a network namespace")
+@pytest.mark.parametrize("interface", ["lo", "any"])
+def test_a_capture_of_tcpdump(interface: str, anabranch: Anabranch, tmp_path: Path) -> None:
+    (tmp_path / "transfer.py").write_text(TRANSFER)
+    dump = f"tcpdump -i {interface} -s 128 -B 65536 -w lo.pcap"
+    script = (
+        f"ip link set lo up; {dump} 2> log & "
+        "until grep -q listening log 2> /dev/null; do sleep 0.1; done; "
+        "python3 transfer.py; sleep 1; kill %1; wait"
+    )
+    command = ["unshare", "--net", "bash", "-m", "-c", script]
+    begin = time.monotonic()
+    subprocess.run(command, cwd=tmp_path, check=True, timeout=60)  # noqa: S603
+    assert time.monotonic() - begin < 60
+    if re.search(r"[1-9]\d* packets dropped by kernel", (tmp_path / "log").read_text()):
+        pytest.skip("the kernel dropped packets of the capture")
+    done = anabranch("capture", "lo.pcap", "--json")
+    assert done.returncode == 0, done.stderr
+    (subflow,) = json.loads(done.stdout)["subflows"]
+    assert (subflow["acked_bytes"], subflow["missing_bytes"]) == (5_000_000, 0)
+    assert subflow["established_s"] < subflow["fin_s"]
