@@ -29,31 +29,56 @@ LINKS: tuple[tuple[int, int, float], ...] = (
 these are the usual distances of the NSFNET over 214.3 km/ms, which give the five delays printed for the pairs
 1-2 to 1-6 in section 5."""
 
+PUBLISHED_SENDER: Mapping[str, Any] = {"preset": "newreno", "delayed_ack_segments": 1}
+"""NewReno with an ACK for each segment, as ns-2's receiver sends them where nobody asks for less."""
+_FRAME_BYTES = SEGMENT_BYTES + 52
+"""A segment with the headers of TCP, with timestamps, and IP."""
+
 
 def router(number: int) -> str:
     """The router that the paper calls by this number, from 1."""
     return list(ROUTERS)[number - 1]
 
 
+def sender(transport: str | Mapping[str, Any]) -> dict[str, Any]:
+    """A transport with segments of 1 KB of data."""
+    chosen = {"preset": transport} if isinstance(transport, str) else dict(transport)
+    # The option counts the 12 bytes of timestamps.
+    return {"mss": f"{SEGMENT_BYTES + 12} B", **chosen}
+
+
+def _line(mbps: float) -> str:
+    """Capacity of a line that takes as long for a segment as its source for the next one."""
+    return f"{round(mbps * 1e6 * _FRAME_BYTES / SEGMENT_BYTES)} bps"
+
+
 def parallel(
     combination: str,
     difference_ms: float,
     *,
-    transport: str | Mapping[str, Any] = "newreno",
-    duration_s: float,
+    spaced: bool = True,
+    transport: str | Mapping[str, Any] = PUBLISHED_SENDER,
+    duration_s: float = 10.0,
 ) -> dict[str, Any]:
     """Section 4.1: five connections over parallel paths between two routers, packets at random.
 
     Args:
         combination: a letter for each path: S, M or L.
         difference_ms: d.
+        spaced: segments leave a source 0.4 ms apart at least, which is what section 4.2 reckons with; else
+            as fast as its access link of 50 Mbps takes them, as section 4.1 has it.
         transport: of all connections.
         duration_s: of the run.
     """
     delay = {"S": SHORT_MS, "M": SHORT_MS + difference_ms / 2, "L": SHORT_MS + difference_ms}
     senders, receivers = ([f"{side}{n}" for n in range(1, SOURCES + 1)] for side in "SD")
     access = [
-        {"between": [host, end], "new": True, "capacity": "50 Mbps", "delay": "0.2 ms"}
+        {
+            "between": [host, end],
+            "new": True,
+            "capacity": _line(20.0) if spaced and host[0] == "S" else "50 Mbps",
+            "delay": "0.2 ms",
+        }
         for hosts, end in ((senders, "R1"), (receivers, "R2"))
         for host in hosts
     ]
@@ -84,33 +109,40 @@ def parallel(
     }
 
 
-def sender(transport: str | Mapping[str, Any] = "newreno") -> dict[str, Any]:
-    """A transport with segments of 1 KB of data."""
-    chosen = {"preset": transport} if isinstance(transport, str) else dict(transport)
-    return {"mss": f"{SEGMENT_BYTES + 12} B", **chosen}
-
-
 def nsfnet(
-    scheme: Mapping[str, Any], *, transport: str | Mapping[str, Any] = "newreno", duration_s: float
+    scheme: Mapping[str, Any],
+    *,
+    spaced: bool = True,
+    transport: str | Mapping[str, Any] = PUBLISHED_SENDER,
+    duration_s: float = 10.0,
 ) -> dict[str, Any]:
     """Section 6, table 1: one connection for each ordered pair of the NSFNET, up to 10 Mbps each.
 
     Args:
         scheme: fields of ``[routing]``.
+        spaced: segments leave a source 0.8 ms apart at least, over a line of its own; else it is at the router.
         transport: of all connections.
         duration_s: of the run.
     """
+    pairs = [(a, b) for a in ROUTERS for b in ROUTERS if a != b]
+    hosts = [f"{a} to {b}" for a, b in pairs] if spaced else []
+    lines = [
+        {"between": [host, a], "new": True, "capacity": _line(APPLICATION_MBPS), "delay": "0 ms"}
+        for host, (a, _) in zip(hosts, pairs, strict=False)
+    ]
     return {
         "network": {
             "links": {"capacity": "500 Mbps", "queue": "1000 packets"},
             "node": [
                 {"name": name, "latitude": latitude, "longitude": longitude}
                 for name, (latitude, longitude) in ROUTERS.items()
-            ],
+            ]
+            + [{"name": host, "kind": "host"} for host in hosts],
             "link": [
                 {"between": [router(a), router(b)], "new": True, "delay": f"{delay_ms} ms"}
                 for a, b, delay_ms in LINKS
-            ],
+            ]
+            + lines,
         },
         "routing": {
             "demand": {"ingress": "130 Mbps", "egress": "130 Mbps", "pair": "50 Mbps"},
@@ -119,8 +151,9 @@ def nsfnet(
         },
         "traffic": [
             {
-                "from": "*",
-                "to": "*",
+                "from": hosts or [a for a, _ in pairs],
+                "to": [b for _, b in pairs],
+                "pairs": "in-order",
                 "application": {"kind": "poisson", "message": f"{SEGMENT_BYTES} B", "gap": "0.8 ms"},
                 "transport": "sender",
             }
