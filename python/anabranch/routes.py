@@ -230,7 +230,7 @@ class _Namer:
 
 
 def shares_on_links(setup: Setup, plan_json: str) -> dict[tuple[int, int], dict[int, float]]:
-    """Share of the packets of each pair of a plan that crosses each link, by link; links without any are absent.
+    """Share of the packets of each pair of a plan that crosses each link, for the links that have some.
 
     Forwarding hop by hop splits equally at every node, as in :func:`routes`.
     """

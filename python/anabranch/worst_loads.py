@@ -251,7 +251,8 @@ def _shares(routers: RouterNetwork, plan_json: str, pairs: list[tuple[int, int]]
         for link, share in found[routers.routers[a], routers.routers[b]].items():
             if link not in arc_of:
                 name = routers.network.pair_name(a, b)
-                message = f"the route from {name} leads through the host at the link {routers.setup.links[link].name}"
+                at = routers.setup.links[link].name
+                message = f"the route from {name} leads through the host at the link {at}"
                 raise ScenarioError([Problem("routing", f"{message}; loads are known between routers only")])
             rows.append(number)
             columns.append(arc_of[link])

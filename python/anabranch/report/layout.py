@@ -1,4 +1,4 @@
-"""Where the nodes of a network are drawn: by their places on the Earth, or by how far apart they are in hops."""
+"""Where the nodes of a network are drawn: by their places, or by how far apart they are in hops."""
 
 from __future__ import annotations
 

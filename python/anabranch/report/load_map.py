@@ -65,7 +65,7 @@ def load_map(loads: WorstLoads, link: str | None = None) -> Figure:
         top = max(0.1, math.ceil(loads.max_load * 10 - 1e-6) / 10)
         links = _draw_links(axes, loads, points, ends, (colours, Normalize(0.0, top)), chosen)
         _draw_nodes(axes, loads, points, ends, chosen)
-        _draw_bar(figure, links, height, top)
+        _draw_bar(figure, links, top)
         _title(figure, loads, chosen)
         _draw_matrix(figure, loads, loads.links[chosen].link)
     return figure
@@ -179,7 +179,7 @@ def _draw_nodes(
         )  # fmt: skip
 
 
-def _draw_bar(figure: Figure, links: PatchCollection, height: float, top: float) -> None:
+def _draw_bar(figure: Figure, links: PatchCollection, top: float) -> None:
     total = figure.get_size_inches()[1] * _POINTS
     axes = figure.add_axes((0.05, 21 / total, _MAP_WIDTH / _WIDTH - 0.1, 6 / total))
     bar = figure.colorbar(links, cax=axes, orientation="horizontal")
@@ -192,6 +192,7 @@ def _draw_bar(figure: Figure, links: PatchCollection, height: float, top: float)
 
 def _title(figure: Figure, loads: WorstLoads, chosen: int) -> None:
     total = figure.get_size_inches()[1] * _POINTS
+    shown = loads.links[chosen]
     capacities = {link.capacity_mbps for link in loads.links}
     width = (
         f"each link {_rate(capacities.pop())}"
@@ -200,7 +201,7 @@ def _title(figure: Figure, loads: WorstLoads, chosen: int) -> None:
     )
     figure.text(
         0.012, 1 - 9 / total,
-        plain(f"{loads.scheme}: worst-case load {loads.links[chosen].load:.3f}, {loads.links[chosen].link} (outlined)"),
+        plain(f"{loads.scheme}: worst-case load {shown.load:.3f}, {shown.link} (outlined)"),
         fontsize=8.5, va="center",
     )  # fmt: skip
     figure.text(0.012, 1 - 19 / total, plain(f"traffic keeps to the right; {width}"), fontsize=6.5,
@@ -212,7 +213,7 @@ def _rate(mbps: float) -> str:
 
 
 def _matrix_axes(figure: Figure, left: float, below: float, shape: tuple[int, ...]) -> Axes:
-    """Axes with room for names of these widths, in points, and with cells that are not much longer than wide."""
+    """Axes with room for names of these widths, in points, and with cells not much longer than wide."""
     width, height = (size * _POINTS for size in figure.get_size_inches())
     x, y = _MAP_WIDTH * _POINTS + 18 + left, 20 + below
     wide, high = width - 6 - x, height - 26 - y

@@ -1,12 +1,13 @@
 """Robust schemes: plans for every traffic matrix within the bounds of ``[routing.demand]``.
 
 ``robust``, ``hybrid-hop``, ``hybrid-delay``, ``robust-optimal`` and ``robust-single`` choose candidate paths
-and solve (anabranch.routing.robust); the plan has the paths of the pairs that send. The worst-case load is the
-evaluator's, over all pairs that may have traffic, whether they send here or not.
+and solve (anabranch.routing.robust); the plan has the paths of the pairs that send. The worst-case load is
+the evaluator's, over all pairs that may have traffic, whether they send here or not.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,7 +31,8 @@ from anabranch.routing.robust.single_path import least_single_path
 from anabranch.routing.router_network import RouterNetwork, as_scenario_error
 from anabranch.setup.model import Setup, Tagged
 
-_ALMOST_ONE = 1 - 1e-6
+_IN_USE = 1e-6
+"""Smaller shares are the dust of a solver."""
 
 
 @dataclass(frozen=True)
@@ -113,8 +115,8 @@ def _survivable(routers: RouterNetwork, candidates: Candidates, limits: _Limits)
         pair = min(stranded)
         name = routers.network.pair_name(int(candidates.source[pair]), int(candidates.target[pair]))
         warning = (
-            f"routing.robust.failures: {len(stranded):,} pairs, {name} among them, have all their paths over one "
-            "link; while it is down they have no route, and their traffic is in no load"
+            f"routing.robust.failures: {len(stranded):,} pairs, {name} among them, have all their paths over "
+            "one link; while it is down they have no route, and their traffic is in no load"
         )
     of_worst = normal if worst is None else worst.worst_case
     return _Answer(
@@ -178,11 +180,11 @@ def _limits(parameters: Tagged) -> _Limits:
 
 def _paths_in_use(routing: Routing) -> list[int]:
     candidates, fraction = routing.candidates, routing.fraction
-    assert candidates is not None and fraction is not None  # noqa: S101 - all solvers answer with paths
-    starts = candidates.path_start.tolist()
+    assert candidates is not None  # noqa: S101 - all solvers answer with paths
+    assert fraction is not None  # noqa: S101 - the same
     return [
-        max(1, int((fraction[first:end] > 1 - _ALMOST_ONE).sum()))
-        for first, end in zip(starts, starts[1:], strict=False)
+        max(1, int((fraction[first:end] > _IN_USE).sum()))
+        for first, end in itertools.pairwise(candidates.path_start.tolist())
     ]
 
 
@@ -194,7 +196,8 @@ def _routes(
     Those take their best path by the metric.
     """
     candidates, fraction = routing.candidates, routing.fraction
-    assert candidates is not None and fraction is not None  # noqa: S101 - all solvers answer with paths
+    assert candidates is not None  # noqa: S101 - all solvers answer with paths
+    assert fraction is not None  # noqa: S101 - the same
     number = {
         pair: index
         for index, pair in enumerate(zip(candidates.source.tolist(), candidates.target.tolist(), strict=True))
@@ -232,8 +235,8 @@ def _warnings(setup: Setup, parameters: Tagged, answer: _Answer, unbounded: list
     if answer.status == "time-limit":
         bound = "" if answer.lower_bound is None else f", the bound {answer.lower_bound:.6g}"
         found.append(
-            f"routing.robust.time_limit: {parameters['time_limit_s']:g} s were over before the optimum was proved: "
-            f"the worst-case load is {answer.load:.6g}{bound} and the gap {answer.gap:.3%}"
+            f"routing.robust.time_limit: {parameters['time_limit_s']:g} s were over before the optimum was "
+            f"proved: the worst-case load is {answer.load:.6g}{bound} and the gap {answer.gap:.3%}"
         )
     if answer.warning:
         found.append(answer.warning)
@@ -247,6 +250,7 @@ def _warnings(setup: Setup, parameters: Tagged, answer: _Answer, unbounded: list
         found.append(
             f"routing.demand: {a} to {b}"
             + ("" if len(unbounded) == 1 else f" and {len(unbounded) - 1:,} other pairs")
-            + " may have no traffic by the bounds, and sends: it takes the best path by the metric, and is in no load"
+            + " may have no traffic by the bounds, and sends: it takes the best path by the metric, and is "
+            "in no load"
         )
     return found

@@ -77,11 +77,11 @@ class Routing(Table):
     """``shortest``: one shortest path; ``ecmp``: all shortest ways, hop by hop; ``k-shortest``: the k
     shortest loop-free paths; ``disjoint``: up to k paths that share no link; ``max-flow``: a split that
     carries most; ``tcpbp``: the path of highest predicted TCP throughput as the published algorithm finds it,
-    or its first k; ``tcpbp-exact``: the same without missing any; ``semper``: up
-    to k link-disjoint paths between the edge routers, the same ones there and back; ``robust``: the split with
-    the least worst-case load over all matrices of ``demand``; ``hybrid-hop`` and ``hybrid-delay``: the same
-    over k paths, with a share of the pairs on a single one; ``robust-optimal``: the most TCP throughput up to a
-    worst-case load; ``robust-single``: the least worst-case load with every pair on one path."""
+    or its first k; ``tcpbp-exact``: the same without missing any; ``semper``: up to k link-disjoint paths
+    between the edge routers, the same ones there and back; ``robust``: the split with the least worst-case
+    load over all matrices of ``demand``; ``hybrid-hop`` and ``hybrid-delay``: the same over k paths, with a
+    share of the pairs on a single one; ``robust-optimal``: the most TCP throughput up to a worst-case load;
+    ``robust-single``: the least worst-case load with every pair on one path."""
     metric: Metric = "hops"
     """What a short path is short in; ``max-flow`` takes the shortest among the splits that carry the most.
     Left out: ``tcpbp`` for the schemes of that name, ``hops`` and ``delay`` for ``hybrid-hop`` and
@@ -122,7 +122,12 @@ class Routing(Table):
         """What a scheme takes where the scenario does not say."""
         if not isinstance(data, dict):
             return data
-        scheme, metrics = data.get("scheme"), {**dict.fromkeys(_TCPBP, "tcpbp"), **_HYBRID}
+        scheme = data.get("scheme")
+        metrics = {
+            "tcpbp": "tcpbp",
+            "tcpbp-exact": "tcpbp",
+            **{str(name): metric for name, metric in _HYBRID.items()},
+        }
         if isinstance(scheme, str) and scheme in metrics and "metric" not in data:
             data = {**data, "metric": metrics[scheme]}
         if scheme in ROBUST_SCHEMES and "spread" not in data:
@@ -202,8 +207,8 @@ class Routing(Table):
         if self.scheme in _HYBRID and metric != _HYBRID[self.scheme]:
             refuse(
                 "metric",
-                f"is {quoted(metric)}, but scheme {quoted(self.scheme)} goes by {_HYBRID[self.scheme]}; leave "
-                'it out, or write scheme = "robust" with a k',
+                f"is {quoted(metric)}, but scheme {quoted(self.scheme)} goes by {_HYBRID[self.scheme]}; "
+                'leave it out, or write scheme = "robust" with a k',
             )
         if self.scheme in _TCPBP:
             if metric != "tcpbp":

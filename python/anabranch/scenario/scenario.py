@@ -144,7 +144,7 @@ class Scenario(Table):
         return routes(self)
 
     def worst_case(self, *, failures: bool = False) -> WorstLoads:
-        """The highest load of every link over the traffic within ``routing.demand``, and a matrix that causes it.
+        """The highest load of every link within ``routing.demand``, with a matrix that causes it.
 
         Args:
             failures: look at every failure of a single cable as well.

@@ -134,7 +134,8 @@ class _Bounds:
         if free:
             self._problems.add(
                 _PLACE,
-                f"nothing limits the traffic from {free[0]}{_others(free)}; give ingress, egress or pair for them",
+                f"nothing limits the traffic from {free[0]}{_others(free)}; give ingress, egress or pair for "
+                "them",
             )
         if cut:
             self._problems.add(

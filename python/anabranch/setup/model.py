@@ -125,9 +125,9 @@ class Setup:
     engine does not see it."""
     demand: Tagged | None = None
     """Bounds of the traffic between routers, where the scenario gives some: ``routers`` by node id,
-    ``ingress_bps`` and ``egress_bps`` of each (None for no bound), and ``pair_bps``: None for no bound, a rate
-    for every pair, or a list of [from, to, rate] outside of which there is no traffic. The engine does not see
-    it."""
+    ``ingress_bps`` and ``egress_bps`` of each (None for no bound), and ``pair_bps``: None for no bound, a
+    rate for every pair, or a list of [from, to, rate] outside of which there is no traffic. The engine does
+    not see it."""
     provenance: tuple[str, ...] = field(default=(), compare=False)
     """Where the network comes from, in plain sentences; the engine does not see it."""
 

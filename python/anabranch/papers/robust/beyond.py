@@ -1,4 +1,4 @@
-"""What Fukushima et al. 2016 do not have: ns-2's rules replayed, choice by optimisation, failures, transports."""
+"""Beyond Fukushima et al. 2016: ns-2's rules replayed, choice by optimisation, failures, transports."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def replayed(context: Context) -> FigureResult:
         findings.append(_beside(name, printed, _replay_nsfnet(scheme, duration_ms)))
     return FigureResult(
         "replay", "ns-2's NewReno over the same paths", tuple(findings),
-        note="A small simulation of its own (papers/robust/replay.py) with the window rules of ns-2's NewReno, over "
-        "paths without queues, with segments spaced as in section 4.2. It shares no code with the engine.",
+        note="A small simulation of its own (papers/robust/replay.py) with the window rules of ns-2's "
+        "NewReno, over paths without queues, segments spaced as in section 4.2. It shares no code with the engine.",
     )  # fmt: skip
 
 
@@ -121,7 +121,7 @@ def optimal(context: Context) -> FigureResult:
                 f"{load:.4f}, at least {bound:.4f}", bound <= load < 1.08),
     )  # fmt: skip
     drawn = chart(
-        "worst-case maximum link load", "throughput of a connection in Mbps", "Choice by optimisation and by rule",
+        "worst-case maximum link load", "throughput of a connection in Mbps", "By optimisation and by rule",
         {
             "robust-optimal, K = 4": (table["worst_case_load"].to_list(), table["mean_mbps"].to_list()),
             "its prediction": (table["worst_case_load"].to_list(), table["predicted_mbps"].to_list()),
@@ -198,5 +198,5 @@ def transports(context: Context) -> FigureResult:
     return FigureResult(
         "transports", "Transports that survive reordering, and path selection that avoids it", findings,
         {"transports": table}, {}, {"Throughput of a connection in Mbps": shown},
-        "Not in the paper: with a transport that takes no overtaking for loss, the least worst-case load costs little.",
+        "Not in the paper: with a transport that takes no overtaking for loss, the least load costs little.",
     )  # fmt: skip

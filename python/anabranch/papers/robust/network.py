@@ -18,16 +18,16 @@ ROUTERS: Mapping[str, tuple[float, float]] = {
     "Atlanta": (33.44, -84.23), "Ann-Arbor": (42.16, -83.43), "Ithaca": (42.26, -76.3),
     "Princeton": (40.21, -74.39), "Washington": (38.52, -77.02),
 }  # fmt: skip
-"""The 14 routers in the paper's order, 1 to 14; names and places are those of SNDlib's nobel-us, whose 21 links
-are the paper's."""
+"""The 14 routers in the paper's order, 1 to 14; names and places are those of SNDlib's nobel-us, whose 21
+links are the paper's."""
 LINKS: tuple[tuple[int, int, float], ...] = (
     (1, 2, 4.7), (1, 3, 7.0), (1, 8, 11.2), (2, 3, 2.8), (2, 4, 3.5), (3, 6, 8.4), (4, 5, 2.8),
     (4, 11, 9.1), (5, 6, 5.6), (5, 7, 2.8), (6, 10, 4.9), (6, 14, 8.4), (7, 8, 3.5), (8, 9, 3.5),
     (9, 10, 3.5), (9, 12, 1.4), (9, 13, 1.4), (11, 12, 2.8), (11, 13, 3.5), (12, 14, 1.4), (13, 14, 0.7),
 )  # fmt: skip
-"""Both ends by number, and the delay in ms. Figure 8, where the paper has them, shows no number that survives:
-these are the usual distances of the NSFNET over 214.3 km/ms, which give the five delays printed for the pairs
-1-2 to 1-6 in section 5."""
+"""Both ends by number, and the delay in ms. Figure 8, where the paper has them, shows no number that
+survives: these are the usual distances of the NSFNET over 214.3 km/ms, which give the five delays printed for
+the pairs 1-2 to 1-6 in section 5."""
 
 PUBLISHED_SENDER: Mapping[str, Any] = {"preset": "newreno", "delayed_ack_segments": 1}
 """NewReno with an ACK for each segment, as ns-2's receiver sends them where nobody asks for less."""
@@ -120,7 +120,8 @@ def nsfnet(
 
     Args:
         scheme: fields of ``[routing]``.
-        spaced: segments leave a source 0.8 ms apart at least, over a line of its own; else it is at the router.
+        spaced: segments leave a source 0.8 ms apart at least, over a line of its own; else it is at the
+            router.
         transport: of all connections.
         duration_s: of the run.
     """

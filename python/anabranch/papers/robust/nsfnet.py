@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
@@ -31,17 +32,17 @@ CEILING_MBPS = 10.0
 _WITHIN = 0.15
 
 LOST_DELAYS = (
-    "figure 8, which has the delays, did not survive, and the rule for equal hops is not printed: other delays and "
-    "ties select other paths and pairs. Ours are in docs/robust.md"
+    "figure 8, which has the delays, did not survive, and the rule for equal hops is not printed: other "
+    "delays and ties select other paths and pairs. Ours are in docs/robust.md"
 )
 TRACED = (
-    "it is not TCP: ns-2's rules over the same paths give the same here (replay). Other paths were selected, as the "
-    "loads in figures 12 and 13 show; the delays of figure 8 are lost"
+    "it is not TCP: ns-2's rules over the same paths give the same here (replay). Other paths were selected, "
+    "as the loads in figures 12 and 13 show; the delays of figure 8 are lost"
 )
 NOTE_14 = (
-    "A source's segments leave 0.8 ms apart at least, as in section 4. With a mean gap of 0.8 ms an application has "
-    "10 Mbps in the long run only: in {seconds:g} s of Poisson arrivals, with a slow start at their beginning, a "
-    "connection over one path delivers a little less."
+    "A source's segments leave 0.8 ms apart at least, as in section 4. With a mean gap of 0.8 ms an "
+    "application has 10 Mbps in the long run only: in {seconds:g} s of Poisson arrivals, with a slow start at their "
+    "beginning, a connection over one path delivers a little less."
 )
 
 
@@ -79,7 +80,7 @@ def loads(key: str, metric: str) -> Callable[[Context], FigureResult]:
                 for x, printed, load in zip(PERCENTS, LOADS[metric], ours, strict=True)
             ),
             Finding(f"{scheme} over X", "rises", "rises" if ours == sorted(ours) else "does not",
-                    all(b >= a - 1e-6 for a, b in zip(ours, ours[1:], strict=False))),
+                    all(b >= a - 1e-6 for a, b in itertools.pairwise(ours))),
         ]  # fmt: skip
         if metric == "delay":
             above = all(worst("delay", x).max_load > worst("hop", x).max_load for x in PERCENTS)

@@ -1,10 +1,10 @@
 """NewReno as ns-2 has it, over paths with fixed delays: a second opinion that shares nothing with the engine.
 
-The paper simulated with ns-2. Where its numbers differ from the engine's, this says whether TCP's rules are why:
-no SACK; a window in whole segments that grows by 1 / cwnd with each ACK that is new, whether the application fills
-it or not; after three duplicate ACKs half of that window, not of what is in flight, inflated by further ones until
-all that was sent before is acknowledged. Paths have a delay and no queue, and nothing is lost, so that there are no
-timeouts.
+The paper simulated with ns-2. Where its numbers differ from the engine's, this says whether TCP's rules are
+why: no SACK; a window in whole segments that grows by 1 / cwnd with each ACK that is new, whether the
+application fills it or not; after three duplicate ACKs half of that window, not of what is in flight,
+inflated by further ones until all that was sent before is acknowledged. Paths have a delay and no queue, and
+nothing is lost, so that there are no timeouts.
 """
 
 from __future__ import annotations

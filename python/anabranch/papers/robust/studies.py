@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -31,8 +31,8 @@ METRICS = [
 ]
 
 ALL: Mapping[str, Any] = {"scheme": "robust", "robust": {"method": "link-flow"}}
-"""All paths; of the many solutions with the least load the one in their middle, which an interior point method
-gives: NUOPT, which the paper solved with, is one."""
+"""All paths; of the many solutions with the least load the one in their middle, which an interior point
+method gives: NUOPT, which the paper solved with, is one."""
 ALL_FEW: Mapping[str, Any] = {"scheme": "robust"}
 """The same load over far fewer paths, from column generation."""
 
@@ -166,25 +166,24 @@ Line = tuple[Sequence[float], Sequence[float]]
 """Values on the x axis and on the y axis."""
 
 
-def chart(
-    x: str, y: str, title: str, lines: Mapping[str, Line], *, draw: Callable[[str], str] | None = None
-) -> Figure:
-    """Lines with markers over a number; a name that ends in ``, published`` has a hollow one in the same colour.
+def chart(x: str, y: str, title: str, lines: Mapping[str, Line]) -> Figure:
+    """Lines with markers over a number.
+
+    A name that ends in ``, published`` has a hollow marker, in the colour of the line without that ending.
 
     Args:
         x: label of the axis.
         y: label of the axis.
         title: of the chart.
         lines: by name.
-        draw: the name that decides on a line's colour; the line's own without ``, published`` if None.
     """
     with styled():
         figure = Figure(figsize=(5.0, 3.1), layout="constrained")
         axes = figure.subplots()
-        bases = list(dict.fromkeys((draw or _base)(name) for name in lines))
+        bases = list(dict.fromkeys(_base(name) for name in lines))
         look_of = dict(zip(bases, looks(bases), strict=True))
         for name, (xs, ys) in lines.items():
-            look, printed = look_of[(draw or _base)(name)], name.endswith(", published")
+            look, printed = look_of[_base(name)], name.endswith(", published")
             axes.plot(
                 xs, ys, label=plain(name), color=look.color, marker=look.marker,
                 linestyle="--" if printed else "-", markerfacecolor="white" if printed else look.color,
