@@ -44,7 +44,7 @@ def replayed(context: Context) -> FigureResult:
     return FigureResult(
         "replay", "ns-2's NewReno over the same paths", tuple(findings),
         note="A small simulation of its own (papers/robust/replay.py) with the window rules of ns-2's "
-        "NewReno, over paths without queues, segments spaced as in section 4.2. It shares no code with the engine.",
+        "NewReno, over paths without queues, segments spaced as in section 4.2, and no code of the engine's.",
     )  # fmt: skip
 
 

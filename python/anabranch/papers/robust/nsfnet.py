@@ -41,8 +41,8 @@ TRACED = (
 )
 NOTE_14 = (
     "A source's segments leave 0.8 ms apart at least, as in section 4. With a mean gap of 0.8 ms an "
-    "application has 10 Mbps in the long run only: in {seconds:g} s of Poisson arrivals, with a slow start at their "
-    "beginning, a connection over one path delivers a little less."
+    "application has 10 Mbps in the long run only: in {seconds:g} s of Poisson arrivals, with a slow start "
+    "first, a connection over one path delivers a little less."
 )
 
 
