@@ -3,6 +3,7 @@ paths."""
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,7 @@ def test_the_network_is_that_of_sndlib_with_the_printed_delays() -> None:
     delay = {frozenset(pair): ms for *pair, ms in LINKS}
     paths = {9.8: (1, 3, 2), 7.5: (1, 2, 3), 13.3: (1, 3, 2, 4), 15.9: (1, 2, 3, 6)}
     for printed, path in paths.items():
-        own = sum(delay[frozenset(hop)] for hop in zip(path, path[1:], strict=False))
+        own = sum(delay[frozenset(hop)] for hop in itertools.pairwise(path))
         assert own == pytest.approx(printed, abs=0.051)
 
 

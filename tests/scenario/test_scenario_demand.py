@@ -29,8 +29,8 @@ def refused(**fields: str) -> str:
 def test_defaults_reach_the_planner() -> None:
     setup = resolved(ROBUST)
     assert setup.planner == {
-        "name": "robust", "k": None, "metric": "hops", "single_percent": 0.0, "level": 1.0, "failures": "none",
-        "method": "all-paths", "time_limit_s": 60.0, "gap": 1e-6,
+        "name": "robust", "k": None, "metric": "hops", "single_percent": 0.0, "level": 1.0,
+        "failures": "none", "method": "all-paths", "time_limit_s": 60.0, "gap": 1e-6,
     }  # fmt: skip
     assert setup.demand is not None
     assert setup.demand["pair_bps"] == 50_000_000
@@ -101,7 +101,8 @@ def test_rates_of_pairs_from_a_file(tmp_path: Path) -> None:
 
 
 def test_every_mistake_in_a_file_has_its_line(tmp_path: Path) -> None:
-    csv = "from,to,rate_mbps\nSeatle,Denver,1\nSeattle,Denver,-1\nSeattle,Denver,fast\nDenver,Denver,1\nDenver,1\n"
+    rows = ("Seatle,Denver,1", "Seattle,Denver,-1", "Seattle,Denver,fast", "Denver,Denver,1", "Denver,1")
+    csv = "\n".join(("from,to,rate_mbps", *rows))
     with pytest.raises(ScenarioError) as caught:
         resolve(in_file(tmp_path, csv))
     assert [problem.place for problem in caught.value.problems] == [f"d.csv, line {n}" for n in range(2, 7)]
@@ -113,7 +114,7 @@ def test_every_mistake_in_a_file_has_its_line(tmp_path: Path) -> None:
         "has 2 cells",
     ):
         assert part in str(caught.value)
-    with pytest.raises(ScenarioError, match="line 1: .* is not from,to and one of rate, rate_kbps"):
+    with pytest.raises(ScenarioError, match=r"line 1: .* is not from,to and one of rate, rate_kbps"):
         resolve(in_file(tmp_path, "source,target,rate\n"))
 
 
@@ -153,7 +154,7 @@ def test_mistakes_are_answered_with_place_and_remedy(fields: dict[str, str], mes
 
 
 def test_robust_schemes_need_bounds() -> None:
-    with pytest.raises(ScenarioError, match="routing.demand: is missing"):
+    with pytest.raises(ScenarioError, match=r"routing\.demand: is missing"):
         Scenario.loads(BASE + '[routing]\nscheme = "robust"\n')
 
 
