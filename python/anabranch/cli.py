@@ -1,4 +1,4 @@
-"""The command line: ``anabranch run|routes|study|capture|topology|schema``."""
+"""The command line: ``anabranch run|routes|load|study|capture|topology|schema``."""
 
 from __future__ import annotations
 
@@ -165,6 +165,45 @@ def routes(
         display.show_routes(_console(), found)
         if forwarding is not None:
             display.show_forwarding(_console(), forwarding)
+
+
+@app.command()
+def load(
+    scenario: ScenarioArgument,
+    set_: SetOption = None,
+    failures: Annotated[
+        bool, typer.Option("--failures", help="Look at every failure of a single link as well.")
+    ] = False,
+    link: Annotated[
+        str | None, typer.Option(metavar="FROM->TO", help="Show this link's matrix, not the worst one's.")
+    ] = None,
+    map_: Annotated[
+        Path | None,
+        typer.Option("--map", metavar="FILE", help="Draw the loads on a map: a file .png, .svg or .pdf."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show how far any allowed traffic can load each link; nothing is simulated."""
+    found = _load(scenario, set_, None).worst_case(failures=failures)
+    for warning in found.warnings:
+        _say(f"warning: {warning}")
+    chosen = found.worst.link if link is None else link
+    names = [known.link for known in found.links]
+    if chosen not in names:
+        near = topology.suggest(chosen, names)
+        hint = f'; nearest: "{near}"' if near else ""
+        raise ScenarioError([Problem("--link", f'no link "{chosen}" between routers{hint}')])
+    if map_ is not None:
+        from anabranch.report.load_map import load_map  # noqa: PLC0415 - slow to import
+        from anabranch.report.style import save_figure  # noqa: PLC0415 - slow to import
+
+        save_figure(load_map(found, chosen), map_)
+    if as_json:
+        _print_json(found.data())
+    else:
+        display.show_loads(_console(), found, chosen)
+        if map_ is not None:
+            sys.stdout.write(f"map in {map_}\n")
 
 
 @app.command()

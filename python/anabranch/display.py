@@ -22,8 +22,10 @@ from anabranch.topology import TopologyName
 
 if TYPE_CHECKING:
     from anabranch.papers import Reproduction
+    from anabranch.worst_loads import WorstLoads
 
 _MOST_ROWS = 40
+_MOST_LOADED = 15
 
 FlowColumn = tuple[str, str, str]
 """Heading, column of the flows table, and how its values are written."""
@@ -328,6 +330,46 @@ def show_forwarding(console: Console, found: ForwardingCheck) -> None:
             f"{found.loops:,} in circles; install these routes along whole paths"
         )
     )
+
+
+def show_loads(console: Console, loads: WorstLoads, link: str) -> None:
+    """The most loaded links, the matrix behind one of them, and the worst failures."""
+    table = _table(f"worst-case load of each link, {loads.scheme}")
+    table.add_column("link")
+    for heading in ("capacity Mbps", "load"):
+        table.add_column(heading, justify="right")
+    ranked = sorted(loads.links, key=lambda found: -found.load)
+    for found in ranked[:_MOST_LOADED]:
+        table.add_row(Text(found.link), f"{found.capacity_mbps:g}", f"{found.load:.4f}")
+    _print(console, table)
+    if len(ranked) > _MOST_LOADED:
+        console.print(Text(f"... and {len(ranked) - _MOST_LOADED:,} more links (--json shows all)"))
+    matrix = loads.matrix(link)
+    table = _table(f"\ntraffic that loads {link} most")
+    for heading in ("from", "to"):
+        table.add_column(heading)
+    for heading in ("Mbps", "share over the link"):
+        table.add_column(heading, justify="right")
+    for entry in matrix[:_MOST_ROWS]:
+        table.add_row(Text(entry.source), Text(entry.destination), f"{entry.mbps:.4g}", f"{entry.share:.4f}")
+    _print(console, table)
+    if len(matrix) > _MOST_ROWS:
+        console.print(Text(f"... and {len(matrix) - _MOST_ROWS:,} more pairs"))
+    if loads.failures is None:
+        return
+    table = _table("\nworst-case load while a link is down, both directions")
+    for heading, justify in (
+        ("down", "left"),
+        ("load", "right"),
+        ("worst link", "left"),
+        ("pairs cut off", "right"),
+    ):
+        table.add_column(heading, justify="right" if justify == "right" else "left")
+    for case in sorted(loads.failures, key=lambda case: -case.load)[:_MOST_LOADED]:
+        table.add_row(
+            Text(case.links[0]), f"{case.load:.4f}", Text(case.worst_link), f"{len(case.stranded):,}"
+        )
+    _print(console, table)
 
 
 def show_study(console: Console, title: str, result: StudyResult, folder: Path) -> None:

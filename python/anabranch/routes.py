@@ -237,6 +237,32 @@ class _Namer:
         return found
 
 
+def shares_on_links(setup: Setup, plan_json: str) -> dict[tuple[int, int], dict[int, float]]:
+    """Share of the packets of each pair of a plan that crosses each link, for the links that have some.
+
+    Forwarding hop by hop splits equally at every node, as in :func:`routes`.
+    """
+    found = json.loads(plan_json)
+    tables: dict[int, _Table] = {table["to"]: dict(table["next"]) for table in found["tables"]}
+    shares: dict[tuple[int, int], dict[int, float]] = {}
+    for route in found["routes"]:
+        origin, to = route["from"], route["to"]
+        own = shares[origin, to] = dict[int, float]()
+        for path in route["paths"]:
+            for link in path["links"]:
+                own[link] = own.get(link, 0.0) + path["weight"]
+        if route["paths"]:
+            continue
+        through = {origin: 1.0}
+        for node in _topological(setup, origin, to, tables[to]):
+            links = [] if node == to else tables[to][node]
+            for link in links:
+                own[link] = through[node] / len(links)
+                end = setup.links[link].to
+                through[end] = through.get(end, 0.0) + own[link]
+    return shares
+
+
 def warnings(setup: Setup, plan_json: str) -> list[str]:
     """What will run and yet cannot be meant: a FastRTO that ends before the first ACK can be back.
 

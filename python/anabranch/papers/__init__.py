@@ -8,10 +8,11 @@ from __future__ import annotations
 from anabranch.papers.model import Context, FigureResult, Finding, Paper
 from anabranch.papers.mprc import PAPER as MPRC
 from anabranch.papers.reproduce import Reproduction, reproduce
+from anabranch.papers.robust import PAPER as ROBUST
 from anabranch.papers.sdn import PAPER as SDN
 from anabranch.papers.tcpbp import PAPER as TCPBP
 
-PAPERS: dict[str, Paper] = {paper.key: paper for paper in (TCPBP, SDN, MPRC)}
+PAPERS: dict[str, Paper] = {paper.key: paper for paper in (TCPBP, SDN, MPRC, ROBUST)}
 """Papers by key."""
 
 __all__ = ["PAPERS", "Context", "FigureResult", "Finding", "Paper", "Reproduction", "reproduce"]

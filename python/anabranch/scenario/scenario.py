@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from anabranch.forwarding import ForwardingCheck
     from anabranch.result import Result
     from anabranch.routes import Routes
+    from anabranch.worst_loads import WorstLoads
 
 
 class Scenario(Table):
@@ -152,6 +153,19 @@ class Scenario(Table):
         from anabranch.forwarding import check_forwarding  # noqa: PLC0415 - forwarding.py imports this module
 
         return check_forwarding(self)
+
+    def worst_case(self, *, failures: bool = False) -> WorstLoads:
+        """The highest load of every link within ``routing.demand``, with a matrix that causes it.
+
+        Args:
+            failures: look at every failure of a single cable as well.
+
+        Raises:
+            ScenarioError: if the scenario cannot be run, or has no bounds.
+        """
+        from anabranch.worst_loads import worst_loads  # noqa: PLC0415 - worst_loads.py imports this module
+
+        return worst_loads(self, failures=failures)
 
     def run(self, out: Path | str | None = None) -> Result:
         """Runs it; with ``out``, the result is saved in that folder.

@@ -7,10 +7,11 @@ from collections import Counter
 from anabranch.scenario.event import Event
 from anabranch.scenario.network import LinkSelector
 from anabranch.scenario.quantity import quoted
-from anabranch.scenario.routing import Routing
+from anabranch.scenario.routing import ROBUST_SCHEMES, Routing
 from anabranch.scenario.run import Capture, Run
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup.controller import ResolvedController
+from anabranch.setup.demand import demand_setup, planner_setup
 from anabranch.setup.model import (
     CaptureSetup,
     EventSetup,
@@ -68,6 +69,7 @@ def resolve(scenario: Scenario) -> Setup:
     sequences = _sequences(scenario.run_settings, flows.setups, transports.setups, problems)
     series = len(flows.setups) + _subflows(flows.setups, transports.setups, network)
     _check_series(scenario.run_settings, series, len(network.links), problems)
+    demand = demand_setup(scenario, network, problems)
     problems.raise_if_any()
     return Setup(
         seed=scenario.run_settings.seed,
@@ -83,7 +85,8 @@ def resolve(scenario: Scenario) -> Setup:
         probes=_probes(scenario.run_settings, sequences),
         captures=captures,
         controller=controller.setup,
-        planner=_planner(scenario.routing),
+        planner=_planner(scenario.routing) or planner_setup(scenario.routing),
+        demand=demand,
         provenance=tuple(network.provenance),
     )
 
@@ -106,7 +109,8 @@ def _routing(scenario: Scenario) -> RoutingSetup:
     if routing.idle_timeout is not None:
         spread["idle_timeout"] = int(routing.idle_timeout)
     reaction = None if isinstance(routing.reaction, str) else int(routing.reaction)
-    return RoutingSetup(scheme if _planner(routing) is None else None, spread, reaction)
+    planned = routing.scheme in ROBUST_SCHEMES or _planner(routing) is not None
+    return RoutingSetup(None if planned else scheme, spread, reaction)
 
 
 def _planner(routing: Routing) -> Tagged | None:

@@ -123,13 +123,18 @@ class Setup:
     planner: Tagged | None = None
     """The planner that makes the plan, by name, with its parameters; None where the core's scheme does. The
     engine does not see it."""
+    demand: Tagged | None = None
+    """Bounds of the traffic between routers, where the scenario gives some: ``routers`` by node id,
+    ``ingress_bps`` and ``egress_bps`` of each (None for no bound), and ``pair_bps``: None for no bound, a
+    rate for every pair, or a list of [from, to, rate] outside of which there is no traffic. The engine does
+    not see it."""
     provenance: tuple[str, ...] = field(default=(), compare=False)
     """Where the network comes from, in plain sentences; the engine does not see it."""
 
     def data(self) -> dict[str, Any]:
         """Plain data under the core's names."""
         data: dict[str, Any] = _plain(self)
-        del data["provenance"], data["planner"]
+        del data["provenance"], data["planner"], data["demand"]
         return data
 
     def json(self) -> str:

@@ -66,6 +66,8 @@ class ResolvedNetwork:
         found = load_topology(scenario, problems)
         self.label = found.name
         self.provenance = found.provenance
+        self.demands = found.demands
+        """The topology's own traffic matrix, by names and in its own unit; None where it has none."""
         self._nodes = [*found.nodes, *new_nodes(scenario.network, found, problems)]
         self._ids = {node.name: index for index, node in enumerate(self._nodes)}
         for index, node in enumerate(self._nodes):

@@ -1,0 +1,266 @@
+"""The map of a network under its worst-case traffic, and the traffic matrix behind one link.
+
+Both directions of a link are drawn side by side, traffic on the right; colour is load and width capacity. The
+colours grow darker with the load for any colour vision.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PatchCollection
+from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize
+from matplotlib.figure import Figure
+from matplotlib.patches import Polygon
+from matplotlib.patheffects import withStroke
+from numpy.typing import NDArray
+
+from anabranch.report.labels import place_labels, text_width
+from anabranch.report.layout import Points, positions
+from anabranch.report.style import plain, styled
+
+if TYPE_CHECKING:
+    from anabranch.worst_loads import WorstLoads
+
+_WIDTH = 7.2
+"""Of the whole figure, in inches: both columns of a journal."""
+_MAP_WIDTH = 4.35
+_MAP_HEIGHTS = (2.3, 4.6)
+_MARGIN = 18.0
+_MOST_STRETCH = 1.4
+_POINTS = 72.0
+_MOST_NAMED = 60
+"""More routers than this are dots without names."""
+_MOST_NUMBERED = 15
+"""A matrix of more rows or columns has no numbers in its cells."""
+_MOST_CELLS = 60
+_GAP = 0.35
+"""Points between the two directions of a link."""
+
+
+def load_map(loads: WorstLoads, link: str | None = None) -> Figure:
+    """The map, and beside it the matrix that gives one link its load.
+
+    Args:
+        loads: of a scenario.
+        link: which link's matrix is shown; that of the worst one if None.
+
+    Raises:
+        KeyError: no link between routers has this name.
+    """
+    number_of = {known.link: arc for arc, known in enumerate(loads.links)}
+    chosen = number_of[loads.worst.link if link is None else link]
+    with styled():
+        number = {name: index for index, name in enumerate(loads.routers)}
+        ends = [(number[link.source], number[link.destination]) for link in loads.links]
+        points = positions(list(loads.places.values()), ends)
+        points, height = _in_points(points)
+        figure = Figure(figsize=(_WIDTH, height / _POINTS + 0.62))
+        axes = _exact_axes(figure, height)
+        colours = _colours()
+        top = max(0.1, math.ceil(loads.max_load * 10 - 1e-6) / 10)
+        links = _draw_links(axes, loads, points, ends, (colours, Normalize(0.0, top)), chosen)
+        _draw_nodes(axes, loads, points, ends, chosen)
+        _draw_bar(figure, links, top)
+        _title(figure, loads, chosen)
+        _draw_matrix(figure, loads, loads.links[chosen].link)
+    return figure
+
+
+def _colours() -> Colormap:
+    """Light orange to nearly black; the pale end, which paper swallows, is left out."""
+    whole = matplotlib.colormaps["inferno_r"]
+    return LinearSegmentedColormap.from_list("load", whole(np.linspace(0.14, 0.97, 256)))
+
+
+def _in_points(points: Points) -> tuple[Points, float]:
+    """Points of print, 1/72 inch, in a box of the map's width; and the height of that box."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    span = np.maximum(high - low, 1e-9)
+    width = _MAP_WIDTH * _POINTS - 2 * _MARGIN
+    wanted = width * span[1] / span[0] * 1.25
+    height = min(max(wanted, _MAP_HEIGHTS[0] * _POINTS), _MAP_HEIGHTS[1] * _POINTS)
+    scale = np.array([width / span[0], height / span[1]])
+    # A flat map is stretched a little, so that its crowded corners can be read.
+    scale[1] = min(scale[1], scale[0] * _MOST_STRETCH)
+    scale[0] = min(scale[0], scale[1])
+    middle = np.array([_MAP_WIDTH * _POINTS, height + 2 * _MARGIN]) / 2
+    return (points - (low + high) / 2) * scale + middle, height + 2 * _MARGIN
+
+
+def _exact_axes(figure: Figure, height: float) -> Axes:
+    """Axes whose units are points of print."""
+    total = figure.get_size_inches()[1] * _POINTS
+    axes = figure.add_axes((0.0, 1 - (height + 22) / total, _MAP_WIDTH / _WIDTH, height / total))
+    axes.set_xlim(0, _MAP_WIDTH * _POINTS)
+    axes.set_ylim(0, height)
+    axes.set_axis_off()
+    return axes
+
+
+def _widths(loads: WorstLoads) -> NDArray[np.float64]:
+    """Width of each link in points: by the root of its capacity, so that 100 Gbps and 1 Gbps both show."""
+    capacity = np.array([link.capacity_mbps for link in loads.links])
+    crowded = 0.85 if len(loads.links) > 100 else 1.0
+    return np.asarray(crowded * np.clip(2.5 * np.sqrt(capacity / capacity.max()), 0.7, None))
+
+
+def _draw_links(
+    axes: Axes,
+    loads: WorstLoads,
+    points: Points,
+    ends: list[tuple[int, int]],
+    look: tuple[Colormap, Normalize],
+    chosen: int,
+) -> PatchCollection:
+    """A half arrow for each direction; the heavier ones on top, the chosen one with an outline."""
+    widths = _widths(loads)
+    rank: dict[tuple[int, int], int] = {}
+    shapes = []
+    for (a, b), width in zip(ends, widths.tolist(), strict=True):
+        parallel = rank.get((a, b), 0)
+        rank[a, b] = parallel + 1
+        shapes.append(_half_arrow(points[a], points[b], width, _GAP + parallel * (width + 1.0)))
+    load = np.array([link.load for link in loads.links])
+    order = np.argsort(load, kind="stable")
+    drawn = PatchCollection([shapes[index] for index in order], cmap=look[0], norm=look[1], zorder=2)
+    drawn.set_array(load[order])
+    drawn.set_edgecolor("none")
+    axes.add_collection(drawn)
+    outline = shapes[chosen].get_xy()
+    axes.add_patch(Polygon(outline, facecolor="none", edgecolor="#56B4E9", linewidth=3.6, zorder=2.4))
+    axes.add_patch(Polygon(outline, facecolor=look[0](look[1](load[chosen])), edgecolor="none", zorder=2.5))
+    return drawn
+
+
+def _half_arrow(start: Points, end: Points, width: float, offset: float) -> Polygon:
+    """From just off one node to just off the other, on the right side of the line between them."""
+    way = end - start
+    length = max(float(np.hypot(*way)), 1e-6)
+    along = way / length
+    right = np.array([along[1], -along[0]])
+    first, last = min(4.0, 0.2 * length), length - min(4.0, 0.2 * length)
+    head = min(2.2 * width + 1.5, 0.4 * (last - first))
+
+    def at(distance: float, aside: float) -> NDArray[np.float64]:
+        return np.asarray(start + along * distance + right * aside)
+
+    inner, outer = offset, offset + width
+    return Polygon(
+        [at(first, inner), at(last, inner), at(last - head, outer + 0.9 * width),
+         at(last - head, outer), at(first, outer)]
+    )  # fmt: skip
+
+
+def _draw_nodes(
+    axes: Axes, loads: WorstLoads, points: Points, ends: list[tuple[int, int]], chosen: int
+) -> None:
+    many = len(points) > _MOST_NAMED
+    size = 3.2 if len(points) > 30 else 4.6
+    axes.plot(
+        points[:, 0], points[:, 1], linestyle="none", marker="o", markersize=size if not many else 1.5,
+        markerfacecolor="white", markeredgecolor="#333333", markeredgewidth=0.8, zorder=3,
+    )  # fmt: skip
+    if many:
+        return
+    font = 5.4 if len(points) > 30 else 7.0
+    names = [plain(name) for name in loads.routers]
+    # What the reader looks for first is kept clear.
+    drawn = [*ends, *([ends[chosen]] * 8)]
+    segments = [(points[a], points[b]) for a, b in drawn]
+    for name, (x, y, align) in zip(names, place_labels(axes, names, points, segments, font), strict=True):
+        axes.text(
+            x, y, name, ha=align, va="center", fontsize=font, color="#111111", zorder=4,
+            path_effects=[withStroke(linewidth=1.6, foreground="white", alpha=0.9)],
+        )  # fmt: skip
+
+
+def _draw_bar(figure: Figure, links: PatchCollection, top: float) -> None:
+    total = figure.get_size_inches()[1] * _POINTS
+    axes = figure.add_axes((0.05, 21 / total, _MAP_WIDTH / _WIDTH - 0.1, 6 / total))
+    bar = figure.colorbar(links, cax=axes, orientation="horizontal")
+    bar.outline.set_linewidth(0.4)
+    bar.ax.tick_params(labelsize=7, length=2, pad=1)
+    bar.set_label("worst-case load (traffic / capacity)", fontsize=7, labelpad=1)
+    if top > 1:
+        bar.ax.axvline(1.0, color="#0072B2", linewidth=1.4)
+
+
+def _title(figure: Figure, loads: WorstLoads, chosen: int) -> None:
+    total = figure.get_size_inches()[1] * _POINTS
+    shown = loads.links[chosen]
+    capacities = {link.capacity_mbps for link in loads.links}
+    width = (
+        f"each link {_rate(capacities.pop())}"
+        if len(capacities) == 1
+        else f"width: capacity, {_rate(min(capacities))} to {_rate(max(capacities))}"
+    )
+    figure.text(
+        0.012, 1 - 9 / total,
+        plain(f"{loads.scheme}: worst-case load {shown.load:.3f}, {shown.link} (outlined)"),
+        fontsize=8.5, va="center",
+    )  # fmt: skip
+    figure.text(0.012, 1 - 19 / total, plain(f"traffic keeps to the right; {width}"), fontsize=6.5,
+                va="center", color="#555555")  # fmt: skip
+
+
+def _rate(mbps: float) -> str:
+    return f"{mbps / 1000:g} Gbps" if mbps >= 1000 else f"{mbps:g} Mbps"
+
+
+def _matrix_axes(figure: Figure, left: float, below: float, shape: tuple[int, ...]) -> Axes:
+    """Axes with room for names of these widths, in points, and with cells not much longer than wide."""
+    width, height = (size * _POINTS for size in figure.get_size_inches())
+    x, y = _MAP_WIDTH * _POINTS + 18 + left, 20 + below
+    wide, high = width - 6 - x, height - 26 - y
+    if high > wide / shape[1] * shape[0] * 1.5:
+        y += high - wide / shape[1] * shape[0] * 1.5
+        high = wide / shape[1] * shape[0] * 1.5
+    return figure.add_axes((x / width, y / height, wide / width, high / height))
+
+
+def _draw_matrix(figure: Figure, loads: WorstLoads, link: str) -> None:
+    """The matrix behind a link as a heat map; rows and columns without traffic are left out."""
+    matrix = loads.matrix_mbps(link)
+    rows, columns = (np.flatnonzero(matrix.sum(axis=axis) > 0) for axis in (1, 0))
+    rows, columns = rows[:_MOST_CELLS], columns[:_MOST_CELLS]
+    shown = matrix[np.ix_(rows, columns)]
+    names = [plain(name) for name in loads.routers]
+    font = 6.5 if max(shown.shape) <= _MOST_NUMBERED else max(3.4, 6.5 * _MOST_NUMBERED / max(shown.shape))
+    axes = _matrix_axes(
+        figure,
+        max((text_width(names[r], font) for r in rows), default=0.0),
+        max((text_width(names[c], font) for c in columns), default=0.0),
+        shown.shape,
+    )
+    masked = np.ma.masked_equal(shown, 0.0)
+    blues = LinearSegmentedColormap.from_list(
+        "rate", matplotlib.colormaps["Blues"](np.linspace(0.18, 0.95, 256))
+    )
+    axes.imshow(masked, cmap=blues, vmin=0, vmax=float(shown.max(initial=1e-9)), aspect="auto")
+    axes.grid(visible=False)
+    axes.set_xticks(np.arange(len(columns) + 1) - 0.5, minor=True)
+    axes.set_yticks(np.arange(len(rows) + 1) - 0.5, minor=True)
+    axes.grid(visible=True, which="minor", color="#e4e4e4", linewidth=0.4)
+    axes.tick_params(which="both", length=0, pad=2)
+    axes.set_xticks(range(len(columns)), [names[c] for c in columns], rotation=90, fontsize=font)
+    axes.set_yticks(range(len(rows)), [names[r] for r in rows], fontsize=font)
+    axes.set_ylabel("from", fontsize=7, labelpad=1)
+    axes.set_xlabel("to", fontsize=7, labelpad=3)
+    numbered = max(shown.shape) <= _MOST_NUMBERED
+    darkest = "" if numbered else f" (darkest: {shown.max():.3g})"
+    axes.set_title(f"traffic behind it, in Mbps{darkest}", fontsize=8, loc="left", pad=3)
+    for side in axes.spines.values():
+        side.set_visible(True)
+        side.set_linewidth(0.5)
+    if numbered:
+        for r, c in zip(*np.nonzero(shown), strict=True):
+            dark = shown[r, c] > 0.55 * shown.max()
+            axes.text(
+                c, r, f"{shown[r, c]:.3g}", ha="center", va="center", fontsize=5.5,
+                color="white" if dark else "#111111",
+            )  # fmt: skip

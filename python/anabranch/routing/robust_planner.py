@@ -1,0 +1,256 @@
+"""Robust schemes: plans for every traffic matrix within the bounds of ``[routing.demand]``.
+
+``robust``, ``hybrid-hop``, ``hybrid-delay``, ``robust-optimal`` and ``robust-single`` choose candidate paths
+and solve (anabranch.routing.robust); the plan has the paths of the pairs that send. The worst-case load is
+the evaluator's, over all pairs that may have traffic, whether they send here or not.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypedDict
+
+from anabranch.routing.planned import Pair, Planned, WeightedPath, pairs_of, plan_json
+from anabranch.routing.robust import (
+    Candidates,
+    RobustRoutingError,
+    Routing,
+    WorstCase,
+    all_paths,
+    exchange,
+    link_flow,
+    single_lp,
+    survivable,
+)
+from anabranch.routing.robust.optimal import robust_optimal
+from anabranch.routing.robust.selection import hybrid
+from anabranch.routing.robust.single_path import least_single_path
+from anabranch.routing.router_network import RouterNetwork, as_scenario_error
+from anabranch.setup.model import Setup, Tagged
+
+_IN_USE = 1e-6
+"""Smaller shares are the dust of a solver."""
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What a solver found, whichever it was."""
+
+    routing: Routing
+    worst_case: WorstCase
+    load: float
+    lower_bound: float | None
+    """Of the load; None where something else was optimised."""
+    gap: float
+    status: str
+    facts: dict[str, float | int | str]
+    warning: str = ""
+
+
+def plan_robust(setup: Setup, parameters: Tagged) -> Planned:
+    """The plan of a robust scheme.
+
+    Raises:
+        ScenarioError: bounds, paths or a level that cannot be, or no plan before the time limit.
+    """
+    begin = time.perf_counter()
+    routers = RouterNetwork.of(setup)
+    try:
+        answer = _SOLVERS[str(parameters["name"])](routers, parameters)
+    except RobustRoutingError as error:
+        raise as_scenario_error(error) from None
+    routes, unbounded = _routes(routers, answer.routing, str(parameters["metric"]))
+    worst = answer.worst_case
+    counts = [int(count) for count in _paths_in_use(answer.routing)]
+    facts: dict[str, float | int | str] = {
+        "worst_case_load": answer.load,
+        "worst_link": setup.links[routers.links[worst.worst_arc]].name,
+        "status": answer.status,
+        "gap": answer.gap,
+        **({} if answer.lower_bound is None else {"lower_bound": answer.lower_bound}),
+        "pairs": len(counts),
+        "pairs_on_one_path": sum(count == 1 for count in counts),
+        "mean_paths": sum(counts) / len(counts),
+        **answer.facts,
+        "seconds": time.perf_counter() - begin,
+    }
+    return Planned(plan_json(routes), (*_warnings(setup, parameters, answer, unbounded),), facts)
+
+
+def _fixed(routers: RouterNetwork, parameters: Tagged) -> _Answer:
+    """``robust``, ``hybrid-hop`` and ``hybrid-delay``: candidates by rule, fractions by a solver."""
+    limits = _limits(parameters)
+    network, bounds = routers.network, routers.bounds
+    if parameters["k"] is None:
+        over_all = link_flow if parameters["method"] == "link-flow" else all_paths
+        found = over_all(network, bounds, **limits)
+    else:
+        candidates = _candidates(routers, parameters)
+        if str(parameters["name"]).startswith("hybrid"):
+            candidates = hybrid(network, candidates, float(str(parameters["single_percent"])))
+        if parameters["failures"] == "single-link":
+            return _survivable(routers, candidates, limits)
+        solve = exchange if parameters["method"] == "exchange" else single_lp
+        found = solve(network, bounds, candidates, **limits)
+    return _Answer(
+        found.routing, found.worst_case, found.load, found.lower_bound, found.gap, found.status, {}
+    )
+
+
+def _survivable(routers: RouterNetwork, candidates: Candidates, limits: _Limits) -> _Answer:
+    """The same when any single link may fail; the load is that of the worst failure."""
+    found = survivable(routers.network, routers.bounds, candidates, **limits)
+    worst, normal = found.worst_case.worst, found.worst_case.normal
+    stranded = {int(pair) for case in found.worst_case.cases for pair in case.stranded}
+    facts: dict[str, float | int | str] = {
+        "load_without_failure": normal.max_load,
+        "worst_failure": "none" if worst is None else routers.network.arc_name(int(worst.arcs[0])),
+        "pairs_that_a_failure_cuts_off": len(stranded),
+    }
+    warning = ""
+    if stranded:
+        pair = min(stranded)
+        name = routers.network.pair_name(int(candidates.source[pair]), int(candidates.target[pair]))
+        warning = (
+            f"routing.robust.failures: {len(stranded):,} pairs, {name} among them, have all their paths over "
+            "one link; while it is down they have no route, and their traffic is in no load"
+        )
+    of_worst = normal if worst is None else worst.worst_case
+    return _Answer(
+        found.routing, of_worst, found.load, found.lower_bound, found.gap, found.status, facts, warning
+    )
+
+
+def _optimal(routers: RouterNetwork, parameters: Tagged) -> _Answer:
+    """``robust-optimal``: which pairs keep to one path is chosen by a mixed integer program."""
+    level = float(str(parameters["level"]))
+    found = robust_optimal(
+        routers.network, routers.bounds, _candidates(routers, parameters), level, **_limits(parameters)
+    )
+    facts: dict[str, float | int | str] = {
+        "level": level,
+        "predicted_loss_mbps": found.lost_mbps,
+        "predicted_loss_bound_mbps": found.lost_bound_mbps,
+        "predicted_throughput_mbps": found.mean_throughput_mbps,
+    }
+    return _Answer(found.routing, found.worst_case, found.load, None, found.gap, found.status, facts)
+
+
+def _single(routers: RouterNetwork, parameters: Tagged) -> _Answer:
+    """``robust-single``: one path for every pair."""
+    found = least_single_path(
+        routers.network, routers.bounds, _candidates(routers, parameters), **_limits(parameters)
+    )
+    return _Answer(
+        found.routing, found.worst_case, found.load, found.lower_bound, found.gap, found.status, {}
+    )
+
+
+_SOLVERS: dict[str, Callable[[RouterNetwork, Tagged], _Answer]] = {
+    "robust": _fixed,
+    "hybrid-hop": _fixed,
+    "hybrid-delay": _fixed,
+    "robust-optimal": _optimal,
+    "robust-single": _single,
+}
+SCHEMES = tuple(_SOLVERS)
+"""Names of the schemes that are planned here."""
+
+
+def _candidates(routers: RouterNetwork, parameters: Tagged) -> Candidates:
+    return routers.candidates(int(str(parameters["k"])), str(parameters["metric"]))
+
+
+class _Limits(TypedDict):
+    """When a solver stops."""
+
+    tolerance: float
+    time_limit_s: float
+
+
+def _limits(parameters: Tagged) -> _Limits:
+    return {
+        "tolerance": float(str(parameters["gap"])),
+        "time_limit_s": float(str(parameters["time_limit_s"])),
+    }
+
+
+def _paths_in_use(routing: Routing) -> list[int]:
+    candidates, fraction = routing.candidates, routing.fraction
+    assert candidates is not None  # noqa: S101 - all solvers answer with paths
+    assert fraction is not None  # noqa: S101 - the same
+    return [
+        max(1, int((fraction[first:end] > _IN_USE).sum()))
+        for first, end in itertools.pairwise(candidates.path_start.tolist())
+    ]
+
+
+def _routes(
+    routers: RouterNetwork, routing: Routing, metric: str
+) -> tuple[dict[Pair, list[WeightedPath]], list[Pair]]:
+    """Paths of every pair that sends, and the pairs among them without traffic by the bounds.
+
+    Those take their best path by the metric.
+    """
+    candidates, fraction = routing.candidates, routing.fraction
+    assert candidates is not None  # noqa: S101 - all solvers answer with paths
+    assert fraction is not None  # noqa: S101 - the same
+    number = {
+        pair: index
+        for index, pair in enumerate(zip(candidates.source.tolist(), candidates.target.tolist(), strict=True))
+    }
+    routes: dict[Pair, list[WeightedPath]] = {}
+    others: dict[Pair, Pair] = {}
+    for pair in pairs_of(routers.setup):
+        ends = routers.router_of(pair[0]), routers.router_of(pair[1])
+        if ends[0] is None or ends[1] is None:
+            names = " and ".join(routers.setup.nodes[node].name for node in pair)
+            raise as_scenario_error(
+                RobustRoutingError(
+                    names, "a host among them has no link to a router", "give it one, both ways"
+                )
+            )
+        routers_of_pair = (ends[0], ends[1])
+        if ends[0] == ends[1]:
+            routes[pair] = [WeightedPath(routers.whole_path(pair, ()), 1.0)]
+        elif routers_of_pair in number:
+            first, end = candidates.path_start[number[routers_of_pair] :][:2].tolist()
+            routes[pair] = [
+                WeightedPath(routers.whole_path(pair, candidates.path(path)), float(fraction[path]))
+                for path in range(first, end)
+            ]
+        else:
+            others[pair] = routers_of_pair
+    best = routers.paths(1, metric, sorted(set(others.values()))) if others else {}
+    for pair, ends_of in others.items():
+        routes[pair] = [WeightedPath(routers.whole_path(pair, best[ends_of][0]), 1.0)]
+    return routes, sorted(others)
+
+
+def _warnings(setup: Setup, parameters: Tagged, answer: _Answer, unbounded: list[Pair]) -> list[str]:
+    found = []
+    if answer.status == "time-limit":
+        bound = "" if answer.lower_bound is None else f", the bound {answer.lower_bound:.6g}"
+        found.append(
+            f"routing.robust.time_limit: {parameters['time_limit_s']:g} s were over before the optimum was "
+            f"proved: the worst-case load is {answer.load:.6g}{bound} and the gap {answer.gap:.3%}"
+        )
+    if answer.warning:
+        found.append(answer.warning)
+    if answer.load > 1:
+        found.append(
+            "routing.demand: some traffic within the bounds overloads links: the worst-case load is "
+            f"{answer.load:.6g}"
+        )
+    if unbounded:
+        a, b = (setup.nodes[node].name for node in unbounded[0])
+        found.append(
+            f"routing.demand: {a} to {b}"
+            + ("" if len(unbounded) == 1 else f" and {len(unbounded) - 1:,} other pairs")
+            + " may have no traffic by the bounds, and sends: it takes the best path by the metric, and is "
+            "in no load"
+        )
+    return found

@@ -1,0 +1,155 @@
+"""The routers of a setup and the bounds of their traffic, in the arrays of robust routing.
+
+Traffic enters and leaves at routers; a host hangs on the router of its first link, in either direction. Hosts
+forward nothing here, and the links at hosts are in no load.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from anabranch import _core
+from anabranch.errors import Problem, ScenarioError
+from anabranch.routing.planned import Pair
+from anabranch.routing.robust import (
+    BoundsError,
+    Candidates,
+    CapacityError,
+    DemandBounds,
+    Network,
+    RobustRoutingError,
+    SolverError,
+)
+from anabranch.routing.robust.selection import SelectionError
+from anabranch.setup.model import LinkSetup, Setup, Tagged
+
+_PS_PER_MS = 1e9
+_BPS_PER_MBPS = 1e6
+_PLACES: tuple[tuple[type[RobustRoutingError], str], ...] = (
+    (BoundsError, "routing.demand"),
+    (CapacityError, "network.links.capacity"),
+    (SelectionError, "routing.robust"),
+    (SolverError, "routing.robust.time_limit"),
+)
+
+
+@dataclass(frozen=True)
+class RouterNetwork:
+    """A setup as robust routing sees it; routers and arcs count from 0."""
+
+    setup: Setup
+    network: Network
+    bounds: DemandBounds
+    routers: tuple[int, ...]
+    """Node of each router."""
+    links: tuple[int, ...]
+    """Link of each arc."""
+    index: dict[int, int]
+    """Router by node."""
+    access: dict[int, tuple[int, int, int]]
+    """For each host that hangs on a router: its link out, its link in, and that router's node."""
+
+    @classmethod
+    def of(cls, setup: Setup) -> RouterNetwork:
+        """The routers of a setup whose ``demand`` is given.
+
+        Raises:
+            ScenarioError: bounds that allow no traffic, or any amount of it.
+        """
+        demand = setup.demand
+        assert demand is not None  # noqa: S101 - robust schemes and scores demand it, the scenario checks it
+        routers = [int(node) for node in _list(demand["routers"])]
+        index = {node: number for number, node in enumerate(routers)}
+        links = [
+            number for number, link in enumerate(setup.links) if link.origin in index and link.to in index
+        ]
+        arcs = [setup.links[number] for number in links]
+        try:
+            network = Network(
+                tuple(setup.nodes[node].name for node in routers),
+                np.array([index[arc.origin] for arc in arcs], np.int64),
+                np.array([index[arc.to] for arc in arcs], np.int64),
+                np.array([arc.capacity / _BPS_PER_MBPS for arc in arcs]),
+                np.array([arc.delay / _PS_PER_MS for arc in arcs]),
+            )
+            bounds = _bounds(demand, index)
+        except RobustRoutingError as error:
+            raise as_scenario_error(error) from None
+        return cls(setup, network, bounds, tuple(routers), tuple(links), index, _access(setup.links, index))
+
+    def router_of(self, node: int) -> int | None:
+        """The router where a node's traffic enters: itself, or the one that it hangs on; None without any."""
+        if node in self.index:
+            return self.index[node]
+        return self.index[self.access[node][2]] if node in self.access else None
+
+    def whole_path(self, pair: Pair, arcs: Iterable[int]) -> tuple[int, ...]:
+        """Links from end to end of a pair of nodes, for arcs between their routers."""
+        out = [self.access[pair[0]][0]] if pair[0] not in self.index else []
+        back = [self.access[pair[1]][1]] if pair[1] not in self.index else []
+        return (*out, *(self.links[arc] for arc in arcs), *back)
+
+    def paths(self, k: int, metric: str, pairs: Sequence[Pair]) -> dict[Pair, list[list[int]]]:
+        """The k best paths of pairs of routers by a metric, as arcs, best first; ties go by node number."""
+        between = [self.setup.links[number] for number in self.links]
+        setup = replace(self.setup, links=between, flows=[], events=[], captures=[], controller=None)
+        nodes = [[self.routers[a], self.routers[b]] for a, b in pairs]
+        found = json.loads(_core.candidate_paths(setup.json(), k, metric, json.dumps(nodes)))
+        return {pair: entry["paths"] for pair, entry in zip(pairs, found, strict=True)}
+
+    def candidates(self, k: int, metric: str) -> Candidates:
+        """The k best paths of every pair of routers that may have traffic.
+
+        Raises:
+            CandidateError: a pair has none.
+        """
+        source, target = self.bounds.pairs()
+        pairs = list(zip(source.tolist(), target.tolist(), strict=True))
+        return Candidates.from_paths(self.network, self.paths(k, metric, pairs))
+
+
+def as_scenario_error(error: RobustRoutingError, origin: str | None = None) -> ScenarioError:
+    """What robust routing refuses, as an error of the scenario."""
+    place = next((where for kind, where in _PLACES if isinstance(error, kind)), "routing")
+    return ScenarioError([Problem(place, str(error))], origin)
+
+
+def _bounds(demand: Tagged, index: dict[int, int]) -> DemandBounds:
+    count = len(index)
+    ingress, egress = (
+        np.array([np.inf if bps is None else bps / _BPS_PER_MBPS for bps in _list(demand[side])])
+        for side in ("ingress_bps", "egress_bps")
+    )
+    given = demand["pair_bps"]
+    if isinstance(given, list):
+        pair = np.zeros((count, count))
+        for origin, to, bps in given:
+            pair[index[origin], index[to]] = bps / _BPS_PER_MBPS
+    else:
+        pair = np.full((count, count), np.inf if given is None else float(str(given)) / _BPS_PER_MBPS)
+    return DemandBounds(ingress, egress, pair)
+
+
+def _access(links: Sequence[LinkSetup], index: dict[int, int]) -> dict[int, tuple[int, int, int]]:
+    """Link out, link in and router of each host with a first link to a router and one back."""
+    first: dict[int, tuple[int, int]] = {}
+    back: dict[tuple[int, int], int] = {}
+    for number, link in enumerate(links):
+        if link.origin not in index and link.to in index:
+            first.setdefault(link.origin, (number, link.to))
+        elif link.origin in index and link.to not in index:
+            back.setdefault((link.origin, link.to), number)
+    return {
+        host: (out, back[router, host], router)
+        for host, (out, router) in first.items()
+        if (router, host) in back
+    }
+
+
+def _list(value: object) -> list:  # type: ignore[type-arg]
+    assert isinstance(value, list)  # noqa: S101 - by Setup.demand
+    return value

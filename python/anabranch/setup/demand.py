@@ -1,0 +1,230 @@
+"""Bounds of the traffic between routers, and the parameters of robust schemes, as plain numbers."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from anabranch.scenario.quantity import Rate, quoted
+from anabranch.scenario.robust import FILE, PairRates, Robust
+from anabranch.scenario.routing import ROBUST_SCHEMES, Routing
+from anabranch.scenario.scenario import Scenario
+from anabranch.setup.model import Tagged
+from anabranch.setup.network import ResolvedNetwork
+from anabranch.setup.problems import Problems
+from anabranch.setup.reach import Reach
+
+_PLACE = "routing.demand"
+_RATE_COLUMNS = {"rate": "", "rate_kbps": "kbps", "rate_mbps": "Mbps", "rate_gbps": "Gbps"}
+"""Third column of a file, and the unit of its numbers; a plain ``rate`` has its unit in each row."""
+_MOST_ROUTERS = 2000
+_MOST_FILE_BYTES = 256 * 2**20
+
+
+def planner_setup(routing: Routing) -> Tagged | None:
+    """The planner of a robust scheme with its parameters; None for the schemes of the core."""
+    if routing.scheme not in ROBUST_SCHEMES:
+        return None
+    robust = routing.robust or Robust()
+    return {
+        "name": routing.scheme,
+        "k": routing.candidate_count(),
+        "metric": routing.metric,
+        "single_percent": robust.single_percent or 0.0,
+        "level": 1.0 if robust.level is None else robust.level,
+        "failures": robust.failures,
+        "method": robust.method or ("all-paths" if routing.candidate_count() is None else "single-lp"),
+        "time_limit_s": robust.time_limit.seconds,
+        "gap": robust.gap,
+    }
+
+
+def demand_setup(scenario: Scenario, network: ResolvedNetwork, problems: Problems) -> Tagged | None:
+    """``Setup.demand``; what is wrong with the bounds is noted."""
+    demand = scenario.routing.demand
+    if demand is None:
+        return None
+    routers = [node for node in range(len(network.nodes)) if not network.is_host(node)]
+    if len(routers) > _MOST_ROUTERS:
+        problems.add(
+            _PLACE, f"{network.label} has {len(routers):,} routers; at most {_MOST_ROUTERS:,} are taken"
+        )
+        return None
+    found = _Bounds(scenario, network, routers, problems)
+    bounds: Tagged = {
+        "routers": routers,
+        "ingress_bps": found.hose(demand.ingress, f"{_PLACE}.ingress"),
+        "egress_bps": found.hose(demand.egress, f"{_PLACE}.egress"),
+        "pair_bps": found.pairs(demand.pair),
+    }
+    if not len(problems):
+        found.check_traffic(bounds)
+    return bounds
+
+
+class _Bounds:
+    """Bounds by node id, with a problem for each name or number that cannot be."""
+
+    def __init__(
+        self, scenario: Scenario, network: ResolvedNetwork, routers: list[int], problems: Problems
+    ) -> None:
+        self._base = scenario.base
+        self._network = network
+        self._routers = routers
+        self._problems = problems
+
+    def hose(self, rates: Rate | dict[str, Rate] | None, place: str) -> list[int | None]:
+        """The bound of each router, in bits per second; None for no bound."""
+        if not isinstance(rates, dict):
+            return [None if rates is None else int(rates)] * len(self._routers)
+        others = rates.get("*")
+        found: dict[int, int] = {}
+        for name, rate in rates.items():
+            node = None if name == "*" else self._router(name, f"{place}.{name}")
+            if node is not None:
+                found[node] = int(rate)
+        default = None if others is None else int(others)
+        return [found.get(router, default) for router in self._routers]
+
+    def pairs(self, given: Rate | PairRates | None) -> int | list[list[int]] | None:
+        """Bounds of pairs, in bits per second, as ``Setup.demand`` has them."""
+        if given is None or not isinstance(given, PairRates):
+            return None if given is None else int(given)
+        entries = self._of_topology(given) if given.source == "topology" else self._of_file(given)
+        bounds: dict[tuple[int, int], float] = {}
+        for place, source, target, bps in entries:
+            ends = self._router(source, place), self._router(target, place)
+            if ends[0] is None or ends[1] is None:
+                continue
+            if ends[0] == ends[1]:
+                self._problems.add(place, f"leads from {quoted(source)} to itself")
+                continue
+            pair = (ends[0], ends[1])
+            for key in (pair, pair[::-1])[: 2 if given.direction == "both" else 1]:
+                bounds[key] = bounds.get(key, 0.0) + bps * given.scale
+        return [[*pair, round(bps)] for pair, bps in sorted(bounds.items())]
+
+    def check_traffic(self, bounds: Tagged) -> None:
+        """Notes bounds that allow no traffic or any amount of it, and traffic that has no way."""
+        ingress, egress = (dict(zip(self._routers, bounds[side], strict=True))  # type: ignore[call-overload]
+                           for side in ("ingress_bps", "egress_bps"))  # fmt: skip
+        pair_bps = bounds["pair_bps"]
+        listed = {(a, b): bps for a, b, bps in pair_bps} if isinstance(pair_bps, list) else None
+        pairs = listed or ((a, b) for a in self._routers for b in self._routers if a != b)
+        names, reach = self._network.nodes, Reach(self._router_links())
+        total, free, cut = 0, list[str](), list[str]()
+        for a, b in pairs if listed is None or listed else ():
+            limits = [ingress[a], egress[b], pair_bps if listed is None else listed[a, b]]
+            known = [limit for limit in limits if limit is not None]
+            if known and min(known) == 0:
+                continue
+            total += 1
+            name = f"{quoted(names[a].name)} to {quoted(names[b].name)}"
+            if not known:
+                free.append(name)
+            elif not reach.connected(a, b):
+                cut.append(name)
+        if not total:
+            self._problems.add(
+                _PLACE,
+                "no pair of routers may have traffic; give some pair rates in, out and between above zero",
+            )
+        if free:
+            self._problems.add(
+                _PLACE,
+                f"nothing limits the traffic from {free[0]}{_others(free)}; give ingress, egress or pair for "
+                "them",
+            )
+        if cut:
+            self._problems.add(
+                _PLACE,
+                f"there may be traffic from {cut[0]}, and no way over routers in {self._network.label}"
+                f"{_others(cut)}; connect them, or bound that traffic to zero",
+            )
+
+    def _router_links(self) -> list:  # type: ignore[type-arg]
+        routers = frozenset(self._routers)
+        return [link for link in self._network.links if link.origin in routers and link.to in routers]
+
+    def _router(self, name: str, place: str) -> int | None:
+        """Id of a router by its name; no such node, or a host, is noted."""
+        node = self._network.node(name, place)
+        if node is not None and self._network.is_host(node):
+            self._problems.add(
+                place, f"{quoted(name)} is a host; its traffic counts at the router of its first link"
+            )
+            return None
+        return node
+
+    def _of_topology(self, given: PairRates) -> Iterator[tuple[str, str, str, float]]:
+        if self._network.demands is None:
+            self._problems.add(
+                f"{_PLACE}.pair.from",
+                f"{self._network.label} has no traffic matrix; SNDlib's networks have one",
+            )
+            return
+        for (source, target), value in self._network.demands.items():
+            yield f"{_PLACE}.pair", source, target, value * (given.unit or 0)
+
+    def _of_file(self, given: PairRates) -> Iterator[tuple[str, str, str, float]]:
+        """The rows of a file: where, from, to, bits per second."""
+        name = given.source.removeprefix(FILE)
+        file = Path(name) if self._base is None else self._base / name
+        place = f"{_PLACE}.pair.from"
+        try:
+            if file.stat().st_size > _MOST_FILE_BYTES:
+                self._problems.add(place, f"{quoted(name)} is larger than 256 MiB, the most that is read")
+                return
+            text = file.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+            self._problems.add(place, f"{quoted(name)} cannot be read: {reason}")
+            return
+        except ValueError as error:
+            self._problems.add(place, f"{quoted(name)} cannot be read: {error}")
+            return
+        yield from self._rows(name, csv.reader(text.splitlines(), skipinitialspace=True))
+
+    def _rows(self, name: str, rows: Iterable[list[str]]) -> Iterator[tuple[str, str, str, float]]:
+        numbered = iter(enumerate(rows, start=1))
+        try:
+            _, header = next(numbered, (0, []))
+            columns = [column.strip() for column in header]
+            unit = (
+                _RATE_COLUMNS.get(columns[2]) if len(columns) == 3 and columns[:2] == ["from", "to"] else None
+            )
+            if unit is None:
+                self._problems.add(
+                    f"{name}, line 1",
+                    f"{quoted(','.join(columns))} is not from,to and one of {', '.join(_RATE_COLUMNS)}",
+                )
+                return
+            for line, row in numbered:
+                place = f"{name}, line {line}"
+                if not any(cell.strip() for cell in row):
+                    continue
+                if len(row) != 3:
+                    self._problems.add(place, f"has {len(row)} cells in place of 3")
+                    continue
+                source, target, rate = (cell.strip() for cell in row)
+                bps = self._rate(rate, unit, place)
+                if bps is not None:
+                    yield place, source, target, bps
+        except csv.Error as error:
+            self._problems.add(name, f"is no CSV: {error}")
+
+    def _rate(self, text: str, unit: str, place: str) -> float | None:
+        if unit and not re.fullmatch(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?", text):
+            self._problems.add(place, f"{quoted(text)} is not a number of {unit}")
+            return None
+        try:
+            return int(Rate(f"{text} {unit}".strip()))
+        except ValueError as error:
+            self._problems.add(place, str(error))
+            return None
+
+
+def _others(names: list[str]) -> str:
+    return "" if len(names) == 1 else f", and so for {len(names) - 1:,} other pairs"

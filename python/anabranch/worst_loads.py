@@ -1,0 +1,340 @@
+"""How much any scheme loads each link in the worst case over the traffic matrices of ``[routing.demand]``.
+
+The plan is made for every pair of routers that may have traffic, whether it sends in the scenario or not, and
+scored by an evaluator that does not know which scheme made it. Nothing is simulated.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from anabranch.errors import Problem, ScenarioError
+from anabranch.routes import plan, shares_on_links
+from anabranch.routing.robust import (
+    Candidates,
+    RobustRoutingError,
+    Routing,
+    WorstCase,
+    worst_case_under_failures,
+)
+from anabranch.routing.robust import worst_case as evaluate
+from anabranch.routing.robust.worst_case import load_of_shares
+from anabranch.routing.router_network import RouterNetwork, as_scenario_error
+from anabranch.scenario.scenario import Scenario
+from anabranch.setup import Setup, resolve
+from anabranch.setup.model import LinkSetup
+from anabranch.setup.reach import Reach
+
+
+@dataclass(frozen=True, slots=True)
+class LinkLoad:
+    """A directed link between routers, and the highest load that traffic within the bounds gives it."""
+
+    link: str
+    source: str
+    destination: str
+    capacity_mbps: float
+    load: float
+    """Traffic over capacity; 1 is a full link."""
+
+
+@dataclass(frozen=True, slots=True)
+class PairTraffic:
+    """An entry of a traffic matrix."""
+
+    source: str
+    destination: str
+    mbps: float
+    """Traffic of the pair."""
+    share: float
+    """Share of it that crosses the link whose matrix it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailureLoad:
+    """The worst case while some links are down."""
+
+    links: tuple[str, ...]
+    """The links that are down together: both directions of a cable."""
+    load: float
+    worst_link: str
+    stranded: tuple[tuple[str, str], ...]
+    """Pairs without a route meanwhile; their traffic is in no load."""
+
+
+@dataclass(frozen=True)
+class WorstLoads:
+    """The worst case of a scenario's routes, link by link."""
+
+    title: str
+    scheme: str
+    links: tuple[LinkLoad, ...]
+    """All links between routers, in the order of the scenario."""
+    failures: tuple[FailureLoad, ...] | None
+    """For each cable that may fail; None where that was not asked for."""
+    warnings: tuple[str, ...]
+    facts: dict[str, float | int | str]
+    """What the maker of the plan says of it."""
+    places: dict[str, tuple[float, float] | None] = field(repr=False)
+    """Latitude and longitude of each router, by name, or None."""
+    _worst: WorstCase = field(repr=False)
+    _share: sparse.csr_array = field(repr=False)
+
+    @property
+    def routers(self) -> tuple[str, ...]:
+        """Names of the routers, in the order of the rows and columns of a matrix."""
+        return tuple(self.places)
+
+    @property
+    def worst(self) -> LinkLoad:
+        """The link with the highest load; of several the first."""
+        return self.links[self._worst.worst_arc]
+
+    @property
+    def max_load(self) -> float:
+        """The worst-case maximum link load with all links up."""
+        return self.worst.load
+
+    @property
+    def worst_failure(self) -> FailureLoad | None:
+        """The failure with the highest load, if failures were asked for."""
+        return max(self.failures, key=lambda case: case.load) if self.failures else None
+
+    def matrix_mbps(self, link: str) -> NDArray[np.float64]:
+        """A traffic matrix that gives a link its highest load: from row to column, in Mbps.
+
+        Raises:
+            KeyError: no link between routers has this name.
+        """
+        return self._worst.matrix_mbps(self._arc(link), len(self.routers))
+
+    def matrix(self, link: str) -> tuple[PairTraffic, ...]:
+        """The same as a list, what loads the link most first.
+
+        Raises:
+            KeyError: no link between routers has this name.
+        """
+        arc = self._arc(link)
+        row = self._worst.traffic_mbps[[arc], :].tocoo()
+        entries = [
+            PairTraffic(
+                self.routers[self._worst.source[pair]],
+                self.routers[self._worst.target[pair]],
+                float(mbps),
+                float(self._share[pair, arc]),
+            )
+            for pair, mbps in zip(row.col.tolist(), row.data.tolist(), strict=True)
+            if mbps > 0
+        ]
+        return tuple(sorted(entries, key=lambda entry: -entry.mbps * entry.share))
+
+    def _arc(self, link: str) -> int:
+        for arc, known in enumerate(self.links):
+            if known.link == link:
+                return arc
+        raise KeyError(f"no link {link!r} between routers")
+
+    def data(self) -> dict[str, Any]:
+        """Plain data for JSON: each link with its load and the matrix that causes it, as [from, to, Mbps]."""
+        return {
+            "title": self.title,
+            "scheme": self.scheme,
+            "worst_case_load": self.max_load,
+            "worst_link": self.worst.link,
+            "links": [
+                {
+                    "link": link.link,
+                    "from": link.source,
+                    "to": link.destination,
+                    "capacity_mbps": link.capacity_mbps,
+                    "load": link.load,
+                    "matrix": [[e.source, e.destination, e.mbps] for e in self.matrix(link.link)],
+                }
+                for link in self.links
+            ],
+            "failures": None
+            if self.failures is None
+            else [
+                {
+                    "links": list(case.links),
+                    "load": case.load,
+                    "worst_link": case.worst_link,
+                    "stranded": [list(pair) for pair in case.stranded],
+                }
+                for case in self.failures
+            ],
+            "facts": dict(self.facts),
+            "warnings": list(self.warnings),
+        }
+
+
+def worst_loads(scenario: Scenario, *, failures: bool = False) -> WorstLoads:
+    """The worst case of a scenario's routes over all traffic matrices within its bounds.
+
+    Args:
+        scenario: with a table ``[routing.demand]``.
+        failures: look at every failure of a single cable as well. A plan of a robust scheme is spread in
+            proportion over the paths that are left, other schemes plan anew, as in a simulation.
+
+    Raises:
+        ScenarioError: if the scenario cannot be run, or has no bounds.
+    """
+    setup = resolve(scenario)
+    if setup.demand is None:
+        message = 'is missing; the worst case is over the matrices within bounds, such as pair = "50 Mbps"'
+        raise ScenarioError([Problem("routing.demand", message)], scenario.origin)
+    routers = RouterNetwork.of(setup)
+    try:
+        return _score(scenario, setup, routers, failures=failures)
+    except RobustRoutingError as error:
+        raise as_scenario_error(error, scenario.origin) from None
+
+
+def _score(scenario: Scenario, setup: Setup, routers: RouterNetwork, *, failures: bool) -> WorstLoads:
+    source, target = routers.bounds.pairs()
+    pairs = list(zip(source.tolist(), target.tolist(), strict=True))
+    planned = plan(_sending(routers, setup, pairs), scenario.origin)
+    share = _shares(routers, planned.json, pairs)
+    worst = evaluate(routers.network, routers.bounds, Routing(source, target, share))
+    names = [setup.links[link] for link in routers.links]
+    cases = None
+    if failures:
+        if setup.planner is not None:
+            cases = _after_pruning(routers, _by_paths(routers, planned.json, pairs))
+        else:
+            cases = _after_planning(routers, scenario.origin, pairs)
+    return WorstLoads(
+        scenario.title,
+        scenario.routing.scheme,
+        tuple(
+            LinkLoad(
+                link.name, setup.nodes[link.origin].name, setup.nodes[link.to].name, link.capacity / 1e6, load
+            )
+            for link, load in zip(names, worst.load.tolist(), strict=True)
+        ),
+        cases,
+        planned.warnings,
+        dict(planned.facts),
+        {setup.nodes[node].name: _place(setup, node) for node in routers.routers},
+        worst,
+        share,
+    )
+
+
+def _place(setup: Setup, node: int) -> tuple[float, float] | None:
+    place = setup.nodes[node].place
+    return None if place is None else (place["latitude"], place["longitude"])
+
+
+def _sending(routers: RouterNetwork, setup: Setup, pairs: Iterable[tuple[int, int]]) -> Setup:
+    """The setup with a flow for each of these pairs of routers, and nothing that happens in it."""
+    like = setup.flows[0]
+    flows = [
+        replace(like, name=f"{a}-{b}", origin=routers.routers[a], to=routers.routers[b]) for a, b in pairs
+    ]
+    return replace(setup, flows=flows, events=[], captures=[], probes=replace(setup.probes, sequences=[]))
+
+
+def _shares(routers: RouterNetwork, plan_json: str, pairs: list[tuple[int, int]]) -> sparse.csr_array:
+    """Share of each pair on each arc."""
+    found = shares_on_links(routers.setup, plan_json)
+    arc_of = {link: arc for arc, link in enumerate(routers.links)}
+    rows, columns, values = list[int](), list[int](), list[float]()
+    for number, (a, b) in enumerate(pairs):
+        for link, share in found[routers.routers[a], routers.routers[b]].items():
+            if link not in arc_of:
+                name = routers.network.pair_name(a, b)
+                at = routers.setup.links[link].name
+                message = f"the route from {name} leads through the host at the link {at}"
+                raise ScenarioError([Problem("routing", f"{message}; loads are known between routers only")])
+            rows.append(number)
+            columns.append(arc_of[link])
+            values.append(share)
+    shape = (len(pairs), routers.network.arc_count)
+    return sparse.csr_array((values, (rows, columns)), shape=shape)
+
+
+def _by_paths(routers: RouterNetwork, plan_json: str, pairs: list[tuple[int, int]]) -> Routing:
+    """A plan of paths as fractions of candidate paths."""
+    arc_of = {link: arc for arc, link in enumerate(routers.links)}
+    routes = {(route["from"], route["to"]): route["paths"] for route in json.loads(plan_json)["routes"]}
+    paths: dict[tuple[int, int], list[list[int]]] = {}
+    fractions = list[float]()
+    for a, b in pairs:
+        found = routes[routers.routers[a], routers.routers[b]]
+        paths[a, b] = [[arc_of[link] for link in path["links"]] for path in found]
+        fractions += [path["weight"] for path in found]
+    candidates = Candidates.from_paths(routers.network, paths)
+    return candidates.routing(routers.network.arc_count, fractions)
+
+
+def _after_pruning(routers: RouterNetwork, routing: Routing) -> tuple[FailureLoad, ...]:
+    """The worst case of each failure where the paths that are left share the traffic in proportion."""
+    found = worst_case_under_failures(routers.network, routers.bounds, routing)
+    cases = []
+    for case in found.cases:
+        stranded = [(int(routing.source[pair]), int(routing.target[pair])) for pair in case.stranded]
+        cases.append(_case(routers, case.arcs.tolist(), case.worst_case, stranded))
+    return tuple(cases)
+
+
+def _after_planning(
+    routers: RouterNetwork, origin: str | None, pairs: list[tuple[int, int]]
+) -> tuple[FailureLoad, ...]:
+    """The worst case of each failure where the scheme plans anew without the failed links."""
+    setup, network = routers.setup, routers.network
+    cases = []
+    for cable in range(int(network.cable.max()) + 1):
+        arcs = np.flatnonzero(network.cable == cable)
+        failed = {routers.links[arc] for arc in arcs}
+        # An arc that is down keeps its number here, and has no traffic.
+        kept = [number for number in range(len(setup.links)) if number not in failed]
+        links = [setup.links[number] for number in kept]
+        connected, stranded = _connected(routers, links, pairs)
+        after = replace(
+            routers,
+            setup=replace(setup, links=links),
+            links=tuple(kept.index(link) if link not in failed else -1 for link in routers.links),
+        )
+        planned = plan(_sending(after, after.setup, connected), origin)
+        share = _shares(after, planned.json, connected)
+        source, target = (np.array([pair[side] for pair in connected], np.int64) for side in (0, 1))
+        worst = load_of_shares(network, routers.bounds, source, target, share)
+        cases.append(_case(routers, arcs.tolist(), worst, stranded))
+    return tuple(cases)
+
+
+def _connected(
+    routers: RouterNetwork, links: list[LinkSetup], pairs: list[tuple[int, int]]
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Pairs that have a way over these links, and those that have none."""
+    reach = Reach(links)
+    groups: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+    for a, b in pairs:
+        ends = routers.routers[a], routers.routers[b]
+        # The acknowledgments need a way, too: the core refuses a flow without one.
+        there = reach.connected(*ends) and reach.connected(*ends[::-1])
+        groups[0 if there else 1].append((a, b))
+    return groups
+
+
+def _case(
+    routers: RouterNetwork, arcs: list[int], worst: WorstCase, stranded: list[tuple[int, int]]
+) -> FailureLoad:
+    def name(arc: int) -> str:
+        return routers.setup.links[routers.links[arc]].name
+
+    nodes = routers.network.nodes
+    return FailureLoad(
+        tuple(name(arc) for arc in arcs),
+        worst.max_load,
+        name(worst.worst_arc),
+        tuple((nodes[a], nodes[b]) for a, b in stranded),
+    )

@@ -1,0 +1,70 @@
+"""The map of loads: places, a layout without them, names that do not hide each other, the same bytes
+twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from anabranch import Scenario
+from anabranch.papers.robust.network import nsfnet
+from anabranch.report.layout import positions
+from anabranch.report.load_map import load_map
+from anabranch.report.style import save_figure
+from anabranch.worst_loads import WorstLoads
+
+
+@pytest.fixture(scope="module")
+def loads() -> WorstLoads:
+    return Scenario.from_data(nsfnet({"scheme": "shortest"}, spaced=False)).worst_case()
+
+
+def test_places_keep_north_up_and_east_right() -> None:
+    seattle, miami, boston = (47.6, -122.3), (25.8, -80.2), (42.4, -71.1)
+    points = positions([seattle, miami, boston], [(0, 1), (1, 2)])
+    assert points[0, 0] < points[1, 0] < points[2, 0]
+    assert points[1, 1] < points[2, 1] < points[0, 1]
+
+
+def test_the_date_line_does_not_tear_a_network() -> None:
+    tokyo, honolulu, los_angeles = (35.7, 139.7), (21.3, -157.9), (34.1, -118.2)
+    x = positions([tokyo, honolulu, los_angeles], [(0, 1), (1, 2)])[:, 0]
+    assert x[0] < x[1] < x[2]
+    assert x[2] - x[0] < 120
+
+
+def test_without_places_neighbours_are_near() -> None:
+    """On a ring of six the drawing has all neighbours equally far, and opposite nodes farthest."""
+    links = [(node, (node + 1) % 6) for node in range(6)]
+    points = positions([None] * 6, links)
+    near = [float(np.hypot(*(points[a] - points[b]))) for a, b in links]
+    assert max(near) / min(near) < 1.05
+    assert float(np.hypot(*(points[0] - points[3]))) > 1.8 * min(near)
+
+
+def test_the_figure_is_the_same_twice_and_names_every_router(loads: WorstLoads, tmp_path: Path) -> None:
+    for name in ("one.svg", "two.svg"):
+        save_figure(load_map(loads), tmp_path / name)
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+    figure = load_map(loads)
+    shown = [text.get_text() for text in figure.axes[0].texts]
+    assert sorted(shown) == sorted(loads.routers)
+    assert any(f"{loads.max_load:.3f}" in text.get_text() for text in figure.texts)
+
+
+def test_names_do_not_cover_each_other(loads: WorstLoads) -> None:
+    figure = load_map(loads)
+    figure.canvas.draw()
+    boxes = [text.get_window_extent() for text in figure.axes[0].texts]
+    assert len(boxes) == 14
+    pairs = [(a, b) for number, a in enumerate(boxes) for b in boxes[number + 1 :]]
+    assert not [pair for pair in pairs if pair[0].shrunk(0.9, 0.6).overlaps(pair[1].shrunk(0.9, 0.6))]
+
+
+def test_another_link_has_its_own_matrix(loads: WorstLoads) -> None:
+    figure = load_map(loads, "Houston->Atlanta")
+    assert any("Houston->Atlanta" in text.get_text() for text in figure.texts)
+    with pytest.raises(KeyError):
+        load_map(loads, "Houston->Oslo")

@@ -1,0 +1,161 @@
+"""Robust schemes as a scenario has them: the plan, its facts, and the evaluator that knows no scheme."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from anabranch import Scenario, ScenarioError
+from anabranch.papers.robust.network import nsfnet
+from anabranch.papers.robust.studies import hybrid
+from anabranch.routes import plan, shares_on_links
+from anabranch.setup import resolve
+
+RING = {
+    "network": {
+        "links": {"capacity": "100 Mbps", "delay": "1 ms"},
+        "node": [{"name": name} for name in "abcd"],
+        "link": [{"between": list(pair), "new": True} for pair in ("ab", "bc", "cd", "da")],
+    },
+    "routing": {"scheme": "robust", "demand": {"pair": "10 Mbps"}},
+    "traffic": [{"from": "a", "to": "c"}],
+    "run": {"duration": "1 s"},
+}
+
+
+def scenario(routing: dict[str, Any], **more: Any) -> Scenario:
+    return Scenario.from_data({**RING, **more, "routing": routing}, origin="x.toml")
+
+
+def robust(**fields: Any) -> dict[str, Any]:
+    return {"scheme": "robust", "demand": {"pair": "10 Mbps"}, **fields}
+
+
+@pytest.mark.parametrize("method", ["all-paths", "link-flow"])
+def test_a_ring_has_its_load_by_hand(method: str) -> None:
+    """12 pairs of 10 Mbps: 8 neighbours over one link, 4 opposite ones over two: 160 Mbps over 8 links."""
+    routes = scenario(robust(robust={"method": method})).routes()
+    assert routes.facts["worst_case_load"] == pytest.approx(0.2, rel=1e-5)
+    assert routes.facts["lower_bound"] == pytest.approx(0.2, rel=1e-5)
+    assert routes.facts["status"] == "optimal"
+    (data,) = [pair for pair in routes.pairs if pair.carries == "data"]
+    assert sum(path.weight for path in data.paths) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("percent", [0, 20, 40])
+def test_hybrid_hop_has_the_loads_of_an_independent_computation(percent: int) -> None:
+    """K = 2 on the paper's NSFNET with equal hops by node number: 0.702, 0.82, 0.92 (checked by another
+    program)."""
+    found = Scenario.from_data(nsfnet(hybrid("hop", percent), spaced=False)).worst_case()
+    assert found.max_load == pytest.approx({0: 0.702, 20: 0.82, 40: 0.92}[percent], abs=5e-4)
+
+
+def test_all_paths_of_the_paper_have_its_load() -> None:
+    """0.455 (Fukushima et al. 2016, figure 12)."""
+    found = Scenario.from_data(
+        nsfnet(robust(demand=nsfnet({})["routing"]["demand"]), spaced=False)
+    ).worst_case()
+    assert found.max_load == pytest.approx(0.455, abs=1e-5)
+    assert found.facts["worst_case_load"] == pytest.approx(found.max_load, rel=1e-9)
+
+
+def test_packets_take_the_paths_by_default_and_hosts_hang_on_their_router() -> None:
+    network = {
+        **RING["network"],
+        "node": [*RING["network"]["node"], {"name": "h", "kind": "host"}, {"name": "i", "kind": "host"}],
+        "link": [*RING["network"]["link"], *({"between": [*pair], "new": True} for pair in ("ha", "ic"))],
+    }  # fmt: skip
+    setup = resolve(scenario(robust(), network=network, traffic=[{"from": "h", "to": "i"}]))
+    assert setup.routing.spread == {"by": "packet"}
+    assert setup.routing.scheme is None
+    assert setup.demand is not None
+    assert setup.demand["routers"] == [0, 1, 2, 3]
+    names = [link.name for link in setup.links]
+    routes = {(r["from"], r["to"]): r["paths"] for r in json.loads(plan(setup, None).json)["routes"]}
+    assert set(routes) == {(4, 5), (5, 4)}
+    for path in routes[4, 5]:
+        assert names[path["links"][0]] == "h->a"
+        assert names[path["links"][-1]] == "c->i"
+
+
+def test_a_pair_without_traffic_by_the_bounds_is_routed_and_told(tmp_path: Path) -> None:
+    (tmp_path / "d.csv").write_text("from,to,rate_mbps\na,b,10\nb,a,10\n", encoding="utf-8")
+    file = tmp_path / "x.toml"
+    file.write_text(scenario(robust(demand={"pair": {"from": "file:d.csv"}})).toml(), encoding="utf-8")
+    routes = Scenario.load(file).routes()
+    assert any("a to c and 1 other pairs may have no traffic" in warning for warning in routes.warnings)
+    assert {pair.source for pair in routes.pairs} == {"a", "c"}
+    assert routes.facts["pairs"] == 2
+
+
+def test_overload_and_a_time_limit_are_warnings() -> None:
+    over = scenario(robust(demand={"pair": "100 Mbps"})).routes()
+    assert any("overloads links: the worst-case load is 2" in warning for warning in over.warnings)
+    short = {"scheme": "robust-single", "k": 4, "robust": {"time_limit": "1 s"}}
+    late = Scenario.from_data(nsfnet(short, spaced=False)).routes()
+    assert late.facts["status"] == "time-limit"
+    (warning,) = late.warnings
+    assert "before the optimum was proved" in warning
+    assert f"{late.facts['lower_bound']:.6g}" in warning
+    assert f"{late.facts['gap']:.3%}" in warning
+
+
+def test_a_level_out_of_reach_is_refused() -> None:
+    with pytest.raises(ScenarioError, match=r"routing\.robust: level: .* up to 0\.1") as caught:
+        scenario({**robust(), "scheme": "robust-optimal", "robust": {"level": 0.1}}).routes()
+    assert "the least possible is 0.2" in str(caught.value)
+
+
+def test_any_scheme_is_scored_by_its_shares() -> None:
+    """ECMP splits a to c in halves: each link has two neighbours' 10 Mbps and four halves, by symmetry 20 in
+    all.
+
+    Shortest paths send both opposite pairs one way, so that some link has more.
+    """
+    demand = {"demand": {"pair": "10 Mbps"}}
+    ecmp = scenario({"scheme": "ecmp", **demand}).worst_case()
+    assert ecmp.max_load == pytest.approx(0.2)
+    assert [link.load for link in ecmp.links] == pytest.approx([0.2] * 8)
+    shortest = scenario({"scheme": "shortest", **demand}).worst_case()
+    assert shortest.max_load >= 0.2
+    worst = shortest.worst
+    entries = shortest.matrix(worst.link)
+    assert sum(entry.mbps * entry.share for entry in entries) / worst.capacity_mbps == pytest.approx(
+        worst.load
+    )
+    matrix = shortest.matrix_mbps(worst.link)
+    assert matrix.sum() == pytest.approx(sum(entry.mbps for entry in entries))
+    assert matrix.max() <= 10 + 1e-9
+
+
+@pytest.mark.parametrize("scheme", ["shortest", "ecmp", "robust"])
+def test_a_failure_of_the_ring_leaves_a_line(scheme: str) -> None:
+    """On a line of four the middle link has 2 x 2 pairs of 10 Mbps each way, whatever the scheme: 0.4.
+
+    A plan of all paths has both ways of each pair, so that it can be spread over what is left.
+    """
+    found = scenario({"scheme": scheme, "demand": {"pair": "10 Mbps"}}).worst_case(failures=True)
+    assert found.failures is not None
+    assert len(found.failures) == 4
+    stranded = [len(case.stranded) for case in found.failures]
+    if scheme == "robust":
+        # Pairs with one path over the failed link have no other.
+        assert all(case.load <= 0.4 + 1e-6 for case in found.failures)
+    else:
+        assert stranded == [0] * 4
+        assert [case.load for case in found.failures] == pytest.approx([0.4] * 4)
+
+
+def test_shares_of_hop_by_hop_forwarding_split_at_each_node() -> None:
+    setup = resolve(scenario({"scheme": "ecmp"}))
+    shares = shares_on_links(setup, plan(setup, None).json)
+    names = {setup.links[link].name: share for link, share in shares[0, 2].items()}
+    assert names == {"a->b": 0.5, "b->c": 0.5, "a->d": 0.5, "d->c": 0.5}
+
+
+def test_the_worst_case_needs_bounds() -> None:
+    with pytest.raises(ScenarioError, match=r"x\.toml: routing\.demand: is missing; the worst case is over"):
+        scenario({"scheme": "shortest"}).worst_case()
