@@ -7,7 +7,8 @@ CHOICES: list[tuple[str, str, str]] = [
         '[routing]\nscheme = "shortst"\n[run]',
         'routing.scheme: "shortst" is not known; nearest: "shortest"; there are '
         '"shortest", "ecmp", "k-shortest", '
-        '"disjoint", "max-flow", "tcpbp", "tcpbp-exact", "semper"',
+        '"disjoint", "max-flow", "tcpbp", "tcpbp-exact", "semper", '
+        '"robust", "hybrid-hop", "hybrid-delay", "robust-optimal", "robust-single"',
     ),
     (
         'to = "Atlanta"',
@@ -30,8 +31,8 @@ CHOICES: list[tuple[str, str, str]] = [
     (
         "[run]",
         "[routing]\nk = 2\n[run]",
-        'routing.k: scheme "shortest" takes no k; it belongs to k-shortest, disjoint, semper, tcpbp and '
-        "tcpbp-exact",
+        'routing.k: scheme "shortest" takes no k; it belongs to k-shortest, disjoint, semper, tcpbp, '
+        "tcpbp-exact, robust, hybrid-hop, hybrid-delay, robust-optimal and robust-single",
     ),
     *(
         (
