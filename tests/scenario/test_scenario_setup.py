@@ -10,6 +10,7 @@ from typing import get_args
 import pytest
 
 from anabranch import Scenario, ScenarioError, _core
+from anabranch.routes import plan
 from anabranch.scenario.routing import ADDITIVE_METRICS, Metric
 from anabranch.scenario.transport import CHOICES, FIELDS, PARAMETERS
 from anabranch.setup import Setup, resolve
@@ -55,9 +56,9 @@ def test_an_example_loads_and_reads_back_from_its_own_text(file: Path) -> None:
 @pytest.mark.parametrize("file", EXAMPLE_FILES, ids=lambda file: file.stem)
 def test_the_core_accepts_the_setup_of_an_example(file: Path) -> None:
     setup = resolve(Scenario.load(file))
-    plan = json.loads(_core.plan(setup.json()))
+    found = json.loads(plan(setup, None).json)
     wanted = {(flow.origin, flow.to) for flow in setup.flows}
-    planned = {(route["from"], route["to"]) for route in plan["routes"]}
+    planned = {(route["from"], route["to"]) for route in found["routes"]}
     assert wanted
     assert planned == wanted | {(to, origin) for origin, to in wanted}
 
