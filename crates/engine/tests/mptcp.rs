@@ -104,7 +104,7 @@ fn subflows_move_no_draw_elsewhere() {
 }
 
 /// The failure of the thesis (section V-D): P = 4, N = 2, 4 and K = 32. A path fails, and routing notices 100 ms later.
-/// The total falls to 3/4 of what it was within 2 s, and every connection goes on.
+/// The total falls to 3/4 of what it was, and every connection goes on.
 #[test]
 fn a_failed_path_costs_its_share_and_stalls_nobody() {
     for clients in [2, 4] {
@@ -121,11 +121,16 @@ fn a_failed_path_costs_its_share_and_stalls_nobody() {
         b.setup.events.push(EventSetup { at: at(8.0), change });
         sample(&mut b.setup, Span::from_secs(1));
         let outcome = b.run();
-        let (before, after) =
-            (total(&outcome, clients as u64, (4.0, 8.0)), total(&outcome, clients as u64, (10.0, 14.0)));
+        let between = |span_s| total(&outcome, clients as u64, span_s);
+        let before = between((4.0, 8.0));
         assert!(before > 0.95 * 4.0 * 5.0 * EFFICIENCY, "{clients}: {before} Mbps before");
-        let ratio = after / before;
-        assert!((0.71..0.78).contains(&ratio), "{clients}: {before} Mbps became {after}");
+        // The stream waits behind what was lost with the path, and what came meanwhile is delivered at once when the
+        // holes are filled: more than the links carry in some second after the failure. So the level is that after
+        // it; and from the failure on, the waiting included, the mean is no other.
+        for span_s in [(11.0, 14.0), (8.0, 14.0)] {
+            let ratio = between(span_s) / before;
+            assert!((0.71..0.78).contains(&ratio), "{clients}, {span_s:?}: {ratio} of {before} Mbps");
+        }
         for flow in 0..clients as u64 {
             // No second passes without a byte, failure or not: a timeout of at most 200 ms above the RTT, which the
             // queues make 250 ms, and a round trip more for what is sent elsewhere.
