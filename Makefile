@@ -84,11 +84,12 @@ format: setup ## bring all sources into form
 	$(RUN) -m ruff check --quiet --fix
 	$(RUN) -m ruff format --quiet
 
-bench: setup ## packet-hops per CPU-second, memory per flow, path searches, captures; ns-3 and rustworkx beside them if installed
+bench: setup ## packet-hops per CPU-second, memory per flow, path searches, captures, robust routing; ns-3 and rustworkx beside them if installed
 	cargo bench --locked -p anabranch-engine
 	cargo bench --locked -p anabranch-routing
 	cargo bench --locked -p anabranch-capture
 	$(RUN) benches/routing_ratio.py
+	$(RUN) benches/robust.py
 	@mkdir -p target/bench && rm -f target/bench/*.json
 	$(RUN) validation/ns3_peer.py --only speed/ --out target/bench/ns3.json
 	@[ ! -s target/bench/ns3.json ] || { \

@@ -81,6 +81,7 @@ def _bandwidth_by_delay_and_loss(path: PathNumbers) -> float:
 
 _ALL: Final = (
     PathMetric("hops", "hops", "number of links", lambda path: float(path.hops)),
+    PathMetric("hops-then-delay", "hops", "number of links", lambda path: float(path.hops)),
     PathMetric("delay", "delay_ms", "sum of propagation delays", lambda path: path.delay_ms),
     PathMetric(
         "inverse-capacity",

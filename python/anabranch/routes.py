@@ -147,7 +147,7 @@ def routes(scenario: Scenario) -> Routes:
     found = json.loads(planned.json)
     tables: dict[int, _Table] = {table["to"]: dict(table["next"]) for table in found["tables"]}
     scheme: str = scenario.routing.scheme
-    metric: str = scenario.routing.path_metric()
+    metric: str = scenario.routing.metric
     if scenario.controller is not None:
         scheme, metric = scenario.controller.application, scenario.controller.path_metric()
     namer = _Namer(setup, tables, found["routes"], metric)

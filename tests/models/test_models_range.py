@@ -169,8 +169,13 @@ def test_what_its_controller_paces_has_no_model() -> None:
         configured_model(json.loads(_core.transport_preset("sdn-paced")))
 
 
-def test_every_transport_has_a_model_or_is_no_tcp() -> None:
-    without = {"sdn-paced"}
+def test_several_paths_have_no_model() -> None:
+    with pytest.raises(ModelError, match="mptcp sends over several paths, and a model is of one"):
+        configured_model(json.loads(_core.transport_preset("mptcp")))
+
+
+def test_every_transport_has_a_model_or_is_no_tcp_of_one_path() -> None:
+    without = {"sdn-paced", "mptcp", "mptcp-olia", "mptcp-balia", "mptcp-cubic"}
     assert TRANSPORT_MODELS.keys() | without == set(_core.transport_preset_names())
     assert not TRANSPORT_MODELS.keys() & without
     expected = {"newreno": "mathis", "linux-reno": "mathis", "mprc": "mathis"}

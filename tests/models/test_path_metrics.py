@@ -25,6 +25,7 @@ class Path:
 # 1 / (10 Mbps) + 1 / (40 Mbps) = 0.125 s/Mb; 20 / 0.96 = 20.8333; 10 / (0.02 * 0.04) = 12500.
 BY_HAND = {
     "hops": 2,
+    "hops-then-delay": 2,
     "delay": 20,
     "inverse-capacity": 125_000,
     "loss": -math.log(0.96),

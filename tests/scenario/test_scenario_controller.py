@@ -253,8 +253,8 @@ MISTAKES: list[tuple[str, str, str, str]] = [
         CONTROLLED,
         'metric = "hops"',
         'metric = "length"',
-        'controller.metric: "length" is not known; there are "hops", "delay", "inverse-capacity", '
-        '"loss", "capacity", "tcpbp", "smm", "argaq", "b-over-dl"',
+        'controller.metric: "length" is not known; there are "hops", "hops-then-delay", "delay", '
+        '"inverse-capacity", "loss", "capacity", "tcpbp", "smm", "argaq", "b-over-dl"',
     ),
     (
         CONTROLLED,

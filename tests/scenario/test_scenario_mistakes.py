@@ -130,8 +130,8 @@ MISTAKES: list[tuple[str, str, str]] = [
             "[run]",
             f'[routing]\nscheme = "{scheme}"\nmetric = "{metric}"\n[run]',
             f'routing.metric: is "{metric}", which is no sum over links, and scheme "{scheme}" needs one: '
-            'choose among "hops", "delay", "inverse-capacity", "loss", "smm", or write scheme = "shortest" '
-            'or "k-shortest"',
+            'choose among "hops", "hops-then-delay", "delay", "inverse-capacity", "loss", "smm", or write '
+            'scheme = "shortest" or "k-shortest"',
         )
         for scheme, metric in [
             ("ecmp", "tcpbp"),

@@ -267,7 +267,10 @@ fn try_to_run(document: Value) -> Fate {
             TransportConfig::SlidingWindow(sliding) => {
                 sliding.window_segments = sliding.window_segments.min(1 << 10);
             }
-            TransportConfig::SdnPaced(_) | TransportConfig::Mptcp(_) => {}
+            TransportConfig::Mptcp(mptcp) => {
+                mptcp.tcp.receive_buffer_bytes = mptcp.tcp.receive_buffer_bytes.min(1 << 20);
+            }
+            TransportConfig::SdnPaced(_) => {}
         }
     }
     let refused = |error: EngineError| {

@@ -2,7 +2,9 @@
 
 use crate::run::{checked, parse, setup_error, value_error};
 use anabranch_engine::network::{Network, Path};
-use anabranch_engine::routing::{self, Fallback, LinkMask, LinkQuality, Metric, MetricKind, Scheme, Search};
+use anabranch_engine::routing::{
+    self, Fallback, LinkMask, LinkQuality, Metric, MetricKind, Scheme, Search, TcpbpMetric,
+};
 use anabranch_units::{LinkId, NodeId};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -50,31 +52,41 @@ fn known<'n>(network: &'n Network, mask: &'n LinkMask) -> impl Fn(LinkId) -> Opt
     |link| mask.usable(network, link).then(|| LinkQuality::of(network.link(link)))
 }
 
-/// The k best loop-free paths of pairs by a metric, over the links that carry data, exactly; best first.
+/// The k best loop-free paths of pairs by a metric, over the links that carry data; best first.
 ///
+/// `search` is "exact", or for the metric "tcpbp" also "published", the modified Dijkstra of Vilela 2022.
 /// `pairs_json` is a list of [from, to] in numbers of nodes; None: all pairs of different nodes. The answer
 /// is JSON, a list of {"from", "to", "paths"} in the order of the pairs, each path the list of its links'
 /// numbers; a pair that is not connected has no paths.
 ///
-/// Raises SetupError if the setup or a pair does not hold, ValueError for a metric that is not known or a k
-/// of 0.
+/// Raises SetupError if the setup or a pair does not hold, ValueError for a metric or search that is not known
+/// or do not go together, or a k of 0.
 #[pyfunction]
-#[pyo3(signature = (setup_json, k, metric, pairs_json=None))]
+#[pyo3(signature = (setup_json, k, metric, pairs_json=None, search="exact"))]
 pub fn candidate_paths(
     py: Python<'_>,
     setup_json: &str,
     k: usize,
     metric: &str,
     pairs_json: Option<&str>,
+    search: &str,
 ) -> PyResult<String> {
     let (network, mask) = checked(setup_json)?;
     let metric = by_name("metric", metric, &Metric::NAMES)?;
+    let published = by_name("search", search, &Search::NAMES)? == Search::Published;
+    if published && metric != Metric::Tcpbp {
+        return Err(PyValueError::new_err("only the metric tcpbp has a published search"));
+    }
     let k = NonZeroUsize::new(k).ok_or_else(|| PyValueError::new_err("k is 0; it must be at least 1"))?;
     let pairs = pairs(&network, pairs_json)?;
     let found = py.detach(|| {
         // The same path, found in less time.
         let one = k == NonZeroUsize::MIN;
-        let scheme = if one { Scheme::Shortest { metric } } else { Scheme::KShortest { k, metric } };
+        let scheme = match (published, one) {
+            (true, _) => Scheme::Tcpbp { k: Some(k), metric: TcpbpMetric::Tcpbp },
+            (false, true) => Scheme::Shortest { metric },
+            (false, false) => Scheme::KShortest { k, metric },
+        };
         let plan = scheme.plan(&network, &mask, &pairs);
         let of = |(from, to)| {
             let paths = plan.route(from, to).map_or(&[][..], |route| &route.paths);

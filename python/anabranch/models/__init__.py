@@ -42,8 +42,8 @@ TRANSPORT_MODELS: Final[dict[str, str]] = {
 }
 """The model of each preset. Of the two for Reno's window it is the one that the engine is nearer to at
 losses of 0.03 and 0.05 (docs/models.md): with SACK most losses are repaired without the timeouts that PFTK
-expects, but ``tcp-pr`` and ``tcp-ncr`` wait longer. ``sdn-paced`` has none: its controller says what it
-sends.
+expects, but ``tcp-pr`` and ``tcp-ncr`` wait longer. ``sdn-paced`` has none, because its controller says what
+it sends, and neither has Multipath TCP: a model is of one path.
 """
 
 _CONTROL_MODELS: Final = {"newreno": MATHIS, "mprc": MATHIS, "cubic": CUBIC, "bbr": BBR}
@@ -85,6 +85,8 @@ def configured_model(config: Mapping[str, Any]) -> Model:
     """
     if config["protocol"] == "sliding-window":
         return WINDOW
+    if config["protocol"] == "mptcp":
+        raise ModelError("transport", "mptcp sends over several paths, and a model is of one")
     if config["protocol"] != "tcp":
         raise ModelError("transport", f"{config['protocol']} sends what its controller says")
     control, detection = config["congestion_control"], config["loss_detection"]["name"]

@@ -9,8 +9,9 @@ from anabranch.papers.model import Context, FigureResult, Finding, Paper
 from anabranch.papers.mprc import PAPER as MPRC
 from anabranch.papers.reproduce import Reproduction, reproduce
 from anabranch.papers.sdn import PAPER as SDN
+from anabranch.papers.tcpbp import PAPER as TCPBP
 
-PAPERS: dict[str, Paper] = {paper.key: paper for paper in (SDN, MPRC)}
+PAPERS: dict[str, Paper] = {paper.key: paper for paper in (TCPBP, SDN, MPRC)}
 """Papers by key."""
 
 __all__ = ["PAPERS", "Context", "FigureResult", "Finding", "Paper", "Reproduction", "reproduce"]

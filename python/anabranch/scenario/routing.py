@@ -11,9 +11,18 @@ from anabranch.scenario.table import Table, alternative, refuse
 
 Scheme = Literal["shortest", "ecmp", "k-shortest", "disjoint", "max-flow", "tcpbp", "tcpbp-exact", "semper"]
 Metric = Literal[
-    "hops", "delay", "inverse-capacity", "loss", "capacity", "tcpbp", "smm", "argaq", "b-over-dl"
+    "hops",
+    "hops-then-delay",
+    "delay",
+    "inverse-capacity",
+    "loss",
+    "capacity",
+    "tcpbp",
+    "smm",
+    "argaq",
+    "b-over-dl",
 ]
-ADDITIVE_METRICS: tuple[Metric, ...] = ("hops", "delay", "inverse-capacity", "loss", "smm")
+ADDITIVE_METRICS: tuple[Metric, ...] = ("hops", "hops-then-delay", "delay", "inverse-capacity", "loss", "smm")
 """Metrics that are sums over links. The others are functions of whole paths."""
 Spread = Literal[
     "flow",

@@ -5,7 +5,7 @@ use crate::segment::{Flags, SackBlocks};
 /// Option kind of MPTCP (RFC 8684 section 3).
 const KIND: u8 = 30;
 const NOP: u8 = 1;
-/// Option subtypes (RFC 8684 section 8, table 4).
+/// Option subtypes (RFC 8684 section 7.2).
 const MP_CAPABLE: u8 = 0;
 const MP_JOIN: u8 = 1;
 const DSS: u8 = 2;
@@ -68,7 +68,7 @@ pub enum MptcpOption {
 }
 
 /// Data sequence signal (RFC 8684 section 3.3). Data-level numbers are the lower 32 bits, which is what goes on
-/// the wire here (section 3.3.1 allows it while the window is below 2^31).
+/// the wire here: it may while less than 2^31 bytes are under way.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Dss {
     /// Data ACK.

@@ -105,8 +105,8 @@ impl Paths {
         coupling
     }
 
-    /// Khalili 2012, equation (6): paths that are best (largest l / rtt^2, the rate of a TCP that loses as
-    /// often) and do not have the largest window gain 1 / n together; those with the largest window pay it.
+    /// Khalili 2012, equation (6): paths that are best (largest l / rtt^2, as the authors' code for Linux has it: the
+    /// square of what a TCP gets that loses as often) and do not have the largest window gain 1 / n together; those with the largest window pay it.
     fn olia_alpha(&self, subflow: u8) -> f64 {
         let measured = || self.all.iter().filter(|path| path.rate > 0.0);
         let largest = measured().map(|path| path.cwnd).max().unwrap_or(0);

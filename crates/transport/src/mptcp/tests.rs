@@ -1,8 +1,8 @@
 //! Whole connections over several paths.
 
 use super::testing::{Network, Random, Side, Wire, mptcp, secs};
-use super::{MptcpOption, SubflowState};
-use crate::config::{MptcpConfig, SchedulerConfig};
+use super::{MptcpOption, SubflowAddresses, SubflowState};
+use crate::config::{MptcpConfig, PathManagerConfig, SchedulerConfig};
 use crate::segment::Flags;
 use anabranch_units::Span;
 use proptest::prelude::*;
@@ -35,7 +35,7 @@ fn a_clean_transfer_arrives_once_and_closes() {
     }
 }
 
-/// RFC 8684 figures 1 and 2: the options of each handshake in their order, and no join before the first DSS.
+/// RFC 8684 sections 3.1 and 3.2: the options of each handshake in their order, and no join before the first DSS.
 #[test]
 fn handshakes_carry_the_options_of_the_rfc() {
     let mut network = Network::new(&mptcp("mptcp", 2), vec![Wire::new(10, 100); 2], 1);
@@ -87,7 +87,7 @@ fn a_lost_join_is_repeated() {
     }
 }
 
-/// The case in small: a path dies for good; its data come by the other and nothing stalls.
+/// A path dies for good; its data come by the other and nothing stalls.
 #[test]
 fn a_dead_path_stalls_nothing() {
     for scheduler in SCHEDULERS {
@@ -196,6 +196,24 @@ fn a_late_close_sends_its_own_data_fin() {
             network.check_complete(bytes);
         }
     }
+}
+
+/// As many subflows as a byte can number, and one for each pair of interfaces: all of them carry data.
+#[test]
+fn every_subflow_is_opened_and_used() {
+    let many = mptcp("mptcp", 255);
+    let mesh = MptcpConfig { path_manager: PathManagerConfig::Fullmesh {}, ..mptcp("mptcp", 1) };
+    for (config, count) in [(many, 255), (mesh, 4)] {
+        let config = MptcpConfig { scheduler: SchedulerConfig::RoundRobin, ..config };
+        let wires = (0..4).map(|i| Wire::new(10 + i, 100)).collect();
+        let network = Network::transfer(&config, wires, 20_000_000, 9);
+        assert_eq!(network.sender.subflow_count(), count);
+        let carried = |index: u8| network.receiver.subflow(index).map_or(0, |stats| stats.segments);
+        assert!((0..count).all(|index| carried(index) > 10), "{count} subflows");
+        assert_eq!(network.sender.subflow(count), None);
+    }
+    let network = Network::new(&mptcp("mptcp", 2), vec![Wire::new(1, 1)], 1);
+    assert_eq!(network.sender.subflow_addresses(1), SubflowAddresses::default());
 }
 
 /// A segment of another connection, or of a subflow that there is not, changes nothing.

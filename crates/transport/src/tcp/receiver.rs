@@ -122,7 +122,7 @@ impl Receiver {
     }
 
     /// The receiving end of a subflow. The connection bounds what may be under way, by its own window (RFC 8684
-    /// section 3.3.5), and writes that window into what leaves; the subflow takes whatever comes.
+    /// section 3.3.4), and writes that window into what leaves; the subflow takes whatever comes.
     pub(crate) fn for_subflow(config: &TcpConfig, initial_sequence: u32) -> Self {
         let mut receiver = Self::new(config, initial_sequence);
         receiver.multipath = true;

@@ -29,7 +29,7 @@ impl Default for Blest {
 
 impl Blest {
     fn correct(&mut self, now: Instant, shortest: Span) {
-        if now.saturating_since(self.changed_at) < shortest + shortest / 4 {
+        if now.saturating_since(self.changed_at) < shortest.saturating_add(shortest / 4) {
             return;
         }
         self.changed_at = now;

@@ -27,7 +27,7 @@ impl MptcpSender {
             let coupling = self.paths.coupling(index, olia);
             self.subflows[usize::from(index)].sender.couple(&coupling);
         }
-        // The window is that of the data (RFC 8684 section 3.3.1); a subflow's own is never the limit.
+        // The window is that of the data (RFC 8684 section 3.3.4); a subflow's own is never the limit.
         let mut inner = *segment;
         inner.window = u16::MAX;
         if segment.flags.has(Flags::SYN) {

@@ -113,7 +113,9 @@ impl Estimator {
     #[inline]
     fn fast_rto(&self) -> Option<Span> {
         let FastRtoParameters { gamma, k, fastrto_max, .. } = self.parameters;
-        let estimate = self.rtt_min?.scaled(gamma).max(self.srtt + self.rttvar.scaled(k));
+        // K may be any number above zero.
+        let deviation = self.srtt.saturating_add(self.rttvar.scaled(k));
+        let estimate = self.rtt_min?.scaled(gamma).max(deviation);
         Some(estimate.min(fastrto_max))
     }
 }

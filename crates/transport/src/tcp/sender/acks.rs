@@ -3,7 +3,7 @@
 use super::Sender;
 use super::rate::Newest;
 use super::recovery::RecoveryState;
-use crate::congestion::{Ack, CongestionControl, RateSample};
+use crate::congestion::{Ack, CongestionControl, RateSample, Recovery};
 use crate::segment::{Flags, Segment, unwrap_sequence};
 use crate::tcp::detection::{AckFacts, DeliveredSegment};
 use crate::tcp::scoreboard::Sent;
@@ -214,8 +214,11 @@ impl Sender {
         }
         let ssthresh = self.controller.ssthresh();
         let slow_start = before.cwnd < ssthresh;
+        // RFC 5681 section 3.1: the slow start after a timeout grows by ACKs that acknowledge new data
+        // cumulatively. SACKs alone, while the first hole is open, say that the network still loses.
+        let may_grow = acked > 0 || (!self.detector.holds_growth() && self.recovery.kind() != Recovery::Loss);
         // Linux's tcp_is_cwnd_limited: in slow start a window that is half used may grow.
-        let cwnd_limited = (acked > 0 || !self.detector.holds_growth())
+        let cwnd_limited = may_grow
             && (before.pipe + before.withheld + self.full_payload > before.cwnd
                 || (slow_start && before.pipe.saturating_mul(2) >= before.cwnd));
         let newest_sent_at = delivered.last_sent_at.or(delivered.first_sacked_sent_at);

@@ -1,0 +1,58 @@
+"""Fixed robust routing: the fractions that make the worst-case maximum link load least.
+
+Traffic is known by bounds only (`DemandBounds`), and the fractions of a pair's traffic on its paths stay
+whatever comes. Over candidate paths take `single_lp`, or `exchange` to check it; over all paths `all_paths`,
+or `link_flow` on small networks; `survivable` minds failures of links as well. `worst_case` and
+`worst_case_under_failures` score any routing and know nothing of the solvers; `cut_bound` is a floor under
+all of them.
+"""
+
+from .all_paths import all_paths
+from .cuts import cut_bound
+from .decompose import decompose
+from .errors import (
+    BoundsError,
+    CandidateError,
+    CapacityError,
+    NetworkError,
+    RobustRoutingError,
+    RoutingError,
+    SolverError,
+)
+from .exchange import exchange
+from .failures import FailureCase, FailureUnit, FailureWorstCase, worst_case_under_failures
+from .link_flow import link_flow
+from .model import Candidates, DemandBounds, Network, Routing, Solution, Status, WorstCase
+from .single_lp import single_lp
+from .survivable import SurvivableSolution, survivable
+from .worst_case import worst_case
+
+__all__ = [
+    "BoundsError",
+    "CandidateError",
+    "Candidates",
+    "CapacityError",
+    "DemandBounds",
+    "FailureCase",
+    "FailureUnit",
+    "FailureWorstCase",
+    "Network",
+    "NetworkError",
+    "RobustRoutingError",
+    "Routing",
+    "RoutingError",
+    "Solution",
+    "SolverError",
+    "Status",
+    "SurvivableSolution",
+    "WorstCase",
+    "all_paths",
+    "cut_bound",
+    "decompose",
+    "exchange",
+    "link_flow",
+    "single_lp",
+    "survivable",
+    "worst_case",
+    "worst_case_under_failures",
+]

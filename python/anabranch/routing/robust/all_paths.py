@@ -1,0 +1,121 @@
+"""Fixed robust routing over all paths by column generation, for networks too large for `link_flow`.
+
+The program with duals knows a few paths of each pair. Its dual values price every arc for every pair; a path
+that is cheaper than all the known ones of its pair joins, and the cheapest of all paths prove a lower bound
+over all paths, known or not. What the first paths are decides how many rounds it takes: each is the shortest
+when the arcs of those before it are made longer, so that they keep apart.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import sparse
+
+from .bound import AllPaths, Prices
+from .cuts import cut_bound
+from .dual_program import Mirror, mirror_of_arcs
+from .errors import SolverError
+from .link_flow import check_connected
+from .master import SMALL, Budget, start, step
+from .model import Candidates, DemandBounds, Floats, Ints, Network, Solution, Status
+
+_FIRST_PATHS = 6
+"""Paths of each pair to begin with, at most."""
+
+_PENALTY = 1.0
+"""Hops by which an arc becomes longer with each path over it."""
+
+_TIE = 1e-9
+"""What an arc costs against ties, as a part of the mean cost of a pair."""
+
+Pool = dict[tuple[int, int], dict[tuple[int, ...], None]]
+"""The known paths of each pair, in the order in which they came."""
+
+
+def all_paths(
+    network: Network, bounds: DemandBounds, *, tolerance: float = 1e-6, time_limit_s: float = math.inf
+) -> Solution:
+    """The routing over all paths with the least worst-case load, with the arguments of `link_flow`.
+
+    Raises:
+        BoundsError: a pair that may have traffic has no way.
+        SolverError: the solver failed.
+    """
+    budget = Budget(time_limit_s)
+    check_connected(network, bounds)
+    opposite = mirror_of_arcs(network, bounds)
+    cheapest = AllPaths(network)
+    pool = _first_paths(network, bounds, cheapest, opposite)
+    candidates = _candidates(network, pool)
+    best, links = start(network, bounds, candidates)
+    best.lower_bound = cut_bound(network, bounds)
+    if len(candidates.arcs) <= SMALL:
+        links = np.unique(candidates.arcs)
+    programs = 0
+    status: Status = "optimal"
+    while not best.within(tolerance):
+        mirror = None if opposite is None else Mirror.find(network, bounds, candidates)
+        done = step(
+            network, bounds, candidates, links, best, budget.left_s, mirror=mirror, fill=True
+        )  # fmt: skip
+        programs += 1
+        known = candidates.path_count
+        if done.prices is not None:
+            tie = _TIE * best.worst_case.max_load / candidates.pair_count
+            cost, paths = cheapest.cheapest(done.prices, tie)
+            best.lower_bound = max(best.lower_bound, float(cost.sum()))
+            _add_cheaper(pool, candidates, done.prices, cost, paths, opposite)
+            candidates = _candidates(network, pool)
+        if best.within(tolerance):
+            break
+        if budget.left_s <= 0 or done.ending == "time-limit":
+            status = "time-limit"
+            break
+        if candidates.path_count == known and len(done.links) == len(links):
+            raise SolverError(
+                "all-paths", f"stalled at a gap above {tolerance}", "ask for a larger tolerance"
+            )
+        links = done.links
+    return Solution(
+        best.routing, best.worst_case, best.lower_bound, status, "all-paths", programs, budget.cpu_s
+    )
+
+
+def _first_paths(network: Network, bounds: DemandBounds, cheapest: AllPaths, opposite: Ints | None) -> Pool:
+    source, target = bounds.pairs()
+    pool: Pool = {pair: {} for pair in zip(source.tolist(), target.tolist(), strict=True)}
+    uses = np.zeros((len(source), network.arc_count))
+    for _ in range(_FIRST_PATHS):
+        lengths = Prices(source, target, sparse.csr_array(uses * _PENALTY))
+        _, paths = cheapest.cheapest(lengths, 1.0)
+        for pair, path in enumerate(paths):
+            uses[pair, path] += 1.0
+            _add(pool, (int(source[pair]), int(target[pair])), path, opposite)
+    return pool
+
+
+def _add(pool: Pool, pair: tuple[int, int], path: list[int], opposite: Ints | None) -> None:
+    """Add a path, and its mirror image where there is one."""
+    pool[pair][tuple(path)] = None
+    if opposite is not None:
+        pool[pair[1], pair[0]][tuple(opposite[path[::-1]].tolist())] = None
+
+
+def _add_cheaper(
+    pool: Pool,
+    candidates: Candidates,
+    prices: Prices,
+    cost: Floats,
+    paths: list[list[int]],
+    opposite: Ints | None,
+) -> None:
+    """Add the cheapest paths that are cheaper than all the known ones of their pair."""
+    known = np.minimum.reduceat(prices.of_paths(candidates), candidates.path_start[:-1])
+    for pair in np.flatnonzero(cost < known - 1e-9 * known.mean()).tolist():
+        _add(pool, (int(candidates.source[pair]), int(candidates.target[pair])), paths[pair], opposite)
+
+
+def _candidates(network: Network, pool: Pool) -> Candidates:
+    return Candidates.from_paths(network, {pair: list(paths) for pair, paths in pool.items()})

@@ -1,0 +1,120 @@
+"""The worst case of a routing when any single link fails.
+
+The paths over what failed carry nothing; the pair's traffic goes to its other paths in proportion to their
+fractions, as the engine does when it drops dead paths from a plan. A pair whose paths all failed is stranded:
+its traffic is lost, and it is reported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy import sparse
+
+from .errors import RoutingError
+from .model import Candidates, DemandBounds, Floats, Ints, Network, Routing, WorstCase
+from .worst_case import check_covered, load_of_shares
+
+FailureUnit = Literal["cable", "arc"]
+"""What fails at once: both directions of a cable, or a single arc."""
+
+_NOTHING = 1e-9
+"""Fractions that together are at most this are the dust of a solver: nothing can be spread over them."""
+
+
+@dataclass(frozen=True, eq=False)
+class FailureCase:
+    """What one failure brings."""
+
+    arcs: Ints
+    """The arcs that fail together."""
+    worst_case: WorstCase
+    stranded: Ints
+    """Indices of the pairs that are left without a path."""
+
+
+@dataclass(frozen=True, eq=False)
+class FailureWorstCase:
+    """The worst case without a failure, and under each."""
+
+    normal: WorstCase
+    cases: tuple[FailureCase, ...]
+
+    @property
+    def max_load(self) -> float:
+        """The highest load of any link, with all links up or any one of them down."""
+        return max([self.normal.max_load, *(case.worst_case.max_load for case in self.cases)])
+
+    @property
+    def worst(self) -> FailureCase | None:
+        """The failure with the highest load, the first of several; None where none adds to the load."""
+        worst = max(self.cases, key=lambda case: case.worst_case.max_load)
+        return worst if worst.worst_case.max_load > self.normal.max_load else None
+
+
+def single_failures(network: Network, unit: FailureUnit = "cable") -> tuple[Ints, ...]:
+    """The arcs of every single failure."""
+    if unit == "arc":
+        return tuple(np.array([arc]) for arc in range(network.arc_count))
+    return tuple(np.flatnonzero(network.cable == cable) for cable in range(int(network.cable.max()) + 1))
+
+
+def hit_paths(candidates: Candidates, arcs: Ints, arc_count: int) -> Ints:
+    """Which paths use any of these arcs: a truth value for each path."""
+    failed = np.zeros(arc_count)
+    failed[arcs] = 1.0
+    return np.asarray((candidates.incidence(arc_count) @ failed) > 0)
+
+
+def fractions_after(candidates: Candidates, fraction: Floats, hit: Ints) -> tuple[Floats, Ints]:
+    """Fractions when the hit paths are gone, in proportion, and the pairs that are stranded."""
+    alive = np.where(hit, 0.0, np.maximum(fraction, 0.0))
+    left = np.add.reduceat(alive, candidates.path_start[:-1])
+    stranded = left <= _NOTHING
+    scale = np.where(stranded, 0.0, 1.0 / np.where(stranded, 1.0, left))
+    return np.asarray(alive * scale[candidates.pair_of_path()]), np.flatnonzero(stranded)
+
+
+def worst_case_under_failures(
+    network: Network, bounds: DemandBounds, routing: Routing, unit: FailureUnit = "cable"
+) -> FailureWorstCase:
+    """The worst case of a routing over paths with all links up, and with each one down.
+
+    Raises:
+        RoutingError: the routing has no paths, or its shares are no routing.
+        BoundsError: a pair may have traffic by the bounds and has no route.
+        CapacityError: a link without capacity is used.
+    """
+    if routing.candidates is None or routing.fraction is None:
+        raise RoutingError(
+            "routing", "only shares of links are known, and paths fail", "decompose it into paths"
+        )
+    routing.check(network)
+    check_covered(network, bounds, routing.source, routing.target)
+    return under_failures(
+        network, bounds, routing.candidates, routing.fraction, single_failures(network, unit)
+    )
+
+
+def under_failures(
+    network: Network,
+    bounds: DemandBounds,
+    candidates: Candidates,
+    fraction: Floats,
+    failures: tuple[Ints, ...],
+) -> FailureWorstCase:
+    """`worst_case_under_failures` of fractions that are known to fit."""
+
+    def worst(x: Floats) -> WorstCase:
+        share: sparse.csr_array = candidates.routing(network.arc_count, x).share
+        return load_of_shares(network, bounds, candidates.source, candidates.target, share)
+
+    cases = []
+    for arcs in failures:
+        after, stranded = fractions_after(
+            candidates, fraction, hit_paths(candidates, arcs, network.arc_count)
+        )
+        cases.append(FailureCase(arcs, worst(after), stranded))
+    return FailureWorstCase(worst(fraction), tuple(cases))

@@ -1,0 +1,114 @@
+"""Linear programs in arrays, solved by HiGHS on one thread.
+
+One thread, because the library has one pool of them for the whole process, whose size the first caller sets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import highspy
+import numpy as np
+from scipy import sparse
+
+from .errors import SolverError
+from .model import Floats
+
+Ending = Literal["optimal", "imprecise", "time-limit"]
+"""`imprecise`: the interior point method could not reach its tolerance; what it has may be used with care."""
+
+_ENDINGS: dict[highspy.HighsModelStatus, Ending] = {
+    highspy.HighsModelStatus.kOptimal: "optimal",
+    highspy.HighsModelStatus.kUnknown: "imprecise",
+    highspy.HighsModelStatus.kTimeLimit: "time-limit",
+    highspy.HighsModelStatus.kIterationLimit: "time-limit",
+}
+
+
+@dataclass(frozen=True)
+class Program:
+    """Minimise `cost` x with `row_lower` <= `matrix` x <= `row_upper` and x >= 0."""
+
+    matrix: sparse.csc_array
+    row_lower: Floats
+    row_upper: Floats
+    cost: Floats
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the solver has at its end. Without a feasible point `primal` and `row_dual` may be empty."""
+
+    ending: Ending
+    primal: Floats
+    row_dual: Floats
+    """Change of the objective with the row's bound: not positive for a row with an upper bound."""
+    objective: float
+
+
+def new_solver(**options: bool | int | float | str) -> highspy.Highs:
+    """A silent HiGHS on one thread with these options, by their names in HiGHS."""
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    for name, value in {"output_flag": False, "threads": 1, **options}.items():
+        if solver.setOptionValue(name, value) != highspy.HighsStatus.kOk:
+            raise SolverError(
+                "HiGHS", f"refuses {name} = {value}", "use the version that pyproject.toml asks for"
+            )
+    return solver
+
+
+def load(solver: highspy.Highs, program: Program) -> None:
+    """Give the solver a program."""
+    model = highspy.HighsLp()
+    model.num_row_, model.num_col_ = program.matrix.shape
+    model.col_cost_ = program.cost
+    model.col_lower_ = np.zeros(len(program.cost))
+    model.col_upper_ = np.full(len(program.cost), np.inf)
+    model.row_lower_ = program.row_lower
+    model.row_upper_ = program.row_upper
+    model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
+    model.a_matrix_.start_ = program.matrix.indptr.astype(np.int32)
+    model.a_matrix_.index_ = program.matrix.indices.astype(np.int32)
+    model.a_matrix_.value_ = program.matrix.data
+    if solver.passModel(model) == highspy.HighsStatus.kError:
+        raise SolverError(
+            "HiGHS", "refuses the program", "check capacities and bounds for numbers out of scale"
+        )
+
+
+def run(solver: highspy.Highs) -> Answer:
+    """Solve what the solver has been given.
+
+    Raises:
+        SolverError: the program is infeasible or unbounded, or the solver failed.
+    """
+    solver.run()
+    status = solver.getModelStatus()
+    if status not in _ENDINGS:
+        raise SolverError(
+            "HiGHS", f"ended with {solver.modelStatusToString(status)}", "scale capacities and bounds"
+        )
+    solution = solver.getSolution()
+    return Answer(
+        _ENDINGS[status],
+        np.array(solution.col_value, np.float64),
+        np.array(solution.row_dual, np.float64) if solution.dual_valid else np.empty(0),
+        float(solver.getInfo().objective_function_value),
+    )
+
+
+def solve_interior(program: Program, time_limit_s: float) -> Answer:
+    """Solve by the interior point method, without crossover to a vertex; by simplex where that fails.
+
+    The point lies in the middle of the optimal solutions, which spreads the load of links that do not bind.
+    """
+    limit = max(time_limit_s, 1e-3)
+    solver = new_solver(solver="ipx", run_crossover="off", ipm_optimality_tolerance=1e-7, time_limit=limit)
+    load(solver, program)
+    answer = run(solver)
+    if answer.ending != "imprecise" and np.isfinite(answer.primal).all():
+        return answer
+    solver = new_solver(solver="simplex", time_limit=limit)
+    load(solver, program)
+    return run(solver)

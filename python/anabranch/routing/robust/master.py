@@ -1,0 +1,112 @@
+"""The program with duals, solved link by link: only links that bind get their rows.
+
+Few links bind at an optimum, but (10) and (11) for all links make the program large. So it is solved for the
+links with the highest loads, the evaluator looks at all links, those above the optimum so far join, and so
+on. What is solved is a relaxation, hence its dual values prove a lower bound at any time; the evaluator's
+load of the best routing is the upper one.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from .bound import Prices, prices
+from .dual_program import DualProgram, Mirror
+from .highs import solve_interior
+from .model import Candidates, DemandBounds, Floats, Ints, Network, Routing, WorstCase
+from .worst_case import load_of_shares
+
+_START = 0.7
+"""Links with this part of the highest load of evenly spread traffic have their rows from the start."""
+
+SMALL = 10_000
+"""Arcs in all candidates, up to which the whole program is solved faster than several of its parts."""
+
+
+class Budget:
+    """CPU time spent since it was made, and wall time left."""
+
+    def __init__(self, time_limit_s: float) -> None:
+        self._cpu_start = time.process_time()
+        self._end = time.monotonic() + time_limit_s
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU time of this process since the start, in seconds."""
+        return time.process_time() - self._cpu_start
+
+    @property
+    def left_s(self) -> float:
+        """Wall time left, in seconds; negative when over."""
+        return self._end - time.monotonic()
+
+
+@dataclass
+class Incumbent:
+    """The best routing so far, and the best bound."""
+
+    routing: Routing
+    worst_case: WorstCase
+    lower_bound: float = 0.0
+
+    def offer(self, routing: Routing, worst_case: WorstCase) -> None:
+        """Take a routing if it is better."""
+        if worst_case.max_load < self.worst_case.max_load:
+            self.routing, self.worst_case = routing, worst_case
+
+    def within(self, tolerance: float) -> bool:
+        """Whether the gap is at most this part of the load."""
+        load = self.worst_case.max_load
+        return load - self.lower_bound <= tolerance * load
+
+
+def evenly(candidates: Candidates) -> Floats:
+    """The fractions that spread each pair's traffic evenly over its paths."""
+    return np.asarray(1.0 / np.diff(candidates.path_start)[candidates.pair_of_path()])
+
+
+def start(network: Network, bounds: DemandBounds, candidates: Candidates) -> tuple[Incumbent, Ints]:
+    """Evenly spread traffic, its worst case, and the links to begin with."""
+    routing = candidates.routing(network.arc_count, evenly(candidates))
+    worst = load_of_shares(network, bounds, routing.source, routing.target, routing.share)
+    return Incumbent(routing, worst), np.flatnonzero(worst.load >= _START * worst.max_load)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one solution of the program for some links brought."""
+
+    ending: str
+    prices: Prices | None
+    links: Ints
+    """The links for the next one: those before, and those above the optimum of this one."""
+
+
+def step(
+    network: Network, bounds: DemandBounds, candidates: Candidates, links: Ints, best: Incumbent,
+    time_limit_s: float, *, mirror: Mirror | None, fill: bool = False,
+) -> Step:  # fmt: skip
+    """Solve for these links, offer the routing, and find the links that it overloads.
+
+    Without `fill` the bound of `best` is raised to what the prices prove for these candidates.
+    """
+    program = DualProgram(network, bounds, candidates, links, mirror)
+    answer = solve_interior(program.program, time_limit_s)
+    dual = program.duals(answer)
+    proved = None
+    if dual is not None:
+        proved = prices(network, bounds, candidates.source, candidates.target, *dual, fill=fill)
+        if not fill:
+            best.lower_bound = max(best.lower_bound, proved.bound(candidates))
+    fraction = program.fractions(answer)
+    if fraction is None:
+        return Step(answer.ending, proved, links)
+    routing = candidates.routing(network.arc_count, fraction)
+    worst = load_of_shares(network, bounds, routing.source, routing.target, routing.share)
+    best.offer(routing, worst)
+    # The solver's own optimum, not the proved bound: that one may be much lower before the end.
+    above = np.flatnonzero(worst.load > answer.objective * (1 + 1e-7))
+    return Step(answer.ending, proved, np.union1d(links, above))

@@ -1,0 +1,164 @@
+"""The program with duals, eqs. (9) to (14), where some columns are whole numbers.
+
+The dual columns are scaled by the capacity: they are parts of a pair's traffic here, from 0 to 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import highspy
+import numpy as np
+from scipy import sparse
+
+from .errors import SolverError
+from .highs import Program, load, new_solver
+from .model import Candidates, DemandBounds, Floats, Ints, Network
+
+MixedEnding = Literal["optimal", "infeasible", "time-limit", "unknown"]
+"""`unknown`: the solver gave up, mostly for numerical reasons; what it has is no proof of anything."""
+
+_ENDINGS: dict[highspy.HighsModelStatus, MixedEnding] = {
+    highspy.HighsModelStatus.kOptimal: "optimal",
+    highspy.HighsModelStatus.kInfeasible: "infeasible",
+    highspy.HighsModelStatus.kTimeLimit: "time-limit",
+    highspy.HighsModelStatus.kIterationLimit: "time-limit",
+    highspy.HighsModelStatus.kUnknown: "unknown",
+    highspy.HighsModelStatus.kNotset: "unknown",
+}
+
+
+@dataclass(frozen=True)
+class MixedAnswer:
+    """What the solver has at its end."""
+
+    ending: MixedEnding
+    primal: Floats
+    """The best point, or nothing."""
+    bound: float
+    """No point has a smaller objective; minus infinity where that is not known. Of a mixed program only."""
+
+
+@dataclass(frozen=True)
+class HoseProgram:
+    """Rows for the fractions of all candidate paths, and a column for the worst-case load.
+
+    Columns are the paths in their order, the dual columns, the load, and `extra` more for the caller.
+    """
+
+    matrix: sparse.csr_array
+    row_lower: Floats
+    row_upper: Floats
+    upper: Floats
+    """Upper bound of each column; the lower one is 0."""
+    load: int
+    """The column of the worst-case load."""
+
+    @classmethod
+    def of(
+        cls, network: Network, bounds: DemandBounds, candidates: Candidates, extra: int = 0
+    ) -> HoseProgram:
+        """The program of these candidates."""
+        arcs = network.arc_count
+        path_of_use = np.repeat(np.arange(candidates.path_count), np.diff(candidates.arc_start))
+        pair_of_path = candidates.pair_of_path()
+        use, cover = np.unique(pair_of_path[path_of_use] * arcs + candidates.arcs, return_inverse=True)
+        pair, arc = use // arcs, use % arcs
+        row_use, row_of = np.unique(candidates.source[pair] * arcs + arc, return_inverse=True)
+        column_use, column_of = np.unique(candidates.target[pair] * arcs + arc, return_inverse=True)
+        prices = np.concatenate(
+            [
+                bounds.ingress_mbps[row_use // arcs],
+                bounds.egress_mbps[column_use // arcs],
+                bounds.pair_mbps[candidates.source[pair], candidates.target[pair]],
+            ]
+        )
+        price_arc = np.concatenate([row_use % arcs, column_use % arcs, arc])
+        paths, pairs, uses = candidates.path_count, candidates.pair_count, len(use)
+        first_column, first_pair = paths + len(row_use), paths + len(row_use) + len(column_use)
+        load_column = paths + len(prices)
+        bounded = np.isfinite(prices)
+        scaled = np.where(bounded, prices, 0.0) / network.capacity_mbps[price_arc]
+        blocks = [  # Row, column, value of: eq. (9), eq. (11) with its three dual columns, eq. (10).
+            (pair_of_path, np.arange(paths), np.ones(paths)),
+            (pairs + cover, path_of_use, np.ones(len(cover))),
+            (pairs + np.arange(uses), paths + row_of, -np.ones(uses)),
+            (pairs + np.arange(uses), first_column + column_of, -np.ones(uses)),
+            (pairs + np.arange(uses), first_pair + np.arange(uses), -np.ones(uses)),
+            (pairs + uses + price_arc, paths + np.arange(len(prices)), scaled),
+            (pairs + uses + np.arange(arcs), np.full(arcs, load_column), -np.ones(arcs)),
+        ]
+        row, column, value = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+        rows = pairs + uses + arcs
+        shape = (rows, load_column + 1 + extra)
+        lower = np.concatenate([np.ones(pairs), np.full(rows - pairs, -np.inf)])
+        upper = np.ones(shape[1])
+        upper[paths:load_column][~bounded] = 0.0
+        upper[load_column] = np.inf
+        return cls(
+            sparse.csr_array((value, (row, column)), shape=shape), lower,
+            np.concatenate([np.ones(pairs), np.zeros(rows - pairs)]), upper, load_column,
+        )  # fmt: skip
+
+    def with_rows(self, rows: sparse.csr_array, lower: Floats, upper: Floats) -> HoseProgram:
+        """With more rows."""
+        return HoseProgram(
+            sparse.csr_array(sparse.vstack([self.matrix, rows])),
+            np.concatenate([self.row_lower, lower]), np.concatenate([self.row_upper, upper]),
+            self.upper, self.load,
+        )  # fmt: skip
+
+
+class MixedSolver:
+    """HiGHS with a program whose columns' bounds and costs change between runs."""
+
+    def __init__(self, program: HoseProgram, cost: Floats, **options: bool | int | float | str) -> None:
+        self._solver = new_solver(**options)
+        columns = sparse.csc_array(program.matrix)
+        load(self._solver, Program(columns, program.row_lower, program.row_upper, cost))
+        self.set_bounds(np.arange(len(cost)), np.zeros(len(cost)), program.upper)
+
+    def set_bounds(self, columns: Ints, lower: Floats, upper: Floats) -> None:
+        """Bounds of some columns."""
+        self._must(self._solver.changeColsBounds(len(columns), columns.astype(np.int32), lower, upper))
+
+    def set_cost(self, columns: Ints, cost: Floats) -> None:
+        """Costs of some columns."""
+        self._must(self._solver.changeColsCost(len(columns), columns.astype(np.int32), cost))
+
+    def set_whole(self, columns: Ints) -> None:
+        """These columns are whole numbers."""
+        kinds = np.full(len(columns), int(highspy.HighsVarType.kInteger), np.uint8)
+        self._must(self._solver.changeColsIntegrality(len(columns), columns.astype(np.int32), kinds))
+
+    def start_from(self, columns: Ints, value: Floats) -> None:
+        """Values of some columns to begin with; the solver finds the others."""
+        self._must(self._solver.setSolution(len(columns), columns.astype(np.int32), value))
+
+    def run(self, time_limit_s: float) -> MixedAnswer:
+        """Solve, for as long as this.
+
+        Raises:
+            SolverError: the solver failed.
+        """
+        solver = self._solver
+        # HiGHS counts the time of all runs of one solver together.
+        self._must(solver.setOptionValue("time_limit", solver.getRunTime() + max(time_limit_s, 1e-3)))
+        solver.run()
+        status = solver.getModelStatus()
+        if status not in _ENDINGS:
+            raise SolverError(
+                "HiGHS", f"ended with {solver.modelStatusToString(status)}", "scale capacities and bounds"
+            )
+        info, solution = solver.getInfo(), solver.getSolution()
+        feasible = info.primal_solution_status == int(highspy.SolutionStatus.kSolutionStatusFeasible)
+        primal = np.array(solution.col_value, np.float64) if feasible else np.empty(0)
+        ending = _ENDINGS[status]
+        bound = float(info.mip_dual_bound) if ending in {"optimal", "time-limit"} else -np.inf
+        return MixedAnswer(ending, primal, bound)
+
+    @staticmethod
+    def _must(status: highspy.HighsStatus) -> None:
+        if status == highspy.HighsStatus.kError:
+            raise SolverError("HiGHS", "refuses a change of the program", "scale capacities and bounds")

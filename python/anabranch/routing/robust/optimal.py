@@ -1,0 +1,336 @@
+"""Robust-optimal selection: which pairs stay on one path, and which, to lose least TCP throughput.
+
+In place of the paper's rule (the top X percent by delay, each on its shortest path) a mixed integer program
+chooses: a pair that is not on one path costs what spreading it evenly over its candidates is predicted to
+cost, and the worst-case load stays at or below a level. Fractions of the pairs with several paths are free.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from .errors import SolverError
+from .local_search import SinglePathSearch
+from .master import Budget
+from .mixed import HoseProgram, MixedSolver
+from .model import Candidates, DemandBounds, Floats, Network, Routing, Status, WorstCase
+from .selection import SelectionError, path_delay_ms
+from .single_lp import single_lp
+from .single_path import single_path_routing
+from .throughput import PAPER_CONNECTION, Connection, pair_throughput_mbps, throughput_mbps
+from .worst_case import check_covered, worst_case
+
+_WHOLE = 1 - 1e-6
+"""Fractions from here on count as all of a pair's traffic."""
+_ROUNDS = 8
+"""Linear programs of the heuristic that makes fractions sparse."""
+_SOFT = 0.02
+"""Fraction below which a path is cheap no longer to give up: epsilon of the reweighting."""
+
+
+@dataclass(frozen=True, eq=False)
+class OptimalSelection:
+    """A routing with a load up to the level, and what its pairs with several paths cost.
+
+    The cost of a pair is fixed beforehand, by even shares; that is what the bound is for. What the routing's
+    own fractions are predicted to give is `throughput_mbps`.
+    """
+
+    routing: Routing
+    worst_case: WorstCase
+    level: float
+    single: NDArray[np.bool_]
+    """Pairs with all their traffic on one path, shape (pairs,)."""
+    weight_mbps: Floats
+    """What each pair costs if it is not, shape (pairs,)."""
+    lost_bound_mbps: float
+    """No selection at this level costs less."""
+    throughput_mbps: Floats
+    """Predicted TCP throughput of one connection of each pair, shape (pairs,)."""
+    status: Status
+    iterations: int
+    """Linear and mixed programs solved."""
+    cpu_s: float
+    """CPU time of all threads, in seconds."""
+
+    @property
+    def load(self) -> float:
+        """The worst-case maximum link load t."""
+        return self.worst_case.max_load
+
+    @property
+    def lost_mbps(self) -> float:
+        """Cost of all pairs with several paths."""
+        return float(self.weight_mbps[~self.single].sum())
+
+    @property
+    def gap(self) -> float:
+        """(cost - bound) / cost: by which part the least cost may be lower."""
+        lost = self.lost_mbps
+        return (lost - self.lost_bound_mbps) / lost if lost else 0.0
+
+    @property
+    def mean_throughput_mbps(self) -> float:
+        """Predicted TCP throughput of a connection, on average over the pairs."""
+        return float(self.throughput_mbps.mean())
+
+
+def even_split_loss_mbps(
+    network: Network, candidates: Candidates, connection: Connection = PAPER_CONNECTION
+) -> Floats:
+    """What each pair is predicted to lose over all its candidates in equal shares, in Mbps."""
+    delay_ms = path_delay_ms(network, candidates)
+    return np.array(
+        [
+            connection.application_mbps
+            - pair_throughput_mbps(delay_ms[first:end], np.full(end - first, 1 / (end - first)), connection)
+            for first, end in itertools.pairwise(candidates.path_start.tolist())
+        ]
+    )
+
+
+def robust_optimal(
+    network: Network,
+    bounds: DemandBounds,
+    candidates: Candidates,
+    level: float,
+    *,
+    connection: Connection = PAPER_CONNECTION,
+    weight_mbps: ArrayLike | None = None,
+    tolerance: float = 1e-6,
+    time_limit_s: float = 60.0,
+    steps: int = 10_000,
+    seed: int = 0,
+) -> OptimalSelection:
+    """The routing that keeps pairs on one path at least cost, with a worst-case load up to the level.
+
+    Args:
+        network: the network.
+        bounds: the demand bounds.
+        candidates: paths of every pair that may have traffic.
+        level: the highest worst-case load allowed.
+        connection: what sends, one for each pair.
+        weight_mbps: cost of each pair with several paths; left out: `even_split_loss_mbps`.
+        tolerance: largest gap between cost and bound, as a part of the cost.
+        time_limit_s: wall time after which the best so far is returned, with status `time-limit`.
+        steps: of the local search that looks for a routing with one path for every pair.
+        seed: of the local search.
+
+    Raises:
+        BoundsError: a pair that may have traffic has no candidates.
+        CandidateError: candidates that are no paths.
+        CapacityError: a candidate over a link without capacity.
+        SelectionError: no routing has a load as low as the level; or a level or weights that are none.
+        SolverError: the solver failed, or found no routing within the level before time was over.
+    """
+    budget = Budget(time_limit_s)
+    if not level > 0:
+        raise SelectionError("level", f"{level}", "give the highest load allowed, above 0")
+    candidates.check(network)
+    check_covered(network, bounds, candidates.source, candidates.target)
+    weight = (
+        even_split_loss_mbps(network, candidates, connection)
+        if weight_mbps is None
+        else np.asarray(weight_mbps, np.float64)
+    )
+    if weight.shape != (candidates.pair_count,) or not ((weight >= 0) & np.isfinite(weight)).all():
+        raise SelectionError("weight_mbps", "are no costs", "one number for each pair, 0 or more")
+    spread = single_lp(network, bounds, candidates, time_limit_s=max(budget.left_s, 0.0))
+    if spread.lower_bound > level * (1 + tolerance):
+        raise SelectionError(
+            "level", f"no fractions over the candidates have a worst-case load up to {level}",
+            f"the least possible is {spread.load:.6g}; allow it, or give more candidates",
+        )  # fmt: skip
+    problem = _Problem(network, bounds, candidates, level, weight, budget)
+    problem.offer(spread.routing)
+    search = SinglePathSearch(network, bounds, candidates, seed)
+    found = search.run(level * (1 + 1e-9), steps, budget)
+    alone = single_path_routing(network, candidates, found.path)
+    problem.offer(alone)
+    bound, programs = 0.0, 0
+    if problem.lost > 0:
+        programs, bound = problem.solve(alone, tolerance)
+    routing, worst = problem.result(spread.load)
+    single = _singles(candidates, np.asarray(routing.fraction))
+    bound = min(bound, float(weight[~single].sum()))
+    met = problem.lost - bound <= tolerance * problem.lost
+    return OptimalSelection(
+        routing, worst, level, single, weight, bound, throughput_mbps(network, routing, connection),
+        "optimal" if met else "time-limit", spread.iterations + programs, budget.cpu_s,
+    )  # fmt: skip
+
+
+def _singles(candidates: Candidates, fraction: Floats) -> NDArray[np.bool_]:
+    """Pairs with all their traffic on one path."""
+    return np.asarray(np.maximum.reduceat(fraction, candidates.path_start[:-1]) >= _WHOLE)
+
+
+class _Problem:
+    """The mixed program of one level, and the best routing found for it."""
+
+    def __init__(
+        self,
+        network: Network,
+        bounds: DemandBounds,
+        candidates: Candidates,
+        level: float,
+        weight: Floats,
+        budget: Budget,
+    ) -> None:
+        self._network, self._bounds, self._candidates = network, bounds, candidates
+        self._level, self._weight, self._budget = level, weight, budget
+        self._best: tuple[Routing, WorstCase] | None = None
+        self._paths = np.arange(candidates.path_count)
+        self._path_weight = weight[candidates.pair_of_path()]
+        self.lost = np.inf
+        """Cost of the best routing."""
+
+    def offer(self, routing: Routing) -> None:
+        """Take a routing that the evaluator finds within the level, if it costs less."""
+        worst = worst_case(self._network, self._bounds, routing)
+        single = _singles(self._candidates, np.asarray(routing.fraction))
+        lost = float(self._weight[~single].sum())
+        if worst.max_load <= self._level * (1 + 1e-6) and lost < self.lost:
+            self._best, self.lost = (routing, worst), lost
+
+    def result(self, least: float) -> tuple[Routing, WorstCase]:
+        """The best routing.
+
+        Raises:
+            SolverError: there is none.
+        """
+        if self._best is None:
+            raise SolverError(
+                "robust-optimal", f"no routing with a load up to {self._level} before time was over",
+                f"the best found has {least:.6g}: allow more time, or that load",
+            )  # fmt: skip
+        return self._best
+
+    def solve(self, alone: Routing, tolerance: float) -> tuple[int, float]:
+        """Look for cheaper routings; how many programs that took, and the cost proven.
+
+        Args:
+            alone: a routing with one path for each pair, above the level, to begin with.
+            tolerance: of the cost, as a part of it.
+        """
+        programs = self._around(alone) + self._sparse()
+        if self.lost <= 0 or self._budget.left_s <= 0:
+            return programs, 0.0
+        return programs + 1, self._exact(tolerance)
+
+    def _around(self, alone: Routing) -> int:
+        """Give back their paths to the pairs on the most loaded links, as few as make the level possible."""
+        candidates = self._candidates
+        loads = worst_case(self._network, self._bounds, alone).load
+        fraction = np.asarray(alone.fraction)
+        solver = self._solver()
+        solver.set_bounds(self._paths, fraction, fraction)
+        for done, part in enumerate(np.linspace(1.0, 0.0, _ROUNDS + 1)):
+            free = (alone.share @ (loads > part * self._level * (1 + 1e-9))) > 0
+            columns = self._paths[free[candidates.pair_of_path()]]
+            solver.set_bounds(columns, np.zeros(len(columns)), np.ones(len(columns)))
+            solver.set_cost(columns, self._path_weight[columns] * (1 - fraction[columns]))
+            answer = solver.run(self._budget.left_s)
+            if answer.ending == "optimal":
+                fraction = self._fractions(answer.primal)
+                self.offer(self._routing(fraction))
+                return done + 1 + self._fix(solver, fraction)
+            if answer.ending == "time-limit":
+                break
+        return done + 1
+
+    def _solver(self) -> MixedSolver:
+        """The program at the level, with fractions."""
+        program = HoseProgram.of(self._network, self._bounds, self._candidates)
+        solver = MixedSolver(program, np.zeros(len(program.upper)), solver="simplex")
+        solver.set_bounds(np.array([program.load]), np.zeros(1), np.array([self._level]))
+        return solver
+
+    def _sparse(self) -> int:
+        """Few fractions by linear programs, each dearer where the last one had little; then pair by pair.
+
+        A path with fraction x costs weight / (x + epsilon) in the next program, a step of the minimisation of
+        the concave sum of weight log(x + epsilon) (reweighting after Candes, Wakin and Boyd 2008).
+        """
+        solver = self._solver()
+        fraction = self._fractions(1 / np.diff(self._candidates.path_start)[self._candidates.pair_of_path()])
+        for done in range(_ROUNDS):
+            solver.set_cost(self._paths, self._path_weight / (fraction + _SOFT))
+            answer = solver.run(self._budget.left_s)
+            if answer.ending != "optimal":
+                return done + 1
+            before, fraction = fraction, self._fractions(answer.primal)
+            self.offer(self._routing(fraction))
+            if np.abs(before - fraction).max() < 1e-6:
+                break
+        return done + 1 + self._fix(solver, fraction)
+
+    def _fix(self, solver: MixedSolver, fraction: Floats) -> int:
+        """Put pairs on one path for good, single ones first, then dear ones, while a routing remains."""
+        programs = 0
+        single = _singles(self._candidates, fraction)
+        for pair in np.lexsort((-self._weight, ~single)).tolist():
+            first, end = self._candidates.path_start[pair : pair + 2].tolist()
+            columns = np.arange(first, end)
+            for choice in (-fraction[first:end]).argsort(kind="stable").tolist():
+                lower = np.zeros(end - first)
+                lower[choice] = 1.0
+                solver.set_bounds(columns, lower, lower)
+                if single[pair]:
+                    break
+                answer = solver.run(self._budget.left_s)
+                programs += 1
+                if answer.ending == "optimal":
+                    fraction = self._fractions(answer.primal)
+                    self.offer(self._routing(fraction))
+                    single = single | _singles(self._candidates, fraction)
+                    break
+                if answer.ending != "infeasible":
+                    return programs
+            else:
+                solver.set_bounds(columns, np.zeros(end - first), np.ones(end - first))
+        return programs
+
+    def _exact(self, tolerance: float) -> float:
+        """The mixed program, begun at the best routing; its bound of the cost."""
+        candidates = self._candidates
+        paths = candidates.path_count
+        program = HoseProgram.of(self._network, self._bounds, candidates, extra=paths)
+        whole = program.load + 1 + self._paths
+        # x_p >= y_p, and y_p = 1 says that the pair is on path p alone.
+        both = np.concatenate([self._paths, self._paths])
+        link = sparse.csr_array(
+            (np.repeat([1.0, -1.0], paths), (both, np.concatenate([self._paths, whole]))),
+            shape=(paths, len(program.upper)),
+        )
+        program = program.with_rows(link, np.zeros(paths), np.full(paths, np.inf))
+        cost = np.zeros(len(program.upper))
+        cost[whole] = -self._path_weight
+        solver = MixedSolver(program, cost, mip_rel_gap=0.0, mip_abs_gap=tolerance * self._weight.sum() / 10)
+        solver.set_bounds(np.array([program.load]), np.zeros(1), np.array([self._level]))
+        solver.set_whole(whole)
+        if self._best is not None:
+            fraction = np.asarray(self._best[0].fraction)
+            begin = np.concatenate([fraction, (fraction >= _WHOLE).astype(np.float64)])
+            solver.start_from(np.concatenate([self._paths, whole]), begin)
+        answer = solver.run(self._budget.left_s)
+        if len(answer.primal):
+            fraction = answer.primal[:paths].copy()
+            alone = answer.primal[whole] > 0.5
+            fraction[alone] = 1.0
+            self.offer(self._routing(self._fractions(fraction)))
+        return max(float(self._weight.sum()) + answer.bound, 0.0)
+
+    def _fractions(self, primal: Floats) -> Floats:
+        """Fractions of the paths from a point of the program, without dust and with sum 1."""
+        fraction = np.where(primal[: len(self._paths)] < 1e-7, 0.0, primal[: len(self._paths)])
+        sums = np.add.reduceat(fraction, self._candidates.path_start[:-1])
+        return np.asarray(fraction / sums[self._candidates.pair_of_path()])
+
+    def _routing(self, fraction: Floats) -> Routing:
+        return self._candidates.routing(self._network.arc_count, fraction)

@@ -1,0 +1,123 @@
+"""The least worst-case load with one path for every pair: local search, and an integer program as proof."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+
+from .local_search import SinglePaths, SinglePathSearch
+from .master import Budget
+from .mixed import HoseProgram, MixedSolver
+from .model import Candidates, DemandBounds, Floats, Network, Routing, Solution, Status
+from .selection import SelectionError
+from .single_lp import single_lp
+from .single_path_bounds import attainable_loads, next_below, pair_count_bound, round_up
+from .worst_case import check_covered, worst_case
+
+
+def least_single_path(
+    network: Network,
+    bounds: DemandBounds,
+    candidates: Candidates,
+    *,
+    tolerance: float = 1e-6,
+    time_limit_s: float = 60.0,
+    steps: int = 20_000,
+    seed: int = 0,
+) -> Solution:
+    """One candidate for each pair, such that the worst-case load is least.
+
+    The bound is the largest of three, each raised to a load that a link can have: the optimum with fractions
+    over the same candidates, a count over cuts, and that of the integer program. The second holds for any
+    paths, the others for these candidates: with all paths as candidates for any.
+
+    Args:
+        network: the network.
+        bounds: the demand bounds.
+        candidates: paths of every pair that may have traffic.
+        tolerance: largest gap between load and bound, as a part of the load.
+        time_limit_s: wall time after which the best so far is returned, with status `time-limit`.
+        steps: of the local search that comes before the integer program.
+        seed: of the local search.
+
+    Raises:
+        BoundsError: a pair that may have traffic has no candidates.
+        CandidateError: candidates that are no paths.
+        CapacityError: a candidate over a link without capacity.
+        SelectionError: fewer than no steps.
+        SolverError: the solver failed.
+    """
+    if steps < 0:
+        raise SelectionError("steps", f"{steps} steps of local search", "give 0 or more")
+    budget = Budget(time_limit_s)
+    candidates.check(network)
+    check_covered(network, bounds, candidates.source, candidates.target)
+    attainable = attainable_loads(network, bounds)
+    spread = single_lp(network, bounds, candidates, time_limit_s=max(budget.left_s, 0.0))
+    lower = max(round_up(spread.lower_bound, attainable), pair_count_bound(network, bounds, attainable))
+    search = SinglePathSearch(network, bounds, candidates, seed)
+    best = _search(search, lower, attainable, steps, budget, tolerance)
+    path, programs = best.path, spread.iterations
+    if best.load > lower * (1 + tolerance) and budget.left_s > 0:
+        ceiling = next_below(best.load, attainable)
+        better, proven = _improve(network, bounds, candidates, ceiling, budget)
+        programs += 1
+        lower = max(lower, best.load if np.isinf(proven) else round_up(proven, attainable))
+        path = path if better is None else better
+    routing = single_path_routing(network, candidates, path)
+    worst = worst_case(network, bounds, routing)
+    lower = min(lower, worst.max_load)  # They may differ in the last digit.
+    met = worst.max_load - lower <= tolerance * worst.max_load
+    status: Status = "optimal" if met else "time-limit"
+    return Solution(routing, worst, lower, status, "single-path", programs, budget.cpu_s)
+
+
+def single_path_routing(network: Network, candidates: Candidates, path: tuple[int, ...]) -> Routing:
+    """The routing that sends all of each pair over one path, given by its index among all candidates."""
+    fraction = np.zeros(candidates.path_count)
+    fraction[list(path)] = 1.0
+    return candidates.routing(network.arc_count, fraction)
+
+
+def _search(
+    search: SinglePathSearch,
+    lower: float,
+    attainable: Floats | None,
+    steps: int,
+    budget: Budget,
+    tolerance: float,
+) -> SinglePaths:
+    """Aim below the best load again and again, until the steps are used up or the bound is reached."""
+    best, left = search.found(0), steps
+    while left > 0 and best.load > lower * (1 + tolerance) and budget.left_s > 0:
+        level = next_below(best.load, attainable)
+        found = search.run(level * (1 + 1e-9), left, budget)
+        left -= max(found.steps, 1) if found.excess <= 0 else left
+        if found.load < best.load:
+            best = found
+    return best
+
+
+def _improve(
+    network: Network, bounds: DemandBounds, candidates: Candidates, ceiling: float, budget: Budget
+) -> tuple[tuple[int, ...] | None, float]:
+    """The best single paths up to a load, if any are found, and the load proven: infinite if none are."""
+    program = HoseProgram.of(network, bounds, candidates)
+    cost = np.zeros(len(program.upper))
+    cost[program.load] = 1.0
+    solver = MixedSolver(program, cost, mip_rel_gap=1e-6)
+    # A little above the ceiling, so that rounding does not exclude it; loads are further apart than that.
+    most = np.array([ceiling * (1 + 1e-7)])
+    solver.set_bounds(np.array([program.load]), np.zeros(1), most)
+    solver.set_whole(np.arange(candidates.path_count))
+    answer = solver.run(budget.left_s)
+    if answer.ending == "infeasible":
+        return None, np.inf
+    if not len(answer.primal):
+        return None, max(answer.bound, 0.0)
+    chosen = [
+        int(first + answer.primal[first:end].argmax())
+        for first, end in itertools.pairwise(candidates.path_start.tolist())
+    ]
+    return tuple(chosen), max(answer.bound, 0.0)

@@ -1,0 +1,245 @@
+"""Fractions over candidate paths that keep the worst-case load low when any single link fails.
+
+A router that lost a path spreads in proportion to the fractions that it was given: in the words of Suchara,
+Xu, Doverspike, Johnson and Rexford, Network Architecture for Joint Failure Recovery and Traffic Engineering,
+2011, splitting is state-independent. Its optimum is a problem that is not convex. Were the fractions chosen
+anew for each failure (state-dependent splitting), each failure would be a linear program of its own; since
+proportional spreading is one choice among them, the highest of those optima is a lower bound, which is proved
+here. From the mean of their fractions, the remedy of that paper, and from the optimum without failures a
+search descends: loads are linear in the fractions nearby, and a linear program in a shrinking box around the
+best fractions finds the next ones. Every step counts only if the evaluator finds it better, so the result
+holds as it is, and the gap to the bound says what may be left.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy import sparse
+
+from .errors import RoutingError
+from .failures import (
+    FailureUnit,
+    FailureWorstCase,
+    fractions_after,
+    hit_paths,
+    single_failures,
+    under_failures,
+)
+from .highs import Program, load, new_solver, run
+from .master import Budget
+from .model import Candidates, DemandBounds, Floats, Ints, Network, Routing, WorstCase
+from .single_lp import single_lp
+from .worst_case import check_covered
+
+_FIRST_BOX = 0.25
+_LAST_BOX = 1e-3
+"""By how much a fraction may change in one step, at first and at last."""
+
+_KEPT = 1e-4
+"""What stays of every fraction that was larger."""
+
+_NEAR = 0.8
+"""Links above this part of the highest load take part in a step."""
+
+
+@dataclass(frozen=True, eq=False)
+class SurvivableSolution:
+    """Fractions for all failures, with a bound that no fractions over the same paths can beat."""
+
+    routing: Routing
+    worst_case: FailureWorstCase
+    lower_bound: float
+    status: Literal["optimal", "local-optimum", "time-limit"]
+    """`local-optimum`: the search found nothing better nearby; the gap says how far the bound is."""
+    programs: int
+    """Linear programs solved."""
+    cpu_s: float
+    """CPU time, in seconds."""
+
+    @property
+    def load(self) -> float:
+        """The worst-case maximum link load over all failures and none."""
+        return self.worst_case.max_load
+
+    @property
+    def gap(self) -> float:
+        """(load - lower bound) / load."""
+        return (self.load - self.lower_bound) / self.load if self.load else 0.0
+
+
+def survivable(
+    network: Network,
+    bounds: DemandBounds,
+    candidates: Candidates,
+    *,
+    unit: FailureUnit = "cable",
+    tolerance: float = 1e-6,
+    time_limit_s: float = math.inf,
+) -> SurvivableSolution:
+    """Fractions with a low worst-case load when no link or any single one is down.
+
+    Arguments and errors are those of `single_lp`; `unit` says what fails at once. A pair all of whose
+    candidates use one link is stranded by its failure, whatever the fractions; see `FailureCase.stranded`.
+    When time is over before every failure has been bounded, the bound is that of those that were.
+    """
+    budget = Budget(time_limit_s)
+    candidates.check(network)
+    check_covered(network, bounds, candidates.source, candidates.target)
+    search = _Search(network, bounds, candidates, single_failures(network, unit))
+    lower, programs, starts = search.state_dependent(budget, tolerance)
+    best, worst = search.first(starts)
+    box = _FIRST_BOX
+    while box >= _LAST_BOX and worst.max_load - lower > tolerance * worst.max_load and budget.left_s > 0:
+        trial = search.step(best, worst, box, budget.left_s)
+        programs += 1
+        if trial is None:
+            break
+        looked = search.evaluate(trial)
+        if looked.max_load < worst.max_load * (1 - 1e-9):
+            best, worst = trial, looked
+        else:
+            box /= 2
+    if worst.max_load - lower <= tolerance * worst.max_load:
+        status: Literal["optimal", "local-optimum", "time-limit"] = "optimal"
+    else:
+        status = "time-limit" if budget.left_s <= 0 else "local-optimum"
+    routing = candidates.routing(network.arc_count, best)
+    return SurvivableSolution(routing, worst, lower, status, programs, budget.cpu_s)
+
+
+class _Search:
+    """Bound, first fractions and steps of the search."""
+
+    def __init__(
+        self, network: Network, bounds: DemandBounds, candidates: Candidates, failures: tuple[Ints, ...]
+    ) -> None:
+        self._network = network
+        self._bounds = bounds
+        self._candidates = candidates
+        self._failures = failures
+        self._hit = [hit_paths(candidates, arcs, network.arc_count) for arcs in failures]
+        self._incidence = sparse.csc_array(candidates.incidence(network.arc_count))
+        self._pair_of_path = candidates.pair_of_path()
+
+    def evaluate(self, fraction: Floats) -> FailureWorstCase:
+        """The exact worst case of these fractions."""
+        return under_failures(self._network, self._bounds, self._candidates, fraction, self._failures)
+
+    def state_dependent(self, budget: Budget, tolerance: float) -> tuple[float, int, list[Floats]]:
+        """The bound, the programs it took, and the optimal fractions without and under each failure."""
+        lower, programs = 0.0, 0
+        found = list[Floats]()
+        for hit in [np.zeros(self._candidates.path_count, bool), *self._hit]:
+            if budget.left_s <= 0:
+                break
+            part, kept = self._surviving(hit)
+            solution = single_lp(
+                self._network,
+                self._without_stranded(part),
+                part,
+                tolerance=tolerance,
+                time_limit_s=budget.left_s,
+            )
+            lower = max(lower, solution.lower_bound)
+            programs += solution.iterations
+            if solution.routing.fraction is None:
+                raise RoutingError("single-lp", "its routing has no paths", "")
+            fraction = np.zeros(self._candidates.path_count)
+            fraction[kept] = solution.routing.fraction
+            found.append(fraction)
+        return lower, programs, found
+
+    def _surviving(self, hit: Ints) -> tuple[Candidates, Ints]:
+        """The candidates that are left, of the pairs that have any, and their numbers before."""
+        kept = np.flatnonzero(~hit)
+        count = np.bincount(self._pair_of_path[kept], minlength=self._candidates.pair_count)
+        pairs = np.flatnonzero(count)
+        lengths = np.diff(self._candidates.arc_start)
+        arcs = self._candidates.arcs[np.repeat(~hit, lengths)]
+        part = Candidates(
+            self._candidates.source[pairs], self._candidates.target[pairs],
+            np.concatenate([[0], np.cumsum(count[pairs])]),
+            np.concatenate([[0], np.cumsum(lengths[kept])]), arcs,
+        )  # fmt: skip
+        return part, kept
+
+    def _without_stranded(self, part: Candidates) -> DemandBounds:
+        pair_mbps = np.zeros(self._bounds.pair_mbps.shape)
+        pair_mbps[part.source, part.target] = self._bounds.pair_mbps[part.source, part.target]
+        return DemandBounds(self._bounds.ingress_mbps, self._bounds.egress_mbps, pair_mbps)
+
+    def first(self, found: list[Floats]) -> tuple[Floats, FailureWorstCase]:
+        """The better of the mean of all optima and the one without failures; evenly spread if none."""
+        spread = 1.0 / np.diff(self._candidates.path_start)[self._pair_of_path]
+        trials = [spread]
+        if found:
+            mean = np.mean(found, axis=0)
+            total = np.add.reduceat(mean, self._candidates.path_start[:-1])
+            trials = [mean / total[self._pair_of_path], found[0]]
+        looked = [(trial, self.evaluate(trial)) for trial in trials]
+        # A pair that is stranded more often than it must be has no load and is no good: the mean spares it.
+        return min(looked, key=lambda pair: (_stranded(pair[1]), pair[1].max_load))
+
+    def step(self, best: Floats, worst: FailureWorstCase, box: float, left_s: float) -> Floats | None:
+        """The fractions within the box that are best where loads are linear; None without an answer."""
+        rows, columns, values = list[Ints](), list[Ints](), list[Floats]()
+        upper = list[float]()
+        floor = _NEAR * worst.max_load
+        paths, pairs = self._candidates.path_count, self._candidates.pair_count
+        none = np.zeros(paths, bool)
+        for hit, case in [
+            (none, worst.normal),
+            *zip(self._hit, (c.worst_case for c in worst.cases), strict=True),
+        ]:
+            for arc in np.flatnonzero(case.load >= floor).tolist():
+                slope, constant = self._slope(best, hit, case, arc)
+                used = np.flatnonzero(slope)
+                rows.append(np.full(len(used) + 1, pairs + len(upper)))
+                columns.append(np.append(used, paths))
+                values.append(np.append(slope[used], -1.0))
+                upper.append(-constant)
+        rows.append(self._pair_of_path)
+        columns.append(np.arange(paths))
+        values.append(np.ones(paths))
+        shape = (pairs + len(upper), paths + 1)
+        matrix = sparse.csc_array(
+            (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape
+        )
+        lower = np.concatenate([np.ones(pairs), np.full(len(upper), -np.inf)])
+        cost = np.zeros(paths + 1)
+        cost[-1] = 1.0
+        solver = new_solver(solver="simplex", time_limit=max(left_s, 1e-3))
+        load(solver, Program(matrix, lower, np.concatenate([np.ones(pairs), upper]), cost))
+        # The smallest fraction stays above nothing where it was so, lest a failure strand the pair.
+        low = np.maximum(best - box, np.minimum(best, _KEPT))
+        columns_32 = np.arange(paths, dtype=np.int32)
+        solver.changeColsBounds(paths, columns_32, low, np.minimum(best + box, 1.0))
+        answer = run(solver)
+        if answer.ending != "optimal":
+            return None
+        x = np.maximum(answer.primal[:paths], 0.0)
+        return np.asarray(x / np.add.reduceat(x, self._candidates.path_start[:-1])[self._pair_of_path])
+
+    def _slope(self, best: Floats, hit: Ints, case: WorstCase, arc: int) -> tuple[Floats, float]:
+        """Load of an arc under its worst matrix, as slope x + constant near the best fractions."""
+        traffic = case.traffic_mbps[[arc], :].toarray()[0][self._pair_of_path]
+        over = np.zeros(self._candidates.path_count)
+        over[self._incidence.indices[self._incidence.indptr[arc] : self._incidence.indptr[arc + 1]]] = 1.0
+        after, _ = fractions_after(self._candidates, best, hit)
+        alive = np.where(hit, 0.0, best)
+        left = np.add.reduceat(alive, self._candidates.path_start[:-1])[self._pair_of_path]
+        # y_p = x_p / (sum of the survivors' x): each x_q takes y_p from the load of its pair, adds its own.
+        mean = np.add.reduceat(after * over, self._candidates.path_start[:-1])[self._pair_of_path]
+        living = ~hit & (left > 0)
+        slope = np.where(living, traffic * (over - mean) / np.where(living, left, 1.0), 0.0)
+        slope /= self._network.capacity_mbps[arc]
+        value = float((after * over) @ traffic) / self._network.capacity_mbps[arc]
+        return slope, value - float(slope @ best)
+
+
+def _stranded(worst: FailureWorstCase) -> int:
+    return sum(len(case.stranded) for case in worst.cases)

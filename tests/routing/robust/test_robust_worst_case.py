@@ -1,0 +1,141 @@
+"""The evaluator against the plain program of eqs. (6) to (8), and against assignment."""
+
+import time
+
+import numpy as np
+import pytest
+from robust_networks import (
+    network,
+    nsfnet,
+    random_bounds,
+    random_network,
+    shortest_candidates,
+    sndlib,
+    uniform_bounds,
+)
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment, linprog
+
+from anabranch.routing.robust import (
+    BoundsError,
+    CapacityError,
+    DemandBounds,
+    Network,
+    Routing,
+    RoutingError,
+    worst_case,
+)
+
+KINDS = ("hose", "pipe", "both")
+
+
+def spread(net: Network, bounds: DemandBounds, random: np.random.Generator, count: int = 3) -> Routing:
+    """Random fractions over the shortest paths."""
+    candidates = shortest_candidates(net, bounds, count)
+    fraction = random.uniform(0, 1, candidates.path_count)
+    total = np.add.reduceat(fraction, candidates.path_start[:-1])
+    return candidates.routing(net.arc_count, fraction / total[candidates.pair_of_path()])
+
+
+def by_plain_program(net: Network, bounds: DemandBounds, routing: Routing, arc: int) -> float:
+    """Eqs. (6) to (8) as they stand, over all pairs."""
+    nodes, pairs = len(net.nodes), len(routing.source)
+    out, into = np.zeros((2, nodes, pairs))
+    out[routing.source, np.arange(pairs)] = 1.0
+    into[routing.target, np.arange(pairs)] = 1.0
+    limit = np.concatenate([bounds.ingress_mbps, bounds.egress_mbps])
+    finite = np.isfinite(limit)
+    share = routing.share[:, [arc]].toarray()[:, 0]
+    box = [(0, w) for w in bounds.pair_mbps[routing.source, routing.target]]
+    rows = np.concatenate([out, into])[finite]
+    answer = linprog(-share, rows if len(rows) else None, limit[finite] if len(rows) else None, bounds=box)
+    assert answer.status == 0
+    return float(-answer.fun) / net.capacity_mbps[arc]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(5))
+def test_it_agrees_with_the_plain_program(kind: str, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    net = random_network(random, 7, 6)
+    bounds = random_bounds(random, 7, kind)
+    routing = spread(net, bounds, random)
+    worst = worst_case(net, bounds, routing)
+    assert net.arc_count == 24
+    for arc in range(net.arc_count):
+        assert worst.load[arc] == pytest.approx(
+            by_plain_program(net, bounds, routing, arc), rel=1e-9, abs=1e-12
+        )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_its_matrices_meet_the_bounds_and_cause_the_loads(kind: str) -> None:
+    random = np.random.default_rng(7)
+    net = random_network(random, 8, 8)
+    bounds = random_bounds(random, 8, kind)
+    routing = spread(net, bounds, random)
+    worst = worst_case(net, bounds, routing)
+    for arc in range(net.arc_count):
+        matrix = worst.matrix_mbps(arc, len(net.nodes))
+        assert (matrix >= 0).all()
+        assert (matrix <= bounds.pair_mbps * (1 + 1e-12)).all()
+        assert (matrix.sum(axis=1) <= bounds.ingress_mbps * (1 + 1e-12)).all()
+        assert (matrix.sum(axis=0) <= bounds.egress_mbps * (1 + 1e-12)).all()
+        share = routing.share[:, [arc]].toarray()[:, 0]
+        caused = matrix[routing.source, routing.target] @ share / net.capacity_mbps[arc]
+        assert caused == pytest.approx(worst.load[arc], rel=1e-12)
+    assert worst.load[worst.worst_arc] == worst.max_load == worst.load.max()
+
+
+def test_equal_hose_bounds_are_an_assignment() -> None:
+    # By Birkhoff and von Neumann the extreme matrices under equal row and column bounds are R times
+    # (partial) permutations, so that the best one is an assignment.
+    random = np.random.default_rng(3)
+    net = sndlib("germany50")
+    hose = np.full(50, 130.0)
+    bounds = DemandBounds.hose(hose, hose)
+    routing = spread(net, bounds, random, 2)
+    worst = worst_case(net, bounds, routing)
+    for arc in range(0, net.arc_count, 11):
+        weight = np.zeros((50, 50))
+        weight[routing.source, routing.target] = routing.share[:, [arc]].toarray()[:, 0]
+        most = weight[linear_sum_assignment(weight, maximize=True)].sum()
+        assert worst.load[arc] == pytest.approx(130.0 * most / 500.0, rel=1e-9)
+
+
+def test_all_links_of_germany50_take_a_fraction_of_a_second() -> None:
+    net = sndlib("germany50")
+    bounds = uniform_bounds(50)
+    routing = spread(net, bounds, np.random.default_rng(1), 4)
+    start = time.process_time()
+    worst = worst_case(net, bounds, routing)
+    # The required time is 0.3 s; twice that leaves room for a slow machine.
+    assert time.process_time() - start < 0.6
+    assert np.count_nonzero(worst.load) == 176
+
+
+def test_shares_that_lose_traffic_are_refused() -> None:
+    net, bounds = nsfnet(), uniform_bounds(14)
+    routing = spread(net, bounds, np.random.default_rng(0), 2)
+    share = routing.share.toarray()
+    share[0, share[0].argmax()] *= 0.5
+    with pytest.raises(RoutingError, match=r"^1 to 2: a share of .* begins or ends at"):
+        worst_case(net, bounds, Routing(routing.source, routing.target, sparse.csr_array(share)))
+
+
+def test_a_pair_without_a_route_is_refused() -> None:
+    net, bounds = nsfnet(), uniform_bounds(14)
+    routing = spread(net, bounds, np.random.default_rng(0), 1)
+    part = Routing(routing.source[1:], routing.target[1:], routing.share[1:])
+    with pytest.raises(BoundsError, match=r"^1 to 2: may have traffic and has no route"):
+        worst_case(net, bounds, part)
+
+
+def test_a_used_link_without_capacity_is_refused() -> None:
+    net, bounds = network(3, [(0, 1), (1, 2)]), uniform_bounds(3)
+    routing = spread(net, bounds, np.random.default_rng(0), 1)
+    dead = Network(net.nodes, net.tail, net.head, [500.0, 500.0, 0.0, 500.0], net.delay_ms)
+    with pytest.raises(
+        CapacityError, match=r"^link 2 -> 3: has no capacity, and traffic from 1 to 3 uses it"
+    ):
+        worst_case(dead, bounds, routing)
