@@ -9,9 +9,10 @@ from anabranch.papers.model import Context, FigureResult, Finding, Paper
 from anabranch.papers.mprc import PAPER as MPRC
 from anabranch.papers.reproduce import Reproduction, reproduce
 from anabranch.papers.sdn import PAPER as SDN
+from anabranch.papers.semper import PAPER as SEMPER
 from anabranch.papers.tcpbp import PAPER as TCPBP
 
-PAPERS: dict[str, Paper] = {paper.key: paper for paper in (TCPBP, SDN, MPRC)}
+PAPERS: dict[str, Paper] = {paper.key: paper for paper in (TCPBP, SDN, MPRC, SEMPER)}
 """Papers by key."""
 
 __all__ = ["PAPERS", "Context", "FigureResult", "Finding", "Paper", "Reproduction", "reproduce"]
