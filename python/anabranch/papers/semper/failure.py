@@ -124,7 +124,7 @@ def _adapts(result: StudyResult, rows: pl.DataFrame, name: str, times: Timing) -
     left = usable_mbps(PATHS - 1, PATH_MBPS)
     stalled = result.query(
         "select sum(stalled_s) as s, max(case when stalled_since_s is null then 0 else 1 end) as still "
-        f"from connections join runs using (run) where runs.setting = '{name}'"  # noqa: S608 - no input
+        f"from connections join runs using (run) where runs.setting = '{name}'"
     )
     seconds, still = float(stalled["s"].item() or 0), int(stalled["still"].item())
     least = after["least"].min()

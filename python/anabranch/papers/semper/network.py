@@ -35,7 +35,7 @@ def hosts(number: int) -> list[str]:
     return [f"host{index + 1}" for index in range(number)]
 
 
-def scenario(  # noqa: PLR0913 - keywords, each a choice of its own
+def scenario(
     paths: int | Sequence[Mapping[str, Any]],
     senders: int,
     subflows: int,
