@@ -43,7 +43,8 @@ FAIR: Final = 0.9
 """The thesis's bound on medians of Jain's index."""
 
 OPEN: Final = (
-    "Paths of 50 Mbps; the thesis does not print their delay and queue: 10 ms one way and 100 packets are taken. "
+    "Paths of 50 Mbps; the thesis does not print their delay and queue: 10 ms one way and 100 "
+    "packets are taken. "
     "Congestion control is LIA (RFC 6356), which the thesis cites. "
 )
 
@@ -194,7 +195,8 @@ def _near_as_covered(what: str, ours: float, n: int, k: int) -> Finding:
         "closer to the baseline",
         f"{ours:.3f}",
         ours >= NEAR,
-        f"{n * k} subflows at random are on {100 * share:.0f} % of the paths in the mean, whatever carries them"
+        f"{n * k} subflows at random are on {100 * share:.0f} % of the paths in the mean, whatever "
+        "carries them"
         if ours < NEAR
         else "",
     )
@@ -267,7 +269,8 @@ def more_hosts(context: Context) -> FigureResult:
             findings.append(_near_as_covered(what, ours, n, k))
         elif n >= 16:
             reason = (
-                "our baseline is CUBIC alone on each path, which fills it; MPTCP has 20 bytes more of headers in each "
+                "our baseline is CUBIC alone on each path, which fills it; MPTCP has 20 bytes more "
+                "of headers in each "
                 "packet, and what 32 subflows of a host lose they send twice"
             )
             findings.append(Finding(what, "above 1", f"{ours:.3f}", ours >= 1, reason))
@@ -387,7 +390,8 @@ def schemes(context: Context) -> FigureResult:
             "slightly below 1",
             f"{ratio:.4f}",
             ratio < 0.9995,
-            f"the thesis explains its drop by paths that stay empty, but 128 subflows at random leave one of eight "
+            f"the thesis explains its drop by paths that stay empty, but 128 subflows at random leave "
+            "one of eight "
             f"empty with a probability of {empty:.0e}",
         )
     )
