@@ -235,6 +235,9 @@ def sizing(context: Context) -> FigureResult:
     )
 
 
+SHARED: Final = ((1, 2), (1, 8), (2, 2))
+"""Paths and subflows of the connection that has a neighbour."""
+
 COUPLINGS: Final = {
     "LIA": "lia",
     "OLIA": "olia",
@@ -248,7 +251,7 @@ def sharing(context: Context) -> FigureResult:
     """A connection of many subflows beside a single TCP connection, on one path and on two."""
     method = Method(30, 20, 2) if context.quick else Method(100, 75, 5)
     levels: dict[str, dict[str, Any]] = {}
-    for paths, subflows in ((1, 2), (1, 8), (2, 2)):
+    for paths, subflows in SHARED:
         for name, controller in COUPLINGS.items():
             document = experiment(paths, 1, subflows, method, spread=STATEFUL)
             document["transport"]["mptcp"]["congestion_control"] = controller
@@ -270,31 +273,11 @@ def sharing(context: Context) -> FigureResult:
         for who, label, flow in (("mptcp", "Multipath TCP (Mbps)", 0), ("single", "single TCP (Mbps)", 1))
     }
     result = study(context, "sharing", "Beside a single TCP connection", levels, method, metrics)
-    findings = []
-    for label in levels:
-        ours = median(result, "mptcp_mbps", label)
-        other = median(result, "single_mbps", label)
-        if label.startswith("P = 2"):
-            # RFC 6356, goal 2: to the neighbour it is no more than another TCP connection.
-            findings.append(
-                Finding(
-                    f"{label}: Multipath TCP and its neighbour on one of the paths",
-                    "the neighbour has half a path at least",
-                    f"{ours:.1f} and {other:.1f} Mbps",
-                    other >= 0.5 * usable_mbps(1, PATH_MBPS) / 1.2,
-                    UNCOUPLED if "uncoupled" in label else "",
-                )
-            )
-        else:
-            findings.append(
-                Finding(
-                    f"{label}: Multipath TCP over a single TCP's fair share",
-                    "at most 1.2",
-                    f"{ours / ((ours + other) / 2):.2f}",
-                    ours <= 1.2 * (ours + other) / 2,
-                    UNCOUPLED if "uncoupled" in label else SHORT_WINDOW if context.quick else "",
-                )
-            )
+    findings = [
+        _beside(result, paths, subflows, name, quick=context.quick)
+        for paths, subflows in SHARED
+        for name in COUPLINGS
+    ]
     return FigureResult(
         "sharing",
         "Beside a single TCP connection",
@@ -306,7 +289,31 @@ def sharing(context: Context) -> FigureResult:
     )
 
 
-UNCOUPLED: Final = "each subflow takes what a TCP connection takes: that is what coupling is for"
+def _beside(result: StudyResult, paths: int, subflows: int, name: str, *, quick: bool) -> Finding:
+    """What a connection takes beside a single TCP connection, over half of one path."""
+    label = f"P = {paths}, K = {subflows}: {name}"
+    ours, other = (median(result, f"{who}_mbps", label) for who in ("mptcp", "single"))
+    share = ours / ((ours + other) / 2)
+    if paths > 1:
+        # RFC 6356, goal 2: to the neighbour it is no more than another TCP connection.
+        return Finding(
+            f"{label}: what the neighbour has on its path",
+            f"{usable_mbps(1, PATH_MBPS) / 2:.1f} Mbps or more, as beside one TCP connection",
+            f"{other:.1f} Mbps; Multipath TCP {ours:.1f}",
+            other >= 0.95 * usable_mbps(1, PATH_MBPS) / 2,
+        )
+    what = f"{label}: Multipath TCP over half of the path"
+    if "uncoupled" not in name:
+        return Finding(what, "at most 1.2", f"{share:.2f}", share <= 1.2, SHORT_WINDOW if quick else "")
+    # So many connections of their own beside one.
+    alone = 2 * subflows / (subflows + 1)
+    least = 0.95 * alone
+    most = 1.05 * alone if "NewReno" in name else 2.0
+    words = f"{alone:.2f}, as {subflows} connections" + (
+        "" if "NewReno" in name else ", or more: CUBIC beside NewReno"
+    )
+    return Finding(what, words, f"{share:.2f}", least <= share <= most, ratio=share / alone)
+
 
 SCHEDULERS: Final = ("lowest-rtt", "round-robin", "redundant", "blest")
 SINGLE: Final = "single TCP"
