@@ -184,8 +184,9 @@ LOSSY_LTE: Final = (
 )
 SLOW_RETURN: Final = (
     "the subflows on the path are in congestion avoidance, and all subflows of a host together grow "
-    "by about a segment "
-    "in a round trip (RFC 6356); 100 Mbps need a minute of that, uncoupled CUBIC some seconds"
+    "by a segment in "
+    "a round trip at most, like ones by a K-th of it (RFC 6356, equation 2); with uncoupled CUBIC it "
+    "takes seconds"
 )
 
 

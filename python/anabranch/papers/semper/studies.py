@@ -23,8 +23,8 @@ USED_PACKETS: Final = 1000
 
 SHORT_WINDOW: Final = (
     "5 s after 10 s say little: coupled windows take a minute to even out what slow start left, as "
-    "windows of all "
-    "subflows together grow by about a segment in a round trip (RFC 6356)"
+    "those of K "
+    "like subflows together grow by a K-th of a segment in a round trip (RFC 6356, equation 2)"
 )
 """Of quick runs."""
 
