@@ -221,7 +221,7 @@ def test_a_paper_is_reproduced(anabranch: Anabranch, tmp_path: Path) -> None:
 
 def test_an_unknown_paper_or_figure_is_named(anabranch: Anabranch, tmp_path: Path) -> None:
     wrong = anabranch("reproduce", "sdm", "--out", str(tmp_path))
-    message = 'paper: no paper "sdm"; nearest: "sdn"; there are tcpbp, sdn, mprc, robust\n'
+    message = 'paper: no paper "sdm"; nearest: "sdn"; there are tcpbp, sdn, robust, semper, mprc\n'
     assert (wrong.returncode, wrong.stderr) == (2, message)
     figure = anabranch("reproduce", "sdn", "A.33", "--out", str(tmp_path))
     assert figure.returncode == 2
