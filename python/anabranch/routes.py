@@ -21,8 +21,15 @@ from anabranch.setup import Setup, resolve
 
 _PS_PER_MS = 1e9
 _LINKS = pl.List(pl.UInt64)
-_ROUTES = {"from": pl.String, "to": pl.String, "path": pl.UInt64, "weight": pl.Float64, "links": _LINKS}
-_NEXT_HOPS = {"to": pl.String, "node": pl.String, "links": _LINKS}
+_Schema = dict[str, pl.DataType | type[pl.DataType]]
+_ROUTES: _Schema = {
+    "from": pl.String,
+    "to": pl.String,
+    "path": pl.UInt64,
+    "weight": pl.Float64,
+    "links": _LINKS,
+}
+_NEXT_HOPS: _Schema = {"to": pl.String, "node": pl.String, "links": _LINKS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +174,9 @@ def routes(scenario: Scenario) -> Routes:
 def route_tables(setup: Setup, plan_json: str) -> dict[str, pl.DataFrame]:
     """Tables of a result that say what the network is and how packets begin to cross it.
 
-    ``nodes`` has their places, ``routes`` a row for each path, ``next_hops`` a row for each node and destination
-    where forwarding goes hop by hop; links are numbers as in the table ``links``. Tables without rows are left out.
+    ``nodes`` has their places, ``routes`` a row for each path, ``next_hops`` a row for each node and
+    destination where forwarding goes hop by hop; links are numbers as in the table ``links``. Tables without
+    rows are left out.
     """
     names = [node.name for node in setup.nodes]
     found = json.loads(plan_json)

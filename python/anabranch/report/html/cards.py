@@ -9,6 +9,9 @@ import polars as pl
 
 from anabranch.result import Result
 
+NOTHING = "\N{EN DASH}"
+"""Stands where there is no number."""
+
 Card = dict[str, str]
 """``label``, ``value`` and ``note``."""
 
@@ -16,7 +19,7 @@ Card = dict[str, str]
 def quantity(value: float | None, unit: str = "") -> str:
     """A number for people, in three significant digits, counts below 100,000 in full; a dash for none."""
     if value is None or not math.isfinite(value):
-        return "–"
+        return NOTHING
     whole = float(value).is_integer() and abs(value) < 1e5
     for factor, prefix in ((1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")):
         if not whole and abs(value) >= factor * 0.9995 and (factor > 1e3 or abs(value) >= 1e4):
@@ -29,7 +32,7 @@ def quantity(value: float | None, unit: str = "") -> str:
 def duration(seconds: float | None) -> str:
     """A time in the unit that suits it."""
     if seconds is None or not math.isfinite(seconds):
-        return "–"
+        return NOTHING
     for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
         if abs(seconds) >= factor:
             return quantity(seconds / factor, unit)
@@ -39,7 +42,7 @@ def duration(seconds: float | None) -> str:
 def rate(mbps: float | None) -> str:
     """A rate in the unit that suits it."""
     if mbps is None or not math.isfinite(mbps):
-        return "–"
+        return NOTHING
     for factor, unit in ((1e3, "Gbps"), (1.0, "Mbps"), (1e-3, "kbps")):
         if abs(mbps) >= factor:
             return quantity(mbps / factor, unit)
@@ -48,7 +51,7 @@ def rate(mbps: float | None) -> str:
 
 def cards(result: Result) -> list[Card]:
     """What is asked first about a run, as far as it has an answer."""
-    return [card for card in (*_of_flows(result), *_of_links(result)) if card["value"] != "–"]
+    return [card for card in (*_of_flows(result), *_of_links(result)) if card["value"] != NOTHING]
 
 
 def _card(label: str, value: str, note: str = "") -> Card:
@@ -59,9 +62,9 @@ def _of_flows(result: Result) -> list[Card]:
     flows, ended_s = result.flows, float(result.summary.get("ended_s") or 0.0)
     done = flows["completion_s"].drop_nulls()
     failed = flows["failure"].drop_nulls().len() if "failure" in flows.columns else 0
-    goodput = flows["delivered_bytes"].sum() * 8e-6 / ended_s if ended_s else None
-    segments, again = flows["segments_sent"].sum(), flows["retransmissions"].sum()
-    received, reordered = flows["packets_received"].sum(), flows["reordered_packets"].sum()
+    goodput = _sum(flows, "delivered_bytes") * 8e-6 / ended_s if ended_s else None
+    segments, again = _sum(flows, "segments_sent"), _sum(flows, "retransmissions")
+    received, reordered = _sum(flows, "packets_received"), _sum(flows, "reordered_packets")
     share = [f"{quantity(done.len())} done"]
     if failed:
         share.append(f"{quantity(failed)} given up")
@@ -76,7 +79,7 @@ def _of_flows(result: Result) -> list[Card]:
     if segments:
         found.append(
             _card("Retransmitted", f"{100 * again / segments:.3g} %", f"{quantity(again)} segments; "
-                  f"{quantity(flows['timeouts'].sum())} timeouts")
+                  f"{quantity(_sum(flows, 'timeouts'))} timeouts")
         )  # fmt: skip
     if received:
         found.append(
@@ -89,7 +92,9 @@ def _of_links(result: Result) -> list[Card]:
     links = result.links
     if links.is_empty():
         return []
-    busiest = links.sort("utilization", descending=True, nulls_last=True, maintain_order=True).row(0, named=True)
+    busiest = links.sort("utilization", descending=True, nulls_last=True, maintain_order=True).row(
+        0, named=True
+    )
     longest = links.sort("queue_max_packets", descending=True, maintain_order=True).row(0, named=True)
     causes = {
         "full queues": "drops_queue", "CoDel": "drops_codel", "random": "drops_random", "down": "drops_down",
@@ -98,10 +103,14 @@ def _of_links(result: Result) -> list[Card]:
     note = ", ".join(f"{quantity(count)} {label}" for label, count in drops.items() if count)
     busy = busiest["utilization"]
     return [
-        _card("Busiest link", "–" if busy is None else f"{100 * busy:.3g} %", str(busiest["name"])),
+        _card("Busiest link", NOTHING if busy is None else f"{100 * busy:.3g} %", str(busiest["name"])),
         _card("Longest queue", quantity(longest["queue_max_packets"], "packets"), str(longest["name"])),
         _card("Dropped", quantity(sum(drops.values()), "packets"), note),
     ]
+
+
+def _sum(table: pl.DataFrame, column: str) -> int:
+    return int(table[column].sum())
 
 
 def _number(value: Any) -> float | None:
@@ -113,7 +122,7 @@ def _percentile(values: pl.Series) -> str:
 
 
 def _index(value: Any) -> str:
-    return "–" if value is None or not math.isfinite(value) else f"{value:.3f}"
+    return NOTHING if value is None or not math.isfinite(value) else f"{value:.3f}"
 
 
 def _milliseconds(flows: pl.DataFrame) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,8 @@ _MOST_EXACT = 1000
 """Nodes up to which every distance is looked at; beyond, those from some nodes only."""
 _PIVOTS = 50
 _ROUNDS = 60
+_LEAF = 0.9
+"""Length of the line to a leaf, where one hop is 1."""
 _SPREAD = 0.012
 """Nodes in one place stand on a circle of this radius, as a share of the map's width."""
 
@@ -55,7 +57,7 @@ def layout(
     tiers = _tiers(neighbours)
     if tiers is not None:
         return Layout(_in_tiers(tiers, neighbours, names), "tiers")
-    return Layout(_by_distances(neighbours), "distances")
+    return Layout(_with_leaves(neighbours, names), "distances")
 
 
 def _map(places: Sequence[tuple[float, float]]) -> Layout:
@@ -96,8 +98,8 @@ def _neighbours(nodes: int, ends: Sequence[tuple[int, int]]) -> list[set[int]]:
 def _tiers(neighbours: Sequence[Sequence[int]]) -> list[int] | None:
     """The tier of each node, counted from the hosts up; None if the network is not built in tiers.
 
-    Hosts have one neighbour. There are at least three tiers, each link joins two that follow each other, and no
-    two hosts are further apart than up to the top and down again (so that a tree drawn sideways is no tower).
+    Hosts have one neighbour. There are at least three tiers, each link joins two that follow each other, and
+    no two hosts are further apart than up to the top and down again.
     """
     hosts = [node for node, near in enumerate(neighbours) if len(near) == 1]
     tier = _hops(neighbours, hosts)
@@ -131,29 +133,58 @@ def _in_tiers(tiers: Sequence[int], neighbours: Sequence[Sequence[int]], names: 
     """The top tier above; each tier in the order of what is above it, and all tiers of the same width."""
     points = np.zeros((len(tiers), 2))
     height = max(tiers)
-    order = {node: float(number) for number, node in enumerate(sorted(range(len(names)), key=_natural(names)))}
+    order = {node: number for number, node in enumerate(sorted(range(len(names)), key=_natural(names)))}
     for tier in range(height, -1, -1):
         own = [node for node in range(len(tiers)) if tiers[node] == tier]
-        above = {
-            node: [points[near][0] for near in neighbours[node] if tiers[near] == tier + 1] for node in own
-        }
-        own.sort(key=lambda node: (round(float(np.mean(above[node])), 9) if above[node] else 0, order[node]))  # noqa: B023 - used at once
+        middle = {}
+        for node in own:
+            above = [points[near][0] for near in neighbours[node] if tiers[near] == tier + 1]
+            # Rounded, so that nodes below the same ones are in the order of their names.
+            middle[node] = (round(float(np.mean(above)), 9) if above else 0.0, order[node])
+        own.sort(key=middle.__getitem__)
         for number, node in enumerate(own):
             points[node] = ((number + 0.5) / len(own) * 2.4, (height - tier) / height)
     return points
 
 
-def _natural(names: Sequence[str]):  # type: ignore[no-untyped-def]
+def _natural(names: Sequence[str]) -> Callable[[int], tuple[int, str]]:
     """Sorts ``h2`` before ``h10``."""
     return lambda node: (len(names[node]), names[node])
+
+
+def _with_leaves(neighbours: Sequence[Sequence[int]], names: Sequence[str]) -> Points:
+    """Nodes with one neighbour are in a fan around it, away from the rest, which is laid out without them."""
+    core = [node for node, near in enumerate(neighbours) if len(near) != 1]
+    inner = {node: index for index, node in enumerate(core)}
+    if not core or len(core) == len(neighbours):
+        return _by_distances(neighbours)
+    placed = _by_distances([[inner[near] for near in neighbours[node] if near in inner] for node in core])
+    points = np.zeros((len(neighbours), 2))
+    points[core] = placed
+    middle = placed.mean(axis=0)
+    for hub in core:
+        leaves = sorted((near for near in neighbours[hub] if near not in inner), key=_natural(names))
+        near = [points[node] for node in neighbours[hub] if node in inner]
+        away = points[hub] - (np.mean(near, axis=0) if near else middle)
+        direction = math.atan2(away[1], away[0]) if away.any() else math.pi
+        if math.cos(direction) < 0:
+            # The first one above, on either side.
+            leaves.reverse()
+        # Further apart than letters are high, and round the whole circle only where nothing else is.
+        most = 1.5 * math.pi if near else 2 * math.pi * (1 - 1 / max(1, len(leaves)))
+        fan = min(0.35 * (len(leaves) - 1), most)
+        for number, leaf in enumerate(leaves):
+            angle = direction + fan * (number / (len(leaves) - 1) - 0.5 if len(leaves) > 1 else 0.0)
+            points[leaf] = points[hub] + _LEAF * np.array([math.cos(angle), math.sin(angle)])
+    return points
 
 
 def _by_distances(neighbours: Sequence[Sequence[int]]) -> Points:
     """Distances on paper as near as can be to those in hops.
 
-    Classical scaling (Torgerson 1952; of some pivots only where the network is large: Brandes and Pich 2006), then
-    stress majorization with weights 1/d^2 (Gansner, Koren and North 2004): the stress that Kamada and Kawai (1989)
-    take for the energy of springs. Nothing is drawn at random.
+    Classical scaling (Torgerson 1952; of some pivots only where the network is large: Brandes and Pich 2006),
+    then stress majorization with weights 1/d^2 (Gansner, Koren and North 2004): the stress that Kamada and
+    Kawai (1989) take for the energy of springs. Nothing is drawn at random.
     """
     nodes = len(neighbours)
     if nodes == 1:

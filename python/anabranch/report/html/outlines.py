@@ -1,7 +1,7 @@
 """Outlines of land and borders of countries for maps, and how the file that holds them is made.
 
-``python -m anabranch.report.html.outlines countries-110m.json`` writes ``assets/world.json`` anew, from the file
-of that name in the npm package ``world-atlas`` 2.0.2 (ISC licence; Natural Earth 1:110m, public domain).
+``python -m anabranch.report.html.outlines countries-110m.json`` writes ``assets/world.json`` anew, from the
+file of that name in the npm package ``world-atlas`` 2.0.2 (ISC licence; Natural Earth 1:110m, public domain).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Point = tuple[float, float]
 
 @cache
 def outlines() -> dict[str, str]:
-    """SVG paths ``land`` and ``borders``: x is the longitude, y the latitude northwards, in units as above."""
+    """SVG paths ``land`` and ``borders``: x is the longitude, y the latitude northwards, in these units."""
     text = resources.files("anabranch.report.html").joinpath("assets/world.json").read_text(encoding="utf-8")
     paths: dict[str, str] = json.loads(text)
     return paths

@@ -47,7 +47,8 @@ def run_report(result: Result, scenario: str | None = None) -> str:
     ]  # fmt: skip
     # In the page already; the script need not have them twice.
     shown = {
-        key: document.pop(key) for key in ("title", "cards", "warnings", "network_source", "facts", "scenario", "notes")
+        key: document.pop(key)
+        for key in ("title", "cards", "warnings", "network_source", "facts", "scenario", "notes")
     }
     if document["network"]["layout"] == "map":
         document["outlines"] = outlines()
@@ -58,6 +59,8 @@ def run_report(result: Result, scenario: str | None = None) -> str:
         sections=sections,
         has_routes=routes is not None,
         routes_moved=routes is not None and routes["moved"],
+        has_downs=any(event["kind"] == "link down" for event in events),
+        flow_count=len(document["flows"]["name"]),
         many_flows=len(document["flows"]["name"]) > 8,
         events=events[:_MOST_EVENTS],
         event_count=len(events),
@@ -112,7 +115,10 @@ def _hash(program: str) -> str:
 @cache
 def _templates() -> jinja2.Environment:
     return jinja2.Environment(
-        loader=jinja2.FunctionLoader(_template), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+        loader=jinja2.FunctionLoader(_template),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
     )
 
 

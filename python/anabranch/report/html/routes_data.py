@@ -61,9 +61,7 @@ def _paths(result: Result, kept: pl.DataFrame) -> dict[tuple[str, str], list[lis
     return found
 
 
-def _next_hops(
-    result: Result, kept: pl.DataFrame, number: Mapping[str, int]
-) -> dict[int, list[list[Any]]]:
+def _next_hops(result: Result, kept: pl.DataFrame, number: Mapping[str, int]) -> dict[int, list[list[Any]]]:
     """Node and links of each entry, by destination; only as many whole tables as there is room for."""
     if "next_hops" not in result.tables:
         return {}

@@ -3,11 +3,11 @@
 The page shows all flows and links. Of the samples over time it has what can be drawn, by three rules, which
 it states wherever they take something away:
 
-- steps: samples are merged, equally many to a step, so that there are at most 600 steps; rates, round-trip times and
-  windows are then means over the step, queues are maxima, drops are sums;
+- steps: samples are merged, equally many to a step, so that there are at most 600 steps; rates, round-trip
+  times and windows are then means over the step, queues are maxima, drops are sums;
 - links: there are at most 120,000 steps of links, which makes fewer steps where there are many links;
-- flows: at most 100 flows have lines of their own, those that delivered most; the sums and means over all flows, and
-  over those of each transport, always count every flow.
+- flows: at most 100 flows have lines of their own, those that delivered most; the sums and means over all
+  flows, and over those of each transport, always count every flow.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ FLOW_COLUMNS = (
     ("drops_acks", "lost ACKs", "packets"),
     ("ecn_marks", "ECN marks", ""),
 )
-"""Columns of the table of flows: name in the result, heading, unit. Those that are null throughout are left out."""
+"""Columns of the table of flows: name in the result, heading, unit. Those without a value are left out."""
 
 LINK_COLUMNS = (
     ("capacity_mbps", "capacity", "Mbps"),
@@ -187,14 +187,15 @@ def _flow_series(result: Result, transports: Sequence[str], notes: list[str]) ->
     steps = Steps.of(series["time_s"], MOST_STEPS)
     if steps.merged > 1:
         notes.append(
-            f"Lines over time: {steps.merged} samples in a row are one step; goodput, RTT and cwnd are its means."
+            f"Lines over time: {steps.merged} samples in a row are one step; goodput, RTT and cwnd are its "
+            "means."
         )
     flows = result.flows
     kept = flows.sort(["delivered_bytes", "flow"], descending=[True, False])["flow"].head(MOST_FLOWS).sort()
     if len(kept) < flows.height:
         notes.append(
-            f"{len(kept)} of {flows.height} flows have lines of their own, those that delivered most; sums and means "
-            "count every flow."
+            f"{len(kept)} of {flows.height} flows have lines of their own, those that delivered most; sums and "
+            "means count every flow."
         )
     values = ("goodput_mbps", "srtt_ms", "cwnd_kb")
     chosen = series.filter(pl.col("flow").is_in(kept.implode()))
@@ -241,15 +242,16 @@ def _link_series(result: Result, notes: list[str]) -> dict[str, Any] | None:
     steps = Steps.of(series["time_s"], most)
     if steps.merged > 1:
         notes.append(
-            f"Links over time: {steps.merged} samples in a row are one step; utilization is its mean, the queue its "
-            "maximum, drops their sum."
+            f"Links over time: {steps.merged} samples in a row are one step; utilization is its mean, the queue "
+            "its maximum, drops are their sum."
         )
     if "events" in result.tables and (result.events["kind"] == "capacity").any():
         notes.append("Utilization over time is relative to the capacity at the end of the run.")
     series = series.join(
         links.select("link", "capacity_mbps"), on="link", how="left", maintain_order="left"
     ).with_columns(
-        (pl.col("throughput_mbps") / pl.col("capacity_mbps")).alias("utilization"),
+        # A transmission counts whole where it begins, so that a busy link may show a packet more than fits.
+        (pl.col("throughput_mbps") / pl.col("capacity_mbps")).clip(upper_bound=1).alias("utilization"),
         # Counted since the start.
         (pl.col("drops") - pl.col("drops").shift(1, fill_value=0).over("link")).alias("new_drops"),
         steps.number(series["time_s"]),

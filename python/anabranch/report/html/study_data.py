@@ -24,7 +24,9 @@ def study_document(result: StudyOutcome) -> dict[str, Any]:
         "title": result.title or "A study",
         "cards": [
             _card("Runs", quantity(result.runs.height), f"{quantity(failed.height)} failed"),
-            _card("Cells", quantity(result.cells.height), f"{quantity(result.replications)} replications each"),
+            _card(
+                "Cells", quantity(result.cells.height), f"{quantity(result.replications)} replications each"
+            ),
             *(
                 _card("Factor", factor.label, f"{quantity(len(factor.levels))} levels")
                 for factor in result.factors

@@ -1,4 +1,4 @@
-"""Figures of a study for the page, drawn as SVG: hovered with the mouse they say their values, and they print."""
+"""Figures of a study for the page, drawn as SVG: they say their values to the pointer, and they print."""
 
 from __future__ import annotations
 
@@ -54,25 +54,25 @@ class _Frame:
 
 
 def metric_figure(result: StudyOutcome, metric: Metric) -> dict[str, Any]:
-    """A metric over the first factor, a series for each level of the second, a panel for each combination of the rest.
+    """A metric over the first factor: a series for each level of the second, a panel for each of the rest.
 
     Returns:
-        ``name``, ``label``, ``panels`` (SVG), ``legend`` (key and name of each series; empty for one), and whether it
-        has ``intervals``.
+        ``name``, ``label``, ``panels`` (SVG; none where no run has a value), ``legend`` (key and name of each
+        series; empty for one), and whether it has ``intervals``.
     """
     table = metric_table(result, metric)
     names = [column.name for column in table.blocks[0].columns]
     styles = looks(names)
     frame = _frame(table)
-    several = len(names) > 1
+    several, measured = len(names) > 1, any(True for _ in table.values())
     return {
         "name": metric.name,
         "label": printable(metric.label),
-        "panels": [_panel(frame, table, block, styles) for block in table.blocks],
+        "panels": [_panel(frame, table, block, styles) for block in table.blocks] if measured else [],
         "legend": [
             {"key": _key(look, bars=not table.continuous), "name": name}
             for name, look in zip(names, styles, strict=True)
-            if several
+            if several and measured
         ],
         "intervals": table.has_intervals,
     }
@@ -158,11 +158,15 @@ def _axes(frame: _Frame, title: str) -> Iterator[Markup]:
     step = max(1, math.ceil(len(frame.x_ticks) * 14 / (right - _LEFT)))
     for value, name in frame.x_ticks[::step]:
         x = round(frame.x(value), 1)
-        place = Markup('transform="translate({} {}) rotate(-28)" text-anchor="end"').format(x + 4, bottom + 14)
+        place = Markup('transform="translate({} {}) rotate(-28)" text-anchor="end"').format(
+            x + 4, bottom + 14
+        )
         if not crowded:
             place = Markup('x="{}" y="{}" text-anchor="middle"').format(x, bottom + 17)
         yield Markup("<text {}>{}<title>{}</title></text>").format(place, _cut(name), name)
-    yield Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(right, frame.height - 4, frame.x_title)
+    yield Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(
+        right, frame.height - 4, frame.x_title
+    )
     yield Markup('<text class="heading" x="{}" y="15">{}</text>').format(_LEFT, title)
 
 
@@ -190,7 +194,9 @@ def _lines(frame: _Frame, table: MetricTable, block: Block, styles: Sequence[Loo
             pen = "L"
         color = screen_look(look)["color"]
         dash = Markup(' stroke-dasharray="6 4"') if look.hollow else ""
-        yield Markup('<path d="{}" fill="none" stroke="var(--c{})" stroke-width="1.8"{}/>').format(path, color, dash)
+        yield Markup('<path d="{}" fill="none" stroke="var(--c{})" stroke-width="1.8"{}/>').format(
+            path, color, dash
+        )
         for index, x in enumerate(numbers):
             yield from _point(frame, table, column, index, frame.x(x), look)
 
@@ -217,9 +223,9 @@ def _interval(frame: _Frame, x: float, mean: float, half: float | None, color: s
     if not half:
         return
     top, bottom = frame.y(mean + half), min(frame.y(mean - half), frame.height - _BOTTOM)
-    yield Markup('<path d="M{:.1f} {:.1f}V{:.1f}M{:.1f} {:.1f}h6M{:.1f} {:.1f}h6" stroke="{}" fill="none"/>').format(
-        x, top, bottom, x - 3, top, x - 3, bottom, color
-    )
+    yield Markup(
+        '<path d="M{:.1f} {:.1f}V{:.1f}M{:.1f} {:.1f}h6M{:.1f} {:.1f}h6" stroke="{}" fill="none"/>'
+    ).format(x, top, bottom, x - 3, top, x - 3, bottom, color)
 
 
 def _words(table: MetricTable, column: Column, index: int) -> str:
@@ -262,12 +268,14 @@ def _key(look: Look, *, bars: bool) -> Markup:
     color = screen_look(look)["color"]
     if bars:
         fill = "none" if look.hollow else f"var(--c{color})"
-        shape = Markup('<rect x="6" y="2" width="14" height="10" fill="{}" stroke="var(--c{})"/>').format(fill, color)
+        shape = Markup('<rect x="6" y="2" width="14" height="10" fill="{}" stroke="var(--c{})"/>').format(
+            fill, color
+        )
     else:
         dash = Markup(' stroke-dasharray="6 4"') if look.hollow else ""
         fill = "var(--paper)" if look.hollow else f"var(--c{color})"
         shape = Markup(
-            '<path d="M0 7H26" stroke="var(--c{})" stroke-width="1.8"{}/><path d="{}" transform="translate(13 7)" '
-            'fill="{}" stroke="var(--c{})" stroke-width="1.4"/>'
+            '<path d="M0 7H26" stroke="var(--c{})" stroke-width="1.8"{}/>'
+            '<path d="{}" transform="translate(13 7)" fill="{}" stroke="var(--c{})" stroke-width="1.4"/>'
         ).format(color, dash, _MARKERS[look.marker], fill, color)
     return Markup('<svg width="26" height="14" aria-hidden="true">{}</svg> ').format(shape)

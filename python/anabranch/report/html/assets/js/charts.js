@@ -3,13 +3,15 @@
 const liveCharts = new Set();
 
 /** Marks on the time axis that every chart over time draws: changes of the network, and the slider's place. */
-const timeMarks = { events: [], now: null };
+const timeMarks = { events: [], now: null, scale: 1 };
 
 function axis(label, extra = {}) {
   return {
     label,
-    labelSize: 20,
-    size: 46,
+    labelSize: 18,
+    labelGap: 0,
+    size: 26,
+    gap: 4,
     font: "12px system-ui, sans-serif",
     labelFont: "12px system-ui, sans-serif",
     stroke: css("--text-2"),
@@ -35,7 +37,7 @@ function drawMarks(u) {
   ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
   ctx.clip();
   const upright = (time, color, dash, width) => {
-    const x = Math.round(u.valToPos(time, "x", true)) + 0.5;
+    const x = Math.round(u.valToPos(time * timeMarks.scale, "x", true)) + 0.5;
     ctx.strokeStyle = color;
     ctx.lineWidth = width * devicePixelRatio;
     ctx.setLineDash(dash.map((length) => length * devicePixelRatio));
@@ -117,6 +119,15 @@ function chart(container, options, data) {
   return handle;
 }
 
+/** The given range in place of that of the data, and what the reader has zoomed to in place of that. */
+function wholeRange([from, until]) {
+  return (u, least, most) => {
+    const times = u.data[0];
+    const all = !times.length || least === null || (least <= times[0] && most >= times[times.length - 1]);
+    return all ? [from, until] : [least, most];
+  };
+}
+
 function settings(options, width, show) {
   const stepped = uPlot.paths.stepped({ align: 1 });
   return {
@@ -130,12 +141,12 @@ function settings(options, width, show) {
       points: { size: 7 },
     },
     scales: {
-      x: { time: false, distr: options.log ? 3 : 1 },
+      x: { time: false, distr: options.log ? 3 : 1, range: options.xRange ? wholeRange(options.xRange) : undefined },
       y: { range: (_, least, most) => [Math.min(0, least ?? 0), options.yMax ?? ((most || 1) * 1.06)] },
     },
     axes: [
       axis(options.xLabel, { values: (_, ticks) => ticks.map(shortNumber) }),
-      axis(options.yLabel, { size: 54, values: (_, ticks) => ticks.map(shortNumber) }),
+      axis(options.yLabel, { size: 54, labelSize: 18, values: (_, ticks) => ticks.map(shortNumber) }),
     ],
     series: [
       {},
@@ -163,6 +174,24 @@ function row(matrix, index, count) {
   return found;
 }
 
+const LARGER = { Mbps: [1e4, 1e3, "Gbps"], kB: [1e4, 1e3, "MB"] };
+const SMALLER = { Mbps: [1, 1e3, "kbps"], ms: [1, 1e3, "us"], s: [1, 1e3, "ms"], kB: [1, 1e3, "bytes"] };
+
+/** Columns in the unit that suits their largest value, and that unit. */
+function suited(columns, unit) {
+  let most = 0;
+  for (const column of columns) for (const value of column) if (value > most) most = value;
+  const times = (factor) => columns.map((column) => Array.from(column, (value) => (value === null ? null : value * factor)));
+  const [large, small] = [LARGER[unit], SMALLER[unit]];
+  if (large && most >= large[0]) return [times(1 / large[1]), large[2]];
+  if (small && most > 0 && most < small[0]) {
+    // Twice from s: a run of microseconds.
+    const next = times(small[1]);
+    return most * small[1] < 1 && SMALLER[small[2]] ? suited(next, small[2]) : [next, small[2]];
+  }
+  return [columns, unit];
+}
+
 /** The distribution function of some values, as two columns; x ascending. */
 function distribution(values) {
   const sorted = Float64Array.from(values).sort();
@@ -183,7 +212,7 @@ function distributionChart(container, options, groups) {
     container,
     {
       ...options, series: known, log, step: true, spanGaps: true, yMax: 1.02, points: single, unit: "",
-      yLabel: "share of flows", hint: "The share of flows that took no longer than x.", ...options.over,
+      yLabel: "share of flows",
     },
     joined,
   );

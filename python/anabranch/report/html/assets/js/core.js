@@ -119,7 +119,7 @@ function setUpPrinting() {
 // A value between 0 and 1 as a colour: darker is more on a light ground, lighter is more on a dark one.
 
 const RAMPS = {
-  light: ["#cbd4dc", "#f2cf73", "#e69f00", "#d55e00", "#7d1340"],
+  light: ["#bcc8d2", "#f2cf73", "#e69f00", "#d55e00", "#7d1340"],
   dark: ["#46525e", "#9a5a24", "#e08a00", "#ffcf5c", "#fffbe0"],
 };
 

@@ -75,7 +75,8 @@ class NetworkMap {
       class: "link", "data-link": i, onclick: () => this.onChooseLink(i),
       onpointermove: (event) => this.showTip(event, this.linkText(i)), onpointerleave: () => this.hideTip(),
     }));
-    const leaf = this.degrees();
+    const leaf = this.leaves();
+    this.pull = this.sideways();
     this.dots = names.map((name, i) => h("circle", {
       class: "node", r: leaf[i] ? 3.5 : 5, "data-node": i, onclick: () => this.onChooseNode(i),
       onpointermove: (event) => this.showTip(event, [name]), onpointerleave: () => this.hideTip(),
@@ -100,9 +101,18 @@ class NetworkMap {
     container.replaceChildren(this.svg, tools, this.tip);
     this.container = container;
     this.drag();
+    addEventListener("resize", () => this.place());
   }
 
-  degrees() {
+  /** How far to the right the neighbours of each node are, in all. */
+  sideways() {
+    const found = new Float64Array(this.x.length);
+    this.from.forEach((a, i) => { found[a] += Math.sign(this.x[this.to[i]] - this.x[a]); });
+    return found;
+  }
+
+  /** Which nodes have one neighbour, in a network of some size: they are drawn smaller. */
+  leaves() {
     const found = new Map();
     this.from.forEach((a, i) => found.set(a, (found.get(a) ?? new Set()).add(this.to[i])));
     return this.network.names.map((_, i) => (found.get(i)?.size ?? 0) <= 1 && this.network.names.length > 12);
@@ -157,17 +167,24 @@ class NetworkMap {
 
   /** Labels where they cover neither each other nor a node; those that find no room are left to the pointer. */
   placeLabels() {
+    // On a narrow screen the drawing is small, and its letters must not be.
+    const unit = Math.max(1, MAP_WIDTH / (this.svg.clientWidth || MAP_WIDTH));
+    this.svg.style.setProperty("--unit", unit);
     const taken = this.points.map(([x, y]) => [x - 5, y - 5, x + 5, y + 5]);
     const free = (box) => box[0] > 2 && box[2] < MAP_WIDTH - 2 && box[1] > 2 && box[3] < this.height - 2
       && taken.every((other) => box[2] < other[0] || box[0] > other[2] || box[3] < other[1] || box[1] > other[3]);
     this.labels.forEach((label, i) => {
       const [x, y] = this.points[i];
-      const width = this.network.names[i].length * 6.6 + 4;
-      const choices = [[x + 9, y + 4], [x - width - 7, y + 4], [x - width / 2, y - 10], [x - width / 2, y + 19]];
-      const found = choices.find(([left, base]) => free([left, base - 11, left + width, base + 3]));
+      const width = (this.network.names[i].length * 6.6 + 4) * unit;
+      const height = 11 * unit;
+      const sides = [[x + 9, y + height * 0.4], [x - width - 7, y + height * 0.4]];
+      // Away from the links, as far as that is one side.
+      if (this.pull[i] > 0) sides.reverse();
+      const choices = [...sides, [x - width / 2, y - 10], [x - width / 2, y + 8 + height]];
+      const found = choices.find(([left, base]) => free([left, base - height, left + width, base + 3]));
       label.style.display = found ? "" : "none";
       if (!found) return;
-      taken.push([found[0], found[1] - 11, found[0] + width, found[1] + 3]);
+      taken.push([found[0], found[1] - height, found[0] + width, found[1] + 3]);
       label.setAttribute("x", found[0]);
       label.setAttribute("y", found[1]);
     });

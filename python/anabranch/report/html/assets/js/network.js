@@ -293,7 +293,7 @@ class RouteChooser {
     const { map, delays } = this.section;
     const { names } = DATA.network;
     const total = paths.reduce((sum, [weight]) => sum + weight, 0) || 1;
-    const head = ["share", "hops", "delay", "bottleneck", "path"].map((word) => h("th", { scope: "col" }, word));
+    const head = ["share", "hops", "delay", "bottleneck", "path"].map((word) => h("th", { scope: "col", class: word === "path" ? "" : "num" }, word));
     const rows = paths.slice(0, 50).map(([weight, links]) => {
       const delay = links.reduce((sum, link) => sum + delays[link], 0);
       const narrowest = links.reduce((least, link) => Math.min(least, map.capacities[link]), Infinity);
@@ -305,6 +305,6 @@ class RouteChooser {
       return h("tr", {}, ...cells.map((cell, i) => h("td", { class: i < 4 ? "num" : "path" }, cell)));
     });
     const more = paths.length > rows.length ? [h("tr", {}, h("td", { colspan: 5 }, `and ${paths.length - rows.length} more`))] : [];
-    return h("table", { class: "small" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows, ...more));
+    return h("table", { class: "small paths" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows, ...more));
   }
 }

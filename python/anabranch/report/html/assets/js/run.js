@@ -1,6 +1,7 @@
 // The page of a run: lines over time, distributions, reordering, the table of flows.
 
 const FEW_FLOWS = 8;
+const FEWEST_IN_DISTRIBUTION = 5;
 const PATTERNS = [[], [7, 4], [2, 3], [8, 3, 2, 3], [12, 4], [4, 2]];
 
 /** The columns of the flows' table, decoded once. */
@@ -125,10 +126,15 @@ class SeriesSection {
   }
 
   overTime(id, title, unit, lines, columns, times) {
+    const [scaled, scaledUnit] = suited(columns, unit);
+    // All charts have the same instants, or the cursors could not move together.
+    const span = DATA.ended_s;
+    const [[end], timeUnit] = suited([[span]], "s");
+    timeMarks.scale = span > 0 ? end[0] / span : 1;
     return chart(byId(id), {
-      title: `${title} in ${unit}`, unit, series: lines, sync: "time", marks: true,
-      xName: "at", xLabel: "time in s", xUnit: "s", hint: lines.length ? "" : "Nothing is chosen above.",
-    }, [times, ...columns]);
+      title: `${title} in ${scaledUnit}`, unit: scaledUnit, series: lines, sync: "time", marks: true,
+      xRange: [0, span * timeMarks.scale || 1], xName: "at", xLabel: `time in ${timeUnit}`, xUnit: timeUnit, hint: lines.length ? "" : "Nothing is chosen above.",
+    }, [times.map((time) => time * timeMarks.scale), ...scaled]);
   }
 
   /** The longest queues, and that of the chosen link. */
@@ -186,26 +192,32 @@ function setUpDistributions() {
   const drawn = [];
   const draw = () => {
     while (drawn.length) drawn.pop().destroy();
-    drawOne(drawn, "completion-chart", "completion_s", "Completion time in s",
-      { xName: "within", xLabel: "completion time in s", xUnit: "s" }, "No flow was completed.");
-    drawOne(drawn, "reordering-chart", "reordering_ratio", "Reordered packets of a flow in %",
-      { xName: "at most", xLabel: "reordered packets in %", xUnit: "%", hint: "The share of flows that had no more than x." },
-      "No flow received packets.");
+    drawOne(drawn, "completion-chart", "completion_s", ["Completion time", "s"],
+      { xName: "within", hint: "The share of flows that were done within x." }, "No flow was completed.");
+    drawOne(drawn, "reordering-chart", "reordering_ratio", ["Reordered packets of a flow", "%"],
+      { xName: "at most", hint: "The share of flows that had no more than x." }, "No flow received packets.");
   };
   draw();
   themeListeners.push(draw);
 }
 
-function drawOne(drawn, id, key, title, options, nothing) {
+function drawOne(drawn, id, key, [title, unit], options, nothing) {
   const values = flowColumn(key);
   const groups = values ? byTransport(values) : [];
   const container = byId(id);
-  if (!groups.some((group) => group.values.length)) {
-    container.replaceChildren(h("h3", {}, title), h("p", { class: "nothing" }, nothing));
-  } else if (key === "reordering_ratio" && groups.every((group) => group.values.every((value) => value === 0))) {
-    container.replaceChildren(h("h3", {}, title), h("p", { class: "nothing" }, "No packet was reordered."));
+  const all = groups.flatMap((group) => group.values).sort((a, b) => a - b);
+  const say = (text) => container.replaceChildren(h("h3", {}, `${title} in ${unit}`), h("p", { class: "nothing" }, text));
+  if (!all.length) say(nothing);
+  else if (key === "reordering_ratio" && all[all.length - 1] === 0) say("No packet was reordered.");
+  else if (all.length < FEWEST_IN_DISTRIBUTION) {
+    say(`Too few flows for a distribution: ${all.map((value) => withUnit(value, unit)).join(", ")}.`);
   } else {
-    drawn.push(distributionChart(container, { title, ...options, over: options }, groups));
+    const [scaled, scaledUnit] = suited(groups.map((group) => group.values), unit);
+    const same = groups.map((group, i) => ({ ...group, values: scaled[i] }));
+    drawn.push(distributionChart(
+      container, { title: `${title} in ${scaledUnit}`, xLabel: `${title.toLowerCase()} in ${scaledUnit}`,
+        xUnit: scaledUnit, ...options }, same,
+    ));
     container.append(groupLegend(groups));
   }
 }

@@ -62,7 +62,7 @@ class DataTable {
     let longest = `${column.heading} ${column.unit ?? ""}`.length + 2;
     const step = Math.max(1, Math.floor(rows / 300));
     for (let i = 0; i < rows; i += step) longest = Math.max(longest, column.text(i).length);
-    column.width = Math.round(Math.min(longest, 42) * 7.4 + 22);
+    column.width = Math.round(Math.min(longest, 42) * 7.8 + 26);
     return column.width;
   }
 
