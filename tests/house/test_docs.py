@@ -111,10 +111,11 @@ def test_every_column_is_explained(tmp_path: Path) -> None:
     sdn = Scenario.load(ROOT / "examples" / "sdn_incast.toml", extras)
     links = '[controller.links]\ncapacity = "10 Mbps"\ndelay = "1 ms"\n'
     tcpbp = Scenario.loads(TINY + '[controller]\napplication = "tcpbp"\n' + links)
-    for scenario in (Scenario.loads(TINY), sdn, tcpbp):
+    hop_by_hop = Scenario.loads(TINY + '[routing]\nscheme = "ecmp"\n')
+    for scenario in (Scenario.loads(TINY), hop_by_hop, sdn, tcpbp):
         tables = scenario.run(out=tmp_path / "out").tables
         measured |= {name: set(table.columns) for name, table in tables.items()}
-    assert len(measured) == 12
+    assert len(measured) == 15
     assert explained == measured
 
 

@@ -1,4 +1,4 @@
-"""Data for the page: columns as base64, text that cannot end a script, samples in as many steps as are drawn."""
+"""Data for the page: columns as base64, text that cannot end a script, samples merged to steps."""
 
 from __future__ import annotations
 

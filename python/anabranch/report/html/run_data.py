@@ -194,8 +194,8 @@ def _flow_series(result: Result, transports: Sequence[str], notes: list[str]) ->
     kept = flows.sort(["delivered_bytes", "flow"], descending=[True, False])["flow"].head(MOST_FLOWS).sort()
     if len(kept) < flows.height:
         notes.append(
-            f"{len(kept)} of {flows.height} flows have lines of their own, those that delivered most; sums and "
-            "means count every flow."
+            f"{len(kept)} of {flows.height} flows have lines of their own, those that delivered most; sums "
+            "and means count every flow."
         )
     values = ("goodput_mbps", "srtt_ms", "cwnd_kb")
     chosen = series.filter(pl.col("flow").is_in(kept.implode()))
@@ -242,8 +242,8 @@ def _link_series(result: Result, notes: list[str]) -> dict[str, Any] | None:
     steps = Steps.of(series["time_s"], most)
     if steps.merged > 1:
         notes.append(
-            f"Links over time: {steps.merged} samples in a row are one step; utilization is its mean, the queue "
-            "its maximum, drops are their sum."
+            f"Links over time: {steps.merged} samples in a row are one step; utilization is its mean, "
+            "the queue its maximum, drops are their sum."
         )
     if "events" in result.tables and (result.events["kind"] == "capacity").any():
         notes.append("Utilization over time is relative to the capacity at the end of the run.")
