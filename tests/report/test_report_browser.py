@@ -101,7 +101,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
 
 def fill(reader: Reader, link: int) -> str:
     """The colour of a link."""
-    color: str = reader.page.locator(f'[data-link="{link}"]').evaluate("(link) => getComputedStyle(link).fill")
+    color: str = reader.page.locator(f'[data-link="{link}"]').evaluate(
+        "(link) => getComputedStyle(link).fill"
+    )
     return color
 
 
@@ -121,11 +123,15 @@ def test_the_page_opens_without_a_network_or_a_complaint(reader: Reader, run: tu
     assert {"Seattle", "Atlanta", "Chicago"} <= set(reader.texts("#map .label"))
 
 
-def test_a_request_would_be_noticed_and_refused(browser: "playwright.Browser", run: tuple[Path, Result]) -> None:
+def test_a_request_would_be_noticed_and_refused(
+    browser: "playwright.Browser", run: tuple[Path, Result]
+) -> None:
     page = browser.new_page()
     reader = Reader(page)
     reader.open(run[0])
-    page.evaluate("() => { document.body.append(Object.assign(new Image(), { src: 'http://127.0.0.1:9/x.png' })); }")
+    page.evaluate(
+        "() => { document.body.append(Object.assign(new Image(), { src: 'http://127.0.0.1:9/x.png' })); }"
+    )
     page.evaluate("() => { const s = document.createElement('script'); s.textContent = 'window.ran = 1';"
                   " document.body.append(s); }")  # fmt: skip
     assert page.evaluate("window.ran") is None
@@ -133,7 +139,9 @@ def test_a_request_would_be_noticed_and_refused(browser: "playwright.Browser", r
     page.close()
 
 
-def test_the_slider_moves_by_arrow_keys_and_colours_the_links(reader: Reader, run: tuple[Path, Result]) -> None:
+def test_the_slider_moves_by_arrow_keys_and_colours_the_links(
+    reader: Reader, run: tuple[Path, Result]
+) -> None:
     file, result = run
     reader.open(file)
     link = busiest(result)
@@ -161,7 +169,9 @@ def test_the_routes_of_a_pair_are_lit(reader: Reader, run: tuple[Path, Result]) 
     file, result = run
     reader.open(file)
     reader.page.select_option("#route-from", label="Seattle")
-    lit = reader.page.locator(".link.route").evaluate_all("(links) => links.map((link) => +link.dataset.link)")
+    lit = reader.page.locator(".link.route").evaluate_all(
+        "(links) => links.map((link) => +link.dataset.link)"
+    )
     paths = result.tables["routes"].filter((pl.col("from") == "Seattle") & (pl.col("to") == "Atlanta"))
     assert sorted(lit) == sorted(paths["links"].explode().to_list())
     # Two paths of the same weight.
@@ -271,12 +281,15 @@ def test_everything_is_reached_by_keyboard(reader: Reader, run: tuple[Path, Resu
         reader.page.keyboard.press("Tab")
         reached.append(reader.page.evaluate("document.activeElement.id || document.activeElement.className"
                                             " || document.activeElement.tagName"))  # fmt: skip
-    order = [reached.index(name) for name in ("theme", "play", "time", "whole", "route-from", "route-to", "series")]
+    order = [
+        reached.index(name) for name in ("theme", "play", "time", "whole", "route-from", "route-to", "series")
+    ]
     assert order == sorted(order)
     assert "viewport" in reached
     for control in reader.page.locator("button, input, select, [tabindex='0']").all():
         name = control.evaluate(
-            "(e) => e.textContent.trim() || e.ariaLabel || e.labels?.[0]?.textContent || e.getAttribute('aria-labelledby')"
+            "(e) => e.textContent.trim() || e.ariaLabel || e.labels?.[0]?.textContent"
+            " || e.getAttribute('aria-labelledby')"
         )
         assert name, control.evaluate("(e) => e.outerHTML")
 

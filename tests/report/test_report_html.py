@@ -1,5 +1,6 @@
 """The page of a result as a file: what it holds, what it must not hold, where the nodes are drawn."""
 
+import itertools
 import json
 import math
 import re
@@ -116,7 +117,7 @@ def test_the_routes_are_those_of_the_plan(abilene: Result) -> None:
     for _, links in pair[3]:
         assert ends[links[0]][0] == "Seattle"
         assert ends[links[-1]][1] == "Atlanta"
-        assert all(ends[a][1] == ends[b][0] for a, b in zip(links, links[1:], strict=False))
+        assert all(ends[a][1] == ends[b][0] for a, b in itertools.pairwise(links))
 
 
 def test_an_older_result_without_routes_and_places_still_has_a_page(abilene: Result) -> None:
@@ -145,11 +146,12 @@ def many(flows: int, samples: int) -> Result:
         "flows": {
             "flow": flow, "name": [f"f{i}" for i in flow], "from": ["a"] * flows, "to": ["b"] * flows,
             "transport": ["cubic", "bbr"] * (flows // 2), "delivered_bytes": flow, "completion_s": zero + 1,
-            "rtt_mean_ms": zero, **{name: flow * 0 for name in names},
+            "rtt_mean_ms": zero, **dict.fromkeys(names, flow * 0),
         },
         "links": {
-            "link": np.array([0]), "name": ["a->b"], "from": ["a"], "to": ["b"], "capacity_mbps": np.array([10.0]),
-            "delay_ms": np.array([1.0]), "utilization": np.array([0.5]), "queue_max_packets": np.array([9]),
+            "link": np.array([0]), "name": ["a->b"], "from": ["a"], "to": ["b"],
+            "capacity_mbps": np.array([10.0]), "delay_ms": np.array([1.0]), "utilization": np.array([0.5]),
+            "queue_max_packets": np.array([9]),
             "drops_queue": np.array([3]), "drops_random": np.array([0]), "drops_down": np.array([0]),
             "drops_codel": np.array([0]),
         },
@@ -159,7 +161,8 @@ def many(flows: int, samples: int) -> Result:
             "cwnd_bytes": np.tile(flow * 1000, samples),
         },
         "link_series": {
-            "time_s": time / 10, "link": time * 0, "queue_packets": time % 7, "throughput_mbps": time % 2 * 10.0,
+            "time_s": time / 10, "link": time * 0, "queue_packets": time % 7,
+            "throughput_mbps": time % 2 * 10.0,
             "drops": np.cumsum(time),
         },
     }  # fmt: skip
@@ -260,7 +263,9 @@ def inside(path: str, longitude: float, latitude: float) -> bool:
         ("Pacific", -150.0, 0.0, False), ("Gulf of Mexico", -90.0, 25.0, False),
     ],
 )  # fmt: skip
-def test_the_outlines_are_those_of_the_earth(place: str, longitude: float, latitude: float, land: bool) -> None:
+def test_the_outlines_are_those_of_the_earth(
+    place: str, longitude: float, latitude: float, land: bool
+) -> None:
     assert inside(outlines()["land"], longitude, latitude) == land, place
 
 
@@ -331,7 +336,7 @@ def test_a_study_of_bars_panels_and_failures() -> None:
     failed = make(GAP, SIZE, formula=lambda _: None)
     page = study_report(failed)
     assert "No run has a value." in page
-    assert "36 × =no way: ended" in page
+    assert "36 \N{MULTIPLICATION SIGN} =no way: ended" in page
 
 
 def test_pages_are_written_whole(tmp_path: Path, abilene: Result, lines: MadeStudy) -> None:

@@ -16,7 +16,8 @@ Points = NDArray[np.float64]
 _MOST_EXACT = 400
 """Nodes up to which every distance is looked at; beyond, those from some nodes only."""
 _PIVOTS = 50
-_ROUNDS, _PAIRS_MOVED = 200, 1_500_000
+"""About so many nodes whose distances give the first positions."""
+_ROUNDS, _PAIRS_MOVED = 200, 8_000_000
 """At most so many rounds, and fewer where there are many pairs of nodes."""
 _LEAF = 0.9
 """Length of the line to a leaf, where one hop is 1."""
@@ -183,20 +184,20 @@ def _with_leaves(neighbours: Sequence[Sequence[int]], names: Sequence[str]) -> P
 def _by_distances(neighbours: Sequence[Sequence[int]]) -> Points:
     """Distances on paper as near as can be to those in hops.
 
-    Classical scaling (Torgerson 1952; of some pivots only where the network is large: Brandes and Pich 2006),
-    then stress majorization with weights 1/d^2 (Gansner, Koren and North 2004): the stress that Kamada and
-    Kawai (1989) take for the energy of springs. Nothing is drawn at random.
+    Classical scaling to some pivots (Brandes and Pich 2006), then, unless the network is large, stress
+    majorization with weights 1/d^2 (Gansner, Koren and North 2004): the stress that Kamada and Kawai (1989)
+    take for the energy of springs. Nothing is drawn at random.
     """
     nodes = len(neighbours)
     if nodes == 1:
         return np.zeros((1, 2))
-    pivots = list(range(nodes)) if nodes <= _MOST_EXACT else list(range(0, nodes, -(-nodes // _PIVOTS)))
-    hops = np.array([_hops(neighbours, [pivot]) for pivot in pivots], dtype=float)
+    every = range(nodes) if nodes <= _MOST_EXACT else range(0, nodes, -(-nodes // _PIVOTS))
+    hops = np.array([_hops(neighbours, [node]) for node in every], dtype=float)
     # What has no way to the rest stands beside it.
     hops[hops < 0] = hops.max() + 1
-    squared = hops**2
+    squared = hops[:: -(-len(hops) // _PIVOTS)] ** 2
     centred = squared - squared.mean(axis=0) - squared.mean(axis=1)[:, None] + squared.mean()
-    _, _, axes = np.linalg.svd(centred @ centred.T)
+    _, _, axes = np.linalg.svd(np.einsum("ik,jk->ij", centred, centred))
     points: Points = (axes[:2] @ centred).T
     points /= np.abs(points).max() or 1.0
     # What falls together, as leaves of one node do, must be apart before stress can move it.

@@ -209,7 +209,10 @@ function drawOne(drawn, id, key, [title, unit], options, nothing) {
   const say = (text) => container.replaceChildren(h("h3", {}, `${title} in ${unit}`), h("p", { class: "nothing" }, text));
   if (!all.length) say(nothing);
   else if (key === "reordering_ratio" && all[all.length - 1] === 0) say("No packet was reordered.");
-  else if (all.length < FEWEST_IN_DISTRIBUTION) {
+  else if (key === "reordering_ratio" && all.filter((value) => value > 0).length < FEWEST_IN_DISTRIBUTION) {
+    const some = all.filter((value) => value > 0).map((value) => withUnit(value, unit)).join(", ");
+    say(`Too few flows for a distribution: ${some}${all[0] > 0 ? "" : "; the others none"}.`);
+  } else if (all.length < FEWEST_IN_DISTRIBUTION) {
     say(`Too few flows for a distribution: ${all.map((value) => withUnit(value, unit)).join(", ")}.`);
   } else {
     const [scaled, scaledUnit] = suited(groups.map((group) => group.values), unit);
