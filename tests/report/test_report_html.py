@@ -242,9 +242,8 @@ def test_every_size_has_a_layout(nodes: int) -> None:
     assert len(np.unique(found.points.round(6), axis=0)) == nodes
 
 
-def inside(path: str, longitude: float, latitude: float) -> bool:
+def inside(path: str, x: float, y: float) -> bool:
     """Whether a point is inside a path of closed rings, by the even-odd rule."""
-    x, y = longitude * UNITS_PER_DEGREE, latitude * UNITS_PER_DEGREE
     within = False
     for ring in re.findall(r"M([^Mz]*)z", path):
         steps = np.array([int(text) for text in re.findall(r"-?\d+", ring)]).reshape(-1, 2).cumsum(axis=0)
@@ -266,7 +265,32 @@ def inside(path: str, longitude: float, latitude: float) -> bool:
 def test_the_outlines_are_those_of_the_earth(
     place: str, longitude: float, latitude: float, land: bool
 ) -> None:
-    assert inside(outlines()["land"], longitude, latitude) == land, place
+    # A part of the Earth around the place, and all of it.
+    around = (longitude - 8, max(latitude - 5, -90), longitude + 12, latitude + 7)
+    for box in (around, (-180.0, -90.0, 180.0, 90.0)):
+        found = outlines(box)
+        units = found["units"]
+        assert inside(found["land"], longitude * units, latitude * units) == land, (place, box)
+
+
+def test_outlines_end_where_the_map_does() -> None:
+    found = outlines((5.0, 47.0, 15.0, 55.0))
+    points = [
+        np.array([int(text) for text in re.findall(r"-?\d+", line)]).reshape(-1, 2).cumsum(axis=0)
+        for line in re.findall(r"M([^M]*)", found["land"] + found["borders"])
+    ]
+    degrees = np.concatenate(points) / found["units"]
+    assert len(degrees) > 500
+    assert degrees.min(axis=0).tolist() == [5, 47]
+    assert degrees.max(axis=0).tolist() == [15, 55]
+
+
+def test_outlines_beyond_the_180th_meridian_are_there() -> None:
+    # New Zealand's Chatham Islands lie at 176.5 degrees west, Fiji at 178 degrees east.
+    found = outlines((170.0, -50.0, 190.0, -10.0))
+    units = found["units"]
+    assert inside(found["land"], 178.0 * units, -17.8 * units)
+    assert inside(found["land"], (360 - 176.5) * units, -44.0 * units)
 
 
 def test_outlines_are_converted_from_topojson() -> None:
@@ -283,11 +307,11 @@ def test_outlines_are_converted_from_topojson() -> None:
         },
     }
     found = convert(topology)
-    assert found["borders"] == "M20 0l0 20"
-    assert found["land"].endswith("z")
-    assert inside(found["land"], 0.5, 0.5)
-    assert inside(found["land"], 1.5, 0.5)
-    assert not inside(found["land"], 2.5, 0.5)
+    side = UNITS_PER_DEGREE
+    assert found["borders"] == [[side, 0, 0, side]]
+    # From (1, 0) around both squares.
+    steps = [side, 0, side, 0, 0, side, -side, 0, -side, 0, 0, -side, side, 0]
+    assert found["land"] == [steps]
 
 
 def test_numbers_are_written_for_people() -> None:

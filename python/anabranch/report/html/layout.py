@@ -41,6 +41,19 @@ class Layout:
     longitude: float = 0.0
     stretch: float = 1.0
 
+    def box(self) -> tuple[float, float, float, float]:
+        """West, south, east and north of what a map shows, in degrees, with room to move about."""
+        (left, top), (right, bottom) = self.points.min(axis=0), self.points.max(axis=0)
+        # A drawing is up to 2.7 times as wide as high, and some of it is margin.
+        room = 0.6 * max(right - left, 2.7 * (bottom - top))
+        west, east = ((x / self.stretch + self.longitude) for x in (left - room, right + room))
+        return (
+            max(west, self.longitude - 180),
+            max(-bottom - room, -90),
+            min(east, self.longitude + 180),
+            min(-top + room, 90),
+        )
+
 
 def layout(
     places: Sequence[tuple[float, float] | None], ends: Sequence[tuple[int, int]], names: Sequence[str]

@@ -1,7 +1,7 @@
 """Outlines of land and borders of countries for maps, and how the file that holds them is made.
 
-``python -m anabranch.report.html.outlines countries-110m.json`` writes ``assets/world.json`` anew, from the
-file of that name in the npm package ``world-atlas`` 2.0.2 (ISC licence; Natural Earth 1:110m, public domain).
+``python -m anabranch.report.html.outlines countries-50m.json`` writes ``assets/world.json`` anew, from the
+file of that name in the npm package ``world-atlas`` 2.0.2 (ISC licence; Natural Earth 1:50m, public domain).
 """
 
 from __future__ import annotations
@@ -17,23 +17,81 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-UNITS_PER_DEGREE = 20
-"""Paths count in twentieths of a degree, about 5 km: finer than the outlines are."""
+import numpy as np
+from numpy.typing import NDArray
+
+UNITS_PER_DEGREE = 50
+"""Lines count in fiftieths of a degree, about 2 km: as fine as the outlines are."""
+_MOST_POINTS = 12_000
+"""Points on one map; more are made fewer by a coarser grid."""
 
 Point = tuple[float, float]
 """Longitude and latitude in degrees."""
+Box = tuple[float, float, float, float]
+"""West, south, east and north in degrees; east may lie beyond 180."""
+_Line = NDArray[np.int64]
+"""A row for each point: longitude and latitude, in units."""
+
+
+def outlines(box: Box) -> dict[str, Any]:
+    """SVG paths for a part of the Earth: x is the longitude, y the latitude northwards.
+
+    Returns:
+        ``land`` and ``borders``, and ``units``, of which a degree has that many.
+    """
+    shapes = {kind: [_clamped(line, box) for line in _near(kind, box)] for kind in ("land", "borders")}
+    points = sum(len(line) for lines in shapes.values() for line in lines)
+    grid = max(1, math.isqrt(points // _MOST_POINTS) * 2)
+    return {
+        "land": "".join(_path(line, grid, closed=True) for line in shapes["land"]),
+        "borders": "".join(_path(line, grid, closed=False) for line in shapes["borders"]),
+        "units": UNITS_PER_DEGREE / grid,
+    }
 
 
 @cache
-def outlines() -> dict[str, str]:
-    """SVG paths ``land`` and ``borders``: x is the longitude, y the latitude northwards, in these units."""
+def _world() -> dict[str, list[_Line]]:
+    """All lines; in the file each is its first point and the steps from there."""
     text = resources.files("anabranch.report.html").joinpath("assets/world.json").read_text(encoding="utf-8")
-    paths: dict[str, str] = json.loads(text)
-    return paths
+    return {
+        kind: [np.array(line).reshape(-1, 2).cumsum(axis=0) for line in lines]
+        for kind, lines in json.loads(text).items()
+    }
 
 
-def convert(topology: dict[str, Any]) -> dict[str, str]:
-    """Both paths from a TopoJSON document with the objects ``land`` and ``countries``."""
+def _near(kind: str, box: Box) -> Iterable[_Line]:
+    """The lines that may touch a box, moved by whole turns of the Earth where it lies there."""
+    west, south, east, north = (side * UNITS_PER_DEGREE for side in box)
+    turn = 360 * UNITS_PER_DEGREE
+    for line in _world()[kind]:
+        (left, bottom), (right, top) = line.min(axis=0), line.max(axis=0)
+        if top < south or bottom > north:
+            continue
+        for shift in (-turn, 0, turn):
+            if left + shift <= east and right + shift >= west:
+                yield line + np.array([shift, 0])
+
+
+def _clamped(line: _Line, box: Box) -> _Line:
+    """A line whose points outside of the box are moved to its edge.
+
+    That turns around no point inside the box more or less often than the line did, so that land stays land.
+    """
+    west, south, east, north = (round(side * UNITS_PER_DEGREE) for side in box)
+    moved: _Line = np.clip(line, (west, south), (east, north))
+    moved = moved[np.concatenate([[True], np.diff(moved, axis=0).any(axis=1)])]
+    # Of points in a row along the same edge only the outer ones. Corners stay, because no two are the same.
+    same = (moved[1:-1] == moved[:-2]) & (moved[1:-1] == moved[2:])
+    upright = np.isin(moved[1:-1, 0], (west, east)) & same[:, 0]
+    level = np.isin(moved[1:-1, 1], (south, north)) & same[:, 1]
+    keep = np.ones(len(moved), dtype=bool)
+    keep[1:-1] = ~(upright | level)
+    kept: _Line = moved[keep]
+    return kept
+
+
+def convert(topology: dict[str, Any]) -> dict[str, list[list[int]]]:
+    """The lines of land and of borders, from TopoJSON with the objects ``land`` and ``countries``."""
     arcs = _arcs(topology)
     rings = [
         _unwound([point for index in ring for point in _arc(arcs, index)])
@@ -48,10 +106,15 @@ def convert(topology: dict[str, Any]) -> dict[str, str]:
     )
     # What two countries have in common is a border; what one has alone is coast.
     shared = [arcs[index] for index, times in sorted(uses.items()) if times > 1]
-    return {
-        "land": "".join(_path(ring, closed=True) for ring in rings),
-        "borders": "".join(_path(arc, closed=False) for arc in shared),
-    }
+    return {"land": [_steps(ring) for ring in rings], "borders": [_steps(arc) for arc in shared]}
+
+
+def _steps(points: Sequence[Point]) -> list[int]:
+    """The first point and the steps from there, in whole units; equal points in a row are one."""
+    whole = np.round(np.array(points) * UNITS_PER_DEGREE).astype(int)
+    steps = np.diff(whole, axis=0)
+    found: list[int] = np.concatenate([whole[:1], steps[steps.any(axis=1)]]).ravel().tolist()
+    return found
 
 
 def _arcs(topology: dict[str, Any]) -> list[list[Point]]:
@@ -100,19 +163,18 @@ def _polygons(geometry: dict[str, Any]) -> Iterable[list[list[int]]]:
                 yield from _polygons(part)
 
 
-def _path(points: Sequence[Point], *, closed: bool) -> str:
-    """A piece of an SVG path in whole units; points that fall together are written once."""
-    whole = [(round(x * UNITS_PER_DEGREE), round(y * UNITS_PER_DEGREE)) for x, y in points]
-    steps, (x, y) = [], whole[0]
-    for to_x, to_y in whole[1:]:
-        if (to_x, to_y) != (x, y):
-            steps.append(f"{to_x - x} {to_y - y}".replace(" -", "-"))
-            x, y = to_x, to_y
-    text = "".join(step if step.startswith("-") else f" {step}" for step in steps).lstrip()
-    return f"M{whole[0][0]} {whole[0][1]}l{text}{'z' if closed else ''}" if steps else ""
+def _path(line: _Line, grid: int, *, closed: bool) -> str:
+    """A piece of an SVG path on a grid of so many units; points that fall together are written once."""
+    whole = np.round(line / grid).astype(int)
+    steps = np.diff(whole, axis=0)
+    steps = steps[steps.any(axis=1)]
+    if len(steps) < (2 if closed else 1):
+        return ""
+    text = " ".join(map(str, steps.ravel().tolist())).replace(" -", "-")
+    return f"M{whole[0, 0]} {whole[0, 1]}l{text}{'z' if closed else ''}"
 
 
 if __name__ == "__main__":
-    paths = convert(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
+    world = convert(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
     target = Path(__file__).parent / "assets" / "world.json"
-    target.write_text(json.dumps(paths, separators=(",", ":")) + "\n", encoding="utf-8")
+    target.write_text(json.dumps(world, separators=(",", ":")) + "\n", encoding="utf-8")

@@ -51,7 +51,7 @@ def run_report(result: Result, scenario: str | None = None) -> str:
         for key in ("title", "cards", "warnings", "network_source", "facts", "scenario", "notes")
     }
     if document["network"]["layout"] == "map":
-        document["outlines"] = outlines()
+        document["outlines"] = outlines(document["network"].pop("box"))
     return _page(
         "run.html.j2",
         document,

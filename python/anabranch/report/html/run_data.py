@@ -157,6 +157,7 @@ def _network(result: Result, nodes: Sequence[str], ends: Sequence[tuple[int, int
         "layout": drawn.kind,
         "longitude": drawn.longitude,
         "stretch": drawn.stretch,
+        "box": drawn.box(),
     }
 
 

@@ -3,7 +3,6 @@
 const MAP_WIDTH = 1000;
 const MAP_MARGIN = 56;
 const LABELLED_NODES = 80;
-const UNITS_PER_DEGREE = 20;
 
 class NetworkMap {
   constructor(container, data, onChooseNode, onChooseLink) {
@@ -65,11 +64,9 @@ class NetworkMap {
     const { names } = this.network;
     this.world = h("g", { class: "world" });
     if (this.isMap && DATA.outlines) {
-      const shapes = h("g", { id: "outlines" },
+      const shapes = h("g", {},
         h("path", { class: "land", d: DATA.outlines.land }), h("path", { class: "border", d: DATA.outlines.borders }));
       this.world.append(shapes);
-      const turn = 360 * UNITS_PER_DEGREE;
-      for (const x of [-turn, turn]) this.world.append(h("use", { href: "#outlines", x }));
     }
     this.shapes = Array.from(this.from, (_, i) => h("polygon", {
       class: "link", "data-link": i, onclick: () => this.onChooseLink(i),
@@ -136,9 +133,9 @@ class NetworkMap {
       dot.setAttribute("cy", points[i][1]);
     });
     const { zoom, x, y } = this.view;
-    if (this.isMap) {
+    if (this.isMap && DATA.outlines) {
       // Units of the outlines to the drawing's, north upwards.
-      const unit = (this.scale * zoom) / UNITS_PER_DEGREE;
+      const unit = (this.scale * zoom) / DATA.outlines.units;
       const left = this.origin[0] * zoom + x - this.network.longitude * this.network.stretch * this.scale * zoom;
       this.world.setAttribute(
         "transform", `matrix(${unit * this.network.stretch} 0 0 ${-unit} ${left} ${this.origin[1] * zoom + y})`,
@@ -246,7 +243,7 @@ class NetworkMap {
   // Moving about.
 
   zoom(factor, center = [MAP_WIDTH / 2, this.height / 2]) {
-    const zoom = Math.min(Math.max(this.view.zoom * factor, 0.5), 40);
+    const zoom = Math.min(Math.max(this.view.zoom * factor, 0.7), 40);
     const change = zoom / this.view.zoom;
     this.view = {
       zoom, x: center[0] - (center[0] - this.view.x) * change, y: center[1] - (center[1] - this.view.y) * change,
