@@ -29,7 +29,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools demo test test-rust test-python lint format bench validate models reproduce clean
+.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models reproduce clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -69,8 +69,19 @@ test: lint test-rust test-python ## everything that must pass: lint, Rust tests,
 test-rust: check-tools
 	cargo test --locked --workspace --exclude anabranch-python -- --quiet
 
-test-python: setup
+test-python: setup browser
 	$(RUN) -m pytest --quiet tests $(wildcard validation)
+
+# CI has a machine to itself, where a browser may be installed; elsewhere that is the owner's choice.
+browser: ## a Chromium for the tests of report.html: installed where CI runs, asked for elsewhere
+	@[ -n "$$ANABRANCH_BROWSER" ] || command -v chromium >/dev/null || command -v google-chrome >/dev/null || { \
+		if [ -n "$$CI" ] && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium \
+				fonts-dejavu-core >/dev/null || echo "make: no Chromium could be installed"; \
+		else \
+			echo "make: no Chromium here, so that the tests of report.html in a browser are skipped" \
+				"(Debian: apt install chromium)" >&2; \
+		fi; }
 
 lint: setup ## formats, clippy, ruff and mypy, each without a word to say
 	cargo fmt --all --check

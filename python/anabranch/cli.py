@@ -1,4 +1,4 @@
-"""The command line: ``anabranch run|routes|load|study|capture|topology|schema``."""
+"""The command line: ``anabranch run|routes|load|study|report|capture|reproduce|topology|schema``."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from anabranch.capture_display import show_capture
 from anabranch.errors import AnabranchError, Problem, ReproductionError, ScenarioError
 from anabranch.forwarding import check_forwarding
 from anabranch.progress import capture_progress, study_progress, terminal_progress
-from anabranch.result import check_replaceable, json_ready
+from anabranch.result import Result, check_replaceable, json_ready
 from anabranch.routes import routes as routes_of
 from anabranch.run import run as run_scenario
 from anabranch.scenario.scenario import Scenario
-from anabranch.study import Study
+from anabranch.study import Study, StudyResult
 from anabranch.topology import TopologyError
 
 if TYPE_CHECKING:
@@ -237,6 +237,22 @@ def study(
         _print_json({"folder": str(folder), "cells": json_ready(result.cells.to_dicts())})
     else:
         display.show_study(_console(), title, result, folder)
+
+
+@app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run or of a study.")],
+) -> None:
+    """Write the page of a result anew: report.html in its folder."""
+    from anabranch.report.html import save_run_report, save_study_report  # noqa: PLC0415 - slow to import
+
+    if (folder / "study.json").is_file():
+        file = save_study_report(StudyResult.load(folder), folder)
+    else:
+        scenario = folder / "scenario.toml"
+        text = scenario.read_text(encoding="utf-8") if scenario.is_file() else None
+        file = save_run_report(Result.load(folder), folder, text)
+    _console().print(str(file), markup=False, highlight=False)
 
 
 @app.command()

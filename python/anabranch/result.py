@@ -154,6 +154,11 @@ class Result:
             from anabranch.report.figures import goodput_over_time, save_figure  # noqa: PLC0415 - slow to import
 
             save_figure(goodput_over_time(self), folder / "goodput.png")
+        if {"flows", "links"} <= self.tables.keys():
+            from anabranch.report.html import save_run_report  # noqa: PLC0415 - slow to import
+
+            file = folder / _SCENARIO
+            save_run_report(self, folder, file.read_text(encoding="utf-8") if scenario is not None else None)
         if "sequence" in self.tables:
             from anabranch.report.sequence import save_sequences  # noqa: PLC0415 - slow to import
 

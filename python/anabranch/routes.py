@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Any, TypedDict
 
+import polars as pl
+
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.path_metrics import METRICS_OF_LOSS, METRICS_TIMES_DELAY, PATH_METRICS
@@ -18,6 +20,16 @@ from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
 
 _PS_PER_MS = 1e9
+_LINKS = pl.List(pl.UInt64)
+_Schema = dict[str, pl.DataType | type[pl.DataType]]
+_ROUTES: _Schema = {
+    "from": pl.String,
+    "to": pl.String,
+    "path": pl.UInt64,
+    "weight": pl.Float64,
+    "links": _LINKS,
+}
+_NEXT_HOPS: _Schema = {"to": pl.String, "node": pl.String, "links": _LINKS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +177,42 @@ def routes(scenario: Scenario) -> Routes:
     return Routes(
         scheme, metric, PATH_METRICS[metric].column, tuple(pairs), planned.warnings, dict(planned.facts)
     )
+
+
+def route_tables(setup: Setup, plan_json: str) -> dict[str, pl.DataFrame]:
+    """Tables of a result that say what the network is and how packets begin to cross it.
+
+    ``nodes`` has their places, ``routes`` a row for each path, ``next_hops`` a row for each node and
+    destination where forwarding goes hop by hop; links are numbers as in the table ``links``. Tables without
+    rows are left out.
+    """
+    names = [node.name for node in setup.nodes]
+    found = json.loads(plan_json)
+    paths = [
+        (names[route["from"]], names[route["to"]], number, path["weight"], path["links"])
+        for route in found["routes"]
+        for number, path in enumerate(route["paths"])
+    ]
+    hops = [
+        (names[table["to"]], names[node], links)
+        for table in found["tables"]
+        for node, links in table["next"]
+        if node != table["to"]
+    ]
+    places = [node.place or {} for node in setup.nodes]
+    tables = {
+        "nodes": pl.DataFrame(
+            {
+                "node": pl.Series(range(len(names)), dtype=pl.UInt64),
+                "name": names,
+                "latitude_deg": pl.Series([place.get("latitude") for place in places], dtype=pl.Float64),
+                "longitude_deg": pl.Series([place.get("longitude") for place in places], dtype=pl.Float64),
+            }
+        ),
+        "routes": pl.DataFrame(paths, schema=_ROUTES, orient="row"),
+        "next_hops": pl.DataFrame(hops, schema=_NEXT_HOPS, orient="row"),
+    }
+    return {name: table for name, table in tables.items() if not table.is_empty()}
 
 
 class _Namer:

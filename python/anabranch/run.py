@@ -15,7 +15,7 @@ import numpy as np
 from anabranch import _core
 from anabranch.errors import ResultError
 from anabranch.result import Result, check_replaceable
-from anabranch.routes import plan, refused, warnings
+from anabranch.routes import plan, refused, route_tables, warnings
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
 
@@ -103,7 +103,8 @@ def _simulate(scenario: Scenario, setup: Setup, progress: Callable[[float, int],
         **outcome["summary"],
         "wall_s": wall_s,
     }
-    return Result.from_columns(outcome["tables"], summary)
+    measured = Result.from_columns(outcome["tables"], summary)
+    return replace(measured, tables={**measured.tables, **route_tables(setup, planned.json)})
 
 
 def _measured(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:

@@ -95,9 +95,10 @@ def test_the_python_examples_of_the_manual_run(tmp_path: Path, monkeypatch: pyte
         "output": {"figures": []},
     }
     Study.from_data(queues | small).run(out="results/queues")
-    names = ("studies.md", "outputs.md")
+    names = ("studies.md", "outputs.md", "report.md")
+    Scenario.load("examples/abilene.toml", {"run.duration": "1 s"}).run(out="results/abilene")
     examples = [(name, text) for name in names for text in blocks(ROOT / "docs" / name, "python")]
-    assert len(examples) == 3
+    assert len(examples) == 4
     for name, text in examples:
         exec(compile(text, name, "exec"), {})  # noqa: S102 - our own example
     for file in ("results/transports/study.xlsx", "again/study.xlsx", "completion.pdf", "incast.pdf"):
@@ -112,7 +113,8 @@ def test_every_column_is_explained(tmp_path: Path) -> None:
     links = '[controller.links]\ncapacity = "10 Mbps"\ndelay = "1 ms"\n'
     tcpbp = Scenario.loads(TINY + '[controller]\napplication = "tcpbp"\n' + links)
     mptcp = Scenario.loads(TINY.replace("size =", 'transport = "mptcp"\nsize ='))
-    for scenario in (Scenario.loads(TINY), sdn, tcpbp, mptcp):
+    hop_by_hop = Scenario.loads(TINY + '[routing]\nscheme = "ecmp"\n')
+    for scenario in (Scenario.loads(TINY), hop_by_hop, sdn, tcpbp, mptcp):
         tables = scenario.run(out=tmp_path / "out").tables
         measured |= {name: set(table.columns) for name, table in tables.items()}
     assert len(measured) == 15

@@ -35,10 +35,12 @@ def run_study(
         raise StudyError([Problem("jobs", "the cluster says how many workers there are; leave it out")])
     design = check(study)
     if out is not None:
+        from anabranch.report.html import save_study_report  # noqa: PLC0415 - slow to import
         from anabranch.report.study import write_outputs  # noqa: PLC0415 - slow to import
 
         result = _into(Path(out), design, jobs, dask, progress)
         write_outputs(result, out, spreadsheet=study.output.spreadsheet, figures=study.output.figures)
+        save_study_report(result, out)
         return result
     with tempfile.TemporaryDirectory(prefix="anabranch-study-") as folder:
         result = _into(Path(folder), design, jobs, dask, progress)

@@ -1,0 +1,228 @@
+// Charts over uPlot: one look, cursors that move together, the values under the cursor in a line above.
+
+const liveCharts = new Set();
+
+/** Marks on the time axis that every chart over time draws: changes of the network, and the slider's place. */
+const timeMarks = { events: [], now: null, scale: 1 };
+
+function axis(label, extra = {}) {
+  return {
+    label,
+    labelSize: 18,
+    labelGap: 0,
+    size: 26,
+    gap: 4,
+    font: "12px system-ui, sans-serif",
+    labelFont: "12px system-ui, sans-serif",
+    stroke: css("--text-2"),
+    grid: { stroke: css("--grid"), width: 1 },
+    ticks: { stroke: css("--grid"), width: 1, size: 4 },
+    ...extra,
+  };
+}
+
+function shortNumber(value) {
+  if (value === null || value === undefined) return "";
+  const size = Math.abs(value);
+  for (const [factor, letter] of [[1e9, "G"], [1e6, "M"], [1e4, "k"]]) {
+    if (size >= factor) return `${number(value / (letter === "k" ? 1e3 : factor))}${letter}`;
+  }
+  return number(value);
+}
+
+function drawMarks(u) {
+  const { ctx, bbox } = u;
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+  const upright = (time, color, dash, width) => {
+    const x = Math.round(u.valToPos(time * timeMarks.scale, "x", true)) + 0.5;
+    ctx.strokeStyle = color;
+    ctx.lineWidth = width * devicePixelRatio;
+    ctx.setLineDash(dash.map((length) => length * devicePixelRatio));
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+  };
+  for (const event of timeMarks.events) upright(event.time_s, css(event.bad ? "--bad" : "--text-2"), [3, 4], 1);
+  if (timeMarks.now !== null) upright(timeMarks.now, css("--accent"), [], 1.5);
+  ctx.restore();
+}
+
+function readout(element, options) {
+  const show = (u) => {
+    const index = u.cursor.idx;
+    element.replaceChildren();
+    if (index === null || index === undefined) {
+      element.append(options.hint ?? "");
+      return;
+    }
+    element.append(h("span", {}, `${options.xName} ${withUnit(u.data[0][index], options.xUnit)}`));
+    let room = 8;
+    u.series.slice(1).forEach((series, i) => {
+      const value = u.data[i + 1][index];
+      if (value === null || value === undefined || room-- <= 0) return;
+      const chip = h("i", { class: "chip" });
+      chip.style.background = options.series[i].color;
+      element.append(h("span", {}, chip, `${series.label} ${withUnit(value, options.unit)}`));
+    });
+  };
+  return show;
+}
+
+/** What a chart says to those who do not see it. */
+function summary(options, data) {
+  const parts = options.series.slice(0, 6).map((series, i) => {
+    const values = Array.from(data[i + 1]).filter((value) => value !== null && value !== undefined);
+    if (!values.length) return `${series.label}: no values`;
+    const least = values.reduce((a, b) => Math.min(a, b));
+    const most = values.reduce((a, b) => Math.max(a, b));
+    return `${series.label}: ${number(least)} to ${withUnit(most, options.unit)}`;
+  });
+  return `${options.title}. ${parts.join("; ")}.`;
+}
+
+/**
+ * A chart in a container, drawn again when the theme or the width changes.
+ *
+ * options: title, unit, xName, xLabel, xUnit, yLabel, series ({label, color, dash, width}), sync, marks, log, step,
+ * yMax, hint. The data are columns, the first of them x.
+ */
+function chart(container, options, data) {
+  const values = h("p", { class: "readout" });
+  const canvas = h("div", { class: "canvas", role: "img", "aria-label": summary(options, data) });
+  container.replaceChildren(h("h3", {}, options.title), values, canvas);
+  let plot = null;
+  const draw = () => {
+    if (plot) plot.destroy();
+    const show = readout(values, options);
+    plot = new uPlot(settings(options, canvas.clientWidth, show), data, canvas);
+    show(plot);
+  };
+  const handle = {
+    draw,
+    redraw: () => plot?.redraw(false, false),
+    resize: () => {
+      const width = canvas.clientWidth;
+      if (plot && width && Math.abs(width - plot.width) > 1) plot.setSize({ width, height: plot.height });
+    },
+    destroy: () => {
+      plot?.destroy();
+      liveCharts.delete(handle);
+    },
+    marks: Boolean(options.marks),
+  };
+  draw();
+  liveCharts.add(handle);
+  return handle;
+}
+
+/** The given range in place of that of the data, and what the reader has zoomed to in place of that. */
+function wholeRange([from, until]) {
+  return (u, least, most) => {
+    const times = u.data[0];
+    const all = !times.length || least === null || (least <= times[0] && most >= times[times.length - 1]);
+    return all ? [from, until] : [least, most];
+  };
+}
+
+function settings(options, width, show) {
+  const stepped = uPlot.paths.stepped({ align: 1 });
+  return {
+    width: Math.max(width, 200),
+    height: options.height ?? 230,
+    legend: { show: false },
+    padding: [10, 14, 0, 0],
+    cursor: {
+      sync: options.sync ? { key: options.sync, scales: ["x", null] } : undefined,
+      drag: { x: true, y: false, setScale: true },
+      points: { size: 7 },
+    },
+    scales: {
+      x: { time: false, distr: options.log ? 3 : 1, range: options.xRange ? wholeRange(options.xRange) : undefined },
+      y: { range: (_, least, most) => [Math.min(0, least ?? 0), options.yMax ?? ((most || 1) * 1.06)] },
+    },
+    axes: [
+      axis(options.xLabel, { values: (_, ticks) => ticks.map(shortNumber) }),
+      axis(options.yLabel, { size: 54, labelSize: 18, values: (_, ticks) => ticks.map(shortNumber) }),
+    ],
+    series: [
+      {},
+      ...options.series.map((series) => ({
+        label: series.label,
+        stroke: series.color,
+        dash: series.dash,
+        width: series.width ?? 1.5,
+        points: { show: options.points ?? false, size: 5, fill: series.color },
+        spanGaps: options.spanGaps ?? false,
+        paths: options.step ? stepped : undefined,
+      })),
+    ],
+    hooks: { setCursor: [show], draw: options.marks ? [drawMarks] : [] },
+  };
+}
+
+/** The row of a matrix, as uPlot takes it: gaps are null. */
+function row(matrix, index, count) {
+  const found = new Array(count);
+  for (let i = 0; i < count; i++) {
+    const value = matrix[index * count + i];
+    found[i] = Number.isNaN(value) ? null : value;
+  }
+  return found;
+}
+
+const LARGER = { Mbps: [1e4, 1e3, "Gbps"], kB: [1e4, 1e3, "MB"] };
+const SMALLER = { Mbps: [1, 1e3, "kbps"], ms: [1, 1e3, "us"], s: [1, 1e3, "ms"], kB: [1, 1e3, "bytes"] };
+
+/** Columns in the unit that suits their largest value, and that unit. */
+function suited(columns, unit) {
+  let most = 0;
+  for (const column of columns) for (const value of column) if (value > most) most = value;
+  const times = (factor) => columns.map((column) => Array.from(column, (value) => (value === null ? null : value * factor)));
+  const [large, small] = [LARGER[unit], SMALLER[unit]];
+  if (large && most >= large[0]) return [times(1 / large[1]), large[2]];
+  if (small && most > 0 && most < small[0]) {
+    // Twice from s: a run of microseconds.
+    const next = times(small[1]);
+    return most * small[1] < 1 && SMALLER[small[2]] ? suited(next, small[2]) : [next, small[2]];
+  }
+  return [columns, unit];
+}
+
+/** The distribution function of some values, as two columns; x ascending. */
+function distribution(values) {
+  const sorted = Float64Array.from(values).sort();
+  const y = Array.from(sorted, (_, i) => (i + 1) / sorted.length);
+  // Of equal values the last one has the height of the step.
+  const keep = [...sorted.keys()].filter((i) => sorted[i] !== sorted[i + 1]);
+  return [keep.map((i) => sorted[i]), keep.map((i) => y[i])];
+}
+
+/** A chart of distribution functions: {label, color, dash, values} each. */
+function distributionChart(container, options, groups) {
+  const known = groups.filter((group) => group.values.length);
+  const joined = uPlot.join(known.map((group) => distribution(group.values)));
+  const xs = joined[0];
+  const log = xs.length > 2 && xs[0] > 0 && xs[xs.length - 1] / xs[0] > 100;
+  const single = xs.length < 40;
+  return chart(
+    container,
+    {
+      ...options, series: known, log, step: true, spanGaps: true, yMax: 1.02, points: single, unit: "",
+      yLabel: "share of flows",
+    },
+    joined,
+  );
+}
+
+function setUpCharts() {
+  themeListeners.push(() => liveCharts.forEach((each) => each.draw()));
+  let pending = 0;
+  addEventListener("resize", () => {
+    cancelAnimationFrame(pending);
+    pending = requestAnimationFrame(() => liveCharts.forEach((each) => each.resize()));
+  });
+}

@@ -1,0 +1,136 @@
+// What all parts of the page share: the data, numbers for people, elements, colours.
+
+const DATA = JSON.parse(document.getElementById("data").textContent);
+
+const ARRAYS = { f4: Float32Array, f8: Float64Array, i4: Int32Array, u2: Uint16Array };
+
+/** A column as numbers; what the run does not have is NaN. */
+function decode(column) {
+  const binary = atob(column.base64);
+  const bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
+  return new ARRAYS[column.kind](bytes.buffer);
+}
+
+/** A column of texts that repeat, as a function of the row. */
+function decodeWords(column) {
+  const index = decode(column.index);
+  return (row) => column.words[index[row]];
+}
+
+/** An element. Children that are texts become text nodes: nothing of a scenario's is ever read as HTML. */
+function h(tag, attributes = {}, ...children) {
+  const svg = ["svg", "g", "path", "polygon", "circle", "text", "line", "use", "rect"].includes(tag);
+  const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value);
+  }
+  element.append(...children.filter((child) => child !== null && child !== undefined));
+  return element;
+}
+
+function byId(id) {
+  return document.getElementById(id);
+}
+
+const THIN_SPACE = "\u202f";
+
+/** A number in at most four significant digits, whole numbers in full; a dash for none. */
+function number(value) {
+  if (value === null || value === undefined || !Number.isFinite(value)) return "–";
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (size >= 1e15 || size < 1e-6) return value.toExponential(2);
+  let text;
+  if (Number.isInteger(value) || size >= 1000) text = Math.round(value).toString();
+  else text = String(Number(value.toPrecision(4)));
+  if (text.includes("e")) return value.toExponential(2);
+  const [whole, part] = text.split(".");
+  const grouped = whole.length > 4 ? whole.replace(/\B(?=(\d{3})+$)/g, THIN_SPACE) : whole;
+  return part ? `${grouped}.${part}` : grouped;
+}
+
+function withUnit(value, unit) {
+  const text = number(value);
+  return unit && text !== "–" ? `${text} ${unit}` : text;
+}
+
+function rate(mbps) {
+  if (!Number.isFinite(mbps)) return "–";
+  if (mbps >= 1000) return withUnit(mbps / 1000, "Gbps");
+  return mbps >= 1 || mbps === 0 ? withUnit(mbps, "Mbps") : withUnit(mbps * 1000, "kbps");
+}
+
+function milliseconds(value) {
+  return Number.isFinite(value) && value < 1 && value > 0 ? withUnit(value * 1000, "us") : withUnit(value, "ms");
+}
+
+/** The value of a variable of the style sheet, which follows the theme. */
+function css(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+// Themes: the system's until the reader chooses; paper is always light.
+
+const themeListeners = [];
+let printing = false;
+
+function isDark() {
+  if (printing) return false;
+  const chosen = document.documentElement.dataset.theme;
+  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+}
+
+function themeChanged() {
+  for (const listener of themeListeners) listener();
+}
+
+function setUpTheme() {
+  const button = byId("theme");
+  const label = () => {
+    button.textContent = isDark() ? "Light theme" : "Dark theme";
+  };
+  button.addEventListener("click", () => {
+    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+    themeChanged();
+  });
+  themeListeners.push(label);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", themeChanged);
+  label();
+}
+
+const printListeners = [];
+
+function setUpPrinting() {
+  const change = (now) => {
+    if (now === printing) return;
+    printing = now;
+    document.documentElement.classList.toggle("printing", now);
+    themeChanged();
+    for (const listener of printListeners) listener(now);
+  };
+  addEventListener("beforeprint", () => change(true));
+  addEventListener("afterprint", () => change(false));
+  matchMedia("print").addEventListener("change", (event) => change(event.matches));
+}
+
+// A value between 0 and 1 as a colour: darker is more on a light ground, lighter is more on a dark one.
+
+const RAMPS = {
+  light: ["#bcc8d2", "#f2cf73", "#e69f00", "#d55e00", "#7d1340"],
+  dark: ["#46525e", "#9a5a24", "#e08a00", "#ffcf5c", "#fffbe0"],
+};
+
+function ramp(share) {
+  const colors = isDark() ? RAMPS.dark : RAMPS.light;
+  const place = Math.min(Math.max(share, 0), 1) * (colors.length - 1);
+  const left = Math.min(Math.floor(place), colors.length - 2);
+  const channel = (color, i) => parseInt(color.slice(1 + 2 * i, 3 + 2 * i), 16);
+  const mixed = [0, 1, 2].map((i) => {
+    const [a, b] = [channel(colors[left], i), channel(colors[left + 1], i)];
+    return Math.round(a + (b - a) * (place - left));
+  });
+  return `rgb(${mixed.join(",")})`;
+}

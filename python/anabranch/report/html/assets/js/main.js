@@ -1,0 +1,6 @@
+setUpTheme();
+setUpPrinting();
+setUpCharts();
+if (DATA.kind === "run") runPage();
+else studyPage();
+document.documentElement.dataset.ready = "true";

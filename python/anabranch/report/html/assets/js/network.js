@@ -1,0 +1,310 @@
+// The section of the network: what colours the links, when, and whose routes.
+
+class NetworkSection {
+  constructor() {
+    this.series = DATA.link_series;
+    this.count = DATA.links.name.length;
+    this.times = this.series ? decode(this.series.times) : new Float64Array(0);
+    this.measure = "utilization";
+    this.step = -1;
+    this.link = -1;
+    this.shares = null;
+    this.whole = this.wholeRun();
+    this.steps = this.series ? {
+      utilization: decode(this.series.utilization), queue: decode(this.series.queue), drops: decode(this.series.drops),
+    } : null;
+    this.delays = this.column("delay_ms");
+    this.downs = this.timesDown();
+    this.map = new NetworkMap(byId("map"), DATA, (node) => this.chooseNode(node), (link) => this.chooseLink(link));
+    this.setUpControls();
+    this.routes = DATA.routes ? new RouteChooser(this) : null;
+    this.table = this.linkTable();
+    this.update();
+    themeListeners.push(() => this.update());
+  }
+
+  column(key) {
+    const found = DATA.links.columns.find((column) => column.key === key);
+    return found ? decode(found.data) : new Float32Array(this.count).fill(NaN);
+  }
+
+  wholeRun() {
+    return {
+      utilization: this.column("utilization").map((share) => share / 100),
+      queue: this.column("queue_max_packets"),
+      drops: decode(DATA.links.drops),
+    };
+  }
+
+  /** Of each link, from when until when it was down. */
+  timesDown() {
+    const number = new Map(DATA.links.name.map((name, i) => [name, i]));
+    const found = new Map();
+    for (const event of DATA.events) {
+      const link = number.get(event.subject);
+      if (link === undefined) continue;
+      const own = found.get(link) ?? [];
+      if (event.kind === "link down") own.push([event.time_s, Infinity]);
+      if (event.kind === "link up" && own.length) own[own.length - 1][1] = event.time_s;
+      found.set(link, own);
+    }
+    return found;
+  }
+
+  down(time) {
+    const links = [...this.downs].filter(([, spans]) => spans.some(([from, until]) => from < time && time <= until));
+    return new Set(links.map(([link]) => link));
+  }
+
+  setUpControls() {
+    for (const input of document.querySelectorAll("input[name=measure]")) {
+      input.addEventListener("change", () => { this.measure = input.value; this.update(); });
+    }
+    this.slider = byId("time");
+    this.playing = 0;
+    if (!this.series || this.times.length < 2) {
+      byId("time-controls").hidden = true;
+      return;
+    }
+    this.slider.max = this.times.length;
+    this.slider.addEventListener("input", () => { this.step = Number(this.slider.value) - 1; this.update(); });
+    byId("play").addEventListener("click", () => this.play());
+    byId("whole").addEventListener("click", () => { this.stop(); this.goTo(-1); });
+  }
+
+  goTo(step) {
+    this.step = step;
+    this.slider.value = step + 1;
+    this.update();
+  }
+
+  play() {
+    if (this.playing) { this.stop(); return; }
+    if (this.step >= this.times.length - 1) this.step = -1;
+    byId("play").textContent = "Pause";
+    // About fifteen seconds for the run, however many steps it has.
+    const stride = Math.max(1, Math.round(this.times.length / 150));
+    this.playing = setInterval(() => {
+      this.goTo(Math.min(this.step + stride, this.times.length - 1));
+      if (this.step >= this.times.length - 1) this.stop();
+    }, 100);
+  }
+
+  stop() {
+    clearInterval(this.playing);
+    this.playing = 0;
+    byId("play").textContent = "Play";
+  }
+
+  /** Values of all links for a measure, at the slider's time or over the whole run. */
+  values(measure) {
+    if (this.step < 0 || !this.steps) return this.whole[measure];
+    const { length } = this.times;
+    return Float64Array.from({ length: this.count }, (_, i) => this.steps[measure][i * length + this.step]);
+  }
+
+  fullScale() {
+    if (this.measure === "utilization") return 1;
+    const values = this.step < 0 || !this.steps ? this.whole[this.measure] : this.steps[this.measure];
+    return Math.max(extent(values)[1], 1);
+  }
+
+  update() {
+    const most = this.fullScale();
+    const now = { utilization: this.values("utilization"), queue: this.values("queue"), drops: this.values("drops") };
+    const time = this.step < 0 ? null : this.times[this.step];
+    const down = time === null ? new Set() : this.down(time);
+    this.map.color(now[this.measure], most, down, (i) => [
+      `${rate(this.map.capacities[i])}, ${milliseconds(this.delays[i])}${down.has(i) ? ", down" : ""}`,
+      `utilization ${number(Math.round(now.utilization[i] * 1000) / 10)} %`,
+      `${this.step < 0 ? "longest queue" : "queue"} ${withUnit(now.queue[i], "packets")}`,
+      `${withUnit(now.drops[i], "packets")} dropped`,
+      ...(this.shares?.get(i) ? [`${number(Math.round(this.shares.get(i) * 1000) / 10)} % of the pair's packets`] : []),
+    ]);
+    const words = time === null ? "whole run" : `${number(time)} s`;
+    byId("time-value").textContent = words;
+    this.slider.setAttribute("aria-valuetext", words);
+    this.legend(most);
+    byId("map-summary").textContent = this.summary(now);
+    timeMarks.now = time;
+    liveCharts.forEach((each) => { if (each.marks) each.redraw(); });
+  }
+
+  legend(most) {
+    const stops = Array.from({ length: 9 }, (_, i) => ramp(i / 8)).join(",");
+    byId("ramp").style.background = `linear-gradient(to right,${stops})`;
+    const unit = { utilization: "%", queue: "packets", drops: "packets" }[this.measure];
+    const top = this.measure === "utilization" ? 100 : most;
+    byId("ramp-least").textContent = "0";
+    byId("ramp-most").textContent = withUnit(top, unit);
+    const [least, widest] = extent(this.map.capacities);
+    byId("width-words").textContent = least === widest
+      ? `All links: ${rate(least)}` : `Width: capacity, ${rate(least)} to ${rate(widest)}`;
+  }
+
+  summary(now) {
+    let busiest = 0;
+    for (let i = 1; i < this.count; i++) if (now[this.measure][i] > now[this.measure][busiest]) busiest = i;
+    const names = { utilization: "utilization", queue: "queue", drops: "drops" };
+    const value = now[this.measure][busiest];
+    const text = this.measure === "utilization" ? `${number(Math.round(value * 1000) / 10)} %` : withUnit(value, "packets");
+    return `${DATA.network.names.length} nodes, ${this.count} directed links. Greatest ${names[this.measure]}: `
+      + `${DATA.links.name[busiest]}, ${text}.`;
+  }
+
+  chooseNode(node) {
+    this.routes?.chooseNode(node);
+  }
+
+  chooseLink(link) {
+    this.link = this.link === link ? -1 : link;
+    this.map.select(this.link);
+    this.table.render(true);
+    for (const listener of this.linkListeners ?? []) listener(this.link);
+  }
+
+  showRoutes(shares, ends) {
+    this.shares = shares;
+    this.map.highlight(shares, ends);
+    this.update();
+  }
+
+  linkTable() {
+    const { name, columns } = DATA.links;
+    const button = (i) => h(
+      "button", { type: "button", class: "plain", "aria-pressed": String(i === this.link),
+        onclick: (event) => { event.stopPropagation(); this.chooseLink(i); } }, name[i],
+    );
+    return new DataTable(byId("link-table"), {
+      caption: "Links", rows: this.count, search: (i) => name[i],
+      columns: [{ heading: "link", text: (i) => name[i], cell: button }, ...columns.map(numberColumn)],
+      chosen: (i) => i === this.link, onChoose: (i) => this.chooseLink(i),
+    });
+  }
+}
+
+/** A column of numbers for a table. */
+function numberColumn(column) {
+  const values = decode(column.data);
+  return {
+    heading: column.heading, unit: column.unit, value: (i) => values[i], text: (i) => number(values[i]), key: column.key,
+  };
+}
+
+/** Which pair's routes are shown. */
+class RouteChooser {
+  constructor(section) {
+    this.section = section;
+    this.tables = new Map(DATA.routes.tables.map(([to, entries]) => [to, new Map(entries)]));
+    this.bySource = new Map();
+    DATA.routes.pairs.forEach((pair, i) => {
+      const own = this.bySource.get(pair[0]) ?? new Map();
+      this.bySource.set(pair[0], own.set(pair[1], i));
+    });
+    this.source = byId("route-from");
+    this.destination = byId("route-to");
+    const words = new Intl.Collator(undefined, { numeric: true });
+    this.byName = (a, b) => words.compare(DATA.network.names[a], DATA.network.names[b]);
+    this.fill(this.source, [...this.bySource.keys()], "none");
+    this.fill(this.destination, [], "none");
+    this.source.addEventListener("change", () => this.sourceChanged());
+    this.destination.addEventListener("change", () => this.show());
+  }
+
+  fill(select, nodes, first) {
+    select.replaceChildren(
+      ...(first ? [h("option", { value: "" }, first)] : []),
+      ...nodes.sort(this.byName).map((node) => h("option", { value: node }, DATA.network.names[node])),
+    );
+  }
+
+  sourceChanged() {
+    const own = this.bySource.get(Number(this.source.value));
+    if (this.source.value === "" || !own) this.fill(this.destination, [], "none");
+    else this.fill(this.destination, [...own.keys()], "");
+    this.show();
+  }
+
+  /** The first node that is clicked is the source, the next one the destination. */
+  chooseNode(node) {
+    const own = this.source.value === "" ? undefined : this.bySource.get(Number(this.source.value));
+    if (own?.has(node)) this.destination.value = node;
+    else if (this.bySource.has(node)) {
+      this.source.value = node;
+      this.sourceChanged();
+      return;
+    }
+    this.show();
+  }
+
+  show() {
+    const list = byId("route-list");
+    const own = this.source.value === "" ? undefined : this.bySource.get(Number(this.source.value));
+    const number_ = own?.get(Number(this.destination.value));
+    list.replaceChildren();
+    if (number_ === undefined) {
+      this.section.showRoutes(null, null);
+      return;
+    }
+    const [from, to, flows, paths] = DATA.routes.pairs[number_];
+    const shares = paths.length ? this.alongPaths(paths) : this.hopByHop(from, to);
+    this.section.showRoutes(shares, [from, to]);
+    list.append(h("p", {}, `${withUnit(flows, flows === 1 ? "flow" : "flows")}; ${paths.length
+      ? `${paths.length} ${paths.length === 1 ? "path" : "paths"}` : "hop by hop, equal shares at each node"}`));
+    if (paths.length) list.append(this.pathTable(paths));
+  }
+
+  alongPaths(paths) {
+    const total = paths.reduce((sum, [weight]) => sum + weight, 0) || 1;
+    const shares = new Map();
+    for (const [weight, links] of paths) {
+      for (const link of links) shares.set(link, (shares.get(link) ?? 0) + weight / total);
+    }
+    return shares;
+  }
+
+  /** Each node splits what comes through it equally over its next hops; nodes in the order of their distance. */
+  hopByHop(from, to) {
+    const table = this.tables.get(to);
+    const ends = this.section.map.to;
+    const order = [];
+    const seen = new Set();
+    const visit = (node) => {
+      if (seen.has(node)) return;
+      seen.add(node);
+      for (const link of table.get(node) ?? []) visit(ends[link]);
+      order.push(node);
+    };
+    visit(from);
+    const through = new Map([[from, 1]]);
+    const shares = new Map();
+    for (const node of order.reverse()) {
+      const links = node === to ? [] : table.get(node) ?? [];
+      for (const link of links) {
+        const share = through.get(node) / links.length;
+        shares.set(link, share);
+        through.set(ends[link], (through.get(ends[link]) ?? 0) + share);
+      }
+    }
+    return shares;
+  }
+
+  pathTable(paths) {
+    const { map, delays } = this.section;
+    const { names } = DATA.network;
+    const total = paths.reduce((sum, [weight]) => sum + weight, 0) || 1;
+    const head = ["share", "hops", "delay", "bottleneck", "path"].map((word) => h("th", { scope: "col", class: word === "path" ? "" : "num" }, word));
+    const rows = paths.slice(0, 50).map(([weight, links]) => {
+      const delay = links.reduce((sum, link) => sum + delays[link], 0);
+      const narrowest = links.reduce((least, link) => Math.min(least, map.capacities[link]), Infinity);
+      const nodes = [map.from[links[0]], ...links.map((link) => map.to[link])].map((node) => names[node]);
+      const cells = [
+        `${number(Math.round((weight / total) * 1000) / 10)} %`, String(links.length), milliseconds(delay),
+        rate(narrowest), nodes.join(" → "),
+      ];
+      return h("tr", {}, ...cells.map((cell, i) => h("td", { class: i < 4 ? "num" : "path" }, cell)));
+    });
+    const more = paths.length > rows.length ? [h("tr", {}, h("td", { colspan: 5 }, `and ${paths.length - rows.length} more`))] : [];
+    return h("table", { class: "small paths" }, h("thead", {}, h("tr", {}, ...head)), h("tbody", {}, ...rows, ...more));
+  }
+}

@@ -1,0 +1,289 @@
+// The page of a run: lines over time, distributions, reordering, the table of flows.
+
+const FEW_FLOWS = 8;
+const FEWEST_IN_DISTRIBUTION = 5;
+const PATTERNS = [[], [7, 4], [2, 3], [8, 3, 2, 3], [12, 4], [4, 2]];
+
+/** The columns of the flows' table, decoded once. */
+const flowColumns = new Map();
+
+function flowColumn(key) {
+  if (!flowColumns.has(key)) {
+    const found = DATA.flows.columns.find((column) => column.key === key);
+    flowColumns.set(key, found ? decode(found.data) : null);
+  }
+  return flowColumns.get(key);
+}
+
+class SeriesSection {
+  constructor(network) {
+    this.data = DATA.flow_series;
+    this.network = network;
+    this.charts = [];
+    this.times = this.data ? Array.from(decode(this.data.times)) : [];
+    this.rowOf = new Map();
+    if (this.data) {
+      this.flows = Array.from(decode(this.data.flows));
+      this.flows.forEach((flow, i) => this.rowOf.set(flow, i));
+      this.own = decodeAll(this.data.own);
+      this.groups = decodeAll(this.data.transports);
+      this.all = decodeAll(this.data.all);
+      this.transportOf = decodeWords(DATA.flows.transport);
+      this.rank = new Map(DATA.transports.map((transport, i) => [transport.name, i]));
+    }
+    this.offered = this.firstOffer();
+    this.shown = new Set(this.offered);
+    this.draw();
+    this.drawQueues();
+    network.linkListeners = [() => this.drawQueues()];
+    themeListeners.push(() => { this.draw(); this.drawQueues(); });
+  }
+
+  /** Few flows have a line each; many are first seen as sums and means. */
+  firstOffer() {
+    if (!this.data) return [];
+    if (DATA.flows.name.length <= FEW_FLOWS) {
+      const flows = this.flows.map((flow) => `flow ${flow}`);
+      return flows.length > 1 ? ["all", ...flows] : flows;
+    }
+    return ["all", ...(DATA.transports.length > 1 ? DATA.transports.map((_, i) => `transport ${i}`) : [])];
+  }
+
+  /** Label, colour and values of a line. One transport, one colour; flows of the same differ in their dashes. */
+  line(key) {
+    const count = this.times.length;
+    const flows = DATA.flows.name.length;
+    const [kind, text] = key.split(" ");
+    const index = Number(text);
+    if (kind === "all") {
+      return { label: `all ${number(flows)} flows`, color: css("--text"), width: 2.5,
+        values: (measure) => row(this.all[measure], 0, count) };
+    }
+    if (kind === "transport") {
+      const { name, color, dash } = DATA.transports[index];
+      return { label: `all ${name}`, color: css(`--c${color}`), dash, width: 2.5,
+        values: (measure) => row(this.groups[measure], index, count) };
+    }
+    const transport = this.rank.get(this.transportOf(index));
+    const alike = this.offered.filter((other) => other.startsWith("flow")
+      && (DATA.transports.length === 1 || this.rank.get(this.transportOf(Number(other.split(" ")[1]))) === transport));
+    const place = alike.indexOf(key);
+    const color = DATA.transports.length > 1 ? DATA.transports[transport].color : place % 8;
+    const pattern = DATA.transports.length > 1 ? place % PATTERNS.length : Math.floor(place / 8) % PATTERNS.length;
+    return { label: DATA.flows.name[index], color: css(`--c${color}`), dash: PATTERNS[pattern], width: 1.5,
+      values: (measure) => row(this.own[measure], this.rowOf.get(index), count) };
+  }
+
+  has(flow) {
+    return this.rowOf.has(flow);
+  }
+
+  isShown(flow) {
+    return this.shown.has(`flow ${flow}`);
+  }
+
+  toggleFlow(flow) {
+    const key = `flow ${flow}`;
+    if (!this.offered.includes(key)) this.offered.push(key);
+    this.toggle(key);
+  }
+
+  toggle(key) {
+    if (!this.shown.delete(key)) this.shown.add(key);
+    this.draw();
+    this.listener?.();
+  }
+
+  draw() {
+    const legend = byId("series-legend");
+    for (const each of this.charts) each.destroy();
+    this.charts = [];
+    if (!this.data) {
+      legend.replaceChildren(h("p", {}, "This run sampled no flows (run.sample_interval)."));
+      return;
+    }
+    legend.replaceChildren(...this.offered.map((key) => {
+      const { label, color } = this.line(key);
+      const chip = h("i", { class: "chip" });
+      chip.style.background = color;
+      return h("button", { type: "button", class: "series", "aria-pressed": String(this.shown.has(key)),
+        onclick: () => this.toggleAndFocus(key), "data-key": key }, chip, label);
+    }));
+    const lines = this.offered.filter((key) => this.shown.has(key)).map((key) => this.line(key));
+    const kinds = [
+      ["goodput-chart", "Goodput", "goodput_mbps", "Mbps"], ["rtt-chart", "Smoothed RTT", "srtt_ms", "ms"],
+      ["cwnd-chart", "Congestion window", "cwnd_kb", "kB"],
+    ];
+    this.charts = kinds.map(([id, title, measure, unit]) => this.overTime(
+      id, title, unit, lines, lines.map((line) => line.values(measure)), this.times,
+    ));
+  }
+
+  toggleAndFocus(key) {
+    this.toggle(key);
+    // The buttons are new; whoever works by keyboard stays where they were.
+    byId("series-legend").querySelector(`[data-key="${key}"]`)?.focus();
+  }
+
+  overTime(id, title, unit, lines, columns, times) {
+    const [scaled, scaledUnit] = suited(columns, unit);
+    // All charts have the same instants, or the cursors could not move together.
+    const span = DATA.ended_s;
+    const [[end], timeUnit] = suited([[span]], "s");
+    timeMarks.scale = span > 0 ? end[0] / span : 1;
+    return chart(byId(id), {
+      title: `${title} in ${scaledUnit}`, unit: scaledUnit, series: lines, sync: "time", marks: true,
+      xRange: [0, span * timeMarks.scale || 1], xName: "at", xLabel: `time in ${timeUnit}`, xUnit: timeUnit, hint: lines.length ? "" : "Nothing is chosen above.",
+    }, [times.map((time) => time * timeMarks.scale), ...scaled]);
+  }
+
+  /** The longest queues, and that of the chosen link. */
+  drawQueues() {
+    this.queues?.destroy();
+    const { network } = this;
+    const container = byId("queue-chart");
+    if (!network.series) {
+      container.replaceChildren(h("p", {}, "This run sampled no links."));
+      return;
+    }
+    const longest = network.whole.queue;
+    const order = [...longest.keys()].filter((i) => longest[i] > 0).sort((a, b) => longest[b] - longest[a] || a - b);
+    const links = order.slice(0, 4);
+    if (network.link >= 0 && !links.includes(network.link)) links.push(network.link);
+    const lines = links.map((link, i) => ({
+      label: DATA.links.name[link], color: css(`--c${i}`), dash: PATTERNS[i % PATTERNS.length],
+      width: link === network.link ? 3 : 1.5,
+    }));
+    const times = Array.from(network.times);
+    const columns = links.map((link) => row(network.steps.queue, link, times.length));
+    this.queues = this.overTime("queue-chart", "Queue", "packets", lines, columns, times);
+    const names = lines.map((line) => {
+      const chip = h("i", { class: "chip" });
+      chip.style.background = line.color;
+      return h("span", {}, chip, line.label);
+    });
+    container.append(h("p", { class: "legend" }, ...(names.length ? names : ["No queue ever held a packet."])));
+  }
+}
+
+function decodeAll(columns) {
+  return Object.fromEntries(Object.entries(columns).map(([name, column]) => [name, decode(column)]));
+}
+
+/** Values of a column of the flows that are there, a group for each transport. */
+function byTransport(values) {
+  const transport = decodeWords(DATA.flows.transport);
+  const groups = new Map(DATA.transports.map((each) => [each.name, { ...each, label: each.name, values: [] }]));
+  for (let i = 0; i < values.length; i++) {
+    if (!Number.isNaN(values[i])) groups.get(transport(i)).values.push(values[i]);
+  }
+  return [...groups.values()].map((group) => ({ ...group, color: css(`--c${group.color}`), width: 2 }));
+}
+
+function groupLegend(groups) {
+  return h("p", { class: "legend" }, ...groups.filter((group) => group.values.length).map((group) => {
+    const chip = h("i", { class: "chip" });
+    chip.style.background = group.color;
+    return h("span", {}, chip, `${group.label} (${number(group.values.length)})`);
+  }));
+}
+
+function setUpDistributions() {
+  const drawn = [];
+  const draw = () => {
+    while (drawn.length) drawn.pop().destroy();
+    drawOne(drawn, "completion-chart", "completion_s", ["Completion time", "s"],
+      { xName: "within", hint: "The share of flows that were done within x." }, "No flow was completed.");
+    drawOne(drawn, "reordering-chart", "reordering_ratio", ["Reordered packets of a flow", "%"],
+      { xName: "at most", hint: "The share of flows that had no more than x." }, "No flow received packets.");
+  };
+  draw();
+  themeListeners.push(draw);
+}
+
+function drawOne(drawn, id, key, [title, unit], options, nothing) {
+  const values = flowColumn(key);
+  const groups = values ? byTransport(values) : [];
+  const container = byId(id);
+  const all = groups.flatMap((group) => group.values).sort((a, b) => a - b);
+  const say = (text) => container.replaceChildren(h("h3", {}, `${title} in ${unit}`), h("p", { class: "nothing" }, text));
+  if (!all.length) say(nothing);
+  else if (key === "reordering_ratio" && all[all.length - 1] === 0) say("No packet was reordered.");
+  else if (key === "reordering_ratio" && all.filter((value) => value > 0).length < FEWEST_IN_DISTRIBUTION) {
+    const some = all.filter((value) => value > 0).map((value) => withUnit(value, unit)).join(", ");
+    say(`Too few flows for a distribution: ${some}${all[0] > 0 ? "" : "; the others none"}.`);
+  } else if (all.length < FEWEST_IN_DISTRIBUTION) {
+    say(`Too few flows for a distribution: ${all.map((value) => withUnit(value, unit)).join(", ")}.`);
+  } else {
+    const [scaled, scaledUnit] = suited(groups.map((group) => group.values), unit);
+    const same = groups.map((group, i) => ({ ...group, values: scaled[i] }));
+    drawn.push(distributionChart(
+      container, { title: `${title} in ${scaledUnit}`, xLabel: `${title.toLowerCase()} in ${scaledUnit}`,
+        xUnit: scaledUnit, ...options }, same,
+    ));
+    container.append(groupLegend(groups));
+  }
+}
+
+/** Reordering (RFC 4737) of all flows of each transport. */
+function reorderingTable() {
+  const [received, reordered] = [flowColumn("packets_received"), flowColumn("reordered_packets")];
+  if (!received || !reordered) return;
+  const [most, spurious] = [flowColumn("reordering_extent_max"), flowColumn("spurious_retransmissions")];
+  const transport = decodeWords(DATA.flows.transport);
+  const sums = new Map(DATA.transports.map(({ name }) => [name, { flows: 0, received: 0, reordered: 0, most: 0, spurious: 0 }]));
+  for (let i = 0; i < received.length; i++) {
+    const sum = sums.get(transport(i));
+    sum.flows += 1;
+    sum.received += received[i] || 0;
+    sum.reordered += reordered[i] || 0;
+    sum.most = Math.max(sum.most, most?.[i] || 0);
+    sum.spurious += spurious?.[i] || 0;
+  }
+  const head = ["transport", "flows", "packets received", "reordered", "share", "greatest extent", "spurious retransmissions"];
+  const rows = [...sums].map(([name, sum]) => {
+    const share = sum.received ? withUnit(Number(((100 * sum.reordered) / sum.received).toPrecision(3)), "%") : "–";
+    const cells = [name, number(sum.flows), number(sum.received), number(sum.reordered), share,
+      withUnit(sum.most, "packets"), number(sum.spurious)];
+    return h("tr", {}, ...cells.map((cell, i) => h("td", { class: i ? "num" : "" }, cell)));
+  });
+  byId("reordering-table").replaceChildren(h(
+    "table", { class: "small" }, h("thead", {}, h("tr", {}, ...head.map((word) => h("th", { scope: "col" }, word)))),
+    h("tbody", {}, ...rows),
+  ));
+}
+
+function flowTable(series) {
+  const { name, columns } = DATA.flows;
+  const [from, to, transport] = ["from", "to", "transport"].map((key) => decodeWords(DATA.flows[key]));
+  const failure = DATA.flows.failure ? decodeWords(DATA.flows.failure) : () => "";
+  const failed = DATA.flows.failure?.words.some((word) => word);
+  const plot = {
+    heading: "plot", text: () => "", width: 64, value: (i) => (series.isShown(i) ? 2 : series.has(i) ? 1 : 0),
+    cell: (i) => (series.has(i) ? h("input", {
+      type: "checkbox", checked: series.isShown(i), "aria-label": `Plot ${name[i]}`, onchange: () => series.toggleFlow(i),
+    }) : ""),
+  };
+  const table = new DataTable(byId("flow-table"), {
+    caption: "Flows", rows: name.length,
+    search: (i) => `${name[i]}\n${from(i)}\n${to(i)}\n${transport(i)}\n${failure(i)}`,
+    columns: [
+      ...(series.data ? [plot] : []),
+      { heading: "flow", text: (i) => name[i] }, { heading: "from", text: from }, { heading: "to", text: to },
+      { heading: "transport", text: transport }, ...columns.map(numberColumn),
+      ...(failed ? [{ heading: "given up", text: failure }] : []),
+    ],
+  });
+  series.listener = () => table.render(true);
+  return table;
+}
+
+function runPage() {
+  timeMarks.events = DATA.events.filter((event) => event.kind !== "new routes")
+    .map((event) => ({ ...event, bad: event.kind.endsWith("down") })).slice(0, 200);
+  const network = new NetworkSection();
+  const series = new SeriesSection(network);
+  setUpDistributions();
+  reorderingTable();
+  flowTable(series);
+}

@@ -1,0 +1,148 @@
+// A table of any length: only the rows in sight are elements. Sorted by its headings, filtered by a text.
+
+const ROW_HEIGHT = 30;
+const PRINTED_ROWS = 200;
+
+/**
+ * options: caption, rows (how many), columns ({heading, unit, text(row), value(row)?, cell(row)?}), search(row),
+ * sortBy (number of a column), chosen(row), onChoose(row).
+ */
+class DataTable {
+  constructor(container, options) {
+    this.options = options;
+    this.order = Array.from({ length: options.rows }, (_, i) => i);
+    this.sorting = { column: -1, down: false };
+    this.active = -1;
+    this.build(container);
+    this.refresh();
+    printListeners.push(() => this.render(true));
+  }
+
+  build(container) {
+    const { options } = this;
+    this.filter = h("input", {
+      type: "search", placeholder: "Filter", "aria-label": `Filter: ${options.caption}`, spellcheck: "false",
+      oninput: () => {
+        clearTimeout(this.pending);
+        this.pending = setTimeout(() => this.refresh(), 120);
+      },
+    });
+    this.count = h("span", { class: "count", "aria-live": "polite" });
+    this.buttons = options.columns.map((column, i) => h(
+      "button", { type: "button", onclick: () => this.sort(i) },
+      column.heading, column.unit ? h("small", {}, ` ${column.unit}`) : null,
+      h("span", { class: "arrow", "aria-hidden": "true" }),
+    ));
+    this.heads = this.buttons.map((button, i) => h(
+      "th", { scope: "col", class: options.columns[i].value ? "num" : "" }, button,
+    ));
+    this.body = h("tbody");
+    const columns = h("colgroup", {}, ...options.columns.map((column) => {
+      const element = h("col");
+      element.style.width = `${this.widthOf(column)}px`;
+      return element;
+    }));
+    const table = h(
+      "table", { class: "data", "aria-rowcount": options.rows + 1 },
+      h("caption", { class: "unseen" }, options.caption), columns, h("thead", {}, h("tr", {}, ...this.heads)), this.body,
+    );
+    table.style.width = `${options.columns.reduce((sum, column) => sum + this.widthOf(column), 0)}px`;
+    this.view = h(
+      "div", { class: "viewport", tabindex: "0", role: "region", "aria-label": options.caption,
+        onscroll: () => this.render(false), onkeydown: (event) => this.key(event) },
+      table,
+    );
+    container.replaceChildren(h("div", { class: "tools" }, this.filter, this.count), this.view);
+  }
+
+  /** Wide enough for the longest of its texts; of very many rows some are looked at. */
+  widthOf(column) {
+    if (column.width) return column.width;
+    const { rows } = this.options;
+    let longest = `${column.heading} ${column.unit ?? ""}`.length + 2;
+    const step = Math.max(1, Math.floor(rows / 300));
+    for (let i = 0; i < rows; i += step) longest = Math.max(longest, column.text(i).length);
+    column.width = Math.round(Math.min(longest, 42) * 7.8 + 26);
+    return column.width;
+  }
+
+  sort(column) {
+    const down = this.sorting.column === column ? !this.sorting.down : Boolean(this.options.columns[column].value);
+    this.sorting = { column, down };
+    this.heads.forEach((head, i) => {
+      if (i === column) head.setAttribute("aria-sort", down ? "descending" : "ascending");
+      else head.removeAttribute("aria-sort");
+    });
+    this.refresh();
+  }
+
+  refresh() {
+    const { rows, search, columns } = this.options;
+    const wanted = this.filter.value.trim().toLowerCase();
+    const found = [];
+    for (let i = 0; i < rows; i++) if (!wanted || search(i).toLowerCase().includes(wanted)) found.push(i);
+    const column = columns[this.sorting.column];
+    if (column) {
+      const sign = this.sorting.down ? -1 : 1;
+      if (column.value) {
+        // What is not there comes last, whichever way.
+        const key = (i) => { const value = column.value(i); return Number.isNaN(value) ? null : value; };
+        found.sort((a, b) => {
+          const [x, y] = [key(a), key(b)];
+          if (x === null || y === null) return (x === null) - (y === null) || a - b;
+          return sign * (x - y) || a - b;
+        });
+      } else {
+        const words = new Intl.Collator(undefined, { numeric: true });
+        found.sort((a, b) => sign * words.compare(column.text(a), column.text(b)) || a - b);
+      }
+    }
+    this.order = found;
+    this.count.textContent = found.length === rows ? `${number(rows)} rows` : `${number(found.length)} of ${number(rows)} rows`;
+    this.view.scrollTop = 0;
+    this.render(true);
+  }
+
+  render(always) {
+    const { order } = this;
+    let first = Math.max(0, Math.floor(this.view.scrollTop / ROW_HEIGHT) - 8);
+    let last = Math.min(order.length, first + Math.ceil(this.view.clientHeight / ROW_HEIGHT) + 16);
+    if (printing) [first, last] = [0, Math.min(order.length, PRINTED_ROWS)];
+    if (!always && first === this.first && last === this.last) return;
+    [this.first, this.last] = [first, last];
+    const rows = [];
+    for (let place = first; place < last; place++) rows.push(this.line(order[place], place));
+    const spacer = (count) => {
+      const cell = h("td", { colspan: this.options.columns.length });
+      cell.style.height = `${printing ? 0 : count * ROW_HEIGHT}px`;
+      return h("tr", { class: "spacer", "aria-hidden": "true" }, cell);
+    };
+    const more = printing && order.length > last
+      ? [h("tr", {}, h("td", { colspan: this.options.columns.length }, `and ${number(order.length - last)} more rows`))]
+      : [];
+    this.body.replaceChildren(spacer(first), ...rows, ...more, spacer(order.length - last));
+  }
+
+  line(index, place) {
+    const { columns, chosen, onChoose } = this.options;
+    return h(
+      "tr",
+      {
+        "aria-rowindex": place + 2, class: chosen?.(index) ? "chosen" : "",
+        onclick: onChoose ? (event) => { if (event.target.tagName !== "INPUT") onChoose(index); } : undefined,
+      },
+      ...columns.map((column) => h(
+        "td", { class: column.value ? "num" : "", title: column.value ? null : column.text(index) },
+        column.cell ? column.cell(index) : column.text(index),
+      )),
+    );
+  }
+
+  key(event) {
+    if (event.target !== this.view) return;
+    const jump = { Home: 0, End: this.order.length * ROW_HEIGHT }[event.key];
+    if (jump === undefined) return;
+    this.view.scrollTop = jump;
+    event.preventDefault();
+  }
+}

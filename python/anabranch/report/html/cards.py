@@ -1,0 +1,130 @@
+"""The numbers at the top of the page of a run."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import polars as pl
+
+from anabranch.result import Result
+
+NOTHING = "\N{EN DASH}"
+"""Stands where there is no number."""
+
+Card = dict[str, str]
+"""``label``, ``value`` and ``note``."""
+
+
+def quantity(value: float | None, unit: str = "") -> str:
+    """A number for people, in three significant digits, counts below 100,000 in full; a dash for none."""
+    if value is None or not math.isfinite(value):
+        return NOTHING
+    whole = float(value).is_integer() and abs(value) < 1e5
+    for factor, prefix in ((1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if not whole and abs(value) >= factor * 0.9995 and (factor > 1e3 or abs(value) >= 1e4):
+            return f"{value / factor:.3g}{prefix}{unit}".rstrip()
+    text = f"{value:,.0f}" if whole or abs(value) >= 999.5 else f"{value:.3g}"
+    # Hyphens are no minus signs, and a thin space parts thousands in every language.
+    return f"{text.replace(',', chr(0x202F))} {unit}".rstrip()
+
+
+def duration(seconds: float | None) -> str:
+    """A time in the unit that suits it."""
+    if seconds is None or not math.isfinite(seconds):
+        return NOTHING
+    for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if abs(seconds) >= factor:
+            return quantity(seconds / factor, unit)
+    return quantity(seconds / 1e-9, "ns") if seconds else "0 s"
+
+
+def rate(mbps: float | None) -> str:
+    """A rate in the unit that suits it."""
+    if mbps is None or not math.isfinite(mbps):
+        return NOTHING
+    for factor, unit in ((1e3, "Gbps"), (1.0, "Mbps"), (1e-3, "kbps")):
+        if abs(mbps) >= factor:
+            return quantity(mbps / factor, unit)
+    return quantity(mbps * 1e6, "bps")
+
+
+def cards(result: Result) -> list[Card]:
+    """What is asked first about a run, as far as it has an answer."""
+    return [card for card in (*_of_flows(result), *_of_links(result)) if card["value"] != NOTHING]
+
+
+def _card(label: str, value: str, note: str = "") -> Card:
+    return {"label": label, "value": value, "note": note}
+
+
+def _of_flows(result: Result) -> list[Card]:
+    flows, ended_s = result.flows, float(result.summary.get("ended_s") or 0.0)
+    done = flows["completion_s"].drop_nulls()
+    failed = flows["failure"].drop_nulls().len() if "failure" in flows.columns else 0
+    goodput = _sum(flows, "delivered_bytes") * 8e-6 / ended_s if ended_s else None
+    segments, again = _sum(flows, "segments_sent"), _sum(flows, "retransmissions")
+    received, reordered = _sum(flows, "packets_received"), _sum(flows, "reordered_packets")
+    share = [f"{quantity(done.len())} done"]
+    if failed:
+        share.append(f"{quantity(failed)} given up")
+    found = [
+        _card("Simulated", duration(ended_s), "stopped before its end" if result.interrupted else ""),
+        _card("Flows", quantity(flows.height), ", ".join(share)),
+        _card("Goodput", rate(goodput), "of all flows, over the whole run"),
+        _card("Completion time", duration(_number(done.median())), f"median; p99 {_percentile(done)}"),
+        _card("Jain index", _index(result.summary.get("jain_index")), "of the goodputs"),
+        _card("Mean RTT", _milliseconds(flows), "mean of the flows' means"),
+    ]
+    if segments:
+        found.append(
+            _card("Retransmitted", f"{100 * again / segments:.3g} %", f"{quantity(again)} segments; "
+                  f"{quantity(_sum(flows, 'timeouts'))} timeouts")
+        )  # fmt: skip
+    if received:
+        found.append(
+            _card("Reordered", f"{100 * reordered / received:.3g} %", f"{quantity(reordered)} packets")
+        )
+    return found
+
+
+def _of_links(result: Result) -> list[Card]:
+    links = result.links
+    if links.is_empty():
+        return []
+    busiest = links.sort("utilization", descending=True, nulls_last=True, maintain_order=True).row(
+        0, named=True
+    )
+    longest = links.sort("queue_max_packets", descending=True, maintain_order=True).row(0, named=True)
+    causes = {
+        "full queues": "drops_queue", "CoDel": "drops_codel", "random": "drops_random", "down": "drops_down",
+    }  # fmt: skip
+    drops = {label: int(links[name].sum()) for label, name in causes.items()}
+    note = ", ".join(f"{quantity(count)} {label}" for label, count in drops.items() if count)
+    busy = busiest["utilization"]
+    return [
+        _card("Busiest link", NOTHING if busy is None else f"{100 * busy:.3g} %", str(busiest["name"])),
+        _card("Longest queue", quantity(longest["queue_max_packets"], "packets"), str(longest["name"])),
+        _card("Dropped", quantity(sum(drops.values()), "packets"), note),
+    ]
+
+
+def _sum(table: pl.DataFrame, column: str) -> int:
+    return int(table[column].sum())
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _percentile(values: pl.Series) -> str:
+    return duration(_number(values.quantile(0.99, "linear")))
+
+
+def _index(value: Any) -> str:
+    return NOTHING if value is None or not math.isfinite(value) else f"{value:.3f}"
+
+
+def _milliseconds(flows: pl.DataFrame) -> str:
+    mean = _number(flows["rtt_mean_ms"].mean())
+    return duration(None if mean is None else mean / 1e3)

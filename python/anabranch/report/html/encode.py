@@ -1,0 +1,87 @@
+"""Data for the page: columns as base64, text that cannot end a script, samples merged to steps."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import ArrayLike, NDArray
+
+from anabranch.result import json_ready
+
+
+def column(values: ArrayLike | pl.Series, kind: str = "f4") -> dict[str, Any]:
+    """A column of numbers, little-endian, in base64; null is NaN, which the page shows as nothing.
+
+    Args:
+        values: numbers of any shape, row by row.
+        kind: ``f4``, ``f8``, ``i4`` or ``u2``.
+    """
+    if isinstance(values, pl.Series):
+        values = values.cast(pl.Float64).fill_null(np.nan).to_numpy()
+    data = np.ascontiguousarray(np.asarray(values).astype(f"<{kind}"))
+    return {"kind": kind, "base64": base64.b64encode(data.tobytes()).decode("ascii")}
+
+
+def words(values: Sequence[str | None]) -> dict[str, Any]:
+    """A column of texts of which many are the same: each once, and which one where."""
+    found: dict[str, int] = {}
+    numbers = [found.setdefault(value or "", len(found)) for value in values]
+    return {"words": list(found), "index": column(numbers, "i4")}
+
+
+def embedded(document: Any) -> str:
+    """JSON for a script element of the kind ``application/json``: no text in it can end the element."""
+    text = json.dumps(json_ready(document), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Samples in time, merged where there are more of them than are drawn.
+
+    Attributes:
+        times_s: the end of each step.
+        samples_s: the instants of the samples, ascending.
+        merged: samples in a step.
+    """
+
+    times_s: NDArray[np.float64]
+    samples_s: NDArray[np.float64]
+    merged: int
+
+    @classmethod
+    def of(cls, times_s: pl.Series, most: int) -> Steps:
+        """At most so many steps, of equally many samples each, the last one apart."""
+        samples = times_s.unique().sort().to_numpy()
+        merged = max(1, -(-len(samples) // max(1, most)))
+        ends = np.minimum(np.arange(merged - 1, len(samples) + merged - 1, merged), len(samples) - 1)
+        return cls(samples[ends], samples, merged)
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.times_s)
+
+    def number(self, times_s: pl.Series) -> pl.Series:
+        """The step of each instant, which must be one of the samples."""
+        return pl.Series("step", np.searchsorted(self.samples_s, times_s.to_numpy()) // self.merged)
+
+    def matrix(self, table: pl.DataFrame, row: str, rows: int, value: str) -> NDArray[np.float64]:
+        """A column as rows by steps; NaN where the table has none.
+
+        Args:
+            table: with a column ``step``.
+            row: column with the number of the row.
+            rows: how many rows there are.
+            value: column with the values.
+        """
+        found = np.full((rows, self.count), np.nan)
+        known = table.drop_nulls(value)
+        found[known[row].to_numpy(), known["step"].to_numpy()] = known[value].cast(pl.Float64).to_numpy()
+        return found

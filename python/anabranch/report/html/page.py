@@ -1,0 +1,150 @@
+"""The page itself: templates, style and scripts in one file, with nothing to fetch."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from anabranch import _core
+from anabranch.report.files import write_whole
+from anabranch.report.html.encode import embedded
+from anabranch.report.html.outlines import outlines
+from anabranch.report.html.palette import css_variables
+from anabranch.report.html.run_data import run_document
+from anabranch.report.html.study_data import study_document
+from anabranch.report.study_table import StudyOutcome
+from anabranch.result import Result
+
+REPORT = "report.html"
+"""Name of the page in a folder."""
+
+_PACKAGE = "anabranch.report.html"
+_RUN_SCRIPTS = ("core", "charts", "table", "map", "network", "run", "study", "main")
+_STUDY_SCRIPTS = ("core", "charts", "table", "network", "study", "main")
+_MOST_EVENTS = 200
+"""Changes of the network that are listed."""
+
+
+def run_report(result: Result, scenario: str | None = None) -> str:
+    """The page of a run.
+
+    Args:
+        result: the run, with the tables ``flows`` and ``links``.
+        scenario: text of its scenario file, shown at the end.
+    """
+    document = run_document(result, scenario)
+    routes, events = document["routes"], document["events"]
+    sections = [
+        ("network", "Network"), ("series", "Over time"), ("distributions", "Completion and reordering"),
+        ("flows", "Flows"), ("links", "Links"), *([("scenario", "Scenario")] if scenario else []),
+    ]  # fmt: skip
+    # In the page already; the script need not have them twice.
+    shown = {
+        key: document.pop(key)
+        for key in ("title", "cards", "warnings", "network_source", "facts", "scenario", "notes")
+    }
+    if document["network"]["layout"] == "map":
+        document["outlines"] = outlines(document["network"].pop("box"))
+    return _page(
+        "run.html.j2",
+        document,
+        _RUN_SCRIPTS,
+        sections=sections,
+        has_routes=routes is not None,
+        routes_moved=routes is not None and routes["moved"],
+        has_downs=any(event["kind"] == "link down" for event in events),
+        flow_count=len(document["flows"]["name"]),
+        many_flows=len(document["flows"]["name"]) > 8,
+        events=events[:_MOST_EVENTS],
+        event_count=len(events),
+        **shown,
+    )
+
+
+def study_report(result: StudyOutcome) -> str:
+    """The page of a study."""
+    document = study_document(result)
+    shown = {key: document.pop(key) for key in ("title", "cards", "facts", "failed", "figures", "intervals")}
+    sections = [("figures", "Metrics"), ("cells", "Cells")]
+    return _page("study.html.j2", document, _STUDY_SCRIPTS, sections=sections, warnings=[], **shown)
+
+
+def save_run_report(result: Result, folder: Path | str, scenario: str | None = None) -> Path:
+    """Writes ``report.html`` into the folder of a run.
+
+    Raises:
+        ResultError: if it cannot be written, or the result has no flows or links, as one of captures.
+    """
+    return write_whole(Path(folder) / REPORT, run_report(result, scenario).encode())
+
+
+def save_study_report(result: StudyOutcome, folder: Path | str) -> Path:
+    """Writes ``report.html`` into the folder of a study.
+
+    Raises:
+        ResultError: if it cannot be written.
+    """
+    return write_whole(Path(folder) / REPORT, study_report(result).encode())
+
+
+def _page(template: str, document: dict[str, Any], scripts: tuple[str, ...], **shown: Any) -> str:
+    """Fills a template. Only our own scripts may run: the page names them by their hashes."""
+    programs = [_asset("uPlot.iife.min.js"), _program(scripts)]
+    hashes = " ".join(f"'sha256-{_hash(program)}'" for program in programs)
+    return _templates().get_template(template).render(
+        script_hashes=Markup(hashes),  # noqa: S704 - made of our own files alone
+        style=Markup(_style()),  # noqa: S704
+        scripts=[Markup(program) for program in programs],  # noqa: S704
+        data=Markup(embedded(document)),  # noqa: S704 - escaped there
+        version=_core.version(),
+        **shown,
+    )  # fmt: skip
+
+
+def _hash(program: str) -> str:
+    return base64.b64encode(hashlib.sha256(program.encode()).digest()).decode("ascii")
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.FunctionLoader(_template),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+    )
+
+
+def _template(name: str) -> str:
+    return resources.files(_PACKAGE).joinpath(f"templates/{name}").read_text(encoding="utf-8")
+
+
+@cache
+def _asset(name: str) -> str:
+    return resources.files(_PACKAGE).joinpath(f"assets/{name}").read_text(encoding="utf-8")
+
+
+@cache
+def _program(names: tuple[str, ...]) -> str:
+    """Our scripts as one, with names of their own."""
+    parts = "\n".join(_asset(f"js/{name}.js") for name in names)
+    return f'(() => {{\n"use strict";\n{parts}}})();\n'
+
+
+@cache
+def _style() -> str:
+    light, dark = css_variables()
+    dark = f"{dark}{_asset('dark.css')}"
+    return (
+        f"{_asset('uPlot.min.css')}\n{_asset('page.css')}\n:root{{{light}}}\n"
+        f'@media screen {{ :root[data-theme="dark"]:not(.printing) {{{dark}}} }}\n'
+        "@media screen and (prefers-color-scheme: dark) {\n"
+        f':root:not([data-theme="light"]):not(.printing) {{{dark}}} }}\n'
+    )

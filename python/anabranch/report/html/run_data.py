@@ -1,0 +1,268 @@
+"""What the page of a run is made of: its tables, brought into the form that the page's script reads.
+
+The page shows all flows and links. Of the samples over time it has what can be drawn, by three rules, which
+it states wherever they take something away:
+
+- steps: samples are merged, equally many to a step, so that there are at most 600 steps; rates, round-trip
+  times and windows are then means over the step, queues are maxima, drops are sums;
+- links: there are at most 120,000 steps of links, which makes fewer steps where there are many links;
+- flows: at most 100 flows have lines of their own, those that delivered most; the sums and means over all
+  flows, and over those of each transport, always count every flow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from anabranch.report.html.cards import cards
+from anabranch.report.html.encode import Steps, column, words
+from anabranch.report.html.layout import layout
+from anabranch.report.html.palette import transport_looks
+from anabranch.report.html.routes_data import routes_data
+from anabranch.result import Result
+
+MOST_STEPS = 600
+"""Steps of a series: more are not told apart on a screen."""
+MOST_LINK_STEPS = 120_000
+"""Links times steps."""
+MOST_FLOWS = 100
+"""Flows with series of their own."""
+_FEWEST_STEPS = 20
+
+FLOW_COLUMNS = (
+    ("start_s", "start", "s"),
+    ("completion_s", "completion", "s"),
+    ("goodput_mbps", "goodput", "Mbps"),
+    ("delivered_bytes", "delivered", "bytes"),
+    ("rtt_min_ms", "RTT min", "ms"),
+    ("rtt_mean_ms", "RTT mean", "ms"),
+    ("rtt_max_ms", "RTT max", "ms"),
+    ("segments_sent", "segments", ""),
+    ("retransmissions", "retransmitted", ""),
+    ("timeouts", "timeouts", ""),
+    ("fast_recoveries", "recoveries", ""),
+    ("spurious_retransmissions", "spurious", ""),
+    ("packets_received", "received", "packets"),
+    ("reordered_packets", "reordered", "packets"),
+    ("reordering_ratio", "reordering", "%"),
+    ("reordering_extent_max", "extent max", "packets"),
+    ("drops_data", "lost data", "packets"),
+    ("drops_acks", "lost ACKs", "packets"),
+    ("ecn_marks", "ECN marks", ""),
+)
+"""Columns of the table of flows: name in the result, heading, unit. Those without a value are left out."""
+
+LINK_COLUMNS = (
+    ("capacity_mbps", "capacity", "Mbps"),
+    ("delay_ms", "delay", "ms"),
+    ("utilization", "utilization", "%"),
+    ("queue_mean_packets", "queue mean", "packets"),
+    ("queue_max_packets", "queue max", "packets"),
+    ("packets", "sent", "packets"),
+    ("drops_queue", "full queue", "drops"),
+    ("drops_codel", "CoDel", "drops"),
+    ("drops_random", "random loss", "drops"),
+    ("drops_down", "link down", "drops"),
+    ("ecn_marks", "ECN marks", ""),
+)
+"""The same of links."""
+
+
+def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
+    """Everything on the page of a run.
+
+    Args:
+        result: the run, with the tables ``flows`` and ``links``.
+        scenario: text of its scenario file.
+    """
+    nodes = _node_names(result)
+    number = {name: index for index, name in enumerate(nodes)}
+    flows, links = result.flows, result.links
+    ends = [(number[a], number[b]) for a, b in links.select("from", "to").iter_rows()]
+    transports = sorted(flows["transport"].unique().to_list())
+    notes: list[str] = []
+    return {
+        "kind": "run",
+        "title": str(result.summary.get("title") or "A run"),
+        "cards": cards(result),
+        "warnings": [str(warning) for warning in result.summary.get("warnings", [])],
+        "network_source": [str(line) for line in result.summary.get("network", [])],
+        "facts": _facts(result),
+        "scenario": scenario,
+        "network": _network(result, nodes, ends),
+        "links": {
+            "name": links["name"].to_list(),
+            "from": column([a for a, _ in ends], "i4"),
+            "to": column([b for _, b in ends], "i4"),
+            "columns": _columns(links, LINK_COLUMNS),
+            "drops": column(_all_drops(links)),
+        },
+        "transports": transport_looks(transports),
+        "flows": {
+            "name": flows["name"].to_list(),
+            "from": words(flows["from"].to_list()),
+            "to": words(flows["to"].to_list()),
+            "transport": words(flows["transport"].to_list()),
+            "columns": _columns(flows, FLOW_COLUMNS),
+            "failure": words(flows["failure"].to_list()) if "failure" in flows.columns else None,
+        },
+        "flow_series": _flow_series(result, transports, notes),
+        "link_series": _link_series(result, notes),
+        "events": result.tables["events"].to_dicts() if "events" in result.tables else [],
+        "routes": routes_data(result, number, notes),
+        "ended_s": float(result.summary.get("ended_s") or 0.0),
+        "notes": notes,
+    }
+
+
+def _facts(result: Result) -> list[list[str]]:
+    """What the run was, for the foot of the page; no clock, so that the same run gives the same page."""
+    wanted = (
+        ("version", "Anabranch"),
+        ("seed", "seed"),
+        ("replication", "replication"),
+        ("scenario_sha256", "scenario (SHA-256)"),
+        ("packet_hops", "packet-hops"),
+        ("events", "events"),
+    )
+    found = [[label, str(result.summary[key])] for key, label in wanted if key in result.summary]
+    routing = result.summary.get("routing")
+    if isinstance(routing, dict):
+        found += [[f"routing: {key}", str(value)] for key, value in routing.items()]
+    return found
+
+
+def _node_names(result: Result) -> list[str]:
+    """The nodes in their order; older results have only those that a link ends at."""
+    if "nodes" in result.tables:
+        return [str(name) for name in result.tables["nodes"]["name"]]
+    ends = (name for pair in result.links.select("from", "to").iter_rows() for name in pair)
+    return list(dict.fromkeys(ends))
+
+
+def _network(result: Result, nodes: Sequence[str], ends: Sequence[tuple[int, int]]) -> dict[str, Any]:
+    places: list[tuple[float, float] | None] = [None] * len(nodes)
+    if "nodes" in result.tables:
+        rows = result.tables["nodes"].select("latitude_deg", "longitude_deg").iter_rows()
+        places = [None if None in row else (row[0], row[1]) for row in rows]
+    drawn = layout(places, ends, nodes)
+    return {
+        "names": list(nodes),
+        "x": column(drawn.points[:, 0]),
+        "y": column(drawn.points[:, 1]),
+        "layout": drawn.kind,
+        "longitude": drawn.longitude,
+        "stretch": drawn.stretch,
+        "box": drawn.box(),
+    }
+
+
+def _columns(table: pl.DataFrame, wanted: Sequence[tuple[str, str, str]]) -> list[dict[str, Any]]:
+    """The columns that there are; shares become percentages."""
+    found = []
+    for name, heading, unit in wanted:
+        if name in table.columns and table[name].null_count() < table.height:
+            values = table[name] * 100 if unit == "%" else table[name]
+            # Bytes and packets may be more than a 32-bit float can count.
+            kind = "f8" if table.schema[name].is_integer() else "f4"
+            found.append({"key": name, "heading": heading, "unit": unit, "data": column(values, kind)})
+    return found
+
+
+def _all_drops(links: pl.DataFrame) -> pl.Series:
+    names = [name for name in links.columns if name.startswith("drops_")]
+    return links.select(pl.sum_horizontal(names).alias("drops"))["drops"]
+
+
+def _flow_series(result: Result, transports: Sequence[str], notes: list[str]) -> dict[str, Any] | None:
+    """Lines of the flows that delivered most, of each transport and of all flows together."""
+    if "flow_series" not in result.tables or result.flow_series.is_empty():
+        return None
+    series = result.flow_series.select(
+        "time_s", "flow", "goodput_mbps", "srtt_ms", (pl.col("cwnd_bytes") / 1e3).alias("cwnd_kb")
+    )
+    steps = Steps.of(series["time_s"], MOST_STEPS)
+    if steps.merged > 1:
+        notes.append(
+            f"Lines over time: {steps.merged} samples in a row are one step; goodput, RTT and cwnd are its "
+            "means."
+        )
+    flows = result.flows
+    kept = flows.sort(["delivered_bytes", "flow"], descending=[True, False])["flow"].head(MOST_FLOWS).sort()
+    if len(kept) < flows.height:
+        notes.append(
+            f"{len(kept)} of {flows.height} flows have lines of their own, those that delivered most; sums "
+            "and means count every flow."
+        )
+    values = ("goodput_mbps", "srtt_ms", "cwnd_kb")
+    chosen = series.filter(pl.col("flow").is_in(kept.implode()))
+    chosen = chosen.with_columns(
+        steps.number(chosen["time_s"]), pl.Series("row", np.searchsorted(kept, chosen["flow"]))
+    )
+    own = chosen.group_by("row", "step", maintain_order=True).agg(pl.col(value).mean() for value in values)
+    transport = pl.Series("row", np.searchsorted(transports, flows["transport"].to_list()))
+    by_flow = flows.select("flow").with_columns(transport)
+    grouped = series.join(by_flow, on="flow", how="left", maintain_order="left")
+    groups = _grouped(grouped, steps, len(transports), values)
+    together = _grouped(grouped.with_columns(pl.lit(0).alias("row")), steps, 1, values)
+    return {
+        "times": column(steps.times_s, "f8"),
+        "flows": column(kept.to_numpy(), "i4"),
+        "own": {value: column(steps.matrix(own, "row", len(kept), value)) for value in values},
+        "transports": groups,
+        "all": together,
+    }
+
+
+def _grouped(series: pl.DataFrame, steps: Steps, rows: int, values: Sequence[str]) -> dict[str, Any]:
+    """Of each group of flows: the sum of the goodputs, the means of all else and how many flows there are."""
+    instants = series.group_by("row", "time_s").agg(
+        pl.col("goodput_mbps").sum(),
+        *(pl.col(value).mean() for value in values if value != "goodput_mbps"),
+        pl.len().alias("flows"),
+    )
+    # In order, because a mean depends on it in its last digit.
+    instants = instants.sort("row", "time_s")
+    instants = instants.with_columns(steps.number(instants["time_s"]))
+    merged = instants.group_by("row", "step", maintain_order=True).agg(
+        pl.col(value).mean() for value in (*values, "flows")
+    )
+    return {value: column(steps.matrix(merged, "row", rows, value)) for value in (*values, "flows")}
+
+
+def _link_series(result: Result, notes: list[str]) -> dict[str, Any] | None:
+    """Utilization, queue and drops of every link, step by step."""
+    if "link_series" not in result.tables or result.link_series.is_empty():
+        return None
+    series, links = result.link_series, result.links
+    most = min(MOST_STEPS, max(_FEWEST_STEPS, MOST_LINK_STEPS // links.height))
+    steps = Steps.of(series["time_s"], most)
+    if steps.merged > 1:
+        notes.append(
+            f"Links over time: {steps.merged} samples in a row are one step; utilization is its mean, "
+            "the queue its maximum, drops are their sum."
+        )
+    if "events" in result.tables and (result.events["kind"] == "capacity").any():
+        notes.append("Utilization over time is relative to the capacity at the end of the run.")
+    series = series.join(
+        links.select("link", "capacity_mbps"), on="link", how="left", maintain_order="left"
+    ).with_columns(
+        # A transmission counts whole where it begins, so that a busy link may show a packet more than fits.
+        (pl.col("throughput_mbps") / pl.col("capacity_mbps")).clip(upper_bound=1).alias("utilization"),
+        # Counted since the start.
+        (pl.col("drops") - pl.col("drops").shift(1, fill_value=0).over("link")).alias("new_drops"),
+        steps.number(series["time_s"]),
+    )
+    merged = series.group_by("link", "step", maintain_order=True).agg(
+        pl.col("utilization").mean(), pl.col("queue_packets").max(), pl.col("new_drops").sum()
+    )
+    return {
+        "times": column(steps.times_s, "f8"),
+        "utilization": column(steps.matrix(merged, "link", links.height, "utilization")),
+        "queue": column(steps.matrix(merged, "link", links.height, "queue_packets")),
+        "drops": column(steps.matrix(merged, "link", links.height, "new_drops")),
+    }

@@ -1,0 +1,66 @@
+"""What the page of a study is made of: cards, a figure for each metric, the table of cells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from anabranch.report.html.cards import quantity
+from anabranch.report.html.encode import column, words
+from anabranch.report.html.study_svg import metric_figure
+from anabranch.report.study_table import StudyOutcome, axis_title, failed_runs, interval_words, is_continuous
+
+_MOST_REASONS = 20
+
+
+def study_document(result: StudyOutcome) -> dict[str, Any]:
+    """Everything on the page of a study."""
+    failed = failed_runs(result.runs)
+    reasons = failed.group_by("reason", maintain_order=True).len().head(_MOST_REASONS)
+    figures = [metric_figure(result, metric) for metric in result.metrics]
+    return {
+        "kind": "study",
+        "title": result.title or "A study",
+        "cards": [
+            _card("Runs", quantity(result.runs.height), f"{quantity(failed.height)} failed"),
+            _card(
+                "Cells", quantity(result.cells.height), f"{quantity(result.replications)} replications each"
+            ),
+            *(
+                _card("Factor", factor.label, f"{quantity(len(factor.levels))} levels")
+                for factor in result.factors
+            ),
+        ],
+        "facts": [],
+        "failed": [[reason or "", count] for reason, count in reasons.iter_rows()],
+        "figures": figures,
+        "intervals": f"Intervals: {interval_words(result)}." if any(f["intervals"] for f in figures) else "",
+        "cells": {"rows": result.cells.height, "columns": _cell_columns(result)},
+    }
+
+
+def _card(label: str, value: str, note: str) -> dict[str, str]:
+    return {"label": label, "value": value, "note": note}
+
+
+def _cell_columns(result: StudyOutcome) -> list[dict[str, Any]]:
+    cells = result.cells
+    found: list[dict[str, Any]] = []
+    for factor in result.factors:
+        if is_continuous(factor):
+            found.append(_numbers(cells[factor.name], factor.name, axis_title(factor)))
+        else:
+            found.append({"heading": factor.label, **words([str(level) for level in cells[factor.name]])})
+    found += [_numbers(cells["runs"], "runs", "runs"), _numbers(cells["failed"], "failed", "failed")]
+    for metric in result.metrics:
+        found.append(_numbers(cells[metric.name], metric.name, metric.label))
+        for ending, heading in (("_ci", "±"), ("_min", "min"), ("_max", "max")):
+            name = f"{metric.name}{ending}"
+            if cells[name].null_count() < cells.height:
+                found.append(_numbers(cells[name], name, heading))
+    return found
+
+
+def _numbers(values: pl.Series, key: str, heading: str) -> dict[str, Any]:
+    return {"key": key, "heading": heading, "unit": "", "data": column(values, "f8")}

@@ -1,0 +1,329 @@
+"""The page of a result in a real browser: what a reader clicks, hovers, types and prints."""
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+from html_runs import ABILENE, EVIL, hostile
+from made_study import GAP, TRANSPORT, make
+
+from anabranch import Result, Scenario
+from anabranch.report.html import save_run_report, save_study_report
+
+playwright = pytest.importorskip("playwright.sync_api", reason="no Playwright: pip install playwright")
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+BROWSER = os.environ.get("ANABRANCH_BROWSER") or next(filter(None, map(shutil.which, NAMES)), None)
+pytestmark = pytest.mark.skipif(
+    BROWSER is None, reason="no Chromium (Debian: apt install chromium), and ANABRANCH_BROWSER names none"
+)
+
+TEN_THOUSAND = """
+title = "Ten thousand flows"
+[network]
+topology = "dumbbell"
+[network.parameters]
+hosts = 50
+bottleneck_capacity = "100 Gbps"
+access_capacity = "100 Gbps"
+[network.links]
+delay = "10 us"
+queue = "1000 packets"
+[[traffic]]
+name = "web"
+from = "*"
+pairs = "permutation"
+flows = 100
+size = "5 kB"
+start = { distribution = "uniform", low = "0 s", high = "90 ms" }
+transport = "linux-cubic"
+[run]
+duration = "100 ms"
+sample_interval = "500 us"
+"""
+
+
+class Reader:
+    """A page, and everything that went wrong with it or left it."""
+
+    def __init__(self, page: "playwright.Page") -> None:
+        self.page = page
+        self.wrong: list[str] = []
+        page.on("console", lambda message: self.wrong.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: self.wrong.append(f"error: {error}"))
+        page.on("request", self._request)
+
+    def _request(self, request: "playwright.Request") -> None:
+        if not request.url.endswith("/report.html") or not request.url.startswith("file:"):
+            self.wrong.append(f"request: {request.url}")
+
+    def open(self, file: Path) -> float:
+        """Opens a page; seconds until it has drawn itself."""
+        begin = time.perf_counter()
+        self.page.goto(file.as_uri())
+        self.page.wait_for_selector("html[data-ready]")
+        self.page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+        return time.perf_counter() - begin
+
+    def texts(self, selector: str) -> list[str]:
+        """The texts of all elements that a selector finds."""
+        return [text.strip() for text in self.page.locator(selector).all_text_contents()]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["playwright.Browser"]:
+    with playwright.sync_playwright() as started:
+        # The sandbox needs rights that a container does not have; the pages are our own.
+        browser = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def reader(browser: "playwright.Browser") -> Iterator[Reader]:
+    page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light")
+    reader = Reader(page)
+    yield reader
+    page.close()
+    assert reader.wrong == []
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
+    folder = tmp_path_factory.mktemp("run")
+    result = Scenario.loads(ABILENE).run()
+    return save_run_report(result, folder, ABILENE), result
+
+
+def fill(reader: Reader, link: int) -> str:
+    """The colour of a link."""
+    color: str = reader.page.locator(f'[data-link="{link}"]').evaluate(
+        "(link) => getComputedStyle(link).fill"
+    )
+    return color
+
+
+def busiest(result: Result) -> int:
+    return int(result.links.sort("utilization", descending=True)["link"][0])
+
+
+def test_the_page_opens_without_a_network_or_a_complaint(reader: Reader, run: tuple[Path, Result]) -> None:
+    file, result = run
+    reader.open(file)
+    assert reader.texts("h1") == ["Abilene: two transfers"]
+    cards = dict(zip(reader.texts(".card .label"), reader.texts(".card .value"), strict=True))
+    assert cards["Flows"] == "7"
+    assert cards["Jain index"] == f"{result.summary['jain_index']:.3f}"
+    assert reader.page.locator(".link").count() == result.links.height == 28
+    assert len(reader.texts(".uplot")) == 6
+    assert {"Seattle", "Atlanta", "Chicago"} <= set(reader.texts("#map .label"))
+
+
+def test_a_request_would_be_noticed_and_refused(
+    browser: "playwright.Browser", run: tuple[Path, Result]
+) -> None:
+    page = browser.new_page()
+    reader = Reader(page)
+    reader.open(run[0])
+    page.evaluate(
+        "() => { document.body.append(Object.assign(new Image(), { src: 'http://127.0.0.1:9/x.png' })); }"
+    )
+    page.evaluate("() => { const s = document.createElement('script'); s.textContent = 'window.ran = 1';"
+                  " document.body.append(s); }")  # fmt: skip
+    assert page.evaluate("window.ran") is None
+    assert any("Content Security Policy" in line for line in reader.wrong)
+    page.close()
+
+
+def test_the_slider_moves_by_arrow_keys_and_colours_the_links(
+    reader: Reader, run: tuple[Path, Result]
+) -> None:
+    file, result = run
+    reader.open(file)
+    link = busiest(result)
+    assert reader.texts("#time-value") == ["whole run"]
+    whole = fill(reader, link)
+    reader.page.focus("#time")
+    reader.page.keyboard.press("ArrowRight")
+    # The first sample is at 0.1 s, when nothing much has been sent.
+    assert reader.texts("#time-value") == ["0.1 s"]
+    assert fill(reader, link) != whole
+    for _ in range(39):
+        reader.page.keyboard.press("ArrowRight")
+    assert reader.texts("#time-value") == ["4 s"]
+    # Down between 3 and 5 s, both ways.
+    down = reader.page.locator(".link.down").evaluate_all("(links) => links.map((l) => +l.dataset.link)")
+    names = result.links.filter(pl.col("link").is_in(down))["name"].to_list()
+    assert sorted(names) == ["Denver->Kansas City", "Kansas City->Denver"]
+    reader.page.get_by_role("button", name="Whole run").click()
+    assert fill(reader, link) == whole
+    reader.page.get_by_label("Drops").check()
+    assert "drops" in reader.texts("#map-summary")[0]
+
+
+def test_the_routes_of_a_pair_are_lit(reader: Reader, run: tuple[Path, Result]) -> None:
+    file, result = run
+    reader.open(file)
+    reader.page.select_option("#route-from", label="Seattle")
+    lit = reader.page.locator(".link.route").evaluate_all(
+        "(links) => links.map((link) => +link.dataset.link)"
+    )
+    paths = result.tables["routes"].filter((pl.col("from") == "Seattle") & (pl.col("to") == "Atlanta"))
+    assert sorted(lit) == sorted(paths["links"].explode().to_list())
+    # Two paths of the same weight.
+    assert reader.texts("#route-list tbody td:first-child") == ["50 %", "50 %"]
+    assert all(text.endswith("Atlanta") for text in reader.texts("#route-list tbody td.path"))
+    nodes = result.tables["nodes"]["name"].to_list()
+    for name in ("Denver", "Houston"):
+        reader.page.locator(f'[data-node="{nodes.index(name)}"]').click()
+    assert reader.page.locator("#route-from option:checked").inner_text() == "Denver"
+    assert reader.page.locator("#route-to option:checked").inner_text() == "Houston"
+
+
+def test_a_hovered_chart_says_the_values(reader: Reader, run: tuple[Path, Result]) -> None:
+    file, result = run
+    reader.open(file)
+    area = reader.page.locator("#goodput-chart .u-over")
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    assert box is not None
+    # The axis goes from 0 to 8 s: a quarter of it is 2 s.
+    reader.page.mouse.move(box["x"] + box["width"] / 4, box["y"] + box["height"] / 2)
+    words = reader.texts("#goodput-chart .readout")[0]
+    assert "at 2 s" in words
+    at = result.flow_series.filter((pl.col("time_s") - 2).abs() < 1e-6)
+    total = at["goodput_mbps"].sum()
+    assert f"all 7 flows {total:.4g} Mbps" in words.replace("\n", " ")
+    # The other charts follow.
+    assert "at 2 s" in reader.texts("#rtt-chart .readout")[0]
+    assert "at 2 s" in reader.texts("#queue-chart .readout")[0]
+
+
+def test_lines_are_hidden_and_shown(reader: Reader, run: tuple[Path, Result]) -> None:
+    reader.open(run[0])
+    button = reader.page.locator("#series-legend button", has_text="bulk.0")
+    assert button.get_attribute("aria-pressed") == "true"
+    button.focus()
+    reader.page.keyboard.press("Enter")
+    assert button.get_attribute("aria-pressed") == "false"
+    assert reader.page.evaluate("document.activeElement.textContent") == "bulk.0"
+    label = reader.page.locator("#goodput-chart .canvas").get_attribute("aria-label") or ""
+    assert "side.0" in label
+    assert "bulk.0" not in label
+    box = reader.page.get_by_label("Plot bulk.0")
+    assert not box.is_checked()
+    box.check()
+    assert button.get_attribute("aria-pressed") == "true"
+
+
+def test_tables_are_sorted_and_filtered(reader: Reader, run: tuple[Path, Result]) -> None:
+    file, result = run
+    reader.open(file)
+    heading = reader.page.locator("#flow-table th", has_text="delivered")
+    heading.locator("button").click()
+    assert heading.get_attribute("aria-sort") == "descending"
+    names = "#flow-table tbody tr:not(.spacer) td:nth-child(2)"
+    order = result.flows.sort(["delivered_bytes", "flow"], descending=[True, False])["name"].to_list()
+    assert reader.texts(names) == order
+    reader.page.fill("#flow-table input[type=search]", "newreno")
+    playwright.expect(reader.page.locator("#flow-table .count")).to_have_text("6 of 7 rows")
+    assert set(reader.texts(names)) == {f"side.{i}" for i in range(6)}
+    # What has not ended comes last, whichever way it is sorted.
+    reader.page.fill("#flow-table input[type=search]", "")
+    playwright.expect(reader.page.locator("#flow-table .count")).to_have_text("7 rows")
+    ending = reader.page.locator("#flow-table th", has_text="completion").locator("button")
+    for _ in range(2):
+        ending.click()
+        assert reader.texts(names)[-1] == "bulk.0"
+
+
+def test_themes_and_print(reader: Reader, run: tuple[Path, Result]) -> None:
+    reader.open(run[0])
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = reader.page.evaluate(ground)
+    reader.page.get_by_role("button", name="Dark theme").click()
+    dark = reader.page.evaluate(ground)
+    assert sum(map(int, dark[4:-1].split(","))) < 100 < sum(map(int, light[4:-1].split(",")))
+    reader.page.emulate_media(media="print")
+    reader.page.wait_for_selector("html.printing")
+    assert reader.page.evaluate(ground) == "rgb(255, 255, 255)"
+    # Every row is there, not only those that were in sight.
+    assert reader.page.locator("#link-table tbody tr:not(.spacer)").count() == 28
+    assert reader.page.evaluate("getComputedStyle(document.querySelector('.tools')).display") == "none"
+    reader.page.emulate_media(media="screen")
+    reader.page.wait_for_selector("html:not(.printing)")
+    assert reader.page.evaluate(ground) == dark
+    assert reader.page.pdf().startswith(b"%PDF")
+
+
+def test_the_system_says_dark(browser: "playwright.Browser", run: tuple[Path, Result]) -> None:
+    page = browser.new_page(color_scheme="dark")
+    Reader(page).open(run[0])
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(17, 23, 29)"
+    page.close()
+
+
+@pytest.mark.parametrize("width", [360, 800])
+def test_a_narrow_page_does_not_overflow(reader: Reader, run: tuple[Path, Result], width: int) -> None:
+    reader.page.set_viewport_size({"width": width, "height": 800})
+    reader.open(run[0])
+    assert reader.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_everything_is_reached_by_keyboard(reader: Reader, run: tuple[Path, Result]) -> None:
+    reader.open(run[0])
+    reached = []
+    for _ in range(60):
+        reader.page.keyboard.press("Tab")
+        reached.append(reader.page.evaluate("document.activeElement.id || document.activeElement.className"
+                                            " || document.activeElement.tagName"))  # fmt: skip
+    order = [
+        reached.index(name) for name in ("theme", "play", "time", "whole", "route-from", "route-to", "series")
+    ]
+    assert order == sorted(order)
+    assert "viewport" in reached
+    for control in reader.page.locator("button, input, select, [tabindex='0']").all():
+        name = control.evaluate(
+            "(e) => e.textContent.trim() || e.ariaLabel || e.labels?.[0]?.textContent"
+            " || e.getAttribute('aria-labelledby')"
+        )
+        assert name, control.evaluate("(e) => e.outerHTML")
+
+
+def test_names_of_a_scenario_are_never_html(reader: Reader, tmp_path: Path) -> None:
+    result = hostile(tmp_path)
+    reader.open(save_run_report(result, tmp_path, f"# {EVIL}"))
+    reader.page.select_option("#route-from", label=EVIL)
+    reader.page.locator(".link").first.hover(force=True)
+    assert reader.page.title() == f"{EVIL} & more"
+    assert reader.page.locator("img").count() == 0
+    assert EVIL in reader.texts("#map .label")
+    assert reader.page.evaluate("document.scripts.length") == 3
+
+
+def test_ten_thousand_flows_open_in_three_seconds(reader: Reader, tmp_path: Path) -> None:
+    result = Scenario.loads(TEN_THOUSAND).run()
+    assert result.flows.height >= 10_000
+    file = save_run_report(result, tmp_path)
+    # The best of three: the bound is on the page, not on what else this machine does.
+    assert min(reader.open(file) for _ in range(3)) < 3
+    assert reader.page.evaluate("document.querySelectorAll('#flow-table tr').length") < 100
+    view = reader.page.locator("#flow-table .viewport")
+    view.focus()
+    reader.page.keyboard.press("End")
+    last = result.flows["name"][-1]
+    playwright.expect(reader.page.locator("#flow-table tbody")).to_contain_text(last)
+
+
+def test_a_study_in_the_browser(reader: Reader, tmp_path: Path) -> None:
+    reader.open(save_study_report(make(GAP, TRANSPORT), tmp_path))
+    assert reader.page.locator("svg.plot").count() == 1
+    assert reader.texts("#cell-table .count") == ["12 rows"]
+    heading = reader.page.locator("#cell-table th", has_text="mean flow completion").locator("button")
+    heading.click()
+    # The largest mean by the formula: 12 cells, from 1.25 in steps of 1.
+    assert "12.25" in reader.texts("#cell-table tbody tr:not(.spacer)")[0]

@@ -1,0 +1,380 @@
+"""The page of a result as a file: what it holds, what it must not hold, where the nodes are drawn."""
+
+import itertools
+import json
+import math
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from html_runs import ABILENE, EVIL, document, hostile, numbers
+from made_study import GAP, LOSS, SIZE, TRANSPORT, MadeStudy, MetricInfo, make
+
+from anabranch import Result, ResultError, Scenario
+from anabranch.report.html import run_report, save_run_report, save_study_report, study_report
+from anabranch.report.html.cards import duration, quantity, rate
+from anabranch.report.html.encode import Steps, embedded
+from anabranch.report.html.layout import layout
+from anabranch.report.html.outlines import UNITS_PER_DEGREE, convert, outlines
+from anabranch.report.html.palette import DARK_PALETTE
+from anabranch.report.html.run_data import MOST_FLOWS, MOST_STEPS, run_document
+from anabranch.report.html.study_svg import nice_ticks
+from anabranch.report.style import PALETTE
+
+
+@pytest.fixture(scope="module")
+def abilene() -> Result:
+    """A run with coordinates, two paths for a pair, two transports, a failure."""
+    return Scenario.loads(ABILENE).run()
+
+
+class Tags(HTMLParser):
+    """Counts the elements of a page, and collects what they refer to."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.names: list[str] = []
+        self.references: list[str] = []
+        self.handlers: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.append(tag)
+        self.references += [value or "" for name, value in attrs if name in {"src", "href", "srcset", "data"}]
+        self.handlers += [name for name, _ in attrs if name.startswith("on")]
+
+
+def test_the_page_refers_to_nothing_outside_of_itself(abilene: Result, lines: MadeStudy) -> None:
+    for page in (run_report(abilene), study_report(lines)):
+        tags = Tags(page)
+        assert tags.names.count("script") == 3
+        assert tags.handlers == []
+        assert all(reference.startswith("#") for reference in tags.references)
+        assert "default-src 'none'" in page
+        assert not re.search(r"@import|url\(", page)
+
+
+def test_the_page_is_small(abilene: Result) -> None:
+    # 3 MB without data is the bound that was set; a small run's page with its data stays far below it.
+    assert len(run_report(abilene)) < 1_000_000
+
+
+def test_the_same_run_gives_the_same_page(abilene: Result) -> None:
+    again = Scenario.loads(ABILENE).run()
+    assert again.summary["wall_s"] != abilene.summary["wall_s"]
+    assert run_report(again, "x = 1") == run_report(abilene, "x = 1")
+
+
+def test_names_are_text_whatever_they_contain(tmp_path: Path) -> None:
+    result = hostile(tmp_path)
+    page = run_report(result, f"# {EVIL}")
+    assert Tags(page).names.count("script") == 3
+    assert Tags(page).names.count("img") == 0
+    found = document(page)
+    assert EVIL in found["network"]["names"]
+    assert found["flows"]["name"] == [f"{EVIL}.0"]
+    study = make(GAP, TRANSPORT, metrics=[MetricInfo("m", EVIL)], title=EVIL)
+    assert Tags(study_report(study)).names.count("script") == 3
+
+
+@pytest.mark.parametrize("text", ["</script>", "<!--", "&lt;", "\u2028", "</SCRIPT >"])
+def test_no_text_ends_the_data(text: str) -> None:
+    written = embedded({"name": text})
+    assert not set("<>&\u2028") & set(written)
+    assert json.loads(written) == {"name": text}
+
+
+def test_the_tables_of_the_page_are_those_of_the_result(abilene: Result) -> None:
+    found = document(run_report(abilene))
+    assert found["flows"]["name"] == abilene.flows["name"].to_list()
+    columns = {column["key"]: numbers(column["data"]) for column in found["flows"]["columns"]}
+    np.testing.assert_array_equal(columns["delivered_bytes"], abilene.flows["delivered_bytes"])
+    ended = abilene.flows["completion_s"].to_numpy()
+    np.testing.assert_allclose(columns["completion_s"], ended, rtol=1e-6)
+    assert math.isnan(columns["completion_s"][0])
+    links = {column["key"]: numbers(column["data"]) for column in found["links"]["columns"]}
+    np.testing.assert_allclose(links["utilization"], abilene.links["utilization"] * 100, rtol=1e-6)
+    causes = [name for name in abilene.links.columns if name.startswith("drops_")]
+    assert numbers(found["links"]["drops"]).sum() == sum(abilene.links[name].sum() for name in causes) > 0
+
+
+def test_the_routes_are_those_of_the_plan(abilene: Result) -> None:
+    found = document(run_report(abilene))
+    names = found["network"]["names"]
+    routes = Scenario.loads(ABILENE).run().tables["routes"]
+    (pair,) = [pair for pair in found["routes"]["pairs"] if names[pair[0]] == "Seattle"]
+    assert names[pair[1]] == "Atlanta"
+    expected = routes.filter((pl.col("from") == "Seattle") & (pl.col("to") == "Atlanta"))
+    assert [weight for weight, _ in pair[3]] == expected["weight"].to_list()
+    used = [link for _, links in pair[3] for link in links]
+    # Link-disjoint paths share no link, and each leads from Seattle to Atlanta.
+    assert len(used) == len(set(used))
+    assert len(pair[3]) == 2
+    ends = abilene.links.select("from", "to").rows()
+    for _, links in pair[3]:
+        assert ends[links[0]][0] == "Seattle"
+        assert ends[links[-1]][1] == "Atlanta"
+        assert all(ends[a][1] == ends[b][0] for a, b in itertools.pairwise(links))
+
+
+def test_an_older_result_without_routes_and_places_still_has_a_page(abilene: Result) -> None:
+    older = {name: table for name, table in abilene.tables.items() if name not in {"nodes", "routes"}}
+    page = run_report(Result(older, abilene.summary))
+    found = document(page)
+    assert found["routes"] is None
+    assert found["network"]["layout"] == "distances"
+    assert "does not hold its routes" in page
+
+
+def test_samples_are_merged_as_the_page_says() -> None:
+    times = pl.Series("time_s", [0.1, 0.2, 0.3, 0.4, 0.5])
+    steps = Steps.of(times, 2)
+    assert (steps.merged, steps.times_s.tolist()) == (3, [0.3, 0.5])
+    assert steps.number(times).to_list() == [0, 0, 0, 1, 1]
+    assert Steps.of(times, 5).merged == 1
+
+
+def many(flows: int, samples: int) -> Result:
+    """A run made up: flow i delivers i bytes, at sample t it has i Mbps, and link 0 loses t packets at t."""
+    flow, time = np.arange(flows), np.arange(1, samples + 1)
+    zero = np.zeros(flows)
+    names = ("segments_sent", "retransmissions", "timeouts", "packets_received", "reordered_packets")
+    tables = {
+        "flows": {
+            "flow": flow, "name": [f"f{i}" for i in flow], "from": ["a"] * flows, "to": ["b"] * flows,
+            "transport": ["cubic", "bbr"] * (flows // 2), "delivered_bytes": flow, "completion_s": zero + 1,
+            "rtt_mean_ms": zero, **dict.fromkeys(names, flow * 0),
+        },
+        "links": {
+            "link": np.array([0]), "name": ["a->b"], "from": ["a"], "to": ["b"],
+            "capacity_mbps": np.array([10.0]), "delay_ms": np.array([1.0]), "utilization": np.array([0.5]),
+            "queue_max_packets": np.array([9]),
+            "drops_queue": np.array([3]), "drops_random": np.array([0]), "drops_down": np.array([0]),
+            "drops_codel": np.array([0]),
+        },
+        "flow_series": {
+            "time_s": np.repeat(time / 10, flows), "flow": np.tile(flow, samples),
+            "goodput_mbps": np.tile(flow * 1.0, samples), "srtt_ms": np.tile(flow * 1.0, samples),
+            "cwnd_bytes": np.tile(flow * 1000, samples),
+        },
+        "link_series": {
+            "time_s": time / 10, "link": time * 0, "queue_packets": time % 7,
+            "throughput_mbps": time % 2 * 10.0,
+            "drops": np.cumsum(time),
+        },
+    }  # fmt: skip
+    return Result.from_columns(tables, {"title": "made", "ended_s": samples / 10})
+
+
+def test_many_flows_keep_their_sums_and_the_largest_keep_their_lines() -> None:
+    found = run_document(many(300, 4))
+    series = found["flow_series"]
+    # Those that delivered most: flow i delivers i bytes.
+    assert numbers(series["flows"]).tolist() == list(range(300 - MOST_FLOWS, 300))
+    own = numbers(series["own"]["goodput_mbps"]).reshape(MOST_FLOWS, 4)
+    assert own[:, 0].tolist() == list(range(300 - MOST_FLOWS, 300))
+    # 0 + 1 + ... + 299 over all flows; bbr has the odd ones, cubic the even ones.
+    assert numbers(series["all"]["goodput_mbps"]).tolist() == [44850.0] * 4
+    assert numbers(series["transports"]["goodput_mbps"])[::4].tolist() == [22500.0, 22350.0]
+    assert numbers(series["all"]["srtt_ms"]).tolist() == [149.5] * 4
+    assert any("100 of 300 flows" in note for note in found["notes"])
+
+
+def test_long_runs_keep_means_maxima_and_sums() -> None:
+    found = run_document(many(2, 3 * MOST_STEPS))
+    series = found["link_series"]
+    # Three samples to a step; the first has t = 1, 2, 3.
+    assert len(numbers(series["times"])) == MOST_STEPS
+    assert numbers(series["queue"])[:2].tolist() == [3, 6]
+    assert numbers(series["drops"])[:2].tolist() == [6, 15]
+    assert numbers(series["utilization"])[:2] == pytest.approx([2 / 3, 1 / 3])
+    assert len(found["notes"]) == 2
+
+
+def test_a_map_is_true_to_scale_at_its_middle() -> None:
+    # A degree of longitude at 60 degrees north is half as long as one of latitude.
+    found = layout([(59.0, 10.0), (61.0, 10.0), (60.0, 14.0)], [(0, 1), (1, 2)], "abc")
+    assert found.kind == "map"
+    (ax, ay), (bx, by), (cx, cy) = found.points
+    assert (ax - bx, ay - by) == pytest.approx((0, 2))
+    assert (cx - ax, cy) == pytest.approx((2, -60))
+
+
+def test_a_map_across_the_180th_meridian_is_not_torn() -> None:
+    found = layout([(0.0, 179.0), (0.0, -179.0)], [(0, 1)], "ab")
+    assert np.ptp(found.points[:, 0]) == pytest.approx(2)
+
+
+def test_nodes_in_one_place_are_side_by_side() -> None:
+    found = layout([(0.0, 0.0), (0.0, 0.0), (10.0, 10.0)], [(0, 1), (1, 2)], "abc")
+    assert np.hypot(*(found.points[0] - found.points[1])) > 0.05
+
+
+def test_hosts_leaves_and_spines_are_in_tiers() -> None:
+    spines, leaves = (0, 1), (2, 3)
+    ends = [(spine, leaf) for spine in spines for leaf in leaves] + [(2, 4), (2, 5), (3, 6), (3, 7)]
+    found = layout([None] * 8, ends, ["s1", "s2", "l1", "l2", "h1", "h2", "h3", "h4"])
+    assert found.kind == "tiers"
+    assert found.points[:, 1].tolist() == [0, 0, 0.5, 0.5, 1, 1, 1, 1]
+    # No two in the same place, hosts below their leaves.
+    assert found.points[4:, 0].tolist() == sorted(found.points[4:, 0])
+
+
+def test_distances_on_paper_are_those_in_hops() -> None:
+    # A path can be drawn as a straight line, exactly; its ends, with one neighbour each, are placed apart.
+    found = layout([None] * 6, [(i, i + 1) for i in range(5)], "abcdef")
+    assert found.kind == "distances"
+    inner = found.points[1:5]
+    assert np.ptp(inner[:, 1]) < 0.05
+    assert np.abs(np.diff(inner[:, 0])) == pytest.approx([1, 1, 1], abs=0.05)
+    ring = layout([None] * 12, [(i, (i + 1) % 12) for i in range(12)], "abcdefghijkl").points
+    radii = np.hypot(*(ring - ring.mean(axis=0)).T)
+    assert np.ptp(radii) < 0.1 * radii.mean()
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 3, 1500])
+def test_every_size_has_a_layout(nodes: int) -> None:
+    found = layout([None] * nodes, [(i, i + 1) for i in range(nodes - 1)], [str(i) for i in range(nodes)])
+    assert np.isfinite(found.points).all()
+    assert len(np.unique(found.points.round(6), axis=0)) == nodes
+
+
+def inside(path: str, x: float, y: float) -> bool:
+    """Whether a point is inside a path of closed rings, by the even-odd rule."""
+    within = False
+    for ring in re.findall(r"M([^Mz]*)z", path):
+        steps = np.array([int(text) for text in re.findall(r"-?\d+", ring)]).reshape(-1, 2).cumsum(axis=0)
+        before = np.roll(steps, 1, axis=0)
+        crosses = (steps[:, 1] > y) != (before[:, 1] > y)
+        (x1, y1), (x2, y2) = steps[crosses].T, before[crosses].T
+        within ^= bool((x < (x2 - x1) * (y - y1) / (y2 - y1) + x1).sum() % 2)
+    return within
+
+
+@pytest.mark.parametrize(
+    ("place", "longitude", "latitude", "land"),
+    [
+        ("Denver", -104.98, 39.74, True), ("Berlin", 13.40, 52.52, True), ("Nairobi", 36.82, -1.29, True),
+        ("South Pole", 0.0, -89.0, True), ("Chukotka", 178.0, 67.0, True), ("Atlantic", -35.0, 40.0, False),
+        ("Pacific", -150.0, 0.0, False), ("Gulf of Mexico", -90.0, 25.0, False),
+    ],
+)  # fmt: skip
+def test_the_outlines_are_those_of_the_earth(
+    place: str, longitude: float, latitude: float, land: bool
+) -> None:
+    # A part of the Earth around the place, and all of it.
+    around = (longitude - 8, max(latitude - 5, -90), longitude + 12, latitude + 7)
+    for box in (around, (-180.0, -90.0, 180.0, 90.0)):
+        found = outlines(box)
+        units = found["units"]
+        assert inside(found["land"], longitude * units, latitude * units) == land, (place, box)
+
+
+def test_outlines_end_where_the_map_does() -> None:
+    found = outlines((5.0, 47.0, 15.0, 55.0))
+    points = [
+        np.array([int(text) for text in re.findall(r"-?\d+", line)]).reshape(-1, 2).cumsum(axis=0)
+        for line in re.findall(r"M([^M]*)", found["land"] + found["borders"])
+    ]
+    degrees = np.concatenate(points) / found["units"]
+    assert len(degrees) > 500
+    assert degrees.min(axis=0).tolist() == [5, 47]
+    assert degrees.max(axis=0).tolist() == [15, 55]
+
+
+def test_outlines_beyond_the_180th_meridian_are_there() -> None:
+    # New Zealand's Chatham Islands lie at 176.5 degrees west, Fiji at 178 degrees east.
+    found = outlines((170.0, -50.0, 190.0, -10.0))
+    units = found["units"]
+    assert inside(found["land"], 178.0 * units, -17.8 * units)
+    assert inside(found["land"], (360 - 176.5) * units, -44.0 * units)
+
+
+def test_outlines_are_converted_from_topojson() -> None:
+    # Two squares of one degree with a side in common, arcs as in the TopoJSON specification (section 2.1.3).
+    topology = {
+        "transform": {"scale": [1.0, 1.0], "translate": [0.0, 0.0]},
+        "arcs": [[[1, 0], [0, 1]], [[1, 1], [-1, 0], [0, -1], [1, 0]], [[1, 0], [1, 0], [0, 1], [-1, 0]]],
+        "objects": {
+            "land": {"type": "MultiPolygon", "arcs": [[[2, 1]]]},
+            "countries": {
+                "type": "GeometryCollection",
+                "geometries": [{"type": "Polygon", "arcs": [[0, 1]]}, {"type": "Polygon", "arcs": [[2, -1]]}],
+            },
+        },
+    }
+    found = convert(topology)
+    side = UNITS_PER_DEGREE
+    assert found["borders"] == [[side, 0, 0, side]]
+    # From (1, 0) around both squares.
+    steps = [side, 0, side, 0, 0, side, -side, 0, -side, 0, 0, -side, side, 0]
+    assert found["land"] == [steps]
+
+
+def test_numbers_are_written_for_people() -> None:
+    space = "\N{NARROW NO-BREAK SPACE}"
+    assert [quantity(value) for value in (0, 7, 12345, 0.12345, 1234567, None)] == [
+        "0", "7", f"12{space}345", "0.123", "1.23 M", "\N{EN DASH}",
+    ]  # fmt: skip
+    assert [duration(value) for value in (30, 0.0174, 2e-6, 0)] == ["30 s", "17.4 ms", "2 us", "0 s"]
+    assert [rate(value) for value in (156000, 9.61, 0.0004)] == ["156 Gbps", "9.61 Mbps", "400 bps"]
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast of two colours by WCAG 2.2 (relative luminance)."""
+    shades = []
+    for color in (one, other):
+        channels = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        shades.append(0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2])
+    return (max(shades) + 0.05) / (min(shades) + 0.05)
+
+
+def test_dark_colours_stand_out_and_are_as_many() -> None:
+    assert len(DARK_PALETTE) == len(PALETTE) == len(set(DARK_PALETTE))
+    assert all(contrast(color, "#1a222a") >= 4.5 for color in DARK_PALETTE)
+
+
+def test_ticks_are_round_and_cover_the_values() -> None:
+    assert nice_ticks(0, 1) == [0, 0.2, 0.4, 0.6, 0.8, 1]
+    assert nice_ticks(1490, 1880) == [1400, 1500, 1600, 1700, 1800, 1900]
+
+
+def test_the_study_shows_every_mean_and_cell(lines: MadeStudy) -> None:
+    page = study_report(lines)
+    # Twelve cells; the smallest mean is 1.25 by the formula, and its interval a tenth of it.
+    assert page.count("<title>") == 1 + 12 + 4
+    assert "0 us, segments = 100: 1.25 ± 0.125" in page
+    found = document(page)
+    (means,) = [column for column in found["cells"]["columns"] if column.get("key") == "fct_us"]
+    assert numbers(means["data"]).tolist() == lines.cells["fct_us"].to_list()
+
+
+def test_a_study_of_bars_panels_and_failures() -> None:
+    page = study_report(make(TRANSPORT, GAP, LOSS))
+    assert page.count('<svg class="plot"') == 2
+    assert page.count("<rect") == 3 * 4 * 2 + 4
+    failed = make(GAP, SIZE, formula=lambda _: None)
+    page = study_report(failed)
+    assert "No run has a value." in page
+    assert "36 \N{MULTIPLICATION SIGN} =no way: ended" in page
+
+
+def test_pages_are_written_whole(tmp_path: Path, abilene: Result, lines: MadeStudy) -> None:
+    assert save_run_report(abilene, tmp_path) == tmp_path / "report.html"
+    assert [file.name for file in tmp_path.iterdir()] == ["report.html"]
+    save_study_report(lines, tmp_path)
+    assert "Incast at one switch" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    captures = Result({"connections": pl.DataFrame({"a": [1]})}, {})
+    with pytest.raises(ResultError, match="no table"):
+        save_run_report(captures, tmp_path)
+
+
+def test_a_result_folder_comes_with_its_page(tmp_path: Path, abilene: Result) -> None:
+    folder = abilene.save(tmp_path / "out", scenario=Scenario.loads(ABILENE))
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "Abilene: two transfers" in page
+    assert page == run_report(Result.load(folder), (folder / "scenario.toml").read_text(encoding="utf-8"))
