@@ -35,6 +35,20 @@ def test_a_run_leaves_a_result_folder(anabranch: Anabranch, small: Path, tmp_pat
     assert (tmp_path / "results" / "small" / "goodput.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_page_of_a_result_is_written_anew(anabranch: Anabranch, small: Path, tmp_path: Path) -> None:
+    assert anabranch("run", small).returncode == 0
+    page = tmp_path / "results" / "small" / "report.html"
+    before = page.read_bytes()
+    assert b"two hosts" in before
+    page.unlink()
+    done = anabranch("report", "results/small")
+    assert (done.returncode, done.stdout) == (0, "results/small/report.html\n")
+    assert page.read_bytes() == before
+    wrong = anabranch("report", "results")
+    assert wrong.returncode == 2
+    assert "not a result folder" in wrong.stderr
+
+
 def test_a_run_can_be_read_by_programs(anabranch: Anabranch, small: Path, tmp_path: Path) -> None:
     done = anabranch("run", small, "--json", "--out", tmp_path / "out", "--seed", "7")
     assert done.returncode == 0, done.stderr
