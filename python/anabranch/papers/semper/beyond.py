@@ -222,7 +222,7 @@ def sizing(context: Context) -> FigureResult:
         most = max(3 * (exact * (1 - exact) / runs) ** 0.5, 1 / runs)
         findings.append(
             Finding(
-                f"{labels[case]}: share of runs that use so many paths, and that carry it",
+                f"{labels[case]}: runs that use so many paths, and that carry them",
                 f"{exact:.3f} by the closed form",
                 f"{used:.3f} and {carried:.3f}",
                 abs(used - exact) <= most and abs(carried - exact) <= most,
