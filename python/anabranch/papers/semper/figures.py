@@ -103,11 +103,9 @@ def validation(context: Context) -> FigureResult:
             Finding(f"the range for T_M = {long} s over it", "practically half", f"{ratio:.2f}", ratio <= 0.7)
         )
     table = pl.DataFrame(
-        [
-            {"T_M (s)": window, "host 1 (Mbps)": a, "host 2 (Mbps)": b}
-            for window, pairs in rates.items()
-            for a, b in pairs
-        ]
+        [(window, *pair) for window, pairs in rates.items() for pair in pairs],
+        schema=["T_M (s)", "host 1 (Mbps)", "host 2 (Mbps)"],
+        orient="row",
     )
     named = {f"T_M = {window} s": pairs for window, pairs in rates.items()}
     return FigureResult(
