@@ -76,7 +76,7 @@ test-python: setup browser
 browser: ## a Chromium for the tests of report.html: installed where CI runs, asked for elsewhere
 	@[ -n "$$ANABRANCH_BROWSER" ] || command -v chromium >/dev/null || command -v google-chrome >/dev/null || { \
 		if [ -n "$$CI" ] && command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
-			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium \
+			timeout 120 apt-get update -qq && DEBIAN_FRONTEND=noninteractive timeout 300 apt-get install -y -qq --no-install-recommends chromium \
 				fonts-dejavu-core >/dev/null || echo "make: no Chromium could be installed"; \
 		else \
 			echo "make: no Chromium here, so that the tests of report.html in a browser are skipped" \

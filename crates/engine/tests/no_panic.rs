@@ -78,12 +78,13 @@ fn governed(application: ApplicationSetup, channel: Channel, when_full: WhenFull
     for (host, switch) in [(0, 0), (1, 2), (2, 1), (0, 3)] {
         b.link(hosts[host], switches[switch], mbps(20), Span::from_us(10), 50);
     }
-    for (name, _) in PRESETS {
-        b.transport(name);
-    }
+    // A controller is refused for flows of several subflows.
+    let presets = PRESETS.iter().filter(|(name, _)| !name.starts_with("mptcp"));
+    let transports: Vec<usize> = presets.map(|(name, _)| b.transport(name)).collect();
+    assert!(transports.len() > 10);
     let ends =
         [(hosts[0], hosts[1]), (hosts[1], hosts[0]), (switches[1], switches[3]), (hosts[2], switches[2])];
-    for transport in 0..PRESETS.len() {
+    for transport in transports {
         let (from, to) = ends[transport % 4];
         let start = Instant::ZERO + Span::from_ms(transport as u64);
         b.flow(from, to, transport, SourceSetup::Sized { bytes: 30_000 }, start);
