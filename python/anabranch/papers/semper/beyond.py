@@ -240,8 +240,8 @@ def sizing(context: Context) -> FigureResult:
 
 
 NOT_YET_FULL: Final = (
-    "the paths are in use as computed; some seconds after its start one host with many coupled subflows has not "
-    "filled those on which slow start ended early"
+    "the paths are in use as computed; some seconds after its start one host with many coupled subflows "
+    "has not filled those on which slow start ended early"
 )
 
 SHARED: Final = ((1, 2), (1, 8), (1, 32), (2, 2))
