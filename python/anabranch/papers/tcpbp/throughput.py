@@ -37,8 +37,8 @@ SUPER_PACKETS: Final = (
     "events for as many bytes, so each flow is faster there by a factor that all routes share"
 )
 CROWDED: Final = (
-    "50 flows share 1 Gbps, 19.5 Mbps of data each, which bounds the better routes: with min(TP, ABW / n_f) the "
-    "formula gives 1.40; the printed ratio needs flows above that share"
+    "50 flows share 1 Gbps, 19.5 Mbps of data each, which bounds the better routes: with min(TP, ABW / n_f) "
+    "the formula gives 1.40; the printed ratio needs flows above that share"
 )
 NO_CAPACITY: Final = (
     "over all routes the printed ratio is near that of the formula without capacities (1.007 and 1.001), in "
