@@ -10,8 +10,8 @@ use std::time::Duration;
 /// Between two reports.
 const REPORT_EVERY: Duration = Duration::from_millis(100);
 
-/// Does `work` for 0 to `count`, on `threads` threads, and gives the results in order. Now and then calls
-/// `report` on this thread; where that says false, the meter tells the workers to stop.
+/// Does `work` for 0 to `count`, on `threads` threads, and gives the results in order. At first and now
+/// and then calls `report` on this thread; where that says false, the meter tells the workers to stop.
 pub(crate) fn for_each<T: Send>(
     count: usize,
     threads: usize,
@@ -39,10 +39,14 @@ pub(crate) fn for_each<T: Send>(
             });
         }
         drop(done);
-        // Disconnected when the last worker has dropped its end.
-        while all_done.recv_timeout(REPORT_EVERY) == Err(RecvTimeoutError::Timeout) {
+        // Once at least, so that the caller can stop work of any length.
+        loop {
             if !report() {
                 meter.stop();
+            }
+            // Disconnected when the last worker has dropped its end.
+            if all_done.recv_timeout(REPORT_EVERY) != Err(RecvTimeoutError::Timeout) {
+                break;
             }
         }
     });
