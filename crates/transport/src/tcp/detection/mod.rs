@@ -270,10 +270,16 @@ impl Detector {
         }
     }
 
-    /// Whether the window must not grow on an ACK that leaves snd_una where it was.
+    /// Whether the window must not grow on an ACK that leaves snd_una where it was. After a timeout it must not where
+    /// the timeout has marked all that was out (RFC 5681 section 3.1: the slow start goes by ACKs of new data). To
+    /// detections that stand reordering what is below the newest arrivals may be late, and they go on sending.
     #[inline]
-    pub(crate) fn holds_growth(&self) -> bool {
-        if let Self::TcpNcr(tcp_ncr) = self { tcp_ncr.is_extended() } else { false }
+    pub(crate) fn holds_growth(&self, after_timeout: bool) -> bool {
+        match self {
+            Self::Dupack(_) | Self::Rack(_) => after_timeout,
+            Self::TcpNcr(tcp_ncr) => tcp_ncr.is_extended(),
+            Self::FastRto(_) | Self::TcpPr(_) | Self::RrTcp(_) => false,
+        }
     }
 
     /// How the losses found since the last call are to be answered.

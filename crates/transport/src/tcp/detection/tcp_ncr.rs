@@ -216,9 +216,9 @@ mod tests {
         b.sack(1, 1);
         b.send(1, 1);
         assert_eq!(b.detector.withheld(12, 0), 1);
-        assert!(b.detector.holds_growth());
+        assert!(b.detector.holds_growth(false));
         b.in_recovery = true;
         b.sack(2, 2);
-        assert_eq!((b.detector.withheld(12, 0), b.detector.holds_growth()), (0, false));
+        assert_eq!((b.detector.withheld(12, 0), b.detector.holds_growth(false)), (0, false));
     }
 }

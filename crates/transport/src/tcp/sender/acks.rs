@@ -214,9 +214,8 @@ impl Sender {
         }
         let ssthresh = self.controller.ssthresh();
         let slow_start = before.cwnd < ssthresh;
-        // RFC 5681 section 3.1: the slow start after a timeout grows by ACKs that acknowledge new data
-        // cumulatively. SACKs alone, while the first hole is open, say that the network still loses.
-        let may_grow = acked > 0 || (!self.detector.holds_growth() && self.recovery.kind() != Recovery::Loss);
+        let after_timeout = self.recovery.kind() == Recovery::Loss;
+        let may_grow = acked > 0 || !self.detector.holds_growth(after_timeout);
         // Linux's tcp_is_cwnd_limited: in slow start a window that is half used may grow.
         let cwnd_limited = may_grow
             && (before.pipe + before.withheld + self.full_payload > before.cwnd
