@@ -66,6 +66,9 @@ def test_scale_and_summary() -> None:
 
 def test_the_examples_are_studies() -> None:
     expected = {
+        # Transports over four round-trip times with five losses each, five seeds.
+        "model_errors": (5 * 4 * 5 * 5, ["categorical", "categorical"]),
+        "model_errors_bbr": (2 * 4 * 5 * 5, ["categorical", "categorical"]),
         # Seven networks, four numbers with three levels each, three replications.
         "mprc_sensitivity": (7 * 3**4 * 3, ["categorical"] + 4 * ["continuous"]),
         "queues": (5 * 2 * 10, ["continuous", "categorical"]),
