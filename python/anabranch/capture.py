@@ -6,16 +6,13 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import polars as pl
 
 from anabranch import _core
 from anabranch.errors import CaptureError, Problem, ResultError
 from anabranch.result import Result, check_replaceable
-
-if TYPE_CHECKING:
-    from anabranch.scenario.scenario import Scenario
 
 _LONGEST_PS = 30 * 86_400 * 10**12
 
@@ -53,12 +50,10 @@ class CaptureResult(Result):
         """A row for each interval: all connections together, and their fairness."""
         return self._table("capture_series")
 
-    def save(
-        self, folder: Path | str, *, scenario: Scenario | None = None, captures: Path | None = None
-    ) -> Path:
+    def save(self, folder: Path | str, **kept: Any) -> Path:
         """As of any result, but the result of a run, with its captures, is not replaced."""
         check_replaceable(Path(folder), having="captures")
-        return super().save(folder, scenario=scenario, captures=captures)
+        return super().save(folder, **kept)
 
 
 def check_folder(folder: Path, files: Sequence[Path | str]) -> None:
