@@ -6,12 +6,13 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
 from anabranch import _core
-from anabranch.errors import CaptureError, Problem
-from anabranch.result import Result
+from anabranch.errors import CaptureError, Problem, ResultError
+from anabranch.result import Result, check_replaceable
 
 _LONGEST_PS = 30 * 86_400 * 10**12
 
@@ -48,6 +49,23 @@ class CaptureResult(Result):
     def capture_series(self) -> pl.DataFrame:
         """A row for each interval: all connections together, and their fairness."""
         return self._table("capture_series")
+
+    def save(self, folder: Path | str, **kept: Any) -> Path:
+        """As of any result, but the result of a run, with its captures, is not replaced."""
+        check_replaceable(Path(folder), having="captures")
+        return super().save(folder, **kept)
+
+
+def check_folder(folder: Path, files: Sequence[Path | str]) -> None:
+    """Makes sure that tables saved in a folder would replace nothing but those of earlier captures.
+
+    Raises:
+        ResultError: if something else is there, or one of the captures that are to be analysed.
+    """
+    check_replaceable(folder, having="captures")
+    inside = next((file for file in files if folder.resolve() in Path(file).resolve().parents), None)
+    if inside is not None:
+        raise ResultError(f"{folder}: would be replaced, and {inside} is in it; choose another name")
 
 
 def analyze(
@@ -88,6 +106,7 @@ def analyze(
     )
     if not files:
         problems.append(Problem("", "no capture; give at least one file"))
+    problems.extend(_repeated(files))
     if problems:
         raise CaptureError(problems)
     begin = time.perf_counter()
@@ -122,7 +141,27 @@ def _count_warning(expected: int | None, summary: dict[str, object]) -> list[str
     connected = summary["subflows_established"]
     if expected is None or connected == expected:
         return []
-    return [f"{connected} subflows connected, not {expected}: this is not the experiment that was meant"]
+    noun = "subflow" if connected == 1 else "subflows"
+    return [f"{connected} {noun} connected, not {expected}: this is not the experiment that was meant"]
+
+
+def _repeated(files: Sequence[Path | str]) -> list[Problem]:
+    """Files that are given again, under whatever name: their packets would count twice."""
+    seen: dict[tuple[int, int], Path | str] = {}
+    problems = []
+    for file in files:
+        try:
+            status = Path(file).stat()
+        except OSError:
+            # Reading it will say what is wrong.
+            continue
+        identity = (status.st_dev, status.st_ino)
+        if identity in seen:
+            first = os.fspath(seen[identity])
+            other = "" if first == os.fspath(file) else f", also as {first}"
+            problems.append(Problem(os.fspath(file), f"is given twice{other}"))
+        seen.setdefault(identity, file)
+    return problems
 
 
 def _cores() -> int:

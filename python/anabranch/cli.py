@@ -15,12 +15,12 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from anabranch import __version__, display, topology
-from anabranch.capture import analyze
+from anabranch.capture import analyze, check_folder
 from anabranch.capture_display import show_capture
 from anabranch.errors import AnabranchError, Problem, ReproductionError, ScenarioError
 from anabranch.forwarding import check_forwarding
 from anabranch.progress import capture_progress, study_progress, terminal_progress
-from anabranch.result import Result, check_replaceable, json_ready
+from anabranch.result import Result, json_ready
 from anabranch.routes import routes as routes_of
 from anabranch.run import run as run_scenario
 from anabranch.scenario.scenario import Scenario
@@ -348,7 +348,7 @@ def capture(
     """Analyse packet captures: throughput, fairness and reordering of TCP and MPTCP."""
     if out is not None:
         # Before the work, not after it.
-        check_replaceable(out)
+        check_folder(out, files)
     title = files[0].name if len(files) == 1 else f"{len(files)} captures"
     with capture_progress(title) as progress:
         result = analyze(

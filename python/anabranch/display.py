@@ -16,7 +16,7 @@ from rich.text import Text
 from anabranch.forwarding import ForwardingCheck
 from anabranch.predictions import PathPrediction, ThroughputPrediction
 from anabranch.result import Result
-from anabranch.routes import PairRoutes, Routes
+from anabranch.routes import PairRoutes, PathRow, Routes
 from anabranch.study import StudyResult
 from anabranch.topology import TopologyName
 
@@ -190,10 +190,16 @@ def _show_paths(console: Console, routes: Routes, pairs: Sequence[PairRoutes]) -
             ]
             if own_column:
                 cells.append("infinite" if path.metric_value is None else f"{path.metric_value:.6g}")
-            table.add_row(Text(name), Text(" - ".join(path.nodes)), *cells)
+            table.add_row(Text(name), Text(_path_text(path)), *cells)
     _print(console, table)
     if len(pairs) > _MOST_ROWS:
         console.print(Text(f"... and {len(pairs) - _MOST_ROWS:,} more pairs"))
+
+
+def _path_text(path: PathRow) -> str:
+    """The nodes along a path; one that the second of parallel links leads to has its number."""
+    reached = (name.removeprefix(f"{node}->") for node, name in zip(path.nodes, path.links, strict=False))
+    return " - ".join([path.nodes[0], *reached])
 
 
 def _show_hops(console: Console, pair: PairRoutes) -> None:

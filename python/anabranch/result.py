@@ -188,16 +188,24 @@ class Result:
         return cls(tables, summary)
 
 
-def check_replaceable(folder: Path) -> None:
+def check_replaceable(folder: Path, *, having: str | None = None) -> None:
     """Makes sure that saving in a folder would destroy nothing but an earlier result.
+
+    Args:
+        folder: where something is to be saved.
+        having: what only summaries of such results have that may be replaced; any if left out.
 
     Raises:
         ResultError: if something else is there.
     """
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise ResultError(f"{folder}: exists and is not a folder; choose another name")
-    if folder.is_dir() and any(folder.iterdir()) and _read_summary(folder) is None:
-        raise ResultError(f"{folder}: exists and is not a result folder; choose another name")
+    if folder.is_dir() and any(folder.iterdir()):
+        summary = _read_summary(folder)
+        if summary is None:
+            raise ResultError(f"{folder}: exists and is not a result folder; choose another name")
+        if having is not None and having not in summary:
+            raise ResultError(f"{folder}: has a result of another kind; choose another name")
 
 
 def json_ready(value: Any) -> Any:

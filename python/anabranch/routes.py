@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Any, TypedDict
@@ -30,6 +31,10 @@ _ROUTES: _Schema = {
     "links": _LINKS,
 }
 _NEXT_HOPS: _Schema = {"to": pl.String, "node": pl.String, "links": _LINKS}
+
+
+_FLOW = re.compile(r"flows\[(\d+)\]")
+"""A flow, as the core names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +133,7 @@ def plan(setup: Setup, origin: str | None, *, setup_json: str | None = None) -> 
     try:
         return Planned(_core.plan(text), _says_nothing(setup, text))
     except _core.SetupError as error:
-        raise refused(error, origin) from None
+        raise refused(error, origin, setup) from None
 
 
 def _says_nothing(setup: Setup, text: str) -> tuple[str, ...]:
@@ -150,9 +155,11 @@ def _says_nothing(setup: Setup, text: str) -> tuple[str, ...]:
     )
 
 
-def refused(error: _core.SetupError, origin: str | None) -> ScenarioError:
-    """What the core refused, as an error of the scenario."""
+def refused(error: _core.SetupError, origin: str | None, setup: Setup) -> ScenarioError:
+    """What the core refused, as an error of the scenario: a flow by its name, which scenarios know."""
     place, message = error.args if len(error.args) == 2 else ("", str(error))
+    if flow := _FLOW.fullmatch(str(place)):
+        place = setup.flows[int(flow[1])].name
     return ScenarioError([Problem(str(place), str(message))], origin)
 
 

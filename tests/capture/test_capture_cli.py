@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from anabranch import Result
-from anabranch.capture import CaptureResult
+from anabranch.capture import CaptureResult, analyze
+from anabranch.errors import ResultError
 
 from .conftest import Anabranch
 
@@ -31,7 +32,7 @@ def test_a_folder_and_json(
     arguments = ("--window", "2 s", "--interval", "500 ms", "--out", "tables", "--json", "--subflows", "3")
     done = anabranch("capture", folder / "left1.pcapng", *arguments)
     assert done.returncode == 0, done.stderr
-    assert "warning: 1 subflows connected, not 3" in done.stderr
+    assert "warning: 1 subflow connected, not 3" in done.stderr
     document = json.loads(done.stdout)
     assert document["summary"]["interval_s"] == 0.5
     assert document["subflows"][0]["acked_bytes"] == 2_000_000
@@ -43,6 +44,40 @@ def test_a_folder_and_json(
     done = anabranch("capture", folder / "left1.pcapng", "--out", "mine")
     assert done.returncode == 2
     assert "is not a result folder" in done.stderr
+
+
+def test_a_run_and_its_captures_are_not_replaced(
+    run_with_captures: tuple[Result, Path], anabranch: Anabranch, tmp_path: Path
+) -> None:
+    """``--out`` replaces what is in a folder, which must not be the capture that is being read."""
+    _, folder = run_with_captures
+    before = sorted(folder.iterdir())
+    done = anabranch("capture", folder / "left1.pcapng", "--out", folder)
+    assert done.returncode == 2
+    assert "has a result of another kind" in done.stderr
+    with pytest.raises(ResultError, match="another kind"):
+        analyze([folder / "left1.pcapng"]).save(folder)
+    assert sorted(folder.iterdir()) == before
+    # Tables of captures may be replaced, unless a capture that is to be read was put beside them.
+    command = ("capture", folder / "left1.pcapng", "--out", "tables")
+    assert [anabranch(*command).returncode for _ in range(2)] == [0, 0]
+    shutil.copy(folder / "left1.pcapng", tmp_path / "tables" / "again.pcapng")
+    done = anabranch("capture", "tables/again.pcapng", "--out", "tables")
+    assert done.returncode == 2
+    assert "tables/again.pcapng is in it" in done.stderr
+    assert (tmp_path / "tables" / "again.pcapng").exists()
+
+
+def test_a_file_given_twice_is_a_message(
+    run_with_captures: tuple[Result, Path], anabranch: Anabranch, tmp_path: Path
+) -> None:
+    _, folder = run_with_captures
+    (tmp_path / "same.pcapng").symlink_to(folder / "left1.pcapng")
+    shutil.copy(folder / "left2.pcapng", tmp_path / "other.pcapng")
+    done = anabranch("capture", "other.pcapng", "same.pcapng", "other.pcapng", folder / "left1.pcapng")
+    assert done.returncode == 2
+    assert "other.pcapng: is given twice\n" in done.stderr
+    assert "left1.pcapng: is given twice, also as same.pcapng\n" in done.stderr
 
 
 @pytest.mark.parametrize(

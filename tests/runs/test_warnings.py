@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from anabranch import Scenario
 from anabranch.cli import app
+from anabranch.errors import ScenarioError
 
 # One way 20 ms and 30 ms by two paths: a round trip of 60 ms by the slower one.
 TEXT = """
@@ -154,3 +155,43 @@ def test_a_connection_that_waits_for_a_path_is_told() -> None:
     assert result.summary["warnings"] == []
     assert result.flows["delivered_bytes"][0] == 4_000_000
     assert result.connections["stalled_s"][0] > 0
+
+
+MESH = """
+[network]
+topology = "parallel"
+[network.parameters]
+paths = [{ delay = "1 ms" }, { delay = "2 ms" }]
+[network.links]
+capacity = "10 Mbps"
+[[traffic]]
+name = "transfer"
+from = "source"
+to = "sink"
+transport = "mptcp"
+size = "100 kB"
+[transport.mptcp]
+path_manager = "fullmesh"
+[routing]
+scheme = "disjoint"
+[run]
+duration = "5 s"
+"""
+
+
+def test_interfaces_without_a_path_are_told() -> None:
+    """Each end has two interfaces. Over disjoint paths each of them is of use, though two of four pairs have
+    no path; the single shortest path leaves the second interface of either end out."""
+    assert Scenario.loads(MESH).run().summary["warnings"] == []
+    result = Scenario.loads(MESH.replace("disjoint", "shortest")).run()
+    assert result.subflows["state"].to_list()[0] == "established"
+    (warning,) = result.summary["warnings"]
+    assert warning == (
+        "transfer.0: no path of its routes uses 11.0.0.0, 11.0.0.3, so that subflows of the full mesh cannot "
+        "open: 3; a routing.scheme of several paths, such as disjoint, has more"
+    )
+
+
+def test_a_flow_that_the_core_refuses_has_its_name() -> None:
+    with pytest.raises(ScenarioError, match=r"^transfer\.0: the path manager fullmesh"):
+        Scenario.loads(MESH.replace("disjoint", "ecmp")).run()

@@ -111,23 +111,12 @@ impl Forwarding {
         RouteIndex(index)
     }
 
-    /// The nodes along the path that begins at a cursor which [`Forwarding::start`] gave for a packet from `from`
-    /// to `to`; none hop by hop.
-    pub fn path_nodes(
-        &self,
-        network: &Network,
-        cursor: u32,
-        from: NodeId,
-        to: NodeId,
-    ) -> impl Iterator<Item = NodeId> {
+    /// The links of the path to `to` that begins at a cursor which [`Forwarding::start`] gave for a packet; none hop
+    /// by hop.
+    pub fn path_links(&self, network: &Network, cursor: u32, to: NodeId) -> &[LinkId] {
         let links = self.path_links.get(cursor as usize..).unwrap_or_default();
-        let mut node = (!links.is_empty()).then_some(from);
-        let mut links = links.iter();
-        std::iter::from_fn(move || {
-            let here = node?;
-            node = if here == to { None } else { links.next().map(|&link| network.link(link).to) };
-            Some(here)
-        })
+        let last = links.iter().position(|&link| network.link(link).to == to);
+        &links[..last.map_or(0, |last| last + 1)]
     }
 
     /// Whether two such cursors for packets to `to` begin the same path.

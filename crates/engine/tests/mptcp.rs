@@ -219,6 +219,38 @@ fn a_full_mesh_uses_each_interface_for_its_own_subflow() {
     }
 }
 
+/// Of parallel links the table says which one a subflow takes, as the links' names do: each has a round trip of its own.
+#[test]
+fn a_path_over_parallel_links_says_which() {
+    let mut b = Builder::new(Span::from_secs(2));
+    let (from, to) = (b.node("a"), b.node("b"));
+    for (number, ms) in (1..).zip([10, 20, 40]) {
+        let link = b.link(from, to, mbps(10), Span::from_ms(ms), 100);
+        if number > 1 {
+            b.setup.links[link].name = format!("a->b#{number}");
+            b.setup.links[link + 1].name = format!("b->a#{number}");
+        }
+    }
+    let transport = b.protocol("three", ndiffports(3));
+    b.flow(from, to, transport, SourceSetup::Unlimited {}, Instant::ZERO);
+    b.setup.routing.scheme = Some(disjoint(3));
+    b.setup.routing.spread = Spread::SubflowRoundRobin { idle_timeout: None };
+    let outcome = b.run();
+    let mut seen = BTreeSet::new();
+    for (subflow, path) in texts(&outcome, "subflows", "path").iter().enumerate() {
+        let one_way = match path.as_str() {
+            "a > b" => 10.0,
+            "a > b#2" => 20.0,
+            "a > b#3" => 40.0,
+            other => panic!("{other}"),
+        };
+        let least = number(&outcome, "subflows", "rtt_min_ms", subflow);
+        assert!(least >= 2.0 * one_way && least < 2.0 * one_way + 5.0, "{path}: {least}");
+        seen.insert(path);
+    }
+    assert_eq!(seen.len(), 3);
+}
+
 /// Next hops by destination know no interfaces: the mesh is refused where it would need them, with a remedy.
 #[test]
 fn a_full_mesh_over_next_hops_is_refused() {

@@ -272,7 +272,7 @@ class _Check:
             routes = plan(shortest, built.origin, setup_json=text).json
             outcome = _core.simulate(text, routes, None)
         except (_core.SetupError, ScenarioError) as error:
-            problem = error if isinstance(error, ScenarioError) else refused(error, built.origin)
+            problem = error if isinstance(error, ScenarioError) else refused(error, built.origin, setup)
             self._problem("scenario", str(problem))
             return
         for number, metric in enumerate(built.metrics):

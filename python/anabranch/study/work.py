@@ -109,7 +109,7 @@ class Bench:
         try:
             outcome = _core.simulate(text, routes, None)
         except _core.SetupError as error:
-            raise refused(error, self._design.origin) from None
+            raise refused(error, self._design.origin, setup) from None
         finally:
             self._engine_s = time.process_time() - cpu
         tables, summary = outcome["tables"], outcome["summary"]

@@ -8,7 +8,7 @@ use crate::records::Table;
 use crate::reordering::Reordering;
 use anabranch_transport::mptcp::{SubflowState, SubflowSummary};
 use anabranch_transport::{Flags, Segment, SenderAgent};
-use anabranch_units::{Instant, NodeId, Span};
+use anabranch_units::{Instant, Span};
 use std::collections::BTreeMap;
 
 /// Notes of a connection.
@@ -261,13 +261,26 @@ impl Simulation {
         measure("rtt_max_ms", |row| milliseconds(row.summary.rtt.max));
     }
 
-    /// The nodes along the path of a subflow's latest packet; empty if it never had one, or goes hop by hop.
+    /// The nodes along the path of a subflow's latest packet; empty if it never had one, or goes hop by hop. A node
+    /// that is reached by the second of parallel links or a later one has the link's number behind its name, as the
+    /// link has in its own.
     fn path_text(&self, row: &Row<'_>) -> String {
         let Some(cursor) = row.notes.cursor else { return String::new() };
         let (from, to) = (row.flow.forward.from, row.flow.forward.to);
-        let nodes = self.forwarding.path_nodes(&self.network, cursor, from, to);
-        let names: Vec<&str> = nodes.map(|node: NodeId| self.network.node(node).name.as_str()).collect();
-        names.join(" > ")
+        let links = self.forwarding.path_links(&self.network, cursor, to);
+        let Some(_) = links.first() else { return String::new() };
+        let mut text = self.network.node(from).name.clone();
+        for &id in links {
+            let link = self.network.link(id);
+            let beside = self.network.links_out(link.from).iter().filter(|&&other| other < id);
+            let before = beside.filter(|&&other| self.network.link(other).to == link.to).count();
+            text.push_str(" > ");
+            text.push_str(&self.network.node(link.to).name);
+            if before > 0 {
+                text.push_str(&format!("#{}", before + 1));
+            }
+        }
+        text
     }
 }
 
