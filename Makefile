@@ -29,7 +29,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models reproduce clean
+.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models reproduce reproduced clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -119,9 +119,17 @@ models: setup ## hold the throughput models against simulation; writes docs/mode
 reproduce: setup ## run the publications behind Anabranch in full; writes docs/reproductions
 	rm -rf results/reproduce
 	$(VENV)/bin/anabranch reproduce --out results/reproduce
-	@mkdir -p docs/reproductions && for paper in results/reproduce/*/; do \
-		grep -v '^!\[' "$$paper/README.md" | cat -s > "docs/reproductions/$$(basename "$$paper").md"; done
-	cp results/reproduce/mprc/figure-delay-ratio-random/goodput_mbps.svg docs/figures/mprc-delay-ratio.svg
+	$(MAKE) reproduced
+
+# Papers may have been run one after the other, also into another folder: make reproduced REPRODUCED=...
+REPRODUCED ?= results/reproduce
+reproduced: ## write docs/reproductions from the papers that were run last
+	@mkdir -p docs/reproductions && for page in $(REPRODUCED)/*/README.md; do \
+		grep -v '^!\[' "$$page" | cat -s > "docs/reproductions/$$(basename "$$(dirname "$$page")").md"; done
+	sed -e 's#](\([a-z]*\)/README\.md)#](\1.md)#' -e 's#](ratios\.svg)#](../figures/reproductions.svg)#' \
+		$(REPRODUCED)/README.md > docs/reproductions/README.md
+	cp $(REPRODUCED)/ratios.svg docs/figures/reproductions.svg
+	cp $(REPRODUCED)/mprc/figure-delay-ratio-random/goodput_mbps.svg docs/figures/mprc-delay-ratio.svg
 
 clean: ## remove .venv, builds, caches and results
 	rm -rf $(VENV) target results dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

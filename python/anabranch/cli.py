@@ -34,6 +34,8 @@ EXIT_MISTAKE = 2
 """The user's input is wrong; the message says where and what would be right."""
 EXIT_NO_OUTPUT = 1
 """Standard output cannot be written, as on a full disk."""
+EXIT_INCOMPLETE = 1
+"""A part of the work failed, the message says why; the rest is there."""
 EXIT_INTERRUPTED = 130
 """Stopped by Ctrl-C, as a shell reports it (128 + SIGINT)."""
 
@@ -273,22 +275,47 @@ def reproduce(
     as_json: JsonOption = False,
 ) -> None:
     """Reproduce the publications behind Anabranch: what they print, and what comes out here."""
-    from anabranch.papers.reproduce import reproduce as reproduce_paper  # noqa: PLC0415 - slow to import
+    from anabranch.papers.overview import Overview, reproduce_all  # noqa: PLC0415 - slow to import
+    from anabranch.papers.reproduce import Reproduction  # noqa: PLC0415
+    from anabranch.papers.reproduce import reproduce as reproduce_paper  # noqa: PLC0415
 
-    documents = []
-    for found in _papers(paper):
-        context = _context(out / found.key, quick=quick, jobs=jobs)
-        try:
-            outcome = reproduce_paper(found, figure, context, announce=None if as_json else _say)
-        except KeyboardInterrupt:
-            _say(f"interrupted; finished runs are kept in {out}, and the same command goes on from there")
-            raise typer.Exit(EXIT_INTERRUPTED) from None
+    documents: list[dict[str, Any]] = []
+    announce = None if as_json else _say
+
+    def show(outcome: Reproduction, folder: Path) -> None:
         if as_json:
             documents.append(outcome.data())
         else:
-            display.show_reproduction(_console(), outcome, context.folder)
+            display.show_reproduction(_console(), outcome, folder)
+
+    def context(folder: Path) -> Context:
+        return _context(folder, quick=quick, jobs=jobs)
+
+    papers = _papers(paper)
+    overview = None
+    try:
+        if paper is None:
+            overview = reproduce_all(papers, out, context, announce=announce, complain=_say, show=show)
+        else:
+            (found,) = papers
+            folder = out / found.key
+            outcome = reproduce_paper(found, figure, context(folder), announce=announce)
+            show(outcome, folder if figure is None else folder / f"figure-{figure}")
+            if figure is None:
+                Overview.read(_papers(None), out).save(out)
+    except KeyboardInterrupt:
+        _say(f"interrupted; finished runs are kept in {out}, and the same command goes on from there")
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    if overview is not None:
+        if as_json:
+            documents += [failed.data() for failed in overview.failed()]
+            documents.append(overview.data())
+        else:
+            display.show_overview(_console(), overview, out)
     if as_json:
         _print_json(documents)
+    if overview is not None and overview.failed():
+        raise typer.Exit(EXIT_INCOMPLETE)
 
 
 def _papers(key: str | None) -> list[Paper]:

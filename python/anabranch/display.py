@@ -22,6 +22,7 @@ from anabranch.topology import TopologyName
 
 if TYPE_CHECKING:
     from anabranch.papers import Reproduction
+    from anabranch.papers.overview import Overview
     from anabranch.worst_loads import WorstLoads
 
 _MOST_ROWS = 40
@@ -421,6 +422,23 @@ def show_reproduction(console: Console, outcome: Reproduction, folder: Path) -> 
     counts = ", ".join(f"{count} {verdict}" for verdict, count in outcome.counts().items())
     console.print(Text(f"{outcome.paper.key}: {counts}"))
     console.print(Text(f"data, figures and reasons in {folder}"))
+
+
+def show_overview(console: Console, overview: Overview, folder: Path) -> None:
+    """The counts over the papers, with those that failed."""
+    from anabranch.papers.overview import origin  # noqa: PLC0415 - slow to import
+
+    table = _table("The publications, printed beside ours")
+    for name in ("paper", "made by"):
+        table.add_column(name, overflow="fold")
+    for name in ("agree", "differ, known why", "differ"):
+        table.add_column(name, justify="right")
+    for paper, outcome in zip(overview.papers, overview.outcomes, strict=True):
+        counts = outcome.counts().values() if outcome is not None and not outcome.failed else "---"
+        table.add_row(Text(paper.key), Text(origin(outcome)), *(str(count) for count in counts))
+    table.add_row("all", "", *(str(count) for count in overview.counts().values()))
+    _print(console, table)
+    console.print(Text(f"every number with its reason in {folder / 'report.html'}"))
 
 
 def _estimate(row: dict[str, Any], name: str) -> Text:

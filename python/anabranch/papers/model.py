@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from anabranch.study.model import Progress, Study
 from anabranch.study.result import StudyResult
 
 Verdict = Literal["agrees", "differs, and it is known why", "differs"]
+VERDICTS: tuple[Verdict, ...] = ("agrees", "differs, and it is known why", "differs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,13 @@ class Finding:
     reason: str = ""
     """Why it differs, where that is known; or how a loose statement was read."""
     ratio: float | None = None
-    """Ours over the published number, where both are numbers above zero."""
+    """Ours over the published number, where both are numbers above zero; if it is not given, that of the two
+    texts where both are a number with the same unit."""
+
+    def __post_init__(self) -> None:
+        """Takes the ratio from the texts, where that is possible."""
+        if self.ratio is None:
+            object.__setattr__(self, "ratio", _printed_ratio(self.published, self.ours))
 
     @property
     def verdict(self) -> Verdict:
@@ -36,6 +44,14 @@ class Finding:
         if self.agrees:
             return "agrees"
         return "differs, and it is known why" if self.reason else "differs"
+
+
+def _printed_ratio(published: str, ours: str) -> float | None:
+    """The ratio of two numbers as printed, if both have the same unit and are above zero."""
+    there, here = (re.fullmatch(r"(\d+(?:\.\d+)?)(?: ([a-zA-Z%]+))?", text) for text in (published, ours))
+    if there is None or here is None or there[2] != here[2] or not float(there[1]) or not float(here[1]):
+        return None
+    return float(here[1]) / float(there[1])
 
 
 def number(
@@ -84,6 +100,12 @@ class FigureResult:
     """Short tables for the page itself, by their heading."""
     note: str = ""
     """What a reader must know, such as what the paper leaves open and what was taken here."""
+
+    @property
+    def heading(self) -> str:
+        """Its title, with the number that it has in the paper."""
+        numbered = self.key[:1].isdigit() or "." in self.key
+        return f"Figure {self.key}: {self.title}" if numbered else self.title
 
 
 class Context:

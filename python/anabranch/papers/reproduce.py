@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,24 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.errors import Problem, ReproductionError
-from anabranch.papers.model import Context, FigureResult, Finding, Paper, Verdict
+from anabranch.papers.model import VERDICTS, Context, FigureResult, Finding, Paper, Verdict
+from anabranch.papers.paper_page import save_paper_page
 from anabranch.report.files import write_whole
 from anabranch.report.style import save_figure
 from anabranch.topology import suggest
 
-VERDICTS: tuple[Verdict, ...] = ("agrees", "differs, and it is known why", "differs")
+SUMMARY = "summary.json"
+"""Name of the file of a folder that holds its findings."""
+
+
+def count_verdicts(figures: Iterable[FigureResult]) -> dict[Verdict, int]:
+    """Findings by verdict, in the order of :data:`VERDICTS`."""
+    verdicts = [finding.verdict for figure in figures for finding in figure.findings]
+    return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
+
+
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +41,16 @@ class Reproduction:
     paper: Paper
     quick: bool
     figures: tuple[FigureResult, ...]
+    failed: str = ""
+    """Why it came to no end, if it did not."""
+    version: str = field(default_factory=_core.version)
+    """Of Anabranch, which made it."""
+    date: str = field(default_factory=_today)
+    """When, as ``YYYY-MM-DD`` (UTC); empty if that is not known."""
 
     def counts(self) -> dict[Verdict, int]:
         """Findings by verdict."""
-        verdicts = [finding.verdict for figure in self.figures for finding in figure.findings]
-        return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
+        return count_verdicts(self.figures)
 
     def data(self) -> dict[str, Any]:
         """Plain data for JSON."""
@@ -39,8 +58,10 @@ class Reproduction:
             "paper": self.paper.key,
             "title": self.paper.title,
             "source": self.paper.source,
-            "version": _core.version(),
+            "version": self.version,
+            "date": self.date,
             "quick": self.quick,
+            "failed": self.failed,
             "counts": self.counts(),
             "figures": [
                 {
@@ -63,6 +84,52 @@ class Reproduction:
             ],
         }
 
+    @classmethod
+    def from_data(cls, paper: Paper, data: Mapping[str, Any]) -> Reproduction:
+        """The findings of a ``summary.json``, without the tables and figures beside it.
+
+        Raises:
+            KeyError: if something is missing.
+            ValueError: if it is another paper's, or a verdict is none.
+        """
+        if data["paper"] != paper.key:
+            raise ValueError(f'it is of the paper "{data["paper"]}"')
+        figures = []
+        for figure in data["figures"]:
+            findings = []
+            for row in figure["findings"]:
+                found = Finding(
+                    row["what"],
+                    row["published"],
+                    row["ours"],
+                    row["verdict"] == "agrees",
+                    row["reason"],
+                    row["ratio"],
+                )
+                if found.verdict != row["verdict"]:
+                    raise ValueError(f'"{row["verdict"]}" is no verdict of "{found.what}"')
+                findings.append(found)
+            figures.append(
+                FigureResult(figure["figure"], figure["title"], tuple(findings), note=figure["note"])
+            )
+        return cls(
+            paper,
+            bool(data["quick"]),
+            tuple(figures),
+            failed=data.get("failed", ""),
+            version=data["version"],
+            date=data.get("date", ""),
+        )
+
+    def save(self, folder: Path) -> Path:
+        """Writes ``summary.json``.
+
+        Raises:
+            ResultError: if it cannot be written.
+        """
+        text = json.dumps(self.data(), indent=2, ensure_ascii=False, allow_nan=False)
+        return write_whole(folder / SUMMARY, f"{text}\n".encode())
+
     def markdown(self, images: Mapping[str, Sequence[str]] | None = None) -> str:
         """One page: every published number or statement, ours, and a verdict.
 
@@ -73,10 +140,10 @@ class Reproduction:
         lines = [
             f"# {self.paper.title}",
             "",
-            f"{self.paper.source}. Anabranch {_core.version()}{', quick' if self.quick else ''}: {counts}.",
+            f"{self.paper.source}. Anabranch {self.version}{', quick' if self.quick else ''}: {counts}.",
         ]
         for figure in self.figures:
-            lines += ["", f"## {_heading(figure)}", ""]
+            lines += ["", f"## {figure.heading}", ""]
             if figure.note:
                 lines += [figure.note, ""]
             if figure.findings:
@@ -99,8 +166,14 @@ def reproduce(
     """Reproduces a paper, or one figure of it, in the context's folder.
 
     The folder gets a folder for each figure with its data (CSV) and its figures (PNG and SVG), and
-    ``README.md`` and ``summary.json`` over all of them; those of a single figure are in its own folder, so
-    that they do not take the place of all the others'.
+    ``report.html``, ``README.md`` and ``summary.json`` over all of them; those of a single figure are in its
+    own folder, so that they do not take the place of all the others'.
+
+    Args:
+        paper: which.
+        figure: the key of one figure; all of them if None.
+        context: where, how much of it, on how many processes.
+        announce: hears of each figure before it is made, and with ``quick`` how long it took.
 
     Raises:
         ReproductionError: if the paper has no such figure.
@@ -121,14 +194,17 @@ def reproduce(
                 ]
             )
         specs = (found,)
+    say = announce or (lambda _: None)
     results: list[FigureResult] = []
     images: dict[str, list[str]] = {}
     for spec in specs:
-        if announce is not None:
-            announce(f"{spec.key}  {spec.title}")
+        say(f"{spec.key}  {spec.title}")
+        began = time.perf_counter()
         result = spec.make(context)
         images[result.key] = _write(result, context.folder / f"figure-{result.key}")
         results.append(result)
+        if context.quick:
+            say(f"    {time.perf_counter() - began:.1f} s")
     outcome = Reproduction(paper, context.quick, tuple(results))
     folder = context.folder
     if figure is not None:
@@ -136,8 +212,8 @@ def reproduce(
     else:
         images = {key: [f"figure-{key}/{name}" for name in names] for key, names in images.items()}
     write_whole(folder / "README.md", outcome.markdown(images).encode())
-    text = json.dumps(outcome.data(), indent=2, ensure_ascii=False, allow_nan=False)
-    write_whole(folder / "summary.json", f"{text}\n".encode())
+    save_paper_page(outcome, folder, images)
+    outcome.save(folder)
     return outcome
 
 
@@ -153,14 +229,6 @@ def _write(result: FigureResult, own: Path) -> list[str]:
     return images
 
 
-def _heading(figure: FigureResult) -> str:
-    return (
-        f"Figure {figure.key}: {figure.title}"
-        if figure.key[:1].isdigit() or "." in figure.key
-        else figure.title
-    )
-
-
 def _markdown(table: pl.DataFrame) -> list[str]:
     def text(value: object) -> str:
         return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
@@ -170,8 +238,16 @@ def _markdown(table: pl.DataFrame) -> list[str]:
     return ["| " + " | ".join(cells) + " |" for cells in ([*table.columns], aligned, *rows)]
 
 
-def _row(finding: Finding) -> str:
-    known = finding.reason if finding.verdict != "agrees" else ""
-    verdict = f"{finding.verdict}: {known}" if known else finding.verdict
-    cells = (finding.what, finding.published, finding.ours, verdict)
+def markdown_row(cells: Iterable[str]) -> str:
+    """A row of a table in Markdown."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _row(finding: Finding) -> str:
+    return markdown_row((finding.what, finding.published, finding.ours, verdict_text(finding)))
+
+
+def verdict_text(finding: Finding) -> str:
+    """The verdict, with its reason where it does not agree."""
+    known = finding.reason if finding.verdict != "agrees" else ""
+    return f"{finding.verdict}: {known}" if known else finding.verdict

@@ -111,7 +111,7 @@ def _against_linux(context: Context) -> tuple[Finding, ...]:
             regime = ours >= 15 if linux >= 15 else ours < 10
             findings.append(
                 Finding(
-                    f"{transport}, Linux 6.18 as the reference, (10, {delay:g}) ms",
+                    f"{transport}, Linux 6.18 as the reference, (10, {delay:g}) ms: are both paths filled",
                     f"{linux} Mbps",
                     f"{ours:.2f} Mbps",
                     regime,
