@@ -1,3 +1,4 @@
+use crate::batch;
 use crate::error::{CaptureError, FileProblem};
 use crate::format::End;
 use crate::group::group;
@@ -47,6 +48,16 @@ pub struct Progress {
 pub fn analyze(
     paths: &[PathBuf],
     options: &Options,
+    progress: impl FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Analysis, CaptureError> {
+    analyze_in_batches(paths, options, batch::PACKETS, progress)
+}
+
+/// As [`analyze`], with so many packets of a file at a time, which makes no difference but to speed.
+pub(crate) fn analyze_in_batches(
+    paths: &[PathBuf],
+    options: &Options,
+    batch: usize,
     mut progress: impl FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Analysis, CaptureError> {
     let meter = Meter::default();
@@ -55,7 +66,7 @@ pub fn analyze(
     let total_bytes = sizes.sum::<u64>() * 2;
     let mut hear = || progress(Progress { bytes: meter.bytes(), total_bytes }).is_continue();
     let surveyed = for_each(paths.len(), options.threads, &meter, &mut hear, |file| {
-        survey(&paths[file], &options.ports, &meter)
+        survey(&paths[file], &options.ports, batch, &meter)
     });
     let (files, problems) = sort_out(surveyed);
     if !problems.is_empty() {
@@ -91,6 +102,7 @@ pub fn analyze(
         selection: &selection,
         data_direction: &data_direction,
         times,
+        batch,
         meter: &meter,
     };
     let groups = &selection.groups;

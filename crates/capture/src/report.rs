@@ -220,7 +220,8 @@ fn address(endpoint: Endpoint) -> String {
 }
 
 fn ends(flow: &Flow) -> (Endpoint, Endpoint) {
-    (flow.key.ends[flow.client], flow.key.ends[1 - flow.client])
+    let ends = flow.key.ends();
+    (ends[flow.client], ends[1 - flow.client])
 }
 
 fn sender_name(found: &Found<'_>, flow: usize) -> String {
