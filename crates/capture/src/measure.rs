@@ -241,10 +241,14 @@ pub(crate) fn measure(job: &Job<'_>, files: &[usize]) -> Result<Results, FilePro
     }
     let mut trackers = Trackers::new(job);
     if let [reader] = readers.as_mut_slice() {
-        while let Some(event) = reader.next(&trackers)? {
-            trackers.on_event(&event);
+        loop {
+            reader.read_batch()?;
+            if reader.events.is_empty() {
+                return Ok(trackers.finish());
+            }
+            trackers.look_ahead(&reader.events);
+            reader.events.iter().for_each(|event| trackers.on_event(event));
         }
-        return Ok(trackers.finish());
     }
     // The earliest packet of all files; the first file, where times are equal.
     let mut waiting: Vec<Option<Event>> = Vec::with_capacity(readers.len());
