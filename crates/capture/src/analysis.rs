@@ -61,9 +61,7 @@ pub(crate) fn analyze_in_batches(
     mut progress: impl FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Analysis, CaptureError> {
     let meter = Meter::default();
-    // Files that cannot be looked at are found below, with the reason.
-    let sizes = paths.iter().filter_map(|path| path.metadata().ok().map(|metadata| metadata.len()));
-    let total_bytes = sizes.sum::<u64>() * 2;
+    let total_bytes = total_bytes(paths);
     let mut hear = || progress(Progress { bytes: meter.bytes(), total_bytes }).is_continue();
     let surveyed = for_each(paths.len(), options.threads, &meter, &mut hear, |file| {
         survey(&paths[file], &options.ports, batch, &meter)
@@ -124,6 +122,12 @@ pub(crate) fn analyze_in_batches(
         times: &times,
         warnings,
     }))
+}
+
+/// Bytes of both passes. Files that cannot be looked at are found when they are read, with the reason.
+fn total_bytes(paths: &[PathBuf]) -> u64 {
+    let sizes = paths.iter().filter_map(|path| path.metadata().ok().map(|metadata| metadata.len()));
+    sizes.sum::<u64>() * 2
 }
 
 type Surveyed = Result<Option<FileSurvey>, FileProblem>;
