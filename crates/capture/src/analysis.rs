@@ -1,3 +1,4 @@
+use crate::batch;
 use crate::error::{CaptureError, FileProblem};
 use crate::format::End;
 use crate::group::group;
@@ -47,15 +48,23 @@ pub struct Progress {
 pub fn analyze(
     paths: &[PathBuf],
     options: &Options,
+    progress: impl FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Analysis, CaptureError> {
+    analyze_in_batches(paths, options, batch::PACKETS, progress)
+}
+
+/// As [`analyze`], with so many packets of a file at a time, which makes no difference but to speed.
+pub(crate) fn analyze_in_batches(
+    paths: &[PathBuf],
+    options: &Options,
+    batch: usize,
     mut progress: impl FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Analysis, CaptureError> {
     let meter = Meter::default();
-    // Files that cannot be looked at are found below, with the reason.
-    let sizes = paths.iter().filter_map(|path| path.metadata().ok().map(|metadata| metadata.len()));
-    let total_bytes = sizes.sum::<u64>() * 2;
+    let total_bytes = total_bytes(paths);
     let mut hear = || progress(Progress { bytes: meter.bytes(), total_bytes }).is_continue();
     let surveyed = for_each(paths.len(), options.threads, &meter, &mut hear, |file| {
-        survey(&paths[file], &options.ports, &meter)
+        survey(&paths[file], &options.ports, batch, &meter)
     });
     let (files, problems) = sort_out(surveyed);
     if !problems.is_empty() {
@@ -91,6 +100,7 @@ pub fn analyze(
         selection: &selection,
         data_direction: &data_direction,
         times,
+        batch,
         meter: &meter,
     };
     let groups = &selection.groups;
@@ -112,6 +122,12 @@ pub fn analyze(
         times: &times,
         warnings,
     }))
+}
+
+/// Bytes of both passes. Files that cannot be looked at are found when they are read, with the reason.
+fn total_bytes(paths: &[PathBuf]) -> u64 {
+    let sizes = paths.iter().filter_map(|path| path.metadata().ok().map(|metadata| metadata.len()));
+    sizes.sum::<u64>() * 2
 }
 
 type Surveyed = Result<Option<FileSurvey>, FileProblem>;

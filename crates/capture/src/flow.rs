@@ -1,42 +1,68 @@
 //! Which flow a segment belongs to.
 
+use crate::batch::{Held, touch};
 use crate::packet::{ACK, Endpoint, SYN, Segment};
+use std::cmp::Ordering;
 
 /// Most TCP flows of one file that are followed; with the survey's records some 100 MB at most.
 pub(crate) const MOST_FLOWS: usize = 1 << 18;
 const EMPTY: u32 = u32::MAX;
 
-/// The two ends of a flow, the smaller first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+/// The two ends of a flow, the smaller first, in 40 bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct FlowKey {
-    pub ends: [Endpoint; 2],
+    /// Upper and lower half of each end's address.
+    addresses: [[u64; 2]; 2],
+    ports: [u16; 2],
 }
 
 impl FlowKey {
     /// The flow of a segment, and its direction: 0 if the first end sent it, else 1.
     #[inline]
-    fn of(segment: &Segment<'_>) -> (Self, usize) {
-        if segment.source <= segment.destination {
-            (Self { ends: [segment.source, segment.destination] }, 0)
+    pub(crate) fn of(segment: &Segment<'_>) -> (Self, u8) {
+        let (first, second, direction) = if segment.source <= segment.destination {
+            (segment.source, segment.destination, 0)
         } else {
-            (Self { ends: [segment.destination, segment.source] }, 1)
-        }
+            (segment.destination, segment.source, 1)
+        };
+        let halves = |end: Endpoint| [(end.address >> 64) as u64, end.address as u64];
+        (Self { addresses: [halves(first), halves(second)], ports: [first.port, second.port] }, direction)
+    }
+
+    #[inline]
+    pub(crate) fn ends(&self) -> [Endpoint; 2] {
+        [0, 1].map(|end| {
+            let [high, low] = self.addresses[end].map(u128::from);
+            Endpoint { address: high << 64 | low, port: self.ports[end] }
+        })
     }
 
     /// Spreads the key over 64 bits: multiply and fold, twice.
     #[inline]
-    fn hash(&self) -> u64 {
+    pub(crate) fn hash(&self) -> u64 {
         const A: u64 = 0x9E37_79B9_7F4A_7C15;
         const B: u64 = 0xD6E8_FEB8_6659_FD93;
         let fold = |x: u64, y: u64| {
             let product = u128::from(x) * u128::from(y);
             (product as u64) ^ (product >> 64) as u64
         };
-        let [a, b] = self.ends;
-        let ports = u64::from(a.port) << 16 | u64::from(b.port);
-        let low = fold(a.address as u64 ^ A, b.address as u64 ^ B ^ ports.rotate_left(32));
-        let high = fold((a.address >> 64) as u64 ^ B, (b.address >> 64) as u64 ^ A);
+        let ports = u64::from(self.ports[0]) << 16 | u64::from(self.ports[1]);
+        let [[a_high, a_low], [b_high, b_low]] = self.addresses;
+        let low = fold(a_low ^ A, b_low ^ B ^ ports.rotate_left(32));
+        let high = fold(a_high ^ B, b_high ^ A);
         fold(low ^ ports ^ A, high ^ low.rotate_left(29) ^ B)
+    }
+}
+
+impl Ord for FlowKey {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.ends().cmp(&other.ends())
+    }
+}
+
+impl PartialOrd for FlowKey {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -50,51 +76,101 @@ pub(crate) struct Identity {
     pub client_isn: u32,
 }
 
+/// A flow, and beside it what its reader keeps: a packet needs both, and they are one line of the cache.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+pub(crate) struct Known<S> {
+    pub identity: Identity,
+    pub state: S,
+}
+
 /// Finds flows by their ends. Flows are numbered in the order of their first packets; ends that are used
 /// again, with another initial sequence number, are another flow. The same segments always give the same
 /// numbers.
-pub(crate) struct FlowTable {
+pub(crate) struct FlowTable<S> {
     /// Open addressing: number of the flow, and the upper half of its hash.
     slots: Vec<(u32, u32)>,
-    flows: Vec<Identity>,
+    flows: Vec<Known<S>>,
     /// Distinct keys, each of which has a slot.
     keys: usize,
-    last: Option<(FlowKey, u32)>,
+    /// How many flows there were when guesses were made. What was guessed holds as long as none is added.
+    guessed_among: usize,
     most: usize,
 }
 
-impl FlowTable {
+impl<S> FlowTable<S> {
     pub(crate) fn new(most: usize) -> Self {
-        Self { slots: vec![(EMPTY, 0); 1024], flows: Vec::new(), keys: 0, last: None, most }
+        Self { slots: vec![(EMPTY, 0); 1024], flows: Vec::new(), keys: 0, guessed_among: 0, most }
     }
 
-    pub(crate) fn flows(&self) -> &[Identity] {
-        &self.flows
+    pub(crate) fn flow(&self, number: usize) -> &Known<S> {
+        &self.flows[number]
     }
 
-    /// Number of the segment's flow and the direction it goes; None if there are too many flows.
-    #[inline]
-    pub(crate) fn locate(&mut self, segment: &Segment<'_>) -> Option<(usize, usize)> {
-        let (key, direction) = FlowKey::of(segment);
-        let is_syn = segment.flags & SYN != 0;
-        if let Some((last, flow)) = self.last
-            && last == key
-            && !is_syn
-        {
-            return Some((flow as usize, direction));
+    pub(crate) fn flow_mut(&mut self, number: usize) -> &mut Known<S> {
+        &mut self.flows[number]
+    }
+
+    pub(crate) fn into_flows(self) -> Vec<Known<S>> {
+        self.flows
+    }
+
+    /// Brings what the table has on these segments into the cache, and notes which flows they seem to be of.
+    /// With many flows each step is a wait for memory. Done for one segment after the other the waits add
+    /// up; each step for all segments, which do not depend on each other, and they overlap.
+    pub(crate) fn look_ahead(&mut self, segments: &mut [Held]) {
+        let mask = self.slots.len() - 1;
+        touch(segments.iter().map(|segment| u64::from(self.slots[segment.hash as usize & mask].0)));
+        for segment in &mut *segments {
+            segment.guess = self.guess(segment.hash);
         }
-        let hash = key.hash();
-        let slot = self.slot(&key, hash);
+        touch(
+            segments.iter().filter_map(|segment| Some(u64::from(self.guessed(segment)?.identity.client_isn))),
+        );
+        self.guessed_among = self.flows.len();
+    }
+
+    /// The flow whose hash has the same upper half, if there is one.
+    #[inline]
+    fn guess(&self, hash: u64) -> u32 {
+        let mask = self.slots.len() - 1;
+        let mut slot = hash as usize & mask;
+        loop {
+            let (flow, tag) = self.slots[slot];
+            if flow == EMPTY || tag == (hash >> 32) as u32 {
+                return flow;
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+
+    /// What is known of the flow that a segment seems to be of.
+    #[inline]
+    pub(crate) fn guessed(&self, segment: &Held) -> Option<&Known<S>> {
+        self.flows.get(segment.guess as usize)
+    }
+
+    /// Number of the segment's flow; None if there are too many flows. `fresh` gives what is kept of a flow
+    /// with this number.
+    #[inline]
+    pub(crate) fn locate(&mut self, segment: &Held, fresh: impl FnOnce(usize) -> S) -> Option<usize> {
+        let is_syn = segment.flags & SYN != 0;
+        if !is_syn
+            && self.guessed_among == self.flows.len()
+            && self.guessed(segment).is_some_and(|known| known.identity.key == segment.key)
+        {
+            return Some(segment.guess as usize);
+        }
+        let slot = self.slot(&segment.key, segment.hash);
         let found = self.slots[slot].0;
         let mut flow = found;
-        if found == EMPTY || (is_syn && self.is_another(found, segment, direction)) {
-            flow = self.add(key, slot, hash)?;
+        if found == EMPTY || (is_syn && self.is_another(found, segment)) {
+            flow = self.add(segment, slot, fresh)?;
         }
         if is_syn {
-            self.identify(flow, segment, direction);
+            self.identify(flow, segment);
         }
-        self.last = Some((key, flow));
-        Some((flow as usize, direction))
+        Some(flow as usize)
     }
 
     /// Where the key is, or would be.
@@ -105,62 +181,64 @@ impl FlowTable {
         let mut slot = hash as usize & mask;
         loop {
             let (flow, found) = self.slots[slot];
-            if flow == EMPTY || (found == tag && self.flows[flow as usize].key == *key) {
+            if flow == EMPTY || (found == tag && self.flows[flow as usize].identity.key == *key) {
                 return slot;
             }
             slot = (slot + 1) & mask;
         }
     }
 
-    fn add(&mut self, key: FlowKey, slot: usize, hash: u64) -> Option<u32> {
+    fn add(&mut self, segment: &Held, slot: usize, fresh: impl FnOnce(usize) -> S) -> Option<u32> {
         if self.flows.len() >= self.most {
             return None;
         }
-        let flow = self.flows.len() as u32;
+        let flow = self.flows.len();
         self.keys += usize::from(self.slots[slot].0 == EMPTY);
-        self.flows.push(Identity { key, client: None, client_isn: 0 });
-        self.slots[slot] = (flow, (hash >> 32) as u32);
+        let identity = Identity { key: segment.key, client: None, client_isn: 0 };
+        self.flows.push(Known { identity, state: fresh(flow) });
+        self.slots[slot] = (flow as u32, (segment.hash >> 32) as u32);
         if self.keys * 2 > self.slots.len() {
             self.grow();
         }
-        Some(flow)
+        Some(flow as u32)
     }
 
     #[cold]
     fn grow(&mut self) {
-        let old = std::mem::take(&mut self.slots);
-        self.slots = vec![(EMPTY, 0); old.len() * 2];
-        for entry in old.into_iter().filter(|entry| entry.0 != EMPTY) {
-            let key = self.flows[entry.0 as usize].key;
-            let slot = self.slot(&key, key.hash());
-            self.slots[slot] = entry;
+        self.slots = vec![(EMPTY, 0); self.slots.len() * 2];
+        // Of flows with the same key the last has the slot.
+        for flow in 0..self.flows.len() {
+            let key = self.flows[flow].identity.key;
+            let hash = key.hash();
+            let slot = self.slot(&key, hash);
+            self.slots[slot] = (flow as u32, (hash >> 32) as u32);
         }
     }
 
     /// Whether a SYN or SYN/ACK opens another connection than `flow`: one that has seen segments, but
     /// not this initial sequence number.
-    fn is_another(&self, flow: u32, segment: &Segment<'_>, direction: usize) -> bool {
-        let known = &self.flows[flow as usize];
-        let (client, isn) = opening(segment, direction);
+    fn is_another(&self, flow: u32, segment: &Held) -> bool {
+        let known = &self.flows[flow as usize].identity;
+        let (client, isn) = opening(segment);
         match known.client {
             Some(known_client) => (known_client, known.client_isn) != (client, isn),
             None => true,
         }
     }
 
-    fn identify(&mut self, flow: u32, segment: &Segment<'_>, direction: usize) {
-        let (client, isn) = opening(segment, direction);
-        let known = &mut self.flows[flow as usize];
+    fn identify(&mut self, flow: u32, segment: &Held) {
+        let (client, isn) = opening(segment);
+        let known = &mut self.flows[flow as usize].identity;
         known.client = Some(client);
         known.client_isn = isn;
     }
 }
 
 /// The client's direction and its initial sequence number, of a SYN or a SYN/ACK, which acknowledges it.
-fn opening(segment: &Segment<'_>, direction: usize) -> (u8, u32) {
+fn opening(segment: &Held) -> (u8, u32) {
     if segment.flags & ACK == 0 {
-        (direction as u8, segment.seq)
+        (segment.direction, segment.seq)
     } else {
-        (1 - direction as u8, segment.ack.wrapping_sub(1))
+        (1 - segment.direction, segment.ack.wrapping_sub(1))
     }
 }

@@ -144,7 +144,7 @@ fn tie_by_data_sequence(flows: &[Flow], ties: &mut [Tie], owners: &mut [usize]) 
     let mut by_hosts: Vec<(u128, u128, usize)> = (0..flows.len())
         .filter(|&index| ties[index] != Tie::Single && flows[index].multipath.is_some())
         .map(|index| {
-            let [a, b] = flows[index].key.ends;
+            let [a, b] = flows[index].key.ends();
             (a.address.min(b.address), a.address.max(b.address), index)
         })
         .collect();
@@ -182,7 +182,7 @@ fn close(a: &Flow, b: &Flow) -> bool {
 
 /// The data sequence space of one host's data: by host, because directions are by address and port.
 fn space(flow: &Flow, multipath: &Multipath, host: usize) -> Option<DataSpace> {
-    let [a, b] = flow.key.ends;
+    let [a, b] = flow.key.ends();
     let swapped = a.address > b.address;
     multipath.spaces[if swapped { 1 - host } else { host }]
 }

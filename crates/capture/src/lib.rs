@@ -12,6 +12,7 @@
 //! - the HMAC of MP_JOIN: the token ties a subflow to its connection, and the peer has checked the rest.
 
 mod analysis;
+mod batch;
 mod error;
 mod flow;
 mod format;
@@ -31,6 +32,10 @@ mod series;
 mod source;
 mod steady;
 mod survey;
+
+// What tests in this crate share with those beside it names it from outside.
+#[cfg(test)]
+extern crate self as anabranch_capture;
 
 pub use analysis::{Options, Progress, analyze};
 pub use error::{CaptureError, FileProblem};

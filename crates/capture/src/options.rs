@@ -43,11 +43,24 @@ pub(crate) struct Options {
     pub data_seq: Option<DataNumber>,
 }
 
+/// The timestamp of options that are none or what Linux sends on almost every segment: NOP, NOP, timestamps.
+/// None if there is more to be read.
+#[inline]
+pub(crate) fn only_timestamp(options: &[u8]) -> Option<Option<u32>> {
+    match options {
+        [] => Some(None),
+        [NOP, NOP, TIMESTAMPS, 10, a, b, c, d, _, _, _, _] => {
+            Some(Some(u32::from_be_bytes([*a, *b, *c, *d])))
+        }
+        _ => None,
+    }
+}
+
 /// Reads options; those that are cut off or have a wrong length end it.
 #[inline]
 pub(crate) fn read(mut options: &[u8]) -> Options {
     let mut found = Options::default();
-    // What Linux sends on almost every segment: NOP, NOP, timestamps.
+    // As in most segments, with others behind them.
     if let [NOP, NOP, TIMESTAMPS, 10, a, b, c, d, _, _, _, _, rest @ ..] = options {
         found.timestamp = Some(u32::from_be_bytes([*a, *b, *c, *d]));
         options = rest;

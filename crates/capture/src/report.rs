@@ -3,10 +3,11 @@
 use crate::group::{Connection, Tie};
 use crate::measure::{Measured, Times, handshake_rtt_ns};
 use crate::packet::Endpoint;
-use crate::select::{Flow, Selection};
+use crate::select::{Flow, PointId, Selection};
 use crate::series::{DataLevel, data_level, jain_index};
 use crate::steady::Steady;
 use crate::survey::{FileSurvey, NEVER};
+use std::fmt::Display;
 use std::net::Ipv6Addr;
 
 /// A column of a table; its unit is the end of its name. A number that is not known is NaN, a text empty.
@@ -18,6 +19,18 @@ pub enum Column {
     Numbers(Vec<f64>),
     /// Names.
     Texts(Vec<String>),
+}
+
+impl Column {
+    /// Adds the rows of a column of the same kind.
+    fn append(&mut self, more: Self) {
+        match (self, more) {
+            (Self::Integers(all), Self::Integers(more)) => all.extend(more),
+            (Self::Numbers(all), Self::Numbers(more)) => all.extend(more),
+            (Self::Texts(all), Self::Texts(more)) => all.extend(more),
+            _ => unreachable!("a column has one kind"),
+        }
+    }
 }
 
 /// A table: columns of one length.
@@ -220,7 +233,8 @@ fn address(endpoint: Endpoint) -> String {
 }
 
 fn ends(flow: &Flow) -> (Endpoint, Endpoint) {
-    (flow.key.ends[flow.client], flow.key.ends[1 - flow.client])
+    let ends = flow.key.ends();
+    (ends[flow.client], ends[1 - flow.client])
 }
 
 fn sender_name(found: &Found<'_>, flow: usize) -> String {
@@ -241,8 +255,35 @@ fn texts<T>(rows: &[T], of: impl Fn(&T) -> String) -> Column {
     Column::Texts(rows.iter().map(of).collect())
 }
 
+/// Rows whose columns are filled one after the other: what is known of so many flows stays in the cache.
+const BLOCK: usize = 1024;
+
+/// A table from the columns of each block of its rows.
+fn in_blocks<T>(
+    name: &'static str,
+    rows: &[T],
+    columns_of: impl Fn(&[T]) -> Vec<(&'static str, Column)>,
+) -> Table {
+    let (first, others) = rows.split_at(rows.len().min(BLOCK));
+    let mut columns = columns_of(first);
+    for block in others.chunks(BLOCK) {
+        for (column, more) in columns.iter_mut().zip(columns_of(block)) {
+            column.1.append(more.1);
+        }
+    }
+    Table { name, columns }
+}
+
 fn connections(found: &Found<'_>, levels: &[Option<DataLevel>]) -> Table {
     let rows: Vec<(usize, &Connection)> = found.connections.iter().enumerate().collect();
+    in_blocks("connections", &rows, |rows| connection_columns(found, levels, rows))
+}
+
+fn connection_columns(
+    found: &Found<'_>,
+    levels: &[Option<DataLevel>],
+    rows: &[(usize, &Connection)],
+) -> Vec<(&'static str, Column)> {
     let first = |row: &(usize, &Connection)| found.flow(row.1.flows[0]);
     let earliest = |row: &(usize, &Connection), of: fn(&Flow) -> u64| {
         found.since(row.1.flows.iter().map(|&flow| of(found.flow(flow))).min().unwrap_or(NEVER))
@@ -251,32 +292,31 @@ fn connections(found: &Found<'_>, levels: &[Option<DataLevel>]) -> Table {
         row.1.flows.iter().map(|&flow| of(flow)).sum()
     };
     let window = |row: &(usize, &Connection)| levels[row.0].as_ref().and_then(|level| level.window);
-    let columns = vec![
-        ("connection", integers(&rows, |row| row.0 as u64)),
-        ("kind", texts(&rows, |row| if row.1.multipath { "mptcp" } else { "tcp" }.to_owned())),
-        ("client", texts(&rows, |row| address(ends(first(row)).0))),
-        ("server", texts(&rows, |row| address(ends(first(row)).1))),
-        ("server_port", integers(&rows, |row| u64::from(ends(first(row)).1.port))),
-        ("subflows", integers(&rows, |row| row.1.flows.len() as u64)),
-        ("first_s", numbers(&rows, |row| earliest(row, Flow::first_ns))),
-        ("established_s", numbers(&rows, |row| earliest(row, Flow::established_ns))),
-        ("fin_s", numbers(&rows, |row| earliest(row, Flow::fin_ns))),
-        ("data_from", texts(&rows, |row| sender_name(found, row.1.flows[0]))),
-        ("acked_bytes", integers(&rows, |row| sum(row, &|flow| found.acks(flow).acked))),
-        ("reverse_acked_bytes", integers(&rows, |row| sum(row, &|flow| found.data(flow).acked))),
-        ("window_acked_bytes", integers(&rows, |row| sum(row, &|flow| found.acks(flow).window_acked))),
-        ("throughput_mbps", numbers(&rows, |row| found.connection_mbps(row.1))),
-        ("window_data_acked_bytes", numbers(&rows, |row| window(row).map_or(f64::NAN, |bytes| bytes as f64))),
+    vec![
+        ("connection", integers(rows, |row| row.0 as u64)),
+        ("kind", texts(rows, |row| if row.1.multipath { "mptcp" } else { "tcp" }.to_owned())),
+        ("client", texts(rows, |row| address(ends(first(row)).0))),
+        ("server", texts(rows, |row| address(ends(first(row)).1))),
+        ("server_port", integers(rows, |row| u64::from(ends(first(row)).1.port))),
+        ("subflows", integers(rows, |row| row.1.flows.len() as u64)),
+        ("first_s", numbers(rows, |row| earliest(row, Flow::first_ns))),
+        ("established_s", numbers(rows, |row| earliest(row, Flow::established_ns))),
+        ("fin_s", numbers(rows, |row| earliest(row, Flow::fin_ns))),
+        ("data_from", texts(rows, |row| sender_name(found, row.1.flows[0]))),
+        ("acked_bytes", integers(rows, |row| sum(row, &|flow| found.acks(flow).acked))),
+        ("reverse_acked_bytes", integers(rows, |row| sum(row, &|flow| found.data(flow).acked))),
+        ("window_acked_bytes", integers(rows, |row| sum(row, &|flow| found.acks(flow).window_acked))),
+        ("throughput_mbps", numbers(rows, |row| found.connection_mbps(row.1))),
+        ("window_data_acked_bytes", numbers(rows, |row| window(row).map_or(f64::NAN, |bytes| bytes as f64))),
         (
             "data_throughput_mbps",
-            numbers(&rows, |row| window(row).map_or(f64::NAN, |bytes| found.window_mbps(bytes))),
+            numbers(rows, |row| window(row).map_or(f64::NAN, |bytes| found.window_mbps(bytes))),
         ),
-        ("data_packets", integers(&rows, |row| sum(row, &|flow| found.data(flow).data.packets))),
-        ("retransmissions", integers(&rows, |row| sum(row, &|flow| found.data(flow).data.retransmissions))),
-        ("reordered_packets", integers(&rows, |row| sum(row, &|flow| found.data(flow).data.reordered))),
-        ("missing_bytes", integers(&rows, |row| sum(row, &|flow| found.data(flow).data.missing))),
-    ];
-    Table { name: "connections", columns }
+        ("data_packets", integers(rows, |row| sum(row, &|flow| found.data(flow).data.packets))),
+        ("retransmissions", integers(rows, |row| sum(row, &|flow| found.data(flow).data.retransmissions))),
+        ("reordered_packets", integers(rows, |row| sum(row, &|flow| found.data(flow).data.reordered))),
+        ("missing_bytes", integers(rows, |row| sum(row, &|flow| found.data(flow).data.missing))),
+    ]
 }
 
 /// The connection of each flow.
@@ -297,54 +337,63 @@ fn ratio(part: u64, whole: u64) -> f64 {
 fn subflows(found: &Found<'_>) -> Table {
     let of = connection_of(found);
     let rows: Vec<usize> = (0..found.selection.flows.len()).collect();
+    in_blocks("subflows", &rows, |rows| subflow_columns(found, &of, rows))
+}
+
+fn subflow_columns(found: &Found<'_>, of: &[usize], rows: &[usize]) -> Vec<(&'static str, Column)> {
     let flow = |row: &usize| found.flow(*row);
     let data = |row: &usize| found.data(*row).data;
     let bytes = |row: &usize, bytes: u64| if found.has_acks(*row) { bytes as f64 } else { f64::NAN };
     let rtt = |row: &usize| handshake_rtt_ns(flow(row)).map_or(f64::NAN, |ns| ns as f64 / 1e6);
-    let columns = vec![
-        ("subflow", integers(&rows, |row| *row as u64)),
-        ("connection", integers(&rows, |row| of[*row] as u64)),
-        ("tie", texts(&rows, |row| found.ties[*row].name().to_owned())),
-        ("client", texts(&rows, |row| address(ends(flow(row)).0))),
-        ("client_port", integers(&rows, |row| u64::from(ends(flow(row)).0.port))),
-        ("server", texts(&rows, |row| address(ends(flow(row)).1))),
-        ("server_port", integers(&rows, |row| u64::from(ends(flow(row)).1.port))),
-        ("first_s", numbers(&rows, |row| found.since(flow(row).first_ns()))),
-        ("established_s", numbers(&rows, |row| found.since(flow(row).established_ns()))),
-        ("fin_s", numbers(&rows, |row| found.since(flow(row).fin_ns()))),
-        ("reset_s", numbers(&rows, |row| found.since(flow(row).rst_ns()))),
-        ("last_s", numbers(&rows, |row| found.since(flow(row).last_ns()))),
-        ("handshake_rtt_ms", numbers(&rows, rtt)),
-        ("data_from", texts(&rows, |row| sender_name(found, *row))),
-        ("data_at", texts(&rows, |row| points(found, *row, found.data_direction[*row]))),
-        ("acks_at", texts(&rows, |row| points(found, *row, 1 - found.data_direction[*row]))),
-        ("acked_bytes", numbers(&rows, |row| bytes(row, found.acks(*row).acked))),
-        ("reverse_acked_bytes", integers(&rows, |row| found.data(*row).acked)),
-        ("window_acked_bytes", numbers(&rows, |row| bytes(row, found.acks(*row).window_acked))),
-        ("throughput_mbps", numbers(&rows, |row| found.subflow_mbps(*row))),
-        ("data_packets", integers(&rows, |row| data(row).packets)),
-        ("payload_bytes", integers(&rows, |row| data(row).payload)),
-        ("retransmissions", integers(&rows, |row| data(row).retransmissions)),
-        ("retransmitted_bytes", integers(&rows, |row| data(row).retransmitted_bytes)),
-        ("reordered_packets", integers(&rows, |row| data(row).reordered)),
-        ("reordering_ratio", numbers(&rows, |row| ratio(data(row).reordered, data(row).packets))),
-        ("reordering_extent_mean", numbers(&rows, |row| ratio(data(row).extent_sum, data(row).reordered))),
-        ("reordering_extent_max", integers(&rows, |row| data(row).extent_max)),
-        ("three_reordered_packets", integers(&rows, |row| data(row).three_reordered)),
-        ("missing_bytes", integers(&rows, |row| data(row).missing)),
-    ];
-    Table { name: "subflows", columns }
+    vec![
+        ("subflow", integers(rows, |row| *row as u64)),
+        ("connection", integers(rows, |row| of[*row] as u64)),
+        ("tie", texts(rows, |row| found.ties[*row].name().to_owned())),
+        ("client", texts(rows, |row| address(ends(flow(row)).0))),
+        ("client_port", integers(rows, |row| u64::from(ends(flow(row)).0.port))),
+        ("server", texts(rows, |row| address(ends(flow(row)).1))),
+        ("server_port", integers(rows, |row| u64::from(ends(flow(row)).1.port))),
+        ("first_s", numbers(rows, |row| found.since(flow(row).first_ns()))),
+        ("established_s", numbers(rows, |row| found.since(flow(row).established_ns()))),
+        ("fin_s", numbers(rows, |row| found.since(flow(row).fin_ns()))),
+        ("reset_s", numbers(rows, |row| found.since(flow(row).rst_ns()))),
+        ("last_s", numbers(rows, |row| found.since(flow(row).last_ns()))),
+        ("handshake_rtt_ms", numbers(rows, rtt)),
+        ("data_from", texts(rows, |row| sender_name(found, *row))),
+        ("data_at", texts(rows, |row| points(found, *row, found.data_direction[*row]))),
+        ("acks_at", texts(rows, |row| points(found, *row, 1 - found.data_direction[*row]))),
+        ("acked_bytes", numbers(rows, |row| bytes(row, found.acks(*row).acked))),
+        ("reverse_acked_bytes", integers(rows, |row| found.data(*row).acked)),
+        ("window_acked_bytes", numbers(rows, |row| bytes(row, found.acks(*row).window_acked))),
+        ("throughput_mbps", numbers(rows, |row| found.subflow_mbps(*row))),
+        ("data_packets", integers(rows, |row| data(row).packets)),
+        ("payload_bytes", integers(rows, |row| data(row).payload)),
+        ("retransmissions", integers(rows, |row| data(row).retransmissions)),
+        ("retransmitted_bytes", integers(rows, |row| data(row).retransmitted_bytes)),
+        ("reordered_packets", integers(rows, |row| data(row).reordered)),
+        ("reordering_ratio", numbers(rows, |row| ratio(data(row).reordered, data(row).packets))),
+        ("reordering_extent_mean", numbers(rows, |row| ratio(data(row).extent_sum, data(row).reordered))),
+        ("reordering_extent_max", integers(rows, |row| data(row).extent_max)),
+        ("three_reordered_packets", integers(rows, |row| data(row).three_reordered)),
+        ("missing_bytes", integers(rows, |row| data(row).missing)),
+    ]
 }
 
 /// The capture points at which a direction is read: number of the file, and the interface in it.
 fn points(found: &Found<'_>, flow: usize, direction: usize) -> String {
-    let names = found.flow(flow).directions[direction].points.iter().map(|id| {
+    let name = |id: &PointId| {
         let point = &found.files[id.file as usize].points[id.point as usize];
-        let interface = point.name.clone().unwrap_or_else(|| point.interface.to_string());
-        let view = if point.view == 0 { String::new() } else { format!("/{}", point.view) };
-        format!("{}:{interface}{view}", id.file)
-    });
-    names.collect::<Vec<_>>().join(" ")
+        let interface: &dyn Display = point.name.as_ref().map_or(&point.interface, |name| name);
+        match point.view {
+            0 => format!("{}:{interface}", id.file),
+            view => format!("{}:{interface}/{view}", id.file),
+        }
+    };
+    match found.flow(flow).directions[direction].points.as_slice() {
+        // Nearly always, and for each of very many flows.
+        [only] => name(only),
+        several => several.iter().map(name).collect::<Vec<_>>().join(" "),
+    }
 }
 
 /// Sums of a connection over its subflows, interval by interval.
@@ -363,8 +412,10 @@ fn series(found: &Found<'_>, levels: &[Option<DataLevel>]) -> [Table; 3] {
         let last_bin = flows().map(|flow| bin(flow.last_ns())).max().unwrap_or(0);
         sums.push(ConnectionSeries { first_bin, acked: vec![0; last_bin - first_bin + 1] });
     }
-    let (mut times, mut numbers, mut owners) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut throughputs, mut retransmissions) = (Vec::new(), Vec::new());
+    let rows = found.selection.flows.iter().map(|flow| bin(flow.last_ns()) - bin(flow.first_ns()) + 1).sum();
+    let (mut times, mut throughputs) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+    let (mut numbers, mut owners) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+    let mut retransmissions = Vec::with_capacity(rows);
     for (index, flow) in found.selection.flows.iter().enumerate() {
         let (data, acks) = (found.data(index), found.acks(index));
         let begin = |direction: usize| bin(flow.directions[direction].first_ns);
@@ -463,4 +514,36 @@ fn capture_series(found: &Found<'_>, sums: &[ConnectionSeries]) -> Table {
         ("connections", Column::Integers(present)),
     ];
     Table { name: "capture_series", columns }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks are put together in the order of the rows, the last one shorter; a table without rows has columns.
+    #[test]
+    fn blocks_make_one_table() {
+        let rows: Vec<u64> = (0..2 * BLOCK as u64 + 5).collect();
+        let columns = |rows: &[u64]| {
+            let text = texts(rows, u64::to_string);
+            vec![
+                ("number", integers(rows, |row| *row)),
+                ("half", numbers(rows, |row| *row as f64 / 2.0)),
+                ("text", text),
+            ]
+        };
+        for count in [0, 1, BLOCK, BLOCK + 1, rows.len()] {
+            let table = in_blocks("rows", &rows[..count], columns);
+            let expected: Vec<u64> = (0..count as u64).collect();
+            let [Column::Integers(whole), Column::Numbers(halves), Column::Texts(texts)] =
+                [&table.columns[0].1, &table.columns[1].1, &table.columns[2].1]
+            else {
+                panic!("other kinds of columns: {table:?}");
+            };
+            assert_eq!(*whole, expected);
+            assert!(halves.iter().zip(&expected).all(|(half, number)| half * 2.0 == *number as f64));
+            assert!(texts.iter().zip(&expected).all(|(text, number)| *text == number.to_string()));
+            assert_eq!((halves.len(), texts.len()), (count, count));
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //! points each direction is read, so that no packet counts twice.
 
 use crate::flow::FlowKey;
-use crate::survey::{FileFlow, FileSurvey, Multipath, NEVER, Sighting};
+use crate::survey::{FileFlow, FileSurvey, Marks, Multipath, NEVER, Sighting};
 
 /// How many sightings before it may be what another goes on from. They are sorted by their beginnings, so
 /// that only captures of more than this many points at once are beyond it.
@@ -90,7 +90,7 @@ pub(crate) fn select(files: &[FileSurvey], disjoint: bool) -> Selection {
     let mut entries: Vec<(FlowKey, u64, usize, usize)> = Vec::new();
     for (file, survey) in files.iter().enumerate() {
         for (index, flow) in survey.flows.iter().enumerate() {
-            entries.push((flow.identity.key, flow.span().0, file, index));
+            entries.push((flow.identity.key, survey.span(flow).0, file, index));
         }
     }
     entries.sort_unstable();
@@ -143,7 +143,7 @@ fn connections(
     found.sort_unstable();
     let mut first_without = None;
     for entry in entries.iter().filter(|entry| at(entry).identity.client.is_none()) {
-        let end = at(entry).span().1;
+        let end = files[entry.2].span(at(entry)).1;
         let begun = found.partition_point(|connection| connection.0 <= end);
         if begun > 0 {
             found[begun - 1].1.push((entry.2, entry.3));
@@ -165,18 +165,22 @@ fn join(files: &[FileSurvey], members: &[(usize, usize)], disjoint: bool) -> Flo
     let client = match opened {
         Some(client) => usize::from(client),
         // Servers have the smaller port, as a rule.
-        None => usize::from(key.ends[0].port < key.ends[1].port),
+        None => {
+            let [first, second] = key.ends();
+            usize::from(first.port < second.port)
+        }
     };
     let directions = [0, 1].map(|direction| {
         let seen = parts.iter().flat_map(|(file, part)| {
-            let at = move |seen: &Sighting| PointId { file: *file as u32, point: seen.point };
-            part.sightings[direction].iter().map(move |seen| (at(seen), seen))
+            let file = *file;
+            let at = move |seen: &Sighting| PointId { file: file as u32, point: seen.point };
+            files[file].sightings(part, direction).map(move |seen| (at(seen.0), seen))
         });
         let opening = parts.iter().find(|(_, part)| part.identity.client == Some(direction as u8));
         let isn = opening.map(|(_, part)| part.identity.client_isn);
         read_at(seen.collect(), disjoint, isn)
     });
-    let multipath = parts.iter().filter_map(|(_, part)| part.multipath.as_deref()).fold(None, merge);
+    let multipath = parts.iter().filter_map(|(_, part)| part.state.multipath.as_deref()).fold(None, merge);
     Flow { key, client, opened: opened.is_some(), directions, multipath }
 }
 
@@ -193,10 +197,13 @@ fn merge(sum: Option<Multipath>, part: &Multipath) -> Option<Multipath> {
     Some(sum)
 }
 
+/// What a capture point saw of a direction.
+type Seen<'a> = (PointId, (&'a Sighting, &'a Marks));
+
 /// Chooses the capture points at which a direction is read. `isn`: the client's initial sequence number, if
 /// this is its direction and it is known.
-fn read_at(mut seen: Vec<(PointId, &Sighting)>, disjoint: bool, isn: Option<u32>) -> Direction {
-    seen.sort_by_key(|(point, sighting)| (sighting.first_ns, *point));
+fn read_at(mut seen: Vec<Seen<'_>>, disjoint: bool, isn: Option<u32>) -> Direction {
+    seen.sort_by_key(|(point, (sighting, _))| (sighting.first_ns, *point));
     let chosen = if disjoint || seen.len() < 2 { (0..seen.len()).collect() } else { longest_chain(&seen) };
     let mut sum = Direction {
         points: Vec::with_capacity(chosen.len()),
@@ -213,40 +220,40 @@ fn read_at(mut seen: Vec<(PointId, &Sighting)>, disjoint: bool, isn: Option<u32>
         fin_end: None,
         rst_ns: NEVER,
     };
-    for (point, sighting) in chosen.into_iter().map(|index| seen[index]) {
+    for (point, (sighting, marks)) in chosen.into_iter().map(|index| seen[index]) {
         sum.points.push(point);
         sum.packets += sighting.packets;
         sum.payload += sighting.payload;
         sum.first_ns = sum.first_ns.min(sighting.first_ns);
         sum.last_ns = sum.last_ns.max(sighting.last_ns);
-        if sighting.syns > 0 {
-            sum.isn = sum.isn.or(Some(sighting.isn));
-            sum.syns += sighting.syns;
-            sum.syn_ns = sighting.syn_ns;
+        if marks.syns > 0 {
+            sum.isn = sum.isn.or(Some(marks.isn));
+            sum.syns += marks.syns;
+            sum.syn_ns = marks.syn_ns;
         }
-        let mut established_ns = sighting.established_ns;
-        if sighting.syns == 0 && sighting.has_ack && isn == Some(sighting.first_seq.wrapping_sub(1)) {
+        let mut established_ns = marks.established_ns;
+        if marks.syns == 0 && sighting.has_ack && isn == Some(marks.first_seq.wrapping_sub(1)) {
             // The SYN went by elsewhere, and its number was not known here.
             established_ns = sighting.first_ns;
         }
         sum.established_ns = sum.established_ns.min(established_ns);
-        if sighting.fin_ns < sum.fin_ns {
-            sum.fin_ns = sighting.fin_ns;
-            sum.fin_end = Some(sighting.fin_end);
+        if marks.fin_ns < sum.fin_ns {
+            sum.fin_ns = marks.fin_ns;
+            sum.fin_end = Some(marks.fin_end);
         }
-        sum.rst_ns = sum.rst_ns.min(sighting.rst_ns);
+        sum.rst_ns = sum.rst_ns.min(marks.rst_ns);
     }
     sum
 }
 
 /// The sightings that go on from one another and together have most packets, by index. `seen` is sorted by
 /// beginning. The earlier capture point wins where there is nothing between them.
-fn longest_chain(seen: &[(PointId, &Sighting)]) -> Vec<usize> {
+fn longest_chain(seen: &[Seen<'_>]) -> Vec<usize> {
     let mut best: Vec<(u64, Option<usize>)> = Vec::with_capacity(seen.len());
-    for (index, (_, sighting)) in seen.iter().enumerate() {
+    for (index, (_, (sighting, marks))) in seen.iter().enumerate() {
         let mut longest = (0, None);
         for before in index.saturating_sub(LOOK_BACK)..index {
-            if best[before].0 > longest.0 && goes_on(seen[before].1, sighting) {
+            if best[before].0 > longest.0 && goes_on(seen[before].1, (sighting, marks)) {
                 longest = (best[before].0, Some(before));
             }
         }
@@ -265,14 +272,14 @@ fn longest_chain(seen: &[(PointId, &Sighting)]) -> Vec<usize> {
 
 /// Whether `later` carries on where `earlier` ends, as the next file of a rotated capture does, rather than
 /// showing the same packets again: it begins after the other ended, in time and in the numbers of TCP.
-fn goes_on(earlier: &Sighting, later: &Sighting) -> bool {
+fn goes_on((earlier, _): (&Sighting, &Marks), (later, marks): (&Sighting, &Marks)) -> bool {
     if later.first_ns <= earlier.last_ns {
         return false;
     }
     let step = |to: u32, from: u32| i64::from(to.wrapping_sub(from).cast_signed());
-    let mut ahead = step(later.first_seq, earlier.max_seq);
+    let mut ahead = step(marks.first_seq, earlier.max_seq);
     if earlier.has_ack && later.has_ack {
-        ahead += step(later.first_ack, earlier.max_ack);
+        ahead += step(marks.first_ack, earlier.max_ack);
     }
     if earlier.progress == 0 {
         // A single packet, or the same one again and again.

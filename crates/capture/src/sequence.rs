@@ -10,7 +10,7 @@ const MOST_GAPS: usize = 4096;
 /// The largest window (RFC 7323 section 2.3): a number further ahead is not of this connection.
 const LARGEST_WINDOW: i64 = 1 << 30;
 /// So many implausible numbers in a row are believed: the capture has a hole of more than a window.
-const BELIEVED_AFTER: u32 = 8;
+const BELIEVED_AFTER: u8 = 8;
 /// The slowest clock of timestamps in use: Linux before 4.13 with 100 ticks a second.
 const SLOWEST_TICK_NS: u64 = 10_000_000;
 /// Earlier arrivals that n-reordering with n = 3 looks at: three duplicate ACKs begin a fast retransmit.
@@ -22,7 +22,7 @@ pub(crate) struct Unwrapper {
     /// The position after everything seen, and its number.
     next: i64,
     next_seq: u32,
-    strikes: u32,
+    strikes: u8,
     begun: bool,
 }
 
@@ -96,7 +96,6 @@ pub(crate) struct DataCounts {
     /// Data segments.
     pub packets: u64,
     pub payload: u64,
-    pub new_bytes: u64,
     pub retransmissions: u64,
     pub retransmitted_bytes: u64,
     /// Reordered packets (RFC 4737 section 3), and their extents (section 4.2).
@@ -113,57 +112,108 @@ pub(crate) struct DataCounts {
     pub forgotten: u64,
 }
 
-/// Follows one direction's data.
-#[derive(Clone, Debug, Default)]
+/// Follows one direction's data: what every segment needs.
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sequence {
     unwrapper: Unwrapper,
+    recent: [i64; N],
+    packets: u64,
+    payload: u64,
+}
+
+/// What only segments out of order need.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Disorder {
     /// In ascending order.
     gaps: VecDeque<Gap>,
     most_gaps: usize,
-    recent: [i64; N],
     /// Round-trip time that the handshake showed, in ns; 0 if it was not seen.
     rtt_ns: u64,
     counts: DataCounts,
 }
 
 impl Sequence {
-    /// `isn`: the initial sequence number, if known; `rtt_ns`: 0 if not known; `flows`: how many there are.
-    pub(crate) fn new(isn: Option<u32>, rtt_ns: u64, flows: usize) -> Self {
-        let most_gaps = (GAPS_OF_ALL / flows.max(1)).clamp(FEWEST_GAPS, MOST_GAPS);
-        let mut sequence = Self { rtt_ns, most_gaps, ..Self::default() };
+    /// `isn`: the initial sequence number, if known.
+    pub(crate) fn new(isn: Option<u32>) -> Self {
+        let mut sequence = Self::default();
         if let Some(isn) = isn {
             sequence.unwrapper.begin(isn.wrapping_add(1));
         }
         sequence
     }
 
+    /// Segments so far.
+    #[inline]
+    pub(crate) fn packets(&self) -> u64 {
+        self.packets
+    }
+
     /// Counts a data segment; true if it is a retransmission.
     #[inline]
-    pub(crate) fn on_data(&mut self, arrival: &Arrival) -> bool {
+    pub(crate) fn on_data(&mut self, disorder: &mut Disorder, arrival: &Arrival) -> bool {
         let Some(start) = self.unwrapper.position(arrival.seq) else {
-            self.counts.implausible += 1;
+            disorder.counts.implausible += 1;
             return false;
         };
         let end = start + i64::from(arrival.payload);
         let next = self.unwrapper.next();
         let mut repeated = false;
-        if start >= next {
-            if start > next {
-                self.open_gap(next, start, arrival);
-            }
-            self.counts.new_bytes += u64::from(arrival.payload);
-        } else {
-            repeated = self.late(start, end, arrival);
+        if start > next {
+            disorder.open_gap(next, start, arrival, self.packets);
+        } else if start < next {
+            repeated = self.late(disorder, start, end, arrival);
         }
         self.unwrapper.advance(end);
-        self.recent[(self.counts.packets % N as u64) as usize] = start;
-        self.counts.packets += 1;
-        self.counts.payload += u64::from(arrival.payload);
+        self.recent[(self.packets % N as u64) as usize] = start;
+        self.packets += 1;
+        self.payload += u64::from(arrival.payload);
         repeated
     }
 
+    /// A segment that begins before the end of what was seen. True if it is a retransmission.
     #[cold]
-    fn open_gap(&mut self, start: i64, end: i64, arrival: &Arrival) {
+    fn late(&self, disorder: &mut Disorder, start: i64, end: i64, arrival: &Arrival) -> bool {
+        let next = self.unwrapper.next();
+        let first = disorder.fill(start, end.min(next));
+        let overtaken = first.filter(|gap| disorder.was_overtaken(gap, arrival));
+        let counts = &mut disorder.counts;
+        if let Some(gap) = overtaken {
+            counts.reordered += 1;
+            let extent = self.packets - gap.arrival;
+            counts.extent_sum += extent;
+            counts.extent_max = counts.extent_max.max(extent);
+            let all_larger = self.recent.iter().all(|&position| position > start);
+            counts.three_reordered += u64::from(self.packets >= N as u64 && all_larger);
+            return false;
+        }
+        let beyond = (end - next).max(0) as u64;
+        counts.retransmissions += 1;
+        counts.retransmitted_bytes += u64::from(arrival.payload) - beyond;
+        true
+    }
+
+    /// Everything that was counted, when no more comes.
+    pub(crate) fn finish(self, disorder: &Disorder) -> DataCounts {
+        let open = disorder.gaps.iter().map(|gap| (gap.end - gap.start) as u64).sum::<u64>();
+        DataCounts {
+            packets: self.packets,
+            payload: self.payload,
+            missing: disorder.counts.missing + open,
+            ..disorder.counts
+        }
+    }
+}
+
+impl Disorder {
+    /// `rtt_ns`: 0 if not known; `flows`: how many there are.
+    pub(crate) fn new(rtt_ns: u64, flows: usize) -> Self {
+        let most_gaps = (GAPS_OF_ALL / flows.max(1)).clamp(FEWEST_GAPS, MOST_GAPS);
+        Self { rtt_ns, most_gaps, ..Self::default() }
+    }
+
+    /// `packets`: segments before this one.
+    #[cold]
+    fn open_gap(&mut self, start: i64, end: i64, arrival: &Arrival, packets: u64) {
         if self.gaps.len() >= self.most_gaps
             && let Some(forgotten) = self.gaps.pop_front()
         {
@@ -173,43 +223,18 @@ impl Sequence {
         self.gaps.push_back(Gap {
             start,
             end,
-            arrival: self.counts.packets,
+            arrival: packets,
             time_ns: arrival.time_ns,
             timestamp: arrival.timestamp,
         });
     }
 
-    /// A segment that begins before the end of what was seen. True if it is a retransmission.
-    #[cold]
-    fn late(&mut self, start: i64, end: i64, arrival: &Arrival) -> bool {
-        let next = self.unwrapper.next();
-        let (filled, first) = self.fill(start, end.min(next));
-        let beyond = (end - next).max(0) as u64;
-        self.counts.new_bytes += filled + beyond;
-        if let Some(gap) = first
-            && self.was_overtaken(&gap, arrival)
-        {
-            self.counts.reordered += 1;
-            let extent = self.counts.packets - gap.arrival;
-            self.counts.extent_sum += extent;
-            self.counts.extent_max = self.counts.extent_max.max(extent);
-            let all_larger = self.recent.iter().all(|&position| position > start);
-            self.counts.three_reordered += u64::from(self.counts.packets >= N as u64 && all_larger);
-            return false;
-        }
-        self.counts.retransmissions += 1;
-        self.counts.retransmitted_bytes += u64::from(arrival.payload) - beyond;
-        true
-    }
-
-    /// Takes what a segment covers out of the gaps; gives the bytes, and the first gap that it touched.
-    fn fill(&mut self, start: i64, end: i64) -> (u64, Option<Gap>) {
+    /// Takes what a segment covers out of the gaps; gives the first gap that it touched.
+    fn fill(&mut self, start: i64, end: i64) -> Option<Gap> {
         let mut index = self.gaps.partition_point(|gap| gap.end <= start);
         let first = self.gaps.get(index).copied().filter(|gap| gap.start < end);
-        let mut filled = 0;
         while let Some(gap) = self.gaps.get(index).copied().filter(|gap| gap.start < end) {
             let (from, to) = (gap.start.max(start), gap.end.min(end));
-            filled += (to - from) as u64;
             match (from > gap.start, to < gap.end) {
                 (false, false) => {
                     self.gaps.remove(index);
@@ -224,7 +249,7 @@ impl Sequence {
             }
             index += 1;
         }
-        (filled, first)
+        first
     }
 
     /// Whether a segment that fills a gap was sent before the one that opened it, and not sent again
@@ -243,12 +268,6 @@ impl Sequence {
             _ => elapsed < self.rtt_ns,
         }
     }
-
-    /// Everything that was counted, when no more comes.
-    pub(crate) fn finish(mut self) -> DataCounts {
-        self.counts.missing += self.gaps.iter().map(|gap| (gap.end - gap.start) as u64).sum::<u64>();
-        self.counts
-    }
 }
 
 /// Follows what one direction's acknowledgments say of the other's data.
@@ -257,7 +276,6 @@ pub(crate) struct Acked {
     unwrapper: Unwrapper,
     /// The number after the FIN of the data, which is no byte of them.
     fin_end: Option<u32>,
-    pub implausible: u64,
 }
 
 impl Acked {
@@ -270,17 +288,14 @@ impl Acked {
         acked
     }
 
-    /// Bytes newly acknowledged by this number.
+    /// Bytes newly acknowledged by this number; None if it is of no window.
     #[inline]
-    pub(crate) fn on_ack(&mut self, ack: u32) -> u64 {
+    pub(crate) fn on_ack(&mut self, ack: u32) -> Option<u64> {
         let ack = if self.fin_end == Some(ack) { ack.wrapping_sub(1) } else { ack };
         let before = if self.unwrapper.has_begun() { self.unwrapper.next() } else { 0 };
-        let Some(position) = self.unwrapper.position(ack) else {
-            self.implausible += 1;
-            return 0;
-        };
+        let position = self.unwrapper.position(ack)?;
         self.unwrapper.advance(position);
-        (self.unwrapper.next() - before) as u64
+        Some((self.unwrapper.next() - before) as u64)
     }
 }
 

@@ -1,12 +1,13 @@
 //! The first pass over a file: which flows there are, at which capture points each was seen, when it
 //! opened and closed, and what its MPTCP options say.
 
+use crate::batch::{Batch, Held, touch};
 use crate::error::FileProblem;
-use crate::flow::{FlowTable, Identity, MOST_FLOWS};
-use crate::format::{End, Next, Oddities, OpenError, Reader, Record};
+use crate::flow::{FlowTable, Known, MOST_FLOWS};
+use crate::format::{End, Oddities, OpenError, Reader, Record};
 use crate::link;
-use crate::options::{self, DataNumber};
-use crate::packet::{self, ACK, FIN, Packet, RST, SYN, Segment};
+use crate::options::{DataNumber, Options};
+use crate::packet::{ACK, FIN, Packet, RST, SYN, Segment};
 use crate::progress::Meter;
 use std::fs::File;
 use std::path::Path;
@@ -18,15 +19,31 @@ const MOST_POINTS: usize = 1024;
 /// Packets between two looks at whether to stop.
 pub(crate) const PACKETS_PER_REPORT: u64 = 8192;
 
-/// One direction of a flow as it was seen at one capture point.
+/// No such sighting.
+const NONE: u32 = u32::MAX;
+
+/// One direction of a flow as it was seen at one capture point: what every packet moves.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub(crate) struct Sighting {
-    pub point: u32,
     pub packets: u64,
     /// Bytes of payload, repeated ones as often as they were seen.
     pub payload: u64,
     pub first_ns: u64,
     pub last_ns: u64,
+    /// How far sequence and acknowledgment numbers went together.
+    pub progress: u64,
+    pub max_seq: u32,
+    pub max_ack: u32,
+    pub has_ack: bool,
+    pub point: u32,
+    /// Number of the same direction's sighting at the next point, in the order of first packets.
+    next: u32,
+}
+
+/// What few packets of a direction say, those that open and end it.
+#[derive(Clone, Debug)]
+pub(crate) struct Marks {
     /// The last SYN or SYN/ACK, and how many there were.
     pub syn_ns: u64,
     pub syns: u32,
@@ -39,12 +56,8 @@ pub(crate) struct Sighting {
     pub fin_end: u32,
     pub rst_ns: u64,
     pub first_seq: u32,
-    pub max_seq: u32,
+    /// The first acknowledgment, if there was one.
     pub first_ack: u32,
-    pub max_ack: u32,
-    pub has_ack: bool,
-    /// How far sequence and acknowledgment numbers went together.
-    pub progress: u64,
 }
 
 /// Numbers of one data sequence space that a flow used.
@@ -71,23 +84,19 @@ pub(crate) struct Multipath {
     pub spaces: [Option<DataSpace>; 2],
 }
 
-/// A flow of one file.
+/// Where a flow was seen, and what its options say.
 #[derive(Clone, Debug)]
-pub(crate) struct FileFlow {
-    pub identity: Identity,
-    /// By direction.
-    pub sightings: [Vec<Sighting>; 2],
+pub(crate) struct Places {
+    /// By direction, number of its sighting at the first point.
+    first: [u32; 2],
     pub multipath: Option<Box<Multipath>>,
 }
 
-impl FileFlow {
-    /// First and last packet.
-    pub(crate) fn span(&self) -> (u64, u64) {
-        let all = || self.sightings.iter().flatten();
-        let first = all().map(|seen| seen.first_ns).min().unwrap_or(NEVER);
-        (first, all().map(|seen| seen.last_ns).max().unwrap_or(0))
-    }
-}
+/// A flow of one file.
+pub(crate) type FileFlow = Known<Places>;
+
+// A packet finds the flow's ends and where it was seen in one line of the cache.
+const _: () = assert!(size_of::<FileFlow>() == 64 && size_of::<Sighting>() == 64);
 
 /// Packets of a file by what became of them.
 #[derive(Clone, Default, Debug)]
@@ -116,12 +125,69 @@ pub(crate) struct Point {
 /// What a file has.
 pub(crate) struct FileSurvey {
     pub flows: Vec<FileFlow>,
+    sightings: Sightings,
     pub points: Vec<Point>,
     pub counts: Counts,
     pub oddities: Oddities,
     pub end: End,
     pub bytes: u64,
     pub unknown_link_types: Vec<u16>,
+}
+
+impl FileSurvey {
+    /// What was seen of a direction, in the order in which its points first saw it.
+    pub(crate) fn sightings(
+        &self,
+        flow: &FileFlow,
+        direction: usize,
+    ) -> impl Iterator<Item = (&Sighting, &Marks)> {
+        let mut at = flow.state.first[direction];
+        std::iter::from_fn(move || {
+            let sighting = self.sightings.seen.get(at as usize)?;
+            let marks = &self.sightings.marks[at as usize];
+            at = sighting.next;
+            Some((sighting, marks))
+        })
+    }
+
+    /// First and last packet of a flow.
+    pub(crate) fn span(&self, flow: &FileFlow) -> (u64, u64) {
+        let all = || (0..2).flat_map(|direction| self.sightings(flow, direction)).map(|seen| seen.0);
+        let first = all().map(|seen| seen.first_ns).min().unwrap_or(NEVER);
+        (first, all().map(|seen| seen.last_ns).max().unwrap_or(0))
+    }
+}
+
+/// Sightings of all flows of a file.
+#[derive(Default)]
+struct Sightings {
+    seen: Vec<Sighting>,
+    /// By the same number.
+    marks: Vec<Marks>,
+}
+
+impl Sightings {
+    /// Number of a direction's sighting at a point; a new one if it has none there.
+    #[inline]
+    fn at(&mut self, first: &mut u32, point: u32, segment: &Held) -> usize {
+        let mut at = *first;
+        let mut last = NONE;
+        while let Some(sighting) = self.seen.get(at as usize) {
+            if sighting.point == point {
+                return at as usize;
+            }
+            last = at;
+            at = sighting.next;
+        }
+        let new = self.seen.len();
+        match self.seen.get_mut(last as usize) {
+            Some(last) => last.next = new as u32,
+            None => *first = new as u32,
+        }
+        self.seen.push(Sighting::new(point, segment));
+        self.marks.push(Marks::new(segment));
+        new
+    }
 }
 
 /// Numbers the capture points of a file in the order of their first packets.
@@ -169,17 +235,27 @@ pub(crate) fn open(path: &Path) -> Result<(Reader<File>, u64), FileProblem> {
     Ok((reader, metadata.len()))
 }
 
-/// Reads a file once. None if it was asked to stop.
-pub(crate) fn survey(path: &Path, ports: &[u16], meter: &Meter) -> Result<Option<FileSurvey>, FileProblem> {
+/// Reads a file once, `batch` packets at a time. None if it was asked to stop.
+pub(crate) fn survey(
+    path: &Path,
+    ports: &[u16],
+    batch: usize,
+    meter: &Meter,
+) -> Result<Option<FileSurvey>, FileProblem> {
     let (mut reader, _) = open(path)?;
     let mut seen = Seen::new(ports);
+    let mut batch = Batch::new(batch);
     let mut reported = 0;
     let end = loop {
-        match reader.next().map_err(|error| FileProblem::io(path, &error))? {
-            Next::Record(record) => seen.packet(&record),
-            Next::End(end) => break end,
+        let packets = seen.counts.packets;
+        let until_report = PACKETS_PER_REPORT - packets % PACKETS_PER_REPORT;
+        let read = batch.fill(&mut reader, until_report, |record, packet| seen.packet(record, packet));
+        let (read, end) = read.map_err(|error| FileProblem::io(path, &error))?;
+        seen.segments(&mut batch);
+        if let Some(end) = end {
+            break end;
         }
-        if seen.counts.packets.is_multiple_of(PACKETS_PER_REPORT) {
+        if read == until_report {
             let offset = reader.offset();
             if !meter.advance(offset - reported) {
                 return Ok(None);
@@ -194,12 +270,9 @@ pub(crate) fn survey(path: &Path, ports: &[u16], meter: &Meter) -> Result<Option
     });
     let points = points.collect();
     meter.advance(reader.offset() - reported);
-    let identities = seen.table.flows().iter();
     Ok(Some(FileSurvey {
-        flows: identities
-            .zip(seen.flows)
-            .map(|(identity, flow)| FileFlow { identity: *identity, ..flow })
-            .collect(),
+        flows: seen.table.into_flows(),
+        sightings: seen.sightings,
         points,
         counts: seen.counts,
         oddities: reader.oddities(),
@@ -218,8 +291,8 @@ pub(crate) fn wanted(ports: &[u16], segment: &Segment<'_>) -> bool {
 /// What was seen so far.
 struct Seen<'a> {
     ports: &'a [u16],
-    table: FlowTable,
-    flows: Vec<FileFlow>,
+    table: FlowTable<Places>,
+    sightings: Sightings,
     points: Points,
     counts: Counts,
     unknown_link_types: Vec<u16>,
@@ -230,18 +303,23 @@ impl<'a> Seen<'a> {
         Self {
             ports,
             table: FlowTable::new(MOST_FLOWS),
-            flows: Vec::new(),
+            sightings: Sightings::default(),
             points: Points::default(),
             counts: Counts::default(),
             unknown_link_types: Vec::new(),
         }
     }
 
+    /// Counts a packet; true if it is a segment to be looked at.
     #[inline]
-    fn packet(&mut self, record: &Record<'_>) {
+    fn packet(&mut self, record: &Record<'_>, packet: &Packet<'_>) -> bool {
         self.counts.packets += 1;
-        match packet::parse(record.link_type, record.data, record.original_len) {
-            Packet::Tcp(segment) => self.segment(record, &segment),
+        match packet {
+            Packet::Tcp(segment) => {
+                self.counts.tcp += 1;
+                self.counts.options_cut += u64::from(segment.options_cut);
+                return wanted(self.ports, segment);
+            }
             Packet::Other if !link::is_known(record.link_type) => {
                 self.counts.unknown_link += 1;
                 if !self.unknown_link_types.contains(&record.link_type) {
@@ -252,51 +330,94 @@ impl<'a> Seen<'a> {
             Packet::Fragment => self.counts.fragments += 1,
             Packet::Cut => self.counts.headers_cut += 1,
         }
+        false
     }
 
     #[inline]
-    fn segment(&mut self, record: &Record<'_>, segment: &Segment<'_>) {
-        self.counts.tcp += 1;
-        self.counts.options_cut += u64::from(segment.options_cut);
-        if !wanted(self.ports, segment) {
-            return;
+    fn segments(&mut self, batch: &mut Batch) {
+        self.table.look_ahead(&mut batch.segments);
+        touch(batch.segments.iter().filter_map(|segment| {
+            let first = self.table.guessed(segment)?.state.first[usize::from(segment.direction)];
+            Some(self.sightings.seen.get(first as usize)?.packets)
+        }));
+        for segment in &batch.segments {
+            self.segment(segment, batch.multipath(segment));
         }
-        let Some((flow, direction)) = self.table.locate(segment) else {
+    }
+
+    #[inline]
+    fn segment(&mut self, segment: &Held, options: Option<&Options>) {
+        let fresh = |_| Places { first: [NONE; 2], multipath: None };
+        let Some(flow) = self.table.locate(segment, fresh) else {
             self.counts.beyond += 1;
             return;
         };
-        let point = self.points.number(record.interface, segment.view);
-        if flow == self.flows.len() {
-            let identity = self.table.flows()[flow];
-            self.flows.push(FileFlow { identity, sightings: Default::default(), multipath: None });
-        }
-        let identity = &self.table.flows()[flow];
-        let flow = &mut self.flows[flow];
-        let sightings = &mut flow.sightings[direction];
-        let seen = match sightings.iter().position(|seen| seen.point == point) {
-            Some(index) => &mut sightings[index],
-            None => {
-                sightings.push(Sighting::new(point, record.time_ns, segment));
-                sightings.last_mut().expect("just added")
-            }
-        };
+        let point = self.points.number(segment.interface, segment.view);
+        let direction = usize::from(segment.direction);
+        let flow = self.table.flow_mut(flow);
+        let seen = self.sightings.at(&mut flow.state.first[direction], point, segment);
+        let identity = &flow.identity;
         let completes =
-            identity.client == Some(direction as u8) && segment.seq == identity.client_isn.wrapping_add(1);
-        seen.note(record.time_ns, segment, completes);
-        if !segment.options.is_empty() {
-            multipath(flow, direction, segment);
+            identity.client == Some(segment.direction) && segment.seq == identity.client_isn.wrapping_add(1);
+        self.sightings.seen[seen].note(segment, completes, &mut self.sightings.marks[seen]);
+        if let Some(options) = options {
+            multipath(
+                flow.state.multipath.get_or_insert_with(Box::default),
+                direction,
+                segment.flags,
+                options,
+            );
         }
     }
 }
 
 impl Sighting {
-    fn new(point: u32, time_ns: u64, segment: &Segment<'_>) -> Self {
+    fn new(point: u32, segment: &Held) -> Self {
         Self {
-            point,
             packets: 0,
             payload: 0,
-            first_ns: time_ns,
-            last_ns: time_ns,
+            first_ns: segment.time_ns,
+            last_ns: segment.time_ns,
+            progress: 0,
+            max_seq: segment.seq,
+            max_ack: 0,
+            has_ack: false,
+            point,
+            next: NONE,
+        }
+    }
+
+    /// `completes`: the segment has the number that the client's ACK of the SYN/ACK has.
+    #[inline]
+    fn note(&mut self, segment: &Held, completes: bool, marks: &mut Marks) {
+        self.packets += 1;
+        self.payload += u64::from(segment.payload);
+        // Several devices' packets may be written a little out of order.
+        self.first_ns = self.first_ns.min(segment.time_ns);
+        self.last_ns = self.last_ns.max(segment.time_ns);
+        let flags = segment.flags;
+        let sequenced = segment.payload + u32::from(flags & SYN != 0) + u32::from(flags & FIN != 0);
+        let end = segment.seq.wrapping_add(sequenced);
+        advance(&mut self.max_seq, end, &mut self.progress);
+        if flags & ACK != 0 && flags & RST == 0 {
+            if !self.has_ack {
+                self.has_ack = true;
+                self.max_ack = segment.ack;
+                marks.first_ack = segment.ack;
+            }
+            advance(&mut self.max_ack, segment.ack, &mut self.progress);
+        }
+        if flags & (SYN | FIN | RST) != 0 {
+            marks.note_flags(segment, end);
+        } else if completes && flags & ACK != 0 {
+            marks.established_ns = marks.established_ns.min(segment.time_ns);
+        }
+    }
+}
+
+impl Marks {
+    fn new(segment: &Held) -> Self {
+        Self {
             syn_ns: NEVER,
             syns: 0,
             isn: 0,
@@ -305,43 +426,13 @@ impl Sighting {
             fin_end: 0,
             rst_ns: NEVER,
             first_seq: segment.seq,
-            max_seq: segment.seq,
             first_ack: 0,
-            max_ack: 0,
-            has_ack: false,
-            progress: 0,
-        }
-    }
-
-    /// `completes`: the segment has the number that the client's ACK of the SYN/ACK has.
-    #[inline]
-    fn note(&mut self, time_ns: u64, segment: &Segment<'_>, completes: bool) {
-        self.packets += 1;
-        self.payload += u64::from(segment.payload);
-        // Several devices' packets may be written a little out of order.
-        self.first_ns = self.first_ns.min(time_ns);
-        self.last_ns = self.last_ns.max(time_ns);
-        let flags = segment.flags;
-        let sequenced = segment.payload + u32::from(flags & SYN != 0) + u32::from(flags & FIN != 0);
-        let end = segment.seq.wrapping_add(sequenced);
-        advance(&mut self.max_seq, end, &mut self.progress);
-        if flags & ACK != 0 && flags & RST == 0 {
-            if !self.has_ack {
-                self.has_ack = true;
-                self.first_ack = segment.ack;
-                self.max_ack = segment.ack;
-            }
-            advance(&mut self.max_ack, segment.ack, &mut self.progress);
-        }
-        if flags & (SYN | FIN | RST) != 0 {
-            self.note_flags(time_ns, segment, end);
-        } else if completes && flags & ACK != 0 {
-            self.established_ns = self.established_ns.min(time_ns);
         }
     }
 
     #[cold]
-    fn note_flags(&mut self, time_ns: u64, segment: &Segment<'_>, end: u32) {
+    fn note_flags(&mut self, segment: &Held, end: u32) {
+        let time_ns = segment.time_ns;
         if segment.flags & SYN != 0 {
             self.syns += 1;
             self.syn_ns = time_ns;
@@ -367,14 +458,9 @@ fn advance(number: &mut u32, to: u32, progress: &mut u64) {
 
 /// Notes a segment's MPTCP options.
 #[inline]
-fn multipath(flow: &mut FileFlow, direction: usize, segment: &Segment<'_>) {
-    let options = options::read(segment.options);
-    if options.capable.is_none() && !options.join && !options.dss {
-        return;
-    }
-    let seen = flow.multipath.get_or_insert_with(Box::default);
-    let is_syn = segment.flags & SYN != 0;
-    let answer = usize::from(segment.flags & ACK != 0);
+fn multipath(seen: &mut Multipath, direction: usize, flags: u8, options: &Options) {
+    let is_syn = flags & SYN != 0;
+    let answer = usize::from(flags & ACK != 0);
     if let Some(capable) = options.capable {
         seen.version = capable.version;
         if is_syn {
