@@ -242,7 +242,7 @@ def _legend(figure: Figure, axes: Axes, table: MetricTable, drawn: Sequence[Draw
             labels.append(number_text(column.level))
         else:
             labels.append(_wrapped(column.name, 2.2))
-    if outside and figure.get_figwidth() < _NARROW:
+    if figure.get_figwidth() < _NARROW:
         figure.set_figheight(figure.get_figheight() + 0.17 * (1 + -(-len(labels) // 2)))
         figure.legend(
             list(drawn), labels, title=heading, loc="outside lower center", title_fontsize=8, ncols=2

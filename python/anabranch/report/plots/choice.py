@@ -116,3 +116,10 @@ def within(
             f"there are samples from {first:g} s to {last:g} s"
         )
     return shown
+
+
+def stopped(result: Result) -> list[str]:
+    """What is to be said of a run that was stopped before its end."""
+    if not result.interrupted:
+        return []
+    return [f"The run was stopped at {float(result.summary.get('ended_s') or 0.0):g} s, before its end."]

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from anabranch.errors import ResultError
-from anabranch.report.plots.choice import Names, chosen_flows, matching, table_of
+from anabranch.report.plots.choice import Names, chosen_flows, matching, stopped, table_of
 from anabranch.report.plots.over_time import looks_of
 from anabranch.report.plots.plot import Layout, Plot, finish, fitted, marker_of, new_figure, suited
 from anabranch.report.style import PALETTE, Look, plain, styled
@@ -124,7 +124,7 @@ def _distribution(
         axes.set_xlabel(label)
         axes.set_ylabel(share)
         finish(figure, axes, layout, str(result.summary.get("title") or ""))
-    return Plot(figure, name)
+    return Plot(figure, name, tuple(stopped(result)))
 
 
 def _room(least: float, most: float) -> tuple[float, float]:
@@ -156,7 +156,7 @@ def cause_plot(result: Result, links: Names | None, layout: Layout) -> Plot:
         finish(figure, axes, layout, str(result.summary.get("title") or ""))
         # As high as its bars need.
         figure.set_figheight(figure.get_figheight() - 1.6 + 0.17 * shown.height)
-    return Plot(figure, "drop_causes", tuple(notes))
+    return Plot(figure, "drop_causes", (*notes, *stopped(result)))
 
 
 def _bars(axes: Axes, shown: pl.DataFrame, causes: list[tuple[str, str, str, str]], room: float) -> None:

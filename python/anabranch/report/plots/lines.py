@@ -10,6 +10,7 @@ import polars as pl
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from anabranch.report.plots.choice import stopped
 from anabranch.report.plots.plot import Layout, Plot, finish, marker_of, new_figure, suited
 from anabranch.report.style import DASHES, PALETTE, Look, plain, styled
 from anabranch.result import Result
@@ -119,7 +120,7 @@ def chart(
         axes.set_xlim(first * time_factor, last * time_factor)
         _scale_values(axes, shown, about, most > 0)
         finish(figure, axes, layout, str(result.summary.get("title") or ""))
-    return Plot(figure, about.name, tuple(notes))
+    return Plot(figure, about.name, (*notes, *stopped(result)))
 
 
 def _most(values: Numbers) -> float:

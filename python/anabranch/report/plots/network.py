@@ -24,7 +24,7 @@ from anabranch.report.html.layout import layout as place_nodes
 from anabranch.report.html.outlines import outlines
 from anabranch.report.labels import text_width
 from anabranch.report.network_parts import draw_nodes, half_arrows, rate_text
-from anabranch.report.plots.choice import table_of
+from anabranch.report.plots.choice import stopped, table_of
 from anabranch.report.plots.over_time import link_values
 from anabranch.report.plots.pair_routes import pair_shares
 from anabranch.report.plots.plot import Layout, Plot, fitted
@@ -114,7 +114,7 @@ def _notes(result: Result, pair: tuple[str, str] | None, by: By, at: float | Non
         found.append(f"Outlined: the routes from {pair[0]} to {pair[1]} at the start of the run.")
     if by == "utilization" and at is not None and "capacity" in kinds:
         found.append("Utilization is relative to the capacity at the end of the run.")
-    return found
+    return [*found, *stopped(result)]
 
 
 def _nodes(result: Result) -> tuple[list[str], list[tuple[float, float] | None]]:
@@ -262,9 +262,9 @@ def _draw_links(
     if shares is not None:
         drawn.set_alpha([1.0 if link in shares else _FADED for link in range(len(shapes))])
         for link in shares:
-            axes.add_patch(
-                Polygon(shapes[link].get_xy(), facecolor="none", edgecolor=_ROUTE, linewidth=1.8, zorder=1.9)
-            )
+            edge = min(1.8, 0.6 + 0.5 * widths[link])
+            outline = shapes[link].get_xy()
+            axes.add_patch(Polygon(outline, facecolor="none", edgecolor=_ROUTE, linewidth=edge, zorder=1.9))
     axes.add_collection(drawn)
     for link in sorted(down):
         outline = shapes[link].get_xy()

@@ -85,7 +85,7 @@ def flows_over_time(
     if by == "flow":
         lines = _each_flow(own, chosen, looks)
         if measure.additive and len(lines) > 1:
-            lines.append(_together(own, chosen.height, whole=chosen.height == result.flows.height))
+            lines.append(_together(own, whole=chosen.height == result.flows.height))
     elif by == "transport":
         lines = [
             _band(group, name, chosen, looks[name], samples["time_s"]) for name, group in _groups(own, looks)
@@ -94,7 +94,7 @@ def flows_over_time(
     else:
         lines = [_sum(group, name, looks[name]) for name, group in _groups(own, looks)]
         if len(lines) > 1:
-            lines.append(_together(own, chosen.height, whole=chosen.height == result.flows.height))
+            lines.append(_together(own, whole=chosen.height == result.flows.height))
     about = Chart(measure.name, quantity, measure.unit, span.start_s, span.end_s, span.log)
     notes = [_BAND_NOTE] if by == "transport" and any(line.low is not None for line in lines) else []
     return chart(result, lines, about, layout, notes)
@@ -151,7 +151,8 @@ def _each_flow(own: pl.DataFrame, chosen: pl.DataFrame, looks: dict[str, Look]) 
     return lines
 
 
-def _together(own: pl.DataFrame, flows: int, *, whole: bool) -> Line:
+def _together(own: pl.DataFrame, *, whole: bool) -> Line:
+    flows = own["flow"].n_unique()
     total = own.group_by("time_s").agg(pl.col("value").sum()).sort("time_s")
     label = f"all {flows} flows" if whole else f"these {flows} flows"
     return Line(label, column(total, "time_s"), column(total, "value"), TOGETHER, heavy=True)

@@ -25,7 +25,7 @@ _HEIGHTS = {"single": 2.05, "double": 2.6}
 """Inches of the axes with their labels."""
 _SINGLE = 4.5
 """A figure narrower than so many inches is one for a single column."""
-_BELOW = 0.42
+_BELOW = 0.56
 """Inches of these for the words below the axes."""
 _LEGEND_ROW = 1.5
 """Height of a row of the legend, in letters."""
@@ -58,7 +58,7 @@ class Plot:
         return self.figure.axes[0]
 
     def save(self, file: Path | str) -> Path:
-        """Writes the figure as PNG, PDF or SVG, by the ending of the name; the same figure has the same bytes.
+        """Writes the figure as PNG, PDF or SVG, by the name's ending; the same figure gives the same bytes.
 
         Returns:
             The file.
@@ -126,7 +126,7 @@ def new_figure(layout: Layout) -> tuple[Figure, Axes]:
 
 
 def finish(figure: Figure, axes: Axes, layout: Layout, title: str) -> None:
-    """The legend below the axes, where it covers nothing, the title above, and a height with room for both."""
+    """The legend below the axes, where it covers nothing, the title above, and the height that this needs."""
     height = _HEIGHTS["single" if layout.narrow else "double"]
     axes.set_ylabel(wrapped(axes.get_ylabel(), (height - _BELOW) * 72.0, 9.0))
     handles, labels = axes.get_legend_handles_labels()

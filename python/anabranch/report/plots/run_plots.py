@@ -95,7 +95,7 @@ class RunPlots:
         width: Width = "double",
         title: bool | str = False,
     ) -> Plot:
-        """Packets that wait at links, without the one being sent; the four longest queues if none is named."""
+        """Packets that wait at links, not counting the one being sent; the four longest queues by default."""
         return self._links(QUEUE, links, Span(start_s, end_s, log), Layout(width, title))
 
     def utilization(
@@ -257,7 +257,9 @@ class RunPlots:
 
 def _sampled(result: Result, table: str, column: str) -> bool:
     found = result.tables.get(table)
-    return found is not None and bool(found[column].is_not_null().any())
+    # A result of captures has some tables of the same names, and no flows.
+    known = found is not None and "flows" in result.tables
+    return known and found is not None and bool(found[column].is_not_null().any())
 
 
 def _some(result: Result, table: str, *columns: str) -> bool:
