@@ -46,7 +46,7 @@ _BELOW, _TITLE = 33.0, 16.0
 """Points of print for the scale of colours, and for the title."""
 _CROWDED = 60
 """More links than this are thinner."""
-_FADED = 0.25
+_FADED = 0.35
 _MOST_SHARES = 40
 """Links of a pair's routes up to which the share of its packets stands at each."""
 _PLACE = "plot.network"
