@@ -40,15 +40,15 @@ _LAND, _BORDER, _SEA = "#edf0ec", "#c3cac3", "#ffffff"
 _ROUTE, _DOWN = "#0072B2", "#D55E00"
 _MARGIN, _MOST_MARGIN = 18.0, 44.0
 """Points of print around the outermost nodes; at most so many left and right, for names."""
-_SHAPES = (0.2, 0.66)
-"""Least and greatest height of the map, as a share of its width."""
+_FLATTEST, _HIGHEST = 0.2, {True: 1.0, False: 0.66}
+"""Least height of the map and, in one column and in two, the greatest, as shares of its width."""
 _BELOW, _TITLE = 33.0, 16.0
 """Points of print for the scale of colours, and for the title."""
 _CROWDED = 60
 """More links than this are thinner."""
 _FADED = 0.35
 _MOST_SHARES = 40
-"""Links of a pair's routes up to which the share of its packets stands at each."""
+"""Links of a pair's routes up to which there are shares of its packets."""
 _PLACE = "plot.network"
 
 _WORDS = {
@@ -93,7 +93,8 @@ def network_plot(
         if placed.kind == "map":
             _draw_outlines(axes, placed, sheet)
         drawn = _draw_links(axes, sheet, ends, _widths(links, sheet), values, _full(by, values), down, shares)
-        draw_nodes(axes, names, sheet.points, ends, font)
+        # Both directions of a link lie beside each other.
+        draw_nodes(axes, names, sheet.points, sorted({(min(pair), max(pair)) for pair in ends}), font)
         if shares is not None:
             _draw_shares(axes, sheet, ends, shares)
         _draw_scale(figure, drawn, sheet, by, at, _capacities(links))
@@ -182,11 +183,11 @@ def _fit(placed: Places, layout: Layout, longest: float) -> _Sheet:
     points = placed.points * np.array([1.0, -1.0])
     low, high = points.min(axis=0), points.max(axis=0)
     span = high - low
-    height = width * _SHAPES[1]
+    height = width * _HIGHEST[layout.narrow]
     aside = min(max(_MARGIN, longest), _MOST_MARGIN)
     inner = np.array([width - 2 * aside, height - 2 * _MARGIN])
     scale = float(np.min(inner / np.maximum(span, 1e-9))) if span.any() else 1.0
-    height = max(span[1] * scale + 2 * _MARGIN, width * _SHAPES[0])
+    height = max(span[1] * scale + 2 * _MARGIN, width * _FLATTEST)
     middle = (low + high) / 2
     origin = (width / 2 - middle[0] * scale, height / 2 - middle[1] * scale)
     return _Sheet(points * scale + origin, scale, origin, width, height, layout.narrow)
@@ -279,10 +280,13 @@ def _draw_links(
 def _draw_shares(
     axes: Axes, sheet: _Sheet, ends: Sequence[tuple[int, int]], shares: Mapping[int, float]
 ) -> None:
-    """The share of the pair's packets at each link, unless all of them are everywhere."""
+    """The share of the pair's packets where it changes, unless all of them are everywhere."""
     if len(shares) > _MOST_SHARES or all(share > 0.9999 for share in shares.values()):
         return
+    coming = {(ends[link][1], round(share, 9)) for link, share in shares.items()}
     for link, share in shares.items():
+        if (ends[link][0], round(share, 9)) in coming:
+            continue
         a, b = (sheet.points[end] for end in ends[link])
         x, y = a + (b - a) * 0.45
         axes.text(

@@ -180,7 +180,7 @@ class RunPlots:
             at_s: an instant in seconds, for the sample that it falls into; None for the whole run: mean
                 utilization, longest queue, all drops.
             by: what the colour says.
-            pair: source and destination whose routes are outlined, with the share of packets on each link.
+            pair: source and destination whose routes are outlined, with the shares of packets.
             width: of the figure.
             title: a line above the map.
         """
