@@ -255,8 +255,9 @@ def report(
 ) -> None:
     """Write the page of a result anew: report.html in its folder; and its figures for print, if asked for."""
     from anabranch.report.html import save_run_report, save_study_report  # noqa: PLC0415 - slow to import
-    from anabranch.report.plots.every import check_forms, save_run_figures  # noqa: PLC0415 - slow to import
+    from anabranch.report.plots.every import save_run_figures  # noqa: PLC0415 - slow to import
     from anabranch.report.study import write_outputs  # noqa: PLC0415 - slow to import
+    from anabranch.report.style import check_forms  # noqa: PLC0415 - slow to import
 
     forms = figures or []
     # Before the work, not after it.

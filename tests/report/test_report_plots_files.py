@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from made_run import drawn, made_run
 from made_study import MadeStudy
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from anabranch import Result, ResultError, Scenario, Study, _core
 from anabranch.report.html.palette import transport_looks
@@ -176,6 +177,11 @@ def test_figures_of_a_study_have_the_width_of_a_column(blocks: MadeStudy, width:
     figure = plots.metric("fct_us", width=width).figure  # type: ignore[arg-type]
     assert figure.get_figwidth() == {"single": 3.4, "double": 7.0}[width]
     assert figure.get_suptitle() == ""
+    FigureCanvasAgg(figure).draw()
+    (legend,) = figure.legends
+    for axes in figure.axes:
+        for other in (axes, axes.xaxis.label):
+            assert not legend.get_window_extent().overlaps(other.get_window_extent())
     assert plots.metric("fct_us", title=True).figure.get_suptitle() == "Incast at one switch"
     with pytest.raises(ResultError, match="no metric fct; it has fct_us"):
         plots.metric("fct")

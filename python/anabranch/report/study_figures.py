@@ -218,7 +218,11 @@ def _explain(figure: Figure, grid: Sequence[Axes], result: StudyOutcome, table: 
     if panels == 1:
         grid[0].set(xlabel=x, ylabel=y)
     else:
-        figure.supxlabel(x, fontsize=9)
+        if figure.get_figwidth() < _NARROW:
+            # A legend stands below.
+            grid[panels - 1].set_xlabel(x)
+        else:
+            figure.supxlabel(x, fontsize=9)
         figure.supylabel(y, fontsize=9)
         across = min(panels, _MOST_PANELS_ABREAST)
         for axes in grid[panels - across : panels]:
@@ -243,14 +247,26 @@ def _legend(figure: Figure, axes: Axes, table: MetricTable, drawn: Sequence[Draw
         else:
             labels.append(_wrapped(column.name, 2.2))
     if figure.get_figwidth() < _NARROW:
-        figure.set_figheight(figure.get_figheight() + 0.17 * (1 + -(-len(labels) // 2)))
-        figure.legend(
-            list(drawn), labels, title=heading, loc="outside lower center", title_fontsize=8, ncols=2
-        )
+        _legend_below(figure, drawn, labels, heading, _NOTE_HEIGHT if table.has_intervals else 0.0)
     elif outside:
         figure.legend(list(drawn), labels, title=heading, loc="outside right upper", title_fontsize=8)
     else:
         axes.legend(list(drawn), labels, title=heading, loc="best", title_fontsize=8)
+
+
+def _legend_below(
+    figure: Figure, drawn: Sequence[Drawn], labels: Sequence[str], heading: str | None, note: float
+) -> None:
+    """The legend between the panels and the note, which has this height in inches."""
+    room = 0.17 * (-(-len(labels) // 2) + (1 if heading else 0)) + 0.1
+    height = figure.get_figheight() + room
+    figure.set_figheight(height)
+    below = (note + room) / height
+    figure.set_layout_engine("constrained", rect=(0, below, 1, 1 - below))
+    figure.legend(
+        list(drawn), labels, title=heading, loc="lower center", title_fontsize=8, ncols=2, borderaxespad=0,
+        bbox_to_anchor=(0.5, note / height),
+    )  # fmt: skip
 
 
 def _numbers(values: Sequence[float | None]) -> NDArray[np.float64]:

@@ -181,6 +181,17 @@ def save_figure(figure: Figure, file: Path) -> None:
     write_whole(file, picture.getvalue())
 
 
+def check_forms(forms: Sequence[str]) -> None:
+    """Makes sure that these forms of figures exist.
+
+    Raises:
+        ResultError: if one does not.
+    """
+    for form in forms:
+        if form not in FORMATS:
+            raise ResultError(f"figures: no form {form!r}; choose from {', '.join(FORMATS)}")
+
+
 def plain(text: str) -> str:
     """A user's text as matplotlib shows it unchanged: no formulas, no line breaks, no hidden labels."""
     text = printable(text).replace("$", r"\$")

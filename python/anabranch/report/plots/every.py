@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from anabranch.errors import ResultError
 from anabranch.report.plots.plot import Plot
 from anabranch.report.plots.run_plots import RunPlots
 from anabranch.report.sequence import MOST_DRAWN_FLOWS
-from anabranch.report.style import FORMATS
+from anabranch.report.style import check_forms
 from anabranch.result import Result
 
 FOLDER = "figures"
@@ -38,17 +37,6 @@ def save_run_figures(result: Result, folder: Path | str, forms: Sequence[str] = 
     for name, plot in run_figures(result):
         files += [plot.save(Path(folder) / FOLDER / f"{name}.{form}") for form in dict.fromkeys(forms)]
     return files
-
-
-def check_forms(forms: Sequence[str]) -> None:
-    """Makes sure that these forms of figures exist.
-
-    Raises:
-        ResultError: if one does not.
-    """
-    for form in forms:
-        if form not in FORMATS:
-            raise ResultError(f"figures: no form {form!r}; choose from {', '.join(FORMATS)}")
 
 
 def run_figures(result: Result) -> Iterator[tuple[str, Plot]]:

@@ -204,7 +204,7 @@ def link_values(result: Result, samples: pl.DataFrame) -> pl.DataFrame:
     """
     links = result.links.select("link", "capacity_mbps")
     joined = samples.join(links, on="link", how="left", maintain_order="left")
-    # A transmission counts whole where it begins, so that a busy link may show a packet more than fits.
+    # A packet counts where its transmission begins, and may end in the time of the next sample.
     share = (pl.col("throughput_mbps") / pl.col("capacity_mbps")).clip(upper_bound=1)
     return joined.select(
         "time_s", "link", share.alias("utilization"), pl.col("queue_packets").alias("queue"), "drops"
