@@ -244,17 +244,39 @@ def study(
 @app.command()
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run or of a study.")],
+    figures: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FORM",
+            help="Write every figure as well: pdf, svg or png, into figures/; may be repeated.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Folder to write to; that of the result if left out.")
+    ] = None,
 ) -> None:
-    """Write the page of a result anew: report.html in its folder."""
+    """Write the page of a result anew: report.html in its folder; and its figures for print, if asked for."""
     from anabranch.report.html import save_run_report, save_study_report  # noqa: PLC0415 - slow to import
+    from anabranch.report.plots.every import save_run_figures  # noqa: PLC0415 - slow to import
+    from anabranch.report.study import write_outputs  # noqa: PLC0415 - slow to import
+    from anabranch.report.style import check_forms  # noqa: PLC0415 - slow to import
 
+    forms = figures or []
+    # Before the work, not after it.
+    check_forms(forms)
+    target = folder if out is None else out
     if (folder / "study.json").is_file():
-        file = save_study_report(StudyResult.load(folder), folder)
+        study_result = StudyResult.load(folder)
+        files = [save_study_report(study_result, target)]
+        files += write_outputs(study_result, target, spreadsheet=False, figures=forms)
     else:
         scenario = folder / "scenario.toml"
         text = scenario.read_text(encoding="utf-8") if scenario.is_file() else None
-        file = save_run_report(Result.load(folder), folder, text)
-    _console().print(str(file), markup=False, highlight=False)
+        result = Result.load(folder)
+        files = [save_run_report(result, target, text)]
+        files += save_run_figures(result, target, forms) if forms else []
+    for file in files:
+        _console().print(str(file), markup=False, highlight=False)
 
 
 @app.command()

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from anabranch.errors import ResultError
 
 if TYPE_CHECKING:
+    from anabranch.report.plots.run_plots import RunPlots
     from anabranch.scenario.scenario import Scenario
 
 FORMAT = "anabranch-result"
@@ -98,6 +99,13 @@ class Result:
     def interrupted(self) -> bool:
         """Whether the run was stopped before its end."""
         return bool(self.summary.get("interrupted", False))
+
+    @property
+    def plot(self) -> RunPlots:
+        """Figures of the run: ``plot.goodput()``, ``plot.network(by="queue")``, ..."""
+        from anabranch.report.plots.run_plots import RunPlots  # noqa: PLC0415 - slow to import
+
+        return RunPlots(self)
 
     def _table(self, name: str) -> pl.DataFrame:
         if name not in self.tables:

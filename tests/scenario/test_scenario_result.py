@@ -25,6 +25,7 @@ def made(flows: int = 2, samples: int = 5) -> Result:
         "flows": {
             "flow": flow,
             "name": [f"traffic[0].{i}" for i in flow],
+            "transport": ["cubic"] * flows,
             "completion_s": np.where(flow == 0, 1.5, np.nan),
         },
         "flow_series": {
@@ -150,16 +151,17 @@ def test_captures_go_into_the_result(tmp_path: Path) -> None:
 def test_goodput_is_drawn_for_each_flow_and_all_together() -> None:
     figure = goodput_over_time(made())
     (axes,) = figure.axes
-    assert (axes.get_xlabel(), axes.get_ylabel()) == ("time in s", "goodput in Mbps")
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("time in ms", "goodput in Mbps")
     lines = {line.get_label(): list(line.get_ydata()) for line in axes.get_lines()}
     assert lines == {"traffic[0].0": [1] * 5, "traffic[0].1": [2] * 5, "all 2 flows": [3] * 5}
 
 
-def test_many_flows_turn_grey_behind_their_sum() -> None:
+def test_many_flows_become_their_mean_with_a_band() -> None:
     (axes,) = goodput_over_time(made(flows=20)).axes
-    (labels,) = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert labels == "all 20 flows"
-    assert list(axes.get_lines()[-1].get_ydata()) == [210] * 5
+    (line,) = axes.get_lines()
+    assert line.get_label() == "cubic: mean and 5\N{EN DASH}95 % of 20 flows"
+    # The mean of 1 to 20.
+    assert list(line.get_ydata()) == [10.5] * 5
 
 
 def test_runs_are_compared_in_panels() -> None:

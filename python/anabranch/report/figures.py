@@ -3,54 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from anabranch.report.style import DASHES, PALETTE, looks, plain, save_figure, styled
+from anabranch.report.plots.run_plots import RunPlots
+from anabranch.report.style import looks, plain, save_figure, styled
 from anabranch.result import Result
 
 __all__ = ["compare_goodput", "goodput_over_time", "label_axes", "save_figure"]
 
-# More lines than this cannot be told apart, so that single flows turn grey behind their sum.
-_MOST_LABELLED = 7
-_MOST_DRAWN = 200
-
 
 def goodput_over_time(result: Result) -> Figure:
-    """Goodput of each flow over time, and of all together where there are several."""
-    with styled():
-        figure = Figure(figsize=(6.3, 3.2), layout="constrained")
-        axes = figure.subplots()
-        series = result.flow_series
-        names = dict(zip(result.flows["flow"].to_list(), result.flows["name"].to_list(), strict=True))
-        few = len(names) <= _MOST_LABELLED
-        for number, (flow, name) in enumerate(names.items()):
-            if number >= _MOST_DRAWN:
-                break
-            own = series.filter(pl.col("flow") == flow)
-            look: dict[str, Any]
-            if few:
-                look = {
-                    "color": PALETTE[number],
-                    "linestyle": DASHES[number % len(DASHES)],
-                    "label": plain(name),
-                }
-            else:
-                look = {"color": "#999999", "linewidth": 0.5, "alpha": 0.5}
-            axes.plot(own["time_s"].to_numpy(), own["goodput_mbps"].to_numpy(), **look)
-        if len(names) > 1:
-            total = series.group_by("time_s").agg(pl.col("goodput_mbps").sum()).sort("time_s")
-            label = f"all {len(names)} flows"
-            axes.plot(
-                total["time_s"].to_numpy(), total["goodput_mbps"].to_numpy(), color="#000000", label=label
-            )
-        label_axes(axes, "time in s", "goodput in Mbps", str(result.summary.get("title", "")))
-        if axes.get_legend_handles_labels()[0]:
-            axes.legend(loc="best")
-    return figure
+    """Goodput of each flow over time and of all together; of many flows the mean and a band by transport."""
+    return RunPlots(result).goodput(title=True).figure
 
 
 def compare_goodput(panels: Mapping[str, Mapping[str, Result]]) -> Figure:

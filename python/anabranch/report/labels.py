@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
-from matplotlib.textpath import TextPath
+from matplotlib.textpath import text_to_path
 from numpy.typing import NDArray
 
 Points = NDArray[np.float64]
@@ -66,10 +67,12 @@ def place_labels(
     return [found[index] for index in range(len(names))]
 
 
+@cache
 def text_width(text: str, font_size: float) -> float:
-    """Width of a text in points of print."""
+    """Width of a text in points of print; dollars are escaped as for matplotlib."""
     font = FontProperties(family=["DejaVu Sans"], size=font_size)
-    return float(TextPath((0, 0), text, prop=font).get_extents().width)
+    letters = text.replace(r"\$", "$")
+    return float(text_to_path.get_text_width_height_descent(letters, font, ismath=False)[0])
 
 
 def _box(at: Points, width: float, height: float, align: Align) -> Box:

@@ -16,11 +16,11 @@ from matplotlib.collections import PatchCollection
 from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
-from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
-from anabranch.report.labels import place_labels, text_width
+from anabranch.report.labels import text_width
 from anabranch.report.layout import Points, positions
+from anabranch.report.network_parts import draw_nodes, half_arrows, rate_text
 from anabranch.report.style import plain, styled
 
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ _MAP_HEIGHTS = (2.3, 4.6)
 _MARGIN = 18.0
 _MOST_STRETCH = 1.4
 _POINTS = 72.0
-_MOST_NAMED = 60
-"""More routers than this are dots without names."""
 _MOST_NUMBERED = 15
 """A matrix of more rows or columns has no numbers in its cells."""
 _MOST_CELLS = 60
@@ -64,7 +62,8 @@ def load_map(loads: WorstLoads, link: str | None = None) -> Figure:
         colours = _colours()
         top = max(0.1, math.ceil(loads.max_load * 10 - 1e-6) / 10)
         links = _draw_links(axes, loads, points, ends, (colours, Normalize(0.0, top)), chosen)
-        _draw_nodes(axes, loads, points, ends, chosen)
+        # What the reader looks for first is kept clear.
+        draw_nodes(axes, loads.routers, points, [*ends, *([ends[chosen]] * 8)])
         _draw_bar(figure, links, top)
         _title(figure, loads, chosen)
         _draw_matrix(figure, loads, loads.links[chosen].link)
@@ -118,13 +117,7 @@ def _draw_links(
     chosen: int,
 ) -> PatchCollection:
     """A half arrow for each direction; the heavier ones on top, the chosen one with an outline."""
-    widths = _widths(loads)
-    rank: dict[tuple[int, int], int] = {}
-    shapes = []
-    for (a, b), width in zip(ends, widths.tolist(), strict=True):
-        parallel = rank.get((a, b), 0)
-        rank[a, b] = parallel + 1
-        shapes.append(_half_arrow(points[a], points[b], width, _GAP + parallel * (width + 1.0)))
+    shapes = half_arrows(points, ends, _widths(loads).tolist(), _GAP)
     load = np.array([link.load for link in loads.links])
     order = np.argsort(load, kind="stable")
     drawn = PatchCollection([shapes[index] for index in order], cmap=look[0], norm=look[1], zorder=2)
@@ -135,48 +128,6 @@ def _draw_links(
     axes.add_patch(Polygon(outline, facecolor="none", edgecolor="#56B4E9", linewidth=3.6, zorder=2.4))
     axes.add_patch(Polygon(outline, facecolor=look[0](look[1](load[chosen])), edgecolor="none", zorder=2.5))
     return drawn
-
-
-def _half_arrow(start: Points, end: Points, width: float, offset: float) -> Polygon:
-    """From just off one node to just off the other, on the right side of the line between them."""
-    way = end - start
-    length = max(float(np.hypot(*way)), 1e-6)
-    along = way / length
-    right = np.array([along[1], -along[0]])
-    first, last = min(4.0, 0.2 * length), length - min(4.0, 0.2 * length)
-    head = min(2.2 * width + 1.5, 0.4 * (last - first))
-
-    def at(distance: float, aside: float) -> NDArray[np.float64]:
-        return np.asarray(start + along * distance + right * aside)
-
-    inner, outer = offset, offset + width
-    return Polygon(
-        [at(first, inner), at(last, inner), at(last - head, outer + 0.9 * width),
-         at(last - head, outer), at(first, outer)]
-    )  # fmt: skip
-
-
-def _draw_nodes(
-    axes: Axes, loads: WorstLoads, points: Points, ends: list[tuple[int, int]], chosen: int
-) -> None:
-    many = len(points) > _MOST_NAMED
-    size = 3.2 if len(points) > 30 else 4.6
-    axes.plot(
-        points[:, 0], points[:, 1], linestyle="none", marker="o", markersize=size if not many else 1.5,
-        markerfacecolor="white", markeredgecolor="#333333", markeredgewidth=0.8, zorder=3,
-    )  # fmt: skip
-    if many:
-        return
-    font = 5.4 if len(points) > 30 else 7.0
-    names = [plain(name) for name in loads.routers]
-    # What the reader looks for first is kept clear.
-    drawn = [*ends, *([ends[chosen]] * 8)]
-    segments = [(points[a], points[b]) for a, b in drawn]
-    for name, (x, y, align) in zip(names, place_labels(axes, names, points, segments, font), strict=True):
-        axes.text(
-            x, y, name, ha=align, va="center", fontsize=font, color="#111111", zorder=4,
-            path_effects=[withStroke(linewidth=1.6, foreground="white", alpha=0.9)],
-        )  # fmt: skip
 
 
 def _draw_bar(figure: Figure, links: PatchCollection, top: float) -> None:
@@ -195,9 +146,9 @@ def _title(figure: Figure, loads: WorstLoads, chosen: int) -> None:
     shown = loads.links[chosen]
     capacities = {link.capacity_mbps for link in loads.links}
     width = (
-        f"each link {_rate(capacities.pop())}"
+        f"each link {rate_text(capacities.pop())}"
         if len(capacities) == 1
-        else f"width: capacity, {_rate(min(capacities))} to {_rate(max(capacities))}"
+        else f"width: capacity, {rate_text(min(capacities))} to {rate_text(max(capacities))}"
     )
     figure.text(
         0.012, 1 - 9 / total,
@@ -206,10 +157,6 @@ def _title(figure: Figure, loads: WorstLoads, chosen: int) -> None:
     )  # fmt: skip
     figure.text(0.012, 1 - 19 / total, plain(f"traffic keeps to the right; {width}"), fontsize=6.5,
                 va="center", color="#555555")  # fmt: skip
-
-
-def _rate(mbps: float) -> str:
-    return f"{mbps / 1000:g} Gbps" if mbps >= 1000 else f"{mbps:g} Mbps"
 
 
 def _matrix_axes(figure: Figure, left: float, below: float, shape: tuple[int, ...]) -> Axes:

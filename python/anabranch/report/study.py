@@ -6,11 +6,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from anabranch.errors import ResultError
 from anabranch.report.spreadsheet import save_spreadsheet
 from anabranch.report.study_figures import study_figure
 from anabranch.report.study_table import StudyOutcome
-from anabranch.report.style import FORMATS, save_figure
+from anabranch.report.style import check_forms, save_figure
 
 __all__ = ["save_spreadsheet", "study_figure", "write_outputs"]
 
@@ -35,9 +34,7 @@ def write_outputs(
         ResultError: for a form that does not exist, or if a file cannot be written.
     """
     folder = Path(folder)
-    for form in figures:
-        if form not in FORMATS:
-            raise ResultError(f"figures: no form {form!r}; choose from {', '.join(FORMATS)}")
+    check_forms(figures)
     files = []
     if spreadsheet:
         files.append(save_spreadsheet(result, folder / "study.xlsx"))

@@ -35,6 +35,9 @@ _MOST_BESIDE = 4
 _MOST_WITH_BARS = 15
 """Points of a line at which its intervals become a shade."""
 _PANEL_WIDTH, _PANEL_HEIGHT = 3.1, 2.6
+_NARROWEST_PANEL = 1.9
+_NARROW = 4.5
+"""Inches of a figure that has no room for a legend beside its panels."""
 _LETTERS_PER_INCH = 14
 _SLANT = 35
 """Degrees."""
@@ -42,7 +45,9 @@ _NOTE_HEIGHT = 0.14
 """Inches of margin for the note on the intervals."""
 
 
-def study_figure(result: StudyOutcome, metric: str) -> Figure:
+def study_figure(
+    result: StudyOutcome, metric: str, *, width: float | None = None, title: str | None = None
+) -> Figure:
     """A metric of a study over its first factor, a series for each level of the second.
 
     A continuous first factor gives lines with the confidence intervals, a categorical one grouped bars. Each
@@ -51,23 +56,30 @@ def study_figure(result: StudyOutcome, metric: str) -> Figure:
     Args:
         result: the study's result.
         metric: the metric's name.
+        width: of the figure in inches; None for what its panels need.
+        title: above the panels; None for the study's own, empty for none.
 
     Raises:
         ResultError: if the study has no such metric.
     """
     table = metric_table(result, find_metric(result, metric))
     with styled():
-        across = min(len(table.blocks), _MOST_PANELS_ABREAST)
+        across = min(
+            len(table.blocks),
+            _MOST_PANELS_ABREAST if width is None else max(1, int(width / _NARROWEST_PANEL)),
+        )
         down = -(-len(table.blocks) // across)
         names = [column.name for column in table.blocks[0].columns]
         outside = len(names) > 1 and (len(names) > _MOST_BESIDE or len(table.blocks) > 1)
-        width = 6.3 if across == 1 else 0.4 + _PANEL_WIDTH * across
-        width += 0.09 * min(30, max(len(name) for name in names)) + 0.4 if outside else 0.0
-        height = 3.6 if down == 1 else 0.7 + _PANEL_HEIGHT * down
-        title = _wrapped(result.title, width * 0.85)
+        inches, height = (
+            _size(down, across, names, outside=outside)
+            if width is None
+            else (width, _height(width, down, across))
+        )
+        heading = _wrapped(result.title if title is None else title, inches * 0.85)
         # Lines of the title and long names under bars take no room from the axes.
-        height += 0.17 * title.count("\n") + _room_below(table)
-        figure = Figure(figsize=(width, height), layout="constrained")
+        height += 0.17 * heading.count("\n") + _room_below(table)
+        figure = Figure(figsize=(inches, height), layout="constrained")
         grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
         drawn: list[Drawn] = []
         for axes, block in zip(grid, table.blocks, strict=False):
@@ -75,11 +87,24 @@ def study_figure(result: StudyOutcome, metric: str) -> Figure:
         for axes in grid[len(table.blocks) :]:
             axes.set_axis_off()
         _scale(grid[0], table)
-        figure.suptitle(title, fontsize=10, x=0.01, ha="left")
+        if heading:
+            figure.suptitle(heading, fontsize=10, x=0.01, ha="left")
         _explain(figure, list(grid), result, table)
         if len(names) > 1:
             _legend(figure, grid[0], table, drawn, outside=outside)
     return figure
+
+
+def _size(down: int, across: int, names: Sequence[str], *, outside: bool) -> tuple[float, float]:
+    """Width and height that the panels and a legend beside them need."""
+    width = 6.3 if across == 1 else 0.4 + _PANEL_WIDTH * across
+    width += 0.09 * min(30, max(len(name) for name in names)) + 0.4 if outside else 0.0
+    return width, 3.6 if down == 1 else 0.7 + _PANEL_HEIGHT * down
+
+
+def _height(width: float, down: int, across: int) -> float:
+    """Height of a figure whose width is given: panels of the usual shape, but not too flat or too high."""
+    return 0.7 + down * min(max(width / across * 0.62, 1.7), 2.9)
 
 
 def _panel(axes: Axes, table: MetricTable, block: Block) -> list[Drawn]:
@@ -193,7 +218,11 @@ def _explain(figure: Figure, grid: Sequence[Axes], result: StudyOutcome, table: 
     if panels == 1:
         grid[0].set(xlabel=x, ylabel=y)
     else:
-        figure.supxlabel(x, fontsize=9)
+        if figure.get_figwidth() < _NARROW:
+            # A legend stands below.
+            grid[panels - 1].set_xlabel(x)
+        else:
+            figure.supxlabel(x, fontsize=9)
         figure.supylabel(y, fontsize=9)
         across = min(panels, _MOST_PANELS_ABREAST)
         for axes in grid[panels - across : panels]:
@@ -217,10 +246,27 @@ def _legend(figure: Figure, axes: Axes, table: MetricTable, drawn: Sequence[Draw
             labels.append(number_text(column.level))
         else:
             labels.append(_wrapped(column.name, 2.2))
-    if outside:
+    if figure.get_figwidth() < _NARROW:
+        _legend_below(figure, drawn, labels, heading, _NOTE_HEIGHT if table.has_intervals else 0.0)
+    elif outside:
         figure.legend(list(drawn), labels, title=heading, loc="outside right upper", title_fontsize=8)
     else:
         axes.legend(list(drawn), labels, title=heading, loc="best", title_fontsize=8)
+
+
+def _legend_below(
+    figure: Figure, drawn: Sequence[Drawn], labels: Sequence[str], heading: str | None, note: float
+) -> None:
+    """The legend between the panels and the note, which has this height in inches."""
+    room = 0.17 * (-(-len(labels) // 2) + (1 if heading else 0)) + 0.1
+    height = figure.get_figheight() + room
+    figure.set_figheight(height)
+    below = (note + room) / height
+    figure.set_layout_engine("constrained", rect=(0, below, 1, 1 - below))
+    figure.legend(
+        list(drawn), labels, title=heading, loc="lower center", title_fontsize=8, ncols=2, borderaxespad=0,
+        bbox_to_anchor=(0.5, note / height),
+    )  # fmt: skip
 
 
 def _numbers(values: Sequence[float | None]) -> NDArray[np.float64]:

@@ -135,6 +135,11 @@ def looks(names: Sequence[str]) -> list[Look]:
     """
     if not any(name in _BY_TRANSPORT for name in names):
         return [_LOOKS[number % len(_LOOKS)] for number in range(len(names))]
+    return transport_looks(names)
+
+
+def transport_looks(names: Sequence[str]) -> list[Look]:
+    """A look for each transport, the user's own ones included: those start from the look of their name."""
     taken = {_BY_TRANSPORT[name] for name in names if name in _BY_TRANSPORT}
     found = []
     for name in names:
@@ -179,6 +184,17 @@ def figure_bytes(figure: Figure, form: str) -> bytes:
     with styled():
         figure.savefig(picture, format=form, metadata=_NO_DATES[form])
     return picture.getvalue()
+
+
+def check_forms(forms: Sequence[str]) -> None:
+    """Makes sure that these forms of figures exist.
+
+    Raises:
+        ResultError: if one does not.
+    """
+    for form in forms:
+        if form not in FORMATS:
+            raise ResultError(f"figures: no form {form!r}; choose from {', '.join(FORMATS)}")
 
 
 def plain(text: str) -> str:

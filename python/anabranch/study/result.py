@@ -7,12 +7,15 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 import polars as pl
 
 from anabranch.errors import Problem, StudyError
 from anabranch.study.student import half_width
+
+if TYPE_CHECKING:
+    from anabranch.report.plots.study_plots import StudyPlots
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,13 @@ class StudyResult:
         from anabranch.study.store import load  # noqa: PLC0415 - store.py imports this module
 
         return load(Path(folder))
+
+    @property
+    def plot(self) -> StudyPlots:
+        """Figures of the study: ``plot.metric(name)`` for each of ``plot.names()``."""
+        from anabranch.report.plots.study_plots import StudyPlots  # noqa: PLC0415 - slow to import
+
+        return StudyPlots(self)
 
     def with_metrics(self, metrics: Mapping[MetricInfo, str]) -> StudyResult:
         """The same result with further metrics, each from an SQL query (DuckDB) that gives run and value.

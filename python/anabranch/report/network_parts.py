@@ -1,0 +1,91 @@
+"""Pieces of drawings of networks: links as half arrows, nodes with their names, rates in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Polygon
+from matplotlib.patheffects import withStroke
+from numpy.typing import NDArray
+
+from anabranch.report.labels import place_labels
+from anabranch.report.layout import Points
+from anabranch.report.style import plain
+
+MOST_NAMED = 60
+"""More nodes than this are dots without names."""
+_LARGE = 30
+"""More nodes than this have smaller names."""
+
+
+def half_arrow(start: Points, end: Points, width: float, offset: float) -> Polygon:
+    """From just off one node to just off the other, on the right side of the line between them."""
+    way = end - start
+    length = max(float(np.hypot(*way)), 1e-6)
+    along = way / length
+    right = np.array([along[1], -along[0]])
+    first, last = min(4.0, 0.2 * length), length - min(4.0, 0.2 * length)
+    head = min(2.2 * width + 1.5, 0.4 * (last - first))
+
+    def at(distance: float, aside: float) -> NDArray[np.float64]:
+        return np.asarray(start + along * distance + right * aside)
+
+    inner, outer = offset, offset + width
+    return Polygon(
+        [at(first, inner), at(last, inner), at(last - head, outer + 0.9 * width),
+         at(last - head, outer), at(first, outer)]
+    )  # fmt: skip
+
+
+def half_arrows(
+    points: Points, ends: Sequence[tuple[int, int]], widths: Sequence[float], gap: float
+) -> list[Polygon]:
+    """A half arrow for each link, parallel links side by side; ``gap`` is between the two directions."""
+    beside: dict[tuple[int, int], int] = {}
+    shapes = []
+    for (a, b), width in zip(ends, widths, strict=True):
+        parallel = beside.get((a, b), 0)
+        beside[a, b] = parallel + 1
+        shapes.append(half_arrow(points[a], points[b], width, gap + parallel * (width + 1.0)))
+    return shapes
+
+
+def draw_nodes(
+    axes: Axes,
+    names: Sequence[str],
+    points: Points,
+    ends: Sequence[tuple[int, int]],
+    font: tuple[float, float] = (7.0, 5.4),
+) -> None:
+    """Nodes, and their names where there are not too many, off the links between them.
+
+    Args:
+        axes: whose units are points of print.
+        names: of the nodes.
+        points: where the nodes are.
+        ends: of the links that names should keep clear of.
+        font: size of the names in a small and in a large network.
+    """
+    many, large = len(points) > MOST_NAMED, len(points) > _LARGE
+    axes.plot(
+        points[:, 0], points[:, 1], linestyle="none", marker="o",
+        markersize=1.5 if many else 3.2 if large else 4.6,
+        markerfacecolor="white", markeredgecolor="#333333", markeredgewidth=0.8, zorder=3,
+    )  # fmt: skip
+    if many:
+        return
+    size = font[large]
+    shown = [plain(name) for name in names]
+    segments = [(points[a], points[b]) for a, b in ends]
+    for name, (x, y, align) in zip(shown, place_labels(axes, shown, points, segments, size), strict=True):
+        axes.text(
+            x, y, name, ha=align, va="center", fontsize=size, color="#111111", zorder=4,
+            path_effects=[withStroke(linewidth=1.6, foreground="white", alpha=0.9)],
+        )  # fmt: skip
+
+
+def rate_text(mbps: float) -> str:
+    """A rate in the unit that suits it."""
+    return f"{mbps / 1000:g} Gbps" if mbps >= 1000 else f"{mbps:g} Mbps"

@@ -1,0 +1,125 @@
+"""Which flows, links and times a figure shows, and what is said where there are none."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+
+import polars as pl
+
+from anabranch.errors import ResultError
+from anabranch.result import Result
+
+Names = str | int | Sequence[str | int]
+"""Names, patterns with ``*`` and ``?``, or numbers."""
+
+_REMEDIES = {
+    "flow_series": "set run.flow_series = true and a run.sample_interval shorter than run.duration",
+    "link_series": "set run.link_series = true and a run.sample_interval shorter than run.duration",
+    "subflow_series": "give a flow a transport of Multipath TCP, such as mptcp, with run.flow_series = true",
+    "subflows": "give a flow a transport of Multipath TCP, such as mptcp",
+    "sequence": 'name flows in run.sequences, such as run.sequences = ["bulk"], or "*" for all',
+    "routes": "routes are kept by the runs of this version",
+    "flows": "it is that of a run",
+    "links": "it is that of a run",
+}
+"""How a run comes to have a table."""
+_MOST_COMPARED = 3000
+
+
+def table_of(result: Result, name: str, place: str) -> pl.DataFrame:
+    """A table that has rows.
+
+    Args:
+        result: the run.
+        name: of the table.
+        place: for the message, such as ``plot.goodput``.
+
+    Raises:
+        ResultError: if the table is not there or empty, with the field that switches it on.
+    """
+    table = result.tables.get(name)
+    if table is None or table.is_empty():
+        lack = "has no table" if table is None else "has nothing in its table"
+        raise ResultError(f"{place}: this result {lack} {name}; {_REMEDIES[name]}, and run it again")
+    return table
+
+
+def matching(names: Sequence[str], wanted: Names, what: str) -> list[int]:
+    """Positions of the names that are wanted, each once, in the order of ``wanted``.
+
+    A name that is there is itself, whatever letters it has; any other text is a pattern, in which ``*``
+    stands for any letters and ``?`` for one. A number is a position.
+
+    Raises:
+        ResultError: for what matches nothing, with the nearest name.
+    """
+    each = [wanted] if isinstance(wanted, str | int) else list(wanted)
+    places: dict[str, list[int]] = {}
+    for index, name in enumerate(names):
+        places.setdefault(name, []).append(index)
+    found: dict[int, None] = {}
+    for word in each:
+        own: Sequence[int]
+        if isinstance(word, int):
+            own = [word] if 0 <= word < len(names) else []
+        elif word in places:
+            own = places[word]
+        else:
+            pattern = re.compile("".join({"*": ".*", "?": "."}.get(c, re.escape(c)) for c in word), re.DOTALL)
+            own = [index for index, name in enumerate(names) if pattern.fullmatch(name)]
+        if not own:
+            raise ResultError(_no_such(names, word, what))
+        found.update(dict.fromkeys(own))
+    if not found:
+        raise ResultError(f"{what}s: an empty list shows nothing; leave it out for all {len(names)}")
+    return list(found)
+
+
+def _no_such(names: Sequence[str], word: str | int, what: str) -> str:
+    if isinstance(word, int):
+        return f"{what}s: no {what} {word}; numbers go from 0 to {len(names) - 1}"
+    near = difflib.get_close_matches(word, names[:_MOST_COMPARED], n=1, cutoff=0.0)
+    hint = f'; nearest: "{near[0]}"' if near else ""
+    return f'{what}s: no {what} "{word}"{hint}; "*" and "?" in a pattern stand for any letters and for one'
+
+
+def chosen_flows(result: Result, wanted: Names | None, place: str) -> pl.DataFrame:
+    """Rows of the table of flows: all of them, or those of these names, patterns or numbers.
+
+    Raises:
+        ResultError: if there is no such flow.
+    """
+    flows = table_of(result, "flows", place)
+    if wanted is None:
+        return flows
+    return flows[sorted(matching(flows["name"].to_list(), wanted, "flow"))]
+
+
+def within(
+    series: pl.DataFrame, start_s: float | None, end_s: float | None, place: str, what: str
+) -> pl.DataFrame:
+    """The rows of a time.
+
+    Raises:
+        ResultError: if there is none.
+    """
+    if start_s is None and end_s is None:
+        return series
+    first, last = float(series["time_s"].min()), float(series["time_s"].max())  # type: ignore[arg-type]
+    start, end = first if start_s is None else start_s, last if end_s is None else end_s
+    shown = series.filter(pl.col("time_s").is_between(start, end))
+    if shown.is_empty():
+        raise ResultError(
+            f"{place}: no sample of {what} lies between start_s = {start:g} and end_s = {end:g}; "
+            f"there are samples from {first:g} s to {last:g} s"
+        )
+    return shown
+
+
+def stopped(result: Result) -> list[str]:
+    """What is to be said of a run that was stopped before its end."""
+    if not result.interrupted:
+        return []
+    return [f"The run was stopped at {float(result.summary.get('ended_s') or 0.0):g} s, before its end."]

@@ -1,0 +1,177 @@
+"""Distributions over flows, and drops by their cause."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from anabranch.errors import ResultError
+from anabranch.report.plots.choice import Names, chosen_flows, matching, stopped, table_of
+from anabranch.report.plots.over_time import looks_of
+from anabranch.report.plots.plot import Layout, Plot, finish, fitted, marker_of, new_figure, suited
+from anabranch.report.style import PALETTE, Look, plain, styled
+from anabranch.result import Result
+
+Reordering = Literal["ratio", "extent"]
+
+_REORDERING = {
+    "ratio": ("reordering_ratio", 100.0, "reordered packets of a flow in %"),
+    "extent": ("reordering_extent_max", 1.0, "greatest reordering extent of a flow in packets"),
+}
+_WIDE = 100.0
+"""Values that reach further by factor have a logarithmic axis."""
+_FEW = 40
+"""Steps up to which each has its marker."""
+_MOST_LINKS = 12
+_CAUSES = (
+    ("drops_queue", "full queue", PALETTE[0], ""),
+    ("drops_codel", "CoDel", PALETTE[5], "////"),
+    ("drops_random", "random loss", PALETTE[4], ""),
+    ("drops_down", "link down", PALETTE[1], "\\\\\\\\"),
+)
+
+
+def completion_plot(result: Result, flows: Names | None, log: bool | None, layout: Layout) -> Plot:
+    """The distribution of completion times, a curve for each transport.
+
+    Shares are of the flows that were completed; the legend says of how many.
+    """
+    chosen = chosen_flows(result, flows, "plot.completion_times")
+    done = chosen["completion_s"].drop_nulls()
+    if done.is_empty():
+        raise ResultError(
+            "plot.completion_times: none of these flows was completed; give traffic a size "
+            "(traffic[].size), or make run.duration longer"
+        )
+    factor, unit = suited(float(done.max()), "s")  # type: ignore[arg-type]
+    groups = {}
+    for name, look in looks_of(result).items():
+        own = chosen.filter(pl.col("transport") == name)
+        values = own["completion_s"].drop_nulls().to_numpy() * factor
+        if values.size:
+            count = f"{values.size}" if values.size == own.height else f"{values.size} of {own.height}"
+            groups[f"{name} ({count} done)"] = (look, values)
+    return _distribution(
+        result,
+        "completion_times",
+        f"completion time in {unit}",
+        groups,
+        log,
+        layout,
+        "share of completed flows",
+    )
+
+
+def reordering_plot(result: Result, flows: Names | None, measure: Reordering, layout: Layout) -> Plot:
+    """The distribution of reordering over the flows that received packets, a curve for each transport."""
+    if measure not in _REORDERING:
+        raise ResultError(
+            f"measure: no measure {measure!r} of reordering; choose from {', '.join(_REORDERING)}"
+        )
+    name, factor, label = _REORDERING[measure]
+    chosen = chosen_flows(result, flows, "plot.reordering")
+    groups = {}
+    for transport, look in looks_of(result).items():
+        values = chosen.filter(pl.col("transport") == transport)[name].drop_nulls().to_numpy() * factor
+        if values.size:
+            groups[f"{transport} ({values.size})"] = (look, values.astype(float))
+    if not groups:
+        raise ResultError(
+            "plot.reordering: none of these flows received a packet; make run.duration longer, or choose "
+            "other flows"
+        )
+    return _distribution(result, "reordering", label, groups, False, layout, "share of flows")
+
+
+def steps(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The distribution function: each value once, and the share of values that are no greater."""
+    at, last = np.unique(values, return_counts=True)
+    return np.concatenate([at[:1], at]), np.concatenate([[0.0], np.cumsum(last) / values.size])
+
+
+def _distribution(
+    result: Result,
+    name: str,
+    label: str,
+    groups: dict[str, tuple[Look, NDArray[np.float64]]],
+    log: bool | None,
+    layout: Layout,
+    share: str,
+) -> Plot:
+    every = np.concatenate([values for _, values in groups.values()])
+    least, most = float(every.min()), float(every.max())
+    logarithmic = (least > 0 and most > _WIDE * least) if log is None else log and most > 0
+    with styled():
+        figure, axes = new_figure(layout)
+        for title, (look, values) in groups.items():
+            x, y = steps(values)
+            marks = (
+                list(range(1, x.size)) if x.size <= _FEW else list(range(x.size // 10, x.size, x.size // 8))
+            )
+            axes.plot(
+                x, y, drawstyle="steps-post", color=look.color, linestyle=look.line, linewidth=1.2,
+                markersize=4.0, markevery=marks, label=plain(title), **marker_of(look),
+            )  # fmt: skip
+        if logarithmic:
+            axes.set_xscale("log")
+        else:
+            axes.set_xlim(*_room(least, most))
+        axes.set_ylim(0, 1.02)
+        axes.set_xlabel(label)
+        axes.set_ylabel(share)
+        finish(figure, axes, layout, str(result.summary.get("title") or ""))
+    return Plot(figure, name, tuple(stopped(result)))
+
+
+def _room(least: float, most: float) -> tuple[float, float]:
+    """Ends of the axis: from zero, but not where all values are near to each other and far from zero."""
+    if 0 < most < 2 * least:
+        beside = max(0.1 * (most - least), 0.01 * most)
+        return least - beside, most + beside
+    return -0.015 * most or -0.015, 1.04 * most or 1.0
+
+
+def cause_plot(result: Result, links: Names | None, layout: Layout) -> Plot:
+    """Packets that links dropped, by cause: the links that are named, or those that dropped most."""
+    table = table_of(result, "links", "plot.drop_causes")
+    known = [cause for cause in _CAUSES if cause[0] in table.columns]
+    table = table.with_columns(pl.sum_horizontal(cause[0] for cause in known).alias("all"))
+    notes = []
+    if links is None:
+        dropping = table.filter(pl.col("all") > 0)
+        if dropping.is_empty():
+            raise ResultError("plot.drop_causes: no link dropped a packet; there is nothing to draw")
+        shown = dropping.sort("all", descending=True, maintain_order=True).head(_MOST_LINKS)
+        if shown.height < dropping.height:
+            notes.append(f"{shown.height} of the {dropping.height} links that dropped packets are shown.")
+    else:
+        shown = table[matching(table["name"].to_list(), links, "link")]
+    with styled():
+        figure, axes = new_figure(layout)
+        _bars(axes, shown, known, 105.0 if layout.narrow else 150.0)
+        finish(figure, axes, layout, str(result.summary.get("title") or ""))
+        # As high as its bars need.
+        figure.set_figheight(figure.get_figheight() - 1.6 + 0.17 * shown.height)
+    return Plot(figure, "drop_causes", (*notes, *stopped(result)))
+
+
+def _bars(axes: Axes, shown: pl.DataFrame, causes: list[tuple[str, str, str, str]], room: float) -> None:
+    left = np.zeros(shown.height)
+    places = np.arange(shown.height)
+    for column, label, color, hatch in causes:
+        values = shown[column].to_numpy().astype(float)
+        if values.any():
+            axes.barh(
+                places, values, 0.7, left=left, color="white" if hatch else color, edgecolor=color,
+                hatch=hatch, label=label,
+            )  # fmt: skip
+        left += values
+    axes.set_yticks(places, [plain(fitted(name, room, 8.0)) for name in shown["name"]])
+    axes.invert_yaxis()
+    axes.grid(visible=False, axis="y")
+    axes.set_xlabel("packets dropped")
+    axes.set_xlim(0, max(float(left.max()) * 1.04, 1.0))

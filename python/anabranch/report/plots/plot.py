@@ -1,0 +1,201 @@
+"""A figure for print that shows itself in a notebook, and what all of them have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Literal
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from anabranch.errors import ResultError
+from anabranch.report.labels import text_width
+from anabranch.report.style import plain, printable, save_figure, styled
+
+Width = Literal["single", "double"] | float
+"""Width of a figure: one or two columns of a journal, or inches."""
+
+WIDTHS: Mapping[str, float] = {"single": 3.4, "double": 7.0}
+"""Inches."""
+_NARROWEST, _WIDEST = 2.0, 20.0
+_HEIGHTS = {"single": 2.05, "double": 2.6}
+"""Inches of the axes with their labels."""
+_SINGLE = 4.5
+"""A figure narrower than so many inches is one for a single column."""
+_BELOW = 0.56
+"""Inches of these for the words below the axes."""
+_LEGEND_ROW = 1.5
+"""Height of a row of the legend, in letters."""
+_HANDLE, _BETWEEN = 2.9, 1.3
+"""Line and gap before the words of an entry, and what is between two columns, in letters."""
+
+_LARGER = {"Mbps": (1e4, 1e-3, "Gbps"), "kB": (1e4, 1e-3, "MB")}
+_SMALLER = {"Mbps": "kbps", "ms": "us", "s": "ms", "kB": "bytes"}
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A figure and what belongs to it.
+
+    In a notebook it shows itself. ``figure`` is matplotlib's, to be changed at will before it is saved.
+
+    Attributes:
+        figure: the figure.
+        name: its name, as in the name of its file.
+        notes: what a caption should say, such as which links were left out.
+    """
+
+    figure: Figure
+    name: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def axes(self) -> Axes:
+        """The first axes of the figure."""
+        return self.figure.axes[0]
+
+    def save(self, file: Path | str) -> Path:
+        """Writes the figure as PNG, PDF or SVG, by the name's ending; the same figure gives the same bytes.
+
+        Returns:
+            The file.
+
+        Raises:
+            ResultError: if the ending is another, or the file cannot be written.
+        """
+        file = Path(file)
+        save_figure(self.figure, file)
+        return file
+
+    def _repr_png_(self) -> bytes:
+        """The picture that a notebook shows; matplotlib's own figures have none unless pyplot made them."""
+        picture = BytesIO()
+        with styled():
+            self.figure.savefig(picture, format="png", dpi=150)
+        return picture.getvalue()
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a figure is set.
+
+    Attributes:
+        width: of the whole figure.
+        title: a line above the axes, the run's own title if True, none if False.
+    """
+
+    width: Width = "double"
+    title: bool | str = False
+
+    @property
+    def inches(self) -> float:
+        """The width in inches.
+
+        Raises:
+            ResultError: if there is no such width.
+        """
+        if isinstance(self.width, str):
+            if self.width in WIDTHS:
+                return WIDTHS[self.width]
+        elif _NARROWEST <= self.width <= _WIDEST:
+            return float(self.width)
+        names = ", ".join(f'"{name}" ({inches:g} in)' for name, inches in WIDTHS.items())
+        raise ResultError(
+            f"width: no width {self.width!r}; choose {names}, or inches from {_NARROWEST:g} to {_WIDEST:g}"
+        )
+
+    @property
+    def narrow(self) -> bool:
+        """Whether the figure is for a single column."""
+        return self.inches < _SINGLE
+
+    def title_of(self, own: str) -> str:
+        """The line above the axes; empty for none."""
+        if isinstance(self.title, str):
+            return self.title
+        return own if self.title else ""
+
+
+def new_figure(layout: Layout) -> tuple[Figure, Axes]:
+    """An empty figure with one pair of axes; to be called in our style."""
+    figure = Figure(figsize=(layout.inches, 2.0))
+    # Half of the last number on the axis of times stands beyond its end.
+    figure.set_layout_engine("constrained", w_pad=0.06)
+    return figure, figure.subplots()
+
+
+def finish(figure: Figure, axes: Axes, layout: Layout, title: str) -> None:
+    """The legend below the axes, where it covers nothing, the title above, and the height that this needs."""
+    height = _HEIGHTS["single" if layout.narrow else "double"]
+    axes.set_ylabel(wrapped(axes.get_ylabel(), (height - _BELOW) * 72.0, 9.0))
+    handles, labels = axes.get_legend_handles_labels()
+    if labels:
+        font = 7.0 if layout.narrow else 8.0
+        room = layout.inches * 72.0 - 6.0
+        labels = [fitted(label, room - _HANDLE * font, font) for label in labels]
+        columns = legend_columns(labels, room, font)
+        figure.legend(
+            handles, labels, loc="outside lower center", ncols=columns, columnspacing=_BETWEEN, fontsize=font,
+            handlelength=2.2, handletextpad=0.6, borderaxespad=0.1, borderpad=0.2,
+        )  # fmt: skip
+        height += _LEGEND_ROW * font / 72.0 * -(-len(labels) // columns) + 0.06
+    shown = layout.title_of(title)
+    if shown:
+        size = 9.0 if layout.narrow else 10.0
+        line = fitted(printable(shown), layout.inches * 72.0 - 10.0, size)
+        figure.suptitle(plain(line), fontsize=size, x=0.01, ha="left")
+        height += 0.2
+    figure.set_size_inches(layout.inches, height)
+
+
+def legend_columns(labels: Sequence[str], room: float, font: float) -> int:
+    """The most columns of a legend that fit into so many points; entries go down the columns."""
+    widths = [text_width(label, font) + _HANDLE * font for label in labels]
+    for columns in range(len(widths), 1, -1):
+        rows = -(-len(widths) // columns)
+        whole = [max(widths[first : first + rows]) for first in range(0, len(widths), rows)]
+        if len(whole) == columns and sum(whole) + _BETWEEN * font * (columns - 1) <= room:
+            return columns
+    return 1
+
+
+def wrapped(text: str, room: float, size: float) -> str:
+    """A text in lines of at most so many points, broken between words."""
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and text_width(longer, size) > room:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return "\n".join(lines)
+
+
+def fitted(text: str, room: float, size: float) -> str:
+    """A text that is no wider than so many points; what is too long loses its middle."""
+    if text_width(text, size) <= room:
+        return text
+    for kept in range(len(text) - 1, 5, -1):
+        cut = f"{text[: kept - kept // 3]}...{text[-(kept // 3) :]}"
+        if text_width(cut, size) <= room:
+            return cut
+    return text[:5]
+
+
+def suited(most: float, unit: str) -> tuple[float, str]:
+    """What values are multiplied by so that the largest reads well, and the unit that they are then in."""
+    if unit in _LARGER and most >= _LARGER[unit][0]:
+        return _LARGER[unit][1:]
+    factor = 1.0
+    # Twice from s: a run of microseconds.
+    while unit in _SMALLER and 0 < most * factor < 1:
+        factor, unit = factor * 1e3, _SMALLER[unit]
+    return factor, unit
+
+
+def marker_of(look: Any) -> dict[str, Any]:
+    """The marker of a look as a line takes it."""
+    return {"marker": look.marker, "markerfacecolor": "white" if look.hollow else look.color}
