@@ -24,6 +24,8 @@ delay_class = "LAN"
 [network.parameters]
 spines = 4
 leaves = 8
+[network.links]
+capacity = "10 Gbps"
 """,
     "network.links": """
 [network.links]
@@ -41,8 +43,9 @@ loss = 0.01
 """,
     "network.node": """
 [[network.node]]
-name = "server"
-kind = "host"
+name = "Salt Lake City"
+latitude = 40.76
+longitude = -111.89
 """,
     "routing": """
 [routing]
@@ -165,7 +168,7 @@ VARIANTS = {
     "GilbertElliott": "[network.links]\n"
     'loss = { model = "gilbert-elliott", to_bad = 1e-3, to_good = 0.3, loss_bad = 0.5 }',
     "Codel": '[network.links]\ncodel = { target = "5 ms", interval = "100 ms", ecn = true }',
-    "PairRates": '[routing.demand]\npair = { from = "topology", unit = "1 Mbps", direction = "both" }',
+    "PairRates": '[network]\ntopology = "sndlib/germany50"\n[routing.demand]\npair = { from = "topology", unit = "1 Mbps", direction = "both" }',
     "RateApplication": '[[traffic]]\nfrom = "Denver"\nto = "Atlanta"\n'
     'application = { kind = "poisson", message = "1 kB", rate = "500 kbps" }',
     "MessageApplication": '[[traffic]]\nfrom = "Denver"\nto = "Atlanta"\n'

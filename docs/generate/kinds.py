@@ -151,9 +151,8 @@ def _number(value: float) -> str:
 
 def _refuses_zero(table: str, name: str, unit: str) -> bool:
     """Whether a field of a quantity takes no zero, which JSON Schema does not say."""
-    models: dict[str, type[BaseModel]] = {
-        known.__name__: known for known in (*Table.__subclasses__(), LinkOverride, Event, ControlLink)
-    }
+    tables: list[type[BaseModel]] = [*Table.__subclasses__(), LinkOverride, Event, ControlLink]
+    models = {known.__name__: known for known in tables}
     if table not in models:
         # A distribution, whose tables are made for each quantity: it says in words what must be above zero.
         return False
