@@ -168,7 +168,8 @@ VARIANTS = {
     "GilbertElliott": "[network.links]\n"
     'loss = { model = "gilbert-elliott", to_bad = 1e-3, to_good = 0.3, loss_bad = 0.5 }',
     "Codel": '[network.links]\ncodel = { target = "5 ms", interval = "100 ms", ecn = true }',
-    "PairRates": '[network]\ntopology = "sndlib/germany50"\n[routing.demand]\npair = { from = "topology", unit = "1 Mbps", direction = "both" }',
+    "PairRates": '[network]\ntopology = "sndlib/germany50"\n'
+    '[routing.demand]\npair = { from = "topology", unit = "1 Mbps", direction = "both" }',
     "RateApplication": '[[traffic]]\nfrom = "Denver"\nto = "Atlanta"\n'
     'application = { kind = "poisson", message = "1 kB", rate = "500 kbps" }',
     "MessageApplication": '[[traffic]]\nfrom = "Denver"\nto = "Atlanta"\n'
