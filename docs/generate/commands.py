@@ -34,7 +34,10 @@ def commands(group: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 def usage(name: str, command: Any) -> str:
     """How the command is called."""
     arguments = [known for known in command.params if known.param_type_name == _ARGUMENT]
-    words = [known.metavar if known.required else f"[{known.metavar}]" for known in arguments]
+    words = [
+        known.metavar if known.required or known.metavar.startswith("[") else f"[{known.metavar}]"
+        for known in arguments
+    ]
     options = ["[OPTIONS]"] if len(arguments) < len(command.params) else []
     return " ".join([f"anabranch {name}", *words, *options])
 
@@ -47,7 +50,11 @@ def rows(command: Any) -> Iterator[str]:
             value = "" if parameter.is_flag else f" {parameter.metavar or 'N'}"
             name = f"{', '.join(parameter.opts)}{value}"
         default = f"`{parameter.default}`" if isinstance(parameter.default, str | Path) else ""
-        yield f"| `{name}` | {default} | {parameter.help} |"
+        yield (
+            "| "
+            + " | ".join(cell.replace("|", "\\|") for cell in (f"`{name}`", default, parameter.help))
+            + " |"
+        )
 
 
 def page() -> str:
