@@ -30,7 +30,11 @@ def beside(table: str) -> list[str]:
     """What stands below a table's fields: the presets' choices, for transports."""
     if table != "Transport":
         return []
-    lines = ["| preset | protocol | what it chooses |", "|---|---|---|"]
+    lines = [
+        "Defaults are the presets'. Where they differ, most have the first value, those in brackets another.\n",
+        "| preset | protocol | what it chooses |",
+        "|---|---|---|",
+    ]
     for preset, config in _presets().items():
         tcp = config.get("tcp", config)
         chosen = {

@@ -108,6 +108,15 @@ def test_the_scenario_of_the_readme_is_an_example() -> None:
     assert scenario.text == (ROOT / "examples" / "first.toml").read_text(encoding="utf-8")
 
 
+def test_the_mistake_that_is_shown_is_answered_so() -> None:
+    text = (ROOT / "examples" / "first.toml").read_text(encoding="utf-8").replace('"Seattle"', '"Seatle"')
+    with pytest.raises(AnabranchError) as caught:
+        resolve(Scenario.loads(text))
+    for page in ("README.md", "docs/guide.md"):
+        (shown,) = re.findall(r'`(traffic[^`]*"Seatle"[^`]*)`', (ROOT / page).read_text(encoding="utf-8"))
+        assert shown == str(caught.value)
+
+
 @pytest.mark.parametrize("file", [file for file in EXAMPLES if file.parent.name == "examples"], ids=str)
 def test_an_example_runs(file: Path) -> None:
     whole = Scenario.load(file).run_settings.duration
