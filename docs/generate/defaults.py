@@ -31,7 +31,7 @@ def beside(table: str) -> list[str]:
     if table != "Transport":
         return []
     lines = [
-        "Defaults are the presets'. Where they differ, most have the first value, those in brackets another.\n",
+        "Defaults are the presets'. Where they differ, most have the first value, and those named another.\n",
         "| preset | protocol | what it chooses |",
         "|---|---|---|",
     ]
