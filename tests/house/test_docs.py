@@ -74,3 +74,30 @@ def test_every_parameter_of_a_generator_is_listed(generator: Generator) -> None:
 def test_every_example_is_listed(file: Path) -> None:
     assert len(EXAMPLES) >= 4
     assert file.relative_to(ROOT).as_posix() in (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+
+
+def ratios(rows: str) -> list[float]:
+    """The ratios to ns-3 of the rows of docs/validation.md whose scenario matches."""
+    text = (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")
+    total = text[: text.index("## The same: Jain")] + text[text.index("## One flow over a path") :]
+    cells = re.findall(rf"^\| {rows} \|[^|]+\|[^|]+\| ([\d.]+) \|", total, re.MULTILINE)
+    return [float(cell) for cell in cells]
+
+
+def test_the_ratios_to_ns3_are_those_of_the_validation() -> None:
+    newreno, cubic, bbr, deep = (
+        ratios(f"dumbbell/{name}")[0] for name in ("newreno", "cubic", "bbr", "bbr-deep-queue")
+    )
+    quoted = f"{newreno} NewReno, {cubic} CUBIC, {deep} BBR ({bbr} with a short queue)"
+    readme, trust = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/trust.md"))
+    assert quoted in readme
+    assert quoted in trust
+    for name, places, rows in (
+        ("CUBIC", 3, "lossy/[^/]+/cubic[a-z-]*"),
+        ("BBR", 3, "lossy/[^/]+/bbr"),
+        ("NewReno", 2, "lossy/[^/]+/newreno(?:-ack-each)?"),
+        ("of ns-3 without", 2, "lossy/[^/]+/newreno-repaired[a-z-]*"),
+    ):
+        found = ratios(rows)
+        assert len(found) >= 3
+        assert f"{min(found):.{places}f} to {max(found):.{places}f} {name}" in trust
