@@ -72,7 +72,9 @@ def test_the_examples_are_found() -> None:
 
 
 @pytest.mark.parametrize("block", WHOLE, ids=str)
-def test_a_scenario_in_a_document_runs(block: Block) -> None:
+def test_a_scenario_in_a_document_runs(block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Captures go into the folder where one is.
+    monkeypatch.chdir(tmp_path)
     result = Scenario.loads(block.text, {"run.duration": SHORT}, origin=str(block)).run()
     assert not result.interrupted
     assert result.flows.height >= 1
@@ -118,7 +120,8 @@ def test_the_mistake_that_is_shown_is_answered_so() -> None:
 
 
 @pytest.mark.parametrize("file", [file for file in EXAMPLES if file.parent.name == "examples"], ids=str)
-def test_an_example_runs(file: Path) -> None:
+def test_an_example_runs(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     whole = Scenario.load(file).run_settings.duration
     changes = {"run.duration": min(whole, Span("1 s")).text}
     if "time_limit" in file.read_text(encoding="utf-8"):
