@@ -29,7 +29,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models reproduce reproduced clean
+.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models reference picture reproduce reproduced clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -115,6 +115,12 @@ validate: setup ## run the scenarios of validation/ here, and in ns-3 if install
 models: setup ## hold the throughput models against simulation; writes docs/model_errors.md
 	rm -rf results/model_errors results/model_errors_bbr
 	$(RUN) benches/model_errors.py --out docs/model_errors.md
+
+reference: setup ## docs/reference.md and docs/commands.md, from the program's own schema and help
+	$(RUN) docs/generate docs
+
+picture: setup ## docs/figures/report.png, the picture of the README; needs Playwright and a Chromium
+	$(RUN) docs/generate/picture.py docs/figures/report.png
 
 reproduce: setup ## run the publications behind Anabranch in full; writes docs/reproductions
 	rm -rf results/reproduce

@@ -1,15 +1,14 @@
-"""The documents against the program: scenarios in them run, and every column and field is explained."""
+"""The documents against the program: every column, parameter and example is explained."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from anabranch import Scenario, Study
+from anabranch import Scenario
 from anabranch.topology.generators import GENERATORS, Generator
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").rglob("*.toml"))
 
 TINY = """
@@ -31,18 +30,6 @@ duration = "1 s"
 """
 
 
-def blocks(file: Path, language: str) -> list[str]:
-    """The fenced blocks of a language in a document."""
-    text = file.read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-
-
-def scenarios() -> list[tuple[str, str]]:
-    """Every whole scenario in the documents; the other blocks are excerpts."""
-    found = [(file.name, text) for file in DOCUMENTS for text in blocks(file, "toml")]
-    return [(name, text) for name, text in found if "[run]" in text and "[network]" in text]
-
-
 def columns(markdown: str) -> dict[str, set[str]]:
     """The columns that docs/results.md explains, by table: rows of a table under a heading in code."""
     found = {}
@@ -50,62 +37,6 @@ def columns(markdown: str) -> dict[str, set[str]]:
         first_cells = re.findall(r"^\| (`[^|]*) \|", section, re.MULTILINE)
         found[name] = {column for cell in first_cells for column in re.findall(r"`(\w+)`", cell)}
     return found
-
-
-def test_the_documents_have_scenarios() -> None:
-    assert len(scenarios()) >= 2
-
-
-@pytest.mark.parametrize(("name", "text"), scenarios())
-def test_a_scenario_in_a_document_has_routes(name: str, text: str) -> None:
-    assert Scenario.loads(text, origin=name).routes().pairs
-
-
-def test_excerpts_of_the_scenario_page_name_fields_that_exist() -> None:
-    schema = str(Scenario.model_json_schema()) + str(Study.model_json_schema())
-    excerpts = "\n".join(text for file in DOCUMENTS for text in blocks(file, "toml"))
-    fields = set(re.findall(r"^(\w+) = ", excerpts, re.MULTILINE))
-    assert len(fields) > 20
-    parameters = set(re.findall(r"^(\w+) = ", "\n".join(
-        re.findall(r"\[network\.parameters\]\n(.*?)(?=^\[|\Z)", excerpts, re.MULTILINE | re.DOTALL)
-    ), re.MULTILINE))  # fmt: skip
-    assert {field for field in fields - parameters if f"'{field}'" not in schema} == set()
-
-
-def test_the_python_example_of_the_readme_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    examples = blocks(ROOT / "README.md", "python")
-    assert len(examples) == 1
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    monkeypatch.chdir(tmp_path)
-    exec(compile(examples[0], "README.md", "exec"), {})  # noqa: S102 - our own example
-    assert capsys.readouterr().out.count("Mbps") >= 2
-
-
-def test_the_python_examples_of_the_manual_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    monkeypatch.chdir(tmp_path)
-    # The folders of results that the examples read, as the command line names them.
-    Scenario.load("examples/sdn_incast.toml").run(out="results/sdn_incast")
-    queues = Study.load("examples/studies/queues.toml").model_dump(by_alias=True)
-    small = {
-        "replications": 2,
-        "scenario": str(ROOT / "examples" / "dumbbell.toml"),
-        "output": {"figures": []},
-    }
-    Study.from_data(queues | small).run(out="results/queues")
-    names = ("studies.md", "outputs.md", "report.md", "figures.md")
-    Scenario.load("examples/abilene.toml", {"run.duration": "1 s"}).run(out="results/abilene")
-    examples = [(name, text) for name in names for text in blocks(ROOT / "docs" / name, "python")]
-    assert len(examples) == 13
-    known: dict[str, dict[str, object]] = {}
-    for name, text in examples:
-        # What a page has defined once it goes on with.
-        exec(compile(text, name, "exec"), known.setdefault(name, {}))  # noqa: S102 - our own example
-    written = ("completion.pdf", "incast.pdf", "goodput.pdf", "jain_index.pdf", "results/links/report.html")
-    for file in ("results/transports/study.xlsx", "again/study.xlsx", *written):
-        assert (tmp_path / file).is_file(), file
 
 
 def test_every_column_is_explained(tmp_path: Path) -> None:
@@ -143,3 +74,30 @@ def test_every_parameter_of_a_generator_is_listed(generator: Generator) -> None:
 def test_every_example_is_listed(file: Path) -> None:
     assert len(EXAMPLES) >= 4
     assert file.relative_to(ROOT).as_posix() in (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+
+
+def ratios(rows: str) -> list[float]:
+    """The ratios to ns-3 of the rows of docs/validation.md whose scenario matches."""
+    text = (ROOT / "docs" / "validation.md").read_text(encoding="utf-8")
+    total = text[: text.index("## The same: Jain")] + text[text.index("## One flow over a path") :]
+    cells = re.findall(rf"^\| {rows} \|[^|]+\|[^|]+\| ([\d.]+) \|", total, re.MULTILINE)
+    return [float(cell) for cell in cells]
+
+
+def test_the_ratios_to_ns3_are_those_of_the_validation() -> None:
+    newreno, cubic, bbr, deep = (
+        ratios(f"dumbbell/{name}")[0] for name in ("newreno", "cubic", "bbr", "bbr-deep-queue")
+    )
+    quoted = f"{newreno} NewReno, {cubic} CUBIC, {deep} BBR ({bbr} with a short queue)"
+    readme, trust = ((ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/trust.md"))
+    assert quoted in readme
+    assert quoted in trust
+    for name, places, rows in (
+        ("CUBIC", 3, "lossy/[^/]+/cubic[a-z-]*"),
+        ("BBR", 3, "lossy/[^/]+/bbr"),
+        ("NewReno", 2, "lossy/[^/]+/newreno(?:-ack-each)?"),
+        ("of ns-3 without", 2, "lossy/[^/]+/newreno-repaired[a-z-]*"),
+    ):
+        found = ratios(rows)
+        assert len(found) >= 3
+        assert f"{min(found):.{places}f} to {max(found):.{places}f} {name}" in trust

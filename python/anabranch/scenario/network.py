@@ -72,6 +72,7 @@ class GilbertElliott(Table):
     """Loss in bursts: a good and a bad state with a loss each (Gilbert 1960, Elliott 1963)."""
 
     model: Literal["gilbert-elliott"]
+    """Which model it is; losses without bursts are a plain number."""
     to_bad: Probability
     """Probability of going from good to bad, at each packet."""
     to_good: Probability

@@ -55,6 +55,7 @@ class MessageApplication(Table):
     """An application that sends messages of any size at any intervals."""
 
     kind: Literal["messages"]
+    """``messages``: sizes and gaps as given, distributions or not."""
     message: ByteVariate
     """Size of each message."""
     gap: SpanVariate

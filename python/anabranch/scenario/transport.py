@@ -96,9 +96,9 @@ class Transport(Table):
     pacing: Literal["controller", "window"] | None = None
     """How packets are spaced: at the controller's own rate if it has one, or at a gain times cwnd / srtt."""
     slow_start_gain: Annotated[float, Field(gt=0)] | None = None
-    """``window``: gain below ssthresh."""
+    """``window``: gain below ssthresh; 2.0 where it is left out, as in Linux."""
     avoidance_gain: Annotated[float, Field(gt=0)] | None = None
-    """``window``: gain above it."""
+    """``window``: gain above it; 1.2 where it is left out, as in Linux."""
 
     path_manager: Literal["default", "ndiffports", "fullmesh"] | None = None
     """``mptcp``: which subflows there are: one, several that differ in source ports, or one for each pair of

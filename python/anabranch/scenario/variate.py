@@ -22,6 +22,7 @@ class Constant(Table, Generic[Q]):
     """Always the same."""
 
     distribution: Literal["constant"]
+    """Always the same."""
     value: Q
     """The value."""
 
@@ -38,6 +39,7 @@ class Uniform(Table, Generic[Q]):
     """Anything between two ends, all equally likely; the ends are given, or mean and standard deviation."""
 
     distribution: Literal["uniform"]
+    """Anything between two ends, all equally likely."""
     low: Q | None = None
     """Lower end."""
     high: Q | None = None
@@ -92,6 +94,7 @@ class Exponential(Table, Generic[Q]):
     """Exponential: gaps of a Poisson process."""
 
     distribution: Literal["exponential"]
+    """Gaps of a Poisson process."""
     mean: Q
     """Mean, above zero."""
 
@@ -113,6 +116,7 @@ class Gaussian(Table, Generic[Q]):
     """Gaussian; what falls below zero counts as zero."""
 
     distribution: Literal["gaussian"]
+    """The normal distribution; what falls below zero counts as zero."""
     mean: Q
     """Mean, before values below zero are raised to it."""
     standard_deviation: Q
@@ -135,6 +139,7 @@ class LogNormal(Table, Generic[Q]):
     """Log-normal, by mean and standard deviation of the variate itself, not of its logarithm."""
 
     distribution: Literal["log-normal"]
+    """By mean and standard deviation of the variate itself, not of its logarithm."""
     mean: Q
     """Mean, above zero."""
     standard_deviation: Q
@@ -162,6 +167,7 @@ class Pareto(Table, Generic[Q]):
     """Pareto type I: many small values and a heavy tail."""
 
     distribution: Literal["pareto"]
+    """Pareto type I: many small values and a heavy tail."""
     scale: Q
     """Smallest value, above zero."""
     shape: Annotated[float, Field(gt=0)]
@@ -185,6 +191,7 @@ class Empirical(Table, Generic[Q]):
     """One of given values."""
 
     distribution: Literal["empirical"]
+    """One of given values."""
     values: Annotated[list[Q], Field(min_length=1)]
     """The values."""
     weights: list[NonNegative] = []

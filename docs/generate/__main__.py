@@ -1,0 +1,18 @@
+"""Writes the pages that follow from the program: ``python docs/generate FOLDER``."""
+
+import sys
+from pathlib import Path
+
+import commands
+import reference
+
+PAGES = {"reference.md": reference.page, "commands.md": commands.page}
+
+
+def main(folder: Path) -> None:
+    """Writes each page into a folder."""
+    for name, page in PAGES.items():
+        (folder / name).write_text(page(), encoding="utf-8")
+
+
+main(Path(sys.argv[1]))

@@ -1,0 +1,72 @@
+"""docs/commands.md: every command with its arguments and options, from the command line's own help."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import examples
+import typer.main
+
+from anabranch.cli import EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_NO_OUTPUT, app
+
+HEAD = f"""# The command line
+
+Written by `make reference` from the program's own help; do not edit. `make setup` puts the program into
+`.venv/bin`; `anabranch COMMAND --help` says what stands here.
+
+Ctrl-C stops a run at once and keeps what was measured; a study goes on when it is started again. The exit
+status is 0 if all went well, {EXIT_MISTAKE} if the input is wrong (the message says where, and what would be
+right), {EXIT_NO_OUTPUT} if the output cannot be written, and {EXIT_INTERRUPTED} after Ctrl-C.
+"""
+
+_ARGUMENT = "argument"
+
+
+def commands(group: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Every command with its full name, those of groups included."""
+    for name, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from commands(command, f"{prefix}{name} ")
+        else:
+            yield f"{prefix}{name}", command
+
+
+def usage(name: str, command: Any) -> str:
+    """How the command is called."""
+    arguments = [known for known in command.params if known.param_type_name == _ARGUMENT]
+    words = [
+        known.metavar if known.required or known.metavar.startswith("[") else f"[{known.metavar}]"
+        for known in arguments
+    ]
+    options = ["[OPTIONS]"] if len(arguments) < len(command.params) else []
+    return " ".join([f"anabranch {name}", *words, *options])
+
+
+def rows(command: Any) -> Iterator[str]:
+    """Arguments and options, a row for each."""
+    for parameter in command.params:
+        name = parameter.metavar or ""
+        if parameter.param_type_name != _ARGUMENT:
+            value = "" if parameter.is_flag else f" {parameter.metavar or 'N'}"
+            name = f"{', '.join(parameter.opts)}{value}"
+        default = f"`{parameter.default}`" if isinstance(parameter.default, str | Path) else ""
+        yield (
+            "| "
+            + " | ".join(cell.replace("|", "\\|") for cell in (f"`{name}`", default, parameter.help))
+            + " |"
+        )
+
+
+def page() -> str:
+    """The whole page."""
+    found = list(commands(typer.main.get_command(app)))
+    parts = [HEAD, "| command | does |", "|---|---|"]
+    for name, command in found:
+        parts.append(f"| [`anabranch {name}`](#anabranch-{name.replace(' ', '-')}) | {command.help} |")
+    for name, command in found:
+        parts += ["", f"## `anabranch {name}`\n", command.help, "", f"    {usage(name, command)}", ""]
+        if command.params:
+            parts += ["| argument or option | default | meaning |", "|---|---|---|", *rows(command)]
+        if name in examples.COMMANDS:
+            parts += ["", f"```sh\n{examples.COMMANDS[name]}\n```"]
+    return "\n".join(parts) + "\n"

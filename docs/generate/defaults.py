@@ -1,0 +1,108 @@
+"""Defaults: those that the schema knows, and those that hang on a preset, an application or an estimator."""
+
+import json
+from typing import Any
+
+from anabranch import _core
+from anabranch.scenario.controller import APPLICATIONS, ESTIMATORS
+from anabranch.scenario.quantity import ByteCount, Span
+from anabranch.scenario.transport import CHOICES, FIELDS, PARAMETERS
+
+Schema = dict[str, Any]
+
+
+def shown(table: str, name: str, field: Schema) -> str:
+    """A field's default as TOML would write it; nothing where there is none."""
+    if table == "Controller":
+        owners: list[dict[str, Any]] = [*APPLICATIONS.values(), *ESTIMATORS.values()]
+        values = [known[name] for known in owners if name in known]
+        if values:
+            return _code(values[0])
+    if table == "Transport":
+        return _of_presets(name)
+    default = field.get("default")
+    if default is None or isinstance(default, dict) or default in ([], ""):
+        return ""
+    return _code(default)
+
+
+def beside(table: str) -> list[str]:
+    """What stands below a table's fields: the presets' choices, for transports."""
+    if table != "Transport":
+        return []
+    lines = [
+        "Defaults are the presets'. Where they differ, most have the first value, and those named another.\n",
+        "| preset | protocol | what it chooses |",
+        "|---|---|---|",
+    ]
+    for preset, config in _presets().items():
+        tcp = config.get("tcp", config)
+        chosen = {
+            choice: owner[choice]["name"]
+            for owner in (config, tcp)
+            for choice in (*CHOICES["tcp"], *CHOICES["mptcp"])
+            if choice in owner
+        }
+        listed = ", ".join(f'`{choice} = "{name}"`' for choice, name in chosen.items())
+        lines.append(f"| `{preset}` | {config['protocol']} | {listed} |")
+    return [*lines, ""]
+
+
+def _presets() -> dict[str, dict[str, Any]]:
+    return {name: json.loads(_core.transport_preset(name)) for name in _core.transport_preset_names()}
+
+
+def _of_presets(name: str) -> str:
+    """The value of a transport's field in the presets; each value with its presets where they differ."""
+    found: dict[str, list[str]] = {}
+    for preset, config in _presets().items():
+        value = _value(config, name)
+        if value is not None:
+            found.setdefault(_code(value), []).append(preset)
+    if len(found) <= 1:
+        return next(iter(found), "")
+    # The value of most presets needs no list.
+    most = max(found, key=lambda value: len(found[value]))
+    others = [f"{value} ({', '.join(presets)})" for value, presets in found.items() if value != most]
+    return "; ".join([most, *others])
+
+
+def _value(config: dict[str, Any], name: str) -> object:
+    """A field's value in a preset, as a scenario writes it; None if the preset has no such field."""
+    tcp = config.get("tcp", config)
+    key = FIELDS[config["protocol"]].get(name) or FIELDS["tcp"].get(name) or name
+    for owner in (config, tcp):
+        for choice, parameters in PARAMETERS.items():
+            if choice not in owner:
+                continue
+            if name == choice:
+                return str(owner[choice]["name"])
+            if name in parameters.get(owner[choice]["name"], ()):
+                return _in_units(name, owner[choice].get(name))
+        if key in owner:
+            return _in_units(name, owner[key])
+    return None
+
+
+def _in_units(name: str, value: object) -> object:
+    """Picoseconds and bytes as text with a unit."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        if name.endswith(("_rto", "_timeout", "fastrto_max")):
+            return Span(value).text
+        if name in ("mss", "segment", "receive_buffer"):
+            return ByteCount(value).text
+    return value
+
+
+def _code(value: object) -> str:
+    match value:
+        case bool():
+            return f"`{str(value).lower()}`"
+        case Span() | ByteCount():
+            return _code(value.text)
+        case str():
+            return '`"0 s"`' if value == "0 ps" else f'`"{value}"`'
+        case list():
+            return f"`{json.dumps(value)}`"
+        case _:
+            return f"`{value}`"

@@ -1,0 +1,204 @@
+"""An example for each table of a scenario or a study, and for each table that a field may be.
+
+``tests/house/test_doc_examples.py`` loads them where they end up, in docs/reference.md.
+"""
+
+TABLES = {
+    "scenario": """
+title = "Two hosts"
+[network]
+topology = "dumbbell"
+[network.links]
+capacity = "10 Mbps"
+delay = "1 ms"
+[[traffic]]
+from = "left1"
+to = "right1"
+[run]
+duration = "5 s"
+""",
+    "network": """
+[network]
+topology = "leaf-spine"
+delay_class = "LAN"
+[network.parameters]
+spines = 4
+leaves = 8
+[network.links]
+capacity = "10 Gbps"
+""",
+    "network.links": """
+[network.links]
+capacity = "10 Mbps"
+delay = "5 ms"
+queue = "100 packets"
+loss = 1e-4
+codel = true
+""",
+    "network.link": """
+[[network.link]]
+between = ["Denver", "Kansas City"]
+direction = "forward"
+loss = 0.01
+""",
+    "network.node": """
+[[network.node]]
+name = "Salt Lake City"
+latitude = 40.76
+longitude = -111.89
+""",
+    "routing": """
+[routing]
+scheme = "disjoint"
+k = 3
+metric = "delay"
+spread = "packet"
+reaction = "200 ms"
+""",
+    "routing.demand": """
+[routing.demand]
+ingress = { Denver = "1 Gbps", "*" = "200 Mbps" }
+egress = "200 Mbps"
+pair = "50 Mbps"
+""",
+    "routing.robust": """
+[routing]
+scheme = "hybrid-hop"
+[routing.robust]
+single_percent = 40
+failures = "single-link"
+""",
+    "controller": """
+[controller]
+application = "tcpbp"
+estimator = "ewma"
+weight = 0.3
+threshold = 0.1
+""",
+    "controller.link": """
+[[controller.link]]
+switch = "Denver"
+delay = "20 ms"
+""",
+    "controller.table": """
+[controller.table]
+size = 1000
+when_full = "evict"
+idle_timeout = "10 s"
+""",
+    "traffic": """
+[[traffic]]
+name = "web"
+from = "*"
+pairs = "permutation"
+flows = 20
+inter_arrival = { distribution = "exponential", mean = "100 ms" }
+size = { distribution = "pareto", scale = "10 kB", shape = 1.2 }
+transport = "linux-cubic"
+""",
+    "transport.NAME": """
+[transport.patient]
+preset = "linux-cubic"
+min_rto = "1 s"
+ecn = true
+""",
+    "event": """
+[[event]]
+at = "10 s"
+link = ["Denver", "Kansas City"]
+state = "down"
+""",
+    "run": """
+[run]
+duration = "30 s"
+seed = 1
+sample_interval = "50 ms"
+sequences = ["web.0"]
+""",
+    "capture": """
+[[capture]]
+file = "denver.pcapng"
+host = "Denver"
+snap_length = "128 B"
+""",
+    "study": """
+title = "Two transports"
+scenario = "dumbbell.toml"
+replications = 5
+""",
+    "factor": """
+[[factor]]
+field = "network.links.queue"
+label = "queue"
+levels = ["10 packets", "100 packets"]
+""",
+    "factor.range": """
+[[factor]]
+field = "network.links.delay"
+range = { from = "0 ms", to = "20 ms", step = "5 ms" }
+""",
+    "factor.level": """
+[[factor]]
+label = "network"
+[[factor.level]]
+label = "small"
+set = { "network.parameters.hosts" = 2, "network.links.capacity" = "10 Mbps" }
+[[factor.level]]
+label = "large"
+set = { "network.parameters.hosts" = 20, "network.links.capacity" = "1 Gbps" }
+""",
+    "metric": """
+[[metric]]
+name = "fct_p95_us"
+label = "95th percentile of completion (us)"
+column = "completion_s"
+statistic = "p95"
+scale = 1e6
+""",
+    "output": """
+[output]
+figures = ["png", "pdf"]
+""",
+}
+"""By the path of the table."""
+
+VARIANTS = {
+    "DistanceDelay": '[network.links]\ndelay = { from = "distance", speed = "200 km/ms", plus = "1 ms" }',
+    "QueueLimits": '[network.links]\nqueue = { packets = "100 packets", bytes = "64 kB" }',
+    "GilbertElliott": "[network.links]\n"
+    'loss = { model = "gilbert-elliott", to_bad = 1e-3, to_good = 0.3, loss_bad = 0.5 }',
+    "Codel": '[network.links]\ncodel = { target = "5 ms", interval = "100 ms", ecn = true }',
+    "PairRates": '[network]\ntopology = "sndlib/germany50"\n'
+    '[routing.demand]\npair = { from = "topology", unit = "1 Mbps", direction = "both" }',
+    "RateApplication": '[[traffic]]\nfrom = "Denver"\nto = "Atlanta"\n'
+    'application = { kind = "poisson", message = "1 kB", rate = "500 kbps" }',
+    "MessageApplication": '[[traffic]]\nfrom = "Denver"\nto = "Atlanta"\n'
+    'application = { kind = "messages", message = "10 kB", gap = '
+    '{ distribution = "uniform", low = "1 ms", high = "3 ms" } }',
+}
+"""By the name of the table that the field may be."""
+
+DISTRIBUTIONS = {
+    "constant": '{ distribution = "constant", value = "5 ms" }',
+    "uniform": '{ distribution = "uniform", low = "1 ms", high = "3 ms" }',
+    "exponential": '{ distribution = "exponential", mean = "500 ms" }',
+    "gaussian": '{ distribution = "gaussian", mean = "5 ms", standard_deviation = "1 ms" }',
+    "log-normal": '{ distribution = "log-normal", mean = "100 ms", standard_deviation = "200 ms" }',
+    "pareto": '{ distribution = "pareto", scale = "10 ms", shape = 1.2 }',
+    "empirical": '{ distribution = "empirical", values = ["1 ms", "10 ms"], weights = [0.9, 0.1] }',
+}
+"""By the name of the distribution; of times, as all of them can be."""
+
+COMMANDS = {
+    "run": 'anabranch run examples/abilene.toml --set run.duration="5 s" --seed 2 --out results/first',
+    "routes": "anabranch routes examples/abilene.toml --set routing.scheme=disjoint",
+    "load": "anabranch load examples/robust_nsfnet.toml --failures --map loads.pdf",
+    "study": "anabranch study examples/studies/queues.toml --jobs 2",
+    "report": "anabranch report results/abilene",
+    "reproduce": "anabranch reproduce sdn A.3 --quick",
+    "capture": "anabranch capture results/lossy/source.pcapng",
+    "schema": "anabranch schema --study",
+    "topology list": "anabranch topology list generator",
+    "topology show": "anabranch topology show zoo/Abilene",
+}
+"""By the name of the command."""

@@ -1,0 +1,123 @@
+"""Whatever a scenario can name is on the page that owns it."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from documents import ROOT
+
+from anabranch import Scenario, _core
+from anabranch.models import MODELS
+from anabranch.papers import PAPERS
+from anabranch.scenario import LinkSettings, QueueLimits
+from anabranch.scenario.controller import APPLICATIONS, ESTIMATORS
+from anabranch.scenario.event import Event
+from anabranch.scenario.robust import Demand, Method, Robust
+from anabranch.scenario.routing import Metric, Objective, Routing, Scheme, Sharing, Spread
+from anabranch.scenario.transport import PARAMETERS
+from anabranch.scenario.variate import DISTRIBUTIONS
+from anabranch.study.model import STATISTICS
+from anabranch.topology.generators import GENERATORS
+from anabranch.topology.readers import READERS
+
+
+def choices(table: str, field: str) -> list[str]:
+    """The names that a field of a scenario's table can have, from its JSON Schema."""
+    node: dict[str, Any] = Scenario.model_json_schema()["$defs"][table]["properties"][field]
+    for option in node.get("anyOf", [node]):
+        if "enum" in option:
+            return list(option["enum"])
+    raise AssertionError(f"{table}.{field} has no names to choose from")
+
+
+# What there is, the page that owns it, and how many there are at least.
+REGISTRIES: dict[str, tuple[Iterable[str], str, int]] = {
+    "transport preset": (_core.transport_preset_names(), "transports.md", 16),
+    "loss detection": (PARAMETERS["loss_detection"], "transports.md", 6),
+    "parameter of a loss detection": (
+        {name for names in PARAMETERS["loss_detection"].values() for name in names},
+        "transports.md",
+        13,
+    ),
+    "congestion control": (PARAMETERS["congestion_control"], "transports.md", 7),
+    "parameter of a congestion control": (
+        {name for names in PARAMETERS["congestion_control"].values() for name in names},
+        "transports.md",
+        4,
+    ),
+    "pacing": (PARAMETERS["pacing"], "transports.md", 2),
+    "path manager": (PARAMETERS["path_manager"], "transports.md", 3),
+    "scheduler": (choices("Transport", "scheduler"), "transports.md", 4),
+    "scheme": (get_args(Scheme), "routing.md", 13),
+    "metric": (get_args(Metric), "routing.md", 10),
+    "metric of the core": ([name for name, _ in _core.metrics()], "routing.md", 10),
+    "spread": (get_args(Spread), "routing.md", 8),
+    "balancer with its cost": (
+        [name for name in get_args(Spread) if not name.startswith("packet")],
+        "semper_balancers.md",
+        6,
+    ),
+    "field of routing": (Routing.model_fields, "routing.md", 13),
+    "bound of the traffic": (Demand.model_fields, "robust.md", 3),
+    "parameter of robust routing": (Robust.model_fields, "robust.md", 6),
+    "solver of robust routing": (get_args(Method), "robust.md", 4),
+    "sharing": (get_args(Sharing), "tcpbp.md", 3),
+    "objective": (get_args(Objective), "tcpbp.md", 2),
+    "setting of a link": (LinkSettings.model_fields, "links.md", 7),
+    "bound of a queue": (QueueLimits.model_fields, "links.md", 2),
+    "change of a link": ({"capacity", "delay", "loss"} & set(Event.model_fields), "links.md", 3),
+    "application of the controller": (APPLICATIONS, "sdn.md", 4),
+    "parameter of an application": (
+        {name for parameters in APPLICATIONS.values() for name in parameters},
+        "sdn.md",
+        13,
+    ),
+    "estimator": (ESTIMATORS, "sdn.md", 3),
+    "parameter of an estimator": ({name for known in ESTIMATORS.values() for name in known}, "sdn.md", 3),
+    "generator": (GENERATORS, "topologies.md", 7),
+    "throughput model": (MODELS, "models.md", 4),
+    "distribution": (DISTRIBUTIONS, "scenario.md", 7),
+    "kind of an application": (
+        [*choices("RateApplication", "kind"), "messages"],
+        "scenario.md",
+        3,
+    ),
+    "pairs": (choices("Traffic", "pairs"), "scenario.md", 4),
+    "statistic": (STATISTICS, "studies.md", 8),
+}
+
+
+def words(page: str) -> set[str]:
+    """Every name that a page has in code, blocks included."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    code = re.findall(r"^```.*?^```|`[^`\n]+`", text, re.MULTILINE | re.DOTALL)
+    return set(re.findall(r"[\w-]+", "\n".join(code)))
+
+
+@pytest.mark.parametrize("kind", REGISTRIES)
+def test_everything_registered_is_on_its_page(kind: str) -> None:
+    names, page, least = REGISTRIES[kind]
+    wanted = set(names)
+    assert len(wanted) >= least
+    assert wanted - words(page) == set(), f"a {kind} is not in docs/{page}"
+
+
+def test_every_format_of_a_topology_is_named() -> None:
+    text = (ROOT / "docs" / "topologies.md").read_text(encoding="utf-8")
+    formats = {name.split()[0].lower() for name in READERS}
+    assert formats >= {"graphml", "gml", "sndlib"}
+    assert {name for name in formats if name not in text.lower()} == set()
+
+
+def test_every_publication_has_its_page_in_the_contents() -> None:
+    text = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert len(PAPERS) >= 5
+    assert [name for name in PAPERS if f"(reproductions/{name}.md)" not in text] == []
+
+
+def test_a_name_that_is_missing_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text('plain cubic, `newreno` and\n```toml\nscheme = "k-shortest"\n```\n')
+    assert words(str(page)) & {"cubic", "newreno", "k-shortest"} == {"newreno", "k-shortest"}
