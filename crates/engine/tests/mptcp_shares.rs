@@ -4,22 +4,29 @@ mod common;
 
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::{CongestionConfig, TransportConfig};
-use anabranch_units::{Instant, Span};
+use anabranch_units::{Instant, Rate, Span};
 use common::*;
 
 /// Payload of a full segment over its IP packet: 1500 bytes with 20 + 20 of headers, 12 of timestamps and 20 of the
 /// data sequence signal.
 const EFFICIENCY: f64 = 1428.0 / 1500.0;
 
-/// Goodputs of an MPTCP connection with K subflows and of a TCP beside it, both over one bottleneck of 20 Mbps
-/// and 40 ms, whose queue holds a bandwidth-delay product. The TCP is as a subflow is, apart from the coupling. The
-/// seed sets which begins first, and a jitter of up to a packet's time, without which drop-tail queues favour
-/// whoever is in step.
-fn shares(congestion_control: &CongestionConfig, subflows: u16, seed: u64) -> [f64; 2] {
-    let mut b = Builder::new(Span::from_secs(60));
+/// An MPTCP connection with K subflows and a TCP beside it, both over one bottleneck (link 0) with a round trip of
+/// 40 ms. The TCP is as a subflow is, apart from the coupling. The seed sets which begins first, and a jitter of up to
+/// a packet's time, without which drop-tail queues favour whoever is in step (Floyd and Jacobson 1992).
+fn beside(
+    congestion_control: &CongestionConfig,
+    subflows: u16,
+    seed: u64,
+    capacity: Rate,
+    queue: u64,
+    duration: Span,
+) -> Builder {
+    let mut b = Builder::new(duration);
     let (left, right) = (b.node("left"), b.node("right"));
-    let bottleneck = b.link(left, right, mbps(20), Span::from_ms(20), 67);
-    b.setup.links[bottleneck].jitter = Some(Variate::Uniform { low: 0.0, high: 6e8 });
+    let bottleneck = b.link(left, right, capacity, Span::from_ms(20), queue);
+    b.setup.links[bottleneck].jitter =
+        Some(Variate::Uniform { low: 0.0, high: 1.2e16 / capacity.as_bps() as f64 });
     b.setup.seed = seed;
     let multipath = mptcp(|config| {
         config.tcp.congestion_control = congestion_control.clone();
@@ -31,14 +38,19 @@ fn shares(congestion_control: &CongestionConfig, subflows: u16, seed: u64) -> [f
     let transports = [b.protocol("mptcp", multipath), b.tcp("tcp", single)];
     for (number, transport) in transports.into_iter().enumerate() {
         let (from, to) = (b.node(&format!("from {number}")), b.node(&format!("to {number}")));
-        b.link(from, left, mbps(200), Span::from_us(10), 1000);
-        b.link(right, to, mbps(200), Span::from_us(10), 1000);
+        b.link(from, left, mbps(10 * capacity.as_bps() / 1_000_000), Span::from_us(10), 1000);
+        b.link(right, to, mbps(10 * capacity.as_bps() / 1_000_000), Span::from_us(10), 1000);
         let late = (number as u64 + seed).is_multiple_of(2);
         let start = Instant::ZERO + Span::from_ms(if late { 500 } else { 0 });
         b.flow(from, to, transport, SourceSetup::Unlimited {}, start);
     }
     sample(&mut b.setup, Span::from_secs(1));
-    let outcome = b.run();
+    b
+}
+
+/// Goodputs of both over 20 Mbps and 40 ms, with a queue that holds a bandwidth-delay product.
+fn shares(congestion_control: &CongestionConfig, subflows: u16, seed: u64) -> [f64; 2] {
+    let outcome = beside(congestion_control, subflows, seed, mbps(20), 67, Span::from_secs(60)).run();
     let goodputs = [0, 1].map(|flow| goodput_between(&outcome, flow, (10.0, 60.0)));
     assert!(goodputs[0] + goodputs[1] > 0.9 * 20.0 * EFFICIENCY, "the bottleneck is full");
     goodputs
@@ -58,6 +70,47 @@ fn lia_takes_one_share_of_a_bottleneck() {
     for subflows in [2, 4, 8] {
         let share = ratio(&CongestionConfig::Lia {}, subflows, 8);
         assert!((0.5..=1.2).contains(&share), "K = {subflows}: {share}");
+    }
+}
+
+/// What an AIMD window balances to under random losses, and nothing else: the connection and the TCP cross a link far
+/// too wide for them that loses one packet in 2000. In a round trip LIA adds max(w) / W segments to its subflows'
+/// windows w of sum W (RFC 6356, equations (1) and (2), equal RTTs), and loses w^2 / 2 of each times the loss rate; a
+/// TCP adds one segment and loses w^2 / 2 likewise. So in the mean the squares of the subflows' windows, over those
+/// of the TCP's, are as max(w) over W. Returns the one over the other.
+fn balance(subflows: u16, seeds: u64) -> f64 {
+    let (mut squares, mut single_squares, mut increase, mut samples) = (0.0, 0.0, 0.0, 0.0);
+    for seed in 1..=seeds {
+        let mut b =
+            beside(&CongestionConfig::Lia {}, subflows, seed, mbps(1000), 10_000, Span::from_secs(200));
+        b.setup.links[0].loss = LossSetup::Bernoulli { probability: 5e-4 };
+        let outcome = b.run();
+        let rows = |name: &str, flow: u64| -> Vec<(f64, f64)> {
+            let series = table(&outcome, name);
+            let (times, windows) = (series.number("time_s").unwrap(), series.integer("cwnd_bytes").unwrap());
+            let own = series.integer("flow").unwrap().iter().zip(times.iter().zip(windows));
+            own.filter(|row| *row.0 == flow && *row.1.0 > 40.0)
+                .map(|row| (*row.1.0, *row.1.1 as f64))
+                .collect()
+        };
+        for chunk in rows("subflow_series", 0).chunk_by(|a, b| a.0 == b.0) {
+            squares += chunk.iter().map(|row| row.1 * row.1).sum::<f64>();
+            let whole: f64 = chunk.iter().map(|row| row.1).sum();
+            increase += chunk.iter().map(|row| row.1).fold(0.0, f64::max) / whole;
+            samples += 1.0;
+        }
+        single_squares += rows("flow_series", 1).iter().map(|row| row.1 * row.1).sum::<f64>();
+    }
+    squares / single_squares / (increase / samples)
+}
+
+/// With an alpha that is off by a half the balance would be, too; without coupling it is K. 400 losses or more
+/// tell it to within a tenth.
+#[test]
+fn lia_adds_what_its_formula_says() {
+    for subflows in [1, 2, 8] {
+        let balance = balance(subflows, 3);
+        assert!((balance - 1.0).abs() < 0.2, "K = {subflows}: {balance}");
     }
 }
 

@@ -44,3 +44,5 @@ mod testing;
 mod tests;
 #[cfg(test)]
 mod tests_fairness;
+#[cfg(test)]
+mod tests_reinjection;

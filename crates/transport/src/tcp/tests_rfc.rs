@@ -273,3 +273,41 @@ fn a_pause_ends_with_an_initial_window() {
         assert_eq!(sent, first_flight, "after {pause_ms} ms");
     }
 }
+
+/// RFC 5681 section 3.1: the slow start after a timeout grows by ACKs of new data. Here a window is late and its first
+/// segment lost, and what the timeout repeats of that is lost, too: the SACKs of the late rest leave the window at the
+/// one segment that the timeout left it, and it grows when the hole is filled.
+#[test]
+fn a_window_does_not_grow_on_sacks_while_the_hole_of_a_timeout_is_open() {
+    for name in ["newreno", "linux-reno"] {
+        let late_from = Instant::ZERO + Span::from_ms(100);
+        let mut pair = opened(&named(name), 10_000_000);
+        pair.run(late_from, |_, _, _| Fate::Arrive);
+        pair.now = late_from;
+        let mut hole = None;
+        let mut repeated = 0;
+        let mut fate = |side: Side, segment: &Segment, _| {
+            if side == Side::Receiver {
+                return Fate::Arrive;
+            }
+            let first = *hole.get_or_insert(segment.seq);
+            // The original, and what a timeout sends of it before a second has passed.
+            repeated += u32::from(segment.seq == first);
+            if segment.seq == first && repeated <= 2 { Fate::Lost } else { Fate::Late(Span::from_ms(400)) }
+        };
+        run_until(&mut pair, &mut fate, |pair| pair.sender.stats().timeouts == 1);
+        let (acknowledged, payload) = (pair.sender.acknowledged(), 1448);
+        assert_eq!(pair.sender.cwnd(), payload, "{name}: the loss window");
+        let mut sacks = 0;
+        while pair.sender.acknowledged() == acknowledged {
+            assert_eq!(pair.sender.cwnd(), payload, "{name}: at {:?}", pair.now);
+            let next = pair.now + Span::from_ms(1);
+            pair.run(next, &mut fate);
+            pair.now = next;
+            sacks =
+                pair.log.iter().filter(|(_, side, s)| *side == Side::Receiver && !s.sack.is_empty()).count();
+        }
+        assert!(sacks > 20, "{name}: {sacks} SACKs passed");
+        run_until(&mut pair, &mut |_, _, _| Fate::Arrive, |pair| pair.sender.cwnd() > 2 * payload);
+    }
+}

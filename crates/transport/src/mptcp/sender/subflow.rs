@@ -162,13 +162,14 @@ impl Subflow {
         false
     }
 
-    /// The next bytes that others must send in its place, above `data_una`; as a mapping of its own.
+    /// The next bytes that others must send in its place, above `data_una`; as a mapping of its own. What it has SACKed
+    /// is at the other end, mapping included, and only the subflow itself waits for what lies before it.
     pub(super) fn next_reinjection(&mut self, data_una: u64) -> Option<Mapping> {
         let mut index = self.mappings.partition_point(|mapping| mapping.end() <= self.reinjected);
         while let Some(mapping) = self.mappings.get(index) {
             let ahead =
                 self.reinjected.saturating_sub(mapping.start).max(data_una.saturating_sub(mapping.data));
-            if ahead < mapping.length {
+            if ahead < mapping.length && !self.sender.is_sacked(mapping.start + ahead) {
                 return Some(Mapping {
                     start: mapping.start + ahead,
                     data: mapping.data + ahead,

@@ -1,6 +1,6 @@
 //! Which segment leaves next, on which subflow, and with which options.
 
-use super::subflow::Join;
+use super::subflow::{Join, Mapping};
 use super::{MptcpSender, UNLIMITED};
 use crate::config::CongestionConfig;
 use crate::mptcp::keys;
@@ -105,22 +105,29 @@ impl MptcpSender {
         segment.map(|segment| self.sign(index, segment))
     }
 
-    /// What a suspect subflow has not delivered goes on another (Linux's mptcp_reinject_data(), at each
-    /// retransmission timeout). Each byte goes once: whoever takes it is answerable for it from then on.
+    /// What suspect subflows have not delivered goes on others (mptcp_reinject_data() of the kernel of
+    /// multipath-tcp.org, at each retransmission timeout), in the order of the data whichever subflow holds them, as
+    /// that kernel keeps its reinject queue: the stream waits for the earliest. Each byte goes once: whoever takes it
+    /// is answerable for it from then on.
     fn reinject(&mut self, now: Instant) -> Option<Segment> {
-        while let Some(&suspect) = self.reinjecting.first() {
-            let una = self.data.una;
-            let Some(mapping) = self.subflows[usize::from(suspect)].next_reinjection(una) else {
-                self.reinjecting.remove(0);
-                continue;
-            };
-            let index = self.scheduler.pick_for_repetition(&self.view(now, self.data.nxt))?;
-            let length = mapping.length.min(self.paths.get(index).room);
-            self.subflows[usize::from(suspect)].note_reinjected(mapping.start + length);
-            self.stats.reinjected_bytes += length;
-            return self.send_data(now, index, mapping.data, length);
-        }
-        None
+        let una = self.data.una;
+        let mut earliest: Option<(u8, Mapping)> = None;
+        let Self { reinjecting, subflows, .. } = self;
+        reinjecting.retain(|&suspect| {
+            let next = subflows[usize::from(suspect)].next_reinjection(una);
+            if let Some(mapping) = next
+                && earliest.is_none_or(|(_, other)| mapping.data < other.data)
+            {
+                earliest = Some((suspect, mapping));
+            }
+            next.is_some()
+        });
+        let (suspect, mapping) = earliest?;
+        let index = self.scheduler.pick_for_repetition(&self.view(now, self.data.nxt))?;
+        let length = mapping.length.min(self.paths.get(index).room);
+        self.subflows[usize::from(suspect)].note_reinjected(mapping.start + length);
+        self.stats.reinjected_bytes += length;
+        self.send_data(now, index, mapping.data, length)
     }
 
     /// The receive window is full and a subflow has room: it takes the segment that holds the window up, once, and
