@@ -98,10 +98,16 @@ def test_the_python_examples_of_the_manual_run(tmp_path: Path, monkeypatch: pyte
     names = ("studies.md", "outputs.md", "report.md")
     Scenario.load("examples/abilene.toml", {"run.duration": "1 s"}).run(out="results/abilene")
     examples = [(name, text) for name in names for text in blocks(ROOT / "docs" / name, "python")]
-    assert len(examples) == 4
+    assert len(examples) == 5
     for name, text in examples:
         exec(compile(text, name, "exec"), {})  # noqa: S102 - our own example
-    for file in ("results/transports/study.xlsx", "again/study.xlsx", "completion.pdf", "incast.pdf"):
+    for file in (
+        "results/transports/study.xlsx",
+        "again/study.xlsx",
+        "completion.pdf",
+        "incast.pdf",
+        "results/links/report.html",
+    ):
         assert (tmp_path / file).is_file(), file
 
 

@@ -170,10 +170,15 @@ def save_figure(figure: Figure, file: Path) -> None:
     if form not in FORMATS:
         endings = ", ".join(f".{ending}" for ending in FORMATS)
         raise ResultError(f"{file}: no form of figure has this ending; choose one of {endings}")
+    write_whole(file, figure_bytes(figure, form))
+
+
+def figure_bytes(figure: Figure, form: str) -> bytes:
+    """A figure in one of :data:`FORMATS`, as the bytes of its file; the same figure gives the same bytes."""
     picture = BytesIO()
     with styled():
         figure.savefig(picture, format=form, metadata=_NO_DATES[form])
-    write_whole(file, picture.getvalue())
+    return picture.getvalue()
 
 
 def plain(text: str) -> str:

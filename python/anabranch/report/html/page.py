@@ -52,7 +52,7 @@ def run_report(result: Result, scenario: str | None = None) -> str:
     }
     if document["network"]["layout"] == "map":
         document["outlines"] = outlines(document["network"].pop("box"))
-    return _page(
+    return render(
         "run.html.j2",
         document,
         _RUN_SCRIPTS,
@@ -73,7 +73,7 @@ def study_report(result: StudyOutcome) -> str:
     document = study_document(result)
     shown = {key: document.pop(key) for key in ("title", "cards", "facts", "failed", "figures", "intervals")}
     sections = [("figures", "Metrics"), ("cells", "Cells")]
-    return _page("study.html.j2", document, _STUDY_SCRIPTS, sections=sections, warnings=[], **shown)
+    return render("study.html.j2", document, _STUDY_SCRIPTS, sections=sections, warnings=[], **shown)
 
 
 def save_run_report(result: Result, folder: Path | str, scenario: str | None = None) -> Path:
@@ -94,9 +94,19 @@ def save_study_report(result: StudyOutcome, folder: Path | str) -> Path:
     return write_whole(Path(folder) / REPORT, study_report(result).encode())
 
 
-def _page(template: str, document: dict[str, Any], scripts: tuple[str, ...], **shown: Any) -> str:
-    """Fills a template. Only our own scripts may run: the page names them by their hashes."""
-    programs = [_asset("uPlot.iife.min.js"), _program(scripts)]
+def render(
+    template: str, document: dict[str, Any], scripts: tuple[str, ...], *, charts: bool = True, **shown: Any
+) -> str:
+    """Fills a template. Only our own scripts may run: the page names them by their hashes.
+
+    Args:
+        template: its file.
+        document: data for the scripts.
+        scripts: files of ``assets/js``, without their ending, which become one.
+        charts: whether they draw charts.
+        shown: what else the template takes.
+    """
+    programs = [*([_asset("uPlot.iife.min.js")] if charts else []), _program(scripts)]
     hashes = " ".join(f"'sha256-{_hash(program)}'" for program in programs)
     return _templates().get_template(template).render(
         script_hashes=Markup(hashes),  # noqa: S704 - made of our own files alone
