@@ -29,7 +29,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models reproduce clean
+.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models reproduce compare clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -122,6 +122,10 @@ reproduce: setup ## run the publications behind Anabranch in full; writes docs/r
 	@mkdir -p docs/reproductions && for paper in results/reproduce/*/; do \
 		grep -v '^!\[' "$$paper/README.md" | cat -s > "docs/reproductions/$$(basename "$$paper").md"; done
 	cp results/reproduce/mprc/figure-delay-ratio-random/goodput_mbps.svg docs/figures/mprc-delay-ratio.svg
+
+compare: setup ## compare all systems on four networks in full; writes docs/comparison_tables.md
+	$(VENV)/bin/anabranch compare --out results/compare
+	$(RUN) benches/comparison_page.py results/compare docs/comparison_tables.md docs/figures
 
 clean: ## remove .venv, builds, caches and results
 	rm -rf $(VENV) target results dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

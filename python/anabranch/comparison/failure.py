@@ -14,7 +14,8 @@ Floats = NDArray[np.float64]
 BACK = 0.95
 """Share of the lasting level from which on the total counts as back."""
 WINDOW_S = 1.0
-"""Over so long the total is averaged when it is looked for: longer than a round trip, so that one burst is not it."""
+"""Over so long the total is averaged when it is looked for: longer than a round trip, so that one burst is
+not it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +27,8 @@ class Cost:
     lasting_percent: float
     """Level at the end, in percent of the level before."""
     back_s: float | None
-    """From the failure until the total is back to 95 % of its lasting level: to the begin of the first second whose
-    mean is that; None if there is no such second before the lasting part ends."""
+    """From the failure until the total is back to 95 % of its lasting level: to the begin of the first second
+    whose mean is that; None if there is no such second before the lasting part ends."""
 
 
 def cost(time_s: Floats, total_mbps: Floats, failure: Failure) -> Cost | None:

@@ -29,27 +29,119 @@ class Measure:
 
 
 _ALL = (
-    Measure("goodput_mbps", "goodput Mbps", "more", "payload of all long flows that applications get in order, in the measured time"),
+    Measure(
+        "goodput_mbps",
+        "goodput Mbps",
+        "more",
+        "payload of all long flows that applications get in order, in the measured time",
+    ),
     Measure("flow_goodput_mbps", "a flow Mbps", "more", "the same of one flow, on the mean", 2),
-    Measure("flow_goodput_p5_mbps", "p5 flow Mbps", "more", "5th percentile of the flows: what the worst off get", 2),
+    Measure(
+        "flow_goodput_p5_mbps",
+        "p5 flow Mbps",
+        "more",
+        "5th percentile of the flows: what the worst off get",
+        2,
+    ),
     Measure("jain_index", "Jain", "more", "Jain's fairness index of the flows' goodputs", 3),
-    Measure("completion_median_ms", "FCT median ms", "less", "median completion time of transfers, from the SYN to the last byte and the FIN; those that do not end count as longer than all others", 0),
+    Measure(
+        "completion_median_ms",
+        "FCT median ms",
+        "less",
+        "median completion time of transfers, from the SYN to the last byte and the FIN; "
+        "those that do not end count as longer than all others",
+        0,
+    ),
     Measure("completion_p95_ms", "FCT p95 ms", "less", "95th percentile of the same", 0),
-    Measure("unfinished_percent", "un-done %", "less", "transfers that have not ended when the run does, of those that began in time to count", 2),
-    Measure("queue_mean_ms", "queue ms", "less", "waiting time at a link between routers, as a packet meets it: samples of queue over capacity, weighted by the traffic of the link in that sample"),
+    Measure(
+        "unfinished_percent",
+        "un-done %",
+        "less",
+        "transfers that have not ended when the run does, of those that began in time to count",
+        2,
+    ),
+    Measure(
+        "queue_mean_ms",
+        "queue ms",
+        "less",
+        "waiting time at a link between routers, as a packet meets it: samples of queue "
+        "over capacity, weighted by the traffic of the link in that sample",
+    ),
     Measure("queue_p95_ms", "queue p95 ms", "less", "95th percentile of the same", 0),
-    Measure("drops_percent", "queue drops %", "less", "packets that full queues drop, data and acknowledgments, per data segment sent", 2),
-    Measure("retransmitted_percent", "sent again %", "less", "data segments sent again, of all that were sent", 2),
-    Measure("reordered_percent", "re-ordered %", "", "data packets that arrive behind a later one (RFC 4737 section 3), of all that arrive", 1),
-    Measure("worst_load", "worst load", "less", "highest load of a link over all traffic within the bounds; 1 is a full link", 2),
-    Measure("worst_failure_load", "worst load, failure", "less", "the same in the worst failure of one cable, with the routes that there are after it", 2),
-    Measure("failure_lost_percent", "lost in failure %", "less", "goodput from the failure to the end under the level before, in percent of that level"),
-    Measure("failure_lasting_percent", "lasting %", "more", "goodput in the last part after the failure, in percent of the level before"),
-    Measure("failure_back_s", "back s", "less", "from the failure until the total is back to 95 % of its lasting level, over a second"),
-    Measure("entries_mean", "entries mean", "less", "forwarding entries of a router on the mean: of a destination, of each path through it, or of each flow and direction at the most at once", 0),
+    Measure(
+        "drops_percent",
+        "queue drops %",
+        "less",
+        "packets that full queues drop, data and acknowledgments, per data segment sent",
+        2,
+    ),
+    Measure(
+        "retransmitted_percent", "sent again %", "less", "data segments sent again, of all that were sent", 2
+    ),
+    Measure(
+        "reordered_percent",
+        "re-ordered %",
+        "",
+        "data packets that arrive behind a later one (RFC 4737 section 3), of all that arrive",
+        1,
+    ),
+    Measure(
+        "worst_load",
+        "worst load",
+        "less",
+        "highest load of a link over all traffic within the bounds; 1 is a full link",
+        2,
+    ),
+    Measure(
+        "worst_failure_load",
+        "worst load, failure",
+        "less",
+        "the same in the worst failure of one cable, with the routes that there are after it",
+        2,
+    ),
+    Measure(
+        "stranded_percent",
+        "cut off %",
+        "less",
+        "pairs of routers that have no route in the failure that leaves most without "
+        "one; their traffic is in no load",
+        1,
+    ),
+    Measure(
+        "failure_lost_percent",
+        "lost in failure %",
+        "less",
+        "goodput from the failure to the end under the level before, in percent of that level",
+    ),
+    Measure(
+        "failure_lasting_percent",
+        "lasting %",
+        "more",
+        "goodput in the last part after the failure, in percent of the level before",
+    ),
+    Measure(
+        "failure_back_s",
+        "back s",
+        "less",
+        "from the failure until the total is back to 95 % of its lasting level, over a second",
+    ),
+    Measure(
+        "entries_mean",
+        "entries mean",
+        "less",
+        "forwarding entries of a router on the mean: of a destination, of each path "
+        "through it, or of each flow and direction at the most at once",
+        0,
+    ),
     Measure("entries_max", "entries max", "less", "the same of the router that has most", 0),
-    Measure("control_messages_per_s", "control msg/s", "less", "messages between switches and the controller, both ways; none without a controller", 0),
-)  # fmt: skip
+    Measure(
+        "control_messages_per_s",
+        "control msg/s",
+        "less",
+        "messages between switches and the controller, both ways; none without a controller",
+        0,
+    ),
+)
 
 MEASURES: Mapping[str, Measure] = {measure.name: measure for measure in _ALL}
 """The measures by name, in the order of tables."""
@@ -82,7 +174,9 @@ def measured(part: Part, tables: Tables, router_links: frozenset[str]) -> Values
     """
     values: Values = {}
     if part.window_s is not None:
-        values |= _goodput(tables, part.window_s) | _queues(tables, part.window_s, router_links) | _packets(tables)
+        values |= (
+            _goodput(tables, part.window_s) | _queues(tables, part.window_s, router_links) | _packets(tables)
+        )
     if part.counted_until_s is not None:
         values |= _completion(tables["flows"], part.transfers, part.counted_until_s)
     if part.failure is not None:
@@ -163,7 +257,7 @@ def _completion(flows: pl.DataFrame, entries: tuple[str, ...], until_s: float) -
 
 
 def _censored(ended_s: list[float], count: int, percent: float) -> float | None:
-    """A percentile in ms of ``count`` times of which the longest are not known; None if it is one of those."""
+    """A percentile in ms of ``count`` times, the longest of them unknown; None if it is one of these."""
     position = (count - 1) * percent / 100
     if position > len(ended_s) - 1:
         return None

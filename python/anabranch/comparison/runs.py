@@ -23,7 +23,7 @@ from anabranch.study.check import design
 from anabranch.study.model import Output, Progress
 
 REPLICATIONS, REPLICATIONS_QUICK = 5, 2
-_MOST_CABLES = 120
+_MOST_CABLES, _MOST_CABLES_QUICK = 120, 30
 """Networks with more have no worst-case load under failures: it takes a plan for each cable."""
 
 OpenProgress = Callable[[str], AbstractContextManager[Progress | None]]
@@ -124,7 +124,9 @@ def compare(
                 announce(f"{subject.name}: {part.name}")
             on.take(part, folder / "studies", count, jobs, progress)
         rows += on.rows(count)
-    return Comparison(tuple(subjects), tuple(systems), quick, _result(rows, subjects, systems, count), missing)
+    return Comparison(
+        tuple(subjects), tuple(systems), quick, _result(rows, subjects, systems, count), missing
+    )
 
 
 class _OnSubject:
@@ -133,6 +135,7 @@ class _OnSubject:
     def __init__(self, subject: Subject, systems: tuple[System, ...], quick: bool, missing: Missing) -> None:
         self._subject = subject
         self._systems = systems
+        self._quick = quick
         self._missing = missing
         self._fields: dict[str, dict[str, Any]] = {}
         self._static: dict[str, Values] = {}
@@ -147,17 +150,25 @@ class _OnSubject:
         for system in systems:
             routing = routing_of(system, subject, least, quick=quick)
             self._fields[system.name] = _fields(system, subject, routing)
-            self._static[system.name] = self._evaluate(system, routing, None if least is not None else reason, shared)
+            self._static[system.name] = self._evaluate(
+                system, routing, None if least is not None else reason, shared
+            )
 
     def _evaluate(
         self, system: System, routing: Mapping[str, Any], reason: str | None, shared: dict[str, Static]
     ) -> Values:
         """Worst-case loads and entries; systems with the same routes share the answer."""
         values: Values = {} if system.controller is not None else {"control_messages_per_s": 0.0}
-        names = ["worst_load", "worst_failure_load"]
+        names = ["worst_load", "worst_failure_load", "stranded_percent"]
         names += [] if system.entries == "flow" else ["entries_mean", "entries_max"]
-        failures = len(self._subject.links) <= 2 * _MOST_CABLES
-        key = str((system.entries, sorted((k, str(v)) for k, v in routing.items() if k not in ("spread", "reaction"))))
+        most = _MOST_CABLES_QUICK if self._quick else _MOST_CABLES
+        failures = len(self._subject.links) <= 2 * most
+        key = str(
+            (
+                system.entries,
+                sorted((k, str(v)) for k, v in routing.items() if k not in ("spread", "reaction")),
+            )
+        )
         if reason is None and key not in shared:
             try:
                 shared[key] = statics(system, self._subject, routing, failures=failures)
@@ -168,8 +179,9 @@ class _OnSubject:
             return values
         found = shared[key]
         values |= {"worst_load": found.load, "worst_failure_load": found.failure_load}
+        values["stranded_percent"] = found.stranded_percent
         if found.failure_load is None:
-            self._note(system, ["worst_failure_load"], f"more than {_MOST_CABLES} cables, of which each would need a plan")
+            self._note(system, names[1:3], f"more than {most} cables, each of which would need a plan")
         if system.entries != "flow":
             values |= {"entries_mean": found.entries_mean, "entries_max": found.entries_max}
         return values
@@ -185,7 +197,9 @@ class _OnSubject:
         own = folder / f"{self._subject.slug}-{part.name}-{design(study).fingerprint()[:10]}"
         with progress(study.title) if progress is not None else nullcontext() as report:
             result = study.run(jobs=jobs, out=own, progress=report)
-        for run, cell, replication, reason in result.runs.select("run", "cell", "replication", "reason").iter_rows():
+        for run, cell, replication, reason in result.runs.select(
+            "run", "cell", "replication", "reason"
+        ).iter_rows():
             system = able[cell]
             if reason is not None:
                 self._note(system, expected(part), reason)
@@ -207,7 +221,8 @@ class _OnSubject:
         data = {**self._subject.data, **part.settings, "title": f"{self._subject.name}: {part.name}"}
         data["transport"] = {SENDER: {"preset": "cubic"}}
         levels = [
-            Level.model_validate({"label": system.name, "set": self._fields[system.name]}) for system in systems
+            Level.model_validate({"label": system.name, "set": self._fields[system.name]})
+            for system in systems
         ]
         study = Study.from_data(
             {"title": data["title"], "scenario": data, "replications": replications, "keep": "tables"},
@@ -269,7 +284,8 @@ def _fields(system: System, subject: Subject, routing: Mapping[str, Any]) -> dic
 
 def _copied(study: Study, **fields: Any) -> Study:
     copy = study.model_copy(update={**fields, "output": Output(spreadsheet=False, figures=[])})
-    copy._origin, copy._base = study.origin, study.base  # noqa: SLF001 - model_copy leaves private fields out
+    # model_copy leaves private fields out.
+    copy._origin, copy._base = study.origin, study.base
     return copy
 
 

@@ -26,8 +26,10 @@ class Static:
     load: float
     """Worst-case maximum link load over the traffic within the bounds; 1 is a full link."""
     failure_load: float | None
-    """The same in the worst failure of a single cable, with routes as they are after it; None where that was not
-    asked for."""
+    """The same in the worst failure of a single cable, with routes as they are after it; None where that was
+    not asked for."""
+    stranded_percent: float | None
+    """Pairs of routers without a route in the failure that leaves most without one."""
     entries_mean: float | None
     """Entries per router on the mean; None where they hang on the flows."""
     entries_max: float | None
@@ -44,7 +46,7 @@ def least_load(subject: Subject) -> float:
 
 
 def routing_of(system: System, subject: Subject, least: float | None, *, quick: bool) -> dict[str, Any]:
-    """The table ``[routing]`` of a system; of one with a controller, that which gives the controller's paths."""
+    """The table ``[routing]`` of a system; with a controller, the one that gives the controller's paths."""
     routing: dict[str, Any] = dict(system.routing)
     if subject.reaction is not None and system.controller is None:
         routing.setdefault("reaction", subject.reaction)
@@ -71,6 +73,10 @@ def statics(system: System, subject: Subject, routing: Mapping[str, Any], *, fai
     scenario = _scenario(subject, routing)
     loads = worst_loads(scenario, failures=failures)
     worst = loads.worst_failure
+    pairs = len(loads.routers) * (len(loads.routers) - 1)
+    stranded = None
+    if loads.failures:
+        stranded = 100 * max(len(case.stranded) for case in loads.failures) / pairs
     mean = most = None
     if system.entries != "flow":
         routers = RouterNetwork.of(resolve(scenario))
@@ -79,7 +85,7 @@ def statics(system: System, subject: Subject, routing: Mapping[str, Any], *, fai
         counts = (destination_entries if system.entries == "destination" else path_entries)(paths)
         found = [counts.get(router, 0) for router in routers.routers]
         mean, most = sum(found) / len(found), max(found)
-    return Static(loads.max_load, None if worst is None else worst.load, mean, most)
+    return Static(loads.max_load, None if worst is None else worst.load, stranded, mean, most)
 
 
 def destination_entries(paths: Iterable[Sequence[int]]) -> dict[int, int]:

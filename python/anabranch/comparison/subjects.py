@@ -84,7 +84,9 @@ class Subject:
     @property
     def slug(self) -> str:
         """A name for files."""
-        return re.sub(r"[^a-z0-9]+", "-", self.name.lower().removeprefix("zoo/").removeprefix("sndlib/")).strip("-")
+        return re.sub(
+            r"[^a-z0-9]+", "-", self.name.lower().removeprefix("zoo/").removeprefix("sndlib/")
+        ).strip("-")
 
     def scenario(self, part: Part | None, fields: Mapping[str, Any]) -> Scenario:
         """The scenario of a part, or of the first one, with further fields.
@@ -109,7 +111,9 @@ def subjects(arguments: list[str], *, quick: bool) -> tuple[Subject, ...]:
     for number, slug in enumerate(slugs):
         if slug in slugs[:number]:
             names = f"{found[slugs.index(slug)].name!r} and {found[number].name!r}"
-            raise ComparisonError([Problem("arguments", f"{names} would have one name in the results; rename one")])
+            raise ComparisonError(
+                [Problem("arguments", f"{names} would have one name in the results; rename one")]
+            )
     return found
 
 
@@ -125,9 +129,10 @@ def _subject(argument: str, quick: bool) -> Subject:
         near = suggest(argument, NETWORKS)
         if near is None or "no topology" not in str(error):
             raise
-        raise ComparisonError(
-            [Problem("", f'no network "{argument}"; nearest: "{near}"; for a scenario give its file, such as net.toml')]
-        ) from None
+        message = (
+            f'no network "{argument}"; nearest: "{near}"; a scenario is given by its file, such as a.toml'
+        )
+        raise ComparisonError([Problem("", message)]) from None
 
 
 def from_network(name: str, spec: str, times: Times) -> Subject:
@@ -170,7 +175,7 @@ def from_scenario(path: Path) -> Subject:
     routing = data.get("routing", {})
     duration_s = scenario.run_settings.duration.seconds
     traffic = [{**entry, "transport": SENDER} for entry in data["traffic"]]
-    kept = {key: data[key] for key in ("title", "network") if key in data}
+    kept: dict[str, Any] = {key: data[key] for key in ("title", "network") if key in data}
     own = {"traffic": traffic, "event": data.get("event", [])}
     run = {key: data["run"][key] for key in ("seed", "replication") if key in data["run"]}
     subject = Subject(
@@ -208,7 +213,12 @@ def from_scenario(path: Path) -> Subject:
 
 
 def _part(
-    name: str, fields: Mapping[str, Any], duration_s: float, *, series: bool = True, run: Mapping[str, Any] | None = None
+    name: str,
+    fields: Mapping[str, Any],
+    duration_s: float,
+    *,
+    series: bool = True,
+    run: Mapping[str, Any] | None = None,
 ) -> Part:
     settings = {
         **(run or {"seed": 1}),
@@ -221,7 +231,12 @@ def _part(
 
 
 def _failing(
-    name: str, fields: Mapping[str, Any], cable: Cable, failure: Failure, duration_s: float, run: Mapping[str, Any] | None = None
+    name: str,
+    fields: Mapping[str, Any],
+    cable: Cable,
+    failure: Failure,
+    duration_s: float,
+    run: Mapping[str, Any] | None = None,
 ) -> Part:
     event = {"at": f"{failure.at_s * 1e6:.0f} us", "link": list(cable.ends), "state": "down"}
     part = _part(name, {**fields, "event": [*fields["event"], event]}, duration_s, run=run)
@@ -235,7 +250,7 @@ def _failed(cable: Cable | None, at_s: float) -> str:
 
 
 def _checked(subject: Subject) -> Scenario:
-    """The subject with routes of fewest hops: what is wrong with it is no system's fault, but the user's to hear.
+    """The subject with routes of fewest hops: what is wrong with it is no system's fault.
 
     Raises:
         ScenarioError: with everything that is wrong with it.
@@ -256,11 +271,16 @@ def _replications(scenario: Scenario, count: int) -> list[Setup]:
 
 
 def _bounded(subject: Subject, scenario: Scenario, given: Mapping[str, Any] | None) -> Subject:
-    """With its links between routers, and bounds: the user's, or half of the median capacity of these links."""
+    """With its links between routers, and bounds.
+
+    These are the user's, or half of the median capacity of these links, in and out of each router.
+    """
     unit = given or {"ingress": "1 Mbps", "egress": "1 Mbps"}
     data = {**scenario.data(), "routing": {"demand": unit}}
     try:
-        routers = RouterNetwork.of(resolve(Scenario.from_data(data, origin=scenario.origin, base=scenario.base)))
+        routers = RouterNetwork.of(
+            resolve(Scenario.from_data(data, origin=scenario.origin, base=scenario.base))
+        )
     except ScenarioError:
         if given is not None:
             raise
@@ -270,5 +290,7 @@ def _bounded(subject: Subject, scenario: Scenario, given: Mapping[str, Any] | No
     capacities = sorted(link.capacity for link in found)
     rate = f"{capacities[len(capacities) // 2] // 2} bps"
     return replace(
-        subject, links=frozenset(link.name for link in found), demand=given or {"ingress": rate, "egress": rate}
+        subject,
+        links=frozenset(link.name for link in found),
+        demand=given or {"ingress": rate, "egress": rate},
     )

@@ -1,7 +1,7 @@
 """The systems that are compared: each one's routing, transport and controller, one entry each.
 
-What is the same for all is the network, the traffic and the failure. A system that has several paths for a pair has
-four at most, so that none wins by being given more of them.
+What is the same for all is the network, the traffic and the failure. A system that has several paths for a
+pair has four at most, so that none wins by being given more of them.
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from anabranch.topology import nearest_remedy
 PATHS = 4
 """Most paths of a pair; candidates of the robust schemes."""
 SUBFLOWS = 16
-"""K of SEMPER: at random over four paths they leave 1 % of the paths empty, (1 - 1/4)^16 (Garcia-Aviles 2017)."""
+"""K of SEMPER: at random over four paths they leave 1 % of the paths empty, (1 - 1/4)^16 (Garcia-Aviles
+2017)."""
 LOAD_MARGIN = 1.25
 """Worst-case load that ``robust-optimal`` may have, over the least that four paths a pair allow."""
 OPTIMAL_TIME_S, OPTIMAL_TIME_QUICK_S = 30, 10
 """Wall time of the solver of ``robust-optimal``; on most networks it ends with it."""
 
 Entries = Literal["destination", "path", "flow"]
-"""What a router must know: the next hop of each destination, that of each path through it, or of each flow."""
+"""What a router must know: the next hop of each destination, that of each path through it, or of each
+flow."""
 
 _LINUX: Mapping[str, Any] = {"preset": "linux-cubic"}
 _DISJOINT: Mapping[str, Any] = {"scheme": "semper", "k": PATHS}
@@ -54,34 +56,89 @@ class System:
 
 
 _ALL = (
-    System("hops", "fewest hops", "one path of fewest hops, CUBIC",
-        "OSPF with equal costs (RFC 2328)", "destination", _LINUX,
-        {"scheme": "shortest", "metric": "hops"}),
-    System("delay", "least delay", "one path of least delay, CUBIC",
-        "OSPF with delays for costs (RFC 2328)", "destination", _LINUX,
-        {"scheme": "shortest", "metric": "delay"}),
-    System("tcpbp", "TCPBP", "one path of least d sqrt(p), found exactly, CUBIC",
-        "Vilela 2022", "path", _LINUX,
-        {"scheme": "tcpbp-exact"}),
-    System("robust", "robust multipath", "four paths of fewest hops, fractions of least worst-case load, each flow on one, CUBIC",
-        "Fukushima et al. 2016, section 3", "path", _LINUX,
-        {"scheme": "robust", "k": PATHS, "spread": "flow"}),
-    System("robust-optimal", "robust, least spreading", "the same, with as many pairs on one path as a 25 % higher worst-case load allows, CUBIC",
-        "Fukushima et al. 2016, section 5, by optimisation", "path", _LINUX,
-        {"scheme": "robust-optimal", "k": PATHS, "spread": "flow"}),
-    System("semper-mptcp", "SEMPER, MPTCP", "link-disjoint paths, 16 subflows of MPTCP (LIA) spread by a hash; routers do not react to failures",
-        "Garcia-Aviles 2017", "path", {"preset": "mptcp", "path_manager": "ndiffports", "subflows": SUBFLOWS},
-        {**_DISJOINT, "spread": "hash", "reaction": "never"}),
-    System("sprayed-mprc", "sprayed, MPRC", "link-disjoint paths, every packet on one at random, MPRC",
-        "Chang 2024", "path", {"preset": "mprc"},
-        {**_DISJOINT, "spread": "packet"}),
-    System("sprayed-cubic", "sprayed, CUBIC", "the same with Linux's CUBIC and RACK",
-        "Chang 2024, RFC 8985", "path", _LINUX,
-        {**_DISJOINT, "spread": "packet"}),
-    System("sdn-paced", "SDN, paced", "a controller gives every flow the path of least delay and its senders their time slots",
-        "Gholizadeh 2019, chapter 4, stretched schedule", "flow", {"preset": "sdn-paced"},
-        {"scheme": "shortest", "metric": "delay"}, {"application": "sdn-paced", "schedule": "stretched"}),
-)  # fmt: skip
+    System(
+        "hops",
+        "fewest hops",
+        "one path of fewest hops, CUBIC",
+        "OSPF with equal costs (RFC 2328)",
+        "destination",
+        _LINUX,
+        {"scheme": "shortest", "metric": "hops"},
+    ),
+    System(
+        "delay",
+        "least delay",
+        "one path of least delay, CUBIC",
+        "OSPF with delays for costs (RFC 2328)",
+        "destination",
+        _LINUX,
+        {"scheme": "shortest", "metric": "delay"},
+    ),
+    System(
+        "tcpbp",
+        "TCPBP",
+        "one path of least d sqrt(p), found exactly, CUBIC",
+        "Vilela 2022",
+        "path",
+        _LINUX,
+        {"scheme": "tcpbp-exact"},
+    ),
+    System(
+        "robust",
+        "robust multipath",
+        "four paths of fewest hops, fractions of least worst-case load, each flow on one, CUBIC",
+        "Fukushima et al. 2016, section 3",
+        "path",
+        _LINUX,
+        {"scheme": "robust", "k": PATHS, "spread": "flow"},
+    ),
+    System(
+        "robust-optimal",
+        "robust, least spreading",
+        "the same, with as many pairs on one path as a 25 % higher worst-case load allows, CUBIC",
+        "Fukushima et al. 2016, section 5, by optimisation",
+        "path",
+        _LINUX,
+        {"scheme": "robust-optimal", "k": PATHS, "spread": "flow"},
+    ),
+    System(
+        "semper-mptcp",
+        "SEMPER, MPTCP",
+        "link-disjoint paths, 16 subflows of MPTCP (LIA) spread by a hash; routers do not react to failures",
+        "Garcia-Aviles 2017",
+        "path",
+        {"preset": "mptcp", "path_manager": "ndiffports", "subflows": SUBFLOWS},
+        {**_DISJOINT, "spread": "hash", "reaction": "never"},
+    ),
+    System(
+        "sprayed-mprc",
+        "sprayed, MPRC",
+        "link-disjoint paths, every packet on one at random, MPRC",
+        "Chang 2024",
+        "path",
+        {"preset": "mprc"},
+        {**_DISJOINT, "spread": "packet"},
+    ),
+    System(
+        "sprayed-cubic",
+        "sprayed, CUBIC",
+        "the same with Linux's CUBIC and RACK",
+        "Chang 2024, RFC 8985",
+        "path",
+        _LINUX,
+        {**_DISJOINT, "spread": "packet"},
+    ),
+    System(
+        "sdn-paced",
+        "SDN, paced",
+        "a controller gives every flow the path of least delay and its senders their time slots",
+        "Gholizadeh 2019, chapter 4, stretched schedule",
+        "flow",
+        {"preset": "sdn-paced"},
+        {"scheme": "shortest", "metric": "delay"},
+        {"application": "sdn-paced", "schedule": "stretched"},
+    ),
+)
 
 SYSTEMS: Mapping[str, System] = {system.name: system for system in _ALL}
 """The systems by name, in the order of tables and figures."""
@@ -95,14 +152,14 @@ def chosen_systems(names: Sequence[str] | None) -> tuple[System, ...]:
     """
     if names is None:
         return _ALL
-    unknown = [name for name in names if name not in SYSTEMS]
+    known = ", ".join(SYSTEMS)
+    unknown = [
+        Problem("--systems", f'no system "{name}"; {nearest_remedy(name, SYSTEMS)}; there are {known}')
+        for name in names
+        if name not in SYSTEMS
+    ]
     if unknown:
-        raise ComparisonError(
-            [
-                Problem("--systems", f'no system "{name}"; {nearest_remedy(name, list(SYSTEMS))}; there are {", ".join(SYSTEMS)}')
-                for name in unknown
-            ]
-        )
+        raise ComparisonError(unknown)
     if not names:
-        raise ComparisonError([Problem("--systems", f"names none; there are {', '.join(SYSTEMS)}")])
+        raise ComparisonError([Problem("--systems", f"names none; there are {known}")])
     return tuple(system for system in _ALL if system.name in names)

@@ -55,7 +55,8 @@ def _crossings(setup: Setup) -> Counter[frozenset[int]]:
     crossing: Counter[frozenset[int]] = Counter()
     for flow in setup.flows:
         crossing.update(
-            frozenset((setup.links[link].origin, setup.links[link].to)) for link in links[flow.origin, flow.to]
+            frozenset((setup.links[link].origin, setup.links[link].to))
+            for link in links[flow.origin, flow.to]
         )
     return crossing
 
@@ -64,5 +65,6 @@ def _spared(setup: Setup, cable: frozenset[int]) -> bool:
     """Whether every flow still has a way there and back without the cable."""
     reach = Reach([link for link in setup.links if {link.origin, link.to} != cable])
     return all(
-        reach.connected(flow.origin, flow.to) and reach.connected(flow.to, flow.origin) for flow in setup.flows
+        reach.connected(flow.origin, flow.to) and reach.connected(flow.to, flow.origin)
+        for flow in setup.flows
     )

@@ -1,7 +1,7 @@
 """The standard workload: what every network gets that is named, and not a scenario of the user's.
 
-A router has one host, over a link so fast that nothing waits there. Long flows and transfers go from each host to
-another one, drawn anew for each replication by names that no system has a part in.
+A router has one host, over a link so fast that nothing waits there. Long flows and transfers go from each
+host to another one, drawn anew for each replication by names that no system has a part in.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ OFFERED_SHARE = 0.15
 TRANSFER_KB = 150
 _GAP_S = TRANSFER_KB * 8e-3 / (OFFERED_SHARE * CAPACITY_MBPS)
 LEAST_LOSS, MOST_LOSS = 1e-5, 1e-3
-"""Ends of the random losses. With one loss for all, or losses that follow the length, d sqrt(p) would put paths in
-the order of hops or of delay, and TCPBP could not differ from them. At 1e-3 and 30 ms the law of Mathis et al. 1997
-allows a flow 15 Mbps, so that losses weigh on long routes, and congestion decides elsewhere."""
+"""Ends of the random losses. With one loss for all, or losses that follow the length, d sqrt(p) would put
+paths in the order of hops or of delay, and TCPBP could not differ from them. At 1e-3 and 30 ms the law of
+Mathis et al. 1997 allows a flow 15 Mbps, so that losses weigh on long routes, and congestion decides
+elsewhere."""
 SAMPLE_INTERVAL_S = 0.2
 
 NETWORKS: Mapping[str, str] = {
@@ -35,8 +36,8 @@ NETWORKS: Mapping[str, str] = {
     "zoo/AttMpls": "zoo/AttMpls",
     "sndlib/germany50": "sndlib/germany50",
 }
-"""The networks of a comparison that names none, each with its topology; SNDlib's nobel-us has the routers and links
-of the NSFNET."""
+"""The networks of a comparison that names none, each with its topology; SNDlib's nobel-us has the routers and
+links of the NSFNET."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Times:
     """So long all of them have to end."""
 
 
-FULL = Times(warm_s=8, long_s=24, after_s=20, lasting_s=10, transfers_s=25, grace_s=10)
+FULL = Times(warm_s=8, long_s=20, after_s=18, lasting_s=8, transfers_s=22, grace_s=8)
 QUICK = Times(warm_s=4, long_s=9, after_s=8, lasting_s=4, transfers_s=8, grace_s=4)
 
 
@@ -128,11 +129,17 @@ def transfers() -> dict[str, Any]:
 def described() -> str:
     """The workload in plain words, for pages."""
     return (
-        f"Links of {CAPACITY_MBPS} Mbps with queues of {QUEUE_PACKETS} packets, delays of their length at 200 km/ms, and a random "
-        f"loss between {LEAST_LOSS:g} and {MOST_LOSS:g} drawn by name; a host at each router over 1 Gbps. Long flows: "
-        f"{FLOWS_PER_HOST} from each host to one other at random. Transfers: from each host to one other at random, Poisson "
-        f"arrivals, {TRANSFER_KB} kB on the mean (log-normal, standard deviation twice that), {OFFERED_SHARE:.0%} of a link's "
-        "capacity from each host. Failure: with the long flows, the cable that most of them cross by fewest hops "
-        "goes down for good. Bounds of traffic for worst-case loads: half of a link's capacity into and out of "
+        f"Links of {CAPACITY_MBPS} Mbps with queues of {QUEUE_PACKETS} packets, delays of "
+        "their length at 200 km/ms, and a random "
+        f"loss between {LEAST_LOSS:g} and {MOST_LOSS:g} drawn by name; a host at each "
+        "router over 1 Gbps. Long flows: "
+        f"{FLOWS_PER_HOST} from each host to one other at random. Transfers: from each "
+        "host to one other at random, Poisson "
+        f"arrivals, {TRANSFER_KB} kB on the mean (log-normal, standard deviation twice "
+        f"that), {OFFERED_SHARE:.0%} of a link's "
+        "capacity from each host. Failure: with the long flows, the cable that most of "
+        "them cross by fewest hops "
+        "goes down for good. Bounds of traffic for worst-case loads: half of a link's "
+        "capacity into and out of "
         "each router."
     )

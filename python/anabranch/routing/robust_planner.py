@@ -65,14 +65,19 @@ def solved() -> tuple[Solved, ...]:
 
 
 def recall(answers: Iterable[Solved]) -> None:
-    """Takes answers of another process for known: so that a solver that its time limit ends, which answers a
-    little differently every time, is asked once for all runs of a study."""
+    """Takes answers of another process for known.
+
+    A solver that its time limit ends answers a little differently every time: so it is asked once for all
+    runs of a study.
+    """
     _kept.update(answers)
 
 
 def _solved(routers: RouterNetwork, parameters: Tagged) -> _Answer:
-    """The answer of a scheme's solver. It does not hang on who sends, so that flows that differ from
-    replication to replication need no other."""
+    """The answer of a scheme's solver.
+
+    It does not hang on who sends, so that flows that differ from replication to replication need no other.
+    """
     setup = routers.setup
     arcs = [
         (link.origin, link.to, link.capacity, link.delay)
