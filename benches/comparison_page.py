@@ -2,7 +2,7 @@
 
     comparison_page.py RESULTS TABLES.md FIGURES
 
-The page with the conclusions, docs/comparison.md, is written by people; this one is never more than what came out.
+The page with the conclusions, docs/comparison.md, is written by people; this one has only what came out.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from anabranch.comparison.measures import MEASURES
 from anabranch.comparison.runs import Comparison
 from anabranch.comparison.subjects import Subject
-from anabranch.comparison.systems import System
+from anabranch.comparison.systems import SYSTEMS, System
 from anabranch.report.style import Look, looks, plain, styled
 
 
@@ -20,9 +20,9 @@ class _Panel:
     title: str
     axis: str
     full: str
-    """Measure of the filled markers."""
-    hollow: str | None = None
-    """Measure of the empty ones."""
+    """Measure of the large markers."""
+    small: str | None = None
+    """Measure of the small ones."""
     log: bool = False
 
 
@@ -30,13 +30,17 @@ _PANELS = (
     _Panel("goodput of the long flows", "Mbps", "goodput_mbps"),
     _Panel(
         "completion of transfers",
-        "s: p95, and median (empty)",
+        "s: median (small) and p95",
         "completion_p95_ms",
         "completion_median_ms",
         log=True,
     ),
     _Panel("goodput lost in a failure", "% of the level before", "failure_lost_percent"),
 )
+_ROOM = 1.6
+"""Room beyond the largest mean, as a factor."""
+_SMALL = 3.0
+"""Size of a small marker, in points."""
 _SCALE = {"completion_p95_ms": 1e-3, "completion_median_ms": 1e-3}
 
 
@@ -63,7 +67,7 @@ def _dots(axes: Axes, comparison: Comparison, subject: Subject, panel: _Panel) -
         axes.set_xscale("log")
     for y, (system, look) in enumerate(zip(comparison.systems, own, strict=True)):
         row = comparison.row(subject, system)
-        for name, full in ((panel.full, True), (panel.hollow, False)):
+        for name, full in ((panel.full, True), (panel.small, False)):
             if name is None:
                 continue
             scale = _SCALE.get(name, 1.0)
@@ -86,17 +90,30 @@ def _dots(axes: Axes, comparison: Comparison, subject: Subject, panel: _Panel) -
                 xerr=None if not half else _bounded(row[name], half, panel.log, scale),
                 color=look.color,
                 marker=look.marker,
-                markerfacecolor=look.color if full and not look.hollow else "white",
+                markerfacecolor="white" if look.hollow else look.color,
+                markersize=None if full else _SMALL,
                 linestyle="none",
                 elinewidth=0.9,
             )
-    if not panel.log:
-        low, high = axes.get_xlim()
-        axes.set_xlim(min(0.0, low), high)
-        if low < 0:
-            axes.axvline(0, color="black", linewidth=0.8)
+    _limit(axes, comparison, subject, panel)
     axes.set_title(panel.title, loc="left", fontsize=9)
     axes.set_xlabel(panel.axis)
+
+
+def _limit(axes: Axes, comparison: Comparison, subject: Subject, panel: _Panel) -> None:
+    """An axis for the means: an interval that is wider than all of them lie apart is cut at its end."""
+    rows = [comparison.row(subject, system) for system in comparison.systems]
+    names = [name for name in (panel.full, panel.small) if name is not None]
+    means = [row[name] * _SCALE.get(name, 1.0) for row in rows for name in names if row[name] is not None]
+    if not means:
+        return
+    low, high = min(means), max(means)
+    if panel.log:
+        axes.set_xlim(low / _ROOM, high * _ROOM)
+        return
+    room = _ROOM * max(high, 0.0) - high if low >= 0 else high - low
+    axes.set_xlim(min(0.0, low - room if low < 0 else 0.0), high + max(room, 0.5 * abs(high), 1.0))
+    axes.axvline(0, color="black", linewidth=0.8)
 
 
 def _bounded(value: float, half: float, log: bool, scale: float) -> list[list[float]]:
@@ -142,7 +159,8 @@ def _scatter(comparison: Comparison, x: str, label: str, *, log: bool) -> Figure
                     elinewidth=0.9,
                 )
             axes.set_title(plain(subject.name), loc="left", fontsize=9)
-            axes.set_ylim(bottom=0)
+            found = [comparison.row(subject, system)["goodput_mbps"] for system in comparison.systems]
+            axes.set_ylim(0, 1.4 * max((value for value in found if value is not None), default=1.0))
         for number in range(count, across * down):
             grid[number // across][number % across].set_axis_off()
         figure.supxlabel(label, fontsize=9)
@@ -168,7 +186,6 @@ def _scatter(comparison: Comparison, x: str, label: str, *, log: bool) -> Figure
 
 def _looks(systems: Sequence[System]) -> list[Look]:
     """A look for each system, by its place in the registry, so that it is the same in every comparison."""
-    from anabranch.comparison.systems import SYSTEMS  # noqa: PLC0415 - used here only
-
-    every = dict(zip(SYSTEMS, looks(list(SYSTEMS)), strict=True))
+    # Names of systems are names of transports here and there; places are not.
+    every = dict(zip(SYSTEMS, looks([str(place) for place in range(len(SYSTEMS))]), strict=True))
     return [every[system.name] for system in systems]

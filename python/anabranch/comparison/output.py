@@ -13,9 +13,10 @@ from anabranch import _core
 from anabranch.comparison.figures import load_figure, network_figure, state_figure
 from anabranch.comparison.measures import MEASURES
 from anabranch.comparison.page import save_comparison_page
+from anabranch.comparison.paired import RATIOS
 from anabranch.comparison.runs import Comparison
 from anabranch.comparison.subjects import Subject
-from anabranch.comparison.tables import GROUPS, Notes, cell, heading, markdown_table
+from anabranch.comparison.tables import GROUPS, Notes, cell, heading, markdown_table, ratio_cell
 from anabranch.comparison.workload import described
 from anabranch.report.files import write_whole
 from anabranch.report.style import save_figure
@@ -89,6 +90,14 @@ def _network(comparison: Comparison, subject: Subject) -> list[str]:
             for system in comparison.systems
         ]
         lines += ["", f"{group}:", "", *markdown_table(("system", *map(heading, names)), rows)]
+    first, *others = comparison.systems
+    if others:
+        rows = [
+            (system.name, *(ratio_cell(comparison, subject, system, name) for name in RATIOS))
+            for system in others
+        ]
+        headings = ("system", *(heading(name).rpartition(" ")[0] for name in RATIOS))
+        lines += ["", f"Over {first.name}, replication by replication:", "", *markdown_table(headings, rows)]
     if notes.lines():
         lines += ["", *(f"({number}) {reason}  " for number, reason in notes.lines())]
     return [*lines, "", f"![{subject.title}](figures/{subject.slug}.png)"]

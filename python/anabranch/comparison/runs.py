@@ -23,7 +23,7 @@ from anabranch.study.check import design
 from anabranch.study.model import Output, Progress
 
 REPLICATIONS, REPLICATIONS_QUICK = 5, 2
-_MOST_CABLES, _MOST_CABLES_QUICK = 120, 30
+_MOST_CABLES, _MOST_CABLES_QUICK = 60, 30
 """Networks with more have no worst-case load under failures: it takes a plan for each cable."""
 
 OpenProgress = Callable[[str], AbstractContextManager[Progress | None]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from anabranch.comparison.measures import MEASURES
+from anabranch.comparison.paired import ratio
 from anabranch.comparison.runs import Comparison
 from anabranch.comparison.subjects import Subject
 from anabranch.comparison.systems import System
@@ -63,6 +64,14 @@ def cell(comparison: Comparison, subject: Subject, system: System, name: str, no
     text = f"{value:,.{digits}f}"
     # What is computed, not measured, has no spread.
     return text if not half else f"{text} {PLUS_MINUS} {half:,.{digits}f}"
+
+
+def ratio_cell(comparison: Comparison, subject: Subject, system: System, name: str) -> str:
+    """A measure over that of the first system, with half the width of its interval; a dash for none."""
+    found = ratio(comparison, subject, system, name)
+    if found is None:
+        return NOTHING
+    return f"{found.mean:.2f}" + ("" if not found.half else f" {PLUS_MINUS} {found.half:.2f}")
 
 
 def markdown_table(
