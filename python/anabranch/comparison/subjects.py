@@ -180,7 +180,7 @@ def from_scenario(path: Path) -> Subject:
     run = {key: data["run"][key] for key in ("seed", "replication") if key in data["run"]}
     subject = Subject(
         path.stem, scenario.title or path.stem, kept, scenario.base, scenario.origin, None,
-        (_part("flows", own, duration_s, run=run),), "", routing.get("reaction"),
+        (_part("flows", own, duration_s, run=run),), "", reaction=routing.get("reaction"),
     )  # fmt: skip
     bare = _checked(subject)
     subject = _bounded(subject, bare, routing.get("demand"))
