@@ -73,6 +73,8 @@ def tables() -> dict[str, pl.DataFrame]:
             "segments_sent": [60, 20, 10, 10, 0],
             "packets_received": [55, 20, 10, 10, 5],
             "retransmissions": [5, 0, 0, 0, 0],
+            "spurious_retransmissions": [4, 0, 0, 0, 0],
+            "delivered_bytes": [3000, 1000, 0, 0, 0],
             "reordered_packets": [0, 10, 0, 0, 0],
             "drops_queue": [2, 0, 0, 0, 0],
         }
@@ -84,7 +86,9 @@ def tables() -> dict[str, pl.DataFrame]:
             "goodput_mbps": [99.0, 99.0, 6.0, 2.0, 6.0, 2.0],
         }
     )
-    links = pl.DataFrame({"link": [0, 1], "name": ["a->b", "host->a"], "capacity_mbps": [8.0, 8.0]})
+    links = pl.DataFrame(
+        {"link": [0, 1], "name": ["a->b", "host->a"], "capacity_mbps": [8.0, 8.0], "bytes": [9000, 4500]}
+    )
     link_series = pl.DataFrame(
         {
             "time_s": [2.0, 3.0, 2.0, 3.0],
@@ -110,6 +114,8 @@ def test_measures_of_a_run() -> None:
     assert found["queue_p95_ms"] == pytest.approx(4.0)
     assert found["drops_percent"] == pytest.approx(100 * 2 / 80)
     assert found["retransmitted_percent"] == pytest.approx(100 * 5 / 80)
+    assert found["spurious_percent"] == pytest.approx(100 * 4 / 80)
+    assert found["crossings"] == pytest.approx(9000 / 4000)
     assert found["reordered_percent"] == pytest.approx(100 * 10 / 75)
     assert set(found) == set(expected(part))
 
@@ -142,7 +148,7 @@ def test_entries_and_messages_of_a_controller_are_measured() -> None:
 
 
 def test_every_measure_has_a_unit_or_is_a_plain_number() -> None:
-    plain = {"jain_index", "worst_load", "worst_failure_load", "entries_mean", "entries_max"}
+    plain = {"jain_index", "worst_load", "worst_failure_load", "entries_mean", "entries_max", "crossings"}
     units = ("_mbps", "_ms", "_s", "_percent")
     assert len(MEASURES) > 15
     assert [name for name in MEASURES if not name.endswith(units) and name not in plain] == []

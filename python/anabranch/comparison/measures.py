@@ -79,6 +79,21 @@ _ALL = (
         "retransmitted_percent", "sent again %", "less", "data segments sent again, of all that were sent", 2
     ),
     Measure(
+        "spurious_percent",
+        "spurious %",
+        "less",
+        "data segments that arrive though every byte of them was there, of all that were sent",
+        2,
+    ),
+    Measure(
+        "crossings",
+        "links a byte",
+        "less",
+        "bytes sent over links between routers, headers and acknowledgments among them, per byte delivered: "
+        "how much of the network a byte takes",
+        2,
+    ),
+    Measure(
         "reordered_percent",
         "re-ordered %",
         "",
@@ -156,7 +171,8 @@ def expected(part: Part) -> tuple[str, ...]:
     if part.window_s is not None:
         names += ["goodput_mbps", "flow_goodput_mbps", "flow_goodput_p5_mbps", "jain_index"]
         names += ["queue_mean_ms", "queue_p95_ms"]
-        names += ["drops_percent", "retransmitted_percent", "reordered_percent"]
+        names += ["drops_percent", "retransmitted_percent", "spurious_percent"]
+        names += ["crossings", "reordered_percent"]
     if part.counted_until_s is not None:
         names += ["completion_median_ms", "completion_p95_ms", "unfinished_percent"]
     if part.failure is not None:
@@ -175,7 +191,9 @@ def measured(part: Part, tables: Tables, router_links: frozenset[str]) -> Values
     values: Values = {}
     if part.window_s is not None:
         values |= (
-            _goodput(tables, part.window_s) | _queues(tables, part.window_s, router_links) | _packets(tables)
+            _goodput(tables, part.window_s)
+            | _queues(tables, part.window_s, router_links)
+            | _packets(tables, router_links)
         )
     if part.counted_until_s is not None:
         values |= _completion(tables["flows"], part.transfers, part.counted_until_s)
@@ -229,14 +247,18 @@ def _queues(tables: Tables, window: tuple[float, float], router_links: frozenset
     }
 
 
-def _packets(tables: Tables) -> Values:
+def _packets(tables: Tables, router_links: frozenset[str]) -> Values:
     flows = tables["flows"]
+    links = tables["links"].filter(pl.col("name").is_in(list(router_links)))
+    delivered = int(flows["delivered_bytes"].sum())
     sent, received = int(flows["segments_sent"].sum()), int(flows["packets_received"].sum())
-    if not sent or not received:
+    if not sent or not received or not delivered:
         return {}
     return {
         "drops_percent": 100 * int(flows["drops_queue"].sum()) / sent,
         "retransmitted_percent": 100 * int(flows["retransmissions"].sum()) / sent,
+        "spurious_percent": 100 * int(flows["spurious_retransmissions"].sum()) / sent,
+        "crossings": int(links["bytes"].sum()) / delivered,
         "reordered_percent": 100 * int(flows["reordered_packets"].sum()) / received,
     }
 

@@ -101,7 +101,7 @@ def compare(
         systems: the systems.
         folder: where runs are kept.
         replications: of each run; 5, or 2 if quick, where it is left out.
-        quick: shorter solving of ``robust-optimal``; the subjects say themselves how long runs are.
+        quick: fewer replications, and no failures on larger networks; subjects say how long runs are.
         jobs: processes; all cores if None.
         progress: opens a report of a study's progress, given its title.
         announce: told what is done next.
@@ -148,7 +148,7 @@ class _OnSubject:
                 reason = _line(error)
         shared: dict[str, Static] = {}
         for system in systems:
-            routing = routing_of(system, subject, least, quick=quick)
+            routing = routing_of(system, subject, least)
             self._fields[system.name] = _fields(system, subject, routing)
             self._static[system.name] = self._evaluate(
                 system, routing, None if least is not None else reason, shared

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from anabranch.comparison.subjects import SENDER, Subject
-from anabranch.comparison.systems import LOAD_MARGIN, OPTIMAL_TIME_QUICK_S, OPTIMAL_TIME_S, PATHS, System
+from anabranch.comparison.systems import LOAD_MARGIN, OPTIMAL_TIME_S, PATHS, System
 from anabranch.routing.router_network import RouterNetwork
 from anabranch.scenario.routing import ROBUST_SCHEMES
 from anabranch.scenario.scenario import Scenario
@@ -45,7 +45,7 @@ def least_load(subject: Subject) -> float:
     return worst_loads(_scenario(subject, {"scheme": "robust", "k": PATHS})).max_load
 
 
-def routing_of(system: System, subject: Subject, least: float | None, *, quick: bool) -> dict[str, Any]:
+def routing_of(system: System, subject: Subject, least: float | None) -> dict[str, Any]:
     """The table ``[routing]`` of a system; with a controller, the one that gives the controller's paths."""
     routing: dict[str, Any] = dict(system.routing)
     if subject.reaction is not None and system.controller is None:
@@ -53,8 +53,7 @@ def routing_of(system: System, subject: Subject, least: float | None, *, quick: 
     if system.scheme in ROBUST_SCHEMES:
         routing["demand"] = subject.demand
     if system.scheme == "robust-optimal" and least is not None:
-        seconds = OPTIMAL_TIME_QUICK_S if quick else OPTIMAL_TIME_S
-        routing["robust"] = {"level": LOAD_MARGIN * least, "time_limit": f"{seconds} s", "gap": 0.01}
+        routing["robust"] = {"level": LOAD_MARGIN * least, "time_limit": f"{OPTIMAL_TIME_S} s", "gap": 0.01}
     return routing
 
 

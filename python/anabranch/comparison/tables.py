@@ -20,6 +20,8 @@ GROUPS: Mapping[str, Sequence[str]] = {
         "queue_p95_ms",
         "drops_percent",
         "retransmitted_percent",
+        "spurious_percent",
+        "crossings",
         "reordered_percent",
     ),
     "Transfers": ("completion_median_ms", "completion_p95_ms", "unfinished_percent"),
