@@ -57,10 +57,9 @@ def markdown(comparison: Comparison) -> str:
     lines = [
         "# Systems compared",
         "",
-        f"Made by Anabranch {_core.version()}{kind}; {result.replications} replications, "
-        "with intervals that hold the mean "
-        f"with a probability of {result.confidence:g}. A dash has its reason below the "
-        "tables of its network.",
+        f"Made by Anabranch {_core.version()}{kind}. Intervals hold the mean over replications with a "
+        f"probability of {result.confidence:g}; those of ratios are of pairs, replication by replication. "
+        "A dash has its reason below the tables of its network.",
         "",
         *markdown_table(
             ("system", "what it is", "source"),
@@ -83,7 +82,8 @@ def markdown(comparison: Comparison) -> str:
 
 def _network(comparison: Comparison, subject: Subject) -> list[str]:
     notes = Notes()
-    lines = ["", f"## {subject.name}", "", f"Failure: {subject.failed}."]
+    count = comparison.row(subject, comparison.systems[0])["runs"]
+    lines = ["", f"## {subject.name}", "", f"{count} replications. Failure: {subject.failed}."]
     for group, names in GROUPS.items():
         rows = [
             (system.name, *(cell(comparison, subject, system, name, notes) for name in names))

@@ -64,8 +64,8 @@ def cell(comparison: Comparison, subject: Subject, system: System, name: str, no
         return f"{NOTHING} ({notes.number(reason)})"
     digits = MEASURES[name].digits
     text = f"{value:,.{digits}f}"
-    # What is computed, not measured, has no spread.
-    return text if not half else f"{text} {PLUS_MINUS} {half:,.{digits}f}"
+    # What is computed, not measured, has no spread but that of rounding.
+    return text if not half or half < 1e-9 * abs(value) else f"{text} {PLUS_MINUS} {half:,.{digits}f}"
 
 
 def ratio_cell(comparison: Comparison, subject: Subject, system: System, name: str) -> str:
