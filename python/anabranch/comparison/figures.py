@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from anabranch.comparison.measures import MEASURES
 from anabranch.comparison.runs import Comparison
@@ -74,10 +76,11 @@ def _dots(axes: Axes, comparison: Comparison, subject: Subject, panel: _Panel) -
             if row[name] is None:
                 if full:
                     axes.text(
-                        0.02,
+                        0.98,
                         y,
                         "no value",
                         transform=axes.get_yaxis_transform(),
+                        ha="right",
                         va="center",
                         fontsize=6.5,
                         color="#595959",
@@ -109,11 +112,18 @@ def _limit(axes: Axes, comparison: Comparison, subject: Subject, panel: _Panel) 
         return
     low, high = min(means), max(means)
     if panel.log:
-        axes.set_xlim(low / _ROOM, high * _ROOM)
+        _plain_decades(axes, 0.95 * low, 1.05 * high)
         return
     room = _ROOM * max(high, 0.0) - high if low >= 0 else high - low
     axes.set_xlim(min(0.0, low - room if low < 0 else 0.0), high + max(room, 0.5 * abs(high), 1.0))
     axes.axvline(0, color="black", linewidth=0.8)
+
+
+def _plain_decades(axes: Axes, low: float, high: float) -> None:
+    """A logarithmic axis of whole decades, with plain numbers at them and none between."""
+    axes.set_xlim(10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _bounded(value: float, half: float, log: bool, scale: float) -> list[list[float]]:
@@ -159,6 +169,10 @@ def _scatter(comparison: Comparison, x: str, label: str, *, log: bool) -> Figure
                     elinewidth=0.9,
                 )
             axes.set_title(plain(subject.name), loc="left", fontsize=9)
+            places = [comparison.row(subject, system)[x] for system in comparison.systems]
+            known = [place for place in places if place]
+            if log and known:
+                _plain_decades(axes, 0.95 * min(known), 1.05 * max(known))
             found = [comparison.row(subject, system)["goodput_mbps"] for system in comparison.systems]
             axes.set_ylim(0, 1.4 * max((value for value in found if value is not None), default=1.0))
         for number in range(count, across * down):

@@ -83,7 +83,12 @@ def markdown(comparison: Comparison) -> str:
 def _network(comparison: Comparison, subject: Subject) -> list[str]:
     notes = Notes()
     count = comparison.row(subject, comparison.systems[0])["runs"]
-    lines = ["", f"## {subject.name}", "", f"{count} replications. Failure: {subject.failed}."]
+    lines = [
+        "",
+        f"## {subject.name}",
+        "",
+        f"{count} {'replication' if count == 1 else 'replications'}. Failure: {subject.failed}.",
+    ]
     for group, names in GROUPS.items():
         rows = [
             (system.name, *(cell(comparison, subject, system, name, notes) for name in names))

@@ -45,12 +45,10 @@ def show_comparison(console: Console, comparison: Comparison, folder: Path) -> N
             console.print(Text(f"({number}) {reason}"))
         console.print(Text(f"failure: {subject.failed}\n"))
     result = comparison.result
-    console.print(
-        Text(
-            f"{result.replications} replications; intervals hold the mean with probability "
-            f"{result.confidence:g}"
-        )
+    told = (
+        f"{result.replications} replications; intervals hold the mean with probability {result.confidence:g}"
     )
+    console.print(Text(told if result.replications > 1 else "one replication, and so no intervals"))
     more = "; what had no room here is there, too" if left_out else ""
     console.print(Text(f"tables, figures and report.html in {folder}{more}"))
 
