@@ -76,7 +76,8 @@ def markdown(comparison: Comparison) -> str:
         [(f"`{measure.name}`", measure.label, measure.meaning) for measure in MEASURES.values()],
         numbers_from=3,
     )
-    lines += ["", "## Standard workload", "", described()]
+    if any(subject.standard for subject in comparison.subjects):
+        lines += ["", "## Standard workload", "", described()]
     return "\n".join(lines) + "\n"
 
 

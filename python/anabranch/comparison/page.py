@@ -31,7 +31,7 @@ def save_comparison_page(comparison: Comparison, drawn: Mapping[str, Figure], fo
         "Every system carries the same traffic over the same network, replication by "
         "replication; only routes, "
         "transport and controller differ.",
-        described(),
+        described() if any(subject.standard for subject in comparison.subjects) else "",
     ]
     cards = [
         PageCard("networks", str(len(comparison.subjects))),

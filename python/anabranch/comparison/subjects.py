@@ -82,6 +82,11 @@ class Subject:
     """``routing.reaction`` of the user's scenario."""
 
     @property
+    def standard(self) -> bool:
+        """Whether it has the standard workload, and not a user's."""
+        return self.origin is None
+
+    @property
     def slug(self) -> str:
         """A name for files."""
         return re.sub(
