@@ -29,7 +29,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models reference picture reproduce reproduced clean
+.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models reference picture reproduce reproduced compare clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -136,6 +136,10 @@ reproduced: ## write docs/reproductions from the papers that were run last
 		$(REPRODUCED)/README.md > docs/reproductions/README.md
 	cp $(REPRODUCED)/ratios.svg docs/figures/reproductions.svg
 	cp $(REPRODUCED)/mprc/figure-delay-ratio-random/goodput_mbps.svg docs/figures/mprc-delay-ratio.svg
+
+compare: setup ## compare all systems on four networks in full; writes docs/comparison_tables.md
+	$(VENV)/bin/anabranch compare --out results/compare
+	$(RUN) benches/comparison_page.py results/compare docs/comparison_tables.md docs/figures
 
 clean: ## remove .venv, builds, caches and results
 	rm -rf $(VENV) target results dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,4 +1,4 @@
-"""The command line: ``anabranch run|routes|load|study|report|capture|reproduce|topology|schema``."""
+"""The command line: ``anabranch run|routes|load|study|compare|report|capture|reproduce|topology|schema``."""
 
 from __future__ import annotations
 
@@ -362,6 +362,64 @@ def _context(folder: Path, *, quick: bool, jobs: int | None) -> Context:
     from anabranch.papers import Context  # noqa: PLC0415 - slow to import
 
     return Context(folder, quick=quick, jobs=jobs, progress=study_progress)
+
+
+@app.command()
+def compare(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NETWORK|SCENARIO]...",
+            help="Networks, such as zoo/Abilene, or scenario files; NSFNET, zoo/Abilene, zoo/AttMpls and "
+            "sndlib/germany50 if left out.",
+        ),
+    ] = None,
+    systems: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...", help="Only these systems, such as hops,semper-mptcp; all if left out."
+        ),
+    ] = None,
+    replications: Annotated[
+        int | None, typer.Option(metavar="N", help="Runs of each; 5, or 2 with --quick.", min=1)
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Shorter and fewer runs, for a first look.")] = False,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes; all cores if left out.", min=1)
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for tables, figures and runs.")] = Path(
+        "results/compare"
+    ),
+    as_json: JsonOption = False,
+) -> None:
+    """Compare systems on one network and workload: routing, transport and control together."""
+    from anabranch import comparison  # noqa: PLC0415 - slow to import
+    from anabranch.comparison.output import write_comparison  # noqa: PLC0415 - slow to import
+    from anabranch.comparison.terminal import show_comparison  # noqa: PLC0415 - as the others
+
+    chosen = comparison.chosen_systems(
+        None if systems is None else [name.strip() for name in systems.split(",") if name.strip()]
+    )
+    found = comparison.subjects(what or [], quick=quick)
+    try:
+        outcome = comparison.compare(
+            found,
+            chosen,
+            out,
+            replications=replications,
+            quick=quick,
+            jobs=jobs,
+            progress=study_progress,
+            announce=None if as_json else _say,
+        )
+    except KeyboardInterrupt:
+        _say(f"interrupted; finished runs are kept in {out}, and the same command goes on from there")
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    write_comparison(outcome, out)
+    if as_json:
+        _print_json(json_ready({"folder": str(out), **outcome.data()}))
+    else:
+        show_comparison(_console(), outcome, out)
 
 
 @app.command()

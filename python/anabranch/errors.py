@@ -54,6 +54,10 @@ class ReproductionError(_ProblemsError):
     """A paper or figure that cannot be reproduced."""
 
 
+class ComparisonError(_ProblemsError):
+    """Systems that cannot be compared as asked."""
+
+
 class CaptureError(_ProblemsError):
     """Packet captures that cannot be analysed, with everything that is wrong with them."""
 

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from anabranch.errors import Problem, ScenarioError
 from anabranch.routes import plan, shares_on_links
+from anabranch.routing import Planned
 from anabranch.routing.robust import (
     Candidates,
     RobustRoutingError,
@@ -197,10 +198,20 @@ def worst_loads(scenario: Scenario, *, failures: bool = False) -> WorstLoads:
         raise as_scenario_error(error, scenario.origin) from None
 
 
-def _score(scenario: Scenario, setup: Setup, routers: RouterNetwork, *, failures: bool) -> WorstLoads:
+def plan_of_all_pairs(routers: RouterNetwork, origin: str | None) -> tuple[Planned, list[tuple[int, int]]]:
+    """The plan of every pair of routers that may have traffic, whether it sends or not; and these pairs.
+
+    Raises:
+        ScenarioError: if there is something wrong with the setup that only routing can find.
+    """
     source, target = routers.bounds.pairs()
     pairs = list(zip(source.tolist(), target.tolist(), strict=True))
-    planned = plan(_sending(routers, setup, pairs), scenario.origin)
+    return plan(_sending(routers, routers.setup, pairs), origin), pairs
+
+
+def _score(scenario: Scenario, setup: Setup, routers: RouterNetwork, *, failures: bool) -> WorstLoads:
+    planned, pairs = plan_of_all_pairs(routers, scenario.origin)
+    source, target = (np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1))
     share = _shares(routers, planned.json, pairs)
     worst = evaluate(routers.network, routers.bounds, Routing(source, target, share))
     names = [setup.links[link] for link in routers.links]

@@ -12,6 +12,7 @@ from anabranch import Scenario, ScenarioError
 from anabranch.papers.robust.network import nsfnet
 from anabranch.papers.robust.studies import hybrid
 from anabranch.routes import plan, shares_on_links
+from anabranch.routing import robust_planner
 from anabranch.setup import resolve
 
 RING = {
@@ -159,3 +160,25 @@ def test_shares_of_hop_by_hop_forwarding_split_at_each_node() -> None:
 def test_the_worst_case_needs_bounds() -> None:
     with pytest.raises(ScenarioError, match=r"x\.toml: routing\.demand: is missing; the worst case is over"):
         scenario({"scheme": "shortest"}).worst_case()
+
+
+def test_a_solver_is_asked_once_whoever_sends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Robust routing does not know who sends; another bound is another question."""
+    asked = []
+    solver = robust_planner._SOLVERS["robust"]
+    monkeypatch.setattr(robust_planner, "_kept", {})
+    monkeypatch.setitem(
+        robust_planner._SOLVERS, "robust", lambda *given: asked.append(given) or solver(*given)
+    )
+    first = resolve(scenario(robust(k=2)))
+    other = resolve(scenario(robust(k=2), traffic=[{"from": "b", "to": "d"}]))
+    assert plan(first, None).facts == plan(other, None).facts
+    assert len(asked) == 1
+    answers = robust_planner.solved()
+    plan(resolve(scenario({**robust(k=2), "demand": {"pair": "11 Mbps"}})), None)
+    assert len(asked) == 2
+    # What another process has found out is known here as well.
+    robust_planner._kept.clear()
+    robust_planner.recall(answers)
+    plan(first, None)
+    assert len(asked) == 2

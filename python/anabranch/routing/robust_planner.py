@@ -8,9 +8,10 @@ the evaluator's, over all pairs that may have traffic, whether they send here or
 from __future__ import annotations
 
 import itertools
+import json
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import TypedDict
 
 from anabranch.routing.planned import Pair, Planned, WeightedPath, pairs_of, plan_json
@@ -48,6 +49,51 @@ class _Answer:
     status: str
     facts: dict[str, float | int | str]
     warning: str = ""
+    seconds: float = 0.0
+    """Wall time that it took."""
+
+
+Solved = tuple[str, _Answer]
+"""A question, with all that its answer hangs on, and the answer."""
+_MOST_KEPT = 8
+_kept: dict[str, _Answer] = {}
+
+
+def solved() -> tuple[Solved, ...]:
+    """What this process has solved last, for :func:`recall` in another one."""
+    return tuple(_kept.items())
+
+
+def recall(answers: Iterable[Solved]) -> None:
+    """Takes answers of another process for known.
+
+    A solver that its time limit ends answers a little differently every time: so it is asked once for all
+    runs of a study.
+    """
+    _kept.update(answers)
+
+
+def _solved(routers: RouterNetwork, parameters: Tagged) -> _Answer:
+    """The answer of a scheme's solver.
+
+    It does not hang on who sends, so that flows that differ from replication to replication need no other.
+    """
+    setup = routers.setup
+    arcs = [
+        (link.origin, link.to, link.capacity, link.delay)
+        for link in map(setup.links.__getitem__, routers.links)
+    ]
+    question = json.dumps([routers.network.nodes, arcs, setup.demand, parameters])
+    if question not in _kept:
+        begin = time.perf_counter()
+        try:
+            answer = _SOLVERS[str(parameters["name"])](routers, parameters)
+        except RobustRoutingError as error:
+            raise as_scenario_error(error) from None
+        while len(_kept) >= _MOST_KEPT:
+            del _kept[next(iter(_kept))]
+        _kept[question] = replace(answer, seconds=time.perf_counter() - begin)
+    return _kept[question]
 
 
 def plan_robust(setup: Setup, parameters: Tagged) -> Planned:
@@ -56,12 +102,8 @@ def plan_robust(setup: Setup, parameters: Tagged) -> Planned:
     Raises:
         ScenarioError: bounds, paths or a level that cannot be, or no plan before the time limit.
     """
-    begin = time.perf_counter()
     routers = RouterNetwork.of(setup)
-    try:
-        answer = _SOLVERS[str(parameters["name"])](routers, parameters)
-    except RobustRoutingError as error:
-        raise as_scenario_error(error) from None
+    answer = _solved(routers, parameters)
     routes, unbounded = _routes(routers, answer.routing, str(parameters["metric"]))
     worst = answer.worst_case
     counts = [int(count) for count in _paths_in_use(answer.routing)]
@@ -75,7 +117,7 @@ def plan_robust(setup: Setup, parameters: Tagged) -> Planned:
         "pairs_on_one_path": sum(count == 1 for count in counts),
         "mean_paths": sum(counts) / len(counts),
         **answer.facts,
-        "seconds": time.perf_counter() - begin,
+        "seconds": answer.seconds,
     }
     return Planned(plan_json(routes), (*_warnings(setup, parameters, answer, unbounded),), facts)
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError, StudyError
 from anabranch.routes import plan, refused
+from anabranch.routing import solved
 from anabranch.scenario.messages import place
 from anabranch.scenario.quantity import Quantity, quoted
 from anabranch.scenario.reading import field_steps, parse_toml, read_text, with_value
@@ -72,7 +73,7 @@ class _Check:
         self._raise_if_any()
         self._check_levels(built)
         self._raise_if_any()
-        return built
+        return dataclasses.replace(built, solved=solved())
 
     def _problem(self, where: str, message: str) -> None:
         problem = Problem(where, message)

@@ -12,6 +12,7 @@ from typing import Any
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
+from anabranch.routing import Solved
 from anabranch.scenario.messages import place
 from anabranch.scenario.reading import with_value
 from anabranch.scenario.scenario import Scenario
@@ -70,6 +71,8 @@ class Design:
     """Contents of the topology files that the scenario and the levels name, by path."""
     dimensions: tuple[Dimension, ...]
     metrics: tuple[Metric, ...]
+    solved: tuple[Solved, ...] = ()
+    """What planners have found out already in the process that checked the study: no run asks again."""
 
     @property
     def cells(self) -> int:

@@ -18,6 +18,7 @@ from anabranch import _core
 from anabranch.errors import AnabranchError
 from anabranch.result import frame
 from anabranch.routes import plan, refused
+from anabranch.routing import recall
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
 from anabranch.setup.model import ProbeSetup
@@ -55,6 +56,7 @@ class Bench:
 
     def __init__(self, design: Design) -> None:
         self._design = design
+        recall(design.solved)
         self._cell = -1
         self._scenario: Scenario | None = None
         self._planned: tuple[Any, str] | None = None

@@ -1,0 +1,70 @@
+"""Which cable fails: the one that most flows cross by fewest hops, the same for every system."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from anabranch.routes import plan
+from anabranch.setup import Setup
+from anabranch.setup.reach import Reach
+
+
+@dataclass(frozen=True, slots=True)
+class Cable:
+    """All links between two nodes, both ways."""
+
+    ends: tuple[str, str]
+    flows: float
+    """Flows that cross it, on the mean over replications."""
+
+    @property
+    def name(self) -> str:
+        """Both ends."""
+        return " - ".join(self.ends)
+
+
+def busiest_cable(setups: Sequence[Setup]) -> Cable | None:
+    """The cable that most flows cross, among those whose loss cuts off no flow.
+
+    Of equals the first in the order of the network's links. None if there is no such cable.
+
+    Args:
+        setups: replications over one network, with routes of fewest hops.
+    """
+    crossing: Counter[frozenset[int]] = Counter()
+    for setup in setups:
+        crossing.update(_crossings(setup))
+    links, names = setups[0].links, [node.name for node in setups[0].nodes]
+    first = {frozenset((link.origin, link.to)): number for number, link in reversed(list(enumerate(links)))}
+    for cable in sorted(crossing, key=lambda cable: (-crossing[cable], first[cable])):
+        if all(_spared(setup, cable) for setup in setups):
+            link = links[first[cable]]
+            return Cable((names[link.origin], names[link.to]), crossing[cable] / len(setups))
+    return None
+
+
+def _crossings(setup: Setup) -> Counter[frozenset[int]]:
+    """Flows over each cable, by its two nodes."""
+    found = json.loads(plan(setup, None).json)
+    links: dict[tuple[int, int], list[int]] = {
+        (route["from"], route["to"]): route["paths"][0]["links"] for route in found["routes"]
+    }
+    crossing: Counter[frozenset[int]] = Counter()
+    for flow in setup.flows:
+        crossing.update(
+            frozenset((setup.links[link].origin, setup.links[link].to))
+            for link in links[flow.origin, flow.to]
+        )
+    return crossing
+
+
+def _spared(setup: Setup, cable: frozenset[int]) -> bool:
+    """Whether every flow still has a way there and back without the cable."""
+    reach = Reach([link for link in setup.links if {link.origin, link.to} != cable])
+    return all(
+        reach.connected(flow.origin, flow.to) and reach.connected(flow.to, flow.origin)
+        for flow in setup.flows
+    )
