@@ -182,13 +182,31 @@ fn data_directions(flows: &[Flow], connections: &[crate::group::Connection]) -> 
 }
 
 fn check_rows(flows: &[Flow], times: &Times) -> Result<(), CaptureError> {
-    let bins = |flow: &Flow| (times.bin(flow.last_ns()) - times.bin(flow.first_ns())) as u64 + 1;
-    let rows = flows.iter().fold(0u64, |sum, flow| sum.saturating_add(bins(flow)));
-    if rows <= MOST_ROWS.max(2 * flows.len() as u64) {
+    let rows = |interval_ns: u64| {
+        let times = Times { interval_ns, ..*times };
+        let bins = |flow: &Flow| (times.bin(flow.last_ns()) - times.bin(flow.first_ns())) as u64 + 1;
+        flows.iter().fold(0u64, |sum, flow| sum.saturating_add(bins(flow)))
+    };
+    // A flow has two rows at most if the interval is long enough.
+    let most = MOST_ROWS.max(2 * flows.len() as u64);
+    let asked = rows(times.interval_ns);
+    if asked <= most {
         return Ok(());
     }
-    let interval_s = times.interval_ns as f64 / 1e9 * (rows as f64 / MOST_ROWS as f64 * 1.1);
-    Err(CaptureError::TooManyRows { rows, most: MOST_ROWS, interval_s })
+    // The rows of a flow go down with the interval but for those it begins and ends in, hence the search.
+    let ns = u128::from(times.interval_ns) * u128::from(asked) / u128::from(most);
+    let mut interval_ns = rounded_up(u64::try_from(ns).unwrap_or(u64::MAX));
+    while rows(interval_ns) > most {
+        interval_ns = rounded_up(interval_ns.saturating_add((interval_ns / 100).max(1)));
+    }
+    let interval = Span::from_ps(interval_ns.saturating_mul(1000));
+    Err(CaptureError::TooManyRows { rows: asked, most, interval })
+}
+
+/// The next number of three significant digits.
+fn rounded_up(number: u64) -> u64 {
+    let step = 10u64.pow(number.checked_ilog10().unwrap_or(0).saturating_sub(2));
+    number.div_ceil(step).saturating_mul(step)
 }
 
 /// What a file's reader should know of it.

@@ -2,6 +2,8 @@
 
 mod common;
 
+use anabranch_capture::Options;
+use anabranch_units::{Span, parse_span};
 use common::*;
 use proptest::prelude::*;
 
@@ -126,13 +128,27 @@ fn captures_without_tcp_are_refused() {
     assert!(error.to_string().contains("has port 80 or 443"), "{error}");
 }
 
+/// At most 5,000,000 rows are allowed, so that the least interval is the flow's duration by that number: 60 ms
+/// as the connection is, and with its sixth packet, of 30 ms, put off by 100 s or a year of 31,536,000 s.
 #[test]
 fn series_beyond_memory_are_refused_with_an_interval_that_fits() {
-    let mut packets = connection(0, CLIENT, 3);
-    packets[5].0 += 365 * 86_400 * 1_000_000_000;
-    let error = analyze_all(&[file(&packets)], &options()).expect_err("refused").to_string();
-    // A year has 31,536,000 s, and at most 5,000,000 rows are allowed.
-    assert!(error.contains("31536001 rows") && error.contains("at least 6.9"), "{error}");
+    for (later_s, interval_ns, least_ns, unit) in [
+        (365 * 86_400, 1_000_000_000, 31_536_000.03e9 / 5e6, " s"),
+        (100, 10_000, 100.03e9 / 5e6, " us"),
+        (0, 1, 60e6 / 5e6, " ns"),
+    ] {
+        let mut packets = connection(0, CLIENT, 3);
+        packets[5].0 += later_s * 1_000_000_000;
+        let file = [file(&packets)];
+        let asked = Options { interval: Span::from_ps(interval_ns * 1000), ..options() };
+        let error = analyze_all(&file, &asked).expect_err("refused").to_string();
+        let (refusal, advice) = error.split_once("; take an interval of at least ").expect("advice");
+        assert!(refusal.ends_with(" rows of the series, above 5000000") && advice.ends_with(unit), "{error}");
+        // It is taken as it was written, and is no longer than rounding makes it.
+        let interval = parse_span(advice).expect("an interval");
+        analyze_all(&file, &Options { interval, ..asked }).expect("an interval that fits");
+        assert!(interval.as_ps() as f64 <= 1.02e3 * least_ns + 1e3, "{error}");
+    }
 }
 
 #[test]
@@ -197,7 +213,7 @@ fn survives(bytes: Vec<u8>) {
     let length = bytes.len() as f64;
     let mut options = options();
     // Random times span centuries.
-    options.interval = anabranch_units::Span::MAX;
+    options.interval = Span::MAX;
     if let Ok(analysis) = analyze_all(&[bytes], &options) {
         // A packet takes at least 16 bytes of the file.
         assert!(analysis.summary.packets as f64 * 16.0 <= length);
