@@ -252,6 +252,9 @@ fn nothing(files: &[FileSurvey], options: &Options) -> CaptureError {
     let packets = sum(|file| file.counts.packets);
     let tcp = sum(|file| file.counts.tcp);
     if packets == 0 {
+        if let Some(message) = unusable(files) {
+            return CaptureError::Nothing(message);
+        }
         let cut = files.iter().any(|file| file.end != End::Complete);
         let why = if cut { "the file ends, or is damaged, before the first" } else { "nothing was captured" };
         return CaptureError::Nothing(format!("no packets: {why}"));
@@ -279,4 +282,24 @@ fn nothing(files: &[FileSurvey], options: &Options) -> CaptureError {
         sum(|file| file.counts.other + file.counts.fragments),
         sum(|file| file.counts.headers_cut)
     ))
+}
+
+/// What files have that hold packets, and none that can be used.
+fn unusable(files: &[FileSurvey]) -> Option<String> {
+    let sum = |of: fn(&FileSurvey) -> u64| files.iter().map(of).sum::<u64>();
+    let kinds = [
+        (
+            sum(|file| file.oddities.without_time),
+            "in Simple Packet Blocks of pcapng, which have no time (Enhanced Packet Blocks, as tcpdump and \
+             dumpcap write them, do)",
+        ),
+        (
+            sum(|file| file.oddities.without_interface),
+            "of an interface that the file does not describe, so that their link type is not known (capture \
+             again, or copy the file with its beginning)",
+        ),
+    ];
+    let there: Vec<String> =
+        kinds.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    (!there.is_empty()).then(|| format!("no packets that can be used: {}", there.join("; ")))
 }

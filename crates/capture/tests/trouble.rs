@@ -128,6 +128,26 @@ fn captures_without_tcp_are_refused() {
     assert!(error.to_string().contains("has port 80 or 443"), "{error}");
 }
 
+/// Sections 4.3 and 4.4 of the pcapng draft: a simple packet block has no time, and an enhanced one names its
+/// interface, which an interface description block before it must describe.
+#[test]
+fn packets_without_a_time_or_an_interface_are_not_called_none() {
+    let packet = connection(0, CLIENT, 3)[0].1.ipv4();
+    let described = [section(false), interface(false, RAW, &[])].concat();
+    let simple = block(false, 3, &[&(packet.len() as u32).to_le_bytes()[..], &packet].concat());
+    let stranger = enhanced(false, 7, 0, &packet);
+    let timeless = message(&[[&described[..], &simple].concat()]);
+    assert!(timeless.contains("1 in Simple Packet Blocks of pcapng, which have no time"), "{timeless}");
+    assert!(!timeless.contains("interface"), "{timeless}");
+    let unknown = message(&[[&described[..], &stranger].concat()]);
+    assert!(unknown.contains("1 of an interface that the file does not describe"), "{unknown}");
+    assert!(!unknown.contains("Simple"), "{unknown}");
+    let both = message(&[[&described[..], &simple, &stranger, &stranger].concat()]);
+    assert!(both.contains("1 in Simple") && both.contains("; 2 of an interface"), "{both}");
+    // A file without any packet is another matter.
+    assert!(message(&[described]).contains("no packets: nothing was captured"));
+}
+
 /// At most 5,000,000 rows are allowed, so that the least interval is the flow's duration by that number: 60 ms
 /// as the connection is, and with its sixth packet, of 30 ms, put off by 100 s or a year of 31,536,000 s.
 #[test]
