@@ -245,6 +245,15 @@ fn describe_file(name: &str, file: &FileSurvey, warnings: &mut Vec<String>) {
             warn(format!("{what}: {count}"));
         }
     }
+    if file.jumps.count > 0 {
+        warn(format!(
+            "times go back by more than a second, by {:.1} s at most, as when a clock is set or captures are \
+             put one behind the other; the window and what is measured in it are wrong then, so give the parts \
+             before and behind (editcap -A and -B cut a file by time): {}",
+            file.jumps.largest_ns as f64 / 1e9,
+            file.jumps.count
+        ));
+    }
 }
 
 fn nothing(files: &[FileSurvey], options: &Options) -> CaptureError {

@@ -11,6 +11,10 @@ fn file(packets: &[(u64, Tcp)]) -> Vec<u8> {
     pcap(false, 1000, RAW, 0, &ipv4(packets))
 }
 
+fn file_ns(packets: &[(u64, Tcp)]) -> Vec<u8> {
+    pcap(false, 1, RAW, 0, &ipv4(packets))
+}
+
 /// RFC 7323: TSval, and no echo.
 fn timestamp(value: u32) -> Vec<u8> {
     [&[1, 1, 8, 10][..], &value.to_be_bytes(), &[0; 4]].concat()
@@ -180,6 +184,53 @@ fn damage_ends_a_file_with_a_message() {
     let damaged = |line: &String| line.contains("damaged at byte 192: a packet of 4294967295 bytes");
     assert!(analysis.summary.warnings.iter().any(damaged), "{:?}", analysis.summary.warnings);
     assert_eq!(analysis.summary.packets, 3);
+}
+
+fn jumps(files: &[Vec<u8>]) -> Vec<String> {
+    let warnings = analyzed(files).summary.warnings;
+    warnings.into_iter().filter(|line| line.contains("times go back")).collect()
+}
+
+/// A clock set back by an hour, and again by ten seconds; one late by a second is not set.
+#[test]
+fn a_clock_that_is_set_back_is_warned_of() {
+    let begin = connection(0, CLIENT, 50);
+    let mut packets = begin.clone();
+    packets[40..].iter_mut().for_each(|packet| packet.0 -= 3600 * 1000 * MS);
+    packets[60..].iter_mut().for_each(|packet| packet.0 -= 10 * 1000 * MS);
+    let found = jumps(&[file(&begin), file(&packets)]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    // Packet 40 comes 5 ms after the one before it.
+    assert!(found[0].contains("1.pcap: ") && found[0].contains("by 3600.0 s at most"), "{found:?}");
+    assert!(found[0].ends_with(": 2"), "{found:?}");
+    let mut late = begin.clone();
+    late[40].0 = late[39].0 - 1000 * MS;
+    assert_eq!(jumps(&[file(&late)]), Vec::<String>::new());
+    late[40].0 -= 1;
+    assert_eq!(jumps(&[file_ns(&late)]).len(), 1);
+}
+
+/// Each interface has a clock of its own, and sections of a file number their interfaces anew.
+#[test]
+fn clocks_of_two_interfaces_are_not_compared() {
+    let hour = 3600 * 1000 * MS;
+    let mut bytes = section(false);
+    for _ in 0..2 {
+        bytes.extend(interface(false, RAW, &[(9, vec![9])]));
+    }
+    for (index, (ns, packet)) in connection(0, CLIENT, 20).into_iter().enumerate() {
+        // The first packets are of the second interface.
+        let (from, ns) = if index % 4 < 2 { (1, ns) } else { (0, ns - hour) };
+        bytes.extend(enhanced(false, from, ns, &packet.ipv4()));
+    }
+    let (ns, packet) = &connection(0, CLIENT, 20)[0];
+    for text in [section(false), interface(false, RAW, &[(9, vec![9])])] {
+        bytes.extend(text);
+    }
+    bytes.extend(enhanced(false, 0, ns - 2 * hour, &packet.ipv4()));
+    assert_eq!(jumps(&[bytes.clone()]), Vec::<String>::new());
+    bytes.extend(enhanced(false, 0, ns - 3 * hour, &packet.ipv4()));
+    assert_eq!(jumps(&[bytes]).len(), 1);
 }
 
 #[test]
