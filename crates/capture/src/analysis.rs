@@ -182,13 +182,31 @@ fn data_directions(flows: &[Flow], connections: &[crate::group::Connection]) -> 
 }
 
 fn check_rows(flows: &[Flow], times: &Times) -> Result<(), CaptureError> {
-    let bins = |flow: &Flow| (times.bin(flow.last_ns()) - times.bin(flow.first_ns())) as u64 + 1;
-    let rows = flows.iter().fold(0u64, |sum, flow| sum.saturating_add(bins(flow)));
-    if rows <= MOST_ROWS.max(2 * flows.len() as u64) {
+    let rows = |interval_ns: u64| {
+        let times = Times { interval_ns, ..*times };
+        let bins = |flow: &Flow| (times.bin(flow.last_ns()) - times.bin(flow.first_ns())) as u64 + 1;
+        flows.iter().fold(0u64, |sum, flow| sum.saturating_add(bins(flow)))
+    };
+    // A flow has two rows at most if the interval is long enough.
+    let most = MOST_ROWS.max(2 * flows.len() as u64);
+    let asked = rows(times.interval_ns);
+    if asked <= most {
         return Ok(());
     }
-    let interval_s = times.interval_ns as f64 / 1e9 * (rows as f64 / MOST_ROWS as f64 * 1.1);
-    Err(CaptureError::TooManyRows { rows, most: MOST_ROWS, interval_s })
+    // The rows of a flow go down with the interval but for those it begins and ends in, hence the search.
+    let ns = u128::from(times.interval_ns) * u128::from(asked) / u128::from(most);
+    let mut interval_ns = rounded_up(u64::try_from(ns).unwrap_or(u64::MAX));
+    while rows(interval_ns) > most {
+        interval_ns = rounded_up(interval_ns.saturating_add((interval_ns / 100).max(1)));
+    }
+    let interval = Span::from_ps(interval_ns.saturating_mul(1000));
+    Err(CaptureError::TooManyRows { rows: asked, most, interval })
+}
+
+/// The next number of three significant digits.
+fn rounded_up(number: u64) -> u64 {
+    let step = 10u64.pow(number.checked_ilog10().unwrap_or(0).saturating_sub(2));
+    number.div_ceil(step).saturating_mul(step)
 }
 
 /// What a file's reader should know of it.
@@ -227,6 +245,15 @@ fn describe_file(name: &str, file: &FileSurvey, warnings: &mut Vec<String>) {
             warn(format!("{what}: {count}"));
         }
     }
+    if file.jumps.count > 0 {
+        warn(format!(
+            "times go back by more than a second, by {:.1} s at most, as when a clock is set or captures are \
+             put one behind the other; the window and what is measured in it are wrong then, so give the parts \
+             before and behind (editcap -A and -B cut a file by time): {}",
+            file.jumps.largest_ns as f64 / 1e9,
+            file.jumps.count
+        ));
+    }
 }
 
 fn nothing(files: &[FileSurvey], options: &Options) -> CaptureError {
@@ -234,6 +261,9 @@ fn nothing(files: &[FileSurvey], options: &Options) -> CaptureError {
     let packets = sum(|file| file.counts.packets);
     let tcp = sum(|file| file.counts.tcp);
     if packets == 0 {
+        if let Some(message) = unusable(files) {
+            return CaptureError::Nothing(message);
+        }
         let cut = files.iter().any(|file| file.end != End::Complete);
         let why = if cut { "the file ends, or is damaged, before the first" } else { "nothing was captured" };
         return CaptureError::Nothing(format!("no packets: {why}"));
@@ -261,4 +291,24 @@ fn nothing(files: &[FileSurvey], options: &Options) -> CaptureError {
         sum(|file| file.counts.other + file.counts.fragments),
         sum(|file| file.counts.headers_cut)
     ))
+}
+
+/// What files have that hold packets, and none that can be used.
+fn unusable(files: &[FileSurvey]) -> Option<String> {
+    let sum = |of: fn(&FileSurvey) -> u64| files.iter().map(of).sum::<u64>();
+    let kinds = [
+        (
+            sum(|file| file.oddities.without_time),
+            "in Simple Packet Blocks of pcapng, which have no time (Enhanced Packet Blocks, as tcpdump and \
+             dumpcap write them, do)",
+        ),
+        (
+            sum(|file| file.oddities.without_interface),
+            "of an interface that the file does not describe, so that their link type is not known (capture \
+             again, or copy the file with its beginning)",
+        ),
+    ];
+    let there: Vec<String> =
+        kinds.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+    (!there.is_empty()).then(|| format!("no packets that can be used: {}", there.join("; ")))
 }

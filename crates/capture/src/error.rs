@@ -1,3 +1,4 @@
+use anabranch_units::Span;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -15,18 +16,26 @@ pub enum CaptureError {
     #[error("{0}")]
     Nothing(String),
     /// The series would have more rows than memory should hold.
-    #[error("{rows} rows of the series, above {most}; take an interval of at least {interval_s:.3} s")]
+    #[error("{rows} rows of the series, above {most}; take an interval of at least {}", in_its_unit(*interval))]
     TooManyRows {
         /// Rows that the interval gives.
         rows: u64,
         /// Most rows allowed.
         most: u64,
-        /// An interval that fits, in seconds.
-        interval_s: f64,
+        /// An interval that fits, of three significant digits.
+        interval: Span,
     },
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,
+}
+
+/// An interval as one may write it again: in the largest unit of which it has one.
+fn in_its_unit(interval: Span) -> String {
+    let units = [("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000)];
+    let has_one = |unit: &(&str, u64)| interval.as_ps() >= unit.1;
+    let (unit, ps) = units.into_iter().find(has_one).unwrap_or(("ps", 1));
+    format!("{} {unit}", interval.as_ps() as f64 / ps as f64)
 }
 
 /// A file that cannot be used.

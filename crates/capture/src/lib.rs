@@ -13,6 +13,7 @@
 
 mod analysis;
 mod batch;
+mod clocks;
 mod error;
 mod flow;
 mod format;

@@ -2,6 +2,7 @@
 //! opened and closed, and what its MPTCP options say.
 
 use crate::batch::{Batch, Held, touch};
+use crate::clocks::{Clocks, Jumps};
 use crate::error::FileProblem;
 use crate::flow::{FlowTable, Known, MOST_FLOWS};
 use crate::format::{End, Oddities, OpenError, Reader, Record};
@@ -129,6 +130,7 @@ pub(crate) struct FileSurvey {
     pub points: Vec<Point>,
     pub counts: Counts,
     pub oddities: Oddities,
+    pub jumps: Jumps,
     pub end: End,
     pub bytes: u64,
     pub unknown_link_types: Vec<u16>,
@@ -276,6 +278,7 @@ pub(crate) fn survey(
         points,
         counts: seen.counts,
         oddities: reader.oddities(),
+        jumps: seen.clocks.jumps(),
         end,
         bytes: reader.offset(),
         unknown_link_types: seen.unknown_link_types,
@@ -295,6 +298,7 @@ struct Seen<'a> {
     sightings: Sightings,
     points: Points,
     counts: Counts,
+    clocks: Clocks,
     unknown_link_types: Vec<u16>,
 }
 
@@ -306,6 +310,7 @@ impl<'a> Seen<'a> {
             sightings: Sightings::default(),
             points: Points::default(),
             counts: Counts::default(),
+            clocks: Clocks::default(),
             unknown_link_types: Vec::new(),
         }
     }
@@ -314,6 +319,7 @@ impl<'a> Seen<'a> {
     #[inline]
     fn packet(&mut self, record: &Record<'_>, packet: &Packet<'_>) -> bool {
         self.counts.packets += 1;
+        self.clocks.note(record.interface, record.time_ns);
         match packet {
             Packet::Tcp(segment) => {
                 self.counts.tcp += 1;

@@ -2,11 +2,17 @@
 
 mod common;
 
+use anabranch_capture::Options;
+use anabranch_units::{Span, parse_span};
 use common::*;
 use proptest::prelude::*;
 
 fn file(packets: &[(u64, Tcp)]) -> Vec<u8> {
     pcap(false, 1000, RAW, 0, &ipv4(packets))
+}
+
+fn file_ns(packets: &[(u64, Tcp)]) -> Vec<u8> {
+    pcap(false, 1, RAW, 0, &ipv4(packets))
 }
 
 /// RFC 7323: TSval, and no echo.
@@ -126,13 +132,47 @@ fn captures_without_tcp_are_refused() {
     assert!(error.to_string().contains("has port 80 or 443"), "{error}");
 }
 
+/// Sections 4.3 and 4.4 of the pcapng draft: a simple packet block has no time, and an enhanced one names its
+/// interface, which an interface description block before it must describe.
+#[test]
+fn packets_without_a_time_or_an_interface_are_not_called_none() {
+    let packet = connection(0, CLIENT, 3)[0].1.ipv4();
+    let described = [section(false), interface(false, RAW, &[])].concat();
+    let simple = block(false, 3, &[&(packet.len() as u32).to_le_bytes()[..], &packet].concat());
+    let stranger = enhanced(false, 7, 0, &packet);
+    let timeless = message(&[[&described[..], &simple].concat()]);
+    assert!(timeless.contains("1 in Simple Packet Blocks of pcapng, which have no time"), "{timeless}");
+    assert!(!timeless.contains("interface"), "{timeless}");
+    let unknown = message(&[[&described[..], &stranger].concat()]);
+    assert!(unknown.contains("1 of an interface that the file does not describe"), "{unknown}");
+    assert!(!unknown.contains("Simple"), "{unknown}");
+    let both = message(&[[&described[..], &simple, &stranger, &stranger].concat()]);
+    assert!(both.contains("1 in Simple") && both.contains("; 2 of an interface"), "{both}");
+    // A file without any packet is another matter.
+    assert!(message(&[described]).contains("no packets: nothing was captured"));
+}
+
+/// At most 5,000,000 rows are allowed, so that the least interval is the flow's duration by that number: 60 ms
+/// as the connection is, and with its sixth packet, of 30 ms, put off by 100 s or a year of 31,536,000 s.
 #[test]
 fn series_beyond_memory_are_refused_with_an_interval_that_fits() {
-    let mut packets = connection(0, CLIENT, 3);
-    packets[5].0 += 365 * 86_400 * 1_000_000_000;
-    let error = analyze_all(&[file(&packets)], &options()).expect_err("refused").to_string();
-    // A year has 31,536,000 s, and at most 5,000,000 rows are allowed.
-    assert!(error.contains("31536001 rows") && error.contains("at least 6.9"), "{error}");
+    for (later_s, interval_ns, least_ns, unit) in [
+        (365 * 86_400, 1_000_000_000, 31_536_000.03e9 / 5e6, " s"),
+        (100, 10_000, 100.03e9 / 5e6, " us"),
+        (0, 1, 60e6 / 5e6, " ns"),
+    ] {
+        let mut packets = connection(0, CLIENT, 3);
+        packets[5].0 += later_s * 1_000_000_000;
+        let file = [file(&packets)];
+        let asked = Options { interval: Span::from_ps(interval_ns * 1000), ..options() };
+        let error = analyze_all(&file, &asked).expect_err("refused").to_string();
+        let (refusal, advice) = error.split_once("; take an interval of at least ").expect("advice");
+        assert!(refusal.ends_with(" rows of the series, above 5000000") && advice.ends_with(unit), "{error}");
+        // It is taken as it was written, and is no longer than rounding makes it.
+        let interval = parse_span(advice).expect("an interval");
+        analyze_all(&file, &Options { interval, ..asked }).expect("an interval that fits");
+        assert!(interval.as_ps() as f64 <= 1.02e3 * least_ns + 1e3, "{error}");
+    }
 }
 
 #[test]
@@ -144,6 +184,53 @@ fn damage_ends_a_file_with_a_message() {
     let damaged = |line: &String| line.contains("damaged at byte 192: a packet of 4294967295 bytes");
     assert!(analysis.summary.warnings.iter().any(damaged), "{:?}", analysis.summary.warnings);
     assert_eq!(analysis.summary.packets, 3);
+}
+
+fn jumps(files: &[Vec<u8>]) -> Vec<String> {
+    let warnings = analyzed(files).summary.warnings;
+    warnings.into_iter().filter(|line| line.contains("times go back")).collect()
+}
+
+/// A clock set back by an hour, and again by ten seconds; one late by a second is not set.
+#[test]
+fn a_clock_that_is_set_back_is_warned_of() {
+    let begin = connection(0, CLIENT, 50);
+    let mut packets = begin.clone();
+    packets[40..].iter_mut().for_each(|packet| packet.0 -= 3600 * 1000 * MS);
+    packets[60..].iter_mut().for_each(|packet| packet.0 -= 10 * 1000 * MS);
+    let found = jumps(&[file(&begin), file(&packets)]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    // Packet 40 comes 5 ms after the one before it.
+    assert!(found[0].contains("1.pcap: ") && found[0].contains("by 3600.0 s at most"), "{found:?}");
+    assert!(found[0].ends_with(": 2"), "{found:?}");
+    let mut late = begin.clone();
+    late[40].0 = late[39].0 - 1000 * MS;
+    assert_eq!(jumps(&[file(&late)]), Vec::<String>::new());
+    late[40].0 -= 1;
+    assert_eq!(jumps(&[file_ns(&late)]).len(), 1);
+}
+
+/// Each interface has a clock of its own, and sections of a file number their interfaces anew.
+#[test]
+fn clocks_of_two_interfaces_are_not_compared() {
+    let hour = 3600 * 1000 * MS;
+    let mut bytes = section(false);
+    for _ in 0..2 {
+        bytes.extend(interface(false, RAW, &[(9, vec![9])]));
+    }
+    for (index, (ns, packet)) in connection(0, CLIENT, 20).into_iter().enumerate() {
+        // The first packets are of the second interface.
+        let (from, ns) = if index % 4 < 2 { (1, ns) } else { (0, ns - hour) };
+        bytes.extend(enhanced(false, from, ns, &packet.ipv4()));
+    }
+    let (ns, packet) = &connection(0, CLIENT, 20)[0];
+    for text in [section(false), interface(false, RAW, &[(9, vec![9])])] {
+        bytes.extend(text);
+    }
+    bytes.extend(enhanced(false, 0, ns - 2 * hour, &packet.ipv4()));
+    assert_eq!(jumps(&[bytes.clone()]), Vec::<String>::new());
+    bytes.extend(enhanced(false, 0, ns - 3 * hour, &packet.ipv4()));
+    assert_eq!(jumps(&[bytes]).len(), 1);
 }
 
 #[test]
@@ -197,7 +284,7 @@ fn survives(bytes: Vec<u8>) {
     let length = bytes.len() as f64;
     let mut options = options();
     // Random times span centuries.
-    options.interval = anabranch_units::Span::MAX;
+    options.interval = Span::MAX;
     if let Ok(analysis) = analyze_all(&[bytes], &options) {
         // A packet takes at least 16 bytes of the file.
         assert!(analysis.summary.packets as f64 * 16.0 <= length);

@@ -20,10 +20,11 @@ struct Entry {
 }
 
 impl Entry {
-    /// Time and source as one number: one comparison without a branch between the two.
+    /// Time and source as one number: one comparison without a branch between the two. Each has a word of
+    /// its own, so that nothing has to be shifted.
     #[inline]
     const fn key(self) -> u128 {
-        (self.at as u128) << 32 | self.source as u128
+        (self.at as u128) << 64 | self.source as u128
     }
 
     #[inline]
@@ -136,35 +137,30 @@ impl Schedule {
 
     #[inline]
     fn sink(&mut self, mut place: usize, entry: Entry) {
-        loop {
-            let first = place * ARITY + 1;
-            if first >= self.heap.len() {
-                break;
-            }
-            let least = self.least_child(first);
-            let candidate = self.heap[least];
+        while let Some(&[a, b, c, d]) = self.heap.get(place * ARITY + 1..place * ARITY + 1 + ARITY) {
+            let (least, candidate) = least_of([a, b, c, d]);
             if !candidate.before(entry) {
-                break;
+                self.settle(place, entry);
+                return;
             }
+            self.settle(place, candidate);
+            place = place * ARITY + 1 + least;
+        }
+        self.sink_last(place, entry);
+    }
+
+    /// The last step, where there are fewer children or none.
+    fn sink_last(&mut self, mut place: usize, entry: Entry) {
+        let first = place * ARITY + 1;
+        let children = self.heap.get(first..).unwrap_or_default();
+        let least = (first..).zip(children.iter().copied()).min_by_key(|(_, child)| child.key());
+        if let Some((least, candidate)) = least
+            && candidate.before(entry)
+        {
             self.settle(place, candidate);
             place = least;
         }
         self.settle(place, entry);
-    }
-
-    /// Place of the least of the children that begin at `first`: a small tournament where there are
-    /// four, which compiles to selections instead of branches that nobody can predict.
-    #[inline]
-    fn least_child(&self, first: usize) -> usize {
-        let heap = &self.heap;
-        if let Some([a, b, c, d]) = heap.get(first..first + ARITY) {
-            let (left, left_place) = if b.before(*a) { (b, first + 1) } else { (a, first) };
-            let (right, right_place) = if d.before(*c) { (d, first + 3) } else { (c, first + 2) };
-            return if right.before(*left) { right_place } else { left_place };
-        }
-        let last = heap.len();
-        (first + 1..last)
-            .fold(first, |least, child| if heap[child].before(heap[least]) { child } else { least })
     }
 
     #[inline]
@@ -172,6 +168,15 @@ impl Schedule {
         self.heap[place] = entry;
         self.places[entry.source as usize] = place as u32;
     }
+}
+
+/// The first of four children and its place among them: a small tournament, which compiles to selections
+/// instead of branches that nobody can predict.
+#[inline]
+const fn least_of([a, b, c, d]: [Entry; ARITY]) -> (usize, Entry) {
+    let (left, left_place) = if b.before(a) { (b, 1) } else { (a, 0) };
+    let (right, right_place) = if d.before(c) { (d, 3) } else { (c, 2) };
+    if right.before(left) { (right_place, right) } else { (left_place, left) }
 }
 
 #[cfg(test)]

@@ -117,6 +117,14 @@ impl Balancer {
         true
     }
 
+    /// Whether the only choice is the first one, for every packet and without anything to remember: nobody
+    /// needs to look for the flow's key then.
+    #[inline]
+    #[must_use]
+    pub fn is_fixed(&self) -> bool {
+        matches!(self.spreader, Spreader::Only)
+    }
+
     /// The index of the choice for a packet.
     #[inline]
     pub fn choose(&mut self, now: Instant, key: FlowKey) -> usize {

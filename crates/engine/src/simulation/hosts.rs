@@ -42,34 +42,37 @@ impl Simulation {
     /// A packet has reached its destination.
     #[inline]
     pub(super) fn deliver(&mut self, id: PacketId) {
-        let (packet, segment) = (*self.pool.get(id), *self.pool.segment(id));
+        let packet = *self.pool.get(id);
+        // Where it is: a copy would cost each packet a line of the cache.
+        let segment = self.pool.segment(id);
         let Packet { flow: flow_id, direction, subflow, order, .. } = packet;
-        if self.taps.watches_hosts() {
-            self.taps.received(self.now, &packet, &segment, &self.flows[flow_id.index()]);
-        }
-        self.pool.remove(id);
-        if direction == Direction::Backward && self.watches_sequences {
-            self.sequences.received(self.now, flow_id, &segment);
-        }
         let flow = &mut self.flows[flow_id.index()];
+        if self.taps.watches_hosts() {
+            self.taps.received(self.now, &packet, segment, flow);
+        }
         match direction {
             Direction::Forward => {
                 flow.forward.delivered += 1;
                 if segment.payload > 0 {
                     flow.reordering.get_mut(subflow).on_arrival(u64::from(order));
                     if let Some(multipath) = &mut flow.multipath {
-                        multipath.on_arrival(&flow.sender, &segment);
+                        multipath.on_arrival(&flow.sender, segment);
                     }
                 }
-                flow.receiver.on_segment(self.now, &segment);
+                flow.receiver.on_segment(self.now, segment);
                 if flow.completed_at.is_none() && flow.is_complete() {
                     flow.completed_at = Some(self.now);
                 }
+                self.pool.remove(id);
                 self.flush_receiver(flow_id);
             }
             Direction::Backward => {
+                if self.watches_sequences {
+                    self.sequences.received(self.now, flow_id, segment);
+                }
                 flow.backward.delivered += 1;
-                flow.sender.on_segment(self.now, &segment);
+                flow.sender.on_segment(self.now, segment);
+                self.pool.remove(id);
                 self.flush_sender(flow_id);
             }
         }
