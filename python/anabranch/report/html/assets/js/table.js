@@ -5,7 +5,7 @@ const PRINTED_ROWS = 200;
 
 /**
  * options: caption, rows (how many), columns ({heading, unit, text(row), value(row)?, cell(row)?}), search(row),
- * sortBy (number of a column), chosen(row), onChoose(row).
+ * keeps(row)?, chosen(row)?, onChoose(row)?.
  */
 class DataTable {
   constructor(container, options) {
@@ -77,10 +77,12 @@ class DataTable {
   }
 
   refresh() {
-    const { rows, search, columns } = this.options;
+    const { rows, search, keeps, columns } = this.options;
     const wanted = this.filter.value.trim().toLowerCase();
     const found = [];
-    for (let i = 0; i < rows; i++) if (!wanted || search(i).toLowerCase().includes(wanted)) found.push(i);
+    for (let i = 0; i < rows; i++) {
+      if ((!keeps || keeps(i)) && (!wanted || search(i).toLowerCase().includes(wanted))) found.push(i);
+    }
     const column = columns[this.sorting.column];
     if (column) {
       const sign = this.sorting.down ? -1 : 1;
