@@ -293,6 +293,38 @@ def test_relatives_of_one_colour_have_lines_of_their_own(reader: Reader, tmp_pat
     assert len(keys) == len(set(keys)) == 3
 
 
+SHORT = """
+[network]
+topology = "dumbbell"
+[network.parameters]
+hosts = 2
+[network.links]
+capacity = "1 Gbps"
+delay = "1 us"
+[[traffic]]
+from = "left1"
+to = "right1"
+[run]
+duration = "5 ms"
+sample_interval = "500 us"
+"""
+
+
+def test_a_short_run_has_one_unit_of_time_and_its_labels_lie_free(reader: Reader, tmp_path: Path) -> None:
+    reader.open(save_run_report(Scenario.loads(SHORT).run(), tmp_path))
+    reader.page.focus("#time")
+    reader.page.keyboard.press("ArrowRight")
+    assert reader.texts("#time-value") == ["0.5 ms"]
+    tools = reader.page.locator(".zoom").bounding_box()
+    assert tools is not None
+    labels = reader.page.locator("#map .label:visible").all()
+    assert len(labels) >= 4
+    for label in labels:
+        box = label.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] < tools["x"] or box["y"] > tools["y"] + tools["height"]
+
+
 def test_themes_and_print(reader: Reader, run: tuple[Path, Result]) -> None:
     reader.open(run[0])
     ground = "getComputedStyle(document.body).backgroundColor"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from anabranch.report.html.palette import transport_looks
 from anabranch.report.plots.every import run_figures, save_run_figures
 from anabranch.report.plots.over_time import looks_of
 from anabranch.report.plots.study_plots import StudyPlots
-from anabranch.report.style import PALETTE, is_transport, look, looks
+from anabranch.report.style import PALETTE, is_transport, look, looks, plain
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 QUEUES = EXAMPLES / "studies" / "queues.toml"
@@ -231,6 +232,17 @@ def _alike() -> tuple[str, str]:
         if (other := seen.setdefault(look(name), name)) != name:
             return other, name
     raise AssertionError("17 names cannot have 16 looks")
+
+
+def test_letters_without_a_shape_are_drawn_as_such_and_without_a_warning(tmp_path: Path) -> None:
+    assert (
+        plain("node \N{ROCKET} \N{LATIN SMALL LETTER E WITH ACUTE} <b>")
+        == "node \N{REPLACEMENT CHARACTER} \u00e9 <b>"
+    )
+    plot = made_run(names=["\N{ROCKET}", "b"]).plot.goodput()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plot.save(tmp_path / "goodput.pdf")
 
 
 def test_examples_in_the_manual_name_methods_that_exist() -> None:

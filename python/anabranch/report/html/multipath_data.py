@@ -29,6 +29,8 @@ _ALL = -1
 """Stands for all connections together."""
 _OTHERS = "other paths"
 _UNKNOWN = "path not known"
+_NO_PATHS = "all subflows"
+"""Where packets go hop by hop."""
 
 CONNECTION_COLUMNS = (
     ("delivered_bytes", "delivered", "bytes"),
@@ -115,7 +117,8 @@ def _with_paths(result: Result, connections: pl.DataFrame) -> pl.DataFrame:
         subflows = subflows.with_columns(pl.lit(None, pl.String).alias("path"))
     ends = subflows.join(connections.select("flow", "to"), on="flow", how="left", maintain_order="left")
     names = names_of_paths([between_ends(path, to) for path, to in ends.select("path", "to").iter_rows()])
-    return subflows.with_columns(pl.Series("way", [name or _UNKNOWN for name in names], pl.String))
+    unknown = _UNKNOWN if any(names) else _NO_PATHS
+    return subflows.with_columns(pl.Series("way", [name or unknown for name in names], pl.String))
 
 
 def _bounded(subflows: pl.DataFrame, ranked: pl.Series, notes: list[str]) -> pl.DataFrame:

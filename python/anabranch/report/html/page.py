@@ -64,6 +64,7 @@ def run_report(result: Result, scenario: str | None = None) -> str:
         routes_moved=routes is not None and routes["moved"],
         has_downs=any(event["kind"] == "link down" for event in events),
         multipath=multipath is not None,
+        flow_lines=document["flow_series"] is not None,
         subflow_lines=multipath is not None and multipath["series"] is not None,
         flow_count=len(document["flows"]["name"]),
         many_flows=len(document["flows"]["name"]) > 8,

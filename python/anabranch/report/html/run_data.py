@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from anabranch.report.html.cards import cards
+from anabranch.report.html.cards import cards, quantity
 from anabranch.report.html.encode import Steps, column, table_columns, words
 from anabranch.report.html.layout import layout
 from anabranch.report.html.multipath_data import multipath_data
@@ -134,8 +134,20 @@ def _facts(result: Result) -> list[list[str]]:
     found = [[label, str(result.summary[key])] for key, label in wanted if key in result.summary]
     routing = result.summary.get("routing")
     if isinstance(routing, dict):
-        found += [[f"routing: {key}", str(value)] for key, value in routing.items()]
+        found += [
+            [f"routing: {_words(key)}", _fact(value)] for key, value in routing.items() if key != "seconds"
+        ]
     return found
+
+
+def _words(key: str) -> str:
+    """A name of the summary as words, with its unit."""
+    stem, _, unit = key.rpartition("_")
+    return f"{stem.replace('_', ' ')} ({unit})" if unit in ("ms", "mbps") else key.replace("_", " ")
+
+
+def _fact(value: object) -> str:
+    return quantity(float(value)) if isinstance(value, float) else str(value)
 
 
 def _node_names(result: Result) -> list[str]:

@@ -3,7 +3,7 @@
 const liveCharts = new Set();
 
 /** Marks on the time axis that every chart over time draws: changes of the network, and the slider's place. */
-const timeMarks = { events: [], now: null, scale: 1 };
+const timeMarks = { events: [], now: null, scale: 1, unit: "s" };
 
 function axis(label, extra = {}) {
   return {

@@ -138,7 +138,9 @@ class MultipathSection {
       columns: [
         { heading: "connection", text: (i) => name[connection[i]] },
         { heading: "subflow", value: (i) => number_[i], text: (i) => String(number_[i]) },
-        { heading: "path", text: (i) => path(i) || "–" }, { heading: "state", text: state },
+        ...(this.data.subflows.path.words.some((text) => text)
+          ? [{ heading: "path", text: (i) => path(i) || "–", most: 64 }] : []),
+        { heading: "state", text: state },
         ...columns.map((column) => ({ ...numberColumn(column), ...(column.key.endsWith("_port") ? plainNumber(column) : {}) })),
       ],
     });

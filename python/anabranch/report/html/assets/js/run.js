@@ -155,11 +155,9 @@ class SeriesSection {
 function overTime(id, title, unit, lines, columns, times) {
   const [scaled, scaledUnit] = suited(columns, unit);
   const span = DATA.ended_s;
-  const [[end], timeUnit] = suited([[span]], "s");
-  timeMarks.scale = span > 0 ? end[0] / span : 1;
   return chart(byId(id), {
     title: `${title} in ${scaledUnit}`, unit: scaledUnit, series: lines, sync: "time", marks: true,
-    xRange: [0, span * timeMarks.scale || 1], xName: "at", xLabel: `time in ${timeUnit}`, xUnit: timeUnit,
+    xRange: [0, span * timeMarks.scale || 1], xName: "at", xLabel: `time in ${timeMarks.unit}`, xUnit: timeMarks.unit,
     hint: lines.length ? "" : "Nothing is chosen.",
   }, [times.map((time) => time * timeMarks.scale), ...scaled]);
 }
@@ -274,7 +272,15 @@ function flowTable(series) {
   return table;
 }
 
+/** One unit of time for the whole page, which suits the length of the run. */
+function setTimeUnit() {
+  const [[end], unit] = suited([[DATA.ended_s]], "s");
+  timeMarks.scale = DATA.ended_s > 0 ? end[0] / DATA.ended_s : 1;
+  timeMarks.unit = unit;
+}
+
 function runPage() {
+  setTimeUnit();
   timeMarks.events = DATA.events.filter((event) => event.kind !== "new routes")
     .map((event) => ({ ...event, bad: event.kind.endsWith("down") })).slice(0, 200);
   const network = new NetworkSection();

@@ -4,7 +4,8 @@ const ROW_HEIGHT = 30;
 const PRINTED_ROWS = 200;
 
 /**
- * options: caption, rows (how many), columns ({heading, unit, text(row), value(row)?, cell(row)?}), search(row),
+ * options: caption, rows (how many), columns ({heading, unit, text(row), value(row)?, cell(row)?,
+ * most (letters)?}), search(row),
  * keeps(row)?, chosen(row)?, onChoose(row)?.
  */
 class DataTable {
@@ -62,7 +63,7 @@ class DataTable {
     let longest = `${column.heading} ${column.unit ?? ""}`.length + 2;
     const step = Math.max(1, Math.floor(rows / 300));
     for (let i = 0; i < rows; i += step) longest = Math.max(longest, column.text(i).length);
-    column.width = Math.round(Math.min(longest, 42) * 7.8 + 26);
+    column.width = Math.round(Math.min(longest, column.most ?? 42) * 7.8 + 26);
     return column.width;
   }
 
