@@ -101,7 +101,7 @@ class DataTable {
       }
     }
     this.order = found;
-    this.count.textContent = found.length === rows ? `${number(rows)} rows` : `${number(found.length)} of ${number(rows)} rows`;
+    this.count.textContent = rowCount(found.length, rows);
     this.view.scrollTop = 0;
     this.render(true);
   }
