@@ -293,6 +293,27 @@ def test_relatives_of_one_colour_have_lines_of_their_own(reader: Reader, tmp_pat
     assert len(keys) == len(set(keys)) == 3
 
 
+def test_dragging_the_map_by_a_link_or_node_chooses_nothing(reader: Reader, run: tuple[Path, Result]) -> None:
+    reader.open(run[0])
+    number = reader.texts("#map .label").index("Seattle")
+    node = reader.page.locator(f'[data-node="{number}"]')
+    node.scroll_into_view_if_needed()
+    box = node.bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    reader.page.mouse.move(x, y)
+    reader.page.mouse.down()
+    reader.page.mouse.move(x + 80, y + 40, steps=5)
+    reader.page.mouse.up()
+    after = node.bounding_box()
+    assert after is not None
+    assert after["x"] - box["x"] == pytest.approx(80, abs=1)
+    assert reader.page.locator("#route-from").input_value() == ""
+    # A click is one, also when it follows.
+    reader.page.mouse.click(x + 80, y + 40)
+    assert reader.page.locator("#route-from").evaluate("(e) => e.selectedOptions[0].text") == "Seattle"
+
+
 SHORT = """
 [network]
 topology = "dumbbell"

@@ -286,11 +286,18 @@ class NetworkMap {
 
   drag() {
     let last = null;
+    let moved = 0;
     const ratio = () => MAP_WIDTH / this.svg.clientWidth;
-    this.svg.addEventListener("pointerdown", (event) => { last = [event.clientX, event.clientY]; });
+    this.svg.addEventListener("pointerdown", (event) => {
+      last = [event.clientX, event.clientY];
+      moved = 0;
+    });
+    // What is under the pointer has moved with it: dragging it is no click on it.
+    this.svg.addEventListener("click", (event) => { if (moved > 4) event.stopPropagation(); }, true);
     addEventListener("pointerup", () => { last = null; });
     addEventListener("pointermove", (event) => {
       if (!last) return;
+      moved += Math.abs(event.clientX - last[0]) + Math.abs(event.clientY - last[1]);
       this.move((event.clientX - last[0]) * ratio(), (event.clientY - last[1]) * ratio());
       last = [event.clientX, event.clientY];
     });

@@ -79,9 +79,10 @@ class MultipathSection {
       : [];
     const sums = together.length
       ? [times.map((_, t) => throughputs.reduce((sum, own) => (own[t] === null ? sum : (sum ?? 0) + own[t]), null))] : [];
+    const nothing = all.length ? "Nothing is chosen." : "This connection has no lines; those that delivered most have some.";
     this.charts = [
-      overTime("path-chart", "Throughput by path", "Mbps", [...lines, ...together], [...throughputs, ...sums], times),
-      overTime("path-rtt-chart", "Smoothed RTT by path", "ms", lines, values("rtt"), times),
+      overTime("path-chart", "Throughput by path", "Mbps", [...lines, ...together], [...throughputs, ...sums], times, nothing),
+      overTime("path-rtt-chart", "Smoothed RTT by path", "ms", lines, values("rtt"), times, nothing),
     ];
     this.legend(all);
   }

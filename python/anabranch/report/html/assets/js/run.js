@@ -152,13 +152,13 @@ class SeriesSection {
 }
 
 /** A chart over time: all of them have the same axis, or the cursors could not move together. */
-function overTime(id, title, unit, lines, columns, times) {
+function overTime(id, title, unit, lines, columns, times, nothing = "Nothing is chosen.") {
   const [scaled, scaledUnit] = suited(columns, unit);
   const span = DATA.ended_s;
   return chart(byId(id), {
     title: `${title} in ${scaledUnit}`, unit: scaledUnit, series: lines, sync: "time", marks: true,
     xRange: [0, span * timeMarks.scale || 1], xName: "at", xLabel: `time in ${timeMarks.unit}`, xUnit: timeMarks.unit,
-    hint: lines.length ? "" : "Nothing is chosen.",
+    hint: lines.length ? "" : nothing,
   }, [times.map((time) => time * timeMarks.scale), ...scaled]);
 }
 
