@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[2]
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 # What a reader of the README need not see: it is about one look at a run.
 HIDDEN = """
-nav, header button, #network h3, #network h3 ~ *, #series .nothing, #cwnd-chart, #queue-chart, details,
+nav, header button, #pair-routes, #series .nothing, #cwnd-chart, #queue-chart, details,
 #distributions, #flows, #links, #scenario, footer, .cards > :nth-child(n+7) { display: none !important; }
 """
 DURING_OUTAGE_S = 15.0

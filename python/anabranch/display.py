@@ -419,7 +419,12 @@ def show_reproduction(console: Console, outcome: Reproduction, folder: Path) -> 
             )
         if figure.findings:
             _print(console, table)
-    counts = ", ".join(f"{count} {verdict}" for verdict, count in outcome.counts().items())
+    agree, known, unknown = outcome.counts().values()
+    counts = (
+        f"{agree} {'agrees' if agree == 1 else 'agree'}, "
+        f"{known} {'differs' if known == 1 else 'differ'} for a reason that is known, "
+        f"{unknown} {'differs' if unknown == 1 else 'differ'} without one"
+    )
     console.print(Text(f"{outcome.paper.key}: {counts}"))
     console.print(Text(f"data, figures and reasons in {folder}"))
 

@@ -49,6 +49,69 @@ state = "up"
 duration = "8 s"
 """
 
+MULTIPATH = """
+title = "Two connections over four links"
+[network]
+[[network.node]]
+name = "left"
+kind = "switch"
+[[network.node]]
+name = "right"
+kind = "switch"
+[[network.node]]
+name = "h1"
+kind = "host"
+[[network.node]]
+name = "h2"
+kind = "host"
+[[network.node]]
+name = "s"
+kind = "host"
+[[network.link]]
+between = ["left", "right"]
+new = true
+[[network.link]]
+between = ["left", "right"]
+new = true
+[[network.link]]
+between = ["left", "right"]
+new = true
+[[network.link]]
+between = ["left", "right"]
+new = true
+[[network.link]]
+between = ["h1", "left"]
+new = true
+[[network.link]]
+between = ["h2", "left"]
+new = true
+[[network.link]]
+between = ["right", "s"]
+new = true
+[network.links]
+capacity = "10 Mbps"
+delay = "5 ms"
+queue = "50 packets"
+[network.access]
+capacity = "1 Gbps"
+delay = "10 us"
+queue = "unlimited"
+[routing]
+scheme = "semper"
+spread = "hash"
+[transport.mptcp]
+path_manager = "ndiffports"
+subflows = 16
+[[traffic]]
+name = "m"
+from = ["h1", "h2"]
+to = "s"
+transport = "mptcp"
+[run]
+duration = "4 s"
+"""
+"""Parallel links, which only their numbers tell apart."""
+
 NODES = ("a", EVIL, IMAGE, "d")
 GRAPHML = """<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">

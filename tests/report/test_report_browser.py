@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from html_runs import ABILENE, EVIL, hostile
+from html_runs import ABILENE, EVIL, MULTIPATH, hostile
 from made_page import made_page
 from made_study import GAP, TRANSPORT, make
 
@@ -240,6 +240,110 @@ def test_tables_are_sorted_and_filtered(reader: Reader, run: tuple[Path, Result]
     for _ in range(2):
         ending.click()
         assert reader.texts(names)[-1] == "bulk.0"
+
+
+def test_subflows_by_path_and_by_connection(reader: Reader, tmp_path: Path) -> None:
+    result = Scenario.loads(MULTIPATH).run()
+    reader.open(save_run_report(result, tmp_path))
+    lines = reader.page.locator("#path-legend button")
+    assert len(reader.texts("#path-legend button")) == 4
+    assert reader.texts("#path-legend button")[2].startswith("right#3 (")
+    # Under the cursor stands what the subflows of a path have in all: the axis goes from 0 to 4 s.
+    area = reader.page.locator("#path-chart .u-over")
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    assert box is not None
+    reader.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 20)
+    words = reader.texts("#path-chart .readout")[0]
+    at = result.subflow_series.filter((pl.col("time_s") - 2).abs() < 1e-6)
+    assert f"all paths {at['throughput_mbps'].sum():.4g} Mbps" in words
+    assert "at 2 s" in reader.texts("#path-rtt-chart .readout")[0]
+    # A connection is chosen from the list or in its table, by keyboard, too.
+    assert reader.texts("#subflow-table .count") == ["32 rows"]
+    reader.page.select_option("#connection", label="m.1")
+    assert reader.texts("#subflow-table .count") == ["16 of 32 rows"]
+    names = "#subflow-table tbody tr:not(.spacer) td:nth-child(1)"
+    assert set(reader.texts(names)) == {"m.1"}
+    second = reader.page.locator("#connection-table button.plain", has_text="m.1")
+    assert second.get_attribute("aria-pressed") == "true"
+    second.focus()
+    reader.page.keyboard.press("Enter")
+    assert reader.texts("#subflow-table .count") == ["32 rows"]
+    assert reader.page.evaluate("document.activeElement.textContent") == "m.1"
+    # Lines go and come; their sum says of what it is.
+    lines.first.focus()
+    reader.page.keyboard.press("Enter")
+    assert lines.first.get_attribute("aria-pressed") == "false"
+    assert "these 3 paths" in (reader.page.locator("#path-chart .canvas").get_attribute("aria-label") or "")
+    # Numbers by their size.
+    heading = reader.page.locator("#subflow-table th", has_text="delivered")
+    heading.locator("button").click()
+    order = result.subflows.sort(["delivered_bytes", "flow", "subflow"], descending=[True, False, False])
+    shown = reader.texts("#subflow-table tbody tr:not(.spacer) td:nth-child(2)")
+    assert shown == [str(subflow) for subflow in order["subflow"]][: len(shown)]
+
+
+def test_relatives_of_one_colour_have_lines_of_their_own(reader: Reader, tmp_path: Path) -> None:
+    scenario = ABILENE.replace("flows = 6", "flows = 1").replace('"newreno"', '"cubic"')
+    result = Scenario.loads(scenario, {"run.duration": "1 s"}).run()
+    reader.open(save_run_report(result, tmp_path))
+    keys = reader.page.locator("#series-legend button line").evaluate_all(
+        "(all) => all.map((e) => `${e.getAttribute('stroke')} ${e.getAttribute('stroke-dasharray')}`)"
+    )
+    assert len(keys) == len(set(keys)) == 3
+
+
+def test_dragging_the_map_by_a_link_or_node_chooses_nothing(reader: Reader, run: tuple[Path, Result]) -> None:
+    reader.open(run[0])
+    number = reader.texts("#map .label").index("Seattle")
+    node = reader.page.locator(f'[data-node="{number}"]')
+    node.scroll_into_view_if_needed()
+    box = node.bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    reader.page.mouse.move(x, y)
+    reader.page.mouse.down()
+    reader.page.mouse.move(x + 80, y + 40, steps=5)
+    reader.page.mouse.up()
+    after = node.bounding_box()
+    assert after is not None
+    assert after["x"] - box["x"] == pytest.approx(80, abs=1)
+    assert reader.page.locator("#route-from").input_value() == ""
+    # A click is one, also when it follows.
+    reader.page.mouse.click(x + 80, y + 40)
+    assert reader.page.locator("#route-from").evaluate("(e) => e.selectedOptions[0].text") == "Seattle"
+
+
+SHORT = """
+[network]
+topology = "dumbbell"
+[network.parameters]
+hosts = 2
+[network.links]
+capacity = "1 Gbps"
+delay = "1 us"
+[[traffic]]
+from = "left1"
+to = "right1"
+[run]
+duration = "5 ms"
+sample_interval = "500 us"
+"""
+
+
+def test_a_short_run_has_one_unit_of_time_and_its_labels_lie_free(reader: Reader, tmp_path: Path) -> None:
+    reader.open(save_run_report(Scenario.loads(SHORT).run(), tmp_path))
+    reader.page.focus("#time")
+    reader.page.keyboard.press("ArrowRight")
+    assert reader.texts("#time-value") == ["0.5 ms"]
+    tools = reader.page.locator(".zoom").bounding_box()
+    assert tools is not None
+    labels = reader.page.locator("#map .label:visible").all()
+    assert len(labels) >= 4
+    for label in labels:
+        box = label.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] < tools["x"] or box["y"] > tools["y"] + tools["height"]
 
 
 def test_themes_and_print(reader: Reader, run: tuple[Path, Result]) -> None:

@@ -15,7 +15,7 @@ from made_study import GAP, LOSS, SIZE, TRANSPORT, MadeStudy, MetricInfo, make
 
 from anabranch import Result, ResultError, Scenario
 from anabranch.report.html import run_report, save_run_report, save_study_report, study_report
-from anabranch.report.html.cards import duration, quantity, rate
+from anabranch.report.html.cards import cards, duration, quantity, rate
 from anabranch.report.html.encode import Steps, embedded
 from anabranch.report.html.layout import layout
 from anabranch.report.html.outlines import UNITS_PER_DEGREE, convert, outlines
@@ -60,6 +60,45 @@ def test_the_page_refers_to_nothing_outside_of_itself(abilene: Result, lines: Ma
 def test_the_page_is_small(abilene: Result) -> None:
     # 3 MB without data is the bound that was set; a small run's page with its data stays far below it.
     assert len(run_report(abilene)) < 1_000_000
+
+
+def test_flows_without_a_connection_and_a_flow_alone() -> None:
+    # The link on the way is down from the start: every SYN is lost and repeated.
+    cut = """
+[network]
+topology = "dumbbell"
+[network.parameters]
+hosts = 1
+[network.links]
+capacity = "10 Mbps"
+delay = "1 ms"
+[[traffic]]
+from = "left1"
+to = "right1"
+flows = {flows}
+size = "1 MB"
+[[event]]
+at = "0 s"
+link = ["router-left", "router-right"]
+state = "down"
+[run]
+duration = "3 s"
+"""
+    several, alone = (
+        {card["label"]: card for card in cards(Scenario.loads(cut.format(flows=flows)).run())}
+        for flows in (3, 1)
+    )
+    assert several["Flows"]["note"] == "0 done, 3 without a connection"
+    assert "Jain index" not in alone
+
+
+def test_what_routing_found_is_told_without_its_clock(abilene: Result) -> None:
+    facts = {"worst_case_load": 0.7800000001, "seconds": 1.23456, "mean_paths": 1.5, "delay_bound_ms": 12.0}
+    result = Result(abilene.tables, {**abilene.summary, "routing": facts})
+    shown = dict(run_document(result)["facts"])
+    assert shown["routing: worst case load"] == "0.78"
+    assert shown["routing: delay bound (ms)"] == "12"
+    assert not any("seconds" in label for label in shown)
 
 
 def test_the_same_run_gives_the_same_page(abilene: Result) -> None:

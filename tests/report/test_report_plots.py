@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from html_runs import MULTIPATH as MULTIPATH_LINKS
 from made_run import TIMES, drawn, goodput, made_run
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
@@ -282,6 +283,11 @@ def test_many_subflows_are_layers_by_path() -> None:
         f"via {path.split(' > ')[1]} ({n})" for path, n in result.subflows.group_by("path").len().rows()
     )
     assert sum(counts) == 12
+    # Of parallel links only the numbers differ.
+    parallel = Scenario.loads(MULTIPATH_LINKS).run().plot.subflows().figure.legends[0].get_texts()
+    assert [text.get_text().split(" (")[0] for text in parallel] == [
+        "via right", "via right#2", "via right#3", "via right#4",
+    ]  # fmt: skip
     band = result.plot.subflows(measure="rtt")
     assert [line.get_label() for line in band.axes.get_lines()] == [
         "mean and 5\N{EN DASH}95 % of 12 subflows"

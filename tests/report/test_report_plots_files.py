@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from anabranch import Result, ResultError, Scenario, Study, _core
 from anabranch.report.html.palette import transport_looks
 from anabranch.report.plots.every import run_figures, save_run_figures
+from anabranch.report.plots.over_time import looks_of
 from anabranch.report.plots.study_plots import StudyPlots
-from anabranch.report.style import PALETTE, is_transport, look, looks
+from anabranch.report.style import PALETTE, is_transport, look, looks, plain
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 QUEUES = EXAMPLES / "studies" / "queues.toml"
@@ -207,6 +209,40 @@ def test_the_page_has_the_same_looks() -> None:
             own.marker,
             own.hollow,
         )
+
+
+def test_transports_of_a_users_own_have_a_look_each_wherever_they_are_drawn() -> None:
+    # By the letters of their names alone these two would look the same: there are 16 looks.
+    first, second = _alike()
+    names = sorted([first, second, "cubic"])
+    shown = transport_looks(names)
+    result = Result.from_columns({"flows": {"transport": np.array(names)}}, {})
+    figure = looks_of(result)
+    assert [(PALETTE[each["color"]], each["marker"], each["hollow"]) for each in shown] == [
+        (figure[name].color, figure[name].marker, figure[name].hollow) for name in names
+    ]
+    assert len({(each["color"], each["hollow"]) for each in shown}) == 3
+
+
+def _alike() -> tuple[str, str]:
+    """Two names that get one look, each for itself."""
+    seen: dict[object, str] = {}
+    for number in range(17):
+        name = f"mine{number}"
+        if (other := seen.setdefault(look(name), name)) != name:
+            return other, name
+    raise AssertionError("17 names cannot have 16 looks")
+
+
+def test_letters_without_a_shape_are_drawn_as_such_and_without_a_warning(tmp_path: Path) -> None:
+    assert (
+        plain("node \N{ROCKET} \N{LATIN SMALL LETTER E WITH ACUTE} <b>")
+        == "node \N{REPLACEMENT CHARACTER} \u00e9 <b>"
+    )
+    plot = made_run(names=["\N{ROCKET}", "b"]).plot.goodput()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        plot.save(tmp_path / "goodput.pdf")
 
 
 def test_examples_in_the_manual_name_methods_that_exist() -> None:

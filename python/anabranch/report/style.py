@@ -8,11 +8,13 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import matplotlib.style
+from matplotlib import font_manager
 from matplotlib.figure import Figure
 
 from anabranch.errors import ResultError
@@ -54,6 +56,8 @@ STYLE: Any = {
     # The same figure has the same bytes.
     "svg.hashsalt": "anabranch",
 }
+
+_NO_SHAPE = "\N{REPLACEMENT CHARACTER}"
 
 FORMATS = ("png", "pdf", "svg")
 """Forms of a figure file, which are also the endings of its name."""
@@ -198,16 +202,28 @@ def check_forms(forms: Sequence[str]) -> None:
 
 
 def plain(text: str) -> str:
-    """A user's text as matplotlib shows it unchanged: no formulas, no line breaks, no hidden labels."""
-    text = printable(text).replace("$", r"\$")
+    """A user's text as matplotlib shows it unchanged: no formulas, no line breaks, no hidden labels.
+
+    Letters that the figures' font lacks, such as emoji, have the replacement character in their place.
+    """
+    shapes = _shapes()
+    shown = "".join(letter if ord(letter) in shapes else _NO_SHAPE for letter in printable(text))
+    text = shown.replace("$", r"\$")
     # Matplotlib leaves labels that begin with an underscore out of the legend.
     return f"\N{ZERO WIDTH SPACE}{text}" if text.startswith("_") else text
+
+
+@cache
+def _shapes() -> frozenset[int]:
+    """The letters that the font of the figures can draw; it comes with matplotlib."""
+    font = font_manager.get_font(font_manager.findfont(STYLE["font.family"], fallback_to_default=False))
+    return frozenset(font.get_charmap())
 
 
 def printable(text: str) -> str:
     """Text on one line, without characters that have no shape and that XML forbids."""
     spaced = " ".join(text.split())
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in spaced)
+    return "".join(letter if letter.isprintable() else _NO_SHAPE for letter in spaced)
 
 
 def wants_logarithm(levels: Sequence[float]) -> bool:

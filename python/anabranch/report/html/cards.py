@@ -68,12 +68,19 @@ def _of_flows(result: Result) -> list[Card]:
     share = [f"{quantity(done.len())} done"]
     if failed:
         share.append(f"{quantity(failed)} given up")
+    if waiting := _without_connection(flows):
+        share.append(f"{quantity(waiting)} without a connection")
     found = [
         _card("Simulated", duration(ended_s), "stopped before its end" if result.interrupted else ""),
         _card("Flows", quantity(flows.height), ", ".join(share)),
         _card("Goodput", rate(goodput), "of all flows, over the whole run"),
         _card("Completion time", duration(_number(done.median())), f"median; p99 {_percentile(done)}"),
-        _card("Jain index", _index(result.summary.get("jain_index")), "of the goodputs"),
+        # One flow is fair to itself.
+        _card(
+            "Jain index",
+            _index(result.summary.get("jain_index") if flows.height > 1 else None),
+            "of the goodputs",
+        ),
         _card("Mean RTT", _milliseconds(flows), "mean of the flows' means"),
     ]
     if segments:
@@ -107,6 +114,14 @@ def _of_links(result: Result) -> list[Card]:
         _card("Longest queue", quantity(longest["queue_max_packets"], "packets"), str(longest["name"])),
         _card("Dropped", quantity(sum(drops.values()), "packets"), note),
     ]
+
+
+def _without_connection(flows: pl.DataFrame) -> int:
+    """Flows that are not given up and whose SYN had to be repeated without an answer until the end."""
+    if not {"failure", "handshake_s", "timeouts"} <= set(flows.columns):
+        return 0
+    waiting = pl.col("failure").is_null() & pl.col("handshake_s").is_null() & (pl.col("timeouts") > 0)
+    return flows.filter(waiting).height
 
 
 def _sum(table: pl.DataFrame, column: str) -> int:

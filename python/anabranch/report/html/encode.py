@@ -35,6 +35,23 @@ def words(values: Sequence[str | None]) -> dict[str, Any]:
     return {"words": list(found), "index": column(numbers, "i4")}
 
 
+def table_columns(table: pl.DataFrame, wanted: Sequence[tuple[str, str, str]]) -> list[dict[str, Any]]:
+    """The columns of numbers that there are; shares become percentages.
+
+    Args:
+        table: of the result.
+        wanted: name in the table, heading and unit of each.
+    """
+    found = []
+    for name, heading, unit in wanted:
+        if name in table.columns and table[name].null_count() < table.height:
+            values = table[name] * 100 if unit == "%" else table[name]
+            # Bytes and packets may be more than a 32-bit float can count.
+            kind = "f8" if table.schema[name].is_integer() else "f4"
+            found.append({"key": name, "heading": heading, "unit": unit, "data": column(values, kind)})
+    return found
+
+
 def embedded(document: Any) -> str:
     """JSON for a script element of the kind ``application/json``: no text in it can end the element."""
     text = json.dumps(json_ready(document), ensure_ascii=True, allow_nan=False, separators=(",", ":"))

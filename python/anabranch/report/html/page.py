@@ -26,7 +26,7 @@ REPORT = "report.html"
 """Name of the page in a folder."""
 
 _PACKAGE = "anabranch.report.html"
-_RUN_SCRIPTS = ("core", "charts", "table", "map", "network", "run", "study", "main")
+_RUN_SCRIPTS = ("core", "charts", "table", "map", "network", "run", "multipath", "study", "main")
 _STUDY_SCRIPTS = ("core", "charts", "table", "network", "study", "main")
 _MOST_EVENTS = 200
 """Changes of the network that are listed."""
@@ -41,8 +41,11 @@ def run_report(result: Result, scenario: str | None = None) -> str:
     """
     document = run_document(result, scenario)
     routes, events = document["routes"], document["events"]
+    multipath = document["multipath"]
     sections = [
-        ("network", "Network"), ("series", "Over time"), ("distributions", "Completion and reordering"),
+        ("network", "Network"), ("series", "Over time"),
+        *([("multipath", "Multipath TCP")] if multipath else []),
+        ("distributions", "Completion and reordering"),
         ("flows", "Flows"), ("links", "Links"), *([("scenario", "Scenario")] if scenario else []),
     ]  # fmt: skip
     # In the page already; the script need not have them twice.
@@ -60,6 +63,9 @@ def run_report(result: Result, scenario: str | None = None) -> str:
         has_routes=routes is not None,
         routes_moved=routes is not None and routes["moved"],
         has_downs=any(event["kind"] == "link down" for event in events),
+        multipath=multipath is not None,
+        flow_lines=document["flow_series"] is not None,
+        subflow_lines=multipath is not None and multipath["series"] is not None,
         flow_count=len(document["flows"]["name"]),
         many_flows=len(document["flows"]["name"]) > 8,
         events=events[:_MOST_EVENTS],

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from anabranch.report.style import PALETTE, Look, look
+from anabranch.report import style
+from anabranch.report.style import PALETTE, Look
 
 DARK_PALETTE = ("#4ba3dd", "#ff8a4c", "#2cc79a", "#e39ac5", "#f2b632", "#8ccbf5", "#f0f0f0", "#d6679c")
 """The same hues in the same order, each with a contrast of at least 4.5 to the dark ground (WCAG 1.4.3)."""
@@ -25,8 +26,9 @@ def screen_look(found: Look) -> dict[str, Any]:
 
 
 def transport_looks(names: Sequence[str]) -> list[dict[str, Any]]:
-    """Name and look of each transport, the same as in every figure."""
-    return [{"name": name, **screen_look(look(name))} for name in names]
+    """Name and look of each transport, the same as in every figure of the run."""
+    looks = style.transport_looks(names)
+    return [{"name": name, **screen_look(look)} for name, look in zip(names, looks, strict=True)]
 
 
 def css_variables() -> tuple[str, str]:

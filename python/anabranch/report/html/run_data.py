@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from anabranch.report.html.cards import cards
-from anabranch.report.html.encode import Steps, column, words
+from anabranch.report.html.cards import cards, quantity
+from anabranch.report.html.encode import Steps, column, table_columns, words
 from anabranch.report.html.layout import layout
+from anabranch.report.html.multipath_data import multipath_data
 from anabranch.report.html.palette import transport_looks
 from anabranch.report.html.routes_data import routes_data
 from anabranch.result import Result
@@ -98,7 +99,7 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
             "name": links["name"].to_list(),
             "from": column([a for a, _ in ends], "i4"),
             "to": column([b for _, b in ends], "i4"),
-            "columns": _columns(links, LINK_COLUMNS),
+            "columns": table_columns(links, LINK_COLUMNS),
             "drops": column(_all_drops(links)),
         },
         "transports": transport_looks(transports),
@@ -107,11 +108,12 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
             "from": words(flows["from"].to_list()),
             "to": words(flows["to"].to_list()),
             "transport": words(flows["transport"].to_list()),
-            "columns": _columns(flows, FLOW_COLUMNS),
+            "columns": table_columns(flows, FLOW_COLUMNS),
             "failure": words(flows["failure"].to_list()) if "failure" in flows.columns else None,
         },
         "flow_series": _flow_series(result, transports, notes),
         "link_series": _link_series(result, notes),
+        "multipath": multipath_data(result, notes),
         "events": result.tables["events"].to_dicts() if "events" in result.tables else [],
         "routes": routes_data(result, number, notes),
         "ended_s": float(result.summary.get("ended_s") or 0.0),
@@ -132,8 +134,20 @@ def _facts(result: Result) -> list[list[str]]:
     found = [[label, str(result.summary[key])] for key, label in wanted if key in result.summary]
     routing = result.summary.get("routing")
     if isinstance(routing, dict):
-        found += [[f"routing: {key}", str(value)] for key, value in routing.items()]
+        found += [
+            [f"routing: {_words(key)}", _fact(value)] for key, value in routing.items() if key != "seconds"
+        ]
     return found
+
+
+def _words(key: str) -> str:
+    """A name of the summary as words, with its unit."""
+    stem, _, unit = key.rpartition("_")
+    return f"{stem.replace('_', ' ')} ({unit})" if unit in ("ms", "mbps") else key.replace("_", " ")
+
+
+def _fact(value: object) -> str:
+    return quantity(float(value)) if isinstance(value, float) else str(value)
 
 
 def _node_names(result: Result) -> list[str]:
@@ -159,18 +173,6 @@ def _network(result: Result, nodes: Sequence[str], ends: Sequence[tuple[int, int
         "stretch": drawn.stretch,
         "box": drawn.box(),
     }
-
-
-def _columns(table: pl.DataFrame, wanted: Sequence[tuple[str, str, str]]) -> list[dict[str, Any]]:
-    """The columns that there are; shares become percentages."""
-    found = []
-    for name, heading, unit in wanted:
-        if name in table.columns and table[name].null_count() < table.height:
-            values = table[name] * 100 if unit == "%" else table[name]
-            # Bytes and packets may be more than a 32-bit float can count.
-            kind = "f8" if table.schema[name].is_integer() else "f4"
-            found.append({"key": name, "heading": heading, "unit": unit, "data": column(values, kind)})
-    return found
 
 
 def _all_drops(links: pl.DataFrame) -> pl.Series:

@@ -87,7 +87,7 @@ def network_plot(
     placed = place_nodes(places, ends, names)
     with styled():
         font = (5.6, 4.4) if layout.narrow else (7.0, 5.4)
-        sheet = _fit(placed, layout, max((text_width(name, font[0]) for name in names), default=0.0))
+        sheet = _fit(placed, layout, max((text_width(plain(name), font[0]) for name in names), default=0.0))
         title = layout.title_of(str(result.summary.get("title") or ""))
         figure, axes = _axes(sheet, layout, bool(title))
         if placed.kind == "map":

@@ -14,6 +14,7 @@ from anabranch.report.plots.choice import chosen_flows, table_of, within
 from anabranch.report.plots.lines import TOGETHER, Chart, Line, by_place, chart, column, mean_and_band
 from anabranch.report.plots.over_time import FEW_FLOWS, Span
 from anabranch.report.plots.plot import Layout, Plot
+from anabranch.report.subflow_paths import SEPARATOR, names_of_paths, nodes_of
 from anabranch.result import Result
 
 Measure = Literal["throughput", "cwnd", "rtt"]
@@ -89,18 +90,9 @@ def _paths(result: Result, flow: int, subflows: Sequence[int]) -> dict[int, str]
     if table is None or "path" not in table.columns:
         return dict.fromkeys(subflows, "")
     known = table.filter((pl.col("flow") == flow) & pl.col("subflow").is_in(list(subflows)))
-    nodes = {number: _nodes(path) for number, path in known.select("subflow", "path").iter_rows()}
-    everywhere = (
-        set.intersection(*(set(path) for path in nodes.values() if path)) if any(nodes.values()) else set()
-    )
-    return {
-        number: ", ".join(node for node in nodes.get(number, []) if node not in everywhere)
-        for number in subflows
-    }
-
-
-def _nodes(path: str | None) -> list[str]:
-    return path.split(" > ") if path else []
+    names = names_of_paths([nodes_of(path) for path in known["path"]])
+    found = dict(zip(known["subflow"].to_list(), names, strict=True))
+    return {number: found.get(number, "") for number in subflows}
 
 
 def _layers(own: pl.DataFrame, subflows: Sequence[int], paths: dict[int, str]) -> list[Line]:
@@ -113,10 +105,15 @@ def _layers(own: pl.DataFrame, subflows: Sequence[int], paths: dict[int, str]) -
     for subflow in sorted(subflows, key=lambda number: (paths[number], number)):
         rows = times.to_frame().join(parts[(subflow,)], on="time_s", how="left", maintain_order="left")
         path = paths[subflow]
-        label = f"via {path} ({counts[path]})" if path else f"{counts[path]} subflows"
+        label = f"{_via(path)} ({counts[path]})" if path else f"{counts[path]} subflows"
         look, _ = by_place(names.index(path))
         lines.append(Line(label, times.to_numpy(), np.nan_to_num(column(rows, "value")), look))
     return lines
+
+
+def _via(path: str) -> str:
+    """A whole path says by itself where it goes; single nodes are what it goes through."""
+    return path if SEPARATOR in path else f"via {path}"
 
 
 def _band(own: pl.DataFrame, subflows: int) -> Line:

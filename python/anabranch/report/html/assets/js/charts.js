@@ -3,7 +3,7 @@
 const liveCharts = new Set();
 
 /** Marks on the time axis that every chart over time draws: changes of the network, and the slider's place. */
-const timeMarks = { events: [], now: null, scale: 1 };
+const timeMarks = { events: [], now: null, scale: 1, unit: "s" };
 
 function axis(label, extra = {}) {
   return {
@@ -51,6 +51,15 @@ function drawMarks(u) {
   ctx.restore();
 }
 
+/** A piece of a line as the charts draw it, for legends. */
+function lineKey({ color, dash, width }) {
+  return h(
+    "svg", { class: "key", viewBox: "0 0 26 10", "aria-hidden": "true" },
+    h("line", { x1: 0, x2: 26, y1: 5, y2: 5, stroke: color, "stroke-width": (width ?? 1.5) + 0.5,
+      "stroke-dasharray": dash?.length ? dash.join(" ") : null }),
+  );
+}
+
 function readout(element, options) {
   const show = (u) => {
     const index = u.cursor.idx;
@@ -64,9 +73,7 @@ function readout(element, options) {
     u.series.slice(1).forEach((series, i) => {
       const value = u.data[i + 1][index];
       if (value === null || value === undefined || room-- <= 0) return;
-      const chip = h("i", { class: "chip" });
-      chip.style.background = options.series[i].color;
-      element.append(h("span", {}, chip, `${series.label} ${withUnit(value, options.unit)}`));
+      element.append(h("span", {}, lineKey(options.series[i]), `${series.label} ${withUnit(value, options.unit)}`));
     });
   };
   return show;

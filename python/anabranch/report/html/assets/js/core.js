@@ -57,6 +57,12 @@ function withUnit(value, unit) {
   return unit && text !== "–" ? `${text} ${unit}` : text;
 }
 
+/** How many rows of a table are shown. */
+function rowCount(shown, all) {
+  const rows = `${number(all)} ${all === 1 ? "row" : "rows"}`;
+  return shown === all ? rows : `${number(shown)} of ${rows}`;
+}
+
 function rate(mbps) {
   if (!Number.isFinite(mbps)) return "–";
   if (mbps >= 1000) return withUnit(mbps / 1000, "Gbps");

@@ -95,6 +95,7 @@ class NetworkMap {
     );
     const tools = h("div", { class: "zoom" }, zoom(1.5, "Zoom in", "+"), zoom(1 / 1.5, "Zoom out", "−"),
       h("button", { type: "button", "aria-label": "Whole network", onclick: () => this.reset() }, "⤢"));
+    this.tools = tools;
     container.replaceChildren(this.svg, tools, this.tip);
     this.container = container;
     this.drag();
@@ -167,7 +168,7 @@ class NetworkMap {
     // On a narrow screen the drawing is small, and its letters must not be.
     const unit = Math.max(1, MAP_WIDTH / (this.svg.clientWidth || MAP_WIDTH));
     this.svg.style.setProperty("--unit", unit);
-    const taken = this.points.map(([x, y]) => [x - 5, y - 5, x + 5, y + 5]);
+    const taken = [...this.points.map(([x, y]) => [x - 5, y - 5, x + 5, y + 5]), this.underTools()];
     const free = (box) => box[0] > 2 && box[2] < MAP_WIDTH - 2 && box[1] > 2 && box[3] < this.height - 2
       && taken.every((other) => box[2] < other[0] || box[0] > other[2] || box[3] < other[1] || box[1] > other[3]);
     this.labels.forEach((label, i) => {
@@ -185,6 +186,16 @@ class NetworkMap {
       label.setAttribute("x", found[0]);
       label.setAttribute("y", found[1]);
     });
+  }
+
+  /** The part of the drawing that the buttons for zooming cover. */
+  underTools() {
+    const [drawing, tools] = [this.svg.getBoundingClientRect(), this.tools.getBoundingClientRect()];
+    const ratio = MAP_WIDTH / (drawing.width || MAP_WIDTH);
+    return [
+      (tools.left - drawing.left) * ratio, (tools.top - drawing.top) * ratio,
+      (tools.right - drawing.left) * ratio, (tools.bottom - drawing.top) * ratio,
+    ];
   }
 
   // What is shown.
@@ -275,11 +286,18 @@ class NetworkMap {
 
   drag() {
     let last = null;
+    let moved = 0;
     const ratio = () => MAP_WIDTH / this.svg.clientWidth;
-    this.svg.addEventListener("pointerdown", (event) => { last = [event.clientX, event.clientY]; });
+    this.svg.addEventListener("pointerdown", (event) => {
+      last = [event.clientX, event.clientY];
+      moved = 0;
+    });
+    // What is under the pointer has moved with it: dragging it is no click on it.
+    this.svg.addEventListener("click", (event) => { if (moved > 4) event.stopPropagation(); }, true);
     addEventListener("pointerup", () => { last = null; });
     addEventListener("pointermove", (event) => {
       if (!last) return;
+      moved += Math.abs(event.clientX - last[0]) + Math.abs(event.clientY - last[1]);
       this.move((event.clientX - last[0]) * ratio(), (event.clientY - last[1]) * ratio());
       last = [event.clientX, event.clientY];
     });

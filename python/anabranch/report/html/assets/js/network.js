@@ -121,7 +121,7 @@ class NetworkSection {
       `${withUnit(now.drops[i], "packets")} dropped`,
       ...(this.shares?.get(i) ? [`${number(Math.round(this.shares.get(i) * 1000) / 10)} % of the pair's packets`] : []),
     ]);
-    const words = time === null ? "whole run" : `${number(time)} s`;
+    const words = time === null ? "whole run" : withUnit(time * timeMarks.scale, timeMarks.unit);
     byId("time-value").textContent = words;
     this.slider.setAttribute("aria-valuetext", words);
     this.legend(most);

@@ -45,7 +45,7 @@ class SiftedTable {
       shown += fits ? 1 : 0;
     }
     const all = this.rows.length;
-    this.count.textContent = shown === all ? `${number(all)} rows` : `${number(shown)} of ${number(all)} rows`;
+    this.count.textContent = rowCount(shown, all);
     this.count.classList.toggle("partly", shown < all);
   }
 

@@ -68,8 +68,11 @@ class SeriesSection {
     const alike = this.offered.filter((other) => other.startsWith("flow")
       && (DATA.transports.length === 1 || this.rank.get(this.transportOf(Number(other.split(" ")[1]))) === transport));
     const place = alike.indexOf(key);
-    const color = DATA.transports.length > 1 ? DATA.transports[transport].color : place % 8;
-    const pattern = DATA.transports.length > 1 ? place % PATTERNS.length : Math.floor(place / 8) % PATTERNS.length;
+    const several = DATA.transports.length > 1;
+    const { color: own, hollow } = DATA.transports[transport];
+    const color = several ? own : place % 8;
+    // Relatives share a colour: the lines of one begin where those of the other do not.
+    const pattern = (several ? place + (hollow ? 1 : 0) : Math.floor(place / 8)) % PATTERNS.length;
     return { label: DATA.flows.name[index], color: css(`--c${color}`), dash: PATTERNS[pattern], width: 1.5,
       values: (measure) => row(this.own[measure], this.rowOf.get(index), count) };
   }
@@ -103,18 +106,16 @@ class SeriesSection {
       return;
     }
     legend.replaceChildren(...this.offered.map((key) => {
-      const { label, color } = this.line(key);
-      const chip = h("i", { class: "chip" });
-      chip.style.background = color;
+      const line = this.line(key);
       return h("button", { type: "button", class: "series", "aria-pressed": String(this.shown.has(key)),
-        onclick: () => this.toggleAndFocus(key), "data-key": key }, chip, label);
+        onclick: () => this.toggleAndFocus(key), "data-key": key }, lineKey(line), line.label);
     }));
     const lines = this.offered.filter((key) => this.shown.has(key)).map((key) => this.line(key));
     const kinds = [
       ["goodput-chart", "Goodput", "goodput_mbps", "Mbps"], ["rtt-chart", "Smoothed RTT", "srtt_ms", "ms"],
       ["cwnd-chart", "Congestion window", "cwnd_kb", "kB"],
     ];
-    this.charts = kinds.map(([id, title, measure, unit]) => this.overTime(
+    this.charts = kinds.map(([id, title, measure, unit]) => overTime(
       id, title, unit, lines, lines.map((line) => line.values(measure)), this.times,
     ));
   }
@@ -123,18 +124,6 @@ class SeriesSection {
     this.toggle(key);
     // The buttons are new; whoever works by keyboard stays where they were.
     byId("series-legend").querySelector(`[data-key="${key}"]`)?.focus();
-  }
-
-  overTime(id, title, unit, lines, columns, times) {
-    const [scaled, scaledUnit] = suited(columns, unit);
-    // All charts have the same instants, or the cursors could not move together.
-    const span = DATA.ended_s;
-    const [[end], timeUnit] = suited([[span]], "s");
-    timeMarks.scale = span > 0 ? end[0] / span : 1;
-    return chart(byId(id), {
-      title: `${title} in ${scaledUnit}`, unit: scaledUnit, series: lines, sync: "time", marks: true,
-      xRange: [0, span * timeMarks.scale || 1], xName: "at", xLabel: `time in ${timeUnit}`, xUnit: timeUnit, hint: lines.length ? "" : "Nothing is chosen above.",
-    }, [times.map((time) => time * timeMarks.scale), ...scaled]);
   }
 
   /** The longest queues, and that of the chosen link. */
@@ -156,14 +145,21 @@ class SeriesSection {
     }));
     const times = Array.from(network.times);
     const columns = links.map((link) => row(network.steps.queue, link, times.length));
-    this.queues = this.overTime("queue-chart", "Queue", "packets", lines, columns, times);
-    const names = lines.map((line) => {
-      const chip = h("i", { class: "chip" });
-      chip.style.background = line.color;
-      return h("span", {}, chip, line.label);
-    });
+    this.queues = overTime("queue-chart", "Queue", "packets", lines, columns, times);
+    const names = lines.map((line) => h("span", {}, lineKey(line), line.label));
     container.append(h("p", { class: "legend" }, ...(names.length ? names : ["No queue ever held a packet."])));
   }
+}
+
+/** A chart over time: all of them have the same axis, or the cursors could not move together. */
+function overTime(id, title, unit, lines, columns, times, nothing = "Nothing is chosen.") {
+  const [scaled, scaledUnit] = suited(columns, unit);
+  const span = DATA.ended_s;
+  return chart(byId(id), {
+    title: `${title} in ${scaledUnit}`, unit: scaledUnit, series: lines, sync: "time", marks: true,
+    xRange: [0, span * timeMarks.scale || 1], xName: "at", xLabel: `time in ${timeMarks.unit}`, xUnit: timeMarks.unit,
+    hint: lines.length ? "" : nothing,
+  }, [times.map((time) => time * timeMarks.scale), ...scaled]);
 }
 
 function decodeAll(columns) {
@@ -181,11 +177,9 @@ function byTransport(values) {
 }
 
 function groupLegend(groups) {
-  return h("p", { class: "legend" }, ...groups.filter((group) => group.values.length).map((group) => {
-    const chip = h("i", { class: "chip" });
-    chip.style.background = group.color;
-    return h("span", {}, chip, `${group.label} (${number(group.values.length)})`);
-  }));
+  return h("p", { class: "legend" }, ...groups.filter((group) => group.values.length).map(
+    (group) => h("span", {}, lineKey(group), `${group.label} (${number(group.values.length)})`),
+  ));
 }
 
 function setUpDistributions() {
@@ -278,11 +272,20 @@ function flowTable(series) {
   return table;
 }
 
+/** One unit of time for the whole page, which suits the length of the run. */
+function setTimeUnit() {
+  const [[end], unit] = suited([[DATA.ended_s]], "s");
+  timeMarks.scale = DATA.ended_s > 0 ? end[0] / DATA.ended_s : 1;
+  timeMarks.unit = unit;
+}
+
 function runPage() {
+  setTimeUnit();
   timeMarks.events = DATA.events.filter((event) => event.kind !== "new routes")
     .map((event) => ({ ...event, bad: event.kind.endsWith("down") })).slice(0, 200);
   const network = new NetworkSection();
   const series = new SeriesSection(network);
+  if (DATA.multipath) new MultipathSection();
   setUpDistributions();
   reorderingTable();
   flowTable(series);

@@ -4,8 +4,9 @@ const ROW_HEIGHT = 30;
 const PRINTED_ROWS = 200;
 
 /**
- * options: caption, rows (how many), columns ({heading, unit, text(row), value(row)?, cell(row)?}), search(row),
- * sortBy (number of a column), chosen(row), onChoose(row).
+ * options: caption, rows (how many), columns ({heading, unit, text(row), value(row)?, cell(row)?,
+ * most (letters)?}), search(row),
+ * keeps(row)?, chosen(row)?, onChoose(row)?.
  */
 class DataTable {
   constructor(container, options) {
@@ -62,7 +63,7 @@ class DataTable {
     let longest = `${column.heading} ${column.unit ?? ""}`.length + 2;
     const step = Math.max(1, Math.floor(rows / 300));
     for (let i = 0; i < rows; i += step) longest = Math.max(longest, column.text(i).length);
-    column.width = Math.round(Math.min(longest, 42) * 7.8 + 26);
+    column.width = Math.round(Math.min(longest, column.most ?? 42) * 7.8 + 26);
     return column.width;
   }
 
@@ -77,10 +78,12 @@ class DataTable {
   }
 
   refresh() {
-    const { rows, search, columns } = this.options;
+    const { rows, search, keeps, columns } = this.options;
     const wanted = this.filter.value.trim().toLowerCase();
     const found = [];
-    for (let i = 0; i < rows; i++) if (!wanted || search(i).toLowerCase().includes(wanted)) found.push(i);
+    for (let i = 0; i < rows; i++) {
+      if ((!keeps || keeps(i)) && (!wanted || search(i).toLowerCase().includes(wanted))) found.push(i);
+    }
     const column = columns[this.sorting.column];
     if (column) {
       const sign = this.sorting.down ? -1 : 1;
@@ -98,7 +101,7 @@ class DataTable {
       }
     }
     this.order = found;
-    this.count.textContent = found.length === rows ? `${number(rows)} rows` : `${number(found.length)} of ${number(rows)} rows`;
+    this.count.textContent = rowCount(found.length, rows);
     this.view.scrollTop = 0;
     this.render(true);
   }

@@ -1,0 +1,155 @@
+// Multipath TCP: what each path carries, of all connections or of one, and the tables of both.
+
+const ALL_CONNECTIONS = -1;
+
+class MultipathSection {
+  constructor() {
+    this.data = DATA.multipath;
+    this.connection = ALL_CONNECTIONS;
+    this.hidden = new Set();
+    this.charts = [];
+    this.series = this.data.series ? this.decodeSeries() : null;
+    if (this.series) this.setUpSelect();
+    this.connections = this.connectionTable();
+    this.subflows = this.subflowTable();
+    this.draw();
+    themeListeners.push(() => this.draw());
+  }
+
+  decodeSeries() {
+    const { series } = this.data;
+    return {
+      times: Array.from(decode(series.times)), connection: Array.from(decode(series.connection)),
+      path: decodeWords(series.path), subflows: decode(series.subflows),
+      throughput: decode(series.throughput_mbps), rtt: decode(series.srtt_ms),
+    };
+  }
+
+  setUpSelect() {
+    const { name } = this.data.connections;
+    const known = [...new Set(this.series.connection)].filter((connection) => connection !== ALL_CONNECTIONS);
+    known.sort((a, b) => a - b);
+    this.select = byId("connection");
+    this.select.append(
+      h("option", { value: ALL_CONNECTIONS }, name.length === 1 ? "the connection" : `all ${number(name.length)} connections`),
+      ...(name.length === 1 ? [] : known.map((connection) => h("option", { value: connection }, name[connection]))),
+    );
+    this.select.addEventListener("change", () => this.choose(Number(this.select.value)));
+  }
+
+  /** Shows the paths and subflows of a connection, or of all; those without lines of their own have only the latter. */
+  choose(connection) {
+    this.connection = connection;
+    this.hidden.clear();
+    if (this.select) this.select.value = this.has(connection) ? String(connection) : "";
+    this.connections.render(true);
+    this.subflows.refresh();
+    this.draw();
+  }
+
+  has(connection) {
+    return this.series.connection.includes(connection);
+  }
+
+  /** The lines of what is chosen, the sum of the throughputs behind them. */
+  lines() {
+    const found = [];
+    this.series.connection.forEach((connection, i) => {
+      if (connection !== this.connection) return;
+      const place = found.length;
+      found.push({
+        index: i, key: this.series.path(i), label: `${this.series.path(i)} (${number(this.series.subflows[i])})`,
+        color: css(`--c${place % 8}`), dash: PATTERNS[(place + Math.floor(place / 8)) % PATTERNS.length], width: 1.5,
+      });
+    });
+    return found;
+  }
+
+  draw() {
+    for (const each of this.charts) each.destroy();
+    this.charts = [];
+    if (!this.series) return;
+    const { times } = this.series;
+    const all = this.lines();
+    const lines = all.filter((line) => !this.hidden.has(line.key));
+    const values = (measure) => lines.map((line) => row(this.series[measure], line.index, times.length));
+    const throughputs = values("throughput");
+    const together = lines.length > 1
+      ? [{ label: lines.length === all.length ? "all paths" : `these ${lines.length} paths`, color: css("--text"), width: 2.5 }]
+      : [];
+    const sums = together.length
+      ? [times.map((_, t) => throughputs.reduce((sum, own) => (own[t] === null ? sum : (sum ?? 0) + own[t]), null))] : [];
+    const nothing = all.length ? "Nothing is chosen." : "This connection has no lines; those that delivered most have some.";
+    this.charts = [
+      overTime("path-chart", "Throughput by path", "Mbps", [...lines, ...together], [...throughputs, ...sums], times, nothing),
+      overTime("path-rtt-chart", "Smoothed RTT by path", "ms", lines, values("rtt"), times, nothing),
+    ];
+    this.legend(all);
+  }
+
+  legend(all) {
+    const legend = byId("path-legend");
+    legend.replaceChildren(...all.map((line) => h(
+      "button", { type: "button", class: "series", "aria-pressed": String(!this.hidden.has(line.key)), "data-key": line.key,
+        title: `${line.key}, ${number(this.series.subflows[line.index])} subflows`, onclick: () => this.toggle(line.key) },
+      lineKey(line), line.label,
+    )));
+  }
+
+  toggle(key) {
+    if (!this.hidden.delete(key)) this.hidden.add(key);
+    this.draw();
+    // The buttons are new; whoever works by keyboard stays where they were.
+    [...byId("path-legend").children].find((button) => button.dataset.key === key)?.focus();
+  }
+
+  connectionTable() {
+    const { name, columns } = this.data.connections;
+    const [from, to, transport] = ["from", "to", "transport"].map((key) => decodeWords(this.data.connections[key]));
+    const toggle = (i) => this.choose(this.connection === i ? ALL_CONNECTIONS : i);
+    const button = (i) => h(
+      "button", { type: "button", class: "plain", "aria-pressed": String(i === this.connection),
+        onclick: (event) => { event.stopPropagation(); toggle(i); this.focus(i); } }, name[i],
+    );
+    return new DataTable(byId("connection-table"), {
+      caption: "Connections", rows: name.length, search: (i) => `${name[i]}\n${from(i)}\n${to(i)}\n${transport(i)}`,
+      columns: [
+        { heading: "connection", text: (i) => name[i], cell: button }, { heading: "from", text: from },
+        { heading: "to", text: to }, { heading: "transport", text: transport }, ...columns.map(numberColumn),
+      ],
+      chosen: (i) => i === this.connection, onChoose: toggle,
+    });
+  }
+
+  focus(connection) {
+    const buttons = [...byId("connection-table").querySelectorAll("button.plain")];
+    buttons.find((button) => button.textContent === this.data.connections.name[connection])?.focus();
+  }
+
+  subflowTable() {
+    const { name } = this.data.connections;
+    const { columns } = this.data.subflows;
+    const connection = decode(this.data.subflows.connection);
+    const number_ = decode(this.data.subflows.number);
+    const [path, state] = ["path", "state"].map((key) => decodeWords(this.data.subflows[key]));
+    return new DataTable(byId("subflow-table"), {
+      caption: "Subflows", rows: number_.length,
+      search: (i) => `${name[connection[i]]}\n${path(i)}\n${state(i)}`,
+      keeps: (i) => this.connection === ALL_CONNECTIONS || connection[i] === this.connection,
+      columns: [
+        { heading: "connection", text: (i) => name[connection[i]] },
+        { heading: "subflow", value: (i) => number_[i], text: (i) => String(number_[i]) },
+        ...(this.data.subflows.path.words.some((text) => text)
+          ? [{ heading: "path", text: (i) => path(i) || "–", most: 64 }] : []),
+        { heading: "state", text: state },
+        ...columns.map((column) => ({ ...numberColumn(column), ...(column.key.endsWith("_port") ? plainNumber(column) : {}) })),
+      ],
+    });
+  }
+}
+
+/** Ports are names: no thousands. */
+function plainNumber(column) {
+  const values = decode(column.data);
+  return { text: (i) => String(values[i]) };
+}

@@ -1,0 +1,120 @@
+"""Subflows on the page of a run: what the page holds against the tables that it comes from."""
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from html_runs import ABILENE, MULTIPATH, numbers
+
+from anabranch import Result, Scenario
+from anabranch.report.html import multipath_data as module
+from anabranch.report.html.run_data import run_document
+from anabranch.report.subflow_paths import between_ends, names_of_paths
+
+WAYS = ["right", "right#2", "right#3", "right#4"]
+"""The links between the routers, by the number that the scenario gives them."""
+
+
+@pytest.fixture(scope="module")
+def run() -> Result:
+    """Two connections of 16 subflows over four parallel links."""
+    return Scenario.loads(MULTIPATH).run()
+
+
+def texts(column: dict[str, Any]) -> list[str]:
+    return [column["words"][int(number)] for number in numbers(column["index"])]
+
+
+def way(path: str) -> str:
+    """The node behind the router on the left."""
+    return path.split(" > ")[2]
+
+
+def by_path(run: Result, flow: int | None) -> pl.DataFrame:
+    """The sums over the subflows of each path and instant, by hand."""
+    paths = {(flow, subflow): way(path) for flow, subflow, path in
+             run.subflows.select("flow", "subflow", "path").iter_rows()}  # fmt: skip
+    sums: dict[tuple[str, float], float] = {}
+    for row in run.subflow_series.iter_rows(named=True):
+        if flow is None or row["flow"] == flow:
+            key = (paths[row["flow"], row["subflow"]], row["time_s"])
+            sums[key] = sums.get(key, 0.0) + row["throughput_mbps"]
+    rows = [(*key, value) for key, value in sums.items()]
+    return pl.DataFrame(rows, ["way", "time_s", "sum"], orient="row").sort("time_s")
+
+
+def test_a_run_without_subflows_has_no_section() -> None:
+    assert run_document(Scenario.loads(ABILENE, {"run.duration": "100 ms"}).run())["multipath"] is None
+
+
+def test_throughputs_of_a_path_are_the_sums_over_its_subflows(run: Result) -> None:
+    series = run_document(run)["multipath"]["series"]
+    connection, paths = numbers(series["connection"]), texts(series["path"])
+    matrix = numbers(series["throughput_mbps"]).reshape(len(paths), -1)
+    times = numbers(series["times"])
+    # All together, then each of the two.
+    assert sorted(zip(connection, paths, strict=True)) == [(c, w) for c in (-1, 0, 1) for w in WAYS]
+    for number, flow in ((-1, None), (0, 0), (1, 1)):
+        expected = by_path(run, flow)
+        for name in WAYS:
+            (row,) = [i for i in range(len(paths)) if connection[i] == number and paths[i] == name]
+            own = expected.filter(pl.col("way") == name)
+            at = np.searchsorted(times, own["time_s"])
+            np.testing.assert_allclose(matrix[row][at], own["sum"], rtol=1e-6)
+            assert np.isnan(np.delete(matrix[row], at)).all()
+    counts = dict(zip(paths[:4], numbers(series["subflows"])[:4], strict=True))
+    assert counts == dict(run.subflows.group_by(pl.col("path").map_elements(way, pl.String)).len().rows())
+
+
+def test_tables_have_every_connection_and_subflow(run: Result) -> None:
+    data = run_document(run)["multipath"]
+    assert data["connections"]["name"] == ["m.0", "m.1"]
+    assert texts(data["subflows"]["path"]) == run.subflows["path"].to_list()
+    assert texts(data["subflows"]["state"]) == run.subflows["state"].to_list()
+    assert numbers(data["subflows"]["connection"]).tolist() == [0] * 16 + [1] * 16
+    columns = {column["key"]: numbers(column["data"]) for column in data["subflows"]["columns"]}
+    assert columns["delivered_bytes"].tolist() == run.subflows["delivered_bytes"].to_list()
+    assert columns["rtt_mean_ms"] == pytest.approx(run.subflows["rtt_mean_ms"].to_numpy())
+
+
+def test_many_paths_connections_and_subflows_are_bounded_and_said(
+    run: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_PATHS", 2)
+    monkeypatch.setattr(module, "MOST_CONNECTIONS", 1)
+    monkeypatch.setattr(module, "MOST_SUBFLOWS", 20)
+    notes: list[str] = []
+    data = module.multipath_data(run, notes)
+    assert data is not None
+    best = int(run.flows.sort("delivered_bytes", descending=True)["flow"][0])
+    series = data["series"]
+    paths = texts(series["path"])
+    assert sorted(set(numbers(series["connection"]).tolist())) == [-1, best]
+    assert [name for name in paths if name == "other paths"] == ["other paths"] * 2
+    assert len(paths) == 6
+    # Nothing is lost: the lines of all connections sum up to every subflow.
+    matrix = numbers(series["throughput_mbps"]).reshape(6, -1)[:3]
+    total = run.subflow_series.group_by("time_s").agg(pl.col("throughput_mbps").sum()).sort("time_s")
+    at = np.searchsorted(numbers(series["times"]), total["time_s"])
+    np.testing.assert_allclose(np.nansum(matrix, axis=0)[at], total["throughput_mbps"], rtol=1e-6)
+    assert set(numbers(data["subflows"]["connection"]).tolist()) == {best}
+    assert any("1 of 2 connections, which delivered most" in note for note in notes)
+    assert any("1 of 2 connections have lines" in note for note in notes)
+
+
+def test_paths_are_named_by_what_tells_them_apart() -> None:
+    a, b, c = ("a", "x", "z"), ("a", "y", "w", "z"), ("a", "z")
+    assert names_of_paths([a, b, a, ()]) == ["x", "y, w", "x", ""]
+    # Nothing but common nodes, or the same nodes in another order: the whole path.
+    assert names_of_paths([a, c]) == ["x", "a > z"]
+    assert names_of_paths([("a", "b", "c"), ("b", "a", "c")]) == ["a > b > c", "b > a > c"]
+    assert names_of_paths([]) == []
+
+
+def test_a_path_without_its_hosts() -> None:
+    assert between_ends("h > left > right#2 > s", "s") == ("left", "right#2")
+    # The number of a parallel link at the end, and a path of one link, are all there is to tell.
+    assert between_ends("h > left > s#2", "s") == ("left", "s#2")
+    assert between_ends("h > s", "s") == ("h", "s")
+    assert between_ends(None, "s") == ()
