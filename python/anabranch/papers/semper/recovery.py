@@ -76,7 +76,7 @@ def returning_path(context: Context, senders: int) -> Return:
     """The seconds from a path's return until the total is whole, for so many hosts of 32 subflows."""
     times = outage(context)
     levels = {name: _document(senders, variant, times) for name, variant in VARIANTS.items()}
-    metrics = {MetricInfo("whole_s", "from the return until the total is whole (s)"): _whole_sql(times)}
+    metrics = {MetricInfo("whole_s", "from the return until the total is whole (s)"): whole_sql(times)}
     title = f"One of four paths fails and returns, N = {senders}"
     method = Method(times.duration_s, times.duration_s - times.returns_s, times.runs)
     result = study(context, f"return-{senders}", title, levels, method, metrics)
@@ -107,7 +107,7 @@ def _document(senders: int, variant: Variant, times: Outage) -> Mapping[str, Any
     return document
 
 
-def _whole_sql(times: Outage) -> str:
+def whole_sql(times: Outage) -> str:
     """Seconds from the return to the end of the first whole second, by run; null if none comes."""
     return (
         "with totals as (select run, time_s, sum(throughput_mbps) as total "  # noqa: S608 - no input
