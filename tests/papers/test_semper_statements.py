@@ -77,15 +77,19 @@ def test_hosts_whose_subflows_share_a_path() -> None:
     )
     stream = delivered.select("run", "flow", "time_s", pl.col("throughput_mbps").alias("goodput_mbps"))
     runs = pl.DataFrame({"run": [0], "cell": [0], "replication": [0], "setting": ["N = 4, K = 2"]})
-    answer = sharing_a_path(
+    few, cause = sharing_a_path(
         result(runs, subflows=subflows, subflow_series=delivered, flow_series=stream),
         Method(5, 5, 1),
+        4,
         "N = 4, K = 2",
     )
-    assert answer.ours.startswith("0.250 ")
-    assert answer.ours.endswith("; 0.50")
+    assert few.ours.startswith("0.250 ")
+    assert few.ours.endswith("; 0.50")
     # A quarter of all hosts is not "very few".
-    assert answer.verdict == "differs"
+    assert few.verdict == "differs"
+    # All: (20 + 20 + 10 + 20)^2 / (4 (400 + 400 + 100 + 400)) = 0.942; the other three are alike.
+    assert cause.ours == "1.000, for 0.942 with all"
+    assert cause.verdict == "agrees"
 
 
 @pytest.mark.parametrize(("dropped", "verdict"), [("few", "agrees"), ("many", "differs")])

@@ -11,7 +11,13 @@ import polars as pl
 from anabranch.models import coverage_distribution, mean_coverage
 from anabranch.papers.model import Context, FigureResult, Finding, number
 from anabranch.papers.semper import drawing
-from anabranch.papers.semper.fairness import few_subflows, lowest, sharing_a_path, two_paths
+from anabranch.papers.semper.fairness import (
+    few_subflows,
+    lowest,
+    sharing_a_path,
+    similar_reasons,
+    two_paths,
+)
 from anabranch.papers.semper.network import (
     PATH_MBPS,
     PATHS_MOST,
@@ -223,7 +229,7 @@ def validation_of_k(context: Context) -> FigureResult:
 
 
 def _drops(context: Context, result: StudyResult, settings: Sequence[tuple[int, int]]) -> list[Finding]:
-    """The two small drops of fairness in figure 7, and the cause of the first."""
+    """The two small drops of fairness in figure 7, and their causes."""
     few = setting(32, 2)
     return [
         *(
@@ -237,7 +243,8 @@ def _drops(context: Context, result: StudyResult, settings: Sequence[tuple[int, 
             )
             for n, dropped in ((32, 2), (2, SUBFLOWS))
         ),
-        sharing_a_path(result, static(context), few),
+        *sharing_a_path(result, static(context), 32, few),
+        similar_reasons(result, 2, SUBFLOWS, setting(2, SUBFLOWS)),
     ]
 
 
