@@ -60,16 +60,18 @@ def test_a_failed_path_takes_its_share_and_stalls_nobody(folder: Path) -> None:
 
 
 def test_a_path_that_returns_is_used_at_once_if_routers_say_so(folder: Path) -> None:
-    # Footnote 4. Without routers that notice, the next retransmission timeout decides, at most as far
-    # off as the failure was long (10 s), as each is twice the one before (RFC 6298, section 5.5).
+    # Footnote 4.
     found = verdicts("9", folder)
     after = "seconds from the path's return until the total is whole, median and range"
     assert found[f"SEMPER, routers notice within 100 ms: {after}"] == "agrees"
+    # Without routers that notice, the next retransmission timeout decides: the sixth ends 63 times the first
+    # one after the failure of 10 s (RFC 6298, section 5.5). That is 200 ms with duplicate ACKs: 2.6 s after
+    # the return, so that the fourth second is whole. With RACK it is 200 ms above a round trip of 20 to
+    # 44 ms, and some variation of the samples: 3.9 to 5.4 s, and 7 s with 270 ms.
     waits = pl.read_csv(folder / "figure-9" / "return.csv")
-    assert waits.height == 3
-    assert waits["whole_s"].null_count() == 0
-    # A second more until the window has grown, and one for the sample.
-    assert max(waits["whole_s"].to_list()) <= 12
+    by_variant = dict(waits.select("setting", "whole_s").iter_rows())
+    assert by_variant["routers never notice, duplicate ACKs"] == pytest.approx(4)
+    assert 5 <= by_variant["routers never notice, RACK"] <= 8
 
 
 def test_enough_subflows_carry_the_wanted_share_as_often_as_computed(folder: Path) -> None:

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from anabranch.papers.semper.fairness import lowest, sharing_a_path
-from anabranch.papers.semper.recovery import Outage, whole_sql
+from anabranch.papers.semper.recovery import Outage, next_try_s, whole_sql
 from anabranch.papers.semper.studies import Method
 from anabranch.study.result import MetricInfo, StudyResult
 
@@ -60,6 +60,13 @@ def test_two_seconds_at_the_end_do_not_make_three() -> None:
 def test_what_came_before_it_settled_does_not_count() -> None:
     # Slow start above the capacity: buffers fill. 100 is whole, not 200.
     assert waits([200, 200, *[100] * 4, *[75] * 4, *[100] * 10]) == [1]
+
+
+def test_the_next_try_is_at_twice_the_time_of_the_last_one() -> None:
+    # Tries end 0.2, 0.6, 1.4 and 3 s after the failure: each timeout is twice the one before.
+    assert next_try_s(0.2, 0.1) == pytest.approx(0.1)
+    assert next_try_s(0.2, 1.0) == pytest.approx(0.4)
+    assert next_try_s(0.2, 2.9) == pytest.approx(0.1)
 
 
 def test_hosts_whose_subflows_share_a_path() -> None:

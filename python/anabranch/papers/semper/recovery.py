@@ -22,11 +22,6 @@ STEADY_S: Final = 3
 IMMEDIATE_S: Final = 5
 """Seconds that count as "practically immediate" beside the 400 s of the figure."""
 
-LEAST_RTO_S: Final = 0.22
-LONG_RTO_S: Final = 0.27
-"""First RTO of a subflow here: 200 ms above a round trip of 20 ms, without and with a full queue of 24 ms and
-the variation of its samples."""
-
 NOTICED: Final = "routers notice within 100 ms"
 RACK: Final = "routers never notice, RACK"
 DUPLICATE_ACKS: Final = "routers never notice, duplicate ACKs"
@@ -38,12 +33,16 @@ class Variant:
 
     reaction: str
     loss_detection: str
+    first_rto_s: tuple[float, float] | None
+    """Least and largest retransmission timeout at the failure, where it decides: 200 ms with duplicate ACKs
+    (RFC 6298 with Linux's least), and with RACK that much above a round trip of 20 ms, which a full queue and
+    the variation of the samples lengthen."""
 
 
 VARIANTS: Final = {
-    NOTICED: Variant("100 ms", "rack"),
-    RACK: Variant("never", "rack"),
-    DUPLICATE_ACKS: Variant("never", "dupack"),
+    NOTICED: Variant("100 ms", "rack", None),
+    RACK: Variant("never", "rack", (0.22, 0.27)),
+    DUPLICATE_ACKS: Variant("never", "dupack", (0.2, 0.2)),
 }
 
 
@@ -127,7 +126,8 @@ def _finding(result: StudyResult, name: str, times: Outage) -> Finding:
     # A run whose total does not get whole until its end counts as if it did so right after it.
     waits = [float(times.duration_s - times.returns_s if wait is None else wait) for wait in rows]
     middle = statistics.median(waits)
-    reason = "" if VARIANTS[name].reaction != "never" else _backoff(times)
+    rto_s = VARIANTS[name].first_rto_s
+    reason = "" if rto_s is None else _backoff(times, rto_s)
     return Finding(
         f"SEMPER, {name}: seconds from the path's return until the total is whole, median and range",
         "recovery is practically immediate",
@@ -137,17 +137,28 @@ def _finding(result: StudyResult, name: str, times: Outage) -> Finding:
     )
 
 
-def _backoff(times: Outage) -> str:
+def _backoff(times: Outage, first_rto_s: tuple[float, float]) -> str:
     """When a subflow that nobody told tries the path again."""
-    down_s = times.returns_s - times.fails_s
-    tries = 1
-    # The n-th retransmission timeout ends (2^n - 1) RTO after the first one began (RFC 6298, section 5.5).
-    while (2**tries - 1) * LEAST_RTO_S <= down_s:
-        tries += 1
-    at_s = [(2**tries - 1) * rto - down_s for rto in (LEAST_RTO_S, LONG_RTO_S)]
+    waits = [f"{next_try_s(rto, times.returns_s - times.fails_s):.0f}" for rto in first_rto_s]
+    firsts = " to ".join(f"{rto:g}" for rto in dict.fromkeys(first_rto_s))
     return (
         "a subflow on a dead path tries it again when its retransmission timeout ends, which doubles each "
-        f"time (RFC 6298): the {tries}th ends {2**tries - 1} times the first after the failure; with "
-        f"{LEAST_RTO_S:g} to {LONG_RTO_S:g} s (Linux's least is 0.2 s above the round trip) that is "
-        f"{at_s[0]:.0f} to {at_s[1]:.0f} s after the return, and as long as the failure at most"
+        f"time (RFC 6298): with {firsts} s at the failure {' to '.join(dict.fromkeys(waits))} s after the "
+        "return here, and as long as the failure lasted at most"
     )
+
+
+def next_try_s(first_rto_s: float, down_s: float) -> float:
+    """From the return of a path until a subflow on it sends again, if nothing tells it of the return.
+
+    Its n-th timeout ends (2^n - 1) times the first one after the failure (RFC 6298, section 5.5).
+
+    Args:
+        first_rto_s: its retransmission timeout at the failure.
+        down_s: how long the path was down.
+    """
+    timeout_s = ends_s = first_rto_s
+    while ends_s <= down_s:
+        timeout_s *= 2
+        ends_s += timeout_s
+    return ends_s - down_s
