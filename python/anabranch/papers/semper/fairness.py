@@ -149,8 +149,9 @@ def two_paths(
         reason += (
             "; with the thesis's own window (T = 400 s, T_M = 200 s) the medians "
             f"of {LONG_RUNS} runs are {at['P = 2']:.3f} for P = 2 and "
-            f"{at[f'P = {PATHS_MOST}']:.3f} for P = {PATHS_MOST}, where those "
-            f"with T_M = {method.window_s:g} s are {short['P = 2']:.3f} and {short[f'P = {PATHS_MOST}']:.3f}"
+            f"{at[f'P = {PATHS_MOST}']:.3f} for P = {PATHS_MOST}, where those with "
+            f"T_M = {method.window_s:g} s are {short['P = 2']:.3f} and {short[f'P = {PATHS_MOST}']:.3f}: "
+            "what more paths lack there is left of the start"
         )
     return [
         lowest(result, labels, dropped, where="the stateless scheme", published=said, reason=reason),
