@@ -49,10 +49,11 @@ def lowest(
     """
     indices = {name: median(result, "jain", label) for name, label in labels.items()}
     others = [index for name, index in indices.items() if name != dropped]
+    ends = dict.fromkeys(f"{end(others):.3f}" for end in (min, max))
     return Finding(
         f"Jain's index of {dropped} against the others of {where}",
         published,
-        f"{indices[dropped]:.3f}; the others {min(others):.3f} to {max(others):.3f}",
+        f"{indices[dropped]:.3f}; the others {' to '.join(ends)}",
         indices[dropped] < min(others),
         reason,
     )
