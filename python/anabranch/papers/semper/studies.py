@@ -144,7 +144,9 @@ def study(
     return context.study(name, make).with_metrics(measured(method) if metrics is None else metrics)
 
 
-def experiment(paths: int, senders: int, subflows: int, method: Method, **choices: Any) -> dict[str, Any]:
+def experiment(
+    paths: int | Sequence[Mapping[str, Any]], senders: int, subflows: int, method: Method, **choices: Any
+) -> dict[str, Any]:
     """The scenario of one setting, sampled a few times in its window."""
     return scenario(
         paths, senders, subflows, duration_s=method.duration_s, sample_s=sample_s(method), **choices
