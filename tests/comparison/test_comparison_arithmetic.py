@@ -69,6 +69,8 @@ def tables() -> dict[str, pl.DataFrame]:
             "flow": [0, 1, 2, 3, 4],
             "name": ["long.0", "long.1", "short.0", "short.1", "short.2"],
             "start_s": [0.0, 0.0, 0.5, 1.0, 2.9],
+            # Over the whole run, and not what is measured in the window.
+            "goodput_mbps": [50.0, 50.0, 1.0, 1.0, 1.0],
             "completion_s": [None, None, 0.2, 0.4, None],
             "segments_sent": [60, 20, 10, 10, 0],
             "packets_received": [55, 20, 10, 10, 5],
@@ -118,6 +120,17 @@ def test_measures_of_a_run() -> None:
     assert found["crossings"] == pytest.approx(9000 / 4000)
     assert found["reordered_percent"] == pytest.approx(100 * 10 / 75)
     assert set(found) == set(expected(part))
+
+
+def test_transfers_are_no_flows_that_starve() -> None:
+    # Long flows get 6 and 2 Mbps; transfers that ended before the window would be three with nothing.
+    part = Part("flows", {}, 3.0, window_s=(1.0, 3.0), transfers=("short",))
+    found = measured(part, tables(), frozenset({"a->b"}))
+    assert found["goodput_mbps"] == pytest.approx(8.0)
+    assert found["jain_index"] == pytest.approx(0.8)
+    assert found["flow_goodput_mbps"] == pytest.approx(4.0)
+    sized = Part("flows", {}, 3.0, window_s=(1.0, 3.0), transfers=("short", "long"))
+    assert measured(sized, tables(), frozenset({"a->b"})).get("jain_index") is None
 
 
 def test_transfers_that_do_not_end_are_the_longest() -> None:

@@ -88,7 +88,8 @@ def _network(comparison: Comparison, subject: Subject) -> list[str]:
         "",
         f"## {subject.name}",
         "",
-        f"{count} {'replication' if count == 1 else 'replications'}. Failure: {subject.failed}.",
+        f"{subject.size}. {count} {'replication' if count == 1 else 'replications'}. "
+        f"Failure: {subject.failed}.",
     ]
     for group, names in GROUPS.items():
         rows = [

@@ -91,7 +91,7 @@ def _network(comparison: Comparison, subject: Subject, drawn: Mapping[str, Figur
     for (network, system, name), reason in comparison.missing.items():
         if network == subject.name and name in MEASURES:
             reasons.setdefault(reason, {}).setdefault(system, []).append(MEASURES[name].label)
-    paragraphs = [f"Failure: {subject.failed}."]
+    paragraphs = [f"{subject.size}. Failure: {subject.failed}."]
     for reason, where in reasons.items():
         told = "; ".join(f"{system}: {', '.join(labels)}" for system, labels in where.items())
         paragraphs.append(f"No value ({told}): {reason}.")
