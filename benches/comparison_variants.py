@@ -16,8 +16,7 @@ from typing import Any
 
 from anabranch.comparison import SYSTEMS, Subject, System, compare, subjects
 from anabranch.comparison.measures import MEASURES
-from anabranch.comparison.paired import ratio
-from anabranch.comparison.tables import Notes, cell, markdown_table
+from anabranch.comparison.tables import Notes, cell, markdown_table, ratio_cell
 
 NOTE = "<!-- Written by make compare. What follows from it is in comparison.md. -->"
 REPLICATIONS = 5
@@ -36,6 +35,8 @@ class Question:
     parts: Sequence[str] = ("flows",)
     losses: float = 1.0
     """Factor of all random losses."""
+    capacity: str | None = None
+    """Of all links between routers, where it is not that of the standard workload."""
 
 
 def _as(system: str, name: str, **fields: Any) -> System:
@@ -63,10 +64,18 @@ QUESTIONS = (
         losses=THESIS_LOSSES,
     ),
     Question(
-        "One path of fewest hops, or all of them",
-        "Routers of today take each flow along one of all paths of fewest hops, by a hash.",
-        ("NSFNET", "zoo/Abilene", "zoo/AttMpls", "sndlib/germany50"),
-        (HOPS, ECMP),
+        "TCPBP with the losses and the capacity of its thesis",
+        "The same losses, and links of 1 Gbps.",
+        ("NSFNET", "zoo/Abilene", "zoo/AttMpls"),
+        (HOPS, DELAY, TCPBP),
+        losses=THESIS_LOSSES,
+        capacity="1 Gbps",
+    ),
+    Question(
+        "The cycle of the paced SDN",
+        "A cycle takes gamma round trips at least; the thesis has 1 to 2, and 1.5 is the default.",
+        ("sndlib/germany50",),
+        (DELAY, _paced(1.5), _paced(40), _paced(200)),
     ),
     Question(
         "Subflows of SEMPER",
@@ -76,11 +85,10 @@ QUESTIONS = (
         ("flows", "transfers"),
     ),
     Question(
-        "The cycle of the paced SDN",
-        "gamma, at least so many round trips make a cycle; the thesis has 1 to 2, and 1.5 is the default.",
-        ("sndlib/germany50",),
-        (DELAY, _paced(1.5), _paced(10), _paced(40)),
-        ("flows", "transfers"),
+        "One path of fewest hops, or all of them",
+        "Routers of today take each flow along one of all paths of fewest hops, by a hash.",
+        ("NSFNET", "zoo/Abilene", "zoo/AttMpls"),
+        (HOPS, ECMP),
     ),
 )
 SHOWN = {
@@ -89,24 +97,23 @@ SHOWN = {
 }
 
 
-def _lossier(subject: Subject, factor: float) -> Subject:
-    """The subject with its links' own losses times a factor."""
-    if factor == 1:
-        return subject
+def _otherwise(subject: Subject, question: Question) -> Subject:
+    """The subject with the question's losses, capacity and parts."""
     network = subject.data["network"]
     links = [
-        {**link, "loss": float(f"{link['loss'] * factor:.3g}")} if "loss" in link else link
+        {**link, "loss": float(f"{link['loss'] * question.losses:.3g}")} if "loss" in link else link
         for link in network["link"]
     ]
-    return replace(subject, data={**subject.data, "network": {**network, "link": links}})
+    general = {**network["links"], **({"capacity": question.capacity} if question.capacity else {})}
+    return replace(
+        subject,
+        data={**subject.data, "network": {**network, "link": links, "links": general}},
+        parts=tuple(part for part in subject.parts if part.name in question.parts),
+    )
 
 
 def _answer(question: Question, folder: Path) -> list[str]:
-    found = [_lossier(subject, question.losses) for subject in subjects([*question.networks], quick=False)]
-    kept = [
-        replace(subject, parts=tuple(part for part in subject.parts if part.name in question.parts))
-        for subject in found
-    ]
+    kept = [_otherwise(subject, question) for subject in subjects([*question.networks], quick=False)]
     sys.stderr.write(f"{question.title}\n")
     # Worst-case loads under failures are not asked for here: quick leaves most of them out.
     outcome = compare(kept, question.systems, folder, replications=REPLICATIONS, quick=True)
@@ -119,9 +126,9 @@ def _answer(question: Question, folder: Path) -> list[str]:
     for subject in kept:
         for system in question.systems:
             cells = [cell(outcome, subject, system, name, notes) for name in names]
-            for name in ratios:
-                beside = ratio(outcome, subject, system, name)
-                cells.append("-" if beside is None else f"{beside.mean:.2f} ± {beside.half or 0:.2f}")
+            cells += [
+                "1" if system is first else ratio_cell(outcome, subject, system, name) for name in ratios
+            ]
             rows.append((subject.name, system.name, *cells))
     lines = ["", f"## {question.title}", "", question.told, ""]
     lines += markdown_table(headings, rows, numbers_from=2)

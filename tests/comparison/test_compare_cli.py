@@ -45,7 +45,14 @@ def test_every_system_runs_on_a_scenario_of_the_users(
     assert 1 < found["hops"]["values"]["goodput_mbps"] < 8
     assert found["sprayed-mprc"]["values"]["goodput_mbps"] < 16
     written = {path.name for path in (tmp_path / "out").iterdir()}
-    assert {"comparison.csv", "comparison.parquet", "comparison.json", "README.md", "report.html"} <= written
+    assert {
+        "comparison.csv",
+        "runs.csv",
+        "comparison.parquet",
+        "comparison.json",
+        "README.md",
+        "report.html",
+    } <= written
     with (tmp_path / "out" / "comparison.csv").open() as file:
         assert [row["system"] for row in csv.DictReader(file)] == list(SYSTEMS)
     page = (tmp_path / "out" / "README.md").read_text()
@@ -142,5 +149,5 @@ def test_a_comparison_that_is_interrupted_goes_on(
     assert anabranch(*command, "--out", "cut").returncode == 0
     assert {file: file.stat().st_mtime_ns for file in before} == before
     assert anabranch(*command, "--out", "whole").returncode == 0
-    for name in ("comparison.csv", "README.md"):
+    for name in ("comparison.csv", "runs.csv", "README.md"):
         assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()

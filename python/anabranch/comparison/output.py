@@ -31,6 +31,8 @@ def write_comparison(comparison: Comparison, folder: Path) -> None:
     """
     cells = comparison.result.cells.drop("cell", "failed")
     write_whole(folder / "comparison.csv", cells.write_csv().encode())
+    runs = comparison.result.runs.drop("run", "cell", "status", "reason")
+    write_whole(folder / "runs.csv", runs.write_csv().encode())
     buffer = io.BytesIO()
     cells.write_parquet(buffer)
     write_whole(folder / "comparison.parquet", buffer.getvalue())
