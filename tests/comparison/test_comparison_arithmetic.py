@@ -6,6 +6,7 @@ import pytest
 
 from anabranch.comparison.failure import cost
 from anabranch.comparison.measures import MEASURES, expected, measured
+from anabranch.comparison.paired import Ratio
 from anabranch.comparison.statics import destination_entries, path_entries
 from anabranch.comparison.subjects import Failure, Part
 from anabranch.comparison.systems import SYSTEMS, chosen_systems
@@ -158,6 +159,14 @@ def test_entries_and_messages_of_a_controller_are_measured() -> None:
     found = measured(part, made, frozenset())
     # What is lost has been counted when it was sent.
     assert (found["entries_mean"], found["entries_max"], found["control_messages_per_s"]) == (5.0, 7.0, 3.0)
+
+
+def test_systems_are_told_apart_by_their_interval_alone() -> None:
+    assert Ratio(1.2, 0.1).tells
+    assert Ratio(0.8, 0.1).tells
+    assert not Ratio(1.2, 0.25).tells
+    # One replication has no interval.
+    assert not Ratio(3.0, None).tells
 
 
 def test_every_measure_has_a_unit_or_is_a_plain_number() -> None:

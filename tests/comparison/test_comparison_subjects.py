@@ -116,7 +116,7 @@ def test_a_failure_that_leaves_no_route_has_no_load(tmp_path: Path) -> None:
 
 
 def test_the_workload_is_told_in_full() -> None:
-    told = described()
+    told = " ".join(described())
     for word in (
         "20 Mbps",
         "100 packets",

@@ -79,7 +79,7 @@ def markdown(comparison: Comparison) -> str:
         numbers_from=3,
     )
     if any(subject.standard for subject in comparison.subjects):
-        lines += ["", "## Standard workload", "", described()]
+        lines += ["", "## Standard workload", "", "\n\n".join(described())]
     return "\n".join(lines) + "\n"
 
 

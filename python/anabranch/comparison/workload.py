@@ -126,22 +126,25 @@ def transfers() -> dict[str, Any]:
     }
 
 
-def described() -> str:
-    """The workload in plain words, for pages."""
+def described() -> tuple[str, ...]:
+    """The workload in plain words, a paragraph for each part of it."""
     return (
         f"Links of {CAPACITY_MBPS} Mbps with drop-tail queues of {QUEUE_PACKETS} packets, delays of "
         f"their length at 200 km/ms, and a random loss between {LEAST_LOSS:g} and {MOST_LOSS:g}, "
         "log-uniform, drawn by names and so the same in every replication. A host at each router, over "
-        f"1 Gbps and 0.1 ms, where nothing is lost. Long flows: {FLOWS_PER_HOST} from each host to one "
-        "other at random, and each host receives those of one other; they start within the first second "
-        "and never end. Transfers: from each host to one other in the same way, Poisson arrivals, "
-        f"{TRANSFER_KB} kB on the mean (log-normal, standard deviation twice that), {OFFERED_SHARE:.0%} "
-        "of a link's capacity from each host. Failure: with the long flows, the cable that most of them "
-        "cross by fewest hops, on the mean over ten replications, goes down for good; routers that "
-        f"react have new routes after 1 s. {_times(FULL).capitalize()} With --quick: {_times(QUICK)} "
-        "Seed 1, replications from 0 on. Bounds of traffic for worst-case loads: half of a link's "
-        "capacity into and out of each router (hose model). What is not named has its default. The "
-        "study.toml in each folder below studies/ is all of it, and anabranch study runs it again."
+        "1 Gbps and 0.1 ms, where nothing is lost.",
+        f"Long flows: {FLOWS_PER_HOST} from each host to one other at random, and each host receives "
+        "those of one other; they start within the first second and never end. Transfers: from each "
+        f"host to one other in the same way, Poisson arrivals, {TRANSFER_KB} kB on the mean "
+        f"(log-normal, standard deviation twice that), {OFFERED_SHARE:.0%} of a link's capacity from "
+        "each host.",
+        "Failure: with the long flows, the cable that most of them cross by fewest hops, on the mean "
+        "over ten replications, goes down for good; routers that react have new routes after 1 s.",
+        f"{_times(FULL).capitalize()} With --quick: {_times(QUICK)}",
+        "Bounds of traffic for worst-case loads: half of a link's capacity into and out of each router "
+        "(hose model).",
+        "Seed 1, replications from 0 on. What is not named has its default. The study.toml in each "
+        "folder below studies/ is all of it, and anabranch study runs it again.",
     )
 
 
