@@ -31,7 +31,8 @@ def save_comparison_page(comparison: Comparison, drawn: Mapping[str, Figure], fo
     lead = [
         "Every system carries the same traffic over the same network, replication by "
         "replication; only routes, "
-        "transport and controller differ.",
+        "transport and controller differ. Tables have means; their intervals are in README.md and "
+        "comparison.csv beside this page, and in the figures.",
     ]
     cards = [
         PageCard("networks", str(len(comparison.subjects))),
@@ -71,7 +72,7 @@ def _best(comparison: Comparison) -> list[PageCard]:
         if known:
             value, system = max(known, key=lambda entry: entry[0])
             beside = [
-                ratio(comparison, subject, other, "goodput_mbps", system)
+                ratio(comparison, subject, system, "goodput_mbps", other)
                 for _, other in known
                 if other is not system
             ]
