@@ -140,6 +140,7 @@ reproduced: ## write docs/reproductions from the papers that were run last
 compare: setup ## compare all systems on four networks in full; writes docs/comparison_tables.md
 	$(VENV)/bin/anabranch compare --out results/compare
 	$(RUN) benches/comparison_page.py results/compare docs/comparison_tables.md docs/figures
+	$(RUN) benches/comparison_variants.py results/compare/variants docs/comparison_variants.md
 
 clean: ## remove .venv, builds, caches and results
 	rm -rf $(VENV) target results dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -6,6 +6,7 @@ import pytest
 
 from anabranch.comparison.failure import cost
 from anabranch.comparison.measures import MEASURES, expected, measured
+from anabranch.comparison.paired import Ratio
 from anabranch.comparison.statics import destination_entries, path_entries
 from anabranch.comparison.subjects import Failure, Part
 from anabranch.comparison.systems import SYSTEMS, chosen_systems
@@ -69,6 +70,8 @@ def tables() -> dict[str, pl.DataFrame]:
             "flow": [0, 1, 2, 3, 4],
             "name": ["long.0", "long.1", "short.0", "short.1", "short.2"],
             "start_s": [0.0, 0.0, 0.5, 1.0, 2.9],
+            # Over the whole run, and not what is measured in the window.
+            "goodput_mbps": [50.0, 50.0, 1.0, 1.0, 1.0],
             "completion_s": [None, None, 0.2, 0.4, None],
             "segments_sent": [60, 20, 10, 10, 0],
             "packets_received": [55, 20, 10, 10, 5],
@@ -120,6 +123,17 @@ def test_measures_of_a_run() -> None:
     assert set(found) == set(expected(part))
 
 
+def test_transfers_are_no_flows_that_starve() -> None:
+    # Long flows get 6 and 2 Mbps; transfers that ended before the window would be three with nothing.
+    part = Part("flows", {}, 3.0, window_s=(1.0, 3.0), transfers=("short",))
+    found = measured(part, tables(), frozenset({"a->b"}))
+    assert found["goodput_mbps"] == pytest.approx(8.0)
+    assert found["jain_index"] == pytest.approx(0.8)
+    assert found["flow_goodput_mbps"] == pytest.approx(4.0)
+    sized = Part("flows", {}, 3.0, window_s=(1.0, 3.0), transfers=("short", "long"))
+    assert measured(sized, tables(), frozenset({"a->b"})).get("jain_index") is None
+
+
 def test_transfers_that_do_not_end_are_the_longest() -> None:
     def completion(until_s: float) -> dict[str, float | None]:
         part = Part("transfers", {}, 3.0, counted_until_s=until_s, transfers=("short",))
@@ -145,6 +159,14 @@ def test_entries_and_messages_of_a_controller_are_measured() -> None:
     found = measured(part, made, frozenset())
     # What is lost has been counted when it was sent.
     assert (found["entries_mean"], found["entries_max"], found["control_messages_per_s"]) == (5.0, 7.0, 3.0)
+
+
+def test_systems_are_told_apart_by_their_interval_alone() -> None:
+    assert Ratio(1.2, 0.1).tells
+    assert Ratio(0.8, 0.1).tells
+    assert not Ratio(1.2, 0.25).tells
+    # One replication has no interval.
+    assert not Ratio(3.0, None).tells
 
 
 def test_every_measure_has_a_unit_or_is_a_plain_number() -> None:

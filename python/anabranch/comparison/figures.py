@@ -26,6 +26,8 @@ class _Panel:
     small: str | None = None
     """Measure of the small ones."""
     log: bool = False
+    signed: bool = False
+    """Whether it may lie below zero."""
 
 
 _PANELS = (
@@ -37,7 +39,7 @@ _PANELS = (
         "completion_median_ms",
         log=True,
     ),
-    _Panel("goodput lost in a failure", "% of the level before", "failure_lost_percent"),
+    _Panel("goodput lost in a failure", "% of the level before", "failure_lost_percent", signed=True),
 )
 _ROOM = 1.6
 """Room beyond the largest mean, as a factor."""
@@ -77,7 +79,7 @@ def _dots(axes: Axes, comparison: Comparison, subject: Subject, panel: _Panel) -
                 if full:
                     axes.text(
                         0.98,
-                        y,
+                        y - (0.32 if row.get(panel.small or "") is not None else 0.0),
                         "no value",
                         transform=axes.get_yaxis_transform(),
                         ha="right",
@@ -115,7 +117,12 @@ def _limit(axes: Axes, comparison: Comparison, subject: Subject, panel: _Panel) 
         _plain_decades(axes, 0.95 * low, 1.05 * high)
         return
     room = _ROOM * max(high, 0.0) - high if low >= 0 else high - low
-    axes.set_xlim(min(0.0, low - room if low < 0 else 0.0), high + max(room, 0.5 * abs(high), 1.0))
+    # What may lie below zero is shown to do so.
+    lowest = min(
+        row[name] - (row[f"{name}_ci"] or 0.0) for row in rows for name in names if row[name] is not None
+    )
+    below = max(lowest, -max(room, high)) if panel.signed else 0.0
+    axes.set_xlim(min(0.0, below, low - room if low < 0 else 0.0), high + max(room, 0.5 * abs(high), 1.0))
     axes.axvline(0, color="black", linewidth=0.8)
 
 

@@ -33,17 +33,24 @@ _ALL = (
         "goodput_mbps",
         "goodput Mbps",
         "more",
-        "payload of all long flows that applications get in order, in the measured time",
+        "payload that applications get in order in the measured time, of all flows: in the standard "
+        "workload, of the long ones",
     ),
-    Measure("flow_goodput_mbps", "a flow Mbps", "more", "the same of one flow, on the mean", 2),
+    Measure(
+        "flow_goodput_mbps",
+        "a flow Mbps",
+        "more",
+        "the same of one flow, on the mean over flows without a size",
+        2,
+    ),
     Measure(
         "flow_goodput_p5_mbps",
         "p5 flow Mbps",
         "more",
-        "5th percentile of the flows: what the worst off get",
+        "5th percentile of these flows: what the worst off get",
         2,
     ),
-    Measure("jain_index", "Jain", "more", "Jain's fairness index of the flows' goodputs", 3),
+    Measure("jain_index", "Jain", "more", "Jain's fairness index of the goodputs of these flows", 3),
     Measure(
         "completion_median_ms",
         "FCT median ms",
@@ -72,24 +79,31 @@ _ALL = (
         "drops_percent",
         "queue drops %",
         "less",
-        "packets that full queues drop, data and acknowledgments, per data segment sent",
+        "packets that full queues drop in the whole run, starts included, data and acknowledgments, per data "
+        "segment sent",
         2,
     ),
     Measure(
-        "retransmitted_percent", "sent again %", "less", "data segments sent again, of all that were sent", 2
+        "retransmitted_percent",
+        "sent again %",
+        "less",
+        "data segments sent again in the whole run, of all that were sent",
+        2,
     ),
     Measure(
         "spurious_percent",
         "spurious %",
         "less",
-        "data segments that arrive though every byte of them was there, of all that were sent",
+        "data segments that arrive in the whole run though every byte of them was there, of all that "
+        "were sent",
         2,
     ),
     Measure(
         "crossings",
         "links a byte",
         "less",
-        "bytes sent over links between routers, headers and acknowledgments among them, per byte delivered: "
+        "bytes sent over links between routers in the whole run, headers and acknowledgments among "
+        "them, per byte delivered: "
         "how much of the network a byte takes",
         2,
     ),
@@ -145,7 +159,8 @@ _ALL = (
         "entries mean",
         "less",
         "forwarding entries of a router on the mean: of a destination, of each path "
-        "through it, or of each flow and direction at the most at once",
+        "through it, or of each flow and direction at the most at once (in the standard workload, of "
+        "transfers)",
         0,
     ),
     Measure("entries_max", "entries max", "less", "the same of the router that has most", 0),
@@ -153,13 +168,19 @@ _ALL = (
         "control_messages_per_s",
         "control msg/s",
         "less",
-        "messages between switches and the controller, both ways; none without a controller",
+        "messages between switches and the controller, both ways (in the standard workload, while transfers "
+        "run); none without a controller",
         0,
     ),
 )
 
 MEASURES: Mapping[str, Measure] = {measure.name: measure for measure in _ALL}
 """The measures by name, in the order of tables."""
+
+PER_FLOW = ("flow_goodput_mbps", "flow_goodput_p5_mbps", "jain_index")
+"""What is about single flows; those of a size are left out of it."""
+QUEUES = ("queue_mean_ms", "queue_p95_ms")
+"""What is measured at links between routers."""
 
 Values = dict[str, float | None]
 Tables = Mapping[str, pl.DataFrame]
@@ -169,8 +190,7 @@ def expected(part: Part) -> tuple[str, ...]:
     """The measures that a run of a part should give, without those of a controller."""
     names: list[str] = []
     if part.window_s is not None:
-        names += ["goodput_mbps", "flow_goodput_mbps", "flow_goodput_p5_mbps", "jain_index"]
-        names += ["queue_mean_ms", "queue_p95_ms"]
+        names += ["goodput_mbps", *PER_FLOW, *QUEUES]
         names += ["drops_percent", "retransmitted_percent", "spurious_percent"]
         names += ["crossings", "reordered_percent"]
     if part.counted_until_s is not None:
@@ -191,7 +211,7 @@ def measured(part: Part, tables: Tables, router_links: frozenset[str]) -> Values
     values: Values = {}
     if part.window_s is not None:
         values |= (
-            _goodput(tables, part.window_s)
+            _goodput(tables, part.window_s, part.transfers)
             | _queues(tables, part.window_s, router_links)
             | _packets(tables, router_links)
         )
@@ -209,22 +229,32 @@ def _series(tables: Tables, name: str) -> pl.DataFrame:
     return tables[name].with_columns(pl.col("time_s").round(9))
 
 
-def _goodput(tables: Tables, window: tuple[float, float]) -> Values:
+def _goodput(tables: Tables, window: tuple[float, float], transfers: tuple[str, ...]) -> Values:
     series = _series(tables, "flow_series").filter(pl.col("time_s").is_between(*window, closed="right"))
     samples = series["time_s"].n_unique()
-    flows = tables["flows"].filter(pl.col("start_s") < window[1]).select("flow")
+    flows = tables["flows"].filter(pl.col("start_s") < window[1]).select("flow", "name")
     if not samples or flows.is_empty():
         return {}
     sums = series.group_by("flow").agg(pl.col("goodput_mbps").sum())
     # A flow that has no row has ended or not begun; it gets nothing there.
-    found = flows.join(sums, on="flow", how="left")["goodput_mbps"].fill_null(0.0) / samples
-    each: list[float] = found.to_list()
-    return {
-        "goodput_mbps": sum(each),
-        "flow_goodput_mbps": sum(each) / len(each),
-        "flow_goodput_p5_mbps": percentile(each, 5),
-        "jain_index": jain(each),
-    }
+    found = flows.join(sums, on="flow", how="left", maintain_order="left").select(
+        pl.col("goodput_mbps").fill_null(0.0) / samples, sized=_is_of(transfers)
+    )
+    values: Values = {"goodput_mbps": sum(found["goodput_mbps"].to_list())}
+    # A transfer that ended before the window would be a flow that gets nothing.
+    each: list[float] = found.filter(~pl.col("sized"))["goodput_mbps"].to_list()
+    if each:
+        values |= {
+            "flow_goodput_mbps": sum(each) / len(each),
+            "flow_goodput_p5_mbps": percentile(each, 5),
+            "jain_index": jain(each),
+        }
+    return values
+
+
+def _is_of(entries: tuple[str, ...]) -> pl.Expr:
+    """Whether a flow is of one of these traffic entries, whose name it has with its number behind."""
+    return pl.col("name").str.replace(r"\.[0-9]+$", "").is_in(list(entries))
 
 
 def _queues(tables: Tables, window: tuple[float, float], router_links: frozenset[str]) -> Values:
@@ -265,8 +295,7 @@ def _packets(tables: Tables, router_links: frozenset[str]) -> Values:
 
 def _completion(flows: pl.DataFrame, entries: tuple[str, ...], until_s: float) -> Values:
     """Completion times of the flows of some traffic entries that begin early enough."""
-    entry = pl.col("name").str.replace(r"\.[0-9]+$", "")
-    counted = flows.filter(entry.is_in(list(entries)) & (pl.col("start_s") < until_s))
+    counted = flows.filter(_is_of(entries) & (pl.col("start_s") < until_s))
     times = counted["completion_s"]
     ended = sorted(times.drop_nulls().to_list())
     if counted.is_empty():

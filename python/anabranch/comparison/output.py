@@ -31,6 +31,8 @@ def write_comparison(comparison: Comparison, folder: Path) -> None:
     """
     cells = comparison.result.cells.drop("cell", "failed")
     write_whole(folder / "comparison.csv", cells.write_csv().encode())
+    runs = comparison.result.runs.drop("run", "cell", "status", "reason")
+    write_whole(folder / "runs.csv", runs.write_csv().encode())
     buffer = io.BytesIO()
     cells.write_parquet(buffer)
     write_whole(folder / "comparison.parquet", buffer.getvalue())
@@ -77,7 +79,7 @@ def markdown(comparison: Comparison) -> str:
         numbers_from=3,
     )
     if any(subject.standard for subject in comparison.subjects):
-        lines += ["", "## Standard workload", "", described()]
+        lines += ["", "## Standard workload", "", "\n\n".join(described())]
     return "\n".join(lines) + "\n"
 
 
@@ -88,7 +90,8 @@ def _network(comparison: Comparison, subject: Subject) -> list[str]:
         "",
         f"## {subject.name}",
         "",
-        f"{count} {'replication' if count == 1 else 'replications'}. Failure: {subject.failed}.",
+        f"{subject.size}. {count} {'replication' if count == 1 else 'replications'}. "
+        f"Failure: {subject.failed}.",
     ]
     for group, names in GROUPS.items():
         rows = [

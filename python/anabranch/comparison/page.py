@@ -8,6 +8,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from anabranch.comparison.measures import MEASURES
+from anabranch.comparison.paired import ratio
 from anabranch.comparison.runs import Comparison
 from anabranch.comparison.subjects import Subject
 from anabranch.comparison.tables import GROUPS
@@ -30,8 +31,8 @@ def save_comparison_page(comparison: Comparison, drawn: Mapping[str, Figure], fo
     lead = [
         "Every system carries the same traffic over the same network, replication by "
         "replication; only routes, "
-        "transport and controller differ.",
-        described() if any(subject.standard for subject in comparison.subjects) else "",
+        "transport and controller differ. Tables have means; their intervals are in README.md and "
+        "comparison.csv beside this page, and in the figures.",
     ]
     cards = [
         PageCard("networks", str(len(comparison.subjects))),
@@ -57,18 +58,27 @@ def save_comparison_page(comparison: Comparison, drawn: Mapping[str, Figure], fo
     rows = [(measure.name, measure.label, measure.meaning) for measure in MEASURES.values()]
     columns = [PageColumn("column"), PageColumn("heading"), PageColumn("meaning")]
     sections.append(Section("measures", "Measures", tables=[PageTable("What is measured", columns, rows)]))
+    if any(subject.standard for subject in comparison.subjects):
+        sections.append(Section("workload", "Standard workload", list(described())))
     return save_page(folder, "Systems compared", lead, cards, sections)
 
 
 def _best(comparison: Comparison) -> list[PageCard]:
-    """For each network, which system has the highest goodput."""
+    """For each network, which system has the highest goodput, and how many may have as much."""
     cards = []
     for subject in comparison.subjects:
         found = [(comparison.row(subject, system)["goodput_mbps"], system) for system in comparison.systems]
         known = [(value, system) for value, system in found if value is not None]
         if known:
             value, system = max(known, key=lambda entry: entry[0])
-            cards.append(PageCard(f"{subject.name}: most goodput", f"{value:.0f} Mbps", system.label))
+            beside = [
+                ratio(comparison, subject, system, "goodput_mbps", other)
+                for _, other in known
+                if other is not system
+            ]
+            equal = sum(found is None or not found.tells for found in beside)
+            told = f"{system.label}; {equal} of {len(beside)} others not told from it"
+            cards.append(PageCard(f"{subject.name}: most goodput", f"{value:.0f} Mbps", told))
     return cards
 
 
@@ -91,7 +101,7 @@ def _network(comparison: Comparison, subject: Subject, drawn: Mapping[str, Figur
     for (network, system, name), reason in comparison.missing.items():
         if network == subject.name and name in MEASURES:
             reasons.setdefault(reason, {}).setdefault(system, []).append(MEASURES[name].label)
-    paragraphs = [f"Failure: {subject.failed}."]
+    paragraphs = [f"{subject.size}. Failure: {subject.failed}."]
     for reason, where in reasons.items():
         told = "; ".join(f"{system}: {', '.join(labels)}" for system, labels in where.items())
         paragraphs.append(f"No value ({told}): {reason}.")

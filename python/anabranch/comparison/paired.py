@@ -34,10 +34,21 @@ class Ratio:
     half: float | None
     """Half the width of the mean's confidence interval; None for fewer than two replications."""
 
+    @property
+    def tells(self) -> bool:
+        """Whether the interval tells the two systems apart."""
+        return self.half is not None and abs(self.mean - 1) > self.half
 
-def ratio(comparison: Comparison, subject: Subject, system: System, name: str) -> Ratio | None:
-    """A measure over that of the comparison's first system, pair by pair; None where one of them has none."""
-    own, first = (_values(comparison, subject, of, name) for of in (system, comparison.systems[0]))
+
+def ratio(
+    comparison: Comparison, subject: Subject, system: System, name: str, over: System | None = None
+) -> Ratio | None:
+    """A measure over that of another system, by default the comparison's first one, pair by pair.
+
+    None where one of them has no value, or the other one has zero.
+    """
+    other = over or comparison.systems[0]
+    own, first = (_values(comparison, subject, of, name) for of in (system, other))
     if None in own or None in first or any(value == 0 for value in first):
         return None
     ratios = [mine / base for mine, base in zip(own, first, strict=True) if mine is not None and base]

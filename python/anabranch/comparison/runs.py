@@ -10,13 +10,14 @@ from typing import Any
 
 import polars as pl
 
-from anabranch.comparison.measures import MEASURES, Values, expected, measured
+from anabranch.comparison.measures import MEASURES, PER_FLOW, QUEUES, Values, expected, measured
 from anabranch.comparison.place import controller_table
 from anabranch.comparison.statics import Static, least_load, routing_of, statics
 from anabranch.comparison.subjects import SENDER, Part, Subject
 from anabranch.comparison.systems import System
 from anabranch.errors import AnabranchError, ComparisonError, Problem, ScenarioError
 from anabranch.routes import plan
+from anabranch.scenario.routing import ROBUST_SCHEMES
 from anabranch.setup import resolve
 from anabranch.study import Factor, FactorInfo, Level, Metric, MetricInfo, Study, StudyResult
 from anabranch.study.check import design
@@ -59,6 +60,7 @@ class Comparison:
                 {
                     "network": subject.name,
                     "title": subject.title,
+                    "size": subject.size,
                     "failure": subject.failed,
                     "demand": subject.demand,
                     "systems": [self._system(subject, system) for system in self.systems],
@@ -140,7 +142,7 @@ class _OnSubject:
         self._fields: dict[str, dict[str, Any]] = {}
         self._static: dict[str, Values] = {}
         self._values: dict[tuple[str, int], Values] = {}
-        least, reason = None, "there are no two routers with a link, and so no worst case"
+        least, reason = None, subject.unbounded
         if subject.demand is not None:
             try:
                 least = least_load(subject)
@@ -180,8 +182,10 @@ class _OnSubject:
         found = shared[key]
         values |= {"worst_load": found.load, "worst_failure_load": found.failure_load}
         values["stranded_percent"] = found.stranded_percent
-        if found.failure_load is None:
+        if not failures:
             self._note(system, names[1:3], f"more than {most} cables, each of which would need a plan")
+        elif found.failure_load is None:
+            self._note(system, names[1:2], "no two routers have a route after a failure")
         if system.entries != "flow":
             values |= {"entries_mean": found.entries_mean, "entries_max": found.entries_max}
         return values
@@ -209,6 +213,9 @@ class _OnSubject:
 
     def _can(self, system: System, part: Part) -> bool:
         """Whether a system can carry the traffic of a part; why not is noted."""
+        if system.scheme in ROBUST_SCHEMES and self._subject.demand is None:
+            self._note(system, expected(part), self._subject.unbounded)
+            return False
         try:
             setup = resolve(self._subject.scenario(part, self._fields[system.name]))
             plan(setup, self._subject.origin)
@@ -265,6 +272,10 @@ class _OnSubject:
             return f"{runs} the total is not back before the end"
         if name in ("completion_median_ms", "completion_p95_ms", "unfinished_percent"):
             return f"{runs} too many transfers do not end" if name in expecting else "no flow has a size"
+        if name in PER_FLOW and all(part.transfers for part in self._subject.parts if part.window_s):
+            return "every flow has a size"
+        if name in QUEUES and not self._subject.links:
+            return "there are no two routers with a link"
         return f"{runs} nothing was delivered"
 
     def _note(self, system: System, names: Iterable[str], reason: str) -> None:

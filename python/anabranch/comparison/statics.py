@@ -27,7 +27,7 @@ class Static:
     """Worst-case maximum link load over the traffic within the bounds; 1 is a full link."""
     failure_load: float | None
     """The same in the worst failure of a single cable, with routes as they are after it; None where that was
-    not asked for."""
+    not asked for, or no two routers have a route then."""
     stranded_percent: float | None
     """Pairs of routers without a route in the failure that leaves most without one."""
     entries_mean: float | None
@@ -72,6 +72,9 @@ def statics(system: System, subject: Subject, routing: Mapping[str, Any], *, fai
     scenario = _scenario(subject, routing)
     loads = worst_loads(scenario, failures=failures)
     worst = loads.worst_failure
+    if worst is not None and not worst.load > 0:
+        # What has no route is in no load: that is no good answer, but none.
+        worst = None
     pairs = len(loads.routers) * (len(loads.routers) - 1)
     stranded = None
     if loads.failures:

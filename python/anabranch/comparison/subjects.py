@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -24,11 +24,17 @@ from anabranch.routing.router_network import RouterNetwork
 from anabranch.scenario.reading import parse_toml, read_text
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
+from anabranch.setup.model import LinkSetup
+from anabranch.setup.network import ResolvedNetwork
+from anabranch.setup.problems import Problems
 from anabranch.topology import TopologyError, suggest
 
 SENDER = "sender"
 """Name of the transport of all flows, which each system sets."""
 _PS_PER_S = 1e12
+_PS_PER_MS = 1e9
+COUNTED_SHARE = 0.75
+"""Transfers of a user's scenario count that begin in this part of it: the rest is for them to end."""
 _DRAWS_LOOKED_AT = 10
 """Replications whose flows are counted: full and quick comparisons break the same cable."""
 
@@ -72,12 +78,16 @@ class Subject:
     base: Path | None
     origin: str | None
     demand: Mapping[str, Any] | None
-    """Bounds of the traffic for worst-case loads; None where there are no two routers with a link."""
+    """Bounds of the traffic for worst-case loads; None where there can be none."""
     parts: tuple[Part, ...]
     failed: str
     """The link that fails, or why none does."""
     links: frozenset[str] = frozenset()
     """Names of the links between routers."""
+    unbounded: str = ""
+    """Why there are no bounds."""
+    size: str = ""
+    """Routers, cables and their delays, in words."""
     reaction: Any = None
     """``routing.reaction`` of the user's scenario."""
 
@@ -173,10 +183,12 @@ def from_scenario(path: Path) -> Subject:
 
     Raises:
         ScenarioError: if the scenario cannot be run.
+        ComparisonError: if something happens to its controller.
     """
     scenario = Scenario.load(path)
     setup = resolve(scenario)
     data = parse_toml(read_text(path), path.name)
+    _check_controller(scenario, path)
     routing = data.get("routing", {})
     duration_s = scenario.run_settings.duration.seconds
     traffic = [{**entry, "transport": SENDER} for entry in data["traffic"]]
@@ -189,7 +201,8 @@ def from_scenario(path: Path) -> Subject:
     )  # fmt: skip
     bare = _checked(subject)
     subject = _bounded(subject, bare, routing.get("demand"))
-    down = [event.at / _PS_PER_S for event in setup.events if event.change.get("up") is False]
+    downs = (event.at / _PS_PER_S for event in setup.events if event.change.get("up") is False)
+    down = [at_s for at_s in downs if at_s < duration_s]
     sized = tuple(
         entry.name or f"traffic[{number}]"
         for number, entry in enumerate(scenario.traffic)
@@ -198,7 +211,7 @@ def from_scenario(path: Path) -> Subject:
     whole = replace(
         subject.parts[0],
         window_s=(duration_s / 4, duration_s),
-        counted_until_s=duration_s if sized else None,
+        counted_until_s=COUNTED_SHARE * duration_s if sized else None,
         transfers=sized,
     )
     if down:
@@ -215,6 +228,26 @@ def from_scenario(path: Path) -> Subject:
         failure = Failure(cable.name, half_s / 2, half_s, 1.5 * half_s, duration_s)
         parts.append(_failing("failure", own, cable, failure, duration_s, run))
     return replace(subject, parts=tuple(parts), failed=_failed(cable, half_s))
+
+
+def _check_controller(scenario: Scenario, path: Path) -> None:
+    """Each system has its own controller or none, so that nothing can happen to the user's.
+
+    Raises:
+        ComparisonError: for each event at it.
+    """
+    if scenario.controller is None or scenario.controller.node is not None:
+        return
+    problems = [
+        Problem(
+            f"event[{number}]",
+            "is about the controller, and a comparison replaces that of the scenario; leave the event out",
+        )
+        for number, event in enumerate(scenario.event)
+        if "controller" in (event.node, *(event.link or ()))
+    ]
+    if problems:
+        raise ComparisonError(problems, path.name)
 
 
 def _part(
@@ -276,26 +309,38 @@ def _replications(scenario: Scenario, count: int) -> list[Setup]:
 
 
 def _bounded(subject: Subject, scenario: Scenario, given: Mapping[str, Any] | None) -> Subject:
-    """With its links between routers, and bounds.
+    """With its links between routers, and bounds or why there are none.
 
     These are the user's, or half of the median capacity of these links, in and out of each router.
     """
-    unit = given or {"ingress": "1 Mbps", "egress": "1 Mbps"}
-    data = {**scenario.data(), "routing": {"demand": unit}}
+    network = ResolvedNetwork(scenario, Problems(scenario.origin))
+    found = [link for link in network.links if not (network.is_host(link.origin) or network.is_host(link.to))]
+    subject = replace(subject, links=frozenset(link.name for link in found), size=_size(network, found))
+    if given is None and not found:
+        return replace(subject, unbounded="there are no two routers with a link, and so no worst case")
+    capacities = sorted(link.capacity for link in found)
+    if given is None:
+        rate = f"{capacities[len(capacities) // 2] // 2} bps"
+    demand = given or {"ingress": rate, "egress": rate}
+    data = {**scenario.data(), "routing": {"demand": demand}}
     try:
-        routers = RouterNetwork.of(
-            resolve(Scenario.from_data(data, origin=scenario.origin, base=scenario.base))
-        )
-    except ScenarioError:
+        RouterNetwork.of(resolve(Scenario.from_data(data, origin=scenario.origin, base=scenario.base)))
+    except ScenarioError as error:
         if given is not None:
             raise
-        # Nothing else is new here than the bounds: fewer than two routers, or no way between two of them.
-        return subject
-    found = [routers.setup.links[link] for link in routers.links]
-    capacities = sorted(link.capacity for link in found)
-    rate = f"{capacities[len(capacities) // 2] // 2} bps"
-    return replace(
-        subject,
-        links=frozenset(link.name for link in found),
-        demand=given or {"ingress": rate, "egress": rate},
-    )
+        # Nothing else is new here than the bounds: there is no way between two of the routers.
+        return replace(subject, unbounded="; ".join(problem.message for problem in error.problems))
+    return replace(subject, demand=demand)
+
+
+def _size(network: ResolvedNetwork, between: Sequence[LinkSetup]) -> str:
+    """How large a network is, in words: routers, cables, delays one way."""
+    routers = sum(not network.is_host(node) for node in range(len(network.nodes)))
+    cables = len({frozenset((link.origin, link.to)) for link in between})
+    delays = sorted(link.delay / _PS_PER_MS for link in between)
+    told = f"{_counted(routers, 'router')}, {_counted(cables, 'cable')}"
+    return f"{told} of {delays[0]:.2g} to {delays[-1]:.2g} ms" if delays else told
+
+
+def _counted(count: int, thing: str) -> str:
+    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"

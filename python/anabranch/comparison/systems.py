@@ -61,7 +61,7 @@ _ALL = (
     System(
         "hops",
         "fewest hops",
-        "one path of fewest hops, CUBIC",
+        "one path of fewest hops, of equal ones the first by node numbers, CUBIC",
         "OSPF with equal costs (RFC 2328)",
         "destination",
         _LINUX,
@@ -88,7 +88,8 @@ _ALL = (
     System(
         "robust",
         "robust multipath",
-        "four paths of fewest hops, fractions of least worst-case load, each flow on one, CUBIC",
+        "four paths of fewest hops, fractions of least worst-case load, each flow on one at random "
+        "(the paper: each packet), CUBIC",
         "Fukushima et al. 2016, section 3",
         "path",
         _LINUX,
@@ -106,7 +107,8 @@ _ALL = (
     System(
         "semper-mptcp",
         "SEMPER, MPTCP",
-        "link-disjoint paths, 16 subflows of MPTCP (LIA) spread by a hash; routers do not react to failures",
+        "up to four link-disjoint paths, 16 subflows of MPTCP (LIA; the paper has 32) spread by a hash; "
+        "routers do not react to failures",
         "Garcia-Aviles 2017",
         "path",
         {"preset": "mptcp", "path_manager": "ndiffports", "subflows": SUBFLOWS},
@@ -115,7 +117,7 @@ _ALL = (
     System(
         "sprayed-mprc",
         "sprayed, MPRC",
-        "link-disjoint paths, every packet on one at random, MPRC",
+        "the same paths, every packet on one at random, MPRC",
         "Chang 2024",
         "path",
         {"preset": "mprc"},
@@ -133,8 +135,9 @@ _ALL = (
     System(
         "sdn-paced",
         "SDN, paced",
-        "a controller gives every flow the path of least delay and its senders their time slots",
-        "Gholizadeh 2019, chapter 4, stretched schedule",
+        "a controller gives every flow the path of least delay and its senders their time slots; the "
+        "schedule for whole networks is Anabranch's",
+        "after Gholizadeh 2019, chapter 4 (one access network)",
         "flow",
         {"preset": "sdn-paced"},
         {"scheme": "shortest", "metric": "delay"},

@@ -126,20 +126,33 @@ def transfers() -> dict[str, Any]:
     }
 
 
-def described() -> str:
-    """The workload in plain words, for pages."""
+def described() -> tuple[str, ...]:
+    """The workload in plain words, a paragraph for each part of it."""
     return (
-        f"Links of {CAPACITY_MBPS} Mbps with queues of {QUEUE_PACKETS} packets, delays of "
-        "their length at 200 km/ms, and a random "
-        f"loss between {LEAST_LOSS:g} and {MOST_LOSS:g} drawn by name; a host at each "
-        "router over 1 Gbps. Long flows: "
-        f"{FLOWS_PER_HOST} from each host to one other at random. Transfers: from each "
-        "host to one other at random, Poisson "
-        f"arrivals, {TRANSFER_KB} kB on the mean (log-normal, standard deviation twice "
-        f"that), {OFFERED_SHARE:.0%} of a link's "
-        "capacity from each host. Failure: with the long flows, the cable that most of "
-        "them cross by fewest hops "
-        "goes down for good. Bounds of traffic for worst-case loads: half of a link's "
-        "capacity into and out of "
-        "each router."
+        f"Links of {CAPACITY_MBPS} Mbps with drop-tail queues of {QUEUE_PACKETS} packets, delays of "
+        f"their length at 200 km/ms, and a random loss between {LEAST_LOSS:g} and {MOST_LOSS:g}, "
+        "log-uniform, drawn by names and so the same in every replication. A host at each router, over "
+        "1 Gbps and 0.1 ms, where nothing is lost.",
+        f"Long flows: {FLOWS_PER_HOST} from each host to one other at random, and each host receives "
+        "those of one other; they start within the first second and never end. Transfers: from each "
+        f"host to one other in the same way, Poisson arrivals, {TRANSFER_KB} kB on the mean "
+        f"(log-normal, standard deviation twice that), {OFFERED_SHARE:.0%} of a link's capacity from "
+        "each host.",
+        "Failure: with the long flows, the cable that most of them cross by fewest hops, on the mean "
+        "over ten replications, goes down for good; routers that react have new routes after 1 s.",
+        f"{_times(FULL).capitalize()} With --quick: {_times(QUICK)}",
+        "Bounds of traffic for worst-case loads: half of a link's capacity into and out of each router "
+        "(hose model).",
+        "Seed 1, replications from 0 on. What is not named has its default. The study.toml in each "
+        "folder below studies/ is all of it, and anabranch study runs it again.",
+    )
+
+
+def _times(times: Times) -> str:
+    """When what happens, in words."""
+    return (
+        f"long flows count from {times.warm_s:g} to {times.long_s:g} s; the failure is at "
+        f"{times.long_s:g} s, and counts until {times.long_s + times.after_s:g} s beside the level from "
+        f"{times.warm_s:g} s on, its last {times.lasting_s:g} s as lasting; transfers count that begin "
+        f"within {times.transfers_s:g} s, and have {times.grace_s:g} s more."
     )
