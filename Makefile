@@ -138,6 +138,7 @@ reproduced: ## write docs/reproductions from the papers that were run last
 	cp $(REPRODUCED)/mprc/figure-delay-ratio-random/goodput_mbps.svg docs/figures/mprc-delay-ratio.svg
 
 compare: setup ## compare all systems on four networks in full; writes docs/comparison_tables.md
+	rm -rf results/compare
 	$(VENV)/bin/anabranch compare --out results/compare
 	$(RUN) benches/comparison_page.py results/compare docs/comparison_tables.md docs/figures
 	$(RUN) benches/comparison_variants.py results/compare/variants docs/comparison_variants.md
