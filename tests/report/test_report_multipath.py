@@ -67,6 +67,17 @@ def test_throughputs_of_a_path_are_the_sums_over_its_subflows(run: Result) -> No
     assert counts == dict(run.subflows.group_by(pl.col("path").map_elements(way, pl.String)).len().rows())
 
 
+def test_lines_do_not_hang_on_the_blocks_they_are_worked_on_in(
+    run: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = run_document(run)["multipath"]["series"]
+    # Blocks of a prime number of rows end in the middle of instants.
+    monkeypatch.setattr(module, "_BLOCK_ROWS", 101)
+    parts = run_document(run)["multipath"]["series"]
+    for name in ("throughput_mbps", "srtt_ms"):
+        np.testing.assert_allclose(numbers(parts[name]), numbers(whole[name]), rtol=1e-6)
+
+
 def test_tables_have_every_connection_and_subflow(run: Result) -> None:
     data = run_document(run)["multipath"]
     assert data["connections"]["name"] == ["m.0", "m.1"]

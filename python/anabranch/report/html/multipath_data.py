@@ -25,6 +25,8 @@ MOST_CONNECTIONS = 100
 MOST_PATHS = 8
 """Paths of a connection with lines of their own."""
 _MOST_STEPS, _FEWEST_STEPS, _MOST_VALUES = 600, 20, 120_000
+_BLOCK_ROWS = 250_000
+"""Samples that are worked on at once."""
 _ALL = -1
 """Stands for all connections together."""
 _OTHERS = "other paths"
@@ -151,12 +153,7 @@ def _series(
             "delivered most; lines of all connections count every one."
         )
     line_of = _line_of_subflow(subflows, lines)
-    own = samples.select("time_s", "flow", "subflow", "throughput_mbps", "srtt_ms")
-    instants = (
-        own.join(line_of, on=["flow", "subflow"], how="inner", maintain_order="left")
-        .group_by("line", "time_s", maintain_order=True)
-        .agg(pl.col("throughput_mbps").sum(), pl.col("srtt_ms").mean())
-    )
+    instants = _by_instant(samples.select("time_s", "flow", "subflow", "throughput_mbps", "srtt_ms"), line_of)
     instants = instants.with_columns(steps.number(instants["time_s"]))
     merged = instants.group_by("line", "step", maintain_order=True).agg(
         pl.col("throughput_mbps").mean(), pl.col("srtt_ms").mean()
@@ -169,6 +166,27 @@ def _series(
         "throughput_mbps": column(steps.matrix(merged, "line", lines.height, "throughput_mbps")),
         "srtt_ms": column(steps.matrix(merged, "line", lines.height, "srtt_ms")),
     }
+
+
+def _by_instant(samples: pl.DataFrame, line_of: pl.DataFrame) -> pl.DataFrame:
+    """Sum of the throughputs and mean of the round-trip times of each line at each instant.
+
+    A block of rows at a time: a row is part of several lines, and there may be millions of them.
+    """
+    sums = (
+        pl.col("throughput_mbps").sum(),
+        pl.col("srtt_ms").sum().alias("srtt_sum"),
+        pl.col("srtt_ms").count().cast(pl.Int64).alias("known"),
+    )
+    parts = [
+        block.join(line_of, on=["flow", "subflow"], how="inner", maintain_order="left")
+        .group_by("line", "time_s", maintain_order=True)
+        .agg(*sums)
+        for block in samples.iter_slices(_BLOCK_ROWS)
+    ]
+    whole = pl.concat(parts).group_by("line", "time_s", maintain_order=True).agg(pl.all().sum())
+    mean = pl.when(pl.col("known") > 0).then(pl.col("srtt_sum") / pl.col("known"))
+    return whole.with_columns(mean.alias("srtt_ms"))
 
 
 def _lines(subflows: pl.DataFrame, connections: pl.Series) -> pl.DataFrame:
