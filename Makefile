@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 RUN := $(VENV)/bin/python
 STAMPS := $(VENV)/stamps
+# How the core is compiled: for speed, or with PROFILE=quick in a third of the time, for work on it.
+PROFILE ?= release
 
 # rustup's folder, for shells that have not been told of it.
 export PATH := $(PATH):$(HOME)/.cargo/bin
@@ -57,7 +59,7 @@ $(STAMPS)/tools: pyproject.toml | check-tools
 	@mkdir -p $(STAMPS) && touch $@
 
 $(STAMPS)/package: $(STAMPS)/tools $(RUST_SOURCES) | check-tools
-	$(RUN) -m maturin develop --release --locked --extras test,lint
+	$(RUN) -m maturin develop --profile $(PROFILE) --locked --extras test,lint
 	@touch $@
 
 demo: setup ## one transfer on Abilene and one on AttMpls, over one path and over several
