@@ -31,7 +31,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models reference picture reproduce reproduced compare clean
+.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models fingerprints reference picture reproduce reproduced compare clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -117,6 +117,9 @@ validate: setup ## run the scenarios of validation/ here, and in ns-3 if install
 models: setup ## hold the throughput models against simulation; writes docs/model_errors.md
 	rm -rf results/model_errors results/model_errors_bbr
 	$(RUN) benches/model_errors.py --out docs/model_errors.md
+
+fingerprints: setup ## renew the hashes of what small scenarios compute, after a change that is meant to move them
+	$(RUN) tests/fingerprints/renew.py
 
 reference: setup ## docs/reference.md and docs/commands.md, from the program's own schema and help
 	$(RUN) docs/generate docs

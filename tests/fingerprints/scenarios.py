@@ -1,0 +1,323 @@
+"""Small scenarios that together use every transport, scheme, queue, controller and kind of failure there is.
+
+Each is plain data, as a TOML parser would return it, and runs in some hundredths of a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from anabranch import _core
+
+Data = dict[str, Any]
+
+PLAIN_PRESETS = [name for name in _core.transport_preset_names() if name != "sdn-paced"]
+"""Every preset that needs no controller."""
+
+
+def merged(base: Data, changes: Data) -> Data:
+    """``base`` with ``changes``, table by table."""
+    result = dict(base)
+    for key, value in changes.items():
+        below = result.get(key)
+        result[key] = merged(below, value) if isinstance(value, dict) and isinstance(below, dict) else value
+    return result
+
+
+def dumbbell(**changes: Any) -> Data:
+    """Three flows over one bottleneck of 10 Mbps, 20 ms, with some random loss."""
+    base: Data = {
+        "network": {
+            "topology": "dumbbell",
+            "parameters": {"left_hosts": 3, "right_hosts": 3, "bottleneck_capacity": "10 Mbps"},
+            "links": {"capacity": "100 Mbps", "delay": "7 ms", "queue": "20 packets", "loss": 1e-3},
+        },
+        "traffic": [
+            {
+                "from": ["left1", "left2", "left3"],
+                "to": ["right1", "right2", "right3"],
+                "pairs": "in-order",
+                "size": "unlimited",
+                "transport": "newreno",
+                "start": {"distribution": "uniform", "low": "0 ms", "high": "50 ms"},
+            }
+        ],
+        "run": {"duration": "2 s", "seed": 7, "sample_interval": "100 ms"},
+    }
+    return merged(base, changes)
+
+
+def branches(using: str = "newreno", **changes: Any) -> Data:
+    """Two hosts behind routers with three paths between them of 10, 8 and 5 Mbps and 5, 10 and 20 ms."""
+    ways = [("north", "10 Mbps", "5 ms"), ("middle", "8 Mbps", "10 ms"), ("south", "5 Mbps", "20 ms")]
+    routers = ["west", *(name for name, _, _ in ways), "east"]
+    nodes = [{"name": name, "kind": "router"} for name in routers]
+    nodes += [{"name": name, "kind": "host"} for name in ("client", "server")]
+    edges = [
+        {"between": [end, name], "new": True, "capacity": capacity, "delay": delay}
+        for name, capacity, delay in ways
+        for end in ("west", "east")
+    ]
+    access = [("client", "west"), ("east", "server")]
+    edges += [{"between": list(pair), "new": True} for pair in access]
+    base: Data = {
+        "network": {
+            "node": nodes,
+            "link": edges,
+            "links": {"capacity": "100 Mbps", "delay": "1 ms", "queue": "30 packets"},
+        },
+        "traffic": [
+            {"from": "client", "to": "server", "size": "unlimited", "transport": using},
+            {"from": "server", "to": "client", "size": "300 kB", "start": "200 ms", "transport": using},
+        ],
+        "run": {"duration": "2 s", "seed": 3, "sample_interval": "100 ms"},
+    }
+    return merged(base, changes)
+
+
+def mesh(**changes: Any) -> Data:
+    """Five flows over Abilene."""
+    base: Data = {
+        "network": {"topology": "zoo/Abilene", "links": {"capacity": "10 Mbps", "queue": "50 packets"}},
+        "traffic": [
+            {"from": "Seattle", "to": "Atlanta", "flows": 2, "size": "unlimited", "transport": "linux-cubic"},
+            {"from": "New York", "to": "Los Angeles", "flows": 2, "size": "500 kB", "transport": "newreno"},
+            {"from": "Denver", "to": "Indianapolis", "size": "200 kB", "transport": "linux-bbr"},
+        ],
+        "run": {"duration": "2 s", "seed": 5, "sample_interval": "200 ms"},
+    }
+    return merged(base, changes)
+
+
+def transports() -> Iterator[tuple[str, Data]]:
+    """Every preset over one path and sprayed over three; parameters and choices apart from presets."""
+    for name in PLAIN_PRESETS:
+        yield (
+            f"transport/{name}",
+            merged(dumbbell(), {"traffic": [{**dumbbell()["traffic"][0], "transport": name}]}),
+        )
+        yield f"sprayed/{name}", branches(name, routing={"scheme": "disjoint", "spread": "packet"})
+    tuned: dict[str, Data] = {
+        "cubic": {"preset": "cubic", "beta": 0.8, "c": 0.6, "fast_convergence": False, "hystart": False},
+        "reno": {"preset": "newreno", "hystart": True, "threshold": 5, "delayed_ack_segments": 1},
+        "paced": {
+            "preset": "linux-cubic",
+            "pacing": "window",
+            "slow_start_gain": 1.5,
+            "tail_loss_probe": False,
+        },
+        "fastrto": {"preset": "mprc", "gamma": 1.2, "k": 2.0, "srtt_gain": 0.125, "fastrto_max": "300 ms"},
+        "pr": {"preset": "tcp-pr", "ewrtt_alpha": 0.9, "mxrtt_beta": 2.5, "congestion_control": "cubic"},
+        "rr": {"preset": "rr-tcp", "fa_ratio": 0.8, "fa_step": 0.05, "timeout_cost": 5.0},
+        "ncr": {"preset": "tcp-ncr", "limited_transmit": "aggressive"},
+        "plain": {"preset": "newreno", "sack": False, "timestamps": False, "mss": "536 B", "min_rto": "1 s"},
+        "window": {"preset": "sliding-window", "window_segments": 20, "segment": "500 B"},
+        "coupled-alone": {"preset": "linux-reno", "congestion_control": "olia"},
+        "small-buffer": {"preset": "linux-cubic", "receive_buffer": "64 kB", "initial_window_segments": 3},
+    }
+    for name, table in tuned.items():
+        data = branches("tuned", routing={"scheme": "disjoint", "spread": "packet-round-robin"})
+        yield f"tuned/{name}", merged(data, {"transport": {"tuned": table}})
+
+
+def multipath() -> Iterator[tuple[str, Data]]:
+    """Every path manager and scheduler of Multipath TCP."""
+    spread = {"scheme": "semper", "spread": "hash"}
+    for scheduler in ("lowest-rtt", "round-robin", "redundant", "blest"):
+        table = {"preset": "mptcp", "subflows": 4, "scheduler": scheduler, "receive_buffer": "100 kB"}
+        yield f"mptcp/{scheduler}", branches("many", routing=spread, transport={"many": table})
+    mesh_of = {"preset": "mptcp-cubic", "path_manager": "fullmesh", "penalisation": False}
+    homes = [{"between": ["client", "south"], "new": True}, *branches()["network"]["link"]]
+    data = branches("many", routing={"scheme": "disjoint"}, transport={"many": mesh_of})
+    yield "mptcp/fullmesh", merged(data, {"network": {"link": homes}})
+    single = {"preset": "mptcp-balia", "path_manager": "default", "opportunistic_retransmission": False}
+    yield "mptcp/default", branches("many", routing=spread, transport={"many": single})
+
+
+def schemes() -> Iterator[tuple[str, Data]]:
+    """Every routing scheme, and every way to balance load over its paths."""
+    # Links differ, so that the metrics choose differently.
+    uneven = [
+        {"between": ["Seattle", "Denver"], "capacity": "6 Mbps", "loss": 5e-4},
+        {"between": ["Denver", "Kansas City"], "loss": 0.01},
+        {"between": ["Kansas City", "Houston"], "delay": "1 ms", "loss": 4e-3},
+        {"between": ["Indianapolis", "Atlanta"], "capacity": "4 Mbps"},
+        {"between": ["Sunnyvale", "Los Angeles"], "capacity": "20 Mbps", "delay": "25 ms"},
+        {"between": ["Houston", "Atlanta"], "capacity": "15 Mbps"},
+        {"between": ["Chicago", "New York"], "capacity": "5 Mbps"},
+    ]
+    lossy = {"links": {"loss": 1e-3}, "link": uneven}
+    for name in ("shortest", "ecmp", "disjoint", "max-flow", "semper"):
+        yield f"scheme/{name}", mesh(network=lossy, routing={"scheme": name})
+    metrics = (
+        "delay",
+        "hops-then-delay",
+        "inverse-capacity",
+        "loss",
+        "capacity",
+        "tcpbp",
+        "smm",
+        "argaq",
+        "b-over-dl",
+    )
+    for metric in metrics:
+        yield f"metric/{metric}", mesh(network=lossy, routing={"scheme": "shortest", "metric": metric})
+    yield (
+        "scheme/k-shortest",
+        mesh(routing={"scheme": "k-shortest", "k": 3, "metric": "delay", "spread": "flow"}),
+    )
+    yield "scheme/tcpbp", mesh(network=lossy, routing={"scheme": "tcpbp", "k": 2, "spread": "packet"})
+    yield "scheme/tcpbp-exact", mesh(network=lossy, routing={"scheme": "tcpbp-exact"})
+    modelled = {"scheme": "tcpbp-exact", "model": "pftk", "sharing": "all-pairs", "objective": "proportional"}
+    yield "scheme/model", mesh(network=lossy, routing=modelled)
+    yield (
+        "scheme/semper-capacity",
+        branches(routing={"scheme": "semper", "shares": "capacity", "spread": "weighted-hash"}),
+    )
+    demand = {"ingress": "3 Mbps", "egress": "3 Mbps", "pair": "1 Mbps"}
+    for name, more in (
+        ("robust", {"k": 2}),
+        ("hybrid-hop", {"robust": {"single_percent": 40}}),
+        ("hybrid-delay", {"robust": {"failures": "single-link"}}),
+        ("robust-optimal", {"robust": {"level": 0.9, "time_limit": "20 s"}, "k": 2}),
+        ("robust-single", {"k": 2}),
+    ):
+        routing = {"scheme": name, "demand": demand, **more}
+        yield f"scheme/{name}", mesh(network={"links": {"capacity": "20 Mbps"}}, routing=routing)
+    balancing: dict[str, Data] = {
+        "flow": {},
+        "flowlet": {"flowlet_gap": "5 ms"},
+        "packet": {},
+        "packet-round-robin": {},
+        "hash": {},
+        "weighted-hash": {},
+        "resilient-hash": {},
+        "subflow-round-robin": {"idle_timeout": "1 s"},
+    }
+    for name, more in balancing.items():
+        # The plain hash takes no paths of unequal shares.
+        scheme = "semper" if name == "hash" else "max-flow"
+        routing = {"scheme": scheme, "spread": name, **more}
+        event = [{"at": "1 s", "link": ["west", "north"], "state": "down"}]
+        yield f"balancing/{name}", branches("mptcp", routing=routing, event=event)
+
+
+def links() -> Iterator[tuple[str, Data]]:
+    """Every queue, loss model and form of delay."""
+    ecn = {"marked": {"preset": "newreno", "ecn": True}}
+    flows = [{**dumbbell()["traffic"][0], "transport": "marked"}]
+    for name, settings in {
+        "bytes": {"queue": "20 kB"},
+        "both": {"queue": {"packets": "20 packets", "bytes": "25 kB"}},
+        "unlimited": {"queue": "unlimited"},
+        "mark": {"queue": "100 packets", "mark_at": "10 packets"},
+        "codel": {"queue": "unlimited", "codel": True},
+        "codel-ecn": {"queue": "100 packets", "codel": {"target": "3 ms", "interval": "50 ms", "ecn": True}},
+        "bursts": {"loss": {"model": "gilbert-elliott", "to_bad": 1e-3, "to_good": 0.3}},
+        "jitter": {"jitter": {"distribution": "exponential", "mean": "1 ms"}},
+        "random-delay": {"delay": {"distribution": "uniform", "low": "1 ms", "high": "9 ms"}},
+    }.items():
+        yield f"link/{name}", merged(dumbbell(network={"links": settings}, transport=ecn), {"traffic": flows})
+    classes = {"delay_class": "WAN", "access": {"delay": "1 us", "capacity": "1 Gbps"}}
+    yield "link/classes", dumbbell(network=classes, capture=[{"file": "packets.pcapng", "host": "left1"}])
+
+
+CONTROL_LINKS = {"capacity": "1 Gbps", "delay": "1 ms"}
+
+
+def controllers() -> Iterator[tuple[str, Data]]:
+    """Every application of the SDN controller, its estimators, channels and flow tables."""
+    yield "controller/forwarding", mesh(controller={"application": "forwarding", "metric": "hops"})
+    yield "controller/in-band", mesh(controller={"channel": "in-band", "at": "Denver", "linger": "100 ms"})
+    for full in ("refuse", "evict"):
+        table = {"size": 4, "when_full": full, "idle_timeout": "300 ms", "hard_timeout": "5 s"}
+        yield f"controller/{full}", mesh(controller={"table": table})
+    clamp = {"application": "window-clamp", "share": 0.9}
+    yield "controller/window-clamp", dumbbell(controller=clamp)
+    incast: Data = {
+        "network": {
+            "topology": "dumbbell",
+            "parameters": {"left_hosts": 6, "right_hosts": 1},
+            "links": {"capacity": "1 Gbps", "delay": "10 us", "queue": "100 packets"},
+        },
+        "traffic": [{"from": "*", "to": "right1", "size": "200 kB", "transport": "sdn-paced"}],
+        "run": {"duration": "50 ms", "seed": 2, "sample_interval": "1 ms", "sequences": ["traffic[0].1"]},
+    }
+    for schedule in ("published", "stretched"):
+        paced = {"application": "sdn-paced", "alpha": 0.95, "beta": 1.1, "gamma": 1.5, "schedule": schedule}
+        yield f"controller/sdn-paced-{schedule}", merged(incast, {"controller": paced})
+    unreliable = {"sdn-paced": {"reliable": False, "segment": "800 B"}}
+    yield (
+        "controller/unreliable",
+        merged(incast, {"controller": {"application": "sdn-paced"}, "transport": unreliable}),
+    )
+    tcpbp = {"application": "tcpbp", "statistics_interval": "200 ms", "sample_packets": 50}
+    for name, more in {
+        "sma": {"estimator": "sma", "window": 4},
+        "ewma": {"estimator": "ewma", "weight": 0.3, "search": "exact", "threshold": 0.1},
+        "hte": {"estimator": "hte", "window": 5, "significance": 0.1, "hold_time": "300 ms"},
+        "configured": {"delay": "configured", "delay_granularity": "1 ms", "loss_granularity": 0.0},
+    }.items():
+        lossy = {"link": [{"between": ["Denver", "Kansas City"], "loss": 0.02}], "links": {"loss": 1e-3}}
+        yield f"controller/tcpbp-{name}", mesh(network=lossy, controller={**tcpbp, **more})
+
+
+def changes() -> Iterator[tuple[str, Data]]:
+    """Every change of the network, with routers that react and with routers that do not."""
+    link = ["Denver", "Kansas City"]
+    down = [{"at": "500 ms", "link": link, "state": "down"}, {"at": "1200 ms", "link": link, "state": "up"}]
+    for name in ("ecmp", "disjoint"):
+        yield f"failure/{name}", mesh(event=down, routing={"scheme": name, "reaction": "50 ms"})
+    yield (
+        "failure/never",
+        mesh(event=down, routing={"scheme": "k-shortest", "reaction": "never", "spread": "packet"}),
+    )
+    yield "failure/controller", mesh(event=down, controller={"application": "forwarding"})
+    node = [
+        {"at": "500 ms", "node": "Denver", "state": "down"},
+        {"at": "1 s", "node": "Denver", "state": "up"},
+    ]
+    yield "failure/node", mesh(event=node, routing={"reaction": "20 ms"})
+    settings = [
+        {"at": "400 ms", "link": link, "capacity": "2 Mbps"},
+        {"at": "800 ms", "link": link, "delay": "30 ms"},
+        {"at": "1200 ms", "link": link, "loss": 0.05},
+        {"at": "1500 ms", "link": link, "loss": {"model": "gilbert-elliott", "to_bad": 0.01, "to_good": 0.2}},
+    ]
+    yield "failure/settings", mesh(event=settings)
+
+
+def applications() -> Iterator[tuple[str, Data]]:
+    """Every kind of source and of pairs."""
+    hosts = {"from": "*", "transport": "linux-cubic"}
+    sizes: dict[str, Any] = {
+        "exponential": {"distribution": "exponential", "mean": "40 kB"},
+        "pareto": {"distribution": "pareto", "scale": "5 kB", "shape": 1.3},
+        "log-normal": {"distribution": "log-normal", "mean": "30 kB", "standard_deviation": "60 kB"},
+        "gaussian": {"distribution": "gaussian", "mean": "30 kB", "standard_deviation": "10 kB"},
+        "empirical": {"distribution": "empirical", "values": ["1 kB", "50 kB"], "weights": [3.0, 1.0]},
+    }
+    for name, size in sizes.items():
+        arrivals = {
+            "flows": 4,
+            "size": size,
+            "inter_arrival": {"distribution": "exponential", "mean": "100 ms"},
+        }
+        yield f"traffic/{name}", dumbbell(traffic=[{**hosts, "pairs": "permutation", **arrivals}])
+    for name, application in {
+        "poisson": {"kind": "poisson", "message": "2 kB", "rate": "1 Mbps"},
+        "constant-rate": {"kind": "constant-rate", "message": "1 kB", "gap": "5 ms"},
+        "messages": {"kind": "messages", "message": sizes["exponential"], "gap": "100 ms"},
+    }.items():
+        entry = {"from": "left1", "to": "right1", "application": application, "stop": "1500 ms"}
+        yield f"traffic/{name}", dumbbell(traffic=[{**entry, "transport": "cubic"}])
+
+
+def every_scenario() -> dict[str, Data]:
+    """All of them by name."""
+    parts = (transports, multipath, schemes, links, controllers, changes, applications)
+    found = {name: data for part in parts for name, data in part()}
+    controlled = {name: data for name, data in found.items() if "controller" in data}
+    control = {"controller": {"links": CONTROL_LINKS}}
+    return found | {name: merged(data, control) for name, data in controlled.items()}
