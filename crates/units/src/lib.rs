@@ -5,6 +5,7 @@
 //! Overflow is a bug in the caller and panics; nothing wraps silently.
 
 mod bytes;
+pub mod declaration;
 mod ids;
 mod rate;
 mod text;
