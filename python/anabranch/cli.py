@@ -39,6 +39,9 @@ EXIT_INCOMPLETE = 1
 EXIT_INTERRUPTED = 130
 """Stopped by Ctrl-C, as a shell reports it (128 + SIGINT)."""
 
+# A name, as JSON Schema 2020-12 wants it (section 8.2.1): nothing is fetched from there.
+_SCHEMAS = "https://github.com/anabranch/anabranch/schema"
+
 
 class _Commands(TyperGroup):
     """Commands whose errors become one message and an exit status, never a traceback."""
@@ -70,7 +73,6 @@ app = typer.Typer(
     name="anabranch",
     help="Simulate TCP over one or many paths, packet by packet.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
@@ -484,7 +486,14 @@ def schema(
     of_study: Annotated[bool, typer.Option("--study", help="Of a study in place of a scenario.")] = False,
 ) -> None:
     """Print the JSON Schema of a scenario, or of a study."""
-    _print_json((Study if of_study else Scenario).model_json_schema())
+    from pydantic.json_schema import GenerateJsonSchema  # noqa: PLC0415 - of this command alone
+
+    model = Study if of_study else Scenario
+    head = {
+        "$schema": GenerateJsonSchema.schema_dialect,
+        "$id": f"{_SCHEMAS}/{__version__}/{model.__name__.lower()}.json",
+    }
+    _print_json(head | model.model_json_schema())
 
 
 @topology_app.command("list")
@@ -556,7 +565,3 @@ def _say(message: str) -> None:
     """To standard error, without the characters that a terminal would obey."""
     plain = "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in message)
     sys.stderr.write(plain + "\n")
-
-
-if __name__ == "__main__":
-    main()

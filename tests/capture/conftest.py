@@ -62,7 +62,7 @@ def anabranch(tmp_path: Path) -> Anabranch:
     """Runs the command line in an empty folder."""
 
     def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "anabranch.cli", *map(str, arguments)]
+        command = [sys.executable, "-m", "anabranch", *map(str, arguments)]
         environment = {**os.environ, "NO_COLOR": "1"}
         return subprocess.run(  # noqa: S603 - our own program
             command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False, env=environment

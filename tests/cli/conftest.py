@@ -42,7 +42,7 @@ def anabranch(tmp_path: Path) -> Anabranch:
     """Runs the command line in an empty folder."""
 
     def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "anabranch.cli", *map(str, arguments)]
+        command = [sys.executable, "-m", "anabranch", *map(str, arguments)]
         environment = {**os.environ, "NO_COLOR": "1"}
         # topohub leaves the file of a graph to the garbage collector.
         environment["PYTHONWARNINGS"] = "error,ignore::ResourceWarning"

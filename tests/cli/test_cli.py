@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import jsonschema
@@ -175,10 +176,30 @@ def test_equal_cost_routes_are_shown_hop_by_hop(anabranch: Anabranch) -> None:
     }
 
 
-def test_the_schema_is_printed(anabranch: Anabranch) -> None:
-    done = anabranch("schema")
-    assert done.returncode == 0
-    jsonschema.Draft202012Validator.check_schema(json.loads(done.stdout))
+@pytest.mark.parametrize(
+    ("arguments", "name", "folder", "fewest", "wrong"),
+    [
+        (["schema"], "scenario", EXAMPLES, 12, {"network": {}, "traffic": [], "run": {"duration": "1 s"}}),
+        (["schema", "--study"], "study", EXAMPLES / "studies", 4, {"title": "without a scenario"}),
+    ],
+)
+def test_a_schema_says_what_it_is_and_the_examples_meet_it_as_they_are_written(
+    anabranch: Anabranch, arguments: list[str], name: str, folder: Path, fewest: int, wrong: object
+) -> None:
+    done = anabranch(*arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    schema = json.loads(done.stdout)
+    assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert schema["$id"].endswith(f"/{__version__}/{name}.json")
+    assert schema["title"].lower() == name
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    files = sorted(folder.glob("*.toml"))
+    assert len(files) >= fewest
+    for file in files:
+        validator.validate(tomllib.loads(file.read_text(encoding="utf-8")))
+    with pytest.raises(jsonschema.ValidationError):
+        validator.validate(wrong)
 
 
 def test_topologies_are_listed_and_shown(anabranch: Anabranch) -> None:
@@ -193,7 +214,7 @@ def test_topologies_are_listed_and_shown(anabranch: Anabranch) -> None:
 
 
 def test_a_reader_that_has_had_enough_is_no_error(tmp_path: Path) -> None:
-    command = f"{sys.executable} -m anabranch.cli topology list | head -n 1"
+    command = f"{sys.executable} -m anabranch topology list | head -n 1"
     done = subprocess.run(  # noqa: S602 - our own program, in a pipe
         command, shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
     )
@@ -204,7 +225,7 @@ def test_ctrl_c_stops_at_once_and_keeps_what_was_measured(small: Path, tmp_path:
     out = tmp_path / "out"
     # A simulated day, so that it cannot end by itself before it is stopped.
     small.write_text(SMALL.replace('"2 s"', '"24 h"\nsample_interval = "10 s"'))
-    command = [sys.executable, "-m", "anabranch.cli", "run", str(small), "--out", str(out), "--json"]
+    command = [sys.executable, "-m", "anabranch", "run", str(small), "--out", str(out), "--json"]
     process = subprocess.Popen(  # noqa: S603 - our own program
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
     )

@@ -68,7 +68,7 @@ def test_a_file_gets_no_escapes_and_no_blanks_at_line_ends(anabranch: Anabranch,
 def test_a_full_disk_below_standard_output_is_one_message(tmp_path: Path, arguments: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(  # noqa: S603 - our own program
-            [sys.executable, "-m", "anabranch.cli", *arguments],
+            [sys.executable, "-m", "anabranch", *arguments],
             cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
         )  # fmt: skip
     assert (done.returncode, done.stderr) == (1, "output cannot be written: No space left on device\n")

@@ -128,7 +128,7 @@ def folder(tmp_path: Path) -> Path:
 
 def report(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """``anabranch report`` with these arguments."""
-    command = [sys.executable, "-m", "anabranch.cli", "report", *map(str, arguments)]
+    command = [sys.executable, "-m", "anabranch", "report", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
 
 

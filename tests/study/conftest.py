@@ -81,7 +81,7 @@ def anabranch(tmp_path: Path) -> Anabranch:
 
 def command(*arguments: str | Path) -> list[str]:
     """The command line as a program and its arguments."""
-    return [sys.executable, "-m", "anabranch.cli", *map(str, arguments)]
+    return [sys.executable, "-m", "anabranch", *map(str, arguments)]
 
 
 def contents(folder: Path) -> dict[str, bytes]:
