@@ -164,6 +164,11 @@ def parse(words: list[str]) -> None:
     parent = None
     while hasattr(group, "commands"):
         assert words, "names no command"
+        if words[0].startswith("--"):
+            assert words[0] in {name for known in group.params for name in known.opts}, (
+                f"no option {words[0]}"
+            )
+            return
         assert words[0] in group.commands, f"no command {words[0]}"
         group, words = group.commands[words[0]], words[1:]
     group.make_context("anabranch", list(words), parent=parent)
@@ -180,8 +185,8 @@ def test_a_command_in_a_document_is_one(block: Block, words: list[str]) -> None:
 
 
 def test_a_wrong_command_is_found() -> None:
-    for words in (["run", "x.toml", "--sed", "1"], ["routes"], ["topology", "shew", "x"]):
-        with pytest.raises(Exception, match=r"(?i)no such option|missing|no command"):
+    for words in (["run", "x.toml", "--sed", "1"], ["routes"], ["topology", "shew", "x"], ["--verzion"]):
+        with pytest.raises(Exception, match=r"(?i)no such option|missing|no command|no option"):
             parse(words)
 
 
