@@ -31,7 +31,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models fingerprints reference picture reproduce reproduced compare clean
+.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models fingerprints reference picture reproduce reproduced compare wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -147,6 +147,15 @@ compare: setup ## compare all systems on four networks in full; writes docs/comp
 	$(VENV)/bin/anabranch compare --out results/compare
 	$(RUN) benches/comparison_page.py results/compare docs/comparison_tables.md docs/figures
 	$(RUN) benches/comparison_variants.py results/compare/variants docs/comparison_variants.md
+
+# The wheel is built from the unpacked sdist, which shows that the sdist is complete.
+wheel: $(STAMPS)/tools ## sdist and wheel into dist/, the wheel tested in an environment without Rust
+	rm -rf dist target/sdist && mkdir -p dist target/sdist
+	$(RUN) -m maturin sdist --out dist
+	tar -xzf dist/*.tar.gz -C target/sdist --strip-components 1
+	cd target/sdist && CARGO_TARGET_DIR=$(CURDIR)/target $(CURDIR)/$(RUN) -m maturin build --profile $(PROFILE) --locked \
+		--out $(CURDIR)/dist
+	$(RUN) release/wheel_test.py dist
 
 clean: ## remove .venv, builds, caches and results
 	rm -rf $(VENV) target results dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
