@@ -36,7 +36,7 @@ endif
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
-setup: $(STAMPS)/package ## make .venv and install Anabranch into it, compiled for speed
+setup: $(STAMPS)/package $(STAMPS)/publications ## make .venv and install Anabranch and its publications into it, compiled for speed
 
 check-tools:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
@@ -62,6 +62,10 @@ $(STAMPS)/package: $(STAMPS)/tools $(RUST_SOURCES) | check-tools
 	$(RUN) -m maturin develop --profile $(PROFILE) --locked --extras test,lint
 	@touch $@
 
+$(STAMPS)/publications: $(STAMPS)/package publications/pyproject.toml
+	$(RUN) -m pip install --quiet --editable publications
+	@touch $@
+
 demo: setup ## one transfer on Abilene and one on AttMpls, over one path and over several
 	$(RUN) examples/demo.py results/demo
 
@@ -72,7 +76,7 @@ test-rust: check-tools
 	cargo test --locked --workspace --exclude anabranch-python -- --quiet
 
 test-python: setup browser
-	$(RUN) -m pytest --quiet tests $(wildcard validation)
+	$(RUN) -m pytest --quiet tests publications/tests $(wildcard validation)
 
 # CI has a machine to itself, where a browser may be installed; elsewhere that is the owner's choice.
 browser: ## a Chromium for the tests of report.html: installed where CI runs, asked for elsewhere

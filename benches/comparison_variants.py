@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from anabranch.comparison import SYSTEMS, Subject, System, compare, subjects
-from anabranch.comparison.measures import MEASURES
-from anabranch.comparison.tables import Notes, cell, markdown_table, ratio_cell
+from anabranch_publications.comparison import SYSTEMS, Subject, System, compare, subjects
+from anabranch_publications.comparison.measures import MEASURES
+from anabranch_publications.comparison.tables import Notes, cell, markdown_table, ratio_cell
 
 NOTE = "<!-- Written by make compare. What follows from it is in comparison.md. -->"
 REPLICATIONS = 5

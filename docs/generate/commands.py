@@ -7,7 +7,8 @@ from typing import Any
 import examples
 import typer.main
 
-from anabranch.cli import EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_NO_OUTPUT, app
+from anabranch.cli import app
+from anabranch.console import EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_NO_OUTPUT
 
 HEAD = f"""# The command line
 
@@ -29,7 +30,8 @@ _ARGUMENT = "argument"
 
 def commands(group: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
     """Every command with its full name, those of groups included."""
-    for name, command in group.commands.items():
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
         if hasattr(command, "commands"):
             yield from commands(command, f"{prefix}{name} ")
         else:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from anabranch.capture import CaptureResult
+from anabranch.console import plain_table, print_table, table_cell
 
 _MOST_ROWS = 40
 
@@ -58,20 +57,13 @@ def show_capture(console: Console, result: CaptureResult, folder: Path | None) -
 def _show(console: Console, title: str, rows: pl.DataFrame, columns: tuple[Column, ...]) -> None:
     shown = rows.head(_MOST_ROWS)
     columns = tuple(column for column in columns if shown[column[1]].null_count() < shown.height)
-    table = Table(title=Text(title), title_justify="left", box=None, pad_edge=False)
+    table = plain_table(title)
     for heading, _, form in columns:
         words = Text("\n".join(heading.split(" ")))
         table.add_column(words, justify="right" if form else "left", vertical="bottom")
     for row in shown.to_dicts():
-        table.add_row(*(_cell(row[name], form) for _, name, form in columns))
-    if console.is_terminal:
-        console.print(table)
-    else:
-        # Without the blanks at the ends of lines.
-        with console.capture() as capture:
-            console.print(table)
-        lines = "\n".join(line.rstrip() for line in capture.get().splitlines())
-        console.print(Text(lines), soft_wrap=True)
+        table.add_row(*(table_cell(row[name], form) for _, name, form in columns))
+    print_table(console, table)
     if rows.height > _MOST_ROWS:
         console.print(Text(f"... and {rows.height - _MOST_ROWS:,} more"))
 
@@ -92,7 +84,3 @@ def _totals(result: CaptureResult) -> list[str]:
 
 def _time(name: str, value_s: float | None) -> str:
     return f"{name} unknown" if value_s is None else f"{name} = {value_s:.6f} s"
-
-
-def _cell(value: Any, form: str) -> Text:
-    return Text("-") if value is None else Text(format(value, form) if form else str(value))

@@ -1,23 +1,20 @@
-"""The command line: ``anabranch run|routes|load|study|compare|report|capture|reproduce|topology|schema``."""
+"""The command line: ``anabranch run|routes|load|study|report|capture|topology|schema``."""
 
 from __future__ import annotations
 
-import errno
-import json
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.console import Console
-from typer.core import TyperGroup
 
 from anabranch import __version__, display, topology
 from anabranch.capture import analyze, check_folder
 from anabranch.capture_display import show_capture
-from anabranch.errors import AnabranchError, Problem, ReproductionError, ScenarioError
+from anabranch.command_group import CommandGroup
+from anabranch.console import EXIT_INTERRUPTED, JsonOption, console, print_json, say
+from anabranch.errors import Problem, ScenarioError
 from anabranch.forwarding import check_forwarding
 from anabranch.progress import capture_progress, study_progress, terminal_progress
 from anabranch.result import Result, json_ready
@@ -25,51 +22,12 @@ from anabranch.routes import routes as routes_of
 from anabranch.run import run as run_scenario
 from anabranch.scenario.scenario import Scenario
 from anabranch.study import Study, StudyResult
-from anabranch.topology import TopologyError
-
-if TYPE_CHECKING:
-    from anabranch.papers import Context, Paper
-
-EXIT_MISTAKE = 2
-"""The user's input is wrong; the message says where and what would be right."""
-EXIT_NO_OUTPUT = 1
-"""Standard output cannot be written, as on a full disk."""
-EXIT_INCOMPLETE = 1
-"""A part of the work failed, the message says why; the rest is there."""
-EXIT_INTERRUPTED = 130
-"""Stopped by Ctrl-C, as a shell reports it (128 + SIGINT)."""
 
 # A name, as JSON Schema 2020-12 wants it (section 8.2.1): nothing is fetched from there.
 _SCHEMAS = "https://github.com/anabranch/anabranch/schema"
 
-
-class _Commands(TyperGroup):
-    """Commands whose errors become one message and an exit status, never a traceback."""
-
-    def invoke(self, ctx: Any) -> Any:
-        """Runs a command."""
-        try:
-            outcome = super().invoke(ctx)
-            sys.stdout.flush()
-        except (AnabranchError, TopologyError) as error:
-            _say(str(error))
-            sys.exit(EXIT_MISTAKE)
-        except OSError as error:
-            # A reader that has gone is no error; typer sees to it.
-            if error.errno == errno.EPIPE:
-                raise
-            _say(f"output cannot be written: {error.strerror}")
-            # What is still buffered cannot be written at the exit, either.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(EXIT_NO_OUTPUT)
-        except KeyboardInterrupt:
-            _say("interrupted")
-            sys.exit(EXIT_INTERRUPTED)
-        return outcome
-
-
 app = typer.Typer(
-    cls=_Commands,
+    cls=CommandGroup,
     name="anabranch",
     help="Simulate TCP over one or many paths, packet by packet.",
     no_args_is_help=True,
@@ -90,7 +48,6 @@ SetOption = Annotated[
         help='Set a field, such as network.links.capacity="20 Mbps"; may be repeated.',
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Write one JSON document to standard output.")]
 
 
 def _version(wanted: bool) -> None:
@@ -128,9 +85,9 @@ def run(
     with terminal_progress(title, loaded.run_settings.duration.seconds) as progress:
         result = run_scenario(loaded, out=folder, progress=progress)
     for warning in result.summary["warnings"]:
-        _say(f"warning: {warning}")
+        say(f"warning: {warning}")
     if as_json:
-        _print_json(
+        print_json(
             {
                 "folder": str(folder),
                 "summary": json_ready(dict(result.summary)),
@@ -138,9 +95,9 @@ def run(
             }
         )
     else:
-        display.show_result(_console(), title, result, folder)
+        display.show_result(console(), title, result, folder)
     if result.interrupted:
-        _say(f"interrupted; what was measured until then is in {folder}")
+        say(f"interrupted; what was measured until then is in {folder}")
         raise typer.Exit(EXIT_INTERRUPTED)
 
 
@@ -162,13 +119,13 @@ def routes(
     found = routes_of(loaded)
     forwarding = check_forwarding(loaded) if check else None
     for warning in found.warnings:
-        _say(f"warning: {warning}")
+        say(f"warning: {warning}")
     if as_json:
-        _print_json(found.data() | ({} if forwarding is None else {"forwarding": forwarding.data()}))
+        print_json(found.data() | ({} if forwarding is None else {"forwarding": forwarding.data()}))
     else:
-        display.show_routes(_console(), found)
+        display.show_routes(console(), found)
         if forwarding is not None:
-            display.show_forwarding(_console(), forwarding)
+            display.show_forwarding(console(), forwarding)
 
 
 @app.command()
@@ -190,7 +147,7 @@ def load(
     """Show how far any allowed traffic can load each link; nothing is simulated."""
     found = _load(scenario, set_, None).worst_case(failures=failures)
     for warning in found.warnings:
-        _say(f"warning: {warning}")
+        say(f"warning: {warning}")
     chosen = found.worst.link if link is None else link
     names = [known.link for known in found.links]
     if chosen not in names:
@@ -203,9 +160,9 @@ def load(
 
         save_figure(load_map(found, chosen), map_)
     if as_json:
-        _print_json(found.data())
+        print_json(found.data())
     else:
-        display.show_loads(_console(), found, chosen)
+        display.show_loads(console(), found, chosen)
         if map_ is not None:
             sys.stdout.write(f"map in {map_}\n")
 
@@ -235,12 +192,12 @@ def study(
             result = loaded.run(jobs=jobs, dask=dask, out=folder, progress=progress)
     except KeyboardInterrupt:
         kept = f"; what is done is kept in {folder}, and the same command goes on from there"
-        _say(f"interrupted{kept if folder.is_dir() else ''}")
+        say(f"interrupted{kept if folder.is_dir() else ''}")
         raise typer.Exit(EXIT_INTERRUPTED) from None
     if as_json:
-        _print_json({"folder": str(folder), "cells": json_ready(result.cells.to_dicts())})
+        print_json({"folder": str(folder), "cells": json_ready(result.cells.to_dicts())})
     else:
-        display.show_study(_console(), title, result, folder)
+        display.show_study(console(), title, result, folder)
 
 
 @app.command()
@@ -278,150 +235,7 @@ def report(
         files = [save_run_report(result, target, text)]
         files += save_run_figures(result, target, forms) if forms else []
     for file in files:
-        _console().print(str(file), markup=False, highlight=False)
-
-
-@app.command()
-def reproduce(
-    paper: Annotated[
-        str | None, typer.Argument(metavar="PAPER", help="Which paper; all of them if left out.")
-    ] = None,
-    figure: Annotated[
-        str | None, typer.Argument(metavar="FIGURE", help="One figure or table of it, such as A.3.")
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer levels and replications.")] = False,
-    jobs: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes; all cores if left out.", min=1)
-    ] = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder; each paper has one in it.")] = Path(
-        "results/reproduce"
-    ),
-    as_json: JsonOption = False,
-) -> None:
-    """Reproduce the publications behind Anabranch: what they print, and what comes out here."""
-    from anabranch.papers.overview import Overview, reproduce_all  # noqa: PLC0415 - slow to import
-    from anabranch.papers.reproduce import Reproduction  # noqa: PLC0415
-    from anabranch.papers.reproduce import reproduce as reproduce_paper  # noqa: PLC0415
-
-    documents: list[dict[str, Any]] = []
-    announce = None if as_json else _say
-
-    def show(outcome: Reproduction, folder: Path) -> None:
-        if as_json:
-            documents.append(outcome.data())
-        else:
-            display.show_reproduction(_console(), outcome, folder)
-
-    def context(folder: Path) -> Context:
-        return _context(folder, quick=quick, jobs=jobs)
-
-    papers = _papers(paper)
-    overview = None
-    try:
-        if paper is None:
-            overview = reproduce_all(papers, out, context, announce=announce, complain=_say, show=show)
-        else:
-            (found,) = papers
-            folder = out / found.key
-            outcome = reproduce_paper(found, figure, context(folder), announce=announce)
-            show(outcome, folder if figure is None else folder / f"figure-{figure}")
-            if figure is None:
-                Overview.read(_papers(None), out).save(out)
-    except KeyboardInterrupt:
-        _say(f"interrupted; finished runs are kept in {out}, and the same command goes on from there")
-        raise typer.Exit(EXIT_INTERRUPTED) from None
-    if overview is not None:
-        if as_json:
-            documents += [failed.data() for failed in overview.failed()]
-            documents.append(overview.data())
-        else:
-            display.show_overview(_console(), overview, out)
-    if as_json:
-        _print_json(documents)
-    if overview is not None and overview.failed():
-        raise typer.Exit(EXIT_INCOMPLETE)
-
-
-def _papers(key: str | None) -> list[Paper]:
-    """The papers that a key means.
-
-    Raises:
-        ReproductionError: if there is no such paper.
-    """
-    from anabranch.papers import PAPERS  # noqa: PLC0415 - slow to import
-
-    if key is None:
-        return list(PAPERS.values())
-    if key not in PAPERS:
-        near = topology.suggest(key, list(PAPERS))
-        hint = f'nearest: "{near}"; ' if near else ""
-        raise ReproductionError([Problem("paper", f'no paper "{key}"; {hint}there are {", ".join(PAPERS)}')])
-    return [PAPERS[key]]
-
-
-def _context(folder: Path, *, quick: bool, jobs: int | None) -> Context:
-    """Where a paper is reproduced, with a line of progress for each of its studies on a terminal."""
-    from anabranch.papers import Context  # noqa: PLC0415 - slow to import
-
-    return Context(folder, quick=quick, jobs=jobs, progress=study_progress)
-
-
-@app.command()
-def compare(
-    what: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[NETWORK|SCENARIO]...",
-            help="Networks, such as zoo/Abilene, or scenario files; NSFNET, zoo/Abilene, zoo/AttMpls and "
-            "sndlib/germany50 if left out.",
-        ),
-    ] = None,
-    systems: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,...", help="Only these systems, such as hops,semper-mptcp; all if left out."
-        ),
-    ] = None,
-    replications: Annotated[
-        int | None, typer.Option(metavar="N", help="Runs of each; 5, or 2 with --quick.", min=1)
-    ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Shorter and fewer runs, for a first look.")] = False,
-    jobs: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes; all cores if left out.", min=1)
-    ] = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for tables, figures and runs.")] = Path(
-        "results/compare"
-    ),
-    as_json: JsonOption = False,
-) -> None:
-    """Compare systems on one network and workload: routing, transport and control together."""
-    from anabranch import comparison  # noqa: PLC0415 - slow to import
-    from anabranch.comparison.output import write_comparison  # noqa: PLC0415 - slow to import
-    from anabranch.comparison.terminal import show_comparison  # noqa: PLC0415 - as the others
-
-    chosen = comparison.chosen_systems(
-        None if systems is None else [name.strip() for name in systems.split(",") if name.strip()]
-    )
-    found = comparison.subjects(what or [], quick=quick)
-    try:
-        outcome = comparison.compare(
-            found,
-            chosen,
-            out,
-            replications=replications,
-            quick=quick,
-            jobs=jobs,
-            progress=study_progress,
-            announce=None if as_json else _say,
-        )
-    except KeyboardInterrupt:
-        _say(f"interrupted; finished runs are kept in {out}, and the same command goes on from there")
-        raise typer.Exit(EXIT_INTERRUPTED) from None
-    write_comparison(outcome, out)
-    if as_json:
-        _print_json(json_ready({"folder": str(out), **outcome.data()}))
-    else:
-        show_comparison(_console(), outcome, out)
+        console().print(str(file), markup=False, highlight=False)
 
 
 @app.command()
@@ -473,12 +287,12 @@ def capture(
     if out is not None:
         result.save(out)
     for warning in result.summary["warnings"]:
-        _say(f"warning: {warning}")
+        say(f"warning: {warning}")
     if as_json:
         tables = {name: json_ready(table.to_dicts()) for name, table in result.tables.items()}
-        _print_json({"summary": json_ready(dict(result.summary)), **tables})
+        print_json({"summary": json_ready(dict(result.summary)), **tables})
     else:
-        show_capture(_console(), result, out)
+        show_capture(console(), result, out)
 
 
 @app.command()
@@ -493,7 +307,7 @@ def schema(
         "$schema": GenerateJsonSchema.schema_dialect,
         "$id": f"{_SCHEMAS}/{__version__}/{model.__name__.lower()}.json",
     }
-    _print_json(head | model.model_json_schema())
+    print_json(head | model.model_json_schema())
 
 
 @topology_app.command("list")
@@ -506,11 +320,11 @@ def topology_list(
     """List the networks that have a name."""
     names = topology.names(source)
     if as_json:
-        _print_json(
+        print_json(
             [{"name": n.spec, "source": n.source, "available": n.available, "note": n.note} for n in names]
         )
     else:
-        display.show_topology_names(_console(), names)
+        display.show_topology_names(console(), names)
 
 
 @topology_app.command("show")
@@ -524,7 +338,7 @@ def topology_show(
     """Show the nodes and links of a network, and where they come from."""
     found = topology.load(name)
     if as_json:
-        _print_json(found.to_dict())
+        print_json(found.to_dict())
     else:
         sys.stdout.write(topology.describe(found) + "\n")
 
@@ -549,19 +363,3 @@ def _load(file: Path, settings: Sequence[str] | None, seed: int | None) -> Scena
     if seed is not None:
         overrides["run.seed"] = str(seed)
     return Scenario.load(file, overrides)
-
-
-def _console() -> Console:
-    """Standard output for people: the full width in a pipe, where nothing would be gained by folding."""
-    console = Console()
-    return console if console.is_terminal else Console(width=200)
-
-
-def _print_json(document: Any) -> None:
-    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def _say(message: str) -> None:
-    """To standard error, without the characters that a terminal would obey."""
-    plain = "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in message)
-    sys.stderr.write(plain + "\n")

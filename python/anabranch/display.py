@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 from rich.console import Console
-from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from anabranch.console import natural_width, plain_table, print_table, table_cell
 from anabranch.forwarding import ForwardingCheck
 from anabranch.predictions import PathPrediction, ThroughputPrediction
 from anabranch.result import Result
@@ -21,8 +21,6 @@ from anabranch.study import StudyResult
 from anabranch.topology import TopologyName
 
 if TYPE_CHECKING:
-    from anabranch.papers import Reproduction
-    from anabranch.papers.overview import Overview
     from anabranch.worst_loads import WorstLoads
 
 _MOST_ROWS = 40
@@ -87,10 +85,10 @@ def show_result(console: Console, title: str, result: Result, folder: Path) -> N
     ]
     left_out = [column for name in _DISPENSABLE for column in columns if column[1] == name]
     table = _flow_table(title, shown, columns)
-    while left_out and _natural_width(console, table) > console.width:
+    while left_out and natural_width(console, table) > console.width:
         columns.remove(left_out.pop(0))
         table = _flow_table(title, shown, columns)
-    _print(console, table)
+    print_table(console, table)
     if flows.height > _MOST_ROWS:
         console.print(Text(f"... and {flows.height - _MOST_ROWS:,} more flows"))
     for line in _failures(flows):
@@ -121,19 +119,14 @@ def _failures(flows: pl.DataFrame) -> list[str]:
 
 
 def _flow_table(title: str, flows: pl.DataFrame, columns: Sequence[FlowColumn]) -> Table:
-    table = _table(title)
+    table = plain_table(title)
     for heading, _, form in columns:
         # Headings break at spaces where that saves width; values never break.
         words = Text("\n".join(heading.split(" ")))
         table.add_column(words, justify="right" if form else "left", vertical="bottom", no_wrap=True)
     for row in flows.to_dicts():
-        table.add_row(*(_cell(row[name], form) for _, name, form in columns))
+        table.add_row(*(table_cell(row[name], form) for _, name, form in columns))
     return table
-
-
-def _natural_width(console: Console, table: Table) -> int:
-    """Characters that a table takes where nothing holds it back."""
-    return Measurement.get(console, console.options.update(width=10_000), table).maximum
 
 
 def _totals(result: Result) -> str:
@@ -171,7 +164,7 @@ def show_routes(console: Console, routes: Routes) -> None:
 
 
 def _show_paths(console: Console, routes: Routes, pairs: Sequence[PairRoutes]) -> None:
-    table = _table(f"{routes.scheme} by {routes.metric}")
+    table = plain_table(f"{routes.scheme} by {routes.metric}")
     table.add_column("pair")
     table.add_column("path", overflow="fold")
     headings = ["hops", "delay ms", "bottleneck Mbps", "loss", "weight"]
@@ -192,7 +185,7 @@ def _show_paths(console: Console, routes: Routes, pairs: Sequence[PairRoutes]) -
             if own_column:
                 cells.append("infinite" if path.metric_value is None else f"{path.metric_value:.6g}")
             table.add_row(Text(name), Text(_path_text(path)), *cells)
-    _print(console, table)
+    print_table(console, table)
     if len(pairs) > _MOST_ROWS:
         console.print(Text(f"... and {len(pairs) - _MOST_ROWS:,} more pairs"))
 
@@ -204,13 +197,13 @@ def _path_text(path: PathRow) -> str:
 
 
 def _show_hops(console: Console, pair: PairRoutes) -> None:
-    table = _table(f"{pair.source} -> {pair.destination}, hop by hop")
+    table = plain_table(f"{pair.source} -> {pair.destination}, hop by hop")
     table.add_column("at")
     table.add_column("next, in equal shares", overflow="fold")
     table.add_column("share of packets", justify="right")
     for hop in pair.hop_by_hop:
         table.add_row(Text(hop.node), Text(", ".join(hop.next_nodes)), f"{hop.share:.4f}")
-    _print(console, table)
+    print_table(console, table)
 
 
 def _show_predictions(console: Console, pairs: Sequence[PairRoutes]) -> None:
@@ -228,10 +221,10 @@ def _show_predictions(console: Console, pairs: Sequence[PairRoutes]) -> None:
     left_out: list[str] = []
     table = _prediction_table(rows, left_out)
     for heading in _DISPENSABLE_PREDICTED:
-        if _natural_width(console, table) > console.width:
+        if natural_width(console, table) > console.width:
             left_out.append(heading)
             table = _prediction_table(rows, left_out)
-    _print(console, table)
+    print_table(console, table)
     if len(pairs) > _MOST_ROWS:
         console.print(Text(f"... and {len(pairs) - _MOST_ROWS:,} more pairs"))
     for note, number in notes.items():
@@ -245,7 +238,7 @@ def _show_predictions(console: Console, pairs: Sequence[PairRoutes]) -> None:
 
 
 def _prediction_table(rows: Sequence[Sequence[str]], left_out: Sequence[str]) -> Table:
-    table = _table("\npredicted throughput of one long flow")
+    table = plain_table("\npredicted throughput of one long flow")
     kept = [index for index, heading in enumerate(_PREDICTED) if heading not in left_out]
     for index in kept:
         text = _PREDICTED[index] in _PREDICTED[:3]
@@ -319,7 +312,7 @@ def show_forwarding(console: Console, found: ForwardingCheck) -> None:
             Text(f"hop by hop by {found.metric}{search}: every packet takes the path that its source wants")
         )
         return
-    table = _table(f"\nhop by hop by {found.metric}{search}")
+    table = plain_table(f"\nhop by hop by {found.metric}{search}")
     for heading in ("pair", "path wanted", "path taken", "ends"):
         table.add_column(heading, overflow="fold")
     for pair in found.astray[:_MOST_ROWS]:
@@ -328,7 +321,7 @@ def show_forwarding(console: Console, found: ForwardingCheck) -> None:
         table.add_row(
             *(Text(text) for text in (name, " - ".join(pair.wanted), " - ".join(pair.walked), ends))
         )
-    _print(console, table)
+    print_table(console, table)
     if len(found.astray) > _MOST_ROWS:
         console.print(Text(f"... and {len(found.astray) - _MOST_ROWS:,} more pairs"))
     console.print(
@@ -341,30 +334,30 @@ def show_forwarding(console: Console, found: ForwardingCheck) -> None:
 
 def show_loads(console: Console, loads: WorstLoads, link: str) -> None:
     """The most loaded links, the matrix behind one of them, and the worst failures."""
-    table = _table(f"worst-case load of each link, {loads.scheme}")
+    table = plain_table(f"worst-case load of each link, {loads.scheme}")
     table.add_column("link")
     for heading in ("capacity Mbps", "load"):
         table.add_column(heading, justify="right")
     ranked = sorted(loads.links, key=lambda found: -found.load)
     for found in ranked[:_MOST_LOADED]:
         table.add_row(Text(found.link), f"{found.capacity_mbps:g}", f"{found.load:.4f}")
-    _print(console, table)
+    print_table(console, table)
     if len(ranked) > _MOST_LOADED:
         console.print(Text(f"... and {len(ranked) - _MOST_LOADED:,} more links (--json shows all)"))
     matrix = loads.matrix(link)
-    table = _table(f"\ntraffic that loads {link} most")
+    table = plain_table(f"\ntraffic that loads {link} most")
     for heading in ("from", "to"):
         table.add_column(heading)
     for heading in ("Mbps", "share over the link"):
         table.add_column(heading, justify="right")
     for entry in matrix[:_MOST_ROWS]:
         table.add_row(Text(entry.source), Text(entry.destination), f"{entry.mbps:.4g}", f"{entry.share:.4f}")
-    _print(console, table)
+    print_table(console, table)
     if len(matrix) > _MOST_ROWS:
         console.print(Text(f"... and {len(matrix) - _MOST_ROWS:,} more pairs"))
     if loads.failures is None:
         return
-    table = _table("\nworst-case load while a link is down, both directions")
+    table = plain_table("\nworst-case load while a link is down, both directions")
     for heading, justify in (
         ("down", "left"),
         ("load", "right"),
@@ -376,13 +369,13 @@ def show_loads(console: Console, loads: WorstLoads, link: str) -> None:
         table.add_row(
             Text(case.links[0]), f"{case.load:.4f}", Text(case.worst_link), f"{len(case.stranded):,}"
         )
-    _print(console, table)
+    print_table(console, table)
 
 
 def show_study(console: Console, title: str, result: StudyResult, folder: Path) -> None:
     """A table of the cells with their metrics, the reasons of failures, and where everything is."""
     cells = result.cells.head(_MOST_ROWS)
-    table = _table(title)
+    table = plain_table(title)
     for factor in result.factors:
         unit = f" ({factor.unit})" if factor.unit is not None else ""
         table.add_column(
@@ -391,9 +384,9 @@ def show_study(console: Console, title: str, result: StudyResult, folder: Path) 
     for metric in result.metrics:
         table.add_column(Text("\n".join(metric.label.split(" "))), justify="right", vertical="bottom")
     for row in cells.to_dicts():
-        levels = (_cell(row[factor.name], "g" if factor.unit else "") for factor in result.factors)
+        levels = (table_cell(row[factor.name], "g" if factor.unit else "") for factor in result.factors)
         table.add_row(*levels, *(_estimate(row, metric.name) for metric in result.metrics))
-    _print(console, table)
+    print_table(console, table)
     if result.cells.height > _MOST_ROWS:
         console.print(Text(f"... and {result.cells.height - _MOST_ROWS:,} more cells"))
     runs = result.runs
@@ -407,45 +400,6 @@ def show_study(console: Console, title: str, result: StudyResult, folder: Path) 
     console.print(Text(f"results in {folder}"))
 
 
-def show_reproduction(console: Console, outcome: Reproduction, folder: Path) -> None:
-    """Every published number or statement beside ours, with a verdict; then the counts."""
-    for figure in outcome.figures:
-        table = _table(f"{figure.key}  {figure.title}")
-        for name in ("what", "published", "ours", "verdict"):
-            table.add_column(name)
-        for finding in figure.findings:
-            table.add_row(
-                *(Text(text) for text in (finding.what, finding.published, finding.ours, finding.verdict))
-            )
-        if figure.findings:
-            _print(console, table)
-    agree, known, unknown = outcome.counts().values()
-    counts = (
-        f"{agree} {'agrees' if agree == 1 else 'agree'}, "
-        f"{known} {'differs' if known == 1 else 'differ'} for a reason that is known, "
-        f"{unknown} {'differs' if unknown == 1 else 'differ'} without one"
-    )
-    console.print(Text(f"{outcome.paper.key}: {counts}"))
-    console.print(Text(f"data, figures and reasons in {folder}"))
-
-
-def show_overview(console: Console, overview: Overview, folder: Path) -> None:
-    """The counts over the papers, with those that failed."""
-    from anabranch.papers.overview import origin  # noqa: PLC0415 - slow to import
-
-    table = _table("The publications, printed beside ours")
-    for name in ("paper", "made by"):
-        table.add_column(name, overflow="fold")
-    for name in ("agree", "differ, known why", "differ"):
-        table.add_column(name, justify="right")
-    for paper, outcome in zip(overview.papers, overview.outcomes, strict=True):
-        counts = outcome.counts().values() if outcome is not None and not outcome.failed else "---"
-        table.add_row(Text(paper.key), Text(origin(outcome)), *(str(count) for count in counts))
-    table.add_row("all", "", *(str(count) for count in overview.counts().values()))
-    _print(console, table)
-    console.print(Text(f"every number with its reason in {folder / 'report.html'}"))
-
-
 def _estimate(row: dict[str, Any], name: str) -> Text:
     """A mean with the half width of its interval, where it has one."""
     if row[name] is None:
@@ -456,30 +410,10 @@ def _estimate(row: dict[str, Any], name: str) -> Text:
 
 def show_topology_names(console: Console, names: Sequence[TopologyName]) -> None:
     """Every network by name, with the reason where one cannot be had."""
-    table = _table(None)
+    table = plain_table(None)
     table.add_column("name")
     table.add_column("source")
     table.add_column("note", overflow="fold")
     for name in names:
         table.add_row(Text(name.spec), name.source, Text(name.note))
-    _print(console, table)
-
-
-def _print(console: Console, table: Table) -> None:
-    """A table; without the blanks at the ends of its lines where it goes to a file or a pipe."""
-    if console.is_terminal:
-        console.print(table)
-        return
-    with console.capture() as capture:
-        console.print(table)
-    console.print(Text("\n".join(line.rstrip() for line in capture.get().splitlines())), soft_wrap=True)
-
-
-def _table(title: str | None) -> Table:
-    return Table(title=None if title is None else Text(title), title_justify="left", box=None, pad_edge=False)
-
-
-def _cell(value: Any, form: str) -> Text:
-    if value is None:
-        return Text("-")
-    return Text(format(value, form) if form else str(value))
+    print_table(console, table)

@@ -23,7 +23,7 @@ class Problem:
         return f"{self.place}: {self.message}" if self.place else self.message
 
 
-class _ProblemsError(AnabranchError):
+class ProblemsError(AnabranchError):
     """A file that does not hold, with everything that is wrong with it.
 
     Attributes:
@@ -42,24 +42,20 @@ class _ProblemsError(AnabranchError):
         return [f"{start}{problem}" for problem in self.problems]
 
 
-class ScenarioError(_ProblemsError):
+class ScenarioError(ProblemsError):
     """A scenario that cannot be run, with everything that is wrong with it."""
 
 
-class StudyError(_ProblemsError):
+class StudyError(ProblemsError):
     """A study that cannot be run, or whose folder cannot be used, with everything that is wrong with it."""
 
 
-class ReproductionError(_ProblemsError):
-    """A paper or figure that cannot be reproduced."""
-
-
-class ComparisonError(_ProblemsError):
-    """Systems that cannot be compared as asked."""
-
-
-class CaptureError(_ProblemsError):
+class CaptureError(ProblemsError):
     """Packet captures that cannot be analysed, with everything that is wrong with them."""
+
+
+class CommandError(AnabranchError):
+    """A command whose distribution is not installed, or cannot be loaded."""
 
 
 class ResultError(AnabranchError):

@@ -13,6 +13,10 @@ ROOT = Path(__file__).parents[2]
 PREFIX = "anabranch-"
 PACKAGE = "anabranch"
 COMPILED = "_core"
+SOURCES = {PACKAGE: ROOT / "python", "anabranch_publications": ROOT / "publications"}
+"""Where the packages of the distributions are."""
+PART_PREFIX = {PACKAGE: "", "anabranch_publications": "publications."}
+"""What the names of their parts begin with in the table."""
 DEPENDENCY_TABLES = ("dependencies", "dev-dependencies", "build-dependencies")
 
 
@@ -86,14 +90,21 @@ def crate_edges(crate: str, manifest: Mapping[str, object]) -> set[Edge]:
 
 
 def python_parts() -> dict[str, list[Path]]:
-    """The source files of every part of the Python package."""
+    """The source files of every part of the Python packages."""
     parts: dict[str, list[Path]] = {COMPILED: []}
-    for path in sorted((ROOT / "python" / PACKAGE).iterdir()):
-        if path.suffix == ".py" and path.stem != COMPILED:
-            parts[path.stem] = [path]
-        elif (path / "__init__.py").is_file():
-            parts[path.name] = sorted(path.rglob("*.py"))
+    for package, folder in SOURCES.items():
+        for path in sorted((folder / package).iterdir()):
+            if path.suffix == ".py" and path.stem != COMPILED:
+                parts[PART_PREFIX[package] + path.stem] = [path]
+            elif (path / "__init__.py").is_file():
+                parts[PART_PREFIX[package] + path.name] = sorted(path.rglob("*.py"))
     return parts
+
+
+def package_of(file: Path) -> list[str]:
+    """Names of the packages that a source file is in, from the outermost."""
+    (folder,) = (folder for folder in SOURCES.values() if file.is_relative_to(folder))
+    return list(file.relative_to(folder).parts[:-1])
 
 
 def imports(node: ast.AST, package: list[str], deferred: bool = False) -> Iterator[tuple[str, bool]]:
@@ -127,10 +138,10 @@ def python_edges(part: str, source: str, package: list[str], parts: set[str]) ->
     edges = set()
     for name, deferred in imports(ast.parse(source), package):
         top, _, rest = name.partition(".")
-        if top != PACKAGE:
+        if top not in SOURCES:
             continue
-        used = rest.split(".")[0]
-        used = used if used in parts else "__init__"
+        used = PART_PREFIX[top] + rest.split(".")[0]
+        used = used if used in parts else f"{PART_PREFIX[top]}__init__"
         if used != part:
             edges.add(Edge(part, used, deferred))
     # What is imported with the module anyway needs no mention of being imported later.
@@ -160,8 +171,7 @@ def test_python_parts_use_only_what_the_table_allows(architecture: str) -> None:
     edges, files = set(), 0
     for part, sources in parts.items():
         for file in sources:
-            package = [PACKAGE, *file.relative_to(ROOT / "python" / PACKAGE).parts[:-1]]
-            edges |= python_edges(part, file.read_text(encoding="utf-8"), package, set(parts))
+            edges |= python_edges(part, file.read_text(encoding="utf-8"), package_of(file), set(parts))
             files += 1
     assert files >= 40
     assert len(parts) >= 10
@@ -198,6 +208,11 @@ def test_a_forged_crate_edge_is_found(architecture: str, forged: str, complaint:
         ("from anabranch import Scenario", "scenario -> __init__ is not allowed"),
         ("from ..setup import resolve", "scenario -> setup is not allowed"),
         ("from .. import setup", "scenario -> setup is not allowed"),
+        (
+            "from anabranch_publications.papers import PAPERS",
+            "scenario -> publications.papers is not allowed",
+        ),
+        ("import anabranch_publications", "scenario -> publications.__init__ is not allowed"),
         ("try:\n    import anabranch.cli\nexcept ImportError:\n    raise", "scenario -> cli is not allowed"),
         ("def f():\n    from anabranch.cli import main", "scenario -> (cli) is not allowed"),
         ("if TYPE_CHECKING:\n    import anabranch.cli", "scenario -> (cli) is not allowed"),
@@ -207,6 +222,14 @@ def test_a_forged_import_is_found(architecture: str, source: str, complaint: str
     allowed = allowed_edges("python-parts", architecture)
     edges = python_edges("scenario", source, [PACKAGE, "scenario"], set(allowed))
     assert complaints(set(allowed), edges, allowed) == [complaint]
+
+
+def test_the_library_does_without_its_publications(architecture: str) -> None:
+    allowed = allowed_edges("python-parts", architecture)
+    publications = {part for part in allowed if part.startswith("publications.")}
+    assert len(publications) >= 4
+    library = {edge for part in allowed.keys() - publications for edge in allowed[part]}
+    assert [str(edge) for edge in sorted(library) if edge.used in publications] == []
 
 
 def test_a_deferred_import_is_allowed_where_brackets_say_so(architecture: str) -> None:

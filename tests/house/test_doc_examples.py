@@ -169,8 +169,9 @@ def parse(words: list[str]) -> None:
                 f"no option {words[0]}"
             )
             return
-        assert words[0] in group.commands, f"no command {words[0]}"
-        group, words = group.commands[words[0]], words[1:]
+        command = group.get_command(None, words[0])
+        assert command is not None, f"no command {words[0]}"
+        group, words = command, words[1:]
     group.make_context("anabranch", list(words), parent=parent)
 
 

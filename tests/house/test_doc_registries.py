@@ -10,7 +10,6 @@ from documents import ROOT
 
 from anabranch import Scenario, _core
 from anabranch.models import MODELS
-from anabranch.papers import PAPERS
 from anabranch.scenario import LinkSettings, QueueLimits
 from anabranch.scenario.controller import APPLICATIONS, ESTIMATORS
 from anabranch.scenario.event import Event
@@ -21,6 +20,7 @@ from anabranch.scenario.variate import DISTRIBUTIONS
 from anabranch.study.model import STATISTICS
 from anabranch.topology.generators import GENERATORS
 from anabranch.topology.readers import READERS
+from anabranch_publications.papers import PAPERS
 
 
 def choices(table: str, field: str) -> list[str]:

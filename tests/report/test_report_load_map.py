@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from anabranch import Scenario
-from anabranch.papers.robust.network import nsfnet
 from anabranch.report.layout import positions
 from anabranch.report.load_map import load_map
 from anabranch.report.style import save_figure
 from anabranch.worst_loads import WorstLoads
+from anabranch_publications.papers.robust.network import nsfnet
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from anabranch import Scenario, ScenarioError
-from anabranch.papers.tcpbp.network import PAIRS, scenario
+from anabranch_publications.papers.tcpbp.network import PAIRS, scenario
 
 
 def four_nodes(routing: dict[str, Any]) -> Scenario:

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from anabranch import Scenario, ScenarioError
-from anabranch.papers.robust.network import nsfnet
-from anabranch.papers.robust.studies import hybrid
 from anabranch.routes import plan, shares_on_links
 from anabranch.routing import robust_planner
 from anabranch.setup import resolve
+from anabranch_publications.papers.robust.network import nsfnet
+from anabranch_publications.papers.robust.studies import hybrid
 
 RING = {
     "network": {

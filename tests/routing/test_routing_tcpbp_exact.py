@@ -11,8 +11,8 @@ import pytest
 
 from anabranch import Scenario, ScenarioError, models
 from anabranch.models import PathConditions, model_named
-from anabranch.papers.tcpbp.network import LINKS, NODES, scenario
 from anabranch.routing import tcpbp_exact
+from anabranch_publications.papers.tcpbp.network import LINKS, NODES, scenario
 
 DATA_BYTES, ACK_BYTES, PAYLOAD_BYTES = 1500, 40, 1460
 """Packets of the thesis: no timestamps."""

@@ -1,0 +1,159 @@
+"""The commands ``anabranch reproduce`` and ``anabranch compare``, which the library finds as entry points."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from anabranch.console import EXIT_INCOMPLETE, EXIT_INTERRUPTED, JsonOption, console, print_json, say
+from anabranch.errors import Problem
+from anabranch.progress import study_progress
+from anabranch.result import json_ready
+from anabranch.topology import suggest
+from anabranch_publications.errors import ReproductionError
+
+if TYPE_CHECKING:
+    from anabranch_publications.papers import Context, Paper, Reproduction
+
+
+def reproduce(
+    paper: Annotated[
+        str | None, typer.Argument(metavar="PAPER", help="Which paper; all of them if left out.")
+    ] = None,
+    figure: Annotated[
+        str | None, typer.Argument(metavar="FIGURE", help="One figure or table of it, such as A.3.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer levels and replications.")] = False,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes; all cores if left out.", min=1)
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder; each paper has one in it.")] = Path(
+        "results/reproduce"
+    ),
+    as_json: JsonOption = False,
+) -> None:
+    """Reproduce the publications behind Anabranch: what they print, and what comes out here."""
+    from anabranch_publications.papers.overview import Overview, reproduce_all  # noqa: PLC0415 - slow to import
+    from anabranch_publications.papers.reproduce import reproduce as reproduce_paper  # noqa: PLC0415
+    from anabranch_publications.papers.terminal import show_overview, show_reproduction  # noqa: PLC0415
+
+    documents: list[dict[str, Any]] = []
+    announce = None if as_json else say
+
+    def show(outcome: Reproduction, folder: Path) -> None:
+        if as_json:
+            documents.append(outcome.data())
+        else:
+            show_reproduction(console(), outcome, folder)
+
+    def context(folder: Path) -> Context:
+        return _context(folder, quick=quick, jobs=jobs)
+
+    papers = _papers(paper)
+    overview = None
+    try:
+        if paper is None:
+            overview = reproduce_all(papers, out, context, announce=announce, complain=say, show=show)
+        else:
+            (found,) = papers
+            folder = out / found.key
+            outcome = reproduce_paper(found, figure, context(folder), announce=announce)
+            show(outcome, folder if figure is None else folder / f"figure-{figure}")
+            if figure is None:
+                Overview.read(_papers(None), out).save(out)
+    except KeyboardInterrupt:
+        say(f"interrupted; finished runs are kept in {out}, and the same command goes on from there")
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    if overview is not None:
+        if as_json:
+            documents += [failed.data() for failed in overview.failed()]
+            documents.append(overview.data())
+        else:
+            show_overview(console(), overview, out)
+    if as_json:
+        print_json(documents)
+    if overview is not None and overview.failed():
+        raise typer.Exit(EXIT_INCOMPLETE)
+
+
+def _papers(key: str | None) -> list[Paper]:
+    """The papers that a key means.
+
+    Raises:
+        ReproductionError: if there is no such paper.
+    """
+    from anabranch_publications.papers import PAPERS  # noqa: PLC0415 - slow to import
+
+    if key is None:
+        return list(PAPERS.values())
+    if key not in PAPERS:
+        near = suggest(key, list(PAPERS))
+        hint = f'nearest: "{near}"; ' if near else ""
+        raise ReproductionError([Problem("paper", f'no paper "{key}"; {hint}there are {", ".join(PAPERS)}')])
+    return [PAPERS[key]]
+
+
+def _context(folder: Path, *, quick: bool, jobs: int | None) -> Context:
+    """Where a paper is reproduced, with a line of progress for each of its studies on a terminal."""
+    from anabranch_publications.papers import Context  # noqa: PLC0415 - slow to import
+
+    return Context(folder, quick=quick, jobs=jobs, progress=study_progress)
+
+
+def compare(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NETWORK|SCENARIO]...",
+            help="Networks, such as zoo/Abilene, or scenario files; NSFNET, zoo/Abilene, zoo/AttMpls and "
+            "sndlib/germany50 if left out.",
+        ),
+    ] = None,
+    systems: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,...", help="Only these systems, such as hops,semper-mptcp; all if left out."
+        ),
+    ] = None,
+    replications: Annotated[
+        int | None, typer.Option(metavar="N", help="Runs of each; 5, or 2 with --quick.", min=1)
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Shorter and fewer runs, for a first look.")] = False,
+    jobs: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes; all cores if left out.", min=1)
+    ] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for tables, figures and runs.")] = Path(
+        "results/compare"
+    ),
+    as_json: JsonOption = False,
+) -> None:
+    """Compare systems on one network and workload: routing, transport and control together."""
+    from anabranch_publications import comparison  # noqa: PLC0415 - slow to import
+    from anabranch_publications.comparison.output import write_comparison  # noqa: PLC0415 - slow to import
+    from anabranch_publications.comparison.terminal import show_comparison  # noqa: PLC0415 - as the others
+
+    chosen = comparison.chosen_systems(
+        None if systems is None else [name.strip() for name in systems.split(",") if name.strip()]
+    )
+    found = comparison.subjects(what or [], quick=quick)
+    try:
+        outcome = comparison.compare(
+            found,
+            chosen,
+            out,
+            replications=replications,
+            quick=quick,
+            jobs=jobs,
+            progress=study_progress,
+            announce=None if as_json else say,
+        )
+    except KeyboardInterrupt:
+        say(f"interrupted; finished runs are kept in {out}, and the same command goes on from there")
+        raise typer.Exit(EXIT_INTERRUPTED) from None
+    write_comparison(outcome, out)
+    if as_json:
+        print_json(json_ready({"folder": str(out), **outcome.data()}))
+    else:
+        show_comparison(console(), outcome, out)

@@ -1,0 +1,92 @@
+"""A comparison as text: cells, groups of measures, and the notes behind dashes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from anabranch_publications.comparison.measures import MEASURES
+from anabranch_publications.comparison.paired import ratio
+from anabranch_publications.comparison.runs import Comparison
+from anabranch_publications.comparison.subjects import Subject
+from anabranch_publications.comparison.systems import System
+
+GROUPS: Mapping[str, Sequence[str]] = {
+    "Long flows": (
+        "goodput_mbps",
+        "flow_goodput_mbps",
+        "flow_goodput_p5_mbps",
+        "jain_index",
+        "queue_mean_ms",
+        "queue_p95_ms",
+        "drops_percent",
+        "retransmitted_percent",
+        "spurious_percent",
+        "crossings",
+        "reordered_percent",
+    ),
+    "Transfers": ("completion_median_ms", "completion_p95_ms", "unfinished_percent"),
+    "Failure": ("failure_lost_percent", "failure_lasting_percent", "failure_back_s"),
+    "Routes and state": (
+        "worst_load",
+        "worst_failure_load",
+        "stranded_percent",
+        "entries_mean",
+        "entries_max",
+        "control_messages_per_s",
+    ),
+}
+"""Measures by what they are about, in the order of tables."""
+NOTHING = "-"
+PLUS_MINUS = "\N{PLUS-MINUS SIGN}"
+
+
+class Notes:
+    """Reasons of dashes, numbered as they come."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def number(self, reason: str) -> int:
+        """The number of a reason."""
+        return self._numbers.setdefault(reason, len(self._numbers) + 1)
+
+    def lines(self) -> list[tuple[int, str]]:
+        """All reasons with their numbers."""
+        return [(number, reason) for reason, number in self._numbers.items()]
+
+
+def cell(comparison: Comparison, subject: Subject, system: System, name: str, notes: Notes) -> str:
+    """A value with half the width of its confidence interval, or a dash with the number of its reason."""
+    row = comparison.row(subject, system)
+    value, half = row[name], row[f"{name}_ci"]
+    if value is None:
+        reason = comparison.missing[subject.name, system.name, name]
+        return f"{NOTHING} ({notes.number(reason)})"
+    digits = MEASURES[name].digits
+    text = f"{value:,.{digits}f}"
+    # What is computed, not measured, has no spread but that of rounding.
+    return text if not half or half < 1e-9 * abs(value) else f"{text} {PLUS_MINUS} {half:,.{digits}f}"
+
+
+def ratio_cell(comparison: Comparison, subject: Subject, system: System, name: str) -> str:
+    """A measure over that of the first system, with half the width of its interval; a dash for none."""
+    found = ratio(comparison, subject, system, name)
+    if found is None:
+        return NOTHING
+    return f"{found.mean:.2f}" + ("" if not found.half else f" {PLUS_MINUS} {found.half:.2f}")
+
+
+def markdown_table(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], *, numbers_from: int = 1
+) -> list[str]:
+    """A table as lines of Markdown; columns from ``numbers_from`` on are numbers."""
+    aligned = ["---:" if number >= numbers_from else "---" for number in range(len(headings))]
+    return [
+        "| " + " | ".join(text.replace("|", "\\|") for text in cells) + " |"
+        for cells in (headings, aligned, *rows)
+    ]
+
+
+def heading(name: str) -> str:
+    """The heading of a measure's column."""
+    return MEASURES[name].label

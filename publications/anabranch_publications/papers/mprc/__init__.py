@@ -1,0 +1,83 @@
+"""Chang 2024: MPRC, congestion control that per-packet multipath routing does not break."""
+
+from __future__ import annotations
+
+from anabranch_publications.papers.model import FigureSpec, Paper
+from anabranch_publications.papers.mprc.beyond import (
+    background,
+    coexistence,
+    delay_ratio,
+    delay_ratio_random,
+    failure,
+    spread,
+    unequal_capacities,
+)
+from anabranch_publications.papers.mprc.figures import (
+    WORST,
+    abilene,
+    applications,
+    attmpls,
+    grid,
+    lossy,
+    single_path,
+    throughput,
+)
+
+_LOSS = 1e-4
+_CURVES = (
+    ("2.3", "TCP variants over OSPF, grid", "grid", "single path", single_path, 0.0),
+    ("2.4", "TCP variants over ECMP, grid", "grid", "ECMP", grid, 0.0),
+    ("5.3", "MPRC and TCP variants over OSPF, Abilene", "Abilene", "single path", single_path, 0.0),
+    ("5.4", "MPRC and TCP variants over OSPF, AT&T", "AttMpls", "single path", single_path, 0.0),
+    ("5.5", "MPRC and TCP variants over multipath routing, Abilene", "Abilene", "disjoint", abilene, 0.0),
+    ("5.6", "MPRC and TCP variants over multipath routing, AT&T", "AttMpls", "disjoint", attmpls, 0.0),
+    (
+        "5.7",
+        "Path errors over OSPF, Abilene",
+        "Abilene",
+        "single path",
+        lossy(dict.fromkeys(("newreno", "cubic", "bbr"), "well below the bandwidth"), loss_alone=True),
+        _LOSS,
+    ),
+    (
+        "5.8",
+        "Path errors over ECMP, Abilene",
+        "Abilene",
+        "ECMP",
+        lossy(
+            dict.fromkeys(("newreno", "cubic"), "below 2.5 Mbps") | {"bbr": WORST},
+            loss_alone=False,
+        ),
+        _LOSS,
+    ),
+)
+
+PAPER = Paper(
+    "mprc",
+    "Multipath routing compatible congestion control",
+    "T. Chang, Master's thesis, University of Victoria, 2024",
+    (
+        *(
+            FigureSpec(key, title, throughput(key, title, network, routing, claims, loss=loss))
+            for key, title, network, routing, claims, loss in _CURVES
+        ),
+        FigureSpec(
+            "5.9",
+            "Fairness of two applications",
+            applications("5.9", "Fairness of two applications", (0, 10), (None, 20), (12, 20)),
+        ),
+        FigureSpec(
+            "5.10",
+            "Fairness of three applications",
+            applications("5.10", "Fairness of three applications", (0, 10, 15), (None, None, None), (17, 30)),
+        ),
+        FigureSpec("delay-ratio", "Unequal delays, in turn", delay_ratio),
+        FigureSpec("delay-ratio-random", "Unequal delays, at random", delay_ratio_random),
+        FigureSpec("capacities", "Unequal capacities", unequal_capacities),
+        FigureSpec("spread", "Flow, flowlet and packet spread", spread),
+        FigureSpec("failure", "Link and node failure during a transfer", failure),
+        FigureSpec("background", "Background traffic", background),
+        FigureSpec("coexistence", "Coexistence on one bottleneck", coexistence),
+    ),
+)
+"""The thesis, figure by figure."""

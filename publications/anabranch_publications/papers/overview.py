@@ -1,0 +1,310 @@
+"""All publications on one page: every published number, ours, the ratio and a verdict; the counts on top."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from anabranch import __version__
+from anabranch.errors import AnabranchError
+from anabranch.report.files import write_whole
+from anabranch.report.html.page import REPORT
+from anabranch.report.html.pages import Cell, Link, PageColumn, PageFigure, PageTable, Section, save_page
+from anabranch.report.style import PALETTE, figure_bytes, styled
+from anabranch_publications.papers.model import VERDICTS, Context, FigureResult, Finding, Paper, Verdict
+from anabranch_publications.papers.paper_page import FINDING_COLUMNS, count_cards, finding_cells
+from anabranch_publications.papers.reproduce import (
+    SUMMARY,
+    Reproduction,
+    count_verdicts,
+    markdown_row,
+    reproduce,
+    verdict_text,
+)
+
+TITLE = "The publications, printed beside ours"
+_RATIOS = "ratios"
+"""Name of the files of the figure, without their endings."""
+_MARKS: dict[Verdict, tuple[str, str, str]] = {
+    "agrees": (PALETTE[0], "o", PALETTE[0]),
+    "differs, and it is known why": (PALETTE[4], "D", "none"),
+    "differs": (PALETTE[1], "X", PALETTE[1]),
+}
+"""Colour, marker and filling, which tell the verdicts apart without colours, too."""
+_FARTHEST = 4.0
+"""Ratios beyond this factor are drawn at the edge: running times of another decade would squeeze the rest."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What came out of several papers, each of which may be of another day, and in full or quick."""
+
+    papers: tuple[Paper, ...]
+    outcomes: tuple[Reproduction | None, ...]
+    """One for each paper; None if it has not been reproduced yet."""
+
+    @classmethod
+    def read(cls, papers: Iterable[Paper], folder: Path) -> Overview:
+        """What the papers' own folders hold, below this one.
+
+        A ``summary.json`` that cannot be read becomes a paper that failed, with the reason.
+        """
+        chosen = tuple(papers)
+        return cls(chosen, tuple(_read(paper, folder / paper.key / SUMMARY) for paper in chosen))
+
+    def made(self) -> list[Reproduction]:
+        """The papers that came to their end."""
+        return [outcome for outcome in self.outcomes if outcome is not None and not outcome.failed]
+
+    def failed(self) -> list[Reproduction]:
+        """The papers that did not."""
+        return [outcome for outcome in self.outcomes if outcome is not None and outcome.failed]
+
+    def figures(self) -> Iterator[tuple[Reproduction, FigureResult]]:
+        """Every figure of every paper."""
+        return ((outcome, figure) for outcome in self.made() for figure in outcome.figures)
+
+    def counts(self) -> dict[Verdict, int]:
+        """Findings of all papers by verdict."""
+        return count_verdicts(figure for _, figure in self.figures())
+
+    def sentence(self) -> str:
+        """The counts as the README quotes them."""
+        counts = self.counts()
+        agree, known, unknown = (counts[verdict] for verdict in VERDICTS)
+        return (
+            f"{agree} numbers and statements agree, {known} differ for a reason that is known, "
+            f"{unknown or 'none'} without one"
+        )
+
+    def data(self) -> dict[str, Any]:
+        """Plain data for JSON, in the shape of a paper's, under the name ``all``."""
+        return {
+            "paper": "all",
+            "title": TITLE,
+            "source": "",
+            "version": __version__,
+            "date": max((outcome.date for outcome in self.made()), default=""),
+            "quick": any(outcome.quick for outcome in self.made()),
+            "failed": "; ".join(f"{outcome.paper.key}: {outcome.failed}" for outcome in self.failed()),
+            "counts": self.counts(),
+            "figures": [],
+            "papers": [
+                {"paper": paper.key, "title": paper.title, "source": paper.source}
+                | (
+                    {"version": None, "date": None, "quick": None, "failed": None, "counts": None}
+                    if outcome is None
+                    else {
+                        "version": outcome.version,
+                        "date": outcome.date,
+                        "quick": outcome.quick,
+                        "failed": outcome.failed,
+                        "counts": outcome.counts(),
+                    }
+                )
+                for paper, outcome in zip(self.papers, self.outcomes, strict=True)
+            ],
+        }
+
+    def markdown(self) -> str:
+        """The page as text: the counts, then a table of findings for each paper."""
+        lines = [f"# {TITLE}", "", self._lead(), ""]
+        lines += ["| paper | publication | agree | differ, known why | differ | made by |"]
+        lines += ["|---|---|---:|---:|---:|---|"]
+        for paper, outcome in zip(self.papers, self.outcomes, strict=True):
+            name = f"[{paper.key}]({paper.key}/README.md)" if outcome in self.made() else paper.key
+            lines.append(
+                markdown_row((name, f"{paper.title} ({paper.source})", *_counts(outcome), origin(outcome)))
+            )
+        lines.append(markdown_row(("all", "", *(str(count) for count in self.counts().values()), "")))
+        if self.made():
+            lines += ["", "Ours over the published number, where both are numbers above zero:", ""]
+            lines.append(f"![Ratio of ours to the published number, by paper and verdict]({_RATIOS}.svg)")
+        for outcome in self.made():
+            lines += ["", f"## {outcome.paper.key}: {outcome.paper.title}", ""]
+            lines += ["| figure | what | published | ours | ratio | verdict |", "|---|---|---|---|---:|---|"]
+            for figure in outcome.figures:
+                lines += [markdown_row(_finding_row(figure, finding)) for finding in figure.findings]
+        return "\n".join(lines) + "\n"
+
+    def save(self, folder: Path) -> Path:
+        """Writes ``report.html``, which it returns, ``README.md``, ``summary.json`` and the figure of ratios.
+
+        Raises:
+            ResultError: if one cannot be written.
+        """
+        figure = ratio_figure(self)
+        for form in ("svg", "png"):
+            write_whole(folder / f"{_RATIOS}.{form}", figure_bytes(figure, form))
+        write_whole(folder / "README.md", self.markdown().encode())
+        text = json.dumps(self.data(), indent=2, ensure_ascii=False, allow_nan=False)
+        write_whole(folder / SUMMARY, f"{text}\n".encode())
+        drawing = PageFigure(
+            "Ours over the published number", figure_bytes(figure, "svg"),
+            note="Where both are numbers above zero; an arrow stands for a ratio beyond the edge.",
+            href=f"{_RATIOS}.svg",
+        )  # fmt: skip
+        sections = [
+            Section("papers", "By publication", tables=[self._papers_table()], figures=[drawing]),
+            Section("findings", "All numbers and statements", tables=[self._findings_table()]),
+        ]
+        return save_page(folder, TITLE, self._lead(), count_cards(self.counts()), sections)
+
+    def _lead(self) -> str:
+        return (
+            "Of what the publications behind Anabranch print, and of the bounds that studies beyond them are "
+            f"held to, {self.sentence()}."
+        )
+
+    def _papers_table(self) -> PageTable:
+        columns = [
+            PageColumn("paper"), PageColumn("publication"), PageColumn("agree", numeric=True),
+            PageColumn("differ, known why", numeric=True), PageColumn("differ", numeric=True),
+            PageColumn("made by"),
+        ]  # fmt: skip
+        rows: list[list[Cell]] = []
+        for paper, outcome in zip(self.papers, self.outcomes, strict=True):
+            done = outcome in self.made()
+            counts: list[Cell] = (
+                list(outcome.counts().values()) if outcome is not None and done else [None] * 3
+            )
+            name: Cell = Link(paper.key, f"{paper.key}/{REPORT}") if done else paper.key
+            rows.append([name, f"{paper.title} ({paper.source})", *counts, origin(outcome)])
+        return PageTable("Counts", columns, rows)
+
+    def _findings_table(self) -> PageTable:
+        columns = [PageColumn("paper", choices=True), PageColumn("figure"), *FINDING_COLUMNS]
+        rows = [
+            [
+                outcome.paper.key,
+                Link(figure.key, f"{outcome.paper.key}/{REPORT}#section-{figure.key}"),
+                *finding_cells(finding),
+            ]
+            for outcome, figure in self.figures()
+            for finding in figure.findings
+        ]
+        return PageTable("Every number and statement", columns, rows, searchable=True)
+
+
+def reproduce_all(
+    papers: Iterable[Paper],
+    folder: Path,
+    context: Callable[[Path], Context],
+    *,
+    announce: Callable[[str], None] | None = None,
+    complain: Callable[[str], None],
+    show: Callable[[Reproduction, Path], None],
+) -> Overview:
+    """Reproduces papers one after the other, each in its own folder, and writes the page over all of them.
+
+    A paper that fails is a row with its reason, and the others go on. The page is written anew after each
+    paper, so that whoever stops it has what there is.
+
+    Args:
+        papers: which.
+        folder: where.
+        context: makes a paper's context, given its folder.
+        announce: hears of each figure before it is made.
+        complain: hears of each paper that failed, in full.
+        show: takes each paper that came to its end, and its folder.
+
+    Raises:
+        ResultError: if the pages cannot be written.
+    """
+    chosen = tuple(papers)
+    overview = Overview.read(chosen, folder)
+    for paper in chosen:
+        own = folder / paper.key
+        working = context(own)
+        try:
+            outcome = reproduce(paper, None, working, announce=announce)
+        except AnabranchError as error:
+            outcome = Reproduction(paper, working.quick, (), failed=str(error))
+            complain(f"{paper.key} failed: {error}")
+        # A mistake of ours in one paper must not cost the hours of the others.
+        except Exception as error:  # noqa: BLE001
+            outcome = Reproduction(paper, working.quick, (), failed=f"{type(error).__name__}: {error}")
+            complain(f"{paper.key} failed:\n{''.join(traceback.format_exception(error))}")
+        if outcome.failed:
+            outcome.save(own)
+        else:
+            show(outcome, own)
+        overview = Overview.read(chosen, folder)
+        overview.save(folder)
+    return overview
+
+
+def origin(outcome: Reproduction | None) -> str:
+    """By which version a paper was reproduced, when, and how far; or why it was not."""
+    if outcome is None:
+        return "not yet run"
+    if outcome.failed:
+        return f"failed: {outcome.failed}"
+    parts = (f"Anabranch {outcome.version}", outcome.date, "quick" if outcome.quick else "in full")
+    return ", ".join(part for part in parts if part)
+
+
+def _read(paper: Paper, file: Path) -> Reproduction | None:
+    try:
+        return Reproduction.from_data(paper, json.loads(file.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        reason = f"{file.name} cannot be read ({type(error).__name__}: {error}); run it again"
+        return Reproduction(paper, quick=False, figures=(), failed=reason, version="", date="")
+
+
+def _counts(outcome: Reproduction | None) -> list[str]:
+    if outcome is None or outcome.failed:
+        return [""] * len(VERDICTS)
+    return [str(count) for count in outcome.counts().values()]
+
+
+def _finding_row(figure: FigureResult, finding: Finding) -> tuple[str, ...]:
+    ratio = "" if finding.ratio is None else f"{finding.ratio:.3g}"
+    return figure.key, finding.what, finding.published, finding.ours, ratio, verdict_text(finding)
+
+
+def ratio_figure(overview: Overview) -> Figure:
+    """Ours over the published number, a row of points for each paper."""
+    made = overview.made()
+    with styled():
+        figure = Figure(figsize=(7, 1.2 + 0.62 * max(1, len(made))), layout="constrained")
+        axes = figure.add_subplot()
+        axes.axvline(1, color="black", linewidth=0.8, zorder=1)
+        for verdict, (color, marker, filling) in _MARKS.items():
+            points = list(_ratio_points(made, verdict))
+            below = [(1 / _FARTHEST, row) for ratio, row in points if ratio < 1 / _FARTHEST]
+            above = [(_FARTHEST, row) for ratio, row in points if ratio > _FARTHEST]
+            inside = [(ratio, row) for ratio, row in points if 1 / _FARTHEST <= ratio <= _FARTHEST]
+            for shape, shown in ((marker, inside), ("<", below), (">", above)):
+                axes.scatter(
+                    [x for x, _ in shown], [y for _, y in shown],
+                    s=22, marker=shape, facecolors=filling, edgecolors=color, linewidths=0.9, zorder=3,
+                    label=f"{verdict} ({len(points)})" if shape == marker else None,
+                )  # fmt: skip
+        axes.set_xscale("log")
+        axes.set_xlim(0.96 / _FARTHEST, _FARTHEST / 0.96)
+        ticks = (0.25, 0.5, 0.7, 0.8, 0.9, 1, 1.1, 1.25, 1.5, 2, 4)
+        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axes.set_xticks([], minor=True)
+        axes.set_yticks(range(len(made)), [outcome.paper.key for outcome in made])
+        axes.set_ylim(max(1, len(made)) - 0.5, -0.5)
+        axes.set_xlabel("ours over the published number")
+        figure.legend(loc="outside upper left", ncols=3)
+    return figure
+
+
+def _ratio_points(made: Iterable[Reproduction], verdict: Verdict) -> Iterator[tuple[float, float]]:
+    """Ratios and heights, which go in five steps, so that equal ratios do not cover each other."""
+    for row, outcome in enumerate(made):
+        findings = [finding for figure in outcome.figures for finding in figure.findings]
+        for number, finding in enumerate(findings):
+            if finding.verdict == verdict and finding.ratio:
+                yield finding.ratio, row + 0.14 * (number % 5 - 2)

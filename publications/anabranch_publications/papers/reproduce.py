@@ -1,0 +1,254 @@
+"""Reproducing a paper: its figures, one after the other, and the folder that keeps them."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from anabranch import __version__
+from anabranch.errors import Problem
+from anabranch.report.files import write_whole
+from anabranch.report.style import save_figure
+from anabranch.topology import suggest
+from anabranch_publications.errors import ReproductionError
+from anabranch_publications.papers.model import VERDICTS, Context, FigureResult, Finding, Paper, Verdict
+from anabranch_publications.papers.paper_page import save_paper_page
+
+SUMMARY = "summary.json"
+"""Name of the file of a folder that holds its findings."""
+
+
+def count_verdicts(figures: Iterable[FigureResult]) -> dict[Verdict, int]:
+    """Findings by verdict, in the order of :data:`VERDICTS`."""
+    verdicts = [finding.verdict for figure in figures for finding in figure.findings]
+    return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
+
+
+def _today() -> str:
+    return datetime.now(UTC).date().isoformat()
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """A paper's figures as they came out."""
+
+    paper: Paper
+    quick: bool
+    figures: tuple[FigureResult, ...]
+    failed: str = ""
+    """Why it came to no end, if it did not."""
+    version: str = field(default=__version__)
+    """Of Anabranch, which made it."""
+    date: str = field(default_factory=_today)
+    """When, as ``YYYY-MM-DD`` (UTC); empty if that is not known."""
+
+    def counts(self) -> dict[Verdict, int]:
+        """Findings by verdict."""
+        return count_verdicts(self.figures)
+
+    def data(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "paper": self.paper.key,
+            "title": self.paper.title,
+            "source": self.paper.source,
+            "version": self.version,
+            "date": self.date,
+            "quick": self.quick,
+            "failed": self.failed,
+            "counts": self.counts(),
+            "figures": [
+                {
+                    "figure": figure.key,
+                    "title": figure.title,
+                    "note": figure.note,
+                    "findings": [
+                        {
+                            "what": finding.what,
+                            "published": finding.published,
+                            "ours": finding.ours,
+                            "ratio": finding.ratio,
+                            "verdict": finding.verdict,
+                            "reason": finding.reason,
+                        }
+                        for finding in figure.findings
+                    ],
+                }
+                for figure in self.figures
+            ],
+        }
+
+    @classmethod
+    def from_data(cls, paper: Paper, data: Mapping[str, Any]) -> Reproduction:
+        """The findings of a ``summary.json``, without the tables and figures beside it.
+
+        Raises:
+            KeyError: if something is missing.
+            ValueError: if it is another paper's, or a verdict is none.
+        """
+        if data["paper"] != paper.key:
+            raise ValueError(f'it is of the paper "{data["paper"]}"')
+        figures = []
+        for figure in data["figures"]:
+            findings = []
+            for row in figure["findings"]:
+                found = Finding(
+                    row["what"],
+                    row["published"],
+                    row["ours"],
+                    row["verdict"] == "agrees",
+                    row["reason"],
+                    row["ratio"],
+                )
+                if found.verdict != row["verdict"]:
+                    raise ValueError(f'"{row["verdict"]}" is no verdict of "{found.what}"')
+                findings.append(found)
+            figures.append(
+                FigureResult(figure["figure"], figure["title"], tuple(findings), note=figure["note"])
+            )
+        return cls(
+            paper,
+            bool(data["quick"]),
+            tuple(figures),
+            failed=data.get("failed", ""),
+            version=data["version"],
+            date=data.get("date", ""),
+        )
+
+    def save(self, folder: Path) -> Path:
+        """Writes ``summary.json``.
+
+        Raises:
+            ResultError: if it cannot be written.
+        """
+        text = json.dumps(self.data(), indent=2, ensure_ascii=False, allow_nan=False)
+        return write_whole(folder / SUMMARY, f"{text}\n".encode())
+
+    def markdown(self, images: Mapping[str, Sequence[str]] | None = None) -> str:
+        """One page: every published number or statement, ours, and a verdict.
+
+        Args:
+            images: files to show below each figure's table, by its key.
+        """
+        counts = "; ".join(f"{count} {verdict}" for verdict, count in self.counts().items())
+        lines = [
+            f"# {self.paper.title}",
+            "",
+            f"{self.paper.source}. Anabranch {self.version}{', quick' if self.quick else ''}: {counts}.",
+        ]
+        for figure in self.figures:
+            lines += ["", f"## {figure.heading}", ""]
+            if figure.note:
+                lines += [figure.note, ""]
+            if figure.findings:
+                lines += ["| what | published | ours | verdict |", "|---|---|---|---|"]
+                lines += [_row(finding) for finding in figure.findings]
+            for title, table in figure.shown.items():
+                lines += ["", f"{title}:", "", *_markdown(table)]
+            for image in (images or {}).get(figure.key, ()):
+                lines += ["", f"![{figure.title}]({image})"]
+        return "\n".join(lines) + "\n"
+
+
+def reproduce(
+    paper: Paper,
+    figure: str | None,
+    context: Context,
+    *,
+    announce: Callable[[str], None] | None = None,
+) -> Reproduction:
+    """Reproduces a paper, or one figure of it, in the context's folder.
+
+    The folder gets a folder for each figure with its data (CSV) and its figures (PNG and SVG), and
+    ``report.html``, ``README.md`` and ``summary.json`` over all of them; those of a single figure are in its
+    own folder, so that they do not take the place of all the others'.
+
+    Args:
+        paper: which.
+        figure: the key of one figure; all of them if None.
+        context: where, how much of it, on how many processes.
+        announce: hears of each figure before it is made, and with ``quick`` how long it took.
+
+    Raises:
+        ReproductionError: if the paper has no such figure.
+        AnabranchError: if a study of it cannot be run.
+    """
+    specs = paper.figures
+    if figure is not None:
+        found = paper.figure(figure)
+        if found is None:
+            keys = [spec.key for spec in paper.figures]
+            near = suggest(figure, keys)
+            hint = f'nearest: "{near}"; ' if near else ""
+            raise ReproductionError(
+                [
+                    Problem(
+                        "figure", f'{paper.key} has no figure "{figure}"; {hint}there are {", ".join(keys)}'
+                    )
+                ]
+            )
+        specs = (found,)
+    say = announce or (lambda _: None)
+    results: list[FigureResult] = []
+    images: dict[str, list[str]] = {}
+    for spec in specs:
+        say(f"{spec.key}  {spec.title}")
+        began = time.perf_counter()
+        result = spec.make(context)
+        images[result.key] = _write(result, context.folder / f"figure-{result.key}")
+        results.append(result)
+        if context.quick:
+            say(f"    {time.perf_counter() - began:.1f} s")
+    outcome = Reproduction(paper, context.quick, tuple(results))
+    folder = context.folder
+    if figure is not None:
+        folder /= f"figure-{results[0].key}"
+    else:
+        images = {key: [f"figure-{key}/{name}" for name in names] for key, names in images.items()}
+    write_whole(folder / "README.md", outcome.markdown(images).encode())
+    save_paper_page(outcome, folder, images)
+    outcome.save(folder)
+    return outcome
+
+
+def _write(result: FigureResult, own: Path) -> list[str]:
+    """Writes the data and the figures of one figure into its folder; returns its images."""
+    for name, table in result.tables.items():
+        write_whole(own / f"{name}.csv", table.write_csv().encode())
+    images = []
+    for name, drawn in result.figures.items():
+        for extension in ("png", "svg"):
+            save_figure(drawn, own / f"{name}.{extension}")
+        images.append(f"{name}.png")
+    return images
+
+
+def _markdown(table: pl.DataFrame) -> list[str]:
+    def text(value: object) -> str:
+        return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+    rows = [[text(value) for value in row] for row in table.iter_rows()]
+    aligned = ["---:" if dtype.is_numeric() else "---" for dtype in table.dtypes]
+    return ["| " + " | ".join(cells) + " |" for cells in ([*table.columns], aligned, *rows)]
+
+
+def markdown_row(cells: Iterable[str]) -> str:
+    """A row of a table in Markdown."""
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _row(finding: Finding) -> str:
+    return markdown_row((finding.what, finding.published, finding.ours, verdict_text(finding)))
+
+
+def verdict_text(finding: Finding) -> str:
+    """The verdict, with its reason where it does not agree."""
+    known = finding.reason if finding.verdict != "agrees" else ""
+    return f"{finding.verdict}: {known}" if known else finding.verdict

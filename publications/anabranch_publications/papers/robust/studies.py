@@ -1,0 +1,200 @@
+"""Studies that the figures of Fukushima et al. 2016 share, and the chart that they have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from anabranch.report.style import looks, plain, styled
+from anabranch.study.model import Factor, Level, Metric, Output, Study
+from anabranch.study.result import StudyResult
+from anabranch_publications.papers.model import Context
+from anabranch_publications.papers.robust.network import PUBLISHED_SENDER, nsfnet, parallel
+
+PERCENTS = (0, 20, 40, 60, 80, 100)
+"""X of section 6."""
+CASE = "case"
+DURATION_S = 10.0
+QUICK_S = 4.0
+"""Of section 4 in quick mode."""
+METRICS = [
+    Metric(name="total_mbps", label="total throughput (Mbps)", column="goodput_mbps", statistic="sum"),
+    Metric(name="mean_mbps", label="throughput of a connection (Mbps)", column="goodput_mbps"),
+    Metric(name="fast_recoveries", label="fast recoveries", column="fast_recoveries", statistic="sum"),
+    Metric(name="segments", label="segments sent", column="segments_sent", statistic="sum"),
+    Metric(
+        name="spurious", label="spurious retransmissions", column="spurious_retransmissions", statistic="sum"
+    ),
+]
+
+ALL: Mapping[str, Any] = {"scheme": "robust", "robust": {"method": "link-flow"}}
+"""All paths; of the many solutions with the least load the one in their middle, which an interior point
+method gives: NUOPT, which the paper solved with, is one."""
+ALL_FEW: Mapping[str, Any] = {"scheme": "robust"}
+"""The same load over far fewer paths, from column generation."""
+
+
+def hybrid(metric: str, percent: int) -> dict[str, Any]:
+    """HYBRID-HOP or HYBRID-DELAY with K = 2.
+
+    Args:
+        metric: ``hop`` or ``delay``.
+        percent: X.
+    """
+    return {"scheme": f"hybrid-{metric}", "k": 2, "robust": {"single_percent": percent}}
+
+
+def schemes() -> dict[str, Mapping[str, Any]]:
+    """Every scheme of section 6, ``[routing]`` by name."""
+    named: dict[str, Mapping[str, Any]] = {"ALL": ALL, "ALL, few paths": ALL_FEW}
+    for metric in ("hop", "delay"):
+        named |= {f"HYBRID-{metric.upper()} {x}": hybrid(metric, x) for x in PERCENTS}
+    return named
+
+
+def simulated(
+    context: Context,
+    name: str,
+    title: str,
+    cases: Mapping[str, Mapping[str, Any]],
+    *,
+    replications: int = 2,
+) -> pl.DataFrame:
+    """Simulates whole scenarios, and answers with a row of means for each: ``case`` and the metrics.
+
+    Args:
+        context: where the study is kept.
+        name: of its folder.
+        title: of the study.
+        cases: scenarios by name, which differ in what they route, send or connect.
+        replications: seeds of each; one in quick mode.
+    """
+
+    def make() -> Study:
+        first = next(iter(cases.values()))
+        levels = [
+            Level(label=label, settings=_settings(first, scenario)) for label, scenario in cases.items()
+        ]
+        return Study(
+            title=title,
+            scenario=dict(first),
+            factors=[Factor(label=CASE, level=levels)],
+            metrics=METRICS,
+            replications=1 if context.quick else replications,
+            output=Output(figures=[]),
+        )
+
+    return cells(context.study(name, make))
+
+
+def cells(result: StudyResult) -> pl.DataFrame:
+    """Means over the replications of each case.
+
+    Raises:
+        LookupError: if a run failed.
+    """
+    failed = result.runs.filter(pl.col("status") == "failed")
+    if failed.height:
+        raise LookupError(
+            f"{result.title}: {failed.height} runs failed, the first with {failed['reason'][0]}"
+        )
+    names = [metric.name for metric in METRICS]
+    return result.cells.select(pl.col(result.factors[0].name).alias(CASE), *names)
+
+
+def _settings(first: Mapping[str, Any], scenario: Mapping[str, Any]) -> dict[str, Any]:
+    """The tables in which a scenario differs from the first."""
+    differing = {key: value for key, value in scenario.items() if value != first[key]}
+    return differing or {"title": ""}
+
+
+def value(table: pl.DataFrame, case: str, metric: str) -> float:
+    """A metric of a case."""
+    return float(table.row(by_predicate=pl.col(CASE) == case, named=True)[metric])
+
+
+def section4(
+    context: Context,
+    name: str,
+    combinations: Sequence[str],
+    differences: Sequence[float],
+    *,
+    spaced: bool = True,
+) -> pl.DataFrame:
+    """Total throughput of section 4 by combination and d: columns of :func:`simulated`, split up."""
+    duration = QUICK_S if context.quick else DURATION_S
+    cases = {
+        f"{combination} {d:.1f}": parallel(combination, d, spaced=spaced, duration_s=duration)
+        for combination in combinations
+        for d in differences
+    }
+    found = simulated(context, name, f"Parallel paths, {name} (section 4)", cases)
+    split = found[CASE].str.split(" ")
+    return found.with_columns(
+        split.list.get(0).alias("combination"), split.list.get(1).cast(pl.Float64).alias("d_ms")
+    ).drop(CASE)
+
+
+def section6(context: Context) -> pl.DataFrame:
+    """Throughput of every scheme of section 6."""
+    duration = 2.0 if context.quick else DURATION_S
+    cases = {name: nsfnet(scheme, duration_s=duration) for name, scheme in schemes().items()}
+    return simulated(context, "nsfnet", "NSFNET (section 6)", cases, replications=1)
+
+
+def by_transport(
+    context: Context, chosen: Mapping[str, Mapping[str, Any]], transports: Sequence[str]
+) -> pl.DataFrame:
+    """Throughput of some schemes with each transport; cases are named ``scheme, transport``."""
+    duration = 2.0 if context.quick else DURATION_S
+    cases = {
+        f"{name}, {transport}": nsfnet(
+            scheme,
+            transport=PUBLISHED_SENDER if transport == "newreno" else transport,
+            duration_s=duration,
+        )
+        for name, scheme in chosen.items()
+        for transport in transports
+    }
+    return simulated(context, "transports", "NSFNET, transports beside path selection", cases, replications=1)
+
+
+Line = tuple[Sequence[float], Sequence[float]]
+"""Values on the x axis and on the y axis."""
+
+
+def chart(x: str, y: str, title: str, lines: Mapping[str, Line]) -> Figure:
+    """Lines with markers over a number.
+
+    A name that ends in ``, published`` has a hollow marker, in the colour of the line without that ending.
+
+    Args:
+        x: label of the axis.
+        y: label of the axis.
+        title: of the chart.
+        lines: by name.
+    """
+    with styled():
+        figure = Figure(figsize=(5.0, 3.1), layout="constrained")
+        axes = figure.subplots()
+        bases = list(dict.fromkeys(_base(name) for name in lines))
+        look_of = dict(zip(bases, looks(bases), strict=True))
+        for name, (xs, ys) in lines.items():
+            look, printed = look_of[_base(name)], name.endswith(", published")
+            axes.plot(
+                xs, ys, label=plain(name), color=look.color, marker=look.marker,
+                linestyle="--" if printed else "-", markerfacecolor="white" if printed else look.color,
+            )  # fmt: skip
+        axes.set_xlabel(x)
+        axes.set_ylabel(y)
+        axes.set_title(plain(title), loc="left")
+        axes.set_ylim(bottom=0)
+        axes.legend(loc="best")
+    return figure
+
+
+def _base(name: str) -> str:
+    return name.removesuffix(", published")

@@ -1,0 +1,204 @@
+"""Where Garcia-Aviles 2017 sees fairness drop, and what it puts that down to."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from typing import Final
+
+import polars as pl
+
+from anabranch.study.result import StudyResult
+from anabranch_publications.papers.model import Context, Finding
+from anabranch_publications.papers.semper.network import PATHS_MOST, QUEUE, SUBFLOWS, scenario
+from anabranch_publications.papers.semper.placement import placed_fairness
+from anabranch_publications.papers.semper.studies import (
+    RUNS,
+    Method,
+    experiment,
+    median,
+    rates_sql,
+    sample_s,
+    static,
+    study,
+)
+
+LONG_QUEUE: Final = "1000 packets"
+"""What an interface of Linux queues unless it is told otherwise (``txqueuelen``; netem's limit), so what an
+emulation has whose queues were left alone."""
+
+
+def lowest(
+    result: StudyResult,
+    labels: Mapping[str, str],
+    dropped: str,
+    *,
+    where: str,
+    published: str,
+    reason: str = "",
+) -> Finding:
+    """A drop of fairness that the thesis names: the median there is below all others of its line.
+
+    Args:
+        result: of the experiments.
+        labels: settings of the line, by what they are called in the finding.
+        dropped: which of them is said to drop.
+        where: the line, for people.
+        published: what the thesis says.
+        reason: if it does not drop.
+    """
+    indices = {name: median(result, "jain", label) for name, label in labels.items()}
+    others = [index for name, index in indices.items() if name != dropped]
+    ends = dict.fromkeys(f"{end(others):.3f}" for end in (min, max))
+    return Finding(
+        f"Jain's index of {dropped} against the others of {where}",
+        published,
+        f"{indices[dropped]:.3f}; the others {' to '.join(ends)}",
+        indices[dropped] < min(others),
+        reason,
+    )
+
+
+def sharing_a_path(result: StudyResult, method: Method, n: int, label: str) -> list[Finding]:
+    """Hosts whose two subflows are on one path: how many, what they get, and the others without them.
+
+    Args:
+        result: of the experiments.
+        method: how they were measured.
+        n: N, hosts; each has two subflows.
+        label: setting of these experiments.
+    """
+    rows = result.query(
+        f"with rates as ({rates_sql(method)}), "  # noqa: S608 - no input
+        "spread as (select run, flow, count(distinct path) as paths from subflows group by run, flow) "
+        "select run, flow, paths, rate from rates join spread using (run, flow) "
+        f"join runs using (run) where runs.setting = '{label}' order by run, flow"
+    )
+    both, apart = (rows.filter(pl.col("paths") == paths) for paths in (1, 2))
+    share = both.height / rows.height
+    # With no such host there is nothing that the drop could come from.
+    lower = (
+        statistics.fmean(both["rate"].to_list()) / statistics.fmean(apart["rate"].to_list())
+        if both.height
+        else 1.0
+    )
+    whole, rest = (_middle_index(hosts) for hosts in (rows, apart))
+    placed = placed_fairness(n, 2, PATHS_MOST)
+    return [
+        Finding(
+            f"{label}: share of hosts with both subflows on one path, and their mean throughput over the "
+            "others'",
+            "very few, with a relatively lower throughput",
+            f"{share:.3f} (1/{PATHS_MOST} is expected); {lower:.2f}",
+            0 < share < 2 / PATHS_MOST and lower < 1,
+        ),
+        Finding(
+            f"{label}: median of Jain's index over the hosts with two paths (halfway to 1 agrees)",
+            "the others are the cause of the drop",
+            f"{rest:.3f}, for {whole:.3f} with all",
+            1 - rest <= (1 - whole) / 2,
+            "paths that a hash chooses have unlike numbers of subflows, whosever they are: if each subflow "
+            f"had an equal part of its path, the median would be {placed:.3f}",
+        ),
+    ]
+
+
+def _middle_index(hosts: pl.DataFrame) -> float:
+    """Median over the runs of Jain's index (equation 2) of these hosts."""
+    rate = pl.col("rate")
+    each = hosts.group_by("run").agg((rate.sum() ** 2 / (rate.len() * (rate**2).sum())).alias("jain"))
+    return float(statistics.median(each["jain"].to_list()))
+
+
+def similar_reasons(result: StudyResult, n: int, k: int, label: str) -> Finding:
+    """What random placement alone makes of the fairness of many subflows."""
+    placed = placed_fairness(n, k, PATHS_MOST)
+    ours = median(result, "jain", label)
+    return Finding(
+        f"{label}: Jain's index if each subflow had an equal part of its path, and ours",
+        "a small drop for similar reasons: random placement",
+        f"{placed:.3f} and {ours:.3f}",
+        placed < (1 + ours) / 2,
+        f"{n * k} subflows at random are nearly even; what lacks after a minute is what slow start left, "
+        "as K like subflows together grow by a K-th of a segment in a round trip (RFC 6356, equation 2)",
+    )
+
+
+def two_paths(
+    context: Context, result: StudyResult, labels: Mapping[str, str], dropped: str
+) -> list[Finding]:
+    """Figure 8's drop at two paths, and what it hangs on.
+
+    Args:
+        context: where the experiments are kept.
+        result: of figure 8.
+        labels: the stateless settings, by number of paths.
+        dropped: two paths.
+    """
+    said = "one small drop, with two paths"
+    method = static(context)
+    queued = _queues(context, method)
+    names = {"P = 2": "P = 2", f"P = {PATHS_MOST}": f"P = {PATHS_MOST}"}
+    short = {name: median(result, "jain", label) for name, label in labels.items()}
+    reason = (
+        f"it hangs on the queue, which the thesis does not print: with {LONG_QUEUE} in place of {QUEUE} "
+        "two paths are the least fair here, too (the row below)"
+    )
+    if not context.quick:
+        long = _long(context)
+        at = {name: median(long, "jain", name) for name in names}
+        reason += (
+            "; with the thesis's own window (T = 400 s, T_M = 200 s) the medians "
+            f"of {LONG_RUNS} runs are {at['P = 2']:.3f} for P = 2 and "
+            f"{at[f'P = {PATHS_MOST}']:.3f} for P = {PATHS_MOST}, where those with "
+            f"T_M = {method.window_s:g} s are {short['P = 2']:.3f} and {short[f'P = {PATHS_MOST}']:.3f}: "
+            "what more paths lack there is left of the start"
+        )
+    return [
+        lowest(result, labels, dropped, where="the stateless scheme", published=said, reason=reason),
+        lowest(
+            queued,
+            names,
+            dropped,
+            where=f"the stateless scheme, queues of {LONG_QUEUE}",
+            published=said,
+        ),
+    ]
+
+
+def _queues(context: Context, method: Method) -> StudyResult:
+    """The stateless scheme on two and on eight paths, with queues as long as Linux has them."""
+    levels = {
+        f"P = {paths}": experiment([{"queue": LONG_QUEUE}] * paths, 4, SUBFLOWS, method)
+        for paths in (2, PATHS_MOST)
+    }
+    return study(context, "queues", "Four hosts, long queues", levels, method)
+
+
+LONG_RUNS: Final = RUNS // 2
+"""Of 400 s."""
+
+
+def _long(context: Context) -> StudyResult:
+    """The stateless scheme on two and on eight paths, with the thesis's T and T_M."""
+    method = Method(400, 200, LONG_RUNS)
+    levels = {
+        f"P = {paths}": scenario(paths, 4, SUBFLOWS, duration_s=method.duration_s, sample_s=sample_s(method))
+        for paths in (2, PATHS_MOST)
+    }
+    return study(context, "long", "Four hosts, T = 400 s", levels, method)
+
+
+def few_subflows(result: StudyResult, few: list[str], many: list[str]) -> Finding:
+    """Figure 10's small drops with two subflows: the least median beside that with 32."""
+    least = {
+        name: min(median(result, "jain", label) for label in labels)
+        for name, labels in (("few", few), ("many", many))
+    }
+    typical = statistics.median(median(result, "jain", label) for label in many)
+    return Finding(
+        "least median of Jain's index over the numbers of hosts, K = 2 and K = 32",
+        "K = 2 has small drops, where both subflows of a host share a path",
+        f"{least['few']:.3f} and {least['many']:.3f} (K = 32: {typical:.3f} in the middle)",
+        least["few"] < least["many"],
+    )

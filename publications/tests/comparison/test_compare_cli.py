@@ -1,0 +1,153 @@
+"""``anabranch compare`` as its users meet it, on a ring of four routers."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from anabranch_publications.comparison.systems import SYSTEMS
+
+from .conftest import Anabranch, Write
+
+
+def by_system(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The systems of the only network of a comparison."""
+    (network,) = document["networks"]
+    return {entry["system"]: entry for entry in network["systems"]}
+
+
+def test_every_system_runs_on_a_scenario_of_the_users(
+    write: Write, anabranch: Anabranch, tmp_path: Path
+) -> None:
+    done = anabranch("compare", write(), "--replications", "1", "--out", "out", "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    found = by_system(document)
+    assert list(found) == list(SYSTEMS)
+    (network,) = document["networks"]
+    # Between neighbours all but the way round goes over a - b, and the ring stands its loss.
+    assert network["failure"].startswith("a - b goes down at 1 s; 4 flows a run")
+    # Half of the median capacity.
+    assert network["demand"] == {"ingress": "2000000 bps", "egress": "2000000 bps"}
+    assert all(entry["missing"] == {} for entry in found.values()), {
+        name: entry["missing"] for name, entry in found.items() if entry["missing"]
+    }
+    # Three other routers each.
+    assert found["hops"]["values"]["entries_max"] == 3
+    assert found["hops"]["values"]["control_messages_per_s"] == 0
+    assert found["sdn-paced"]["values"]["control_messages_per_s"] > 0
+    # Two disjoint paths a pair: of the 24 paths each router begins 6 and forwards the rest of a path's hops.
+    # Adjacent pairs have 1 + 3 hops, opposite ones 2 + 2: 12 pairs of 4 entries are 48, 12 for each router.
+    for name in ("semper-mptcp", "sprayed-mprc", "sprayed-cubic"):
+        assert found[name]["values"]["entries_mean"] == 12
+    # Below what two directions of one path carry, and of two.
+    assert 1 < found["hops"]["values"]["goodput_mbps"] < 8
+    assert found["sprayed-mprc"]["values"]["goodput_mbps"] < 16
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert {
+        "comparison.csv",
+        "runs.csv",
+        "comparison.parquet",
+        "comparison.json",
+        "README.md",
+        "report.html",
+    } <= written
+    with (tmp_path / "out" / "comparison.csv").open() as file:
+        assert [row["system"] for row in csv.DictReader(file)] == list(SYSTEMS)
+    page = (tmp_path / "out" / "README.md").read_text()
+    assert all(f"| {name} |" in page for name in SYSTEMS)
+    assert sorted(p.name for p in (tmp_path / "out" / "figures").glob("*.png")) == [
+        "load.png",
+        "ring.png",
+        "state.png",
+    ]
+
+
+def test_what_a_system_cannot_carry_is_a_dash_with_its_reason(write: Write, anabranch: Anabranch) -> None:
+    # A host between two routers forwards for the searches, but the paced SDN's switches are routers alone.
+    more = """
+[[network.node]]
+name = "relay"
+kind = "host"
+[[network.node]]
+name = "far"
+[[network.link]]
+between = ["a", "relay"]
+new = true
+[[network.link]]
+between = ["relay", "far"]
+new = true
+[[traffic]]
+name = "beyond"
+from = "host a"
+to = "far"
+transport = "cubic"
+[[event]]
+at = "1 s"
+link = ["a", "b"]
+state = "down"
+"""
+    done = anabranch(
+        "compare",
+        write(more=more),
+        "--systems",
+        "sdn-paced,hops",
+        "--replications",
+        "1",
+        "--out",
+        "out",
+        "--json",
+    )
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    found = by_system(document)
+    assert list(found) == ["hops", "sdn-paced"]
+    assert document["networks"][0]["failure"] == "what the scenario takes down at 1 s"
+    assert found["hops"]["values"]["failure_lost_percent"] is not None
+    assert found["sdn-paced"]["values"]["goodput_mbps"] is None
+    assert "no way from" in found["sdn-paced"]["missing"]["goodput_mbps"]
+    for entry in found.values():
+        for name, value in entry["values"].items():
+            assert (value is None) == (name in entry["missing"]), (entry["system"], name)
+
+
+def test_mistakes_are_answered_with_what_would_be_right(
+    write: Write, anabranch: Anabranch, tmp_path: Path
+) -> None:
+    def said(*arguments: str | Path) -> str:
+        done = anabranch("compare", *arguments)
+        assert done.returncode == 2
+        assert "Traceback" not in done.stderr
+        return done.stderr
+
+    assert 'nearest: "Abilene"' in said("zoo/Abilen")
+    assert 'nearest: "NSFNET"' in said("NSFNE")
+    assert "cannot be read" in said("missing.toml")
+    assert 'no system "hopps"; nearest: "hops"' in said("zoo/Abilene", "--systems", "hopps")
+    write()
+    (tmp_path / "bare.toml").write_text(
+        '[network]\ntopology = "dumbbell"\n[network.links]\ncapacity = "4 Mbps"\ndelay = "1 ms"\n'
+        '[run]\nduration = "1 s"\n'
+    )
+    assert "traffic" in said("bare.toml")
+    (tmp_path / "file").write_text("")
+    assert "is not a folder" in said("ring.toml", "--out", "file")
+
+
+def test_a_comparison_that_is_interrupted_goes_on(
+    write: Write, anabranch: Anabranch, interrupted: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    command = ("compare", write(), "--systems", "hops,delay", "--replications", "4", "--jobs", "1")
+    status, told = interrupted(*command, "--out", "cut")
+    assert status == 130
+    assert "goes on from there" in told
+    assert not (tmp_path / "cut" / "README.md").exists()
+    (study,) = (tmp_path / "cut" / "studies").iterdir()
+    before = {file: file.stat().st_mtime_ns for file in (study / "runs").glob("*.parquet")}
+    assert 0 < len(before) < 8
+    assert anabranch(*command, "--out", "cut").returncode == 0
+    assert {file: file.stat().st_mtime_ns for file in before} == before
+    assert anabranch(*command, "--out", "whole").returncode == 0
+    for name in ("comparison.csv", "runs.csv", "README.md"):
+        assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()

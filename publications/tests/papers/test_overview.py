@@ -1,0 +1,242 @@
+"""All publications on one page: made-up papers whose counts are known, and the pages that are published."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+from matplotlib.figure import Figure
+from typer.testing import CliRunner
+
+from anabranch import AnabranchError
+from anabranch.cli import app
+from anabranch_publications import papers
+from anabranch_publications.papers import Context, FigureResult, Finding, Paper, Reproduction
+from anabranch_publications.papers.model import FigureSpec, number
+from anabranch_publications.papers.overview import Overview, reproduce_all
+
+ROOT = Path(__file__).parents[3]
+PUBLISHED = ROOT / "docs" / "reproductions"
+
+AGREES = number("a number", 10.0, 10.0, unit="Mbps", digits=1)
+KNOWN = number("another", 10.0, 20.0, unit="Mbps", digits=1, reason="twice | as fast")
+DIFFERS = Finding("a statement", "it falls", "it rises", agrees=False)
+
+
+def drawn() -> Figure:
+    figure = Figure(figsize=(2, 2))
+    figure.add_subplot().plot([1, 2])
+    return figure
+
+
+def paper(key: str, *findings: Finding, fails: BaseException | None = None) -> Paper:
+    """A paper of one figure with these findings; or one that fails when it is made."""
+
+    def make(_: Context) -> FigureResult:
+        if fails is not None:
+            raise fails
+        table = pl.DataFrame({"x": [1, 2]})
+        return FigureResult(
+            "1.2", "A curve", findings, {"points": table}, {"curve": drawn()}, {"Points": table}, "A note."
+        )
+
+    return Paper(key, f"Paper {key}", f"Author of {key}", (FigureSpec("1.2", "A curve", make),))
+
+
+Run = Callable[..., tuple[Overview, list[str]]]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Reproduces papers, and returns the overview and the complaints."""
+
+    def run(*chosen: Paper, quick: bool = False) -> tuple[Overview, list[str]]:
+        complaints: list[str] = []
+        overview = reproduce_all(
+            chosen,
+            tmp_path,
+            lambda folder: Context(folder, quick=quick, jobs=1),
+            complain=complaints.append,
+            show=lambda _outcome, _folder: None,
+        )
+        return overview, complaints
+
+    return run
+
+
+def test_the_counts_are_over_all_papers(run: Run, tmp_path: Path) -> None:
+    overview, complaints = run(paper("one", AGREES, KNOWN), paper("two", AGREES, AGREES, DIFFERS))
+    assert complaints == []
+    assert list(overview.counts().values()) == [3, 1, 1]
+    assert overview.sentence() == (
+        "3 numbers and statements agree, 1 differ for a reason that is known, 1 without one"
+    )
+    summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
+    assert summary["counts"] == {"agrees": 3, "differs, and it is known why": 1, "differs": 1}
+    assert [(row["paper"], row["counts"]["agrees"], row["quick"]) for row in summary["papers"]] == [
+        ("one", 1, False), ("two", 2, False),
+    ]  # fmt: skip
+    text = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert overview.sentence() in text
+    # Twice the published number, and a reason that must not end its cell.
+    assert (
+        "| 1.2 | another | 10.0 Mbps | 20.0 Mbps | 2 | differs, and it is known why: twice \\| as fast |"
+        in text
+    )
+    assert "| 1.2 | a statement | it falls | it rises |  | differs |" in text
+    assert re.search(r"^\| all \|  \| 3 \| 1 \| 1 \|", text, re.MULTILINE)
+    html = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert html.count('class="badge good"') == 3
+    assert html.count('class="badge known"') == html.count('class="badge bad"') == 1
+    # Links lead to files and sections that are there.
+    for name, section in re.findall(r'href="([^"#]+)(?:#([^"]*))?"', html):
+        assert (tmp_path / name).is_file(), name
+        assert not section or f'id="{section}"' in (tmp_path / name).read_text(encoding="utf-8")
+    assert 'href="two/report.html#section-1.2"' in html
+
+
+def test_a_paper_has_a_page_with_its_figures(run: Run, tmp_path: Path) -> None:
+    run(paper("one", AGREES, KNOWN), quick=True)
+    html = (tmp_path / "one" / "report.html").read_text(encoding="utf-8")
+    assert "Figure 1.2: A curve" in html
+    assert "a quick run" in html
+    assert "A note." in html
+    assert html.count('<img src="data:image/svg+xml') == 1
+    (drawing,) = re.findall(r'href="([^"#]+)"', html)
+    assert (tmp_path / "one" / drawing).is_file()
+    assert "<caption>Points</caption>" in html
+
+
+@pytest.mark.parametrize(
+    "error", [AnabranchError("the folder holds another study"), ZeroDivisionError("a / 0")]
+)
+def test_a_paper_that_fails_costs_no_other(error: Exception, run: Run, tmp_path: Path) -> None:
+    overview, complaints = run(paper("one", AGREES), paper("two", fails=error), paper("three", KNOWN))
+    assert len(complaints) == 1
+    assert complaints[0].startswith("two failed:")
+    assert str(error) in complaints[0]
+    assert list(overview.counts().values()) == [1, 1, 0]
+    assert [outcome.paper.key for outcome in overview.failed()] == ["two"]
+    text = (tmp_path / "README.md").read_text(encoding="utf-8")
+    (row,) = [line for line in text.splitlines() if line.startswith("| two |")]
+    assert "failed: " in row
+    assert str(error) in row
+    # Once it works, its reason is gone.
+    mended, _ = run(paper("one", AGREES), paper("two", AGREES), paper("three", KNOWN))
+    assert mended.failed() == []
+    assert list(mended.counts().values()) == [2, 1, 0]
+
+
+def test_parts_of_other_days_are_told_apart(run: Run, tmp_path: Path) -> None:
+    chosen = (paper("one", AGREES), paper("two", KNOWN), paper("three"))
+    run(chosen[0])
+    run(chosen[1], quick=True)
+    Reproduction(chosen[0], quick=False, figures=(), version="0.0.9", date="2026-01-31").save(
+        tmp_path / "one"
+    )
+    text = Overview.read(chosen, tmp_path).markdown()
+    assert "| Anabranch 0.0.9, 2026-01-31, in full |" in text
+    assert re.search(r"\| Anabranch [\d.]+, \d{4}-\d\d-\d\d, quick \|", text)
+    assert "| not yet run |" in text
+
+
+@pytest.mark.parametrize(
+    "content", ["{", "[]", '{"paper": "other"}', '{"paper": "one", "figures": [{"figure": "1"}]}']
+)
+def test_a_summary_that_cannot_be_read_is_said(content: str, tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "summary.json").write_text(content, encoding="utf-8")
+    overview = Overview.read([paper("one")], tmp_path)
+    (failed,) = overview.failed()
+    assert "summary.json cannot be read" in failed.failed
+    assert "run it again" in failed.failed
+    overview.save(tmp_path)
+
+
+def test_findings_come_back_from_a_file_as_they_were() -> None:
+    made = paper("one", AGREES, KNOWN, DIFFERS)
+    figure = FigureResult("1.2", "A curve", (AGREES, KNOWN, DIFFERS), note="A note.")
+    outcome = Reproduction(made, quick=True, figures=(figure,), date="2026-11-22")
+    again = Reproduction.from_data(made, json.loads(json.dumps(outcome.data())))
+    assert again == outcome
+
+
+@pytest.mark.parametrize(
+    ("published", "ours", "ratio"),
+    [
+        ("10 Mbps", "9.5 Mbps", 0.95),
+        ("30 %", "33 %", 1.1),
+        ("2", "1.0", 0.5),
+        ("10 Mbps", "9.5 ms", None),
+        ("10", "9.5 Mbps", None),
+        ("0", "1", None),
+        ("1", "0", None),
+        ("about 10", "10", None),
+        ("10 Mbps", "9.5 Mbps or more", None),
+    ],
+)
+def test_two_printed_numbers_have_a_ratio(published: str, ours: str, ratio: float | None) -> None:
+    assert Finding("x", published, ours, agrees=True).ratio == (
+        None if ratio is None else pytest.approx(ratio)
+    )
+
+
+def test_the_command_without_a_paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = [paper("one", AGREES, KNOWN), paper("two", fails=ValueError("no")), paper("three", AGREES)]
+    monkeypatch.setattr(papers, "PAPERS", {made.key: made for made in chosen})
+    shown = CliRunner().invoke(app, ["reproduce", "--quick", "--out", str(tmp_path)])
+    assert shown.exit_code == 1
+    last = shown.stdout.split("The publications, printed beside ours")[1]
+    assert re.search(r"^all +2 +1 +0$", last, re.MULTILINE)
+    assert re.search(r"^two +failed: ValueError: no +- +- +-$", last, re.MULTILINE)
+    as_json = CliRunner().invoke(app, ["reproduce", "--json", "--out", str(tmp_path)])
+    documents = json.loads(as_json.stdout)
+    assert [document["paper"] for document in documents] == ["one", "three", "two", "all"]
+    assert [document["failed"] for document in documents[:3]] == ["", "", "ValueError: no"]
+    assert documents[-1]["counts"] == {"agrees": 2, "differs, and it is known why": 1, "differs": 0}
+    assert all(document.keys() >= documents[0].keys() for document in documents)
+
+
+def test_an_interrupt_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = [paper("one", AGREES), paper("two", fails=KeyboardInterrupt()), paper("three", AGREES)]
+    monkeypatch.setattr(papers, "PAPERS", {made.key: made for made in chosen})
+    stopped = CliRunner().invoke(app, ["reproduce", "--out", str(tmp_path)])
+    assert stopped.exit_code == 130
+    assert "goes on from there" in stopped.stderr
+    assert "| not yet run |" in (tmp_path / "README.md").read_text(encoding="utf-8")
+    # One paper on its own refreshes the page over all of them, too.
+    single = CliRunner().invoke(app, ["reproduce", "three", "--out", str(tmp_path)])
+    assert single.exit_code == 0
+    assert json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))["counts"]["agrees"] == 2
+
+
+def rows(text: str) -> Counter[str]:
+    """The verdicts of a page: the last cells of its rows."""
+    cells = re.findall(r"\| (agrees|differs, and it is known why|differs)(?:: .*)? \|$", text, re.MULTILINE)
+    return Counter(cells)
+
+
+def test_the_counts_in_the_readme_are_those_of_the_published_pages() -> None:
+    text = (PUBLISHED / "README.md").read_text(encoding="utf-8")
+    stated = re.search(
+        r"(\d+) numbers and statements agree, (\d+) differ for a reason that is known, (\w+) without one",
+        text,
+    )
+    assert stated is not None
+    counts = [int(stated[1]), int(stated[2]), 0 if stated[3] == "none" else int(stated[3])]
+    assert sum(counts) > 400
+    verdicts = ("agrees", "differs, and it is known why", "differs")
+    assert [rows(text)[verdict] for verdict in verdicts] == counts
+    # Each paper's own page has as many.
+    for key in papers.PAPERS:
+        page = (PUBLISHED / f"{key}.md").read_text(encoding="utf-8")
+        (row,) = re.findall(
+            rf"^\| \[{key}\]\({key}\.md\) \|.*\| (\d+) \| (\d+) \| (\d+) \| [^|]* \|$", text, re.MULTILINE
+        )
+        assert [str(rows(page)[verdict]) for verdict in verdicts] == list(row), key
+    # What the README says wraps where its lines end.
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert stated[0] in readme

@@ -1,0 +1,105 @@
+"""The commands of ``anabranch``: the library's own, and those that other installed distributions offer.
+
+A distribution offers a command with an entry point of the group ``anabranch.commands``. The entry point has
+the name of the command and leads to a function with typer's annotations, like those in :mod:`anabranch.cli`.
+Entry points are read only when a command is not the library's own, or when all commands are listed.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+import typer
+import typer.main
+from typer.core import TyperGroup
+
+from anabranch import __version__
+from anabranch.console import EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_NO_OUTPUT, say
+from anabranch.errors import AnabranchError, CommandError
+from anabranch.topology import TopologyError
+
+ENTRY_POINTS = "anabranch.commands"
+"""The entry-point group in which distributions offer commands."""
+
+DISTRIBUTIONS: Mapping[str, str] = {
+    "reproduce": "anabranch-publications",
+    "compare": "anabranch-publications",
+}
+"""Commands in other distributions of this repository, for the message when one is not installed."""
+
+
+class CommandGroup(TyperGroup):
+    """Commands whose errors become one message and an exit status, never a traceback."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names of all commands: the library's own, then those offered."""
+        self._add_offered()
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of that name, or None.
+
+        Raises:
+            CommandError: if a distribution of this repository has it that is not installed.
+        """
+        if cmd_name not in self.commands:
+            self._add_offered()
+        if cmd_name not in self.commands and cmd_name in DISTRIBUTIONS:
+            distribution = DISTRIBUTIONS[cmd_name]
+            raise CommandError(
+                f'"{cmd_name}" is a command of the distribution {distribution}, which is not installed; in a '
+                "clone of the repository: make setup, or pip install ./publications"
+            )
+        return super().get_command(ctx, cmd_name)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs a command."""
+        try:
+            outcome = super().invoke(ctx)
+            sys.stdout.flush()
+        except (AnabranchError, TopologyError) as error:
+            say(str(error))
+            sys.exit(EXIT_MISTAKE)
+        except OSError as error:
+            # A reader that has gone is no error; typer sees to it.
+            if error.errno == errno.EPIPE:
+                raise
+            say(f"output cannot be written: {error.strerror}")
+            # What is still buffered cannot be written at the exit, either.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(EXIT_NO_OUTPUT)
+        except KeyboardInterrupt:
+            say("interrupted")
+            sys.exit(EXIT_INTERRUPTED)
+        return outcome
+
+    def _add_offered(self) -> None:
+        """Adds the commands of other distributions; the library's own keep their names."""
+        for entry in entry_points(group=ENTRY_POINTS):
+            if entry.name not in self.commands:
+                self.add_command(_offered(entry), entry.name)
+
+
+def _offered(entry: EntryPoint) -> Any:
+    """The command of an entry point; one that cannot be loaded says so when it is called."""
+    holder = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+    try:
+        command = entry.load()
+    except (ImportError, AttributeError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        origin = entry.dist.name if entry.dist is not None else entry.value
+
+        def command() -> None:
+            raise CommandError(
+                f'"{entry.name}" is a command of the distribution {origin} and cannot be loaded ({reason}); '
+                f"install the version of {origin} that belongs to anabranch {__version__}"
+            )
+
+        command.__doc__ = f"Cannot be loaded: {reason}."
+    holder.command(entry.name)(command)
+    return typer.main.get_command(holder)
