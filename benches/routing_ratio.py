@@ -9,7 +9,6 @@ its column stays empty. To have it: python -m pip install rustworkx
 
 from __future__ import annotations
 
-import json
 import random
 import sys
 import time
@@ -76,21 +75,21 @@ def setup_of(graph: nx.Graph) -> Setup:
 
 
 def ours(graph: nx.Graph) -> Timed:
-    """Anabranch, from the setup as JSON to the paths as JSON."""
+    """Anabranch, from the setup as JSON to the paths as lists."""
     setup = setup_of(graph)
     setup_json = setup.json()
     names = [int(node.name) for node in setup.nodes]
     picoseconds_per_us = 1_000_000
 
-    def delays(found: str) -> Delays:
+    def delays(found: list[_core.PairPaths]) -> Delays:
         return {
-            (names[pair["from"]], names[pair["to"]]): sum(
-                setup.links[link].delay // picoseconds_per_us for link in pair["paths"][0]
+            (names[origin], names[to]): sum(
+                setup.links[link].delay // picoseconds_per_us for link in paths[0]
             )
-            for pair in json.loads(found)
+            for origin, to, paths in found
         }
 
-    return timed(lambda: _core.candidate_paths(setup_json, 1, "delay"), delays)
+    return timed(lambda: _core.Setup(setup_json).candidate_paths(1, "delay"), delays)
 
 
 def along(graph: nx.Graph, nodes: list[int]) -> int:

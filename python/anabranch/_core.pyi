@@ -1,7 +1,7 @@
 """Types of the compiled core. Every number is in base units: picoseconds, bits per second, bytes."""
 
-from collections.abc import Callable
-from typing import TypedDict
+from collections.abc import Callable, Sequence
+from typing import Self, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,17 +26,68 @@ def parse_packets(text: str) -> int: ...
 def parse_speed(text: str) -> int: ...
 def transport_preset_names() -> list[str]: ...
 def transport_preset(name: str) -> str: ...
-def plan(setup_json: str) -> str: ...
-def candidate_paths(
-    setup_json: str, k: int, metric: str, pairs_json: str | None = None, search: str = "exact"
-) -> str: ...
-def pareto_paths(setup_json: str, pairs_json: str | None = None, limit: int = 1000) -> str: ...
-def check_hop_by_hop(setup_json: str, metric: str, search: str = "exact") -> str: ...
-def metric_fallback(setup_json: str, metric: str) -> str | None: ...
 def metrics() -> list[tuple[str, bool]]: ...
-def simulate(
-    setup_json: str, plan_json: str, progress: Callable[[float, int], None] | None = None
-) -> Outcome: ...
+
+PairPaths = tuple[int, int, list[list[int]]]
+"""A pair of nodes and its paths, each the list of its links."""
+
+Astray = tuple[int, int, list[int], list[int], list[int] | None]
+"""From, to, the links that the source wants, those that a packet crosses, the nodes of the loop, if any."""
+
+class WeightedPath(TypedDict):
+    """A path by its links, and the share of packets that takes it."""
+
+    links: list[int]
+    weight: float
+
+# "from" is no name of Python's.
+Route = TypedDict("Route", {"from": int, "to": int, "paths": list[WeightedPath]})
+
+class Table(TypedDict):
+    """Next hops towards a destination: for each node that has some, their links."""
+
+    to: int
+    next: list[tuple[int, list[int]]]
+
+class PlanData(TypedDict):
+    """A plan as plain data; a route without paths goes along the table of its destination."""
+
+    routes: list[Route]
+    tables: list[Table]
+
+@final
+class Plan:
+    """Routes of the pairs of a setup."""
+
+    def __new__(cls, plan_json: str) -> Self: ...
+    def data(self) -> PlanData: ...
+
+@final
+class Setup:
+    """A setup that the core has read and checked. ``progress`` gets (pairs answered, all pairs)."""
+
+    def __new__(cls, setup_json: str) -> Self: ...
+    def plan(self, progress: Callable[[int, int], object] | None = None) -> Plan: ...
+    def candidate_paths(
+        self,
+        k: int,
+        metric: str,
+        pairs: Sequence[tuple[int, int]] | None = None,
+        search: str = "exact",
+        progress: Callable[[int, int], object] | None = None,
+    ) -> list[PairPaths]: ...
+    def pareto_paths(
+        self,
+        pairs: Sequence[tuple[int, int]] | None = None,
+        limit: int = 1000,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> list[PairPaths]: ...
+    def check_hop_by_hop(
+        self, metric: str, search: str = "exact", progress: Callable[[int, int], object] | None = None
+    ) -> list[Astray]: ...
+    def metric_fallback(self, metric: str) -> str | None: ...
+    def simulate(self, plan: Plan, progress: Callable[[float, int], object] | None = None) -> Outcome: ...
+
 def draw(
     variate_json: str, seed: int, replication: int, name: str, purpose: str, count: int
 ) -> NDArray[np.float64]: ...

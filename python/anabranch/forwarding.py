@@ -7,7 +7,6 @@ for metrics that are isotonic, as sums are; others may send packets another way,
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -66,11 +65,11 @@ def check_forwarding(scenario: Scenario) -> ForwardingCheck:
     metric, search = _asked(scenario)
     setup = resolve(scenario)
     try:
-        found = json.loads(_core.check_hop_by_hop(setup.json(), metric, search))
+        found = setup.core().check_hop_by_hop(metric, search)
     except _core.SetupError as error:
         place, message = error.args if len(error.args) == 2 else ("", str(error))
         raise ScenarioError([Problem(str(place), str(message))], scenario.origin) from None
-    return ForwardingCheck(metric, search, tuple(_astray(setup, entry) for entry in found["disagreements"]))
+    return ForwardingCheck(metric, search, tuple(_astray(setup, entry) for entry in found))
 
 
 def _asked(scenario: Scenario) -> tuple[str, str]:
@@ -94,14 +93,14 @@ def _asked(scenario: Scenario) -> tuple[str, str]:
     return routing.metric, "published" if routing.scheme == "tcpbp" else "exact"
 
 
-def _astray(setup: Setup, entry: dict[str, Any]) -> Astray:
-    ends = entry["ends"]
+def _astray(setup: Setup, entry: _core.Astray) -> Astray:
+    origin, to, wanted, walked, loop = entry
     return Astray(
-        source=setup.nodes[entry["from"]].name,
-        destination=setup.nodes[entry["to"]].name,
-        wanted=_nodes(setup, entry["wanted"]),
-        walked=_nodes(setup, entry["walked"]),
-        loop=tuple(setup.nodes[node].name for node in ends["loops"]) if isinstance(ends, dict) else None,
+        source=setup.nodes[origin].name,
+        destination=setup.nodes[to].name,
+        wanted=_nodes(setup, wanted),
+        walked=_nodes(setup, walked),
+        loop=None if loop is None else tuple(setup.nodes[node].name for node in loop),
     )
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
-from typing import Any, TypedDict
+from typing import Any
 
 import polars as pl
 
@@ -102,23 +101,16 @@ class Routes:
         return asdict(self)
 
 
-class _WeightedPath(TypedDict):
-    links: list[int]
-    weight: float
-
-
 _Table = dict[int, list[int]]
 """Next hops towards one destination: for each node that has some, its links."""
 
 
-def plan(setup: Setup, origin: str | None, *, setup_json: str | None = None) -> Planned:
+def plan(setup: Setup, origin: str | None) -> Planned:
     """The plan of a setup: the core's where it has a scheme, and else its planner's.
 
     Args:
         setup: what to plan for.
         origin: name of the scenario's file, for messages.
-        setup_json: the setup as the core reads it, where that is at hand: a large one takes
-            its time to write.
 
     Raises:
         ScenarioError: if there is something wrong with the setup that only routing can find.
@@ -129,14 +121,13 @@ def plan(setup: Setup, origin: str | None, *, setup_json: str | None = None) -> 
         except ScenarioError as error:
             # A planner does not know the file's name.
             raise ScenarioError(error.problems, origin) from None
-    text = setup.json() if setup_json is None else setup_json
     try:
-        return Planned(_core.plan(text), _says_nothing(setup, text))
+        return Planned(setup.core().plan(), _says_nothing(setup))
     except _core.SetupError as error:
         raise refused(error, origin, setup) from None
 
 
-def _says_nothing(setup: Setup, text: str) -> tuple[str, ...]:
+def _says_nothing(setup: Setup) -> tuple[str, ...]:
     """A warning where the metric is the same on all paths, because no link loses packets or has a delay."""
     metric = str((setup.routing.scheme or {}).get("metric", "hops"))
     place, control = "routing.metric", None
@@ -146,7 +137,7 @@ def _says_nothing(setup: Setup, text: str) -> tuple[str, ...]:
         link.delay for link in setup.links if control not in (link.origin, link.to)
     ):
         why, least = "has a delay", "fewest hops"
-    elif metric in METRICS_OF_LOSS and (instead := _core.metric_fallback(text, metric)) is not None:
+    elif metric in METRICS_OF_LOSS and (instead := setup.core().metric_fallback(metric)) is not None:
         why, least = "loses packets", {"delay": "least delay", "hops": "fewest hops"}[instead]
     else:
         return ()
@@ -171,7 +162,7 @@ def routes(scenario: Scenario) -> Routes:
     """
     setup = resolve(scenario)
     planned = plan(setup, scenario.origin)
-    found = json.loads(planned.json)
+    found = planned.plan.data()
     tables: dict[int, _Table] = {table["to"]: dict(table["next"]) for table in found["tables"]}
     scheme: str = scenario.routing.scheme
     metric: str = scenario.routing.metric
@@ -186,7 +177,7 @@ def routes(scenario: Scenario) -> Routes:
     )
 
 
-def route_tables(setup: Setup, plan_json: str) -> dict[str, pl.DataFrame]:
+def route_tables(setup: Setup, planned: _core.Plan) -> dict[str, pl.DataFrame]:
     """Tables of a result that say what the network is and how packets begin to cross it.
 
     ``nodes`` has their places, ``routes`` a row for each path, ``next_hops`` a row for each node and
@@ -194,7 +185,7 @@ def route_tables(setup: Setup, plan_json: str) -> dict[str, pl.DataFrame]:
     rows are left out.
     """
     names = [node.name for node in setup.nodes]
-    found = json.loads(plan_json)
+    found = planned.data()
     paths = [
         (names[route["from"]], names[route["to"]], number, path["weight"], path["links"])
         for route in found["routes"]
@@ -226,13 +217,11 @@ class _Namer:
     """Routes of the core's, in names, with their numbers."""
 
     def __init__(
-        self, setup: Setup, tables: dict[int, _Table], routes: list[dict[str, Any]], metric: str
+        self, setup: Setup, tables: dict[int, _Table], routes: list[_core.Route], metric: str
     ) -> None:
         self._setup = setup
         self._tables = tables
-        self._paths: dict[tuple[int, int], list[_WeightedPath]] = {
-            (route["from"], route["to"]): route["paths"] for route in routes
-        }
+        self._paths = {(route["from"], route["to"]): route["paths"] for route in routes}
         self._metric = PATH_METRICS[metric]
         self._sends_data = {(flow.origin, flow.to) for flow in setup.flows}
 
@@ -254,7 +243,7 @@ class _Namer:
             predictions=told,
         )
 
-    def _path(self, path: _WeightedPath) -> PathRow:
+    def _path(self, path: _core.WeightedPath) -> PathRow:
         links = [self._setup.links[link] for link in path["links"]]
         nodes = (links[0].origin, *(link.to for link in links))
         capacities = tuple(link.capacity / 1e6 for link in links)
@@ -292,12 +281,12 @@ class _Namer:
         return found
 
 
-def shares_on_links(setup: Setup, plan_json: str) -> dict[tuple[int, int], dict[int, float]]:
+def shares_on_links(setup: Setup, planned: _core.Plan) -> dict[tuple[int, int], dict[int, float]]:
     """Share of the packets of each pair of a plan that crosses each link, for the links that have some.
 
     Forwarding hop by hop splits equally at every node, as in :func:`routes`.
     """
-    found = json.loads(plan_json)
+    found = planned.data()
     tables: dict[int, _Table] = {table["to"]: dict(table["next"]) for table in found["tables"]}
     shares: dict[tuple[int, int], dict[int, float]] = {}
     for route in found["routes"]:
@@ -318,7 +307,7 @@ def shares_on_links(setup: Setup, plan_json: str) -> dict[tuple[int, int], dict[
     return shares
 
 
-def warnings(setup: Setup, plan_json: str) -> list[str]:
+def warnings(setup: Setup, planned: _core.Plan) -> list[str]:
     """What will run and yet cannot be meant: a FastRTO that ends before the first ACK can be back.
 
     A line for each transport whose ``fastrto_max`` is below the round trip of one of its flows, with both
@@ -331,11 +320,9 @@ def warnings(setup: Setup, plan_json: str) -> list[str]:
     }
     if not bounds:
         return []
-    found = json.loads(plan_json)
+    found = planned.data()
     tables: dict[int, _Table] = {table["to"]: dict(table["next"]) for table in found["tables"]}
-    routes: dict[tuple[int, int], list[_WeightedPath]] = {
-        (route["from"], route["to"]): route["paths"] for route in found["routes"]
-    }
+    routes = {(route["from"], route["to"]): route["paths"] for route in found["routes"]}
 
     @cache
     def slowest(origin: int, to: int) -> int:

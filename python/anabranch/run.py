@@ -77,12 +77,10 @@ def _save(result: Result, folder: Path, scenario: Scenario, captures: Path | Non
 
 
 def _simulate(scenario: Scenario, setup: Setup, progress: Callable[[float, int], None] | None) -> Result:
-    # Once for both: to write a large setup takes its time.
-    setup_json = setup.json()
-    planned = plan(setup, scenario.origin, setup_json=setup_json)
+    planned = plan(setup, scenario.origin)
     begin = time.perf_counter()
     try:
-        outcome = _core.simulate(setup_json, planned.json, progress)
+        outcome = setup.core().simulate(planned.plan, progress)
     except _core.SetupError as error:
         raise refused(error, scenario.origin, setup) from None
     wall_s = time.perf_counter() - begin
@@ -95,7 +93,7 @@ def _simulate(scenario: Scenario, setup: Setup, progress: Callable[[float, int],
         "network": list(setup.provenance),
         "warnings": [
             *planned.warnings,
-            *warnings(setup, planned.json),
+            *warnings(setup, planned.plan),
             *_measured(outcome["tables"]),
             *_unreached(outcome["tables"]),
             *_waiting(outcome["tables"]),
@@ -105,7 +103,7 @@ def _simulate(scenario: Scenario, setup: Setup, progress: Callable[[float, int],
         "wall_s": wall_s,
     }
     measured = Result.from_columns(outcome["tables"], summary)
-    return replace(measured, tables={**measured.tables, **route_tables(setup, planned.json)})
+    return replace(measured, tables={**measured.tables, **route_tables(setup, planned.plan)})
 
 
 def _measured(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:

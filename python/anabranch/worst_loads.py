@@ -6,7 +6,6 @@ scored by an evaluator that does not know which scheme made it. Nothing is simul
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -212,13 +211,13 @@ def plan_of_all_pairs(routers: RouterNetwork, origin: str | None) -> tuple[Plann
 def _score(scenario: Scenario, setup: Setup, routers: RouterNetwork, *, failures: bool) -> WorstLoads:
     planned, pairs = plan_of_all_pairs(routers, scenario.origin)
     source, target = (np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1))
-    share = _shares(routers, planned.json, pairs)
+    share = _shares(routers, planned, pairs)
     worst = evaluate(routers.network, routers.bounds, Routing(source, target, share))
     names = [setup.links[link] for link in routers.links]
     cases = None
     if failures:
         if setup.planner is not None:
-            cases = _after_pruning(routers, _by_paths(routers, planned.json, pairs))
+            cases = _after_pruning(routers, _by_paths(routers, planned, pairs))
         else:
             cases = _after_planning(routers, scenario.origin, pairs)
     return WorstLoads(
@@ -253,9 +252,9 @@ def _sending(routers: RouterNetwork, setup: Setup, pairs: Iterable[tuple[int, in
     return replace(setup, flows=flows, events=[], captures=[], probes=replace(setup.probes, sequences=[]))
 
 
-def _shares(routers: RouterNetwork, plan_json: str, pairs: list[tuple[int, int]]) -> sparse.csr_array:
+def _shares(routers: RouterNetwork, planned: Planned, pairs: list[tuple[int, int]]) -> sparse.csr_array:
     """Share of each pair on each arc."""
-    found = shares_on_links(routers.setup, plan_json)
+    found = shares_on_links(routers.setup, planned.plan)
     arc_of = {link: arc for arc, link in enumerate(routers.links)}
     rows, columns, values = list[int](), list[int](), list[float]()
     for number, (a, b) in enumerate(pairs):
@@ -272,10 +271,10 @@ def _shares(routers: RouterNetwork, plan_json: str, pairs: list[tuple[int, int]]
     return sparse.csr_array((values, (rows, columns)), shape=shape)
 
 
-def _by_paths(routers: RouterNetwork, plan_json: str, pairs: list[tuple[int, int]]) -> Routing:
+def _by_paths(routers: RouterNetwork, planned: Planned, pairs: list[tuple[int, int]]) -> Routing:
     """A plan of paths as fractions of candidate paths."""
     arc_of = {link: arc for arc, link in enumerate(routers.links)}
-    routes = {(route["from"], route["to"]): route["paths"] for route in json.loads(plan_json)["routes"]}
+    routes = {(route["from"], route["to"]): route["paths"] for route in planned.plan.data()["routes"]}
     paths: dict[tuple[int, int], list[list[int]]] = {}
     fractions = list[float]()
     for a, b in pairs:
@@ -315,7 +314,7 @@ def _after_planning(
             links=tuple(kept.index(link) if link not in failed else -1 for link in routers.links),
         )
         planned = plan(_sending(after, after.setup, connected), origin)
-        share = _shares(after, planned.json, connected)
+        share = _shares(after, planned, connected)
         source, target = (np.array([pair[side] for pair in connected], np.int64) for side in (0, 1))
         worst = load_of_shares(network, routers.bounds, source, target, share)
         cases.append(_case(routers, arcs.tolist(), worst, stranded))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
 
-from anabranch import Scenario, _core
+from anabranch import Scenario
 from anabranch.routes import plan
-from anabranch.routing import PLANNERS, Planned, WeightedPath, pairs_of, plan_json
+from anabranch.routing import PLANNERS, Planned, WeightedPath, pairs_of, plan_of
 from anabranch.setup import Setup, resolve
 from anabranch.setup.model import Tagged
 
@@ -40,14 +39,14 @@ def test_a_planner_takes_the_place_of_the_scheme(monkeypatch: pytest.MonkeyPatch
 
     def planner(given: Setup, parameters: Tagged) -> Planned:
         assert pairs_of(given) == [(0, 1), (1, 0)]
-        return Planned(plan_json({(0, 1): [roundabout], (1, 0): [back]}), (f"over {parameters['via']}",))
+        return Planned(plan_of({(0, 1): [roundabout], (1, 0): [back]}), (f"over {parameters['via']}",))
 
     monkeypatch.setitem(PLANNERS, "roundabout", planner)
     setup = replace(setup, planner={"name": "roundabout", "via": "c"})
     planned = plan(setup, None)
     assert planned.warnings == ("over c",)
     # The engine never hears of planners, and forwards by what they say.
-    tables = _core.simulate(setup.json(), planned.json)["tables"]
+    tables = setup.core().simulate(planned.plan)["tables"]
     carried = dict(zip([link.name for link in setup.links], tables["links"]["packets"], strict=True))
     assert carried["a->b"] == 0
     assert carried["a->c"] == carried["c->b"] > 100_000 / 1460
@@ -55,7 +54,7 @@ def test_a_planner_takes_the_place_of_the_scheme(monkeypatch: pytest.MonkeyPatch
 
 def test_shares_add_up_to_one_without_what_is_rounding() -> None:
     paths = [WeightedPath((0,), 0.5), WeightedPath((1,), 1e-12), WeightedPath((2,), 0.25)]
-    routes = json.loads(plan_json({(3, 4): paths, (1, 2): [], (0, 1): paths[:1]}))["routes"]
+    routes = plan_of({(3, 4): paths, (1, 2): [], (0, 1): paths[:1]}).data()["routes"]
     assert [(route["from"], route["to"]) for route in routes] == [(0, 1), (3, 4)]
     assert [path["links"] for path in routes[1]["paths"]] == [[0], [2]]
     assert [path["weight"] for path in routes[1]["paths"]] == pytest.approx([2 / 3, 1 / 3])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +74,7 @@ def test_packets_take_the_paths_by_default_and_hosts_hang_on_their_router() -> N
     assert setup.demand is not None
     assert setup.demand["routers"] == [0, 1, 2, 3]
     names = [link.name for link in setup.links]
-    routes = {(r["from"], r["to"]): r["paths"] for r in json.loads(plan(setup, None).json)["routes"]}
+    routes = {(r["from"], r["to"]): r["paths"] for r in plan(setup, None).plan.data()["routes"]}
     assert set(routes) == {(4, 5), (5, 4)}
     for path in routes[4, 5]:
         assert names[path["links"][0]] == "h->a"
@@ -152,7 +151,7 @@ def test_a_failure_of_the_ring_leaves_a_line(scheme: str) -> None:
 
 def test_shares_of_hop_by_hop_forwarding_split_at_each_node() -> None:
     setup = resolve(scenario({"scheme": "ecmp"}))
-    shares = shares_on_links(setup, plan(setup, None).json)
+    shares = shares_on_links(setup, plan(setup, None).plan)
     names = {setup.links[link].name: share for link, share in shares[0, 2].items()}
     assert names == {"a->b": 0.5, "b->c": 0.5, "a->d": 0.5, "d->c": 0.5}
 

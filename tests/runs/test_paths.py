@@ -1,6 +1,5 @@
 """Paths to choose among and the check of forwarding, from Python: the thesis's network of ten nodes."""
 
-import json
 import time
 from itertools import pairwise, permutations
 from math import prod, sqrt
@@ -50,7 +49,7 @@ def spelled(setup: Setup, links: list[int]) -> str:
 
 def paths_of(routing: str) -> dict[tuple[str, str], str]:
     setup = resolve(scenario(ten_nodes(), routing))
-    plan = json.loads(_core.plan(setup.json()))
+    plan = setup.core().plan().data()
     assert plan["tables"] == [], "a metric of whole paths is not forwarded hop by hop"
     name = [node.name for node in setup.nodes]
     return {
@@ -81,11 +80,11 @@ def test_candidates_are_the_best_of_all_paths_that_networkx_finds() -> None:
     setup = resolve(scenario(graph, ""))
     number = {node.name: index for index, node in enumerate(setup.nodes)}
     pairs = [("2", "6"), ("10", "8")]
-    as_json = json.dumps([[number[a], number[b]] for a, b in pairs])
-    found = json.loads(_core.candidate_paths(setup.json(), 5, "tcpbp", as_json))
-    assert [(pair["from"], pair["to"]) for pair in found] == [(number[a], number[b]) for a, b in pairs]
-    pareto = json.loads(_core.pareto_paths(setup.json(), as_json))
-    for (a, b), best, front in zip(pairs, found, pareto, strict=True):
+    numbers = [(number[a], number[b]) for a, b in pairs]
+    found = setup.core().candidate_paths(5, "tcpbp", numbers)
+    assert [(origin, to) for origin, to, _ in found] == numbers
+    pareto = setup.core().pareto_paths(numbers)
+    for (a, b), (_, _, best), (_, _, front) in zip(pairs, found, pareto, strict=True):
         every = [tuple(path) for path in nx.all_simple_paths(graph, a, b)]
 
         def metric(path: tuple[str, ...]) -> float:
@@ -93,65 +92,64 @@ def test_candidates_are_the_best_of_all_paths_that_networkx_finds() -> None:
             return delay_s * sqrt(loss)
 
         expected = ["-".join(path) for path in sorted(every, key=metric)[:5]]
-        assert [spelled(setup, links) for links in best["paths"]] == expected
+        assert [spelled(setup, links) for links in best] == expected
         points = {path: quality(graph, path) for path in every}
         undominated = {
             "-".join(path)
             for path, (delay_s, loss) in points.items()
             if not any(d <= delay_s and p <= loss and (d, p) != (delay_s, loss) for d, p in points.values())
         }
-        assert {spelled(setup, links) for links in front["paths"]} == undominated
+        assert {spelled(setup, links) for links in front} == undominated
 
 
 def test_candidates_of_all_pairs_of_germany50_take_well_under_a_second() -> None:
     text = '[network]\ntopology = "sndlib/germany50"\n[network.links]\ncapacity = "1 Gbps"\n'
     text += '[[traffic]]\nfrom = "Berlin"\nto = "Bremen"\n[run]\nduration = "1 s"\n'
-    setup_json = resolve(Scenario.loads(text)).json()
+    setup = resolve(Scenario.loads(text)).core()
     for metric in ("hops", "delay"):
         start = time.process_time()
-        found = json.loads(_core.candidate_paths(setup_json, 4, metric))
+        found = setup.candidate_paths(4, metric)
         assert time.process_time() - start < 1.0
         assert len(found) == 50 * 49
-        assert all(len(pair["paths"]) == 4 for pair in found)
+        assert all(len(paths) == 4 for _, _, paths in found)
 
 
 def test_a_metric_of_loss_says_where_it_falls_back() -> None:
-    lossy, lossless = (resolve(scenario(ten_nodes(), "", flag)).json() for flag in (False, True))
-    assert [_core.metric_fallback(lossless, name) for name in ("tcpbp", "b-over-dl", "loss", "argaq")] == [
+    lossy, lossless = (resolve(scenario(ten_nodes(), "", flag)).core() for flag in (False, True))
+    assert [lossless.metric_fallback(name) for name in ("tcpbp", "b-over-dl", "loss", "argaq")] == [
         "delay",
         "delay",
         "hops",
         None,
     ]
-    assert not any(_core.metric_fallback(lossy, name) for name, _ in _core.metrics())
-    assert _core.candidate_paths(lossless, 1, "tcpbp") == _core.candidate_paths(lossless, 1, "delay")
+    assert not any(lossy.metric_fallback(name) for name, _ in _core.metrics())
+    assert lossless.candidate_paths(1, "tcpbp") == lossless.candidate_paths(1, "delay")
 
 
 def test_forwarding_hop_by_hop_agrees_where_metrics_are_sums() -> None:
     setup = resolve(scenario(ten_nodes(), ""))
     for name, additive in _core.metrics():
-        found = json.loads(_core.check_hop_by_hop(setup.json(), name))
-        assert (found["metric"], found["search"]) == (name, "exact")
+        found = setup.core().check_hop_by_hop(name)
         if additive:
-            assert found["disagreements"] == []
-    found = json.loads(_core.check_hop_by_hop(setup.json(), "tcpbp", "published"))
-    rows = [(spelled(setup, row["wanted"]), spelled(setup, row["walked"])) for row in found["disagreements"]]
+            assert found == []
+    found = setup.core().check_hop_by_hop("tcpbp", "published")
+    rows = [(spelled(setup, wanted), spelled(setup, walked)) for _, _, wanted, walked, _ in found]
     # Node 4 finds 4-5-6 where 5 finds 5-1-6: the pair that the published algorithm misses.
     assert ("4-5-6", "4-5-1-6") in rows
-    assert all(row["ends"] == "arrives" for row in found["disagreements"])
+    assert all(loop is None for *_, loop in found)
 
 
 def test_mistakes_say_what_would_be_right() -> None:
-    setup_json = resolve(scenario(ten_nodes(), "")).json()
+    setup = resolve(scenario(ten_nodes(), "")).core()
     with pytest.raises(ValueError, match='no metric "miles"; there are hops, hops-then-delay, delay, '):
-        _core.candidate_paths(setup_json, 1, "miles")
+        setup.candidate_paths(1, "miles")
     with pytest.raises(ValueError, match="k is 0"):
-        _core.candidate_paths(setup_json, 0, "hops")
+        setup.candidate_paths(0, "hops")
     with pytest.raises(ValueError, match='no search "best"; there are exact, published'):
-        _core.check_hop_by_hop(setup_json, "hops", "best")
+        setup.check_hop_by_hop("hops", "best")
     with pytest.raises(_core.SetupError, match="no node number 10; there are 10"):
-        _core.candidate_paths(setup_json, 1, "hops", "[[0, 1], [0, 10]]")
+        setup.candidate_paths(1, "hops", [(0, 1), (0, 10)])
     with pytest.raises(_core.SetupError, match="both ends are the same node"):
-        _core.pareto_paths(setup_json, "[[3, 3]]")
+        setup.pareto_paths([(3, 3)])
     with pytest.raises(ValueError, match='more than 1 Pareto-optimal paths from "1" to "10"'):
-        _core.pareto_paths(setup_json, "[[0, 9]]", 1)
+        setup.pareto_paths([(0, 9)], 1)

@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from anabranch import Scenario, ScenarioError, _core
+from anabranch import Scenario, ScenarioError
 from anabranch.scenario.controller import APPLICATIONS, ESTIMATORS, Controller
 from anabranch.setup import Setup, resolve
 
@@ -55,7 +55,7 @@ def test_every_setting_of_a_controller_reaches_the_core() -> None:
         "statistics_interval": 10 * 10**9,
     }
     assert named(setup, [6, 2, 3, 4]) == ["controller", "router-left", "router-middle1", "router-right"]
-    assert json.loads(_core.plan(setup.json()))["routes"]
+    assert setup.core().plan().data()["routes"]
 
 
 def test_control_links_follow_those_of_the_network() -> None:
@@ -104,7 +104,7 @@ def test_the_core_reads_every_application_over_every_channel(text: str, applicat
     if application == "tcpbp":
         expected |= {"estimator": {"name": "sma", **ESTIMATORS["sma"]}, "measuring": []}
     assert controller(setup)["application"] == expected
-    assert json.loads(_core.plan(setup.json()))["routes"]
+    assert setup.core().plan().data()["routes"]
 
 
 def test_everybody_is_every_host_and_neither_switch_nor_controller() -> None:

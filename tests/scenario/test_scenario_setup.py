@@ -56,7 +56,7 @@ def test_an_example_loads_and_reads_back_from_its_own_text(file: Path) -> None:
 @pytest.mark.parametrize("file", EXAMPLE_FILES, ids=lambda file: file.stem)
 def test_the_core_accepts_the_setup_of_an_example(file: Path) -> None:
     setup = resolve(Scenario.load(file))
-    found = json.loads(plan(setup, None).json)
+    found = plan(setup, None).plan.data()
     wanted = {(flow.origin, flow.to) for flow in setup.flows}
     planned = {(route["from"], route["to"]) for route in found["routes"]}
     assert wanted
@@ -217,7 +217,7 @@ def test_routing_as_the_core_reads_it(
     setup = resolve(Scenario.loads(LINE + A_TO_B + f"[routing]\n{routing}\n" + RUN))
     assert (setup.routing.scheme, setup.routing.spread) == (scheme, spread)
     assert setup.routing.reaction == 1_000_000_000_000
-    assert json.loads(_core.plan(setup.json()))["routes"]
+    assert setup.core().plan().data()["routes"]
 
 
 def test_metrics_are_those_of_the_core() -> None:
@@ -293,7 +293,7 @@ def test_fields_of_every_protocol_reach_the_core(preset: str, table: str, change
     text = LINE + A_TO_B + f'transport = "mine"\n[transport.mine]\npreset = "{preset}"\n{table}\n'
     setup = resolve(Scenario.loads(text + controller + links + RUN))
     assert setup.transports[0].config == json.loads(_core.transport_preset(preset)) | changed
-    assert json.loads(_core.plan(setup.json()))["routes"]
+    assert setup.core().plan().data()["routes"]
 
 
 def test_a_multipath_transport_has_the_fields_of_its_subflows() -> None:
@@ -311,7 +311,7 @@ min_rto = "1 s"
     expected["path_manager"] = {"name": "ndiffports", "subflows": 32}
     expected["tcp"] |= {"min_rto": 10**12, "congestion_control": {"name": "olia"}}
     assert setup.transports[0].config == expected
-    assert json.loads(_core.plan(setup.json()))["routes"]
+    assert setup.core().plan().data()["routes"]
     # Another path manager has no number of subflows.
     text = '[transport.mptcp]\npath_manager = "fullmesh"\ncongestion_control = "cubic"\n'
     setup = resolve(Scenario.loads(LINE + A_TO_B + 'transport = "mptcp"\n' + text + RUN))
@@ -351,7 +351,7 @@ mss = "536 B"
         "mss": 536,
     }
     assert (transport.name, transport.config) == ("mine", expected)
-    assert json.loads(_core.plan(setup.json()))["routes"]
+    assert setup.core().plan().data()["routes"]
 
 
 @pytest.mark.parametrize(
@@ -376,7 +376,7 @@ def test_loss_detections_that_stand_reordering_have_their_defaults(
     setup = resolve(Scenario.loads(LINE + A_TO_B + f"[transport.cubic]\n{table}\n" + RUN))
     assert setup.transports[0].config["loss_detection"] == expected
     assert setup.transports[0].config["congestion_control"]["name"] == "cubic"
-    assert json.loads(_core.plan(setup.json()))["routes"]
+    assert setup.core().plan().data()["routes"]
 
 
 def test_a_table_may_change_a_preset_in_place() -> None:

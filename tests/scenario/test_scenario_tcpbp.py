@@ -1,10 +1,8 @@
 """The controller application tcpbp and traffic that measures: settings, and every way to get them wrong."""
 
-import json
-
 import pytest
 
-from anabranch import Scenario, ScenarioError, _core
+from anabranch import Scenario, ScenarioError
 from anabranch.scenario.controller import ESTIMATORS
 from anabranch.setup import Setup, resolve
 
@@ -62,7 +60,7 @@ def test_the_core_reads_every_estimator() -> None:
         application = controller(setup)["application"]
         assert isinstance(application, dict)
         assert application["estimator"] == {"name": name, **parameters}
-        assert json.loads(_core.plan(setup.json()))["routes"]
+        assert setup.core().plan().data()["routes"]
 
 
 NEIGHBOURS = """

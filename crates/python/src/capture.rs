@@ -1,6 +1,7 @@
 //! Packet captures: paths in, columns out.
 
-use anabranch_capture::{Analysis, CaptureError, Column, Options, Progress, Summary, analyze};
+use crate::watch::Watch;
+use anabranch_capture::{Analysis, CaptureError, Column, Options, Summary, analyze};
 use anabranch_units::Span;
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
@@ -41,9 +42,10 @@ pub fn analyze_captures<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let (window, interval) = (window_ps.map(Span::from_ps), Span::from_ps(interval_ps));
     let options = Options { window, interval, ports, disjoint, threads };
+    let mut watch = Watch::new(progress);
     let mut failure = None;
     let outcome = py.detach(|| {
-        analyze(&paths, &options, |at| match report(progress.as_ref(), at) {
+        analyze(&paths, &options, |at| match watch.look((at.bytes, at.total_bytes)) {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => {
                 failure = Some(error);
@@ -56,17 +58,6 @@ pub fn analyze_captures<'py>(
     }
     let analysis = outcome.map_err(capture_error)?;
     result(py, analysis)
-}
-
-/// Hears Ctrl-C, and tells Python how far the work is.
-fn report(progress: Option<&Py<PyAny>>, at: Progress) -> PyResult<()> {
-    Python::attach(|py| {
-        py.check_signals()?;
-        if let Some(progress) = progress {
-            progress.call1(py, (at.bytes, at.total_bytes))?;
-        }
-        Ok(())
-    })
 }
 
 fn capture_error(error: CaptureError) -> PyErr {

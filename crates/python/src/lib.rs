@@ -1,16 +1,21 @@
 //! `anabranch._core`: the one door between Python and the engine.
 //!
-//! Plain data go in as JSON, columns come out as numpy arrays. Long calls release the interpreter
-//! lock, report progress and hear Ctrl-C.
+//! Plain data go in as JSON, once: a [`setup::Setup`] is what Python holds of them, and its methods are what
+//! can be asked. Columns come out as numpy arrays. Long calls release the interpreter lock, report progress and
+//! hear Ctrl-C, all by [`watch::Watch`].
 
 use pyo3::prelude::*;
 
 mod balancer;
 mod capture;
+mod error;
 mod paths;
+mod plan;
 mod quantity;
 mod run;
+mod setup;
 mod transport;
+mod watch;
 
 /// The version of the package, the same in Rust and Python.
 #[pyfunction]
@@ -29,18 +34,14 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(quantity::parse_speed, module)?)?;
     module.add_function(wrap_pyfunction!(transport::transport_preset_names, module)?)?;
     module.add_function(wrap_pyfunction!(transport::transport_preset, module)?)?;
-    module.add_function(wrap_pyfunction!(paths::candidate_paths, module)?)?;
-    module.add_function(wrap_pyfunction!(paths::pareto_paths, module)?)?;
-    module.add_function(wrap_pyfunction!(paths::check_hop_by_hop, module)?)?;
-    module.add_function(wrap_pyfunction!(paths::metric_fallback, module)?)?;
     module.add_function(wrap_pyfunction!(paths::metrics, module)?)?;
-    module.add_function(wrap_pyfunction!(run::plan, module)?)?;
-    module.add_function(wrap_pyfunction!(run::simulate, module)?)?;
+    module.add_class::<setup::Setup>()?;
+    module.add_class::<plan::Plan>()?;
     module.add_function(wrap_pyfunction!(run::draw, module)?)?;
     module.add_function(wrap_pyfunction!(balancer::draw_source_ports, module)?)?;
     module.add_function(wrap_pyfunction!(balancer::balancer_choices, module)?)?;
     module.add_function(wrap_pyfunction!(capture::analyze_captures, module)?)?;
     module.add("CaptureFileError", module.py().get_type::<capture::CaptureFileError>())?;
-    module.add("SetupError", module.py().get_type::<run::SetupError>())?;
+    module.add("SetupError", module.py().get_type::<error::SetupError>())?;
     Ok(())
 }

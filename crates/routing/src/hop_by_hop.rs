@@ -17,7 +17,8 @@ use crate::metric::{Metric, MetricKind};
 use crate::path_metric::PathMetric;
 use crate::quality::LinkQuality;
 use crate::tcpbp::TcpbpTree;
-use crate::{LinkMask, TreeFrom};
+use crate::watch::unwatched;
+use crate::{LinkMask, TreeFrom, Watch};
 use anabranch_network::{Network, Path};
 use anabranch_units::{LinkId, NodeId};
 use serde::{Deserialize, Serialize};
@@ -71,10 +72,25 @@ pub fn check_hop_by_hop(
     metric: Metric,
     search: Search,
 ) -> Vec<Disagreement> {
-    let by_source = best_paths(network, mask, metric, search);
+    unwatched(|watch| check_hop_by_hop_watched(network, mask, (metric, search), watch))
+}
+
+/// The same, and `watch` hears of how many pairs the paths are known.
+///
+/// # Errors
+/// That of `watch`, which ends the work.
+pub fn check_hop_by_hop_watched<E>(
+    network: &Network,
+    mask: &LinkMask,
+    (metric, search): (Metric, Search),
+    watch: &mut Watch<'_, E>,
+) -> Result<Vec<Disagreement>, E> {
+    let by_source = best_paths(network, mask, (metric, search), watch)?;
     let chosen = |from: NodeId, to: NodeId| by_source[from.index()][to.index()].as_ref();
     let mut found = Vec::new();
+    let count = network.nodes().len();
     for to in network.node_ids() {
+        watch(count * count)?;
         for from in network.node_ids() {
             let Some(wanted) = chosen(from, to) else { continue };
             let next = |node: NodeId| chosen(node, to).and_then(|path| path.links().first().copied());
@@ -84,11 +100,16 @@ pub fn check_hop_by_hop(
             }
         }
     }
-    found
+    Ok(found)
 }
 
 /// The path of every source to every destination.
-fn best_paths(network: &Network, mask: &LinkMask, metric: Metric, search: Search) -> Vec<Vec<Option<Path>>> {
+fn best_paths<E>(
+    network: &Network,
+    mask: &LinkMask,
+    (metric, search): (Metric, Search),
+    watch: &mut Watch<'_, E>,
+) -> Result<Vec<Vec<Option<Path>>>, E> {
     let from_all = |from: NodeId| -> Box<dyn Fn(NodeId) -> Option<Path> + '_> {
         let known = |link| mask.usable(network, link).then(|| LinkQuality::of(network.link(link)));
         match (metric.kind(), search) {
@@ -107,8 +128,11 @@ fn best_paths(network: &Network, mask: &LinkMask, metric: Metric, search: Search
             }
         }
     };
-    let paths = |from| network.node_ids().map(from_all(from)).collect();
-    network.node_ids().map(paths).collect()
+    let mut paths = |from: NodeId| {
+        watch(from.index() * network.nodes().len())?;
+        Ok(network.node_ids().map(from_all(from)).collect())
+    };
+    network.node_ids().map(&mut paths).collect()
 }
 
 /// The modified Dijkstra by any metric of paths.

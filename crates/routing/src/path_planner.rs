@@ -9,9 +9,10 @@ use crate::path_metric::PathMetric;
 use crate::quality::{LinkQuality, PathQuality};
 use crate::stubs::{Ends, Stubs};
 use crate::tcpbp::TcpbpTree;
-use crate::{ExactTree, LinkMask};
+use crate::{ExactTree, LinkMask, Watch};
 use anabranch_network::{Network, Path};
 use anabranch_units::{LinkId, NodeId};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A source that has one in so many nodes as a destination, or more, has one search for all.
@@ -42,7 +43,12 @@ impl<'n> PathPlanner<'n> {
     }
 
     /// The `k` best paths of every pair that is connected.
-    pub(crate) fn paths(&self, pairs: &[(NodeId, NodeId)], k: usize) -> PairPaths {
+    pub(crate) fn paths<E>(
+        &self,
+        pairs: &[(NodeId, NodeId)],
+        k: usize,
+        watch: &mut Watch<'_, E>,
+    ) -> Result<PairPaths, E> {
         let mut by_source: BTreeMap<NodeId, BTreeSet<NodeId>> = BTreeMap::new();
         for &(from, to) in pairs.iter().filter(|(from, to)| from != to) {
             by_source.entry(from).or_default().insert(to);
@@ -50,6 +56,7 @@ impl<'n> PathPlanner<'n> {
         let mut found = PairPaths::new();
         let mut one_by_one = Vec::new();
         for (from, destinations) in by_source {
+            watch(found.len())?;
             if k == 1 && destinations.len() * MANY_DESTINATIONS >= self.network.nodes().len() {
                 self.paths_from(from, &destinations, &mut found);
             } else {
@@ -58,8 +65,8 @@ impl<'n> PathPlanner<'n> {
         }
         // Pairs to one destination after another share what leads their searches.
         one_by_one.sort_by_key(|&(from, to)| (to, from));
-        self.paths_between(&one_by_one, k, &mut found);
-        found
+        self.paths_between(&one_by_one, k, &mut found, watch)?;
+        Ok(found)
     }
 
     /// What searches know of a link: nothing if it is down.
@@ -87,7 +94,13 @@ impl<'n> PathPlanner<'n> {
         }
     }
 
-    fn paths_between(&self, pairs: &[(NodeId, NodeId)], k: usize, found: &mut PairPaths) {
+    fn paths_between<E>(
+        &self,
+        pairs: &[(NodeId, NodeId)],
+        k: usize,
+        found: &mut PairPaths,
+        watch: &mut Watch<'_, E>,
+    ) -> Result<(), E> {
         let in_core = |link: LinkId| {
             let ends = self.network.link(link);
             self.quality(link).filter(|_| self.stubs.in_core(ends.from) && self.stubs.in_core(ends.to))
@@ -104,16 +117,22 @@ impl<'n> PathPlanner<'n> {
                 continue;
             }
             let alike = (top.0, bits(&up_qualities), top.1, bits(&tail));
-            let between = known.entry(alike).or_insert_with(|| {
-                let bounds = finder.bounds(top.1, &tail);
-                let start = PathQuality::of(up_qualities);
-                finder.between(bounds, Free { start, from: top.0, tail }).take(k).collect()
-            });
+            let between = match known.entry(alike) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(place) => {
+                    let bounds = finder.bounds(top.1, &tail);
+                    let start = PathQuality::of(up_qualities);
+                    let mut paths = finder.between(bounds, Free { start, from: top.0, tail }).take(k);
+                    let mut next = || watch(found.len()).map(|()| paths.next()).transpose();
+                    place.insert(std::iter::from_fn(&mut next).collect::<Result<_, E>>()?)
+                }
+            };
             if !between.is_empty() {
                 let whole = |links: &Vec<LinkId>| self.path([&up[..], links, &down].concat());
                 found.insert((from, to), between.iter().map(whole).collect());
             }
         }
+        Ok(())
     }
 
     /// Links and what the metric sees of them, if all of them are there and usable.

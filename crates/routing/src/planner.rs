@@ -8,7 +8,7 @@
 use crate::ecmp::next_hops;
 use crate::graph::CostGraph;
 use crate::stubs::{Ends, Stubs};
-use crate::{LinkMask, Plan, Route, Table, TreeTo, WeightedPath};
+use crate::{LinkMask, Plan, Route, Table, TreeTo, Watch, WeightedPath};
 use anabranch_network::Network;
 use anabranch_units::{LinkId, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -51,38 +51,51 @@ impl<'n> Planner<'n> {
 
     /// A plan of paths. `find` answers for a node of the core and the root of a tree, and for how
     /// much the paths may carry together, in the unit in which `capacity` says how much a link
-    /// carries (`None`: as much as they can).
-    pub(crate) fn paths(
+    /// carries (`None`: as much as they can). It calls what it is given last before each further path.
+    pub(crate) fn paths<E>(
         &self,
         pairs: &[(NodeId, NodeId)],
         capacity: impl Fn(LinkId) -> u64,
-        mut find: impl FnMut(&TreeTo, NodeId, Option<u64>) -> Vec<WeightedPath>,
-    ) -> Plan {
+        watch: &mut Watch<'_, E>,
+        mut find: impl FnMut(
+            &TreeTo,
+            NodeId,
+            Option<u64>,
+            &mut dyn FnMut() -> Result<(), E>,
+        ) -> Result<Vec<WeightedPath>, E>,
+    ) -> Result<Plan, E> {
         let mut routes = Vec::new();
-        for (to, searches) in self.sort_out(pairs, capacity) {
+        for (to, searches) in self.sort_out(pairs, capacity, watch)? {
             let mut tree = None;
             for ((from, room), pending) in searches {
                 if from == to {
                     routes.extend(pending.into_iter().map(|pair| self.only_route(pair)));
                     continue;
                 }
+                watch(routes.len())?;
                 let tree = tree.get_or_insert_with(|| TreeTo::new(&self.core, to));
-                let found = find(tree, from, room);
+                let found = find(tree, from, room, &mut || watch(routes.len()))?;
                 if !found.is_empty() {
                     routes.extend(pending.into_iter().map(|pair| self.route_over(pair, &found)));
                 }
             }
         }
         routes.sort_by_key(|route| (route.from, route.to));
-        Plan { routes, tables: Vec::new() }
+        Ok(Plan { routes, tables: Vec::new() })
     }
 
     /// The pairs whose stubs let them through, by the search that they have in common.
-    fn sort_out(&self, pairs: &[(NodeId, NodeId)], capacity: impl Fn(LinkId) -> u64) -> Searches {
+    fn sort_out<E>(
+        &self,
+        pairs: &[(NodeId, NodeId)],
+        capacity: impl Fn(LinkId) -> u64,
+        watch: &mut Watch<'_, E>,
+    ) -> Result<Searches, E> {
         let mut searches = Searches::new();
         let distinct: BTreeSet<(NodeId, NodeId)> =
             pairs.iter().copied().filter(|(from, to)| from != to).collect();
         for (from, to) in distinct {
+            watch(0)?;
             let Ends { ascent, top, descent } = self.stubs.between(from, to);
             let ascent: Option<Vec<LinkId>> = ascent.into_iter().map(|stub| self.up(stub)).collect();
             let descent: Option<Vec<LinkId>> = descent.into_iter().map(|stub| self.down(stub)).collect();
@@ -93,7 +106,7 @@ impl<'n> Planner<'n> {
                 searches.entry(top.1).or_default().entry((top.0, room)).or_default().push(pair);
             }
         }
-        searches
+        Ok(searches)
     }
 
     /// The route of a pair that has one path at most, and whose stubs let it through.
@@ -120,7 +133,7 @@ impl<'n> Planner<'n> {
     ///
     /// A table has entries for all of the core and for the stubs between it and the pairs. That is
     /// where packets to the destination can be, even those sent before something failed.
-    pub(crate) fn tables(&self, pairs: &[(NodeId, NodeId)]) -> Plan {
+    pub(crate) fn tables<E>(&self, pairs: &[(NodeId, NodeId)], watch: &mut Watch<'_, E>) -> Result<Plan, E> {
         let mut sources: BTreeMap<NodeId, BTreeSet<NodeId>> = BTreeMap::new();
         for &(from, to) in pairs.iter().filter(|(from, to)| from != to) {
             sources.entry(to).or_default().insert(from);
@@ -131,6 +144,7 @@ impl<'n> Planner<'n> {
         }
         let mut plan = Plan::default();
         for (root, destinations) in by_root {
+            watch(plan.routes.len())?;
             let in_core = next_hops(&self.core, root);
             for to in destinations {
                 let table = self.table(to, root, &in_core, &sources[&to]);
@@ -144,7 +158,7 @@ impl<'n> Planner<'n> {
         }
         plan.routes.sort_by_key(|route| (route.from, route.to));
         plan.tables.sort_by_key(|table| table.to);
-        plan
+        Ok(plan)
     }
 
     /// The table of a destination, given the next hops of the core towards the root of its stubs.

@@ -2,9 +2,10 @@ use crate::hop_by_hop::Search;
 use crate::path_planner::PathPlanner;
 use crate::planner::Planner;
 use crate::semper::semper_plan;
+use crate::watch::unwatched;
 use crate::{
     AdditiveMetric, Disjoint, KShortest, LinkMask, MaxFlow, Metric, MetricKind, PathFlow, PathMetric,
-    PathShares, Plan, Route, WeightedPath,
+    PathShares, Plan, Route, Watch, WeightedPath,
 };
 use anabranch_network::{Network, Path};
 use anabranch_units::{LinkId, NodeId, Rate};
@@ -145,58 +146,78 @@ impl Scheme {
     /// If a pair names a node that the network lacks, or the mask is one of a smaller network.
     #[must_use]
     pub fn plan(&self, network: &Network, mask: &LinkMask, pairs: &[(NodeId, NodeId)]) -> Plan {
+        unwatched(|watch| self.plan_watched(network, mask, pairs, watch))
+    }
+
+    /// The same, and `watch` hears how far the work is.
+    ///
+    /// # Errors
+    /// That of `watch`, which ends the work.
+    ///
+    /// # Panics
+    /// As [`Scheme::plan`].
+    pub fn plan_watched<E>(
+        &self,
+        network: &Network,
+        mask: &LinkMask,
+        pairs: &[(NodeId, NodeId)],
+        watch: &mut Watch<'_, E>,
+    ) -> Result<Plan, E> {
         match self.method() {
-            Method::Costs(metric) => self.plan_by_costs(network, mask, pairs, metric),
+            Method::Costs(metric) => self.plan_by_costs(network, mask, pairs, metric, watch),
             Method::Paths(metric, search, k) => {
-                let paths = PathPlanner::new(network, mask, metric, search).paths(pairs, k);
+                let paths = PathPlanner::new(network, mask, metric, search).paths(pairs, k, watch)?;
                 let route = |((from, to), paths)| Route { from, to, paths: in_equal_shares(paths) };
-                Plan { routes: paths.into_iter().map(route).collect(), tables: Vec::new() }
+                Ok(Plan { routes: paths.into_iter().map(route).collect(), tables: Vec::new() })
             }
         }
     }
 
-    fn plan_by_costs(
+    fn plan_by_costs<E>(
         &self,
         network: &Network,
         mask: &LinkMask,
         pairs: &[(NodeId, NodeId)],
         metric: AdditiveMetric,
-    ) -> Plan {
+        watch: &mut Watch<'_, E>,
+    ) -> Result<Plan, E> {
         let planner = Planner::new(network, mask, |link| metric.cost(network, link));
         let graph = planner.core();
         let no_bound = |_: LinkId| u64::MAX;
         let one_path = |_: LinkId| 1;
         let rate = |link: LinkId| network.link(link).capacity.as_bps();
         match self {
-            Self::Ecmp { .. } => planner.tables(pairs),
+            Self::Ecmp { .. } => planner.tables(pairs, watch),
             Self::KShortest { k, .. } => {
                 let mut finder = KShortest::new(graph);
-                planner.paths(pairs, no_bound, |tree, from, _| {
-                    in_equal_shares(finder.paths(tree, from).take(k.get()).collect())
+                planner.paths(pairs, no_bound, watch, |tree, from, _, go_on| {
+                    let mut paths = finder.paths(tree, from).take(k.get());
+                    let next = || go_on().map(|()| paths.next()).transpose();
+                    std::iter::from_fn(next).collect::<Result<_, E>>().map(in_equal_shares)
                 })
             }
             Self::Disjoint { k, .. } => {
                 let mut finder = Disjoint::new(graph);
                 let k = k.map(NonZeroUsize::get);
-                planner.paths(pairs, one_path, |tree, from, room| {
+                planner.paths(pairs, one_path, watch, |tree, from, room, _| {
                     // Paths over one stub share its links.
-                    in_equal_shares(finder.paths(tree, from, if room.is_some() { Some(1) } else { k }))
+                    Ok(in_equal_shares(finder.paths(tree, from, if room.is_some() { Some(1) } else { k })))
                 })
             }
             Self::MaxFlow { .. } => {
                 let mut finder = MaxFlow::new(graph);
-                planner.paths(pairs, rate, |tree, from, room| {
-                    in_shares_of_flow(finder.paths_up_to(tree, from, room.map(Rate::from_bps)))
+                planner.paths(pairs, rate, watch, |tree, from, room, _| {
+                    Ok(in_shares_of_flow(finder.paths_up_to(tree, from, room.map(Rate::from_bps))))
                 })
             }
             Self::Shortest { .. } | Self::Tcpbp { .. } | Self::TcpbpExact { .. } => {
-                planner.paths(pairs, no_bound, |tree, from, _| {
-                    in_equal_shares(tree.path(graph, from).into_iter().collect())
+                planner.paths(pairs, no_bound, watch, |tree, from, _, _| {
+                    Ok(in_equal_shares(tree.path(graph, from).into_iter().collect()))
                 })
             }
             Self::Semper { k, shares, .. } => {
                 let cost = |link| metric.cost(network, link);
-                semper_plan(network, mask, pairs, k.map(NonZeroUsize::get), *shares, cost)
+                semper_plan(network, mask, pairs, (k.map(NonZeroUsize::get), *shares), cost, watch)
             }
         }
     }

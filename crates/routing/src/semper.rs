@@ -11,7 +11,7 @@
 
 use crate::mirror::Mirror;
 use crate::planner::Planner;
-use crate::{Disjoint, LinkMask, Plan, Route, WeightedPath};
+use crate::{Disjoint, LinkMask, Plan, Route, Watch, WeightedPath};
 use anabranch_network::{Network, Path};
 use anabranch_units::{LinkId, NodeId};
 use serde::{Deserialize, Serialize};
@@ -29,14 +29,14 @@ pub enum PathShares {
 }
 
 /// Up to `k` paths for each pair, or as many as there are.
-pub(crate) fn semper_plan(
+pub(crate) fn semper_plan<E>(
     network: &Network,
     mask: &LinkMask,
     pairs: &[(NodeId, NodeId)],
-    k: Option<usize>,
-    shares: PathShares,
+    (k, shares): (Option<usize>, PathShares),
     cost: impl Fn(LinkId) -> u64,
-) -> Plan {
+    watch: &mut Watch<'_, E>,
+) -> Result<Plan, E> {
     let mirror = Mirror::new(network);
     let mut two_way = mask.clone();
     for link in network.link_ids() {
@@ -51,15 +51,20 @@ pub(crate) fn semper_plan(
         let cable = |&link: &LinkId| mirror.link(link).map_or(rate(link), |back| rate(link).min(rate(back)));
         path.links().iter().map(cable).min().unwrap_or(0)
     };
-    let find = |mask, pairs: &[(NodeId, NodeId)], cost: &dyn Fn(LinkId) -> u64| {
+    let mut find = |mask, pairs: &[(NodeId, NodeId)], cost: &dyn Fn(LinkId) -> u64| {
         let planner = Planner::new(network, mask, cost);
         let mut finder = Disjoint::new(planner.core());
-        planner.paths(pairs, |_| 1, |tree, from, _| weighted(finder.paths(tree, from, k), shares, narrowest))
+        planner.paths(
+            pairs,
+            |_| 1,
+            watch,
+            |tree, from, _, _| Ok(weighted(finder.paths(tree, from, k), shares, narrowest)),
+        )
     };
     let forth: BTreeSet<(NodeId, NodeId)> =
         pairs.iter().map(|&(from, to)| (from.min(to), from.max(to))).collect();
     let forth: Vec<_> = forth.into_iter().collect();
-    let found = find(&two_way, &forth, &there_and_back);
+    let found = find(&two_way, &forth, &there_and_back)?;
     let wanted: BTreeSet<(NodeId, NodeId)> = pairs.iter().copied().collect();
     let mut routes = Vec::new();
     for route in found.routes {
@@ -73,10 +78,10 @@ pub(crate) fn semper_plan(
     let connected: BTreeSet<_> = routes.iter().map(|route| (route.from, route.to)).collect();
     let one_way: Vec<_> = wanted.difference(&connected).copied().collect();
     if !one_way.is_empty() {
-        routes.extend(find(mask, &one_way, &cost).routes);
+        routes.extend(find(mask, &one_way, &cost)?.routes);
     }
     routes.sort_by_key(|route| (route.from, route.to));
-    Plan { routes, tables: Vec::new() }
+    Ok(Plan { routes, tables: Vec::new() })
 }
 
 fn weighted(paths: Vec<Path>, shares: PathShares, narrowest: impl Fn(&Path) -> u64) -> Vec<WeightedPath> {

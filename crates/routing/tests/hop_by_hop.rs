@@ -3,7 +3,9 @@
 mod common;
 
 use anabranch_network::{Link, Network, Path};
-use anabranch_routing::{LinkMask, Metric, MetricKind, Search, Walk, check_hop_by_hop};
+use anabranch_routing::{
+    LinkMask, Metric, MetricKind, Search, Walk, check_hop_by_hop, check_hop_by_hop_watched,
+};
 use anabranch_units::{LinkId, NodeId, Rate, Span};
 use common::{Sample, by_hand, lossy_samples, node, spell, ten_nodes};
 use proptest::prelude::*;
@@ -126,6 +128,26 @@ fn the_published_algorithm_can_loop() {
     let published = checked(&network, Metric::Tcpbp, Search::Published);
     assert_eq!(published, rows(&[parallel, loops[0], loops[1]]));
     assert_eq!(checked(&network, Metric::Tcpbp, Search::Exact), rows(&[parallel]));
+}
+
+/// It asks for each source and for each destination, and ends where it is told to.
+#[test]
+fn the_check_ends_when_it_is_told_to() {
+    let network = ten_nodes();
+    let by = (Metric::Tcpbp, Search::Published);
+    let watched = |watch: &mut anabranch_routing::Watch<'_, usize>| {
+        check_hop_by_hop_watched(&network, &LinkMask::all_up(&network), by, watch)
+    };
+    let mut heard = Vec::new();
+    let all = watched(&mut |pairs| {
+        heard.push(pairs);
+        Ok(())
+    });
+    assert_eq!(all, Ok(check_hop_by_hop(&network, &LinkMask::all_up(&network), by.0, by.1)));
+    assert_eq!(heard, (0..10).map(|source| source * 10).chain([100; 10]).collect::<Vec<_>>());
+    for last in [0, 100] {
+        assert_eq!(watched(&mut |pairs| if pairs == last { Err(pairs) } else { Ok(()) }), Err(last));
+    }
 }
 
 proptest! {

@@ -96,6 +96,33 @@ fn wrong_schemes_are_refused() {
     assert!(unknown.contains(&format!("expected one of {}", names.join(", "))), "{unknown}");
 }
 
+/// Every scheme asks before each search, and ends where it is told to, be that at its first question or its last.
+#[test]
+fn every_scheme_ends_when_it_is_told_to() {
+    let network = abilene();
+    let all_up = LinkMask::all_up(&network);
+    let nodes = || network.node_ids();
+    let pairs: Vec<_> = nodes().flat_map(|from| nodes().map(move |to| (from, to))).collect();
+    for scheme in every_scheme() {
+        let mut heard = Vec::new();
+        let watched = scheme.plan_watched(&network, &all_up, &pairs, &mut |done| {
+            heard.push(done);
+            Ok::<(), usize>(())
+        });
+        assert_eq!(watched.as_ref(), Ok(&scheme.plan(&network, &all_up, &pairs)), "{scheme:?}");
+        // At least once for each of the eleven nodes; of all pairs that are routed the last are not heard of.
+        assert!(heard.len() >= 11 && heard.is_sorted(), "{scheme:?}: {heard:?}");
+        for last in [0, heard.len() / 2, heard.len() - 1] {
+            let mut questions = 0;
+            let stopped = scheme.plan_watched(&network, &all_up, &pairs, &mut |_| {
+                questions += 1;
+                if questions > last { Err(questions) } else { Ok(()) }
+            });
+            assert_eq!((stopped, questions), (Err(last + 1), last + 1), "{scheme:?}");
+        }
+    }
+}
+
 /// What each scheme answers for Seattle to Atlanta, as a table.
 #[test]
 fn schemes_on_abilene() {

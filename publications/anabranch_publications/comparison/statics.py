@@ -5,11 +5,11 @@ Both are about all pairs of routers that may have traffic, since a network must 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from anabranch.routing import Planned
 from anabranch.routing.router_network import RouterNetwork
 from anabranch.scenario.routing import ROBUST_SCHEMES
 from anabranch.scenario.scenario import Scenario
@@ -83,7 +83,7 @@ def statics(system: System, subject: Subject, routing: Mapping[str, Any], *, fai
     if system.entries != "flow":
         routers = RouterNetwork.of(resolve(scenario))
         planned, _ = plan_of_all_pairs(routers, subject.origin)
-        paths = _paths(routers, planned.json)
+        paths = _paths(routers, planned)
         counts = (destination_entries if system.entries == "destination" else path_entries)(paths)
         found = [counts.get(router, 0) for router in routers.routers]
         mean, most = sum(found) / len(found), max(found)
@@ -111,11 +111,11 @@ def path_entries(paths: Iterable[Sequence[int]]) -> dict[int, int]:
     return counts
 
 
-def _paths(routers: RouterNetwork, plan_json: str) -> list[list[int]]:
+def _paths(routers: RouterNetwork, planned: Planned) -> list[list[int]]:
     links = routers.setup.links
     return [
         [route["from"], *(links[link].to for link in path["links"])]
-        for route in json.loads(plan_json)["routes"]
+        for route in planned.plan.data()["routes"]
         for path in route["paths"]
     ]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,7 +47,7 @@ def busiest_cable(setups: Sequence[Setup]) -> Cable | None:
 
 def _crossings(setup: Setup) -> Counter[frozenset[int]]:
     """Flows over each cable, by its two nodes."""
-    found = json.loads(plan(setup, None).json)
+    found = plan(setup, None).plan.data()
     links: dict[tuple[int, int], list[int]] = {
         (route["from"], route["to"]): route["paths"][0]["links"] for route in found["routes"]
     }

@@ -6,7 +6,7 @@ of its own, and a line in :data:`PLANNERS`. After a failure the core leaves the 
 
 from __future__ import annotations
 
-from anabranch.routing.planned import Pair, Planned, Planner, WeightedPath, pairs_of, plan_json
+from anabranch.routing.planned import Pair, Planned, Planner, WeightedPath, pairs_of, plan_of
 from anabranch.routing.robust_planner import SCHEMES, Solved, plan_robust, recall, solved
 from anabranch.routing.tcpbp_exact import plan_by_model
 
@@ -21,7 +21,7 @@ __all__ = [
     "Solved",
     "WeightedPath",
     "pairs_of",
-    "plan_json",
+    "plan_of",
     "recall",
     "solved",
 ]

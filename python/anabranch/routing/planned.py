@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from anabranch import _core
 from anabranch.setup.model import Setup, Tagged
 
 Pair = tuple[int, int]
@@ -27,9 +28,9 @@ class WeightedPath:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan as the core reads and writes it (crates/routing/src/plan.rs), and what its maker says of it."""
+    """A plan, and what its maker says of it."""
 
-    json: str
+    plan: _core.Plan
     warnings: tuple[str, ...] = ()
     """What the user must know, such as that a solver was stopped before it was done."""
     facts: Mapping[str, float | int | str] = field(default_factory=dict)
@@ -49,8 +50,8 @@ def pairs_of(setup: Setup) -> list[Pair]:
     return sorted(there | {(to, origin) for origin, to in there})
 
 
-def plan_json(routes: Mapping[Pair, Sequence[WeightedPath]]) -> str:
-    """A plan of paths as the core reads it.
+def plan_of(routes: Mapping[Pair, Sequence[WeightedPath]]) -> _core.Plan:
+    """A plan of paths.
 
     Shares below :data:`LEAST_WEIGHT` are left out, and those of a pair brought to a sum of one.
 
@@ -64,4 +65,4 @@ def plan_json(routes: Mapping[Pair, Sequence[WeightedPath]]) -> str:
         if kept:
             weighted = [{"links": list(path.links), "weight": min(path.weight / total, 1.0)} for path in kept]
             found.append({"from": origin, "to": to, "paths": weighted})
-    return json.dumps({"routes": found, "tables": []})
+    return _core.Plan(json.dumps({"routes": found, "tables": []}))

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
-from anabranch.routing.planned import Pair, Planned, WeightedPath, pairs_of, plan_json
+from anabranch.routing.planned import Pair, Planned, WeightedPath, pairs_of, plan_of
 from anabranch.routing.robust import (
     Candidates,
     RobustRoutingError,
@@ -119,7 +119,7 @@ def plan_robust(setup: Setup, parameters: Tagged) -> Planned:
         **answer.facts,
         "seconds": answer.seconds,
     }
-    return Planned(plan_json(routes), (*_warnings(setup, parameters, answer, unbounded),), facts)
+    return Planned(plan_of(routes), (*_warnings(setup, parameters, answer, unbounded),), facts)
 
 
 def _fixed(routers: RouterNetwork, parameters: Tagged) -> _Answer:

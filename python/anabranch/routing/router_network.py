@@ -6,13 +6,11 @@ forward nothing here, and the links at hosts are in no load.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.routing.planned import Pair
 from anabranch.routing.robust import (
@@ -97,9 +95,9 @@ class RouterNetwork:
         """The k best paths of pairs of routers by a metric, as arcs, best first; ties go by node number."""
         between = [self.setup.links[number] for number in self.links]
         setup = replace(self.setup, links=between, flows=[], events=[], captures=[], controller=None)
-        nodes = [[self.routers[a], self.routers[b]] for a, b in pairs]
-        found = json.loads(_core.candidate_paths(setup.json(), k, metric, json.dumps(nodes)))
-        return {pair: entry["paths"] for pair, entry in zip(pairs, found, strict=True)}
+        nodes = [(self.routers[a], self.routers[b]) for a, b in pairs]
+        found = setup.core().candidate_paths(k, metric, nodes)
+        return {pair: paths for pair, (_, _, paths) in zip(pairs, found, strict=True)}
 
     def candidates(self, k: int, metric: str) -> Candidates:
         """The k best paths of every pair of routers that may have traffic.

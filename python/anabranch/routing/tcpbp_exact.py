@@ -7,12 +7,11 @@ link counts with the transmission of a full data packet, as the predicted round 
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from anabranch.models import Model, ModelError, configured_model, model_named
 from anabranch.predictions import PathPrediction, packet_sizes, path_prediction
 from anabranch.routing.assignment import MOST_EVALUATIONS, Assigner, Group, PairChoice
 from anabranch.routing.fair_share import Floats
-from anabranch.routing.planned import Pair, Planned, WeightedPath, pairs_of, plan_json
+from anabranch.routing.planned import Pair, Planned, WeightedPath, pairs_of, plan_of
 from anabranch.setup.model import Setup, Tagged
 
 MOST_PATHS: Final = 256
@@ -79,7 +78,7 @@ def plan_by_model(setup: Setup, parameters: Tagged) -> Planned:
         }
     else:
         facts |= {"bound_mbps": bound, "gap": _gap(reached.total_mbps, bound)}
-    return Planned(plan_json(choices.routes(reached.chosen)), tuple(warnings), facts)
+    return Planned(plan_of(choices.routes(reached.chosen)), tuple(warnings), facts)
 
 
 def _gap(reached: float, bound: float) -> float:
@@ -223,9 +222,9 @@ def _pareto_paths(setup: Setup, uses: Mapping[Pair, Sequence[_Use]]) -> dict[Pai
             replace(link, delay=link.delay + packet_bytes * 8 * _PS_PER_S // link.capacity)
             for link in setup.links
         ]
-        text = replace(setup, links=links).json()
+        core = replace(setup, links=links).core()
         try:
-            answer = json.loads(_core.pareto_paths(text, json.dumps(pairs), MOST_PATHS))
+            answer = core.pareto_paths(pairs, MOST_PATHS)
         except _core.SetupError:
             raise
         except ValueError as error:
@@ -237,11 +236,11 @@ def _pareto_paths(setup: Setup, uses: Mapping[Pair, Sequence[_Use]]) -> dict[Pai
 
 def _first_paths(setup: Setup, pairs: Sequence[Pair], metric: str, k: int) -> dict[Pair, list[Path]]:
     """The k best paths of each pair by a metric."""
-    return _by_pair(json.loads(_core.candidate_paths(setup.json(), k, metric, json.dumps(pairs))))
+    return _by_pair(setup.core().candidate_paths(k, metric, pairs))
 
 
-def _by_pair(answer: Iterable[Mapping[str, Any]]) -> dict[Pair, list[Path]]:
-    return {(entry["from"], entry["to"]): [tuple(path) for path in entry["paths"]] for entry in answer}
+def _by_pair(answer: Iterable[_core.PairPaths]) -> dict[Pair, list[Path]]:
+    return {(origin, to): [tuple(path) for path in paths] for origin, to, paths in answer}
 
 
 def _planned_once(setup: Setup) -> list[str]:

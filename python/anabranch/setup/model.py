@@ -11,6 +11,8 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from anabranch import _core
+
 Tagged = dict[str, object]
 """One of several forms, told apart by a key such as ``model`` or ``kind``."""
 
@@ -130,11 +132,25 @@ class Setup:
     not see it."""
     provenance: tuple[str, ...] = field(default=(), compare=False)
     """Where the network comes from, in plain sentences; the engine does not see it."""
+    _read: _core.Setup | None = field(default=None, init=False, repr=False, compare=False)
+
+    def core(self) -> _core.Setup:
+        """The setup as the core has read it, which happens once.
+
+        Raises:
+            anabranch._core.SetupError: if it does not hold.
+        """
+        read = self._read
+        if read is None:
+            read = _core.Setup(self.json())
+            object.__setattr__(self, "_read", read)
+        return read
 
     def data(self) -> dict[str, Any]:
         """Plain data under the core's names."""
         data: dict[str, Any] = _plain(self)
-        del data["provenance"], data["planner"], data["demand"]
+        for name in ("provenance", "planner", "demand", "_read"):
+            del data[name]
         return data
 
     def json(self) -> str:

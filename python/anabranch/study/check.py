@@ -268,10 +268,9 @@ class _Check:
     def _check_metrics(self, built: Design, setup: Setup) -> None:
         """Every metric against the tables of a run that ends as it begins."""
         shortest = dataclasses.replace(setup, duration=1, captures=[])
-        text = shortest.json()
         try:
-            routes = plan(shortest, built.origin, setup_json=text).json
-            outcome = _core.simulate(text, routes, None)
+            routes = plan(shortest, built.origin).plan
+            outcome = shortest.core().simulate(routes)
         except (_core.SetupError, ScenarioError) as error:
             problem = error if isinstance(error, ScenarioError) else refused(error, built.origin, setup)
             self._problem("scenario", str(problem))

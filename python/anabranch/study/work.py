@@ -59,7 +59,7 @@ class Bench:
         recall(design.solved)
         self._cell = -1
         self._scenario: Scenario | None = None
-        self._planned: tuple[Any, str] | None = None
+        self._planned: tuple[Any, _core.Plan] | None = None
         self._folder = Path()
         if design.files:
             self._folder = Path(tempfile.mkdtemp(prefix="anabranch-topologies-"))
@@ -105,11 +105,11 @@ class Bench:
     def _measure(self, number: int) -> tuple[list[float | None], dict[str, bytes]]:
         cell, replication = divmod(number, self._design.replications)
         setup = self._setup(cell, replication)
-        text = setup.json()
-        routes = self._plan(setup, text)
+        routes = self._plan(setup)
+        core = setup.core()
         cpu = time.process_time()
         try:
-            outcome = _core.simulate(text, routes, None)
+            outcome = core.simulate(routes)
         except _core.SetupError as error:
             raise refused(error, self._design.origin, setup) from None
         finally:
@@ -127,13 +127,13 @@ class Bench:
                 )
         return values, kept
 
-    def _plan(self, setup: Setup, text: str) -> str:
+    def _plan(self, setup: Setup) -> _core.Plan:
         """The plan of a setup. A planner may take minutes, and replications seldom differ in what it sees."""
         if setup.planner is None:
-            return plan(setup, self._design.origin, setup_json=text).json
+            return plan(setup, self._design.origin).plan
         seen = (setup.planner, setup.nodes, setup.links, setup.transports, setup.flows)
         if self._planned is None or self._planned[0] != seen:
-            self._planned = (seen, plan(setup, self._design.origin, setup_json=text).json)
+            self._planned = (seen, plan(setup, self._design.origin).plan)
         return self._planned[1]
 
     def _setup(self, cell: int, replication: int) -> Setup:

@@ -31,6 +31,7 @@ use flow::{Flow, Maker};
 use probe::Probe;
 use sequences::Sequences;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use taps::Taps;
 
 /// Events between two calls of the progress callback.
@@ -114,9 +115,9 @@ impl Numbering {
 
 /// A run in progress.
 pub struct Simulation {
-    setup: Setup,
+    setup: Arc<Setup>,
     network: Network,
-    plan: Plan,
+    plan: Arc<Plan>,
     now: Instant,
     end: Instant,
     schedule: Schedule,
@@ -143,7 +144,8 @@ impl Simulation {
     ///
     /// # Errors
     /// If the setup or the plan does not hold, or a capture file cannot be created.
-    pub fn new(setup: Setup, plan: Plan) -> Result<Self, EngineError> {
+    pub fn new(setup: impl Into<Arc<Setup>>, plan: impl Into<Arc<Plan>>) -> Result<Self, EngineError> {
+        let (setup, plan): (Arc<Setup>, Arc<Plan>) = (setup.into(), plan.into());
         let network = setup.check()?;
         plan.check(&network)?;
         let numbering = Numbering {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -82,7 +81,7 @@ def _replay_nsfnet(scheme: Mapping[str, Any], until_ms: float) -> float:
             [sum(setup.links[link].delay for link in path["links"]) / _PS_PER_MS for path in route["paths"]],
             [path["weight"] for path in route["paths"]],
         )
-        for route in json.loads(plan(setup, None).json)["routes"]
+        for route in plan(setup, None).plan.data()["routes"]
     }
     gap_ms = _SEGMENT_BITS / APPLICATION_MBPS / 1e3
     total = 0.0

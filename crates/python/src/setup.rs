@@ -1,0 +1,154 @@
+//! A setup, read once: everything that is asked of it is a method.
+
+use crate::error::{engine_error, parse, setup_error};
+use crate::paths::{self, Astray, PairPaths};
+use crate::plan::Plan;
+use crate::run;
+use crate::watch::Watch;
+use anabranch_engine::network::Network;
+use anabranch_engine::routing::{Fallback, LinkMask, Metric, Search};
+use anabranch_engine::setup;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::sync::Arc;
+
+/// A setup that holds.
+///
+/// Long calls release the interpreter lock, and end with KeyboardInterrupt after Ctrl-C. Where they take
+/// `progress`, it is called now and then with (pairs answered, all pairs); what it raises ends the call.
+///
+/// Raises SetupError if the text is no setup, or the setup does not hold.
+#[pyclass(frozen, module = "anabranch._core")]
+pub struct Setup {
+    setup: Arc<setup::Setup>,
+    network: Network,
+    /// The links that carry data.
+    mask: LinkMask,
+}
+
+#[pymethods]
+impl Setup {
+    #[new]
+    fn new(py: Python<'_>, setup_json: &str) -> PyResult<Self> {
+        py.detach(|| {
+            let setup: setup::Setup = parse("setup", setup_json)?;
+            let network = setup.check().map_err(engine_error)?;
+            let mask = setup.data_mask(&network);
+            Ok(Self { setup: Arc::new(setup), network, mask })
+        })
+    }
+
+    /// The routes that its scheme computes for every pair of its flows, both ways.
+    ///
+    /// Raises SetupError if it has no scheme.
+    #[pyo3(signature = (progress=None))]
+    fn plan(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Plan> {
+        let Some(scheme) = &self.setup.routing.scheme else {
+            return Err(setup_error("routing.scheme", "there is none to compute routes with"));
+        };
+        let pairs = self.setup.pairs();
+        let mut watch = Watch::new(progress);
+        let look = &mut |done: usize| watch.look((done, pairs.len()));
+        let plan = py.detach(|| scheme.plan_watched(&self.network, &self.mask, &pairs, look))?;
+        Ok(Plan { plan: Arc::new(plan) })
+    }
+
+    /// The k best loop-free paths of pairs by a metric, over the links that carry data; best first.
+    ///
+    /// `search` is "exact", or for the metric "tcpbp" also "published", the modified Dijkstra of Vilela 2022.
+    /// `pairs` are (from, to) in numbers of nodes; None: all pairs of different nodes. The answer is a list of
+    /// (from, to, paths) in the order of the pairs, each path the list of its links' numbers; a pair that is
+    /// not connected has no paths.
+    ///
+    /// Raises SetupError if a pair does not hold, ValueError for a metric or search that is not known or do not
+    /// go together, or a k of 0.
+    #[pyo3(signature = (k, metric, pairs=None, search="exact", progress=None))]
+    fn candidate_paths(
+        &self,
+        py: Python<'_>,
+        k: usize,
+        metric: &str,
+        pairs: Option<Vec<(u32, u32)>>,
+        search: &str,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<PairPaths>> {
+        let scheme = paths::scheme_of(k, metric, search)?;
+        let pairs = paths::pairs_of(&self.network, pairs)?;
+        let watch = Watch::new(progress);
+        py.detach(|| paths::candidates(&self.network, &self.mask, &scheme, &pairs, watch))
+    }
+
+    /// The paths of pairs that no other path beats in delay, loss and bottleneck capacity at once, over the
+    /// links that carry data; least delay first, then least loss. Of paths that are equal in all three one is
+    /// there.
+    ///
+    /// `pairs` and the answer are those of `candidate_paths`.
+    ///
+    /// Raises SetupError if a pair does not hold, ValueError if a pair has more than `limit` paths of this kind,
+    /// or so many on the way that the search gives up.
+    #[pyo3(signature = (pairs=None, limit=1000, progress=None))]
+    fn pareto_paths(
+        &self,
+        py: Python<'_>,
+        pairs: Option<Vec<(u32, u32)>>,
+        limit: usize,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<PairPaths>> {
+        let pairs = paths::pairs_of(&self.network, pairs)?;
+        let watch = Watch::new(progress);
+        py.detach(|| paths::pareto(&self.network, &self.mask, limit, &pairs, watch))
+    }
+
+    /// The pairs whose packets do not take the path that their source chose, where every node forwards by its
+    /// own best path to their destination, over the links that carry data.
+    ///
+    /// `search` is "exact" or "published", the modified Dijkstra of Vilela 2022. The answer is a list of (from,
+    /// to, wanted, walked, loop): the links that the source chose, those that a packet crosses until it arrives
+    /// or comes back to a node, and the nodes among which it then goes round, None if it arrives.
+    ///
+    /// Raises ValueError for a metric or search that is not known.
+    #[pyo3(signature = (metric, search="exact", progress=None))]
+    fn check_hop_by_hop(
+        &self,
+        py: Python<'_>,
+        metric: &str,
+        search: &str,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Vec<Astray>> {
+        let metric = paths::by_name("metric", metric, &Metric::NAMES)?;
+        let search = paths::by_name("search", search, &Search::NAMES)?;
+        let watch = Watch::new(progress);
+        py.detach(|| paths::astray(&self.network, &self.mask, (metric, search), watch))
+    }
+
+    /// What decides in place of a metric, "delay" or "hops", where the metric says nothing because no link that
+    /// carries data loses packets; None where it tells paths apart.
+    ///
+    /// Raises ValueError for a metric that is not known.
+    fn metric_fallback(&self, metric: &str) -> PyResult<Option<&'static str>> {
+        let metric = paths::by_name("metric", metric, &Metric::NAMES)?;
+        Ok(metric.fallback(&self.network, &self.mask).map(|fallback| match fallback {
+            Fallback::Delay => "delay",
+            Fallback::Hops => "hops",
+        }))
+    }
+
+    /// Runs it over a plan.
+    ///
+    /// `progress(simulated_s, packet_hops)` is called now and then, if given. Ctrl-C ends the run early; what
+    /// was measured until then is returned all the same, with `interrupted` true.
+    ///
+    /// Returns a dict with `tables` (name -> column name -> numpy array, or list of str for names) and
+    /// `summary` (ended_s, interrupted, packet_hops, events, jain_index).
+    ///
+    /// Raises SetupError if the plan does not hold, OSError if a capture cannot be written.
+    #[pyo3(signature = (plan, progress=None))]
+    fn simulate<'py>(
+        &self,
+        py: Python<'py>,
+        plan: &Plan,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        run::simulate(py, Arc::clone(&self.setup), Arc::clone(&plan.plan), Watch::new(progress))
+    }
+}
