@@ -4,25 +4,39 @@ Start with :class:`Scenario`: read one from a file (``Scenario.load``) or build 
 then ask for its ``routes()`` or ``run()`` it. A :class:`Study` runs it over many settings.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from anabranch._core import version as _version
-from anabranch.errors import AnabranchError, Problem, ResultError, ScenarioError, StudyError
-from anabranch.result import Result
-from anabranch.routes import Routes
-from anabranch.run import run
-from anabranch.scenario import (
-    Capture,
-    Event,
-    LinkOverride,
-    LinkSettings,
-    Network,
-    NewNode,
-    Routing,
-    Run,
-    Scenario,
-    Traffic,
-    Transport,
-)
-from anabranch.study import Factor, Level, Metric, Range, Study, StudyResult
+
+if TYPE_CHECKING:
+    from anabranch.api import (
+        AnabranchError,
+        Capture,
+        Event,
+        Factor,
+        Level,
+        LinkOverride,
+        LinkSettings,
+        Metric,
+        Network,
+        NewNode,
+        Problem,
+        Range,
+        Result,
+        ResultError,
+        Routes,
+        Routing,
+        Run,
+        Scenario,
+        ScenarioError,
+        Study,
+        StudyError,
+        StudyResult,
+        Traffic,
+        Transport,
+        run,
+    )
 
 __version__ = _version()
 
@@ -54,3 +68,15 @@ __all__ = [
     "__version__",
     "run",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, imported when it is asked for: what it stands on takes time to import."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module("anabranch.api"), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -5,23 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from anabranch import __version__, display, topology
-from anabranch.capture import analyze, check_folder
-from anabranch.capture_display import show_capture
+from anabranch import __version__
 from anabranch.command_group import CommandGroup
 from anabranch.console import EXIT_INTERRUPTED, JsonOption, console, print_json, say
 from anabranch.errors import Problem, ScenarioError
-from anabranch.forwarding import check_forwarding
-from anabranch.progress import capture_progress, study_progress, terminal_progress
-from anabranch.result import Result, json_ready
-from anabranch.routes import routes as routes_of
-from anabranch.run import run as run_scenario
-from anabranch.scenario.scenario import Scenario
-from anabranch.study import Study, StudyResult
+
+if TYPE_CHECKING:
+    from anabranch.scenario.scenario import Scenario
 
 # A name, as JSON Schema 2020-12 wants it (section 8.2.1): nothing is fetched from there.
 _SCHEMAS = "https://github.com/anabranch/anabranch/schema"
@@ -76,14 +70,22 @@ def run(
         Path | None,
         typer.Option(metavar="DIR", help="Result folder; results/ and the scenario's name if left out."),
     ] = None,
+    no_page: Annotated[
+        bool, typer.Option("--no-page", help="Write the tables alone, without report.html and figures.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Simulate a scenario and keep what was measured."""
+    from anabranch import display
+    from anabranch.progress import terminal_progress
+    from anabranch.result import json_ready
+    from anabranch.runner import run as run_scenario
+
     loaded = _load(scenario, set_, seed)
     folder = out if out is not None else Path("results") / scenario.stem
     title = loaded.title or scenario.stem
     with terminal_progress(title, loaded.run_settings.duration.seconds) as progress:
-        result = run_scenario(loaded, out=folder, progress=progress)
+        result = run_scenario(loaded, out=folder, page=not no_page, progress=progress)
     for warning in result.summary["warnings"]:
         say(f"warning: {warning}")
     if as_json:
@@ -115,6 +117,10 @@ def routes(
     as_json: JsonOption = False,
 ) -> None:
     """Show the routes of a scenario; nothing is simulated."""
+    from anabranch import display
+    from anabranch.forwarding import check_forwarding
+    from anabranch.routes import routes as routes_of
+
     loaded = _load(scenario, set_, None)
     found = routes_of(loaded)
     forwarding = check_forwarding(loaded) if check else None
@@ -145,18 +151,22 @@ def load(
     as_json: JsonOption = False,
 ) -> None:
     """Show how far any allowed traffic can load each link; nothing is simulated."""
-    found = _load(scenario, set_, None).worst_case(failures=failures)
+    from anabranch import display
+    from anabranch.topology import suggest
+    from anabranch.worst_loads import worst_loads
+
+    found = worst_loads(_load(scenario, set_, None), failures=failures)
     for warning in found.warnings:
         say(f"warning: {warning}")
     chosen = found.worst.link if link is None else link
     names = [known.link for known in found.links]
     if chosen not in names:
-        near = topology.suggest(chosen, names)
+        near = suggest(chosen, names)
         hint = f'; nearest: "{near}"' if near else ""
         raise ScenarioError([Problem("--link", f'no link "{chosen}" between routers{hint}')])
     if map_ is not None:
-        from anabranch.report.load_map import load_map  # noqa: PLC0415 - slow to import
-        from anabranch.report.style import save_figure  # noqa: PLC0415 - slow to import
+        from anabranch.report.load_map import load_map
+        from anabranch.report.style import save_figure
 
         save_figure(load_map(found, chosen), map_)
     if as_json:
@@ -184,6 +194,11 @@ def study(
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario over all levels of its factors; started again, it goes on where it stopped."""
+    from anabranch import display
+    from anabranch.progress import study_progress
+    from anabranch.result import json_ready
+    from anabranch.study import Study
+
     loaded = Study.load(study)
     folder = out if out is not None else Path("results") / study.stem
     title = loaded.title or study.stem
@@ -215,10 +230,12 @@ def report(
     ] = None,
 ) -> None:
     """Write the page of a result anew: report.html in its folder; and its figures for print, if asked for."""
-    from anabranch.report.html import save_run_report, save_study_report  # noqa: PLC0415 - slow to import
-    from anabranch.report.plots.every import save_run_figures  # noqa: PLC0415 - slow to import
-    from anabranch.report.study import write_outputs  # noqa: PLC0415 - slow to import
-    from anabranch.report.style import check_forms  # noqa: PLC0415 - slow to import
+    from anabranch.report.html import save_run_report, save_study_report
+    from anabranch.report.plots.every import save_run_figures
+    from anabranch.report.study import write_outputs
+    from anabranch.report.style import check_forms
+    from anabranch.result import Result
+    from anabranch.study import StudyResult
 
     forms = figures or []
     # Before the work, not after it.
@@ -269,6 +286,11 @@ def capture(
     as_json: JsonOption = False,
 ) -> None:
     """Analyse packet captures: throughput, fairness and reordering of TCP and MPTCP."""
+    from anabranch.capture import analyze, check_folder
+    from anabranch.capture_display import show_capture
+    from anabranch.progress import capture_progress
+    from anabranch.result import json_ready
+
     if out is not None:
         # Before the work, not after it.
         check_folder(out, files)
@@ -300,7 +322,10 @@ def schema(
     of_study: Annotated[bool, typer.Option("--study", help="Of a study in place of a scenario.")] = False,
 ) -> None:
     """Print the JSON Schema of a scenario, or of a study."""
-    from pydantic.json_schema import GenerateJsonSchema  # noqa: PLC0415 - of this command alone
+    from pydantic.json_schema import GenerateJsonSchema
+
+    from anabranch.scenario.scenario import Scenario
+    from anabranch.study import Study
 
     model = Study if of_study else Scenario
     head = {
@@ -318,6 +343,8 @@ def topology_list(
     as_json: JsonOption = False,
 ) -> None:
     """List the networks that have a name."""
+    from anabranch import display, topology
+
     names = topology.names(source)
     if as_json:
         print_json(
@@ -336,6 +363,8 @@ def topology_show(
     as_json: JsonOption = False,
 ) -> None:
     """Show the nodes and links of a network, and where they come from."""
+    from anabranch import topology
+
     found = topology.load(name)
     if as_json:
         print_json(found.to_dict())
@@ -354,6 +383,8 @@ def _load(file: Path, settings: Sequence[str] | None, seed: int | None) -> Scena
     Raises:
         ScenarioError: with everything that is wrong with it.
     """
+    from anabranch.scenario.scenario import Scenario
+
     overrides: dict[str, str] = {}
     for setting in settings or ():
         field, separator, value = setting.partition("=")

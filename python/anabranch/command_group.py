@@ -21,7 +21,6 @@ from typer.core import TyperGroup
 from anabranch import __version__
 from anabranch.console import EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_NO_OUTPUT, say
 from anabranch.errors import AnabranchError, CommandError
-from anabranch.topology import TopologyError
 
 ENTRY_POINTS = "anabranch.commands"
 """The entry-point group in which distributions offer commands."""
@@ -62,7 +61,7 @@ class CommandGroup(TyperGroup):
         try:
             outcome = super().invoke(ctx)
             sys.stdout.flush()
-        except (AnabranchError, TopologyError) as error:
+        except AnabranchError as error:
             say(str(error))
             sys.exit(EXIT_MISTAKE)
         except OSError as error:

@@ -13,14 +13,15 @@ from rich.table import Table
 from rich.text import Text
 
 from anabranch.console import natural_width, plain_table, print_table, table_cell
-from anabranch.forwarding import ForwardingCheck
 from anabranch.predictions import PathPrediction, ThroughputPrediction
 from anabranch.result import Result
 from anabranch.routes import PairRoutes, PathRow, Routes
-from anabranch.study import StudyResult
 from anabranch.topology import TopologyName
 
 if TYPE_CHECKING:
+    # Each is shown by one command; the others need not wait for its parts.
+    from anabranch.forwarding import ForwardingCheck
+    from anabranch.study import StudyResult
     from anabranch.worst_loads import WorstLoads
 
 _MOST_ROWS = 40

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-from rich.table import Column
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 Report = Callable[[float, int], None]
 """Called now and then with the simulated seconds and the packet-hops so far."""
@@ -90,6 +92,16 @@ def capture_progress(title: str) -> Iterator[CaptureReport | None]:
 
 def _line(console: Console) -> Progress:
     """A line that shows a task's share, its field ``done``, and the time left."""
+    # Only terminals have such a line; in a pipe nobody waits for these imports.
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.table import Column  # noqa: PLC0415
+
     columns = (
         # Eighty characters hold all of it: a long title is cut, not the time that is left.
         TextColumn(

@@ -113,7 +113,12 @@ class Result:
         return self.tables[name]
 
     def save(
-        self, folder: Path | str, *, scenario: Scenario | None = None, captures: Path | None = None
+        self,
+        folder: Path | str,
+        *,
+        scenario: Scenario | None = None,
+        captures: Path | None = None,
+        page: bool = True,
     ) -> Path:
         """Writes the result folder, all of it or nothing: it appears under its name when it is complete.
 
@@ -122,6 +127,7 @@ class Result:
             scenario: kept in the folder as ``scenario.toml``, every default written out, with its topology
                 file if it has one.
             captures: folder of capture files, to be copied in.
+            page: whether to write what is made of the tables as well: ``report.html`` and figures.
 
         Returns:
             The folder.
@@ -138,7 +144,7 @@ class Result:
         except OSError as error:
             raise ResultError(f"{folder}: cannot be written: {error.strerror}") from None
         try:
-            self._write(partial, scenario, captures)
+            self._write(partial, scenario, captures, page=page)
             partial.chmod(0o755)
             if folder.exists():
                 shutil.rmtree(folder)
@@ -149,7 +155,7 @@ class Result:
             shutil.rmtree(partial, ignore_errors=True)
         return folder
 
-    def _write(self, folder: Path, scenario: Scenario | None, captures: Path | None) -> None:
+    def _write(self, folder: Path, scenario: Scenario | None, captures: Path | None, *, page: bool) -> None:
         for name, table in self.tables.items():
             table.write_parquet(folder / f"{name}.parquet")
         if scenario is not None:
@@ -158,6 +164,13 @@ class Result:
             for file in sorted(captures.iterdir()):
                 # Not moved: if this folder cannot be completed, another may.
                 shutil.copy2(file, folder / file.name)
+        if page:
+            self._write_page(folder)
+        summary = json_ready({"format": FORMAT, "format_version": _FORMAT_VERSION, **self.summary})
+        text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
+        (folder / _SUMMARY).write_text(text + "\n", encoding="utf-8")
+
+    def _write_page(self, folder: Path) -> None:
         if "flow_series" in self.tables and not self.tables["flow_series"].is_empty():
             from anabranch.report.figures import goodput_over_time, save_figure  # noqa: PLC0415 - slow to import
 
@@ -166,15 +179,12 @@ class Result:
             from anabranch.report.html import save_run_report  # noqa: PLC0415 - slow to import
 
             file = folder / _SCENARIO
-            save_run_report(self, folder, file.read_text(encoding="utf-8") if scenario is not None else None)
+            save_run_report(self, folder, file.read_text(encoding="utf-8") if file.is_file() else None)
         if "sequence" in self.tables:
             from anabranch.report.sequence import save_sequences  # noqa: PLC0415 - slow to import
 
             names = dict(self.flows.select("flow", "name").iter_rows())
             save_sequences(self.sequence, names, folder / "sequences")
-        summary = json_ready({"format": FORMAT, "format_version": _FORMAT_VERSION, **self.summary})
-        text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
-        (folder / _SUMMARY).write_text(text + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path | str) -> Self:

@@ -202,9 +202,9 @@ def test_a_forged_crate_edge_is_found(architecture: str, forged: str, complaint:
 @pytest.mark.parametrize(
     ("source", "complaint"),
     [
-        ("from anabranch.run import run", "scenario -> run is not allowed"),
+        ("from anabranch.runner import run", "scenario -> runner is not allowed"),
         ("import anabranch.cli", "scenario -> cli is not allowed"),
-        ("from anabranch import run", "scenario -> run is not allowed"),
+        ("from anabranch import run", "scenario -> __init__ is not allowed"),
         ("from anabranch import Scenario", "scenario -> __init__ is not allowed"),
         ("from ..setup import resolve", "scenario -> setup is not allowed"),
         ("from .. import setup", "scenario -> setup is not allowed"),
@@ -234,9 +234,9 @@ def test_the_library_does_without_its_publications(architecture: str) -> None:
 
 def test_a_deferred_import_is_allowed_where_brackets_say_so(architecture: str) -> None:
     allowed = allowed_edges("python-parts", architecture)
-    source = "def f():\n    from anabranch.run import run"
+    source = "def f():\n    from anabranch.runner import run"
     edges = python_edges("scenario", source, [PACKAGE, "scenario"], set(allowed))
-    assert edges == {Edge("scenario", "run", deferred=True)}
+    assert edges == {Edge("scenario", "runner", deferred=True)}
     assert complaints(set(allowed), edges, allowed) == []
 
 

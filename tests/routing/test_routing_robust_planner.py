@@ -9,7 +9,7 @@ import pytest
 
 from anabranch import Scenario, ScenarioError
 from anabranch.routes import plan, shares_on_links
-from anabranch.routing import robust_planner
+from anabranch.routing import answers, robust_planner
 from anabranch.setup import resolve
 from anabranch_publications.papers.robust.network import nsfnet
 from anabranch_publications.papers.robust.studies import hybrid
@@ -165,7 +165,7 @@ def test_a_solver_is_asked_once_whoever_sends(monkeypatch: pytest.MonkeyPatch) -
     """Robust routing does not know who sends; another bound is another question."""
     asked = []
     solver = robust_planner._SOLVERS["robust"]
-    monkeypatch.setattr(robust_planner, "_kept", {})
+    monkeypatch.setattr(answers, "_kept", {})
     monkeypatch.setitem(
         robust_planner._SOLVERS, "robust", lambda *given: asked.append(given) or solver(*given)
     )
@@ -173,11 +173,11 @@ def test_a_solver_is_asked_once_whoever_sends(monkeypatch: pytest.MonkeyPatch) -
     other = resolve(scenario(robust(k=2), traffic=[{"from": "b", "to": "d"}]))
     assert plan(first, None).facts == plan(other, None).facts
     assert len(asked) == 1
-    answers = robust_planner.solved()
+    known = answers.solved()
     plan(resolve(scenario({**robust(k=2), "demand": {"pair": "11 Mbps"}})), None)
     assert len(asked) == 2
     # What another process has found out is known here as well.
-    robust_planner._kept.clear()
-    robust_planner.recall(answers)
+    answers._kept.clear()
+    answers.recall(known)
     plan(first, None)
     assert len(asked) == 2

@@ -10,10 +10,11 @@ from __future__ import annotations
 import itertools
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
+from anabranch.routing.answers import answer_to
 from anabranch.routing.planned import Pair, Planned, WeightedPath, pairs_of, plan_of
 from anabranch.routing.robust import (
     Candidates,
@@ -53,47 +54,24 @@ class _Answer:
     """Wall time that it took."""
 
 
-Solved = tuple[str, _Answer]
-"""A question, with all that its answer hangs on, and the answer."""
-_MOST_KEPT = 8
-_kept: dict[str, _Answer] = {}
-
-
-def solved() -> tuple[Solved, ...]:
-    """What this process has solved last, for :func:`recall` in another one."""
-    return tuple(_kept.items())
-
-
-def recall(answers: Iterable[Solved]) -> None:
-    """Takes answers of another process for known.
-
-    A solver that its time limit ends answers a little differently every time: so it is asked once for all
-    runs of a study.
-    """
-    _kept.update(answers)
-
-
 def _solved(routers: RouterNetwork, parameters: Tagged) -> _Answer:
-    """The answer of a scheme's solver.
-
-    It does not hang on who sends, so that flows that differ from replication to replication need no other.
-    """
+    """The answer of a scheme's solver."""
     setup = routers.setup
     arcs = [
         (link.origin, link.to, link.capacity, link.delay)
         for link in map(setup.links.__getitem__, routers.links)
     ]
-    question = json.dumps([routers.network.nodes, arcs, setup.demand, parameters])
-    if question not in _kept:
+
+    def solve() -> _Answer:
         begin = time.perf_counter()
         try:
             answer = _SOLVERS[str(parameters["name"])](routers, parameters)
         except RobustRoutingError as error:
             raise as_scenario_error(error) from None
-        while len(_kept) >= _MOST_KEPT:
-            del _kept[next(iter(_kept))]
-        _kept[question] = replace(answer, seconds=time.perf_counter() - begin)
-    return _kept[question]
+        return replace(answer, seconds=time.perf_counter() - begin)
+
+    found: _Answer = answer_to(json.dumps([routers.network.nodes, arcs, setup.demand, parameters]), solve)
+    return found
 
 
 def plan_robust(setup: Setup, parameters: Tagged) -> Planned:
@@ -198,8 +176,6 @@ _SOLVERS: dict[str, Callable[[RouterNetwork, Tagged], _Answer]] = {
     "robust-optimal": _optimal,
     "robust-single": _single,
 }
-SCHEMES = tuple(_SOLVERS)
-"""Names of the schemes that are planned here."""
 
 
 def _candidates(routers: RouterNetwork, parameters: Tagged) -> Candidates:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Tag, ValidationError
 from pydantic_core import ErrorDetails
 
 from anabranch.errors import Problem
+from anabranch.scenario.docstrings import field_docstring
 from anabranch.scenario.quantity import ZERO_ERROR, quoted, shown
 from anabranch.scenario.table import FIELD_ERROR, is_alternative
 from anabranch.scenario.variate import DISTRIBUTIONS
@@ -161,8 +162,8 @@ def _purpose(model: type[BaseModel], location: Location) -> str:
     """What the missing field is for: the first sentence of its description."""
     table = _table_at(model, location[:-1])
     for name, field in table.model_fields.items() if table else ():
-        if (field.alias or name) == location[-1] and field.description:
-            sentence = re.split(r"[.:;](?:\s|$)", " ".join(field.description.split()))[0].replace("``", '"')
+        if table and (field.alias or name) == location[-1] and (text := field_docstring(table, name)):
+            sentence = re.split(r"[.:;](?:\s|$)", " ".join(text.split()))[0].replace("``", '"')
             return f" ({sentence[:1].lower()}{sentence[1:]})"
     return ""
 

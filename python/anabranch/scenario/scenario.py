@@ -167,13 +167,13 @@ class Scenario(Table):
 
         return worst_loads(self, failures=failures)
 
-    def run(self, out: Path | str | None = None) -> Result:
-        """Runs it; with ``out``, the result is saved in that folder.
+    def run(self, out: Path | str | None = None, *, page: bool = True) -> Result:
+        """Runs it; with ``out``, the result is saved in that folder, with ``page`` its page and figures too.
 
         Raises:
             ScenarioError: if the scenario cannot be run.
             ResultError: if the folder exists and is not a result.
         """
-        from anabranch.run import run  # noqa: PLC0415 - run.py imports this module
+        from anabranch.runner import run  # noqa: PLC0415 - runner.py imports this module
 
-        return run(self, out=out)
+        return run(self, out=out, page=page)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
-from pydantic import BaseModel, ConfigDict
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, PydanticCustomError
+
+from anabranch.scenario.docstrings import field_docstring
 
 FIELD_ERROR = "anabranch_field"
 """Type of an error that a table raises about one of its own fields."""
@@ -26,8 +28,26 @@ class Table(BaseModel):
         validate_by_name=True,
         validate_by_alias=True,
         serialize_by_alias=True,
-        use_attribute_docstrings=True,
     )
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler, /
+    ) -> dict[str, Any]:
+        """Its JSON Schema, in which every field has its documentation string."""
+        schema = handler(core_schema)
+        described = handler.resolve_ref_schema(schema).get("properties", {})
+        for name, field in cls.model_fields.items():
+            text = field_docstring(cls, name)
+            for key in (field.alias or name, name):
+                # A reference already has what the table that it leads to says of itself.
+                if (
+                    key in described
+                    and text
+                    and handler.resolve_ref_schema(described[key]).get("description") != text
+                ):
+                    described[key].setdefault("description", text)
+        return schema
 
 
 def refuse(field: str, message: str) -> NoReturn:

@@ -25,7 +25,6 @@ from anabranch.setup.model import ProbeSetup
 from anabranch.study.design import Design
 from anabranch.study.files import unpack
 from anabranch.study.metrics import value
-from anabranch.topology import TopologyError
 
 _SERIES = ("flow_series", "link_series")
 
@@ -81,7 +80,7 @@ class Bench:
             values, tables = self._measure(number)
         except (KeyboardInterrupt, SystemExit):
             raise
-        except (AnabranchError, TopologyError) as error:
+        except AnabranchError as error:
             reason = str(error)
         except BaseException as error:  # noqa: BLE001 - a run that fails must not end the study, panics included
             reason = f"{type(error).__name__}: {error}"

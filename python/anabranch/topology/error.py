@@ -2,10 +2,12 @@
 
 from typing import Final
 
+from anabranch.errors import AnabranchError
+
 _MAX_PART: Final = 400
 
 
-class TopologyError(ValueError):
+class TopologyError(AnabranchError, ValueError):
     """A topology could not be had; the message is one readable line.
 
     `where` is the place (a file with its line, a parameter of a generator, a name), `what` is what is wrong

@@ -24,6 +24,7 @@ def run(
     scenario: Scenario,
     *,
     out: Path | str | None = None,
+    page: bool = True,
     progress: Callable[[float, int], None] | None = None,
 ) -> Result:
     """Simulates a scenario.
@@ -32,6 +33,8 @@ def run(
         scenario: what to simulate.
         out: folder to save the result in; an earlier result there is replaced. Left out, nothing is written
             but the captures, which then go into the current folder.
+        page: whether the folder gets ``report.html`` and the figures as well, which may take longer than a
+            small run.
         progress: called now and then with the simulated seconds and the packet-hops so far.
 
     Returns:
@@ -52,7 +55,7 @@ def run(
     try:
         result = _simulate(scenario, setup if captures is None else _capture_into(setup, captures), progress)
         if folder is not None:
-            _save(result, folder, scenario, captures)
+            _save(result, folder, scenario, captures, page=page)
         elif captures is not None:
             for capture in setup.captures:
                 shutil.move(captures / capture.file, capture.file)
@@ -62,14 +65,14 @@ def run(
     return result
 
 
-def _save(result: Result, folder: Path, scenario: Scenario, captures: Path | None) -> None:
+def _save(result: Result, folder: Path, scenario: Scenario, captures: Path | None, *, page: bool) -> None:
     """Saves a result; where that fails, on a full disk say, it is kept among the temporary files."""
     try:
-        result.save(folder, scenario=scenario, captures=captures)
+        result.save(folder, scenario=scenario, captures=captures, page=page)
     except ResultError as error:
         spare = Path(tempfile.mkdtemp(prefix="anabranch-kept-")) / folder.name
         try:
-            result.save(spare, scenario=scenario, captures=captures)
+            result.save(spare, scenario=scenario, captures=captures, page=page)
         except ResultError:
             # There is no room anywhere; the first reason is the one to mend.
             raise error from None

@@ -1,0 +1,125 @@
+"""What a command imports before it does anything, and how long that takes."""
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import anabranch
+from anabranch import api
+
+ROOT = Path(__file__).parents[2]
+FIRST = ROOT / "examples" / "first.toml"
+# With what each version of typer and pydantic stands on.
+COMMAND_LINE = {
+    "anabranch", "annotated_doc", "click", "markdown_it", "mdurl", "pygments", "rich", "shellingham", "typer",
+}  # fmt: skip
+RUN = COMMAND_LINE | {
+    "annotated_types", "numpy", "polars", "pydantic", "pydantic_core", "tomli_w", "topohub",
+    "typing_extensions", "typing_inspection",
+}  # fmt: skip
+# Prints what is imported when the program ends and was not there when it began.
+PROBE = """
+import sys
+before = set(sys.modules)
+try:
+    {action}
+finally:
+    import json
+    new = {{name.partition(".")[0] for name in set(sys.modules) - before}}
+    parts = {{name for name in sys.modules if name.startswith("anabranch")}}
+    print(json.dumps([sorted(new - sys.stdlib_module_names), sorted(parts)]))
+"""
+
+
+def imported(action: str, *arguments: str) -> tuple[set[str], set[str]]:
+    """The packages and the parts of ours that a Python statement imports, with these arguments."""
+    done = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-c", PROBE.format(action=action), *arguments],
+        capture_output=True, text=True, check=True, timeout=120,
+    )  # fmt: skip
+    packages, parts = json.loads(done.stdout.splitlines()[-1])
+    # A leading underscore is a package's compiled half, or what the environment puts in every process.
+    return {name for name in packages if not name.startswith("_")}, set(parts)
+
+
+def command(*arguments: str) -> tuple[set[str], set[str]]:
+    """The same of a command."""
+    return imported("from anabranch.cli import main; main()", *arguments)
+
+
+def cpu_seconds(*arguments: str) -> float:
+    """Processor time of a Python process, the least of three."""
+    found = []
+    for _ in range(3):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, *arguments], capture_output=True, check=True, timeout=120)  # noqa: S603
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        found.append(after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+    return min(found)
+
+
+def test_the_package_alone_imports_nothing_else() -> None:
+    assert imported("import anabranch") == ({"anabranch"}, {"anabranch", "anabranch._core"})
+
+
+def test_the_version_needs_the_command_line_alone() -> None:
+    packages, parts = command("--version")
+    assert {"typer"} < packages <= COMMAND_LINE
+    assert parts == {
+        "anabranch", "anabranch._core", "anabranch.cli", "anabranch.command_group", "anabranch.console",
+        "anabranch.errors",
+    }  # fmt: skip
+
+
+def test_a_run_without_its_page_imports_neither_solvers_nor_figures(tmp_path: Path) -> None:
+    packages, parts = command(
+        "run", str(FIRST), "--no-page", "--set", "run.duration=1 s", "--out", f"{tmp_path}/out"
+    )
+    assert {"numpy", "polars", "pydantic", "typer"} < packages <= RUN
+    others = (
+        "capture",
+        "cli",
+        "forwarding",
+        "report",
+        "study",
+        "worst_loads",
+        "routing.robust",
+        "routing.tcpbp_exact",
+    )
+    assert {part for part in parts if part.removeprefix("anabranch.").startswith(others)} == {"anabranch.cli"}
+    assert not (tmp_path / "out" / "report.html").exists()
+    assert (tmp_path / "out" / "flows.parquet").is_file()
+
+
+def test_a_scenario_that_wants_a_solver_imports_it() -> None:
+    """The list above can tell: what the run did without is there where a scheme needs it."""
+    packages, _ = command("routes", str(ROOT / "examples" / "robust_nsfnet.toml"))
+    assert {"scipy", "highspy"} <= packages
+
+
+@pytest.mark.parametrize(
+    ("arguments", "most"),
+    [
+        # Seen: 0.7 and 4.4 times, in CPU time on an idle machine.
+        (["--version"], 2.0),
+        (["run", str(FIRST), "--no-page", "--set", "run.duration=100 ms", "--out", "OUT"], 9.0),
+    ],
+)
+def test_the_start_takes_little_more_than_what_it_stands_on(
+    tmp_path: Path, arguments: list[str], most: float
+) -> None:
+    """In units of what numpy takes to import, because machines differ."""
+    given = [str(tmp_path / "out") if word == "OUT" else word for word in arguments]
+    assert cpu_seconds("-m", "anabranch.cli", *given) < most * cpu_seconds("-c", "import numpy")
+
+
+def test_every_public_name_is_there() -> None:
+    assert set(anabranch.__all__) == {*api.__all__, "__version__"}
+    for name in api.__all__:
+        assert getattr(anabranch, name) is getattr(api, name)
+    with pytest.raises(AttributeError, match="no attribute 'runn'"):
+        anabranch.runn  # noqa: B018
