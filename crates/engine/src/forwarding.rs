@@ -1,10 +1,9 @@
 //! Where a packet goes next: source routes along a plan's paths, or tables hop by hop.
 
-use crate::balancer::{Balancer, Choices, FlowKey, mix};
+use crate::balancer::{Balancer, Choices, FlowKey, Spread, mix};
 use crate::interfaces::Interfaces;
 use crate::packet::Packet;
 use crate::random::Streams;
-use crate::setup::Spread;
 use anabranch_network::Network;
 use anabranch_routing::{Mirror, Plan, Route, Table as PlanTable};
 use anabranch_units::{Instant, LinkId, NodeId};

@@ -1,8 +1,32 @@
 //! Random loss of a link.
 
 use crate::random::{Stream, Threshold};
-use crate::setup::LossSetup;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+/// Random loss of a link.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "model", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum LossSetup {
+    /// No random loss.
+    None {},
+    /// Each packet independently.
+    Bernoulli {
+        /// Probability, 0..1.
+        probability: f64,
+    },
+    /// Two states with a loss each (Gilbert 1960, Elliott 1963); the state moves once a packet.
+    GilbertElliott {
+        /// Probability of going from good to bad at a packet.
+        to_bad: f64,
+        /// Probability of going from bad to good at a packet.
+        to_good: f64,
+        /// Loss in the good state.
+        loss_good: f64,
+        /// Loss in the bad state.
+        loss_bad: f64,
+    },
+}
 
 /// A parameter of a loss model is no probability.
 #[derive(Clone, Copy, PartialEq, Debug, Error)]

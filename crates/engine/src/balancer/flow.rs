@@ -24,7 +24,7 @@ impl FlowHash {
 #[cfg(test)]
 mod tests {
     use super::super::test_support::{balancer, counts, key};
-    use crate::setup::Spread;
+    use crate::balancer::Spread;
     use anabranch_units::Instant;
 
     #[test]

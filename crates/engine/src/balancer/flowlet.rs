@@ -55,7 +55,7 @@ impl Flowlets {
 #[cfg(test)]
 mod tests {
     use super::super::test_support::{balancer, key};
-    use crate::setup::Spread;
+    use crate::balancer::Spread;
     use anabranch_units::{Instant, Span};
 
     #[test]

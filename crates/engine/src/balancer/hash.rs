@@ -24,7 +24,7 @@ impl ModuloHash {
 #[cfg(test)]
 mod tests {
     use super::super::test_support::{balancer, counts, key, subflow_keys};
-    use crate::setup::Spread;
+    use crate::balancer::Spread;
     use anabranch_units::Instant;
 
     /// Weights do not count: each choice gets one in five, with a standard deviation of 40 of 10,000.

@@ -33,8 +33,54 @@ use self::resilient_hash::ResilientHash;
 use self::subflow_round_robin::SubflowRoundRobin;
 use self::weighted_hash::WeightedHash;
 use crate::random::Stream;
-use crate::setup::Spread;
-use anabranch_units::Instant;
+use anabranch_units::{Instant, Span};
+use serde::{Deserialize, Serialize};
+
+/// How packets are spread over several routes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "by", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Spread {
+    /// By a hash of the 5-tuple: a flow keeps its route. Each direction is hashed for itself.
+    Flow {},
+    /// By flowlet: a flow may change its route after a pause.
+    Flowlet {
+        /// Length of the pause.
+        gap: Span,
+    },
+    /// Packet by packet, at random by weight.
+    Packet {},
+    /// Packet by packet, in smooth weighted round-robin.
+    PacketRoundRobin {},
+    /// By a hash of the 4-tuple modulo the number of routes, whatever their weights (Garcia-Aviles 2017,
+    /// SEMPER). Like the next ones it sends both directions of a subflow over the same path, where the
+    /// paths of both are the same.
+    Hash {},
+    /// By a hash of the 4-tuple, by weight.
+    WeightedHash {},
+    /// By weighted rendezvous hashing of the 4-tuple: a path's failure or return moves only the subflows of
+    /// that path.
+    ResilientHash {},
+    /// The first subflow of a host by a hash, the next ones over the routes in turn, with an entry for each
+    /// (Garcia-Aviles 2017, the stateful benchmark).
+    SubflowRoundRobin {
+        /// An entry that no packet has matched for longer is forgotten; `None`: never.
+        idle_timeout: Option<Span>,
+    },
+}
+
+impl Spread {
+    /// Whether it sends both directions of a subflow over the same path.
+    #[must_use]
+    pub const fn is_symmetric(self) -> bool {
+        match self {
+            Self::Flow {} | Self::Flowlet { .. } | Self::Packet {} | Self::PacketRoundRobin {} => false,
+            Self::Hash {}
+            | Self::WeightedHash {}
+            | Self::ResilientHash {}
+            | Self::SubflowRoundRobin { .. } => true,
+        }
+    }
+}
 
 /// What a balancer spreads over, and what makes its choices its own.
 #[derive(Clone, Debug)]

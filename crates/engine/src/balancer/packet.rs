@@ -25,7 +25,7 @@ impl PacketRandom {
 #[cfg(test)]
 mod tests {
     use super::super::test_support::{balancer, counts};
-    use crate::setup::Spread;
+    use crate::balancer::Spread;
 
     #[test]
     fn packets_share_by_weight_at_random() {

@@ -37,7 +37,7 @@ impl PacketRoundRobin {
 #[cfg(test)]
 mod tests {
     use super::super::test_support::{balancer, key};
-    use crate::setup::Spread;
+    use crate::balancer::Spread;
     use anabranch_units::Instant;
 
     #[test]

@@ -72,7 +72,7 @@ const fn number(subflow: u64, identity: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::super::test_support::{balancer, balancer_of, counts, key};
-    use crate::setup::Spread;
+    use crate::balancer::Spread;
     use anabranch_units::Instant;
     use proptest::prelude::*;
 

@@ -109,7 +109,7 @@ impl SubflowRoundRobin {
 mod tests {
     use super::super::Balancer;
     use super::super::test_support::{balancer, balancer_of, subflow_keys};
-    use crate::setup::Spread;
+    use crate::balancer::Spread;
     use anabranch_units::{Instant, Span};
     use proptest::prelude::*;
 

@@ -1,10 +1,10 @@
 //! Balancers and keys that the tests of all spreads share.
 
 use super::{Balancer, Choices, FlowKey, mix};
+use crate::balancer::Spread;
 use crate::capture::host_address;
 use crate::ports::{SERVER_PORT, draw_source_port};
 use crate::random::Streams;
-use crate::setup::Spread;
 use anabranch_transport::wire::Endpoint;
 use anabranch_units::{Instant, NodeId};
 

@@ -24,7 +24,7 @@ impl WeightedHash {
 #[cfg(test)]
 mod tests {
     use super::super::test_support::{balancer, counts};
-    use crate::setup::Spread;
+    use crate::balancer::Spread;
 
     /// A private line of 20 Mbps, a broadband access of 100, LTE of 30. The standard deviation of the
     /// largest count is 47.

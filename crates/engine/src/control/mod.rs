@@ -13,11 +13,36 @@ mod tests_table;
 use crate::packet::Direction;
 use crate::records::Table;
 use anabranch_network::Network;
-use anabranch_routing::LinkMask;
+use anabranch_routing::{LinkMask, Metric};
 use anabranch_transport::CycleParameters;
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
-use channel::Channels;
-use table::{Removal, Rule};
+use applications::ApplicationSetup;
+use channel::{Channel, Channels};
+use serde::{Deserialize, Serialize};
+use table::{FlowTableSetup, Removal, Rule};
+
+/// An SDN controller: switches that it governs, how it reaches them, and what it does.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ControllerSetup {
+    /// Where it is. It is no switch and no end of a flow.
+    pub node: NodeId,
+    /// The switches. Every other node, the controller apart, is a host: it sends what it has over its
+    /// first link to a switch.
+    pub switches: Vec<NodeId>,
+    /// Where control messages travel.
+    pub channel: Channel,
+    /// What the controller does.
+    pub application: ApplicationSetup,
+    /// Metric of the paths that the application gives to flows.
+    pub metric: Metric,
+    /// Flow tables of the switches.
+    pub table: FlowTableSetup,
+    /// Time from a flow's FIN until the controller removes its entries; zero for at once.
+    pub linger: Span,
+    /// Interval at which the controller asks all switches for the counters of their links; `None`: never.
+    pub statistics_interval: Option<Span>,
+}
 
 /// Bytes of every message of the control plane but a reply with statistics (Gholizadeh 2019, section 4.4).
 pub const MESSAGE_BYTES: u32 = 40;

@@ -2,8 +2,8 @@
 
 use super::table::*;
 use super::{Header, Ingress};
+use crate::control::table::{FlowTableSetup, WhenFull};
 use crate::packet::Direction;
-use crate::setup::{FlowTableSetup, WhenFull};
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
 use proptest::prelude::*;
 

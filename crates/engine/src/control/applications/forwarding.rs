@@ -1,9 +1,9 @@
 //! Forwarding by flow along the best path (Gholizadeh 2019, figure 3.6).
 
 use super::router::{ByMetric, PathFinder, Router, from_sender};
+use crate::control::ControllerSetup;
 use crate::control::table::Removal;
 use crate::control::{Application, Order, PacketIn, View};
-use crate::setup::ControllerSetup;
 use anabranch_units::{FlowId, Instant, NodeId};
 
 /// Entries for each new flow along the best path; they go when the flow ends.

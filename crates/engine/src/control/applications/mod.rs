@@ -8,13 +8,44 @@ mod window_clamp;
 
 use super::table::Removal;
 use super::{Application, LinkProbe, Order, PacketIn, Statistics, View};
+use crate::control::ControllerSetup;
 use crate::records::Table;
-use crate::setup::{ApplicationSetup, ControllerSetup};
 use anabranch_units::{FlowId, Instant, NodeId};
 use forwarding::Forwarding;
 use paced::Paced;
+pub use paced::PacedSchedule;
+use serde::{Deserialize, Serialize};
 use tcpbp::Tcpbp;
+pub use tcpbp::{DelaySource, TcpbpSearch, TcpbpSetup};
 use window_clamp::WindowClamp;
+
+/// An application of the controller by name, with its parameters.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum ApplicationSetup {
+    /// Entries for each new flow along the best path by the metric.
+    Forwarding {},
+    /// The same, and the senders are paced (Gholizadeh 2019, chapter 4).
+    SdnPaced {
+        /// Share of the bottleneck that may be used, 0..=1 ("alpha").
+        alpha: f64,
+        /// Overestimation of the handshake's delay, at least 1 ("beta").
+        beta: f64,
+        /// Overestimation of the round-trip time, at least 1 ("gamma").
+        gamma: f64,
+        /// Which schedule.
+        schedule: PacedSchedule,
+    },
+    /// The same, and the advertised window of each flow is kept to its share of the bandwidth-delay product
+    /// (Hwang et al., SCCP; Lu et al., SDTCP).
+    WindowClamp {
+        /// Share of the bandwidth-delay product that all flows of a link get together.
+        share: f64,
+    },
+    /// Entries along the path of most predicted TCP throughput over links that are measured, to which open
+    /// flows move (Vilela 2022). The metric of the setup gives the initial paths.
+    Tcpbp(TcpbpSetup),
+}
 
 /// The application of a run.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 //! What every application that forwards by flow shares: paths of flows, and the entries that follow them.
 
+use crate::control::ControllerSetup;
 use crate::control::table::{Action, Reason, Removal, Rule};
 use crate::control::{Header, Ingress, MESSAGE_BYTES, Order, PacketIn, View};
 use crate::packet::Direction;
-use crate::setup::ControllerSetup;
 use anabranch_routing::{Metric, Scheme};
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
 use std::collections::{BTreeMap, BTreeSet};

@@ -3,11 +3,11 @@
 //! lowers the window field of the ACKs that pass.
 
 use super::router::{KnownFlow, Router, from_sender};
+use crate::control::ControllerSetup;
 use crate::control::channel::links_delay;
 use crate::control::table::{Action, Removal, Rule};
 use crate::control::{Application, Header, MESSAGE_BYTES, Order, PacketIn, View};
 use crate::packet::Direction;
-use crate::setup::ControllerSetup;
 use anabranch_units::{FlowId, Instant, LinkId, NodeId};
 use std::collections::BTreeMap;
 

@@ -9,12 +9,23 @@ mod stretched;
 mod timing;
 
 use super::router::{KnownFlow, Router, from_sender};
+use crate::control::ControllerSetup;
 use crate::control::table::Removal;
 use crate::control::{Application, Order, PacketIn, View};
-use crate::setup::{ControllerSetup, PacedSchedule};
 use anabranch_units::{FlowId, Instant, NodeId};
 use published::Published;
+use serde::{Deserialize, Serialize};
 use stretched::Stretched;
+
+/// How the paced application spreads senders over an interval.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PacedSchedule {
+    /// As published: an interval for each access switch, parts of equal length, at least one segment each.
+    Published,
+    /// Over all flows that share a link, with intervals as long as it takes to give each its own part.
+    Stretched,
+}
 
 /// Factors of the protocol (Gholizadeh 2019, section 4.2).
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -22,15 +22,61 @@ mod paths;
 
 use super::forwarding::Forwarding;
 use super::router::Router;
+use crate::control::ControllerSetup;
 use crate::control::table::Removal;
 use crate::control::{Application, LinkProbe, Order, PacketIn, Statistics, View};
 use crate::records::Table;
-use crate::setup::{ControllerSetup, DelaySource, TcpbpSetup};
 use anabranch_network::Network;
+use anabranch_routing::EstimatorSetup;
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
 use meter::{LinkMeter, Sampling};
 use paths::BestPath;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// How TCPBP measures links and moves flows.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TcpbpSetup {
+    /// What makes estimates of samples, of losses and of measured delays.
+    pub estimator: EstimatorSetup,
+    /// Where delays come from.
+    pub delay: DelaySource,
+    /// Packets sent over a link that make a sample of its loss; with fewer the sample goes on.
+    pub sample_packets: u64,
+    /// Step of estimates of loss; zero for none.
+    pub loss_granularity: f64,
+    /// Step of delays; zero for none.
+    pub delay_granularity: Span,
+    /// How the best path is looked for.
+    pub search: TcpbpSearch,
+    /// A flow moves where the best path's f is below (1 - threshold) times that of its own, 0..1.
+    pub threshold: f64,
+    /// A flow that has moved stays at least so long, unless its path breaks.
+    pub hold_time: Span,
+    /// Flows that are there to be measured: each keeps to the link between its ends, if there is one.
+    pub measuring: Vec<FlowId>,
+}
+
+/// Where TCPBP takes the delays of links from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DelaySource {
+    /// Time stamps of probes: propagation, transmission and queue.
+    Measured,
+    /// Propagation as configured.
+    Configured,
+}
+
+/// How TCPBP looks for the path of least f.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TcpbpSearch {
+    /// The modified Dijkstra (Vilela 2022, algorithm 1), which can miss it.
+    Published,
+    /// Over all paths that none other beats in both delay and loss.
+    Exact,
+}
 
 /// A row of the table `link_estimates`.
 #[derive(Debug)]

@@ -1,8 +1,9 @@
 //! Paths by what the controller takes links to be.
 
 use super::super::router::{ByMetric, PathFinder};
+use super::{TcpbpSearch, TcpbpSetup};
+use crate::control::ControllerSetup;
 use crate::control::View;
-use crate::setup::{ControllerSetup, TcpbpSearch, TcpbpSetup};
 use anabranch_network::Network;
 use anabranch_routing::{Granularity, LinkQuality, PathMetric, PathQuality, exact_path, tcpbp_path};
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
