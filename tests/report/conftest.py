@@ -9,6 +9,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from made_study import GAP, LOSS, SIZE, TRANSPORT, MadeStudy, make
+from reader import browser, reader
+
+__all__ = ["bars", "blocks", "browser", "lines", "reader"]
 
 
 @pytest.fixture

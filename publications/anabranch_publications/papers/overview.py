@@ -15,7 +15,6 @@ from anabranch import __version__
 from anabranch.errors import AnabranchError
 from anabranch.report.files import write_whole
 from anabranch.report.html.page import REPORT
-from anabranch.report.html.pages import Cell, Link, PageColumn, PageFigure, PageTable, Section, save_page
 from anabranch.report.style import PALETTE, figure_bytes, styled
 from anabranch_publications.papers.model import VERDICTS, Context, FigureResult, Finding, Paper, Verdict
 from anabranch_publications.papers.paper_page import FINDING_COLUMNS, count_cards, finding_cells
@@ -27,6 +26,7 @@ from anabranch_publications.papers.reproduce import (
     reproduce,
     verdict_text,
 )
+from anabranch_publications.sections import Cell, Link, PageColumn, PageFigure, PageTable, Section, save_page
 
 TITLE = "The publications, printed beside ours"
 _RATIOS = "ratios"

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from anabranch.report.html.pages import (
+from anabranch_publications.papers.model import FigureResult, Finding, Verdict
+from anabranch_publications.sections import (
     Badge,
     Cell,
     PageCard,
@@ -19,7 +20,6 @@ from anabranch.report.html.pages import (
     Tone,
     save_page,
 )
-from anabranch_publications.papers.model import FigureResult, Finding, Verdict
 
 if TYPE_CHECKING:
     from anabranch_publications.papers.reproduce import Reproduction

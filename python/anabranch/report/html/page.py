@@ -101,22 +101,32 @@ def save_study_report(result: StudyOutcome, folder: Path | str) -> Path:
 
 
 def render(
-    template: str, document: dict[str, Any], scripts: tuple[str, ...], *, charts: bool = True, **shown: Any
+    template: str,
+    document: dict[str, Any],
+    scripts: tuple[str, ...],
+    *,
+    charts: bool = True,
+    package: str = _PACKAGE,
+    styles: tuple[str, ...] = (),
+    **shown: Any,
 ) -> str:
     """Fills a template. Only our own scripts may run: the page names them by their hashes.
 
     Args:
-        template: its file.
+        template: its file in ``templates``.
         document: data for the scripts.
         scripts: files of ``assets/js``, without their ending, which become one.
         charts: whether they draw charts.
+        package: a package with further ``templates`` and ``assets``. A template of it may extend
+            ``base.html.j2``; what it does not have is taken from here.
+        styles: files of ``assets``, without their ending, which follow the style of all pages.
         shown: what else the template takes.
     """
-    programs = [*([_asset("uPlot.iife.min.js")] if charts else []), _program(scripts)]
+    programs = [*([_file("assets/uPlot.iife.min.js", package)] if charts else []), _program(scripts, package)]
     hashes = " ".join(f"'sha256-{_hash(program)}'" for program in programs)
-    return _templates().get_template(template).render(
+    return _templates(package).get_template(template).render(
         script_hashes=Markup(hashes),  # noqa: S704 - made of our own files alone
-        style=Markup(_style()),  # noqa: S704
+        style=Markup(_style(styles, package)),  # noqa: S704
         scripts=[Markup(program) for program in programs],  # noqa: S704
         data=Markup(embedded(document)),  # noqa: S704 - escaped there
         version=_core.version(),
@@ -129,38 +139,40 @@ def _hash(program: str) -> str:
 
 
 @cache
-def _templates() -> jinja2.Environment:
+def _templates(package: str) -> jinja2.Environment:
     return jinja2.Environment(
-        loader=jinja2.FunctionLoader(_template),
+        loader=jinja2.FunctionLoader(lambda name: _file(f"templates/{name}", package)),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
     )
 
 
-def _template(name: str) -> str:
-    return resources.files(_PACKAGE).joinpath(f"templates/{name}").read_text(encoding="utf-8")
+@cache
+def _file(name: str, package: str) -> str:
+    """A file of the package, or of this one where that has none."""
+    found = resources.files(package).joinpath(name)
+    if not found.is_file():
+        found = resources.files(_PACKAGE).joinpath(name)
+    return found.read_text(encoding="utf-8")
 
 
 @cache
-def _asset(name: str) -> str:
-    return resources.files(_PACKAGE).joinpath(f"assets/{name}").read_text(encoding="utf-8")
-
-
-@cache
-def _program(names: tuple[str, ...]) -> str:
+def _program(names: tuple[str, ...], package: str) -> str:
     """Our scripts as one, with names of their own."""
-    parts = "\n".join(_asset(f"js/{name}.js") for name in names)
+    parts = "\n".join(_file(f"assets/js/{name}.js", package) for name in names)
     return f'(() => {{\n"use strict";\n{parts}}})();\n'
 
 
 @cache
-def _style() -> str:
+def _style(names: tuple[str, ...], package: str) -> str:
+    """The style of all pages, then that of these files."""
     light, dark = css_variables()
-    dark = f"{dark}{_asset('dark.css')}"
+    dark = f"{dark}{_file('assets/dark.css', package)}"
+    more = "".join(_file(f"assets/{name}.css", package) for name in names)
     return (
-        f"{_asset('uPlot.min.css')}\n{_asset('page.css')}\n:root{{{light}}}\n"
+        f"{_file('assets/uPlot.min.css', package)}\n{_file('assets/page.css', package)}\n:root{{{light}}}\n"
         f'@media screen {{ :root[data-theme="dark"]:not(.printing) {{{dark}}} }}\n'
         "@media screen and (prefers-color-scheme: dark) {\n"
-        f':root:not([data-theme="light"]):not(.printing) {{{dark}}} }}\n'
+        f':root:not([data-theme="light"]):not(.printing) {{{dark}}} }}\n{more}'
     )

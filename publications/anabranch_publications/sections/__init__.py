@@ -12,13 +12,13 @@ from typing import Any, Literal
 
 from matplotlib.figure import Figure
 
-from anabranch import _core
+from anabranch import __version__
 from anabranch.report.files import write_whole
 from anabranch.report.html.cards import NOTHING, quantity
 from anabranch.report.html.page import REPORT, render
 from anabranch.report.style import figure_bytes
 
-_SCRIPTS = ("core", "pages")
+_SCRIPTS = ("core", "sections")
 _LARGEST_SVG = 400_000
 """Bytes of a drawing beyond which its picture in points is shown instead."""
 
@@ -153,13 +153,15 @@ def page(
         {"kind": "sections"},
         _SCRIPTS,
         charts=False,
+        package=__name__,
+        styles=("sections",),
         title=title,
         lead=[_pieces(paragraph) for paragraph in ([lead] if isinstance(lead, str) else lead) if paragraph],
         cards=cards,
         sections=[(f"section-{section.key}", section.title) for section in sections],
         content=[_section(section) for section in sections],
         warnings=[],
-        facts=[("Made by", f"Anabranch {_core.version()}")],
+        facts=[("Made by", f"Anabranch {__version__}")],
     )
 
 

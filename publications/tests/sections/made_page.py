@@ -3,7 +3,7 @@
 from html_runs import EVIL
 from matplotlib.figure import Figure
 
-from anabranch.report.html.pages import (
+from anabranch_publications.sections import (
     Badge,
     Link,
     PageCard,

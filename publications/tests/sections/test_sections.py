@@ -9,8 +9,16 @@ import pytest
 from html_runs import EVIL
 from made_page import COLUMNS, drawing, made_page
 
-from anabranch.report.html.pages import PageCard, PageColumn, PageFigure, PageTable, Section, page, save_page
 from anabranch.report.style import figure_bytes
+from anabranch_publications.sections import (
+    PageCard,
+    PageColumn,
+    PageFigure,
+    PageTable,
+    Section,
+    page,
+    save_page,
+)
 
 
 class Elements(HTMLParser):
