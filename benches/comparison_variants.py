@@ -16,7 +16,8 @@ from typing import Any
 
 from anabranch_publications.comparison import SYSTEMS, Subject, System, compare, subjects
 from anabranch_publications.comparison.measures import MEASURES
-from anabranch_publications.comparison.tables import Notes, cell, markdown_table, ratio_cell
+from anabranch_publications.comparison.tables import Notes, cell, ratio_cell
+from anabranch_publications.markdown import markdown_table
 
 NOTE = "<!-- Written by make compare. What follows from it is in comparison.md. -->"
 REPLICATIONS = 5
@@ -131,7 +132,7 @@ def _answer(question: Question, folder: Path) -> list[str]:
             ]
             rows.append((subject.name, system.name, *cells))
     lines = ["", f"## {question.title}", "", question.told, ""]
-    lines += markdown_table(headings, rows, numbers_from=2)
+    lines += markdown_table(headings, rows, numbers=range(2, len(headings)))
     reasons = [f"({number}) {reason}  " for number, reason in notes.lines()]
     return [*lines, *(["", *reasons] if reasons else [])]
 

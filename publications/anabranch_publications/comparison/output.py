@@ -19,8 +19,9 @@ from anabranch_publications.comparison.page import save_comparison_page
 from anabranch_publications.comparison.paired import RATIOS
 from anabranch_publications.comparison.runs import Comparison
 from anabranch_publications.comparison.subjects import Subject
-from anabranch_publications.comparison.tables import GROUPS, Notes, cell, heading, markdown_table, ratio_cell
+from anabranch_publications.comparison.tables import GROUPS, Notes, cell, heading, ratio_cell
 from anabranch_publications.comparison.workload import described
+from anabranch_publications.markdown import markdown_table
 
 
 def write_comparison(comparison: Comparison, folder: Path) -> None:
@@ -66,7 +67,7 @@ def markdown(comparison: Comparison) -> str:
         *markdown_table(
             ("system", "what it is", "source"),
             [(system.name, system.what, system.source) for system in comparison.systems],
-            numbers_from=3,
+            numbers=(),
         ),
     ]
     for subject in comparison.subjects:
@@ -76,7 +77,7 @@ def markdown(comparison: Comparison) -> str:
     lines += markdown_table(
         ("column", "heading", "meaning"),
         [(f"`{measure.name}`", measure.label, measure.meaning) for measure in MEASURES.values()],
-        numbers_from=3,
+        numbers=(),
     )
     if any(subject.standard for subject in comparison.subjects):
         lines += ["", "## Standard workload", "", "\n\n".join(described())]

@@ -76,17 +76,6 @@ def ratio_cell(comparison: Comparison, subject: Subject, system: System, name: s
     return f"{found.mean:.2f}" + ("" if not found.half else f" {PLUS_MINUS} {found.half:.2f}")
 
 
-def markdown_table(
-    headings: Sequence[str], rows: Sequence[Sequence[str]], *, numbers_from: int = 1
-) -> list[str]:
-    """A table as lines of Markdown; columns from ``numbers_from`` on are numbers."""
-    aligned = ["---:" if number >= numbers_from else "---" for number in range(len(headings))]
-    return [
-        "| " + " | ".join(text.replace("|", "\\|") for text in cells) + " |"
-        for cells in (headings, aligned, *rows)
-    ]
-
-
 def heading(name: str) -> str:
     """The heading of a measure's column."""
     return MEASURES[name].label

@@ -16,13 +16,13 @@ from anabranch.errors import AnabranchError
 from anabranch.report.files import write_whole
 from anabranch.report.html.page import REPORT
 from anabranch.report.style import PALETTE, figure_bytes, styled
+from anabranch_publications.markdown import markdown_table
 from anabranch_publications.papers.model import VERDICTS, Context, FigureResult, Finding, Paper, Verdict
 from anabranch_publications.papers.paper_page import FINDING_COLUMNS, count_cards, finding_cells
 from anabranch_publications.papers.reproduce import (
     SUMMARY,
     Reproduction,
     count_verdicts,
-    markdown_row,
     reproduce,
     verdict_text,
 )
@@ -115,22 +115,26 @@ class Overview:
     def markdown(self) -> str:
         """The page as text: the counts, then a table of findings for each paper."""
         lines = [f"# {TITLE}", "", self._lead(), ""]
-        lines += ["| paper | publication | agree | differ, known why | differ | made by |"]
-        lines += ["|---|---|---:|---:|---:|---|"]
-        for paper, outcome in zip(self.papers, self.outcomes, strict=True):
-            name = f"[{paper.key}]({paper.key}/README.md)" if outcome in self.made() else paper.key
-            lines.append(
-                markdown_row((name, f"{paper.title} ({paper.source})", *_counts(outcome), origin(outcome)))
+        rows = [
+            (
+                f"[{paper.key}]({paper.key}/README.md)" if outcome in self.made() else paper.key,
+                f"{paper.title} ({paper.source})",
+                *_counts(outcome),
+                origin(outcome),
             )
-        lines.append(markdown_row(("all", "", *(str(count) for count in self.counts().values()), "")))
+            for paper, outcome in zip(self.papers, self.outcomes, strict=True)
+        ]
+        rows.append(("all", "", *(str(count) for count in self.counts().values()), ""))
+        headings = ("paper", "publication", "agree", "differ, known why", "differ", "made by")
+        lines += markdown_table(headings, rows, numbers=(2, 3, 4))
         if self.made():
             lines += ["", "Ours over the published number, where both are numbers above zero:", ""]
             lines.append(f"![Ratio of ours to the published number, by paper and verdict]({_RATIOS}.svg)")
         for outcome in self.made():
             lines += ["", f"## {outcome.paper.key}: {outcome.paper.title}", ""]
-            lines += ["| figure | what | published | ours | ratio | verdict |", "|---|---|---|---|---:|---|"]
-            for figure in outcome.figures:
-                lines += [markdown_row(_finding_row(figure, finding)) for finding in figure.findings]
+            findings = [_finding_row(figure, one) for figure in outcome.figures for one in figure.findings]
+            headings = ("figure", "what", "published", "ours", "ratio", "verdict")
+            lines += markdown_table(headings, findings, numbers=(4,))
         return "\n".join(lines) + "\n"
 
     def save(self, folder: Path) -> Path:

@@ -18,6 +18,7 @@ from anabranch.report.files import write_whole
 from anabranch.report.style import save_figure
 from anabranch.topology import suggest
 from anabranch_publications.errors import ReproductionError
+from anabranch_publications.markdown import markdown_table
 from anabranch_publications.papers.model import VERDICTS, Context, FigureResult, Finding, Paper, Verdict
 from anabranch_publications.papers.paper_page import save_paper_page
 
@@ -148,10 +149,10 @@ class Reproduction:
             if figure.note:
                 lines += [figure.note, ""]
             if figure.findings:
-                lines += ["| what | published | ours | verdict |", "|---|---|---|---|"]
-                lines += [_row(finding) for finding in figure.findings]
+                rows = [_row(finding) for finding in figure.findings]
+                lines += markdown_table(("what", "published", "ours", "verdict"), rows, numbers=())
             for title, table in figure.shown.items():
-                lines += ["", f"{title}:", "", *_markdown(table)]
+                lines += ["", f"{title}:", "", *_shown(table)]
             for image in (images or {}).get(figure.key, ()):
                 lines += ["", f"![{figure.title}]({image})"]
         return "\n".join(lines) + "\n"
@@ -230,22 +231,18 @@ def _write(result: FigureResult, own: Path) -> list[str]:
     return images
 
 
-def _markdown(table: pl.DataFrame) -> list[str]:
+def _shown(table: pl.DataFrame) -> list[str]:
+    """A short table for the page."""
+
     def text(value: object) -> str:
         return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
-    rows = [[text(value) for value in row] for row in table.iter_rows()]
-    aligned = ["---:" if dtype.is_numeric() else "---" for dtype in table.dtypes]
-    return ["| " + " | ".join(cells) + " |" for cells in ([*table.columns], aligned, *rows)]
+    numbers = [place for place, dtype in enumerate(table.dtypes) if dtype.is_numeric()]
+    return markdown_table(table.columns, [[*map(text, row)] for row in table.iter_rows()], numbers=numbers)
 
 
-def markdown_row(cells: Iterable[str]) -> str:
-    """A row of a table in Markdown."""
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def _row(finding: Finding) -> str:
-    return markdown_row((finding.what, finding.published, finding.ours, verdict_text(finding)))
+def _row(finding: Finding) -> tuple[str, ...]:
+    return finding.what, finding.published, finding.ours, verdict_text(finding)
 
 
 def verdict_text(finding: Finding) -> str:

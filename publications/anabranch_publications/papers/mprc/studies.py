@@ -8,22 +8,18 @@ from typing import Any
 
 import polars as pl
 
+from anabranch.study.metrics import DEFAULTS
 from anabranch.study.model import Factor, Level, Metric, Output, Study
 from anabranch.study.result import MetricInfo, StudyResult
 from anabranch_publications.papers.model import Context
 from anabranch_publications.papers.mprc.network import PAPER, TODAY
 
 SEEDS = 10
+_DEFAULTS = {metric.name: metric for metric in DEFAULTS}
 METRICS = [
     Metric(name="goodput_mbps", label="goodput (Mbps)", column="goodput_mbps", statistic="sum"),
-    Metric(name="retransmissions", label="retransmissions", column="retransmissions", statistic="sum"),
-    Metric(
-        name="queue_max_packets",
-        label="longest queue of any link (packets)",
-        table="links",
-        column="queue_max_packets",
-        statistic="max",
-    ),
+    _DEFAULTS["retransmissions"],
+    _DEFAULTS["queue_max_packets"],
     Metric(name="timeouts", label="retransmission timeouts", column="timeouts", statistic="sum"),
 ]
 SPURIOUS = {

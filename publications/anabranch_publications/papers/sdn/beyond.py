@@ -9,20 +9,14 @@ from anabranch.study.model import Factor, Level, Metric, Study
 from anabranch.study.result import StudyResult
 from anabranch_publications.papers.model import Context, FigureResult, Finding
 from anabranch_publications.papers.sdn.network import PAYLOAD_BYTES, dumbbell, published, stretched
-from anabranch_publications.papers.sdn.studies import BOTTLENECK, TABLES, flow_numbers
+from anabranch_publications.papers.sdn.studies import COMPLETION, DROPS, QUEUE, TABLES, flow_numbers
 
 SEGMENTS = 1000
 METRICS = [
-    Metric(name="completion_ms", label="mean completion time (ms)", column="completion_s", scale=1e3),
+    COMPLETION,
     Metric(name="delivered_bytes", label="bytes delivered", column="delivered_bytes", statistic="sum"),
-    Metric(
-        name="queue_max_packets",
-        label="longest queue of the bottleneck (packets)",
-        table="links",
-        column="queue_max_packets",
-        where={"name": BOTTLENECK},
-    ),
-    Metric(name="drops", label="data packets lost", column="drops_data", statistic="sum"),
+    QUEUE,
+    DROPS,
 ]
 
 

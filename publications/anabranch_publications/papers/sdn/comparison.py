@@ -16,7 +16,14 @@ from anabranch.study.model import Factor, Level, Metric, Study
 from anabranch.study.result import MetricInfo, StudyResult
 from anabranch_publications.papers.model import Context, FigureResult, Finding
 from anabranch_publications.papers.sdn.network import dumbbell, published, stretched
-from anabranch_publications.papers.sdn.studies import BOTTLENECK, TABLES, flow_numbers, mean_queue_sql
+from anabranch_publications.papers.sdn.studies import (
+    COMPLETION,
+    DROPS,
+    QUEUE,
+    TABLES,
+    flow_numbers,
+    mean_queue_sql,
+)
 
 SCHEMES: dict[str, tuple[str, dict[str, Any]]] = {
     "sdn-paced": ("sdn-paced", stretched()),
@@ -29,7 +36,7 @@ SCHEMES: dict[str, tuple[str, dict[str, Any]]] = {
 """Transport and controller of each scheme."""
 
 METRICS = [
-    Metric(name="completion_ms", label="mean completion time (ms)", column="completion_s", scale=1e3),
+    COMPLETION,
     Metric(
         name="completion_p99_ms",
         label="p99 of completion times (ms)",
@@ -39,14 +46,8 @@ METRICS = [
     ),
     Metric(name="finished_flows", label="flows that finished", column="completion_s", statistic="count"),
     Metric(name="jain_index", label="Jain index of goodputs", table="summary", column="jain_index"),
-    Metric(
-        name="queue_max_packets",
-        label="longest queue of the bottleneck (packets)",
-        table="links",
-        column="queue_max_packets",
-        where={"name": BOTTLENECK},
-    ),
-    Metric(name="drops", label="data packets lost", column="drops_data", statistic="sum"),
+    QUEUE,
+    DROPS,
     Metric(
         name="control_messages",
         label="control messages",

@@ -26,16 +26,20 @@ TABLES = Output(figures=[])
 SENT_S = f"(flows.delivered_bytes / {PAYLOAD_BYTES} * {SEGMENT_BYTES} * 8 / {CAPACITY_BPS})"
 """Total transmission time of a flow in seconds, as SQL."""
 
+COMPLETION = Metric(name="completion_ms", label="mean completion time (ms)", column="completion_s", scale=1e3)
+QUEUE = Metric(
+    name="queue_max_packets",
+    label="longest queue of the bottleneck (packets)",
+    table="links",
+    column="queue_max_packets",
+    where={"name": BOTTLENECK},
+)
+DROPS = Metric(name="drops", label="data packets lost", column="drops_data", statistic="sum")
+
 PLAIN = [
     Metric(name="fct_us", label="average FCT (us)", column="fin_s", scale=1e6),
     Metric(name="fsd_us", label="average FSD (us)", column="setup_s", scale=1e6),
-    Metric(
-        name="queue_max_packets",
-        label="bottleneck MaxQL (packets)",
-        table="links",
-        column="queue_max_packets",
-        where={"name": BOTTLENECK},
-    ),
+    QUEUE.model_copy(update={"label": "bottleneck MaxQL (packets)"}),
 ]
 
 

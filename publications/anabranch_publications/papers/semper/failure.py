@@ -23,7 +23,7 @@ from anabranch_publications.papers.semper.network import (
     scenario,
 )
 from anabranch_publications.papers.semper.recovery import returning_path
-from anabranch_publications.papers.semper.studies import RUNS, Method, study, usable_mbps
+from anabranch_publications.papers.semper.studies import RUNS, Method, jain_index, study, usable_mbps
 
 PATHS: Final = 4
 SCHEMES: Final = {"SEMPER": (STATELESS, SUBFLOWS), "stateful": (STATEFUL, PATHS)}
@@ -118,7 +118,7 @@ def _totals(rows: pl.DataFrame, name: str) -> pl.DataFrame:
         .group_by("run", "time_s", maintain_order=True)
         .agg(
             rate.sum().alias("total"),
-            (rate.sum() ** 2 / (rate.len() * (rate**2).sum())).alias("jain"),
+            jain_index(rate).alias("jain"),
             stream.sum().alias("stream"),
             stream.min().alias("least"),
         )

@@ -16,6 +16,7 @@ from anabranch_publications.papers.semper.studies import (
     RUNS,
     Method,
     experiment,
+    jain_index,
     median,
     rates_sql,
     sample_s,
@@ -105,8 +106,7 @@ def sharing_a_path(result: StudyResult, method: Method, n: int, label: str) -> l
 
 def _middle_index(hosts: pl.DataFrame) -> float:
     """Median over the runs of Jain's index (equation 2) of these hosts."""
-    rate = pl.col("rate")
-    each = hosts.group_by("run").agg((rate.sum() ** 2 / (rate.len() * (rate**2).sum())).alias("jain"))
+    each = hosts.group_by("run").agg(jain_index(pl.col("rate")).alias("jain"))
     return float(statistics.median(each["jain"].to_list()))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from anabranch.study.metrics import jain
+
 
 def placed_fairness(hosts: int, subflows: int, paths: int, *, draws: int = 2000) -> float:
     """Median of Jain's index over random placements, if each subflow has an equal part of its path.
@@ -20,5 +22,5 @@ def placed_fairness(hosts: int, subflows: int, paths: int, *, draws: int = 2000)
     for draw, placement in enumerate(chosen):
         sharing = np.bincount(placement.ravel(), minlength=paths)
         rates = (1 / sharing[placement]).sum(axis=1)
-        indices[draw] = rates.sum() ** 2 / (hosts * (rates**2).sum())
+        indices[draw] = jain(rates.tolist())
     return float(np.median(indices))

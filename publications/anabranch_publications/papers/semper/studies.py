@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import polars as pl
 
+from anabranch.study.metrics import jain
 from anabranch.study.model import Factor, Level, Metric, Output, Study
 from anabranch.study.result import MetricInfo, StudyResult
 from anabranch_publications.papers.model import Context
@@ -159,6 +160,13 @@ def baseline(paths: int, method: Method) -> dict[str, Any]:
     # Levels set the same tables; this one defines a transport that it does not use.
     document["transport"] = {"mptcp": {"subflows": 1}}
     return document
+
+
+def jain_index(rates: pl.Expr) -> pl.Expr:
+    """Jain's index (equation 2) of the rates of a group; null where all are zero."""
+    return rates.map_batches(
+        lambda group: jain(group.to_list()), return_dtype=pl.Float64, returns_scalar=True
+    )
 
 
 def sample_s(method: Method) -> float:
