@@ -9,9 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
-
-from anabranch.cli import app
 
 RING = """
 title = "a ring of four"
@@ -81,19 +78,6 @@ def write(tmp_path: Path) -> Write:
         return tmp_path / name
 
     return do
-
-
-@pytest.fixture
-def anabranch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Anabranch:
-    """Runs the command line in the test's folder; in this process, since starting one takes two seconds."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NO_COLOR", "1")
-
-    def call(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        done = CliRunner().invoke(app, [*map(str, arguments)], catch_exceptions=False)
-        return subprocess.CompletedProcess(list(arguments), done.exit_code, done.stdout, done.stderr)
-
-    return call
 
 
 @pytest.fixture
