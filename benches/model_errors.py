@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from anabranch import Study, StudyResult, __version__
+from anabranch.routes import routes
 from anabranch.study.check import design
 from anabranch.study.student import half_width
 
@@ -74,7 +75,7 @@ def cells(study: Study, result: StudyResult) -> Iterator[Cell]:
         runs = frame.filter(frame["cell"] == cell)
         ((prediction,),) = (
             pair.predictions
-            for pair in plan.scenario(plan.levels(cell), study.base).routes().pairs
+            for pair in routes(plan.scenario(plan.levels(cell), study.base)).pairs
             if pair.carries == "data"
         )
         (path,) = prediction.paths

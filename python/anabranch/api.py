@@ -1,15 +1,21 @@
 """The public names of the package, together: what ``anabranch.NAME`` is.
 
 A module of its own, so that ``import anabranch`` takes no time: ``__init__`` imports it when the first of its
-names is asked for.
+names is asked for. Scenarios and results get here what is done with them: the tables themselves know neither
+what runs them nor what draws them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anabranch import result as tables
+from anabranch import runner
 from anabranch.errors import AnabranchError, Problem, ResultError, ScenarioError, StudyError
-from anabranch.result import Result
 from anabranch.routes import Routes
-from anabranch.runner import run
+from anabranch.routes import routes as routes_of
 from anabranch.scenario import (
     Capture,
     Event,
@@ -19,11 +25,118 @@ from anabranch.scenario import (
     NewNode,
     Routing,
     Run,
-    Scenario,
     Traffic,
     Transport,
 )
+from anabranch.scenario import scenario as file
 from anabranch.study import Factor, Level, Metric, Range, Study, StudyResult
+
+if TYPE_CHECKING:
+    from anabranch.forwarding import ForwardingCheck
+    from anabranch.report.plots.run_plots import RunPlots
+    from anabranch.worst_loads import WorstLoads
+
+
+class Result(tables.Result):
+    """Tables and summary of a run, with their figures."""
+
+    @property
+    def plot(self) -> RunPlots:
+        """Figures of the run: ``plot.goodput()``, ``plot.network(by="queue")``, ..."""
+        from anabranch.report.plots.run_plots import RunPlots  # noqa: PLC0415 - slow to import
+
+        return RunPlots(self)
+
+    def save(
+        self,
+        folder: Path | str,
+        *,
+        scenario: file.Scenario | None = None,
+        captures: Path | None = None,
+        add: Callable[[Path], None] | None = None,
+        page: bool = True,
+    ) -> Path:
+        """Writes the result folder, all of it or nothing: it appears under its name when it is complete.
+
+        Args:
+            folder: where; an earlier result there is replaced.
+            scenario: kept in the folder as ``scenario.toml``, every default written out, with its topology
+                file if it has one.
+            captures: folder of capture files, to be copied in.
+            add: writes what else belongs into the folder; called with the folder that will take its place.
+            page: whether to write ``report.html`` and figures as well, if ``add`` is left out.
+
+        Returns:
+            The folder.
+
+        Raises:
+            ResultError: if the folder exists and is not a result, or cannot be written.
+        """
+        if add is None and page:
+            add = runner.page_writer(self)
+        return super().save(folder, scenario=scenario, captures=captures, add=add)
+
+
+class Scenario(file.Scenario):
+    """Everything one run needs: network, routing or controller, traffic, transports, events, measurements."""
+
+    def routes(self) -> Routes:
+        """The routes of all its pairs; nothing is simulated.
+
+        Raises:
+            ScenarioError: if the scenario cannot be run.
+        """
+        return routes_of(self)
+
+    def check_forwarding(self) -> ForwardingCheck:
+        """Whether routers that each forward by the metric agree on its paths; nothing is simulated.
+
+        Raises:
+            ScenarioError: if the scenario cannot be run, or its routes are not those of a metric.
+        """
+        from anabranch.forwarding import check_forwarding  # noqa: PLC0415 - few ask
+
+        return check_forwarding(self)
+
+    def worst_case(self, *, failures: bool = False) -> WorstLoads:
+        """The highest load of every link within ``routing.demand``, with a matrix that causes it.
+
+        Args:
+            failures: look at every failure of a single cable as well.
+
+        Raises:
+            ScenarioError: if the scenario cannot be run, or has no bounds.
+        """
+        from anabranch.worst_loads import worst_loads  # noqa: PLC0415 - imports solvers
+
+        return worst_loads(self, failures=failures)
+
+    def run(self, out: Path | str | None = None, *, page: bool = True) -> Result:
+        """Runs it; with ``out``, the result is saved in that folder, with ``page`` its page and figures too.
+
+        Raises:
+            ScenarioError: if the scenario cannot be run.
+            ResultError: if the folder exists and is not a result.
+        """
+        return run(self, out=out, page=page)
+
+
+def run(
+    scenario: file.Scenario,
+    *,
+    out: Path | str | None = None,
+    page: bool = True,
+    progress: Callable[[float, int], None] | None = None,
+) -> Result:
+    """Simulates a scenario; see :func:`anabranch.runner.run` for arguments and errors.
+
+    Returns:
+        What was measured. After Ctrl-C that is what was measured until then, and
+        ``summary["interrupted"]`` is true.
+    """
+    found = runner.run(scenario, out=out, page=page, progress=progress)
+    return Result(found.tables, found.summary)
+
 
 __all__ = [
     "AnabranchError",

@@ -6,7 +6,7 @@ import json
 import math
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from anabranch.errors import ResultError
 
 if TYPE_CHECKING:
-    from anabranch.report.plots.run_plots import RunPlots
     from anabranch.scenario.scenario import Scenario
 
 FORMAT = "anabranch-result"
@@ -100,13 +99,6 @@ class Result:
         """Whether the run was stopped before its end."""
         return bool(self.summary.get("interrupted", False))
 
-    @property
-    def plot(self) -> RunPlots:
-        """Figures of the run: ``plot.goodput()``, ``plot.network(by="queue")``, ..."""
-        from anabranch.report.plots.run_plots import RunPlots  # noqa: PLC0415 - slow to import
-
-        return RunPlots(self)
-
     def _table(self, name: str) -> pl.DataFrame:
         if name not in self.tables:
             raise ResultError(f"this result has no table {name}; it has {', '.join(self.tables)}")
@@ -118,7 +110,7 @@ class Result:
         *,
         scenario: Scenario | None = None,
         captures: Path | None = None,
-        page: bool = True,
+        add: Callable[[Path], None] | None = None,
     ) -> Path:
         """Writes the result folder, all of it or nothing: it appears under its name when it is complete.
 
@@ -127,7 +119,8 @@ class Result:
             scenario: kept in the folder as ``scenario.toml``, every default written out, with its topology
                 file if it has one.
             captures: folder of capture files, to be copied in.
-            page: whether to write what is made of the tables as well: ``report.html`` and figures.
+            add: writes what else belongs into the folder, such as a page; called when all but the summary is
+                there, with the folder that will take the place of ``folder``.
 
         Returns:
             The folder.
@@ -144,7 +137,7 @@ class Result:
         except OSError as error:
             raise ResultError(f"{folder}: cannot be written: {error.strerror}") from None
         try:
-            self._write(partial, scenario, captures, page=page)
+            self._write(partial, scenario, captures, add)
             partial.chmod(0o755)
             if folder.exists():
                 shutil.rmtree(folder)
@@ -155,7 +148,13 @@ class Result:
             shutil.rmtree(partial, ignore_errors=True)
         return folder
 
-    def _write(self, folder: Path, scenario: Scenario | None, captures: Path | None, *, page: bool) -> None:
+    def _write(
+        self,
+        folder: Path,
+        scenario: Scenario | None,
+        captures: Path | None,
+        add: Callable[[Path], None] | None,
+    ) -> None:
         for name, table in self.tables.items():
             table.write_parquet(folder / f"{name}.parquet")
         if scenario is not None:
@@ -164,27 +163,11 @@ class Result:
             for file in sorted(captures.iterdir()):
                 # Not moved: if this folder cannot be completed, another may.
                 shutil.copy2(file, folder / file.name)
-        if page:
-            self._write_page(folder)
+        if add is not None:
+            add(folder)
         summary = json_ready({"format": FORMAT, "format_version": _FORMAT_VERSION, **self.summary})
         text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
         (folder / _SUMMARY).write_text(text + "\n", encoding="utf-8")
-
-    def _write_page(self, folder: Path) -> None:
-        if "flow_series" in self.tables and not self.tables["flow_series"].is_empty():
-            from anabranch.report.figures import goodput_over_time, save_figure  # noqa: PLC0415 - slow to import
-
-            save_figure(goodput_over_time(self), folder / "goodput.png")
-        if {"flows", "links"} <= self.tables.keys():
-            from anabranch.report.html import save_run_report  # noqa: PLC0415 - slow to import
-
-            file = folder / _SCENARIO
-            save_run_report(self, folder, file.read_text(encoding="utf-8") if file.is_file() else None)
-        if "sequence" in self.tables:
-            from anabranch.report.sequence import save_sequences  # noqa: PLC0415 - slow to import
-
-            names = dict(self.flows.select("flow", "name").iter_rows())
-            save_sequences(self.sequence, names, folder / "sequences")
 
     @classmethod
     def load(cls, folder: Path | str) -> Self:

@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,14 +66,23 @@ def run(
     return result
 
 
+def page_writer(result: Result) -> Callable[[Path], None]:
+    """Writes the page and the figures of a run into its folder."""
+    # A run without a page need not wait for what draws it.
+    from anabranch.report.run_folder import write_run_folder  # noqa: PLC0415
+
+    return partial(write_run_folder, result)
+
+
 def _save(result: Result, folder: Path, scenario: Scenario, captures: Path | None, *, page: bool) -> None:
     """Saves a result; where that fails, on a full disk say, it is kept among the temporary files."""
+    add = page_writer(result) if page else None
     try:
-        result.save(folder, scenario=scenario, captures=captures, page=page)
+        result.save(folder, scenario=scenario, captures=captures, add=add)
     except ResultError as error:
         spare = Path(tempfile.mkdtemp(prefix="anabranch-kept-")) / folder.name
         try:
-            result.save(spare, scenario=scenario, captures=captures, page=page)
+            result.save(spare, scenario=scenario, captures=captures, add=add)
         except ResultError:
             # There is no room anywhere; the first reason is the one to mend.
             raise error from None

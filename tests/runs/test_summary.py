@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from anabranch import Result, ResultError, Scenario, run
+from anabranch import result as tables
 
 
 def test_jain_index_is_that_of_the_goodputs() -> None:
@@ -53,14 +54,14 @@ host = "source"
 duration = "100 ms"
 """
     scenario = Scenario.loads(text)
-    save = Result.save
+    save = tables.Result.save
 
-    def full_there(self: Result, folder: Path, **given: object) -> Path:
+    def full_there(self: tables.Result, folder: Path, **given: object) -> Path:
         if tmp_path / "out" == Path(folder):
             raise ResultError(f"{folder}: cannot be written: No space left on device")
         return save(self, folder, **given)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Result, "save", full_there)
+    monkeypatch.setattr(tables.Result, "save", full_there)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(ResultError, match="No space left on device; what was measured is kept in") as caught:
         run(scenario, out=tmp_path / "out")

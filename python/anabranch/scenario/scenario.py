@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import Annotated, Any, Self
 
 import tomli_w
 from pydantic import Field, PrivateAttr, ValidationError
@@ -21,12 +21,6 @@ from anabranch.scenario.run import Capture, Run
 from anabranch.scenario.table import Table
 from anabranch.scenario.traffic import Traffic
 from anabranch.scenario.transport import Transport
-
-if TYPE_CHECKING:
-    from anabranch.forwarding import ForwardingCheck
-    from anabranch.result import Result
-    from anabranch.routes import Routes
-    from anabranch.worst_loads import WorstLoads
 
 
 class Scenario(Table):
@@ -133,47 +127,3 @@ class Scenario(Table):
     def fingerprint(self) -> str:
         """SHA-256 of :meth:`toml`, in hexadecimal."""
         return hashlib.sha256(self.toml().encode()).hexdigest()
-
-    def routes(self) -> Routes:
-        """The routes of all its pairs; nothing is simulated.
-
-        Raises:
-            ScenarioError: if the scenario cannot be run.
-        """
-        from anabranch.routes import routes  # noqa: PLC0415 - routes.py imports this module
-
-        return routes(self)
-
-    def check_forwarding(self) -> ForwardingCheck:
-        """Whether routers that each forward by the metric agree on its paths; nothing is simulated.
-
-        Raises:
-            ScenarioError: if the scenario cannot be run, or its routes are not those of a metric.
-        """
-        from anabranch.forwarding import check_forwarding  # noqa: PLC0415 - forwarding.py imports this module
-
-        return check_forwarding(self)
-
-    def worst_case(self, *, failures: bool = False) -> WorstLoads:
-        """The highest load of every link within ``routing.demand``, with a matrix that causes it.
-
-        Args:
-            failures: look at every failure of a single cable as well.
-
-        Raises:
-            ScenarioError: if the scenario cannot be run, or has no bounds.
-        """
-        from anabranch.worst_loads import worst_loads  # noqa: PLC0415 - worst_loads.py imports this module
-
-        return worst_loads(self, failures=failures)
-
-    def run(self, out: Path | str | None = None, *, page: bool = True) -> Result:
-        """Runs it; with ``out``, the result is saved in that folder, with ``page`` its page and figures too.
-
-        Raises:
-            ScenarioError: if the scenario cannot be run.
-            ResultError: if the folder exists and is not a result.
-        """
-        from anabranch.runner import run  # noqa: PLC0415 - runner.py imports this module
-
-        return run(self, out=out, page=page)

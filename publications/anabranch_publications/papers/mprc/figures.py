@@ -9,10 +9,10 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure
 
+from anabranch import Scenario
 from anabranch.report.figures import compare_goodput, goodput_over_time
 from anabranch.report.study_figures import study_figure
 from anabranch.result import Result
-from anabranch.scenario.scenario import Scenario
 from anabranch.study.result import StudyResult
 from anabranch_publications.papers.model import Context, FigureResult, Finding
 from anabranch_publications.papers.mprc.network import HOW, PAPER, PAYLOAD, USABLE_MBPS, scenario

@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
+from anabranch import Scenario
 from anabranch.report.load_map import load_map
 from anabranch.routes import plan
-from anabranch.scenario import Scenario
 from anabranch.setup import resolve
 from anabranch_publications.papers.model import Context, FigureResult, Finding
 from anabranch_publications.papers.robust.network import APPLICATION_MBPS, SEGMENT_BYTES, nsfnet

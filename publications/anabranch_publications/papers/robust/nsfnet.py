@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
+from anabranch import Scenario
 from anabranch.report.load_map import load_map
-from anabranch.scenario import Scenario
 from anabranch.worst_loads import WorstLoads
 from anabranch_publications.papers.model import Context, FigureResult, Finding, number
 from anabranch_publications.papers.robust.network import nsfnet

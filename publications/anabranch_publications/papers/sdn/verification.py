@@ -6,9 +6,9 @@ from typing import Any
 
 import polars as pl
 
+from anabranch import Scenario
 from anabranch.report.sequence import sequence_figure, sequence_table
 from anabranch.result import Result
-from anabranch.scenario.scenario import Scenario
 from anabranch_publications.papers.model import Context, FigureResult, Finding, number
 from anabranch_publications.papers.sdn.network import FLOW, PAYLOAD_BYTES, dumbbell, published, size
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from anabranch.scenario.scenario import Scenario
+from anabranch import Scenario
 from anabranch_publications.papers.model import Context, FigureResult, Finding
 from anabranch_publications.papers.tcpbp.network import LINKS, NODES, TRANSPORT, network
 

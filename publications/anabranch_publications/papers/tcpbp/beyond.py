@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import polars as pl
 
+from anabranch import Scenario
 from anabranch.report.study_figures import study_figure
 from anabranch.routes import PairRoutes
-from anabranch.scenario.scenario import Scenario
 from anabranch.study.model import Factor, Level, Metric, Output, Study
 from anabranch_publications.papers.model import Context, FigureResult, FigureSpec, Finding
 from anabranch_publications.papers.tcpbp.asymmetry import asymmetric_links

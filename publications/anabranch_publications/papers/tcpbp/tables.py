@@ -11,8 +11,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from anabranch import _core
-from anabranch.scenario.scenario import Scenario
+from anabranch import Scenario, _core
 from anabranch.setup import resolve
 from anabranch_publications.papers.model import Context, FigureResult, Finding, number
 from anabranch_publications.papers.tcpbp.network import LINKS, PAIRS, ROUTINGS, scenario
