@@ -153,12 +153,13 @@ compare: setup ## compare all systems on four networks in full; writes docs/comp
 	$(RUN) benches/comparison_variants.py results/compare/variants docs/comparison_variants.md
 
 # The wheel is built from the unpacked sdist, which shows that the sdist is complete.
-wheel: $(STAMPS)/tools ## sdist and wheel into dist/, the wheel tested in an environment without Rust
+wheel: $(STAMPS)/tools ## sdist and wheels into dist/, the wheels tested in an environment without Rust
 	rm -rf dist target/sdist && mkdir -p dist target/sdist
 	$(RUN) -m maturin sdist --out dist
 	tar -xzf dist/*.tar.gz -C target/sdist --strip-components 1
 	cd target/sdist && CARGO_TARGET_DIR=$(CURDIR)/target $(CURDIR)/$(RUN) -m maturin build --profile $(PROFILE) --locked \
 		--out $(CURDIR)/dist
+	$(RUN) -m pip wheel --quiet --no-deps --wheel-dir dist ./publications
 	$(RUN) release/wheel_test.py dist
 
 clean: ## remove .venv, builds, caches and results

@@ -1,7 +1,8 @@
-"""Tests the wheel in ``dist/`` as a user meets it: ``python release/wheel_test.py dist``.
+"""Tests the wheels in ``dist/`` as a user meets them: ``python release/wheel_test.py dist``.
 
-The wheel goes into an environment of its own, in a folder outside the repository, and every program is called
-without a Rust toolchain on the path. Python's own tools and a registry of packages are needed.
+The library goes into an environment of its own, in a folder outside the repository, and the publications
+follow it. Every program is called without a Rust toolchain on the path. Python's own tools and a registry of
+packages are needed.
 """
 
 import os
@@ -14,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ("abilene.toml", "lossy.toml", "ring.toml", "ring.graphml")
+MISTAKE = 2
 OWN_LICENCES = ("LICENSE-APACHE", "LICENSE-MIT")
 
 IMPORT = """
@@ -34,36 +36,38 @@ assert result.flows["goodput_mbps"].item() > 5, result.flows
 
 
 def main(folder: Path) -> None:
-    """Tests the one wheel in a folder.
+    """Tests the wheels in a folder.
 
     Raises:
         subprocess.CalledProcessError: if a program fails; its output stands above.
     """
     (wheel,) = folder.resolve().glob("anabranch-*.whl")
-    check_contents(wheel)
+    (publications,) = folder.resolve().glob("anabranch_publications-*.whl")
+    check_contents(wheel, ROOT / "python" / "anabranch")
+    check_contents(publications, ROOT / "publications" / "anabranch_publications")
+    require("-abi3-" in wheel.name, f"{wheel.name} is bound to one version of Python")
     with tempfile.TemporaryDirectory(prefix="anabranch-wheel-") as name:
-        check_installed(wheel, Path(name))
-    sys.stdout.write(f"{wheel.name}: installed and run without Rust\n")
+        check_installed(wheel, publications, Path(name))
+    for tested in (wheel, publications):
+        sys.stdout.write(f"{tested.name}: installed and run without Rust\n")
 
 
-def check_contents(wheel: Path) -> None:
+def check_contents(wheel: Path, package: Path) -> None:
     """Everything that is not compiled is in the wheel: sources, types, data and licences."""
     names = set(zipfile.ZipFile(wheel).namelist())
-    package = ROOT / "python" / "anabranch"
     wanted = {
         file.relative_to(package.parent).as_posix()
         for file in package.rglob("*")
         if file.is_file() and "__pycache__" not in file.parts and not file.name.startswith("_core.abi3")
     }
-    require(not wanted - names, f"not in the wheel: {sorted(wanted - names)}")
+    require(not wanted - names, f"not in {wheel.name}: {sorted(wanted - names)}")
     for licence in OWN_LICENCES:
         found = [name for name in names if name.endswith(f".dist-info/licenses/{licence}")]
-        require(len(found) == 1, f"{licence} is not in the wheel")
-    require("-abi3-" in wheel.name, f"{wheel.name} is bound to one version of Python")
+        require(len(found) == 1, f"{licence} is not in {wheel.name}")
 
 
-def check_installed(wheel: Path, folder: Path) -> None:
-    """The wheel installs into an empty environment, and its programs run there."""
+def check_installed(wheel: Path, publications: Path, folder: Path) -> None:
+    """The wheels install into an empty environment, one after the other, and their programs run there."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     environment |= {"PATH": path_without_rust(), "NO_COLOR": "1"}
     environment.pop("VIRTUAL_ENV", None)
@@ -91,6 +95,18 @@ def check_installed(wheel: Path, folder: Path) -> None:
         call(programs / "anabranch", "run", name)
         require((folder / "results" / Path(name).stem / "report.html").is_file(), f"{name} left no page")
     call(programs / "python", "-c", IMPORT, version)
+    reproduce = (programs / "anabranch", "reproduce", "sdn", "4.13", "--quick")
+    refused = subprocess.run(  # noqa: S603 - our own program
+        reproduce, cwd=folder, env=environment, check=False, stderr=subprocess.PIPE, text=True, timeout=600
+    )
+    require(
+        refused.returncode == MISTAKE and "the distribution anabranch-publications" in refused.stderr,
+        f"without the publications, anabranch reproduce says {refused.stderr!r}",
+    )
+    call(programs / "python", "-m", "pip", "install", "--quiet", publications)
+    call(*reproduce)
+    page = folder / "results" / "reproduce" / "sdn" / "figure-4.13" / "report.html"
+    require(page.is_file(), "the reproduction left no page")
 
 
 def path_without_rust() -> str:

@@ -79,3 +79,9 @@ def test_both_have_the_version_of_the_crates() -> None:
     expected = workspace["package"]["version"]
     assert [version(name) for name in DISTRIBUTIONS] == [expected, expected]
     assert all("version" in project(name)["dynamic"] for name in DISTRIBUTIONS)
+
+
+@pytest.mark.parametrize("licence", ["LICENSE-APACHE", "LICENSE-MIT"])
+def test_both_have_the_same_licences(licence: str) -> None:
+    texts = {(file.parent / licence).read_text(encoding="utf-8") for file, _ in DISTRIBUTIONS.values()}
+    assert len(texts) == 1
