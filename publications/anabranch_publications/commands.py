@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from anabranch.console import EXIT_INCOMPLETE, EXIT_INTERRUPTED, JsonOption, console, print_json, say
+from anabranch.console import (
+    EXIT_INCOMPLETE,
+    EXIT_INTERRUPTED,
+    JobsOption,
+    JsonOption,
+    console,
+    print_json,
+    say,
+)
 from anabranch.errors import Problem
 from anabranch.progress import study_progress
 from anabranch.result import json_ready
@@ -26,9 +34,7 @@ def reproduce(
         str | None, typer.Argument(metavar="FIGURE", help="One figure or table of it, such as A.3.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer levels and replications.")] = False,
-    jobs: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes; all cores if left out.", min=1)
-    ] = None,
+    jobs: JobsOption = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder; each paper has one in it.")] = Path(
         "results/reproduce"
     ),
@@ -121,9 +127,7 @@ def compare(
         int | None, typer.Option(metavar="N", help="Runs of each; 5, or 2 with --quick.", min=1)
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Shorter and fewer runs, for a first look.")] = False,
-    jobs: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes; all cores if left out.", min=1)
-    ] = None,
+    jobs: JobsOption = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for tables, figures and runs.")] = Path(
         "results/compare"
     ),

@@ -11,7 +11,7 @@ import typer
 
 from anabranch import __version__
 from anabranch.command_group import CommandGroup
-from anabranch.console import EXIT_INTERRUPTED, JsonOption, console, print_json, say
+from anabranch.console import EXIT_INTERRUPTED, JobsOption, JsonOption, console, print_json, say
 from anabranch.errors import Problem, ScenarioError
 
 if TYPE_CHECKING:
@@ -180,9 +180,7 @@ def load(
 @app.command()
 def study(
     study: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file (TOML).")],
-    jobs: Annotated[
-        int | None, typer.Option(metavar="N", help="Processes; all cores if left out.", min=1)
-    ] = None,
+    jobs: JobsOption = None,
     dask: Annotated[
         str | None,
         typer.Option(metavar="ADDRESS", help="Run on this Dask cluster, such as tcp://10.0.0.1:8786."),

@@ -26,6 +26,8 @@ EXIT_INTERRUPTED = 130
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Write one JSON document to standard output.")]
 """The type of a command's parameter that asks for JSON."""
+JobsOption = Annotated[int | None, typer.Option(metavar="N", help="Processes; all cores if left out.", min=1)]
+"""The type of a command's parameter that bounds the processes of a study."""
 
 
 def console() -> Console:

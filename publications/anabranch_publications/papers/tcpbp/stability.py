@@ -55,6 +55,14 @@ _CONTROLLER: Final[dict[str, Any]] = {
     "links": {"capacity": "1 Gbps", "delay": "1 ms"},
 }
 
+MOVES = Metric(
+    name="moves",
+    label="moves of all flows",
+    table="flow_routes",
+    column="route_changes",
+    statistic="sum",
+)
+
 
 def _background(rate: str, transport: str) -> dict[str, Any]:
     """Traffic between all neighbours at a constant rate, which stays on their link."""
@@ -190,15 +198,7 @@ def _stability_study(given: Weather, duration_s: int, names: tuple[str, ...]) ->
         title="Vilela 2022: route stability",
         scenario=scenario,
         factors=[Factor(label="strategy", level=levels)],
-        metrics=[
-            Metric(
-                name="moves",
-                label="moves of all flows",
-                table="flow_routes",
-                column="route_changes",
-                statistic="sum",
-            )
-        ],
+        metrics=[MOVES],
         keep="tables",
         output=Output(figures=[]),
     )
@@ -357,15 +357,7 @@ def _measured_study(until_s: int, replications: int) -> Study:
             ],
             "run": {"duration": f"{until_s + 5} s", "flow_series": False, "link_series": False},
         },
-        metrics=[
-            Metric(
-                name="moves",
-                label="moves of all flows",
-                table="flow_routes",
-                column="route_changes",
-                statistic="sum",
-            )
-        ],
+        metrics=[MOVES],
         replications=replications,
         keep="tables",
         output=Output(figures=[]),
