@@ -7,6 +7,7 @@
 //! subflows there will be; nobody tells the agents when a path fails or comes back.
 
 use crate::config::TransportConfig;
+use crate::log::LogEntry;
 use crate::mptcp::{
     Interfaces, MptcpReceiver, MptcpReceiverStats, MptcpSender, MptcpSenderStats, SubflowAddresses,
     SubflowSummary,
@@ -182,6 +183,25 @@ impl SenderAgent {
             Self::SdnPaced(sender) => *sender.stats(),
             Self::SlidingWindow(sender) => *sender.stats(),
             Self::Mptcp(sender) => sender.stats(),
+        }
+    }
+
+    /// Notes every decision from now on, up to `limit` entries, the last of which says that the log is full. The
+    /// senders of SDN keep no log: the controller decides for them.
+    pub fn keep_log(&mut self, limit: usize) {
+        match self {
+            Self::Tcp(sender) => sender.keep_log(limit),
+            Self::Mptcp(sender) => sender.keep_log(limit),
+            Self::SdnPaced(_) | Self::SlidingWindow(_) => {}
+        }
+    }
+
+    /// The entries since the last call, in order of time; none if it keeps no log.
+    pub fn take_log(&mut self) -> Vec<LogEntry> {
+        match self {
+            Self::Tcp(sender) => sender.take_log(),
+            Self::Mptcp(sender) => sender.take_log(),
+            Self::SdnPaced(_) | Self::SlidingWindow(_) => Vec::new(),
         }
     }
 

@@ -6,6 +6,7 @@
 mod agent;
 mod config;
 pub mod congestion;
+pub mod log;
 pub mod mptcp;
 mod preset;
 pub mod sdn;

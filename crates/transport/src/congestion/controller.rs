@@ -128,6 +128,10 @@ impl CongestionControl for Controller {
         dispatch!(self, c => c.pacing_rate())
     }
 
+    fn phase(&self) -> &'static str {
+        dispatch!(self, c => c.phase())
+    }
+
     #[inline]
     fn governs_recovery(&self) -> bool {
         dispatch!(self, c => c.governs_recovery())

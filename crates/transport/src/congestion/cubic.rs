@@ -198,6 +198,10 @@ impl CongestionControl for Cubic {
         self.window.ssthresh
     }
 
+    fn phase(&self) -> &'static str {
+        self.window.phase()
+    }
+
     /// Idle time does not count as time on the curve (RFC 9438 sections 4.2 and 5.8).
     fn on_restart_after_idle(&mut self, now: Instant, _idle: Span) {
         self.window.restart();

@@ -139,6 +139,11 @@ pub trait CongestionControl {
         None
     }
 
+    /// The phase that it is in, as its RFC or paper calls it; for the event log.
+    fn phase(&self) -> &'static str {
+        if self.cwnd() < self.ssthresh() { "slow start" } else { "congestion avoidance" }
+    }
+
     /// Whether it sets its window in fast recovery itself. Otherwise proportional rate reduction
     /// (RFC 6937) leads the window to [`CongestionControl::ssthresh`] during recovery.
     fn governs_recovery(&self) -> bool {

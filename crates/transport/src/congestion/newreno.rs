@@ -91,6 +91,10 @@ impl CongestionControl for NewReno {
         self.window.ssthresh
     }
 
+    fn phase(&self) -> &'static str {
+        self.window.phase()
+    }
+
     fn on_restart_after_idle(&mut self, _now: Instant, _idle: Span) {
         self.window.restart();
     }

@@ -37,6 +37,17 @@ impl Window {
         self.cwnd < self.ssthresh
     }
 
+    /// The phase, for the event log; of HyStart++ only the first slow start has two (RFC 9406 section 4.2).
+    pub fn phase(&self) -> &'static str {
+        match &self.hystart {
+            _ if !self.in_slow_start() => "congestion avoidance",
+            Some(hystart) if self.ssthresh == u64::MAX && hystart.is_conservative() => {
+                "conservative slow start"
+            }
+            _ => "slow start",
+        }
+    }
+
     /// Lets the window grow again only once the data below `snd_nxt` are acknowledged. After a mark there is no
     /// recovery to wait for, and the ACKs of the old, larger window would otherwise grow the new one by
     /// twice its due (Linux keeps the window in its CWR state for as long).

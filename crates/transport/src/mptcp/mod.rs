@@ -45,4 +45,6 @@ mod tests;
 #[cfg(test)]
 mod tests_fairness;
 #[cfg(test)]
+mod tests_log;
+#[cfg(test)]
 mod tests_reinjection;

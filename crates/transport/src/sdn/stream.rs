@@ -1,5 +1,6 @@
 use super::{HEADERS, MOST_OUTSTANDING};
 use crate::agent::Failure;
+use crate::log::LossCause;
 use crate::segment::{Flags, Segment, unwrap_sequence};
 use crate::tcp::{Delivery, EPOCH, Judgement, RttEstimator, RttSummary, Scoreboard, SenderStats, Sent};
 use anabranch_units::{Instant, Span};
@@ -273,7 +274,7 @@ impl Stream {
             self.newest_delivered = self.newest_delivered.max(newest.order);
         }
         let newest = self.newest_delivered;
-        self.board.judge_oldest_first(|sent| {
+        self.board.judge_oldest_first(LossCause::SackThreshold, |sent| {
             if sent.order + REORDERING <= newest { Judgement::Lost } else { Judgement::Stop }
         });
         self.retransmit_at = Some(now.saturating_add(self.timeout()));

@@ -29,6 +29,8 @@ pub use sender::{Sender, SenderStats};
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod tests_log;
+#[cfg(test)]
 mod tests_mprc;
 #[cfg(test)]
 mod tests_rfc;

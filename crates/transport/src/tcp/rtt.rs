@@ -94,6 +94,15 @@ impl RttEstimator {
         self.srtt
     }
 
+    pub(crate) fn rttvar(&self) -> Span {
+        self.rttvar
+    }
+
+    /// How often the timeout has doubled.
+    pub(crate) fn backoff(&self) -> u32 {
+        self.backoff
+    }
+
     /// Smallest delay seen; [`Span::MAX`] before the first.
     pub(crate) fn min(&self) -> Span {
         self.min

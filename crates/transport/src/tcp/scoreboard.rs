@@ -5,6 +5,7 @@
 //! last transmission, so that time-based loss detection walks only those it must judge.
 
 use super::ranges::Ranges;
+use crate::log::LossCause;
 use anabranch_units::Instant;
 use std::collections::VecDeque;
 
@@ -65,6 +66,14 @@ impl Sent {
     }
 }
 
+/// A segment that was judged lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct LossMark {
+    pub(crate) start: u64,
+    pub(crate) bytes: u64,
+    pub(crate) cause: LossCause,
+}
+
 /// The segments in flight and their counters.
 #[derive(Debug)]
 pub(crate) struct Scoreboard {
@@ -89,6 +98,8 @@ pub(crate) struct Scoreboard {
     retransmit_from: u64,
     oldest: Number,
     newest: Number,
+    /// What was judged lost since the last look, for the event log; `None` if nobody looks.
+    marks: Option<Vec<LossMark>>,
 }
 
 impl Scoreboard {
@@ -109,7 +120,18 @@ impl Scoreboard {
             retransmit_from: 0,
             oldest: NONE,
             newest: NONE,
+            marks: None,
         }
+    }
+
+    /// Notes every loss from now on.
+    pub(crate) fn note_losses(&mut self) {
+        self.marks.get_or_insert_default();
+    }
+
+    /// What was judged lost since the last call.
+    pub(crate) fn take_losses(&mut self) -> Vec<LossMark> {
+        self.marks.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -235,7 +257,7 @@ impl Scoreboard {
     }
 
     /// Judges a segment in flight lost; if it was a retransmission, that one is.
-    pub(crate) fn mark_lost(&mut self, number: Number) {
+    pub(crate) fn mark_lost(&mut self, number: Number, cause: LossCause) {
         let sent = self.get_mut(number);
         if !sent.in_flight() {
             return;
@@ -252,13 +274,16 @@ impl Scoreboard {
         self.highest_lost = self.highest_lost.max(start);
         self.unlink(number);
         self.retransmit_from = self.retransmit_from.min(start);
+        if let Some(marks) = &mut self.marks {
+            marks.push(LossMark { start, bytes: len, cause });
+        }
     }
 
     /// Judges everything that is not SACKed lost, retransmissions too (RFC 6298 section 5.4 and
     /// RFC 6675 section 5.1: after a timeout the window is sent again).
     pub(crate) fn mark_all_lost(&mut self) {
         for offset in 0..self.segments.len() {
-            self.mark_lost(self.first.wrapping_add(offset as Number));
+            self.mark_lost(self.first.wrapping_add(offset as Number), LossCause::Timeout);
         }
     }
 
@@ -414,9 +439,13 @@ impl Scoreboard {
         Some(self.segments.partition_point(|sent| sent.end <= position))
     }
 
-    /// Segments in flight in the order of their last transmission, oldest first. `judge` returns
-    /// whether to go on; it says by its first part whether the segment is lost.
-    pub(crate) fn judge_oldest_first(&mut self, mut judge: impl FnMut(&Sent) -> Judgement) -> u64 {
+    /// Segments in flight in the order of their last transmission, oldest first. `judge` says of each whether it
+    /// is lost by the rule that `cause` names, and whether to go on. Returns the bytes newly lost.
+    pub(crate) fn judge_oldest_first(
+        &mut self,
+        cause: LossCause,
+        mut judge: impl FnMut(&Sent) -> Judgement,
+    ) -> u64 {
         let mut newly_lost = 0;
         let mut number = self.oldest;
         while number != NONE {
@@ -426,7 +455,7 @@ impl Scoreboard {
                 Judgement::Stop => break,
                 Judgement::Keep => {}
                 Judgement::Lost => {
-                    self.mark_lost(number);
+                    self.mark_lost(number, cause);
                     newly_lost += len;
                 }
             }
@@ -510,82 +539,5 @@ pub(crate) enum Judgement {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn delivery() -> Delivery {
-        Delivery {
-            delivered: 0,
-            delivered_at: Instant::ZERO,
-            first_sent_at: Instant::ZERO,
-            app_limited: false,
-        }
-    }
-
-    #[derive(Clone, Debug)]
-    enum Operation {
-        Send(u64),
-        Ack(u64),
-        Sack(u64, u64),
-        Lose(usize),
-        LoseAll,
-        Unmark,
-        Retransmit,
-    }
-
-    fn operation() -> impl Strategy<Value = Operation> {
-        prop_oneof![
-            4 => (1u64..200).prop_map(Operation::Send),
-            2 => (0u64..400).prop_map(Operation::Ack),
-            4 => (0u64..2000, 1u64..500).prop_map(|(l, n)| Operation::Sack(l, n)),
-            3 => (0usize..50).prop_map(Operation::Lose),
-            1 => Just(Operation::LoseAll),
-            1 => Just(Operation::Unmark),
-            3 => Just(Operation::Retransmit),
-        ]
-    }
-
-    proptest! {
-        /// Whatever happens, the counters agree with a recount and the time list with the flags.
-        #[test]
-        fn counters_agree_with_a_recount(operations in prop::collection::vec(operation(), 1..120)) {
-            let mut board = Scoreboard::new(100);
-            let (mut una, mut nxt) = (1_000u64, 1_000u64);
-            for operation in operations {
-                match operation {
-                    Operation::Send(len) => {
-                        board.push(nxt, nxt + len, false, Instant::ZERO, delivery());
-                        nxt += len;
-                    }
-                    Operation::Ack(advance) => {
-                        una = (una + advance).min(nxt);
-                        board.acknowledge(una, |_| {});
-                    }
-                    Operation::Sack(offset, len) => {
-                        board.selectively_acknowledge(una + offset, una + offset + len, |sent| {
-                            assert!(!sent.sacked);
-                        });
-                    }
-                    Operation::Lose(offset) if offset < board.segments.len() => {
-                        board.mark_lost(board.first.wrapping_add(offset as Number));
-                    }
-                    Operation::Lose(_) => {}
-                    Operation::LoseAll => board.mark_all_lost(),
-                    Operation::Unmark => {
-                        board.unmark_lost();
-                        prop_assert_eq!(board.lost(), 0);
-                    }
-                    Operation::Retransmit => {
-                        if let Some(number) = board.next_lost() {
-                            board.retransmit(number, Instant::ZERO, delivery());
-                        }
-                    }
-                }
-                board.check();
-                let waiting = board.segments.iter().any(|s| s.lost && !s.retransmitted);
-                prop_assert_eq!(board.next_lost().is_some(), waiting);
-            }
-        }
-    }
-}
+#[path = "scoreboard_tests.rs"]
+mod tests;

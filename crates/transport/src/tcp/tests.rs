@@ -154,7 +154,7 @@ fn variants() -> Vec<TcpConfig> {
 
 /// The variants, and the loss detections that stand reordering with every other controller, with and without
 /// undo and SACK.
-fn combinations() -> Vec<TcpConfig> {
+pub(super) fn combinations() -> Vec<TcpConfig> {
     let mut all = variants();
     for name in ["tcp-pr", "rr-tcp", "tcp-ncr"] {
         for controller in ["newreno", "cubic", "bbr"] {
@@ -315,7 +315,7 @@ fn an_ecn_mark_reduces_the_window_without_loss() {
     assert_eq!(told.count(), 1);
 }
 
-fn fate() -> impl Strategy<Value = Fate> {
+pub(super) fn fate() -> impl Strategy<Value = Fate> {
     prop_oneof![
         12 => Just(Fate::Arrive),
         2 => Just(Fate::Lost),

@@ -164,6 +164,20 @@ impl CongestionControl for Bbr {
         Some(self.pacing_rate)
     }
 
+    /// The states of the draft's section 4.3, and of ProbeBW what its gain does.
+    fn phase(&self) -> &'static str {
+        match self.state {
+            State::Startup => "startup",
+            State::Drain => "drain",
+            State::ProbeBw => match self.cycle.gain() {
+                gain if gain > 1.0 => "probe-bw up",
+                gain if gain < 1.0 => "probe-bw down",
+                _ => "probe-bw cruise",
+            },
+            State::ProbeRtt => "probe-rtt",
+        }
+    }
+
     fn governs_recovery(&self) -> bool {
         true
     }

@@ -41,7 +41,7 @@ impl MptcpSender {
         }
         self.wake(index);
         if let Some(MptcpOption::Dss(dss)) = option {
-            self.take_signal(segment, &dss);
+            self.take_signal(now, segment, &dss);
         }
         if let Some(since) = self.stalled_since {
             self.settle(now, index);
@@ -87,7 +87,7 @@ impl MptcpSender {
     }
 
     /// Data ACK, window and DATA_FIN of the other end.
-    fn take_signal(&mut self, segment: &Segment, dss: &Dss) {
+    fn take_signal(&mut self, now: Instant, segment: &Segment, dss: &Dss) {
         if dss.data_fin && !self.peer_closed {
             self.peer_closed = true;
             // A DATA_FIN is acknowledged like data (RFC 8684 section 3.3.3).
@@ -102,7 +102,7 @@ impl MptcpSender {
             // The right edge never moves back (RFC 8684 section 3.3.5).
             let window = u64::from(segment.window) << self.peer_window_scale;
             self.data.edge = self.data.edge.max(ack + window);
-            self.on_data_ack(ack);
+            self.on_data_ack(now, ack);
         }
         if !self.confirmed {
             self.confirmed = true;
@@ -111,19 +111,19 @@ impl MptcpSender {
         }
     }
 
-    fn on_data_ack(&mut self, ack: u64) {
+    fn on_data_ack(&mut self, now: Instant, ack: u64) {
         if ack <= self.data.una {
             return;
         }
         self.data.una = ack;
         if self.is_finished() {
-            self.finish();
+            self.finish(now);
         }
     }
 
     /// Everything is acknowledged: each subflow closes (RFC 8684 section 3.3.3); those that do not answer or were
     /// never open are given up.
-    fn finish(&mut self) {
+    fn finish(&mut self, now: Instant) {
         self.stalled_since = None;
         self.reinjecting.clear();
         for index in 0..self.subflow_count() {
@@ -132,7 +132,7 @@ impl MptcpSender {
             if joined && subflow.sender.established_at().is_some() && !subflow.suspect {
                 subflow.sender.close();
             } else {
-                subflow.sender.abandon();
+                subflow.sender.abandon(now);
             }
             self.wake(index);
         }
@@ -152,7 +152,7 @@ impl MptcpSender {
             {
                 let since = subflow.sender.established_at().map_or(Span::ZERO, |at| now.saturating_since(at));
                 if since >= patience {
-                    subflow.sender.abandon();
+                    subflow.sender.abandon(now);
                 } else {
                     // RFC 8684 section 3.2: the ACK with the HMAC is sent again until it is answered.
                     subflow.sender.repeat_ack();

@@ -1,6 +1,7 @@
 //! The sending end of a Multipath TCP connection.
 
 mod input;
+mod log;
 mod subflow;
 mod transmit;
 
@@ -11,9 +12,11 @@ use super::paths::{Path, Paths};
 use super::scheduler::Scheduler;
 use crate::agent::Failure;
 use crate::config::{CongestionConfig, MptcpConfig};
+use crate::log::Decision;
 use crate::segment::{Segment, unwrap_sequence};
 use crate::tcp::{EPOCH, RttSummary, Sender, SenderStats};
 use anabranch_units::{Instant, Span};
+use log::ConnectionLog;
 use subflow::{Join, Subflow};
 pub use subflow::{SubflowState, SubflowSummary};
 
@@ -94,6 +97,8 @@ pub struct MptcpSender {
     freed: u64,
     stalled_since: Option<Instant>,
     stats: MptcpSenderStats,
+    /// What it decides, if somebody wants to know.
+    log: Option<Box<ConnectionLog>>,
 }
 
 impl MptcpSender {
@@ -140,6 +145,7 @@ impl MptcpSender {
             freed: 0,
             stalled_since: None,
             stats: MptcpSenderStats::default(),
+            log: None,
             config: config.clone(),
         }
     }
@@ -351,7 +357,7 @@ impl MptcpSender {
         let changed = subflow.judge();
         if finished && subflow.suspect {
             // RFC 8684 section 3.3.3: all data are acknowledged, nothing depends on it any more.
-            subflow.sender.abandon();
+            subflow.sender.abandon(now);
         }
         let sender = &subflow.sender;
         let state = subflow.state();
@@ -382,7 +388,9 @@ impl MptcpSender {
     /// A subflow became suspect, or fit again.
     fn on_suspicion(&mut self, now: Instant, index: u8) {
         self.reinjecting.retain(|&other| other != index);
-        if self.subflows[usize::from(index)].suspect {
+        let suspect = self.subflows[usize::from(index)].suspect;
+        self.record(now, index, if suspect { Decision::Suspected } else { Decision::Answered });
+        if suspect {
             self.reinjecting.push(index);
             self.stats.suspicions += 1;
             if self.stalled_since.is_none() && self.paths.usable().next().is_none() && !self.is_finished() {

@@ -3,6 +3,7 @@
 use super::subflow::{Join, Mapping};
 use super::{MptcpSender, UNLIMITED};
 use crate::config::CongestionConfig;
+use crate::log::{BlockCause, Decision};
 use crate::mptcp::keys;
 use crate::mptcp::option::{Dss, DssMapping, MptcpOption};
 use crate::mptcp::scheduler::{Schedule, View};
@@ -76,7 +77,14 @@ impl MptcpSender {
             limit,
             window: data.edge - data.una.min(data.edge),
         };
-        let choice = self.scheduler.pick(&view)?;
+        let Some(choice) = self.scheduler.pick(&view) else {
+            // One that repeats has no more to send; any other waits.
+            if !self.scheduler.repeats() {
+                self.record_blocked(now, BlockCause::Scheduler);
+            }
+            return None;
+        };
+        self.record_unblocked(now);
         let room = self.paths.get(choice.subflow).room;
         let length = room.min(limit - choice.from);
         self.send_data(now, choice.subflow, choice.from, length)
@@ -127,6 +135,7 @@ impl MptcpSender {
         let length = mapping.length.min(self.paths.get(index).room);
         self.subflows[usize::from(suspect)].note_reinjected(mapping.start + length);
         self.stats.reinjected_bytes += length;
+        self.record(now, index, Decision::Reinjected { bytes: length, from: suspect });
         self.send_data(now, index, mapping.data, length)
     }
 
@@ -134,6 +143,7 @@ impl MptcpSender {
     /// the slower subflow that has not delivered it is penalised (Raiciu et al., NSDI 2012, section 4.2).
     fn free_window(&mut self, now: Instant) -> Option<Segment> {
         self.scheduler.on_blocked(now);
+        self.record_blocked(now, BlockCause::ReceiveWindow);
         let una = self.data.una;
         if !self.config.opportunistic_retransmission || self.freed == una {
             return None;
@@ -153,6 +163,7 @@ impl MptcpSender {
         self.penalise(now, holder, index);
         self.stats.opportunistic_retransmissions += 1;
         let length = (mapping.data + mapping.length - una).min(self.paths.get(index).room);
+        self.record(now, index, Decision::RetransmittedOpportunistically { bytes: length, from: holder });
         self.send_data(now, index, una, length)
     }
 
@@ -163,7 +174,7 @@ impl MptcpSender {
         if self.config.penalisation
             && srtt > self.paths.get(fast).srtt
             && now.saturating_since(subflow.penalised_at) >= srtt
-            && subflow.sender.penalise()
+            && subflow.sender.penalise(now)
         {
             subflow.penalised_at = now;
             self.stats.penalties += 1;

@@ -1,6 +1,7 @@
 //! Losses by duplicate ACKs: with SACK, RFC 6675's IsLost(); without, RFC 5681 and RFC 6582.
 
 use super::{AckFacts, DeliveredSegment};
+use crate::log::LossCause;
 use crate::tcp::scoreboard::Scoreboard;
 
 /// A segment is lost when `threshold` segments above it have been SACKed, or, without SACK, when
@@ -63,16 +64,16 @@ impl Dupack {
         self.duplicates += 1;
         // RFC 6582 section 3.2 step 1: no second episode for data sent before the last one ended.
         if self.duplicates == self.threshold && self.snd_una >= self.recover {
-            self.lose_front(board);
+            self.lose_front(board, LossCause::DuplicateAcks);
         }
     }
 
-    fn lose_front(&mut self, board: &mut Scoreboard) {
+    fn lose_front(&mut self, board: &mut Scoreboard, cause: LossCause) {
         if let Some((start, end)) =
             board.front().map(|front| (front.start, board.back().map_or(0, |b| b.end)))
             && let Some(number) = board.number_at(start)
         {
-            board.mark_lost(number);
+            board.mark_lost(number, cause);
             self.recover = self.recover.max(end);
         }
     }
@@ -84,7 +85,7 @@ impl Dupack {
             let partial = facts.in_recovery && self.duplicates > 0 && facts.snd_una < self.recover;
             if partial {
                 // RFC 6582 section 3.2 step 3: a partial ACK shows the next hole.
-                self.lose_front(board);
+                self.lose_front(board, LossCause::PartialAck);
             } else {
                 self.duplicates = 0;
             }
@@ -112,7 +113,7 @@ impl Dupack {
             if sent.sacked {
                 self.sacked_above -= 1;
             } else if sent.transmissions == 1 {
-                board.mark_lost(number);
+                board.mark_lost(number, LossCause::SackThreshold);
             }
         }
     }

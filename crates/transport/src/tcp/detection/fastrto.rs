@@ -19,6 +19,7 @@
 //!   arrived: that would have made the receiver answer at once (RFC 8985 section 7.2 likewise).
 
 use super::{AckFacts, DeliveredSegment};
+use crate::log::LossCause;
 use crate::tcp::scoreboard::{Judgement, Scoreboard, Sent};
 use anabranch_units::{Instant, Span};
 
@@ -265,7 +266,7 @@ impl FastRto {
 
     fn judge_all(&mut self, board: &mut Scoreboard, now: Instant, patience: Span) -> bool {
         let mut timeout = None;
-        let lost = board.judge_oldest_first(|sent| {
+        let lost = board.judge_oldest_first(LossCause::FastRto, |sent| {
             let lost_at = self.lost_at(sent, patience);
             if lost_at <= now {
                 return Judgement::Lost;
@@ -288,7 +289,7 @@ impl FastRto {
             return false;
         }
         if let Some(number) = board.number_at(front.start) {
-            board.mark_lost(number);
+            board.mark_lost(number, LossCause::FastRto);
         }
         true
     }

@@ -209,7 +209,7 @@ fn silence_backs_the_timer_off_and_a_sample_ends_that() {
 fn a_cumulative_ack_over_a_retransmission_gives_no_sample() {
     let mut detector = detector(true, Some(ms(100)));
     let mut board = board(&[0, 0, 0]);
-    board.mark_lost(0);
+    board.mark_lost(0, LossCause::FastRto);
     let delivery = board.get(0).delivery;
     board.retransmit(0, at(350), delivery);
     let mut delivered = Vec::new();

@@ -1,6 +1,7 @@
 //! RACK: losses by time (RFC 8985 section 6), with its adaptive reordering window.
 
 use super::{AckFacts, DeliveredSegment};
+use crate::log::LossCause;
 use crate::tcp::scoreboard::{Judgement, Scoreboard};
 use anabranch_units::{Instant, Span};
 
@@ -96,7 +97,7 @@ impl Rack {
         let Some(newest) = self.newest else { return };
         let patience = self.rtt + self.window;
         let mut timeout: Option<Instant> = None;
-        board.judge_oldest_first(|sent| {
+        board.judge_oldest_first(LossCause::Rack, |sent| {
             if sent.order > newest {
                 return Judgement::Stop;
             }

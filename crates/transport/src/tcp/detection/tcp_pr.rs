@@ -11,6 +11,7 @@
 //!   does: the receivers of the paper acknowledge every segment.
 
 use super::{DeliveredSegment, TransmissionFacts, Verdict};
+use crate::log::LossCause;
 use crate::tcp::scoreboard::{Judgement, Scoreboard};
 use anabranch_units::{Instant, Span};
 use std::collections::VecDeque;
@@ -109,7 +110,7 @@ impl TcpPr {
         let mut timeout = None;
         let mut oldest = None;
         let next = self.first_order + self.windows.len() as u64;
-        board.judge_oldest_first(|sent| {
+        board.judge_oldest_first(LossCause::TcpPr, |sent| {
             let lost_at = sent.sent_at.saturating_add(patience);
             if lost_at <= now {
                 self.on_drop(sent.order, next - 1);

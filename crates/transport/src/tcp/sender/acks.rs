@@ -4,10 +4,11 @@ use super::Sender;
 use super::rate::Newest;
 use super::recovery::RecoveryState;
 use crate::congestion::{Ack, CongestionControl, RateSample, Recovery};
+use crate::log::Decision;
 use crate::segment::{Flags, Segment, unwrap_sequence};
 use crate::tcp::detection::{AckFacts, DeliveredSegment};
 use crate::tcp::scoreboard::Sent;
-use anabranch_units::{Instant, Span};
+use anabranch_units::{Bytes, Instant, Rate, Span};
 
 /// What one ACK newly delivered.
 #[derive(Default)]
@@ -21,6 +22,14 @@ struct Delivered {
     last_sent_at: Option<Instant>,
     /// Transmission of the first segment SACKed that was sent once.
     first_sacked_sent_at: Option<Instant>,
+}
+
+impl Delivered {
+    /// Transmission of the newest segment that tells of the round trip.
+    #[inline]
+    fn newest_sent_at(&self) -> Option<Instant> {
+        self.last_sent_at.or(self.first_sacked_sent_at)
+    }
 }
 
 /// The state of the sender before an ACK changed it.
@@ -61,6 +70,7 @@ impl Sender {
         self.snd_una = ack;
         self.take_rtt(now, advanced, segment, &delivered);
         self.detect_losses(now, dsack_end.is_some(), self.echo_rtt(now, advanced, segment));
+        self.record_losses(now);
         let rate = self.rate.on_delivered(now, delivered.bytes, delivered.newest, self.rtt.min());
         self.settle_probe(now, before.pipe, dsack_end, duplicate && segment.sack.is_empty());
         // First out, then in: what was lost behind the recovery point starts an episode of its own.
@@ -73,6 +83,20 @@ impl Sender {
         if advanced || self.timers.is_probe() || self.detector.times_segments() {
             self.restart_timer(now);
         }
+        if self.log.is_some() {
+            self.note_ack(now, ack - before.snd_una, &delivered, rate);
+        }
+    }
+
+    /// For the log: the ACK is worked in.
+    #[cold]
+    #[inline(never)]
+    fn note_ack(&mut self, now: Instant, acked: u64, delivered: &Delivered, rate: Option<RateSample>) {
+        let rtt = delivered.newest_sent_at().map(|sent_at| now.since(sent_at));
+        let delivery_rate = rate.and_then(|sample| {
+            Some((Rate::of(Bytes(sample.delivered), sample.interval)?, sample.app_limited))
+        });
+        self.note(now, Decision::Acknowledged { acked, delivered: delivered.bytes, rtt, delivery_rate });
     }
 
     #[inline]
@@ -164,7 +188,7 @@ impl Sender {
 
     #[inline]
     fn take_rtt(&mut self, now: Instant, advanced: bool, segment: &Segment, delivered: &Delivered) {
-        if let Some(sent_at) = delivered.last_sent_at.or(delivered.first_sacked_sent_at) {
+        if let Some(sent_at) = delivered.newest_sent_at() {
             self.rtt.on_minimum_candidate(now.since(sent_at));
         }
         if let Some(sent_at) = delivered.first_sent_at.or(delivered.first_sacked_sent_at) {
@@ -220,7 +244,6 @@ impl Sender {
         let cwnd_limited = may_grow
             && (before.pipe + before.withheld + self.full_payload > before.cwnd
                 || (slow_start && before.pipe.saturating_mul(2) >= before.cwnd));
-        let newest_sent_at = delivered.last_sent_at.or(delivered.first_sacked_sent_at);
         self.controller.on_ack(&Ack {
             now,
             acked,
@@ -228,7 +251,7 @@ impl Sender {
             lost,
             in_flight_before: before.pipe,
             in_flight: pipe,
-            rtt: newest_sent_at.map(|sent_at| now.since(sent_at)),
+            rtt: delivered.newest_sent_at().map(|sent_at| now.since(sent_at)),
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min(),
             snd_una: self.snd_una,

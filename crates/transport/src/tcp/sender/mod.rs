@@ -1,6 +1,7 @@
 //! The sending end of a TCP connection.
 
 mod acks;
+mod log;
 mod rate;
 mod recovery;
 mod subflow;
@@ -14,6 +15,7 @@ use super::scoreboard::Scoreboard;
 use crate::agent::Failure;
 use crate::config::{LossDetectionConfig, PacingConfig, TcpConfig};
 use crate::congestion::{CongestionControl, Controller};
+use crate::log::{Decision, Log};
 use crate::mptcp::SIGNAL_BYTES;
 use crate::segment::{Flags, Segment};
 use anabranch_units::{Instant, Span};
@@ -105,6 +107,8 @@ pub struct Sender {
     ecn_point: u64,
     established_at: Option<Instant>,
     stats: SenderStats,
+    /// What it decides, if somebody wants to know.
+    log: Option<Box<Log>>,
 }
 
 impl Sender {
@@ -151,6 +155,7 @@ impl Sender {
             ecn_point: start,
             established_at: None,
             stats: SenderStats::default(),
+            log: None,
             config: config.clone(),
         }
     }
@@ -197,7 +202,7 @@ impl Sender {
                 if segment.flags.has(Flags::ACK) {
                     self.on_ack(now, segment);
                 }
-                self.take_fin(segment);
+                self.take_fin(now, segment);
             }
             State::Closed => self.send_ack |= segment.sequence_len() > 0,
             State::Idle | State::Failed => {}
@@ -239,6 +244,7 @@ impl Sender {
             ack_delay: if delays { self.config.delayed_ack_timeout } else { Span::ZERO },
             max_rto: self.config.max_rto,
         });
+        self.record(now, Decision::Established);
     }
 
     fn negotiate(&mut self, segment: &Segment) {
@@ -251,6 +257,9 @@ impl Sender {
         let peer_mss = if segment.mss == 0 { 536 } else { segment.mss };
         self.full_payload = full_payload(self.config.mss.min(peer_mss), self.timestamps, self.multipath);
         self.board = Scoreboard::new(self.full_payload);
+        if self.log.is_some() {
+            self.board.note_losses();
+        }
     }
 
     #[inline]
@@ -264,7 +273,7 @@ impl Sender {
         }
     }
 
-    fn take_fin(&mut self, segment: &Segment) {
+    fn take_fin(&mut self, now: Instant, segment: &Segment) {
         if !segment.flags.has(Flags::FIN) {
             return;
         }
@@ -275,6 +284,7 @@ impl Sender {
         if self.fin_sent && self.board.is_empty() {
             self.state = State::Closed;
             self.timers.stop();
+            self.record(now, Decision::Closed);
         }
     }
 
@@ -284,6 +294,12 @@ impl Sender {
         self.board.check();
         assert!(self.controller.cwnd() >= self.full_payload);
         assert!(self.snd_una <= self.snd_nxt);
+    }
+
+    /// Bytes ever judged lost; for tests.
+    #[cfg(test)]
+    pub(crate) fn lost_total(&self) -> u64 {
+        self.board.lost_total()
     }
 
     /// Position of the first byte of the stream.

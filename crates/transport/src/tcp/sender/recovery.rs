@@ -3,6 +3,7 @@
 use super::timers::Probe;
 use super::{Sender, timestamp_us};
 use crate::congestion::{CongestionControl, LossEpisode, Recovery};
+use crate::log::{Decision, RecoveryEnd, ReductionCause};
 use crate::segment::{Flags, Segment};
 use crate::tcp::prr::Prr;
 use anabranch_units::Instant;
@@ -83,12 +84,13 @@ impl Sender {
     }
 
     pub(super) fn enter_recovery_if_lost(&mut self, now: Instant, pipe_before: u64) {
+        let cwnd_before = self.controller.cwnd();
         let verdict = self.detector.take_verdict();
         if let Some(cwnd) = verdict.window_at_sending {
             self.controller.forget_growth(cwnd);
         }
         if verdict.collapse {
-            self.on_collapse(now, pipe_before);
+            self.on_collapse(now, pipe_before, cwnd_before);
             return;
         }
         if verdict.again && !matches!(self.recovery, RecoveryState::Open) {
@@ -96,6 +98,7 @@ impl Sender {
             self.recovery = RecoveryState::Open;
             self.detector.on_recovered();
             self.controller.on_recovered(now, from);
+            self.record_recovery_left(now, from, RecoveryEnd::Superseded);
         }
         let starts = match self.recovery {
             RecoveryState::Open => self.board.lost() > 0,
@@ -109,6 +112,7 @@ impl Sender {
         if !starts {
             return;
         }
+        self.record_superseded(now);
         let episode = LossEpisode {
             now,
             flight_size: pipe_before,
@@ -121,6 +125,7 @@ impl Sender {
         let answered = self.ecn && self.controller.answers_marks() && self.snd_una < self.ecn_point;
         if !answered {
             self.controller.on_loss(&episode);
+            self.record_reduction(now, ReductionCause::Loss, cwnd_before);
         }
         let prr = (!governs).then(|| Prr::new(self.controller.ssthresh(), pipe_before, self.full_payload));
         self.recovery = RecoveryState::Fast { point: self.snd_nxt, prr };
@@ -132,6 +137,7 @@ impl Sender {
             self.undo = None;
         }
         self.start_timeout(now);
+        self.record_recovery(now, None);
     }
 
     /// Ends recovery if this ACK shows that everything is repaired, or that nothing was broken.
@@ -152,6 +158,7 @@ impl Sender {
             self.recovery = RecoveryState::Open;
             self.detector.on_recovered();
             self.controller.on_recovered(now, from);
+            self.record_recovery_left(now, from, RecoveryEnd::Acknowledged);
         }
     }
 
@@ -179,12 +186,17 @@ impl Sender {
         // Not one of the recoveries after which RACK's window wears off: it shows that the window is
         // too small. Under steady reordering sixteen of them pass before the first DSACK is back.
         self.detector.on_spurious();
+        let (from, before) = (self.recovery.kind(), self.controller.cwnd());
         self.recovery = RecoveryState::Open;
         self.controller.on_undo(now);
         self.detector.on_restored(self.controller.cwnd(), self.board.pipe());
         // The window of data is no longer answered for.
         self.ecn_point = self.snd_una;
         self.stats.undone_recoveries += 1;
+        self.record(now, Decision::Undone { before, after: self.controller.cwnd() });
+        if from != Recovery::Open {
+            self.record_recovery_left(now, from, RecoveryEnd::Undone);
+        }
     }
 
     /// RFC 3168 section 6.1.2: an ECN-Echo halves like a loss, once per window of data.
@@ -195,11 +207,13 @@ impl Sender {
         }
         let in_flight = self.board.pipe();
         let episode = LossEpisode { now, flight_size: pipe_before, in_flight, snd_nxt: self.snd_nxt };
+        let before = self.controller.cwnd();
         self.controller.on_ecn(&episode);
         // A mark is never spurious, so there is nothing left to take back.
         self.undo = None;
         self.note_reduction();
         self.stats.ecn_reductions += 1;
+        self.record_reduction(now, ReductionCause::Ecn, before);
     }
 
     /// RFC 3168 section 6.1.2: whatever reduced the window, the receiver is told with CWR, and marks
@@ -231,8 +245,10 @@ impl Sender {
                 let episode = LossEpisode { now, flight_size: pipe_before, in_flight, snd_nxt: self.snd_nxt };
                 // The controller now remembers this reduction, not an earlier one.
                 self.undo = None;
+                let before = self.controller.cwnd();
                 self.controller.on_loss(&episode);
                 self.controller.on_recovered(now, Recovery::Fast);
+                self.record_reduction(now, ReductionCause::ProbeRepair, before);
             }
         }
     }

@@ -4,6 +4,7 @@ use super::timers::Probe;
 use super::{RecoveryState, Sender, State, full_payload};
 use crate::config::TcpConfig;
 use crate::congestion::{CongestionControl, Coupling};
+use crate::log::{Decision, ReductionCause};
 use anabranch_units::{Instant, Span};
 
 impl Sender {
@@ -39,7 +40,10 @@ impl Sender {
     }
 
     /// Gives it up: no timer runs on and nothing more leaves.
-    pub(crate) fn abandon(&mut self) {
+    pub(crate) fn abandon(&mut self, now: Instant) {
+        if self.state != State::Failed {
+            self.record(now, Decision::GivenUp);
+        }
         self.state = State::Failed;
         self.timers.stop();
         self.send_syn = false;
@@ -70,10 +74,12 @@ impl Sender {
     }
 
     /// Halves its window, unless it is repairing losses; returns whether it did.
-    pub(crate) fn penalise(&mut self) -> bool {
+    pub(crate) fn penalise(&mut self, now: Instant) -> bool {
         let open = matches!(self.recovery, RecoveryState::Open);
         if open {
+            let before = self.controller.cwnd();
             self.controller.penalise();
+            self.record_reduction(now, ReductionCause::Penalty, before);
         }
         open
     }

@@ -1,6 +1,7 @@
 use super::recovery::RecoveryState;
 use super::{Sender, State};
 use crate::congestion::{CongestionControl, LossEpisode};
+use crate::log::{Decision, LossCause, ReductionCause, TimeoutCause};
 use anabranch_units::{Instant, Span};
 
 /// The one retransmission timer, and what it will do; pacing has its own instant.
@@ -88,6 +89,7 @@ impl Sender {
             Purpose::Probe => {
                 self.timers.probe = Probe::Due;
                 self.stats.tail_loss_probes += 1;
+                self.record(now, Decision::TailLossProbe);
             }
             Purpose::Timeout => self.on_retransmission_timeout(now),
         }
@@ -97,8 +99,10 @@ impl Sender {
         if self.timers.at.is_some_and(|at| at <= now) {
             self.timers.stop();
             self.stats.timeouts += 1;
+            self.record_timeout(now, TimeoutCause::Handshake);
             if now >= self.give_up_at {
                 self.state = State::Failed;
+                self.record(now, Decision::GivenUp);
                 return;
             }
             self.rtt.back_off();
@@ -110,6 +114,7 @@ impl Sender {
     fn on_reordering_timeout(&mut self, now: Instant) {
         let pipe_before = self.board.pipe();
         self.detector.on_timeout(&mut self.board, now);
+        self.record_losses(now);
         self.enter_recovery_if_lost(now, pipe_before);
     }
 
@@ -122,10 +127,14 @@ impl Sender {
         // Fast recovery has halved already for what is outstanding (Linux's tcp_enter_loss() likewise).
         let first =
             matches!(self.recovery, RecoveryState::Open | RecoveryState::Loss { repeated: false, .. });
+        self.record_timeout(now, TimeoutCause::Retransmission);
         // Before the retransmissions under way are forgotten: they may still be reported.
         self.start_undo(first);
         self.board.mark_all_lost();
         self.board.settle_presumed(u64::MAX);
+        self.record_losses(now);
+        self.record_superseded(now);
+        let before = self.controller.cwnd();
         let in_flight = self.board.pipe();
         let episode = LossEpisode { now, flight_size, in_flight, snd_nxt: self.snd_nxt };
         self.controller.on_timeout(&episode, first);
@@ -136,11 +145,20 @@ impl Sender {
         self.rtt.back_off();
         self.stats.timeouts += 1;
         self.start_timeout(now);
+        self.record_reduction(now, ReductionCause::Timeout, before);
+        self.record_recovery(now, Some(LossCause::Timeout));
+    }
+
+    /// The timer has expired and is not yet backed off.
+    fn record_timeout(&mut self, now: Instant, cause: TimeoutCause) {
+        self.record(now, Decision::TimedOut { cause, backoff: self.rtt.backoff() + 1 });
     }
 
     /// Loss detection found so much lost that the window falls to one segment, as after a timeout; what is
     /// still in flight keeps its own timers.
-    pub(super) fn on_collapse(&mut self, now: Instant, flight_size: u64) {
+    pub(super) fn on_collapse(&mut self, now: Instant, flight_size: u64, cwnd_before: u64) {
+        self.record_timeout(now, TimeoutCause::ExtremeLosses);
+        self.record_superseded(now);
         let first = matches!(self.recovery, RecoveryState::Open);
         self.start_undo(first);
         let in_flight = self.board.pipe();
@@ -150,6 +168,8 @@ impl Sender {
         self.recovery = RecoveryState::Loss { point: self.snd_nxt, repeated: true };
         self.timers.probe = Probe::None;
         self.stats.timeouts += 1;
+        self.record_reduction(now, ReductionCause::ExtremeLosses, cwnd_before);
+        self.record_recovery(now, None);
     }
 
     /// Restarts the timer after snd_una advanced, or starts it (RFC 6298 section 5.1 to 5.3).

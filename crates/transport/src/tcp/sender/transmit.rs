@@ -3,6 +3,7 @@
 use super::timers::Probe;
 use super::{PacingConfig, RecoveryState, Sender, State, timestamp_us, window_scale};
 use crate::congestion::CongestionControl;
+use crate::log::Decision;
 use crate::segment::{Flags, Segment};
 use crate::tcp::detection::TransmissionFacts;
 use crate::tcp::scoreboard::Number;
@@ -65,6 +66,9 @@ impl Sender {
         }
         self.start_timeout(now);
         self.timers.bound(self.give_up_at);
+        if self.syn_transmissions == 1 {
+            self.record(now, Decision::Opened);
+        }
         let mut flags = Flags::SYN;
         if self.sack {
             flags = flags.with(Flags::SACK_PERMITTED);
@@ -129,7 +133,10 @@ impl Sender {
         if self.board.is_empty() && self.stats.segments > 0 {
             let idle = now.saturating_since(self.last_sent_at);
             if idle > self.rtt.rto() {
+                let before = self.controller.cwnd();
                 self.controller.on_restart_after_idle(now, idle);
+                let after = self.controller.cwnd();
+                self.record(now, Decision::RestartedAfterIdle { before, after });
             }
         }
         let start = self.snd_nxt;
@@ -235,7 +242,7 @@ impl Sender {
         self.timers.pace_at = self.timers.pace_at.max(now).saturating_add(gap);
     }
 
-    fn pacing_rate(&self) -> Option<Rate> {
+    pub(super) fn pacing_rate(&self) -> Option<Rate> {
         if let Some(rate) = self.controller.pacing_rate() {
             return Some(rate);
         }

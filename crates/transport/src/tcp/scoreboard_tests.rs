@@ -1,0 +1,78 @@
+//! The counters against a recount, and the losses noted against their sum.
+
+use super::*;
+use proptest::prelude::*;
+
+fn delivery() -> Delivery {
+    Delivery { delivered: 0, delivered_at: Instant::ZERO, first_sent_at: Instant::ZERO, app_limited: false }
+}
+
+#[derive(Clone, Debug)]
+enum Operation {
+    Send(u64),
+    Ack(u64),
+    Sack(u64, u64),
+    Lose(usize),
+    LoseAll,
+    Unmark,
+    Retransmit,
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    prop_oneof![
+        4 => (1u64..200).prop_map(Operation::Send),
+        2 => (0u64..400).prop_map(Operation::Ack),
+        4 => (0u64..2000, 1u64..500).prop_map(|(l, n)| Operation::Sack(l, n)),
+        3 => (0usize..50).prop_map(Operation::Lose),
+        1 => Just(Operation::LoseAll),
+        1 => Just(Operation::Unmark),
+        3 => Just(Operation::Retransmit),
+    ]
+}
+
+proptest! {
+    /// Whatever happens, the counters agree with a recount and the time list with the flags.
+    #[test]
+    fn counters_agree_with_a_recount(operations in prop::collection::vec(operation(), 1..120)) {
+        let mut board = Scoreboard::new(100);
+        board.note_losses();
+        let mut noted = 0;
+        let (mut una, mut nxt) = (1_000u64, 1_000u64);
+        for operation in operations {
+            match operation {
+                Operation::Send(len) => {
+                    board.push(nxt, nxt + len, false, Instant::ZERO, delivery());
+                    nxt += len;
+                }
+                Operation::Ack(advance) => {
+                    una = (una + advance).min(nxt);
+                    board.acknowledge(una, |_| {});
+                }
+                Operation::Sack(offset, len) => {
+                    board.selectively_acknowledge(una + offset, una + offset + len, |sent| {
+                        assert!(!sent.sacked);
+                    });
+                }
+                Operation::Lose(offset) if offset < board.segments.len() => {
+                    board.mark_lost(board.first.wrapping_add(offset as Number), LossCause::Rack);
+                }
+                Operation::Lose(_) => {}
+                Operation::LoseAll => board.mark_all_lost(),
+                Operation::Unmark => {
+                    board.unmark_lost();
+                    prop_assert_eq!(board.lost(), 0);
+                }
+                Operation::Retransmit => {
+                    if let Some(number) = board.next_lost() {
+                        board.retransmit(number, Instant::ZERO, delivery());
+                    }
+                }
+            }
+            board.check();
+            noted += board.take_losses().iter().map(|loss| loss.bytes).sum::<u64>();
+            prop_assert_eq!(noted, board.lost_total());
+            let waiting = board.segments.iter().any(|s| s.lost && !s.retransmitted);
+            prop_assert_eq!(board.next_lost().is_some(), waiting);
+        }
+    }
+}
