@@ -114,6 +114,7 @@ duration = "30 s"
 seed = 1
 sample_interval = "50 ms"
 sequences = ["web.0"]
+log = ["web.0"]
 """,
     "capture": """
 [[capture]]

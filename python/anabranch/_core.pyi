@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 class Outcome(TypedDict):
     """What a simulation measured."""
 
-    tables: dict[str, dict[str, NDArray[np.generic] | list[str]]]
+    tables: dict[str, dict[str, NDArray[np.generic] | list[str] | tuple[list[str], NDArray[np.uint8]]]]
     summary: dict[str, object]
 
 class SetupError(ValueError):

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from anabranch.console import natural_width, plain_table, print_table, table_cell
 from anabranch.predictions import PathPrediction, ThroughputPrediction
-from anabranch.result import Result
+from anabranch.result import LOGS, Result
 from anabranch.routes import PairRoutes, PathRow, Routes
 from anabranch.topology import TopologyName
 
@@ -96,6 +96,8 @@ def show_result(console: Console, title: str, result: Result, folder: Path) -> N
         console.print(Text(line))
     console.print(Text(_totals(result)))
     console.print(Text(f"results in {folder}"))
+    if "log" in result.tables:
+        console.print(Text(f"event logs in {folder / LOGS}"))
 
 
 def _failures(flows: pl.DataFrame) -> list[str]:

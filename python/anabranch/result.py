@@ -25,6 +25,11 @@ FORMAT = "anabranch-result"
 _FORMAT_VERSION = 1
 _SUMMARY = "summary.json"
 _SCENARIO = "scenario.toml"
+LOGS = "logs"
+"""Folder of the event logs in a result folder."""
+
+Column = NDArray[np.generic] | Sequence[str] | tuple[Sequence[str], NDArray[np.uint8]]
+"""A column of the core: numbers, names, or few names and the place of each row's name among them."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ class Result:
     @classmethod
     def from_columns(
         cls,
-        tables: Mapping[str, Mapping[str, NDArray[np.generic] | Sequence[str]]],
+        tables: Mapping[str, Mapping[str, Column]],
         summary: Mapping[str, Any],
     ) -> Self:
         """A result from columns as the core returns them."""
@@ -93,6 +98,11 @@ class Result:
     def sequence(self) -> pl.DataFrame:
         """A row for each segment that a flow of ``run.sequences`` sent or received."""
         return self._table("sequence")
+
+    @property
+    def log(self) -> pl.DataFrame:
+        """A row for each decision of the senders of the flows in ``run.log``."""
+        return self._table("log")
 
     @property
     def interrupted(self) -> bool:
@@ -163,6 +173,10 @@ class Result:
             for file in sorted(captures.iterdir()):
                 # Not moved: if this folder cannot be completed, another may.
                 shutil.copy2(file, folder / file.name)
+        if "log" in self.tables:
+            from anabranch.event_log import save_log  # noqa: PLC0415 - few runs have a log
+
+            save_log(self.log, dict(self.flows.select("flow", "name").iter_rows()), folder / LOGS)
         if add is not None:
             add(folder)
         summary = json_ready({"format": FORMAT, "format_version": _FORMAT_VERSION, **self.summary})
@@ -244,12 +258,16 @@ def _portable(scenario: Scenario, folder: Path) -> Scenario:
     return scenario.model_copy(update={"network": network})
 
 
-def frame(columns: Mapping[str, NDArray[np.generic] | Sequence[str]]) -> pl.DataFrame:
+def frame(columns: Mapping[str, Column]) -> pl.DataFrame:
     """A data frame; what is no number becomes null, so that no mean is NaN, and so does empty text."""
-    series = [
-        pl.Series(name, values)
-        if isinstance(values, np.ndarray)
-        else pl.Series(name, [text or None for text in values], dtype=pl.String)
-        for name, values in columns.items()
-    ]
+    series = [_series(name, values) for name, values in columns.items()]
     return pl.DataFrame(series).with_columns(pl.col(pl.Float64, pl.Float32).fill_nan(None))
+
+
+def _series(name: str, values: Column) -> pl.Series:
+    if isinstance(values, np.ndarray):
+        return pl.Series(name, values)
+    if isinstance(values, tuple):
+        names, places = values
+        return _series(name, names).gather(places)
+    return pl.Series(name, [text or None for text in values], dtype=pl.String)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from anabranch import _core
 from anabranch.errors import ResultError
@@ -97,6 +98,7 @@ def _simulate(scenario: Scenario, setup: Setup, progress: Callable[[float, int],
     except _core.SetupError as error:
         raise refused(error, scenario.origin, setup) from None
     wall_s = time.perf_counter() - begin
+    measured = Result.from_columns(outcome["tables"], {})
     summary = {
         "title": scenario.title,
         "version": _core.version(),
@@ -110,13 +112,29 @@ def _simulate(scenario: Scenario, setup: Setup, progress: Callable[[float, int],
             *_measured(outcome["tables"]),
             *_unreached(outcome["tables"]),
             *_waiting(outcome["tables"]),
+            *_full_logs(measured),
         ],
         **({"routing": dict(planned.facts)} if planned.facts else {}),
         **outcome["summary"],
         "wall_s": wall_s,
     }
-    measured = Result.from_columns(outcome["tables"], summary)
-    return replace(measured, tables={**measured.tables, **route_tables(setup, planned.plan)})
+    return replace(measured, summary=summary, tables={**measured.tables, **route_tables(setup, planned.plan)})
+
+
+def _full_logs(result: Result) -> list[str]:
+    """Which flows have decided more than their event logs hold."""
+    if "log" not in result.tables:
+        return []
+    full = result.log.filter(pl.col("event") == "log full")
+    if full.is_empty():
+        return []
+    flow, time = full.row(0, named=True)["flow"], full.row(0, named=True)["time_s"]
+    name = result.flows.filter(pl.col("flow") == flow)["name"][0]
+    others = f" (and {full['flow'].n_unique() - 1} more)" if full["flow"].n_unique() > 1 else ""
+    return [
+        f"run.log: the log of {name}{others} is full at {time:.6g} s, and what came after is not in it; log "
+        "fewer flows, or make run.duration shorter"
+    ]
 
 
 def _measured(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:

@@ -48,10 +48,11 @@ def test_every_column_is_explained(tmp_path: Path) -> None:
     tcpbp = Scenario.loads(TINY + '[controller]\napplication = "tcpbp"\n' + links)
     mptcp = Scenario.loads(TINY.replace("size =", 'transport = "mptcp"\nsize ='))
     hop_by_hop = Scenario.loads(TINY + '[routing]\nscheme = "ecmp"\n')
-    for scenario in (Scenario.loads(TINY), hop_by_hop, sdn, tcpbp, mptcp):
+    log = Scenario.loads(TINY + 'log = "*"\n')
+    for scenario in (Scenario.loads(TINY), hop_by_hop, sdn, tcpbp, mptcp, log):
         tables = scenario.run(out=tmp_path / "out").tables
         measured |= {name: set(table.columns) for name, table in tables.items()}
-    assert len(measured) == 18
+    assert len(measured) == 19
     assert explained == measured
 
 

@@ -382,6 +382,18 @@ MISTAKES: list[tuple[str, str, str]] = [
         '[run]\nsequences = ["*"]',
         'run.sequences[0]: no flow "*"; for all flows write sequences = "*"',
     ),
+    # Event logs.
+    (
+        "[run]",
+        '[run]\nlog = ["traffic[0].1", "*"]',
+        'run.log[0]: no flow "traffic[0].1"; nearest: "traffic[0].0"\n'
+        'run.log[1]: no flow "*"; for all flows write log = "*"',
+    ),
+    (
+        "[run]",
+        '[run]\nlog = "traffic[0].0"',
+        'run.log: "traffic[0].0" is not a list; write it in square brackets',
+    ),
     # Captures.
     (
         "[run]",
@@ -479,7 +491,7 @@ def test_a_folder_is_no_scenario(tmp_path: Path) -> None:
         (
             "run.lenght",
             "x.toml: run.lenght: no such key; there are duration, seed, replication, sample_interval, "
-            "flow_series, link_series, sequences",
+            "flow_series, link_series, sequences, log",
         ),
         ("traffic[7].flows", '--set: "traffic[7].flows" leads to no place in the scenario'),
         ("traffic.flows", '--set: "traffic.flows" leads to no place in the scenario'),

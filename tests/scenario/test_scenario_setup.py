@@ -512,7 +512,31 @@ def test_an_idle_node_changes_no_flow_and_no_link() -> None:
     assert [node.name for node in with_idle.nodes[len(plain.nodes) :]] == ["idle"]
 
 
-# --- sequence numbers
+# --- sequence numbers and event logs
+
+DUMBBELL_OF_THREE = """
+[network]
+topology = "dumbbell"
+[network.parameters]
+hosts = 3
+[network.links]
+capacity = "10 Mbps"
+delay = "5 ms"
+[[traffic]]
+name = "many"
+from = "left1"
+to = "right1"
+transport = "mptcp"
+[[traffic]]
+name = "one"
+from = "left2"
+to = "right2"
+[[traffic]]
+name = "fixed"
+from = "left3"
+to = "right3"
+transport = "sliding-window"
+"""
 
 
 def test_sequences_are_flows_by_number() -> None:
@@ -521,6 +545,30 @@ def test_sequences_are_flows_by_number() -> None:
     assert resolve(Scenario.loads(named)).probes.sequences == [1, 3]
     assert resolve(Scenario.loads(text + 'sequences = "*"\n')).probes.sequences == [0, 1, 2, 3]
     assert resolve(Scenario.loads(text)).probes.sequences == []
+
+
+def test_logs_are_flows_by_number_those_of_the_controller_apart() -> None:
+    text = DUMBBELL_OF_THREE + RUN
+    every = resolve(Scenario.loads(text + 'log = "*"\n'))
+    assert [flow.name for flow in every.flows] == ["many.0", "one.0", "fixed.0"]
+    assert every.probes.log == [0, 1]
+    assert resolve(Scenario.loads(text + 'log = ["one.0", "many.0"]\n')).probes.log == [0, 1]
+    assert resolve(Scenario.loads(text)).probes.log == []
+    with pytest.raises(ScenarioError) as caught:
+        resolve(Scenario.loads(text + 'log = ["fixed.0"]\n', origin="x.toml"))
+    assert caught.value.lines() == [
+        'x.toml: run.log[0]: "fixed.0" is without congestion control; its sender decides nothing that a log '
+        "could tell; name it in run.sequences"
+    ]
+
+
+def test_logs_of_too_many_flows_are_refused() -> None:
+    text = LINE + A_TO_B + "flows = 101\n" + RUN + 'log = "*"\n'
+    with pytest.raises(ScenarioError) as caught:
+        resolve(Scenario.loads(text, origin="x.toml"))
+    assert caught.value.lines() == [
+        "x.toml: run.log: means 101 flows, and a row for each of their ACKs; name at most 100 flows"
+    ]
 
 
 def test_sequences_of_too_many_flows_are_refused() -> None:

@@ -44,13 +44,22 @@ impl Setup {
             return Err(error("probes.interval", "must be above zero").into());
         }
         let unknown = |flow: &&FlowId| flow.index() >= self.flows.len();
-        if let Some(flow) = self.probes.sequences.iter().find(unknown) {
-            return Err(error("probes.sequences", format!("no flow number {}", flow.0)).into());
+        for (place, flows) in [("probes.sequences", &self.probes.sequences), ("probes.log", &self.probes.log)]
+        {
+            if let Some(flow) = flows.iter().find(unknown) {
+                return Err(error(place, format!("no flow number {}", flow.0)).into());
+            }
         }
         let config = |flow: &FlowSetup| &self.transports[flow.transport].config;
         let multipath = |flow: &FlowSetup| matches!(config(flow), TransportConfig::Mptcp(_));
         if self.probes.sequences.iter().any(|flow| multipath(&self.flows[flow.index()])) {
             return Err(error("probes.sequences", "names a multipath flow, which has no one sequence").into());
+        }
+        let logs =
+            |flow: &FlowSetup| matches!(config(flow), TransportConfig::Tcp(_) | TransportConfig::Mptcp(_));
+        if self.probes.log.iter().any(|flow| !logs(&self.flows[flow.index()])) {
+            let problem = "names a flow for which the controller decides; its sender keeps no log";
+            return Err(error("probes.log", problem).into());
         }
         if self.controller.is_some() && self.flows.iter().any(multipath) {
             let problem = "knows flows and not their subflows; no flow of its network can be multipath";

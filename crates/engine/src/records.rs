@@ -9,6 +9,13 @@ pub enum Column {
     Numbers(Vec<f64>),
     /// Names.
     Texts(Vec<String>),
+    /// Names of which there are few, each as its place among them; an empty one where there is none.
+    Choices {
+        /// The names, each once.
+        names: Vec<&'static str>,
+        /// The place of each row's name.
+        places: Vec<u8>,
+    },
 }
 
 impl Column {
@@ -19,6 +26,7 @@ impl Column {
             Self::Integers(values) => values.len(),
             Self::Numbers(values) => values.len(),
             Self::Texts(values) => values.len(),
+            Self::Choices { places, .. } => places.len(),
         }
     }
 
@@ -58,6 +66,23 @@ impl Table {
     /// Adds a column of names.
     pub fn texts(&mut self, name: &'static str, values: impl Iterator<Item = String>) {
         self.columns.push((name, Column::Texts(values.collect())));
+    }
+
+    /// Adds a column of names of which there are few, 256 at most.
+    ///
+    /// # Panics
+    /// If there are more.
+    pub fn choices(&mut self, name: &'static str, values: impl Iterator<Item = &'static str>) {
+        let mut names: Vec<&'static str> = Vec::new();
+        let place = |value| {
+            let place = names.iter().position(|known| *known == value).unwrap_or_else(|| {
+                names.push(value);
+                names.len() - 1
+            });
+            u8::try_from(place).expect("256 names at most")
+        };
+        let places = values.map(place).collect();
+        self.columns.push((name, Column::Choices { names, places }));
     }
 
     /// A column of measurements, by name.

@@ -222,6 +222,8 @@ pub struct ProbeSetup {
     pub links: bool,
     /// Flows of which every segment sent and every acknowledgment received is noted.
     pub sequences: Vec<FlowId>,
+    /// Flows whose senders keep an event log.
+    pub log: Vec<FlowId>,
 }
 
 /// Packets written to a pcapng file.

@@ -44,6 +44,10 @@ fn bytes(tables: &[Table]) -> Vec<u8> {
                     values.iter().for_each(|v| bytes.extend(v.to_bits().to_le_bytes()));
                 }
                 Column::Texts(values) => values.iter().for_each(|v| bytes.extend_from_slice(v.as_bytes())),
+                Column::Choices { names, places } => {
+                    names.iter().for_each(|name| bytes.extend_from_slice(name.as_bytes()));
+                    bytes.extend_from_slice(places);
+                }
             }
         }
     }
@@ -91,6 +95,9 @@ fn part(outcome: &Outcome, name: &'static str, id_column: &str, ids: u64) -> Vec
             Column::Integers(v) => part.integers(column_name, rows.iter().map(|&row| v[row])),
             Column::Numbers(v) => part.numbers(column_name, rows.iter().map(|&row| v[row])),
             Column::Texts(v) => part.texts(column_name, rows.iter().map(|&row| v[row].clone())),
+            Column::Choices { names, places } => {
+                part.choices(column_name, rows.iter().map(|&row| names[usize::from(places[row])]));
+            }
         }
     }
     bytes(&[part])
@@ -143,7 +150,7 @@ fn loss_on_one_link_leaves_the_draws_of_another_alone() {
         let bits = |column: &Column| match column {
             Column::Integers(values) => Some(values[row]),
             Column::Numbers(values) => Some(values[row].to_bits()),
-            Column::Texts(_) => None,
+            Column::Texts(_) | Column::Choices { .. } => None,
         };
         columns.iter().filter_map(|(_, column)| bits(column)).collect()
     };

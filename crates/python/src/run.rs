@@ -62,6 +62,7 @@ fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
             Column::Integers(values) => columns.set_item(name, values.into_pyarray(py))?,
             Column::Numbers(values) => columns.set_item(name, values.into_pyarray(py))?,
             Column::Texts(values) => columns.set_item(name, PyList::new(py, values)?)?,
+            Column::Choices { names, places } => columns.set_item(name, (names, places.into_pyarray(py)))?,
         }
     }
     Ok(columns)

@@ -138,7 +138,8 @@ impl Setup {
     /// `progress(simulated_s, packet_hops)` is called now and then, if given. Ctrl-C ends the run early; what
     /// was measured until then is returned all the same, with `interrupted` true.
     ///
-    /// Returns a dict with `tables` (name -> column name -> numpy array, or list of str for names) and
+    /// Returns a dict with `tables` (name -> column name -> numpy array, list of str for names, or, where names are
+    /// few, the names and a numpy array with the place of each row's name among them) and
     /// `summary` (ended_s, interrupted, packet_hops, events, jain_index).
     ///
     /// Raises SetupError if the plan does not hold, OSError if a capture cannot be written.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from anabranch.errors import ResultError
+from anabranch.event_log import flow_file_stem
 from anabranch.report.style import PALETTE, plain, save_figure, styled
 
 SENT = ("syn", "data", "retransmission", "fin")
@@ -63,8 +63,7 @@ def save_sequences(frame: pl.DataFrame, names: Mapping[int, str], folder: Path) 
     for count, own in enumerate(frame.sort("flow", maintain_order=True).partition_by("flow")):
         folder.mkdir(exist_ok=True)
         flow = int(own["flow"][0])
-        # The number tells flows apart whose names have the same letters once a file system accepts them.
-        stem = f"{flow}-{re.sub(r'[^A-Za-z0-9_.]+', '-', names[flow])}"
+        stem = flow_file_stem(flow, names[flow])
         files.append(folder / f"{stem}.csv")
         sequence_table(own, flow).write_csv(files[-1])
         if count < MOST_DRAWN_FLOWS:

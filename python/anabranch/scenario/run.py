@@ -13,8 +13,16 @@ from anabranch.scenario.table import Table, alternative, refuse
 U64 = Annotated[int, Field(ge=0, le=2**64 - 1)]
 
 
-def _sequences_kind(value: object) -> str:
+def _names_kind(value: object) -> str:
     return alternative("all" if value == "*" else "several")
+
+
+FlowNames = Annotated[
+    Annotated[Literal["*"], Tag("<all>")]
+    | Annotated[list[Annotated[str, Field(min_length=1)]], Tag("<several>")],
+    Discriminator(_names_kind),
+]
+"""Some flows by name, or ``"*"`` for all."""
 
 
 class Run(Table):
@@ -32,12 +40,10 @@ class Run(Table):
     """Sample every flow."""
     link_series: bool = True
     """Sample every link."""
-    sequences: Annotated[
-        Annotated[Literal["*"], Tag("<all>")]
-        | Annotated[list[Annotated[str, Field(min_length=1)]], Tag("<several>")],
-        Discriminator(_sequences_kind),
-    ] = []
+    sequences: FlowNames = []
     """Flows by name (``web.0``) of which every segment and every acknowledgment is noted, or ``"*"``."""
+    log: FlowNames = []
+    """Flows by name (``web.0``) whose senders keep an event log, with a row for each ACK, or ``"*"``."""
 
 
 class Capture(Table):

@@ -26,7 +26,7 @@ from anabranch.setup.network import ResolvedNetwork, loss_setup
 from anabranch.setup.problems import Problems
 from anabranch.setup.traffic import Flows
 from anabranch.setup.transport import Transports
-from anabranch.topology import suggest
+from anabranch.setup.watched import WatchedFlows
 
 __all__ = ["Setup", "resolve"]
 
@@ -35,16 +35,8 @@ DEFAULT_SHARING = "pair"
 DEFAULT_OBJECTIVE = "total"
 # A series has a row for each flow and link and sample; beyond this the memory of a workstation ends.
 _MOST_SERIES_ROWS = 500_000_000
-# Of a flow of 1 MB a thousand segments and as many acknowledgments are noted.
-_MOST_SEQUENCES = 1000
 # A segment numbers them in a byte.
 _MOST_SUBFLOWS = 255
-_NO_SEQUENCE = (
-    "its subflows have sequence numbers of their own, and there is no table of them; write a [[capture]] of "
-    "its host, and read it with anabranch capture or Wireshark"
-)
-# Looking for the nearest among a million names would take minutes.
-_MOST_NAMES_COMPARED = 10_000
 
 
 def resolve(scenario: Scenario) -> Setup:
@@ -66,7 +58,8 @@ def resolve(scenario: Scenario) -> Setup:
         for setup in _event(event, f"event[{number}]", network)
     ]
     captures = _captures(scenario.capture, network, problems)
-    sequences = _sequences(scenario.run_settings, flows.setups, transports.setups, problems)
+    watched = WatchedFlows(flows.setups, transports.setups, problems)
+    sequences, log = (watched.sequences(scenario.run_settings), watched.log(scenario.run_settings))
     series = len(flows.setups) + _subflows(flows.setups, transports.setups, network)
     _check_series(scenario.run_settings, series, len(network.links), problems)
     demand = demand_setup(scenario, network, problems)
@@ -82,7 +75,7 @@ def resolve(scenario: Scenario) -> Setup:
         # Stable: events at the same time keep the order of the scenario.
         events=sorted(events, key=lambda event: event.at),
         routing=_routing(scenario),
-        probes=_probes(scenario.run_settings, sequences),
+        probes=_probes(scenario.run_settings, sequences, log),
         captures=captures,
         controller=controller.setup,
         planner=_planner(scenario.routing) or planner_setup(scenario.routing),
@@ -125,51 +118,10 @@ def _planner(routing: Routing) -> Tagged | None:
     }
 
 
-def _probes(run: Run, sequences: list[int]) -> ProbeSetup:
+def _probes(run: Run, sequences: list[int], log: list[int]) -> ProbeSetup:
     wanted = run.flow_series or run.link_series
     interval = int(run.sample_interval) if wanted else None
-    return ProbeSetup(interval, run.flow_series, run.link_series, sequences)
-
-
-def _sequences(
-    run: Run, flows: list[FlowSetup], transports: list[TransportSetup], problems: Problems
-) -> list[int]:
-    """Ids of the flows whose sequence numbers are noted, in order.
-
-    A multipath connection has a sequence for each subflow and none of its own: "*" passes it over.
-    """
-    if len(problems) > 0:
-        # Flows may be missing for a reason that is noted already.
-        return []
-    multipath = {
-        index for index, flow in enumerate(flows) if transports[flow.transport].config["protocol"] == "mptcp"
-    }
-    if isinstance(run.sequences, str):
-        chosen = set(range(len(flows))) - multipath
-        if flows and not chosen:
-            problems.add("run.sequences", f"every flow is multipath; {_NO_SEQUENCE}")
-    else:
-        ids = {flow.name: index for index, flow in enumerate(flows)}
-        chosen = set()
-        for index, name in enumerate(run.sequences):
-            place = f"run.sequences[{index}]"
-            if ids.get(name) in multipath:
-                problems.add(place, f"{quoted(name)} is multipath; {_NO_SEQUENCE}")
-            elif name in ids:
-                chosen.add(ids[name])
-            else:
-                near = suggest(name, list(ids)[:_MOST_NAMES_COMPARED])
-                hint = f"nearest: {quoted(near)}" if near else 'they are named like "traffic[0].0"'
-                if name == "*":
-                    hint = 'for all flows write sequences = "*"'
-                problems.add(place, f"no flow {quoted(name)}; {hint}")
-    if len(chosen) > _MOST_SEQUENCES:
-        problems.add(
-            "run.sequences",
-            f"means {len(chosen):,} flows, and a row for each of their segments; name at most "
-            f"{_MOST_SEQUENCES:,} flows",
-        )
-    return sorted(chosen)
+    return ProbeSetup(interval, run.flow_series, run.link_series, sequences, log)
 
 
 def _subflows(flows: list[FlowSetup], transports: list[TransportSetup], network: ResolvedNetwork) -> int:

@@ -104,6 +104,7 @@ class ProbeSetup:
     flows: bool
     links: bool
     sequences: list[int] = field(default_factory=list)
+    log: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)

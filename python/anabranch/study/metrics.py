@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anabranch.errors import AnabranchError
+from anabranch.result import Column
 from anabranch.scenario.messages import unknown_choice
 from anabranch.scenario.quantity import quoted, shown
 from anabranch.study.model import Metric
 
-Columns = Mapping[str, NDArray[Any] | Sequence[str]]
+Columns = Mapping[str, Column]
 Tables = Mapping[str, Columns]
 
 DEFAULTS = (
@@ -121,7 +122,11 @@ def _chosen(metric: Metric, columns: Columns) -> NDArray[np.bool_] | None:
 def _column(columns: Columns, name: str, key: str) -> NDArray[Any] | Sequence[str]:
     if name not in columns:
         raise MetricError(key, f"there is no column {_unknown(name, list(columns))}")
-    return columns[name]
+    column = columns[name]
+    if isinstance(column, tuple):
+        names, places = column
+        return [names[place] for place in places]
+    return column
 
 
 def _unknown(name: str, known: Sequence[str]) -> str:

@@ -21,7 +21,6 @@ from anabranch.routes import plan, refused
 from anabranch.routing import recall
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
-from anabranch.setup.model import ProbeSetup
 from anabranch.study.design import Design
 from anabranch.study.files import unpack
 from anabranch.study.metrics import value
@@ -150,7 +149,8 @@ class Bench:
         flows = probes.flows and "flow_series" not in self._without
         links = probes.links and "link_series" not in self._without
         interval = probes.interval if flows or links else None
-        return dataclasses.replace(setup, probes=ProbeSetup(interval, flows, links, probes.sequences))
+        probes = dataclasses.replace(probes, interval=interval, flows=flows, links=links)
+        return dataclasses.replace(setup, probes=probes)
 
 
 _benches = threading.local()

@@ -9,6 +9,7 @@ mod changes;
 mod control;
 mod flow;
 mod hosts;
+mod log;
 mod measure;
 mod multipath;
 mod probe;
@@ -158,7 +159,8 @@ impl Simulation {
         let mut forwarding = Forwarding::new(setup.routing.spread, streams, setup.nodes.len(), ends.clone());
         let mirror = Mirror::new(&network);
         let maker = Maker { setup: &setup, network: &network, plan: &plan, mirror, streams };
-        let flows = maker.flows(&mut forwarding)?;
+        let mut flows = maker.flows(&mut forwarding)?;
+        log::begin(&setup, &mut flows);
         forwarding.install(&network, &plan);
         let links = setup.links.iter().map(|link| hosts::link(link, streams)).collect::<Result<_, _>>()?;
         let taps = Taps::new(&setup, &flows)?;
@@ -251,7 +253,8 @@ impl Simulation {
             link.settle(now, &mut self.pool, &mut observer);
         }
         self.check_conservation()?;
-        let tables = self.tables();
+        let mut tables = self.tables();
+        tables.extend(self.log_table());
         let (progress, jain_index) = (self.progress(), self.jain_index());
         self.taps.finish()?;
         Ok(Outcome { tables, ended: now, interrupted, progress, jain_index })

@@ -238,8 +238,8 @@ pub fn goodput_between(outcome: &Outcome, flow: u64, span_s: (f64, f64)) -> f64 
 
 /// Samples flows and links at this interval.
 pub fn sample(setup: &mut Setup, interval: Span) {
-    let sequences = std::mem::take(&mut setup.probes.sequences);
-    setup.probes = ProbeSetup { interval: Some(interval), flows: true, links: true, sequences };
+    let probes = std::mem::take(&mut setup.probes);
+    setup.probes = ProbeSetup { interval: Some(interval), flows: true, links: true, ..probes };
 }
 
 /// Link-disjoint paths of least hops.

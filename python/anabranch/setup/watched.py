@@ -1,0 +1,106 @@
+"""The flows that a run looks at closely, by name: ``run.sequences`` and ``run.log``."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+from anabranch.scenario.quantity import quoted
+from anabranch.scenario.run import FlowNames, Run
+from anabranch.setup.model import FlowSetup, TransportSetup
+from anabranch.setup.problems import Problems
+from anabranch.topology import suggest
+
+# Looking for the nearest among a million names would take minutes.
+_MOST_NAMES_COMPARED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A field that names flows, and which flows it cannot name."""
+
+    name: str
+    protocols: AbstractSet[str]
+    """Those of the flows that it cannot name; ``"*"`` passes them over."""
+    kind: str
+    """What these flows are, for the message."""
+    reason: str
+    rows: str
+    """What there is a row for."""
+    most: int
+
+
+# Of a flow of 1 MB a thousand segments and as many acknowledgments are noted.
+_SEQUENCES = _Field(
+    name="sequences",
+    protocols=frozenset({"mptcp"}),
+    kind="multipath",
+    reason="its subflows have sequence numbers of their own, and there is no table of them; write a "
+    "[[capture]] of its host, and read it with anabranch capture or Wireshark",
+    rows="segments",
+    most=1000,
+)
+_LOG = _Field(
+    name="log",
+    protocols=frozenset({"sdn-paced", "sliding-window"}),
+    kind="without congestion control",
+    reason="its sender decides nothing that a log could tell; name it in run.sequences",
+    rows="ACKs",
+    most=100,
+)
+
+
+class WatchedFlows:
+    """Finds flows by name."""
+
+    def __init__(self, flows: list[FlowSetup], transports: list[TransportSetup], problems: Problems) -> None:
+        self._ids = {flow.name: index for index, flow in enumerate(flows)}
+        self._protocols = [str(transports[flow.transport].config["protocol"]) for flow in flows]
+        self._problems = problems
+
+    def sequences(self, run: Run) -> list[int]:
+        """Ids of the flows whose sequence numbers are noted, in order.
+
+        A multipath connection has a sequence for each subflow and none of its own.
+        """
+        return self._chosen(run.sequences, _SEQUENCES)
+
+    def log(self, run: Run) -> list[int]:
+        """Ids of the flows that keep an event log, in order."""
+        return self._chosen(run.log, _LOG)
+
+    def _chosen(self, wanted: FlowNames, about: _Field) -> list[int]:
+        place = f"run.{about.name}"
+        if len(self._problems) > 0:
+            # Flows may be missing for a reason that is noted already.
+            return []
+        unfit = {index for index, protocol in enumerate(self._protocols) if protocol in about.protocols}
+        if isinstance(wanted, str):
+            chosen = set(range(len(self._protocols))) - unfit
+            if self._protocols and not chosen:
+                self._problems.add(place, f"every flow is {about.kind}; {about.reason}")
+        else:
+            chosen = set()
+            for number, name in enumerate(wanted):
+                index = self._ids.get(name)
+                if index is None:
+                    self._problems.add(f"{place}[{number}]", self._no_such(name, about))
+                elif index in unfit:
+                    problem = f"{quoted(name)} is {about.kind}; {about.reason}"
+                    self._problems.add(f"{place}[{number}]", problem)
+                else:
+                    chosen.add(index)
+        if len(chosen) > about.most:
+            self._problems.add(
+                place,
+                f"means {len(chosen):,} flows, and a row for each of their {about.rows}; name at most "
+                f"{about.most:,} flows",
+            )
+        return sorted(chosen)
+
+    def _no_such(self, name: str, about: _Field) -> str:
+        near = suggest(name, list(self._ids)[:_MOST_NAMES_COMPARED])
+        hint = f"nearest: {quoted(near)}" if near else 'they are named like "traffic[0].0"'
+        if name == "*":
+            hint = f'for all flows write {about.name} = "*"'
+        return f"no flow {quoted(name)}; {hint}"
