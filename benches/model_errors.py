@@ -27,7 +27,8 @@ NAMES = ("model_errors", "model_errors_bbr")
 
 STEADY = """
     select run, avg(goodput_mbps) as steady_mbps from flow_series series
-    join (select run as first_run, min(time_s) as first_s from flow_series group by run) on run = first_run
+    join (select run as first_run, min(time_s) as first_s from flow_series group by run) as firsts
+        on run = first_run
     where time_s > first_s group by run
 """
 """Goodput of each run after its first sample."""

@@ -62,7 +62,8 @@ def needed(folder: Path) -> set[str]:
 def test_a_distribution_declares_what_it_imports_and_nothing_else(name: str) -> None:
     table = project(name)
     declared = {normal(requirement) for requirement in table["dependencies"]}
-    optional = {normal(one) for one in table.get("optional-dependencies", {}).get("cluster", ())}
+    extras = table.get("optional-dependencies", {})
+    optional = {normal(one) for extra in ("cluster", "spreadsheet") for one in extras.get(extra, ())}
     assert len(declared) >= 6
     found = needed(DISTRIBUTIONS[name][1])
     assert sorted(found - declared - optional) == []

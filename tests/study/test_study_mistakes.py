@@ -7,6 +7,7 @@ import pytest
 
 from anabranch import Scenario, Study, StudyError
 from anabranch.study.check import design
+from anabranch.study.model import Output
 
 from .conftest import SCENARIO, STUDY, Anabranch, Write
 
@@ -244,3 +245,21 @@ def test_the_schema_of_a_study_is_printed(anabranch: Anabranch) -> None:
     jsonschema.validate({**study, "scenario": tomllib.loads(SCENARIO)}, schema)
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**study, "scenario": {"network": 3}}, schema)
+
+
+@pytest.mark.parametrize(("asked", "refused"), [(True, True), (None, False), (False, False)])
+def test_a_spreadsheet_that_is_asked_for_needs_what_writes_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: bool | None, refused: bool
+) -> None:
+    monkeypatch.setattr("anabranch.study.execute.find_spec", lambda _: None)
+    study = Study(scenario=Scenario.loads(SCENARIO), output=Output(spreadsheet=asked, figures=[]))
+    if refused:
+        with pytest.raises(
+            StudyError, match=r'output\.spreadsheet: needs XlsxWriter: pip install "anabranch\['
+        ):
+            study.run(jobs=1, out=tmp_path / "out")
+        assert not (tmp_path / "out").exists()
+        return
+    study.run(jobs=1, out=tmp_path / "out")
+    assert (tmp_path / "out" / "report.html").is_file()
+    assert not (tmp_path / "out" / "study.xlsx").exists()

@@ -5,6 +5,7 @@ import math
 import polars as pl
 import pytest
 
+from anabranch.errors import StudyError
 from anabranch.study.result import FactorInfo, MetricInfo, StudyResult
 from anabranch.study.student import half_width, t_quantile
 
@@ -87,3 +88,25 @@ def test_sql_joins_runs_and_tables() -> None:
     )
     assert answer.rows() == [("a", 11), ("b", 7)]
     assert _result().query("select count(*) from cells").item() == 2
+
+
+def test_a_query_that_cannot_be_answered_says_why() -> None:
+    with pytest.raises(StudyError, match=r'^query: unable to find column "nothing"; valid columns: .*$'):
+        _result().query("select nothing from flows")
+    with pytest.raises(StudyError, match=r"^query: sql parser error: Expected: end of statement"):
+        _result().query("delete all the things")
+
+
+def test_further_metrics_come_from_frames_and_queries() -> None:
+    bytes_of, of_frame = MetricInfo("bytes", "bytes"), MetricInfo("half_s", "half")
+    found = _result().with_metrics(
+        {
+            bytes_of: "select run, sum(delivered_bytes) from flows group by run",
+            of_frame: pl.DataFrame({"run": [3], "value": [3.5]}),
+        }
+    )
+    assert found.runs["bytes"].to_list() == [11.0, None, None, 7.0, None, None]
+    assert found.runs["half_s"].to_list() == [None, None, None, 3.5, None, None]
+    assert found.cells["half_s"].to_list() == [None, 3.5]
+    with pytest.raises(StudyError, match=r"^bytes: has 3 columns, not run and value$"):
+        _result().with_metrics({bytes_of: "select run, cell, time_s from runs"})

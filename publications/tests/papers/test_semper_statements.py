@@ -7,6 +7,7 @@ from anabranch.study.result import MetricInfo, StudyResult
 from anabranch_publications.papers.semper.fairness import lowest, sharing_a_path
 from anabranch_publications.papers.semper.recovery import Outage, next_try_s, whole_sql
 from anabranch_publications.papers.semper.studies import Method
+from anabranch_publications.papers.sql import with_metrics
 
 OUTAGE = Outage(settled_s=2, fails_s=6, returns_s=10, duration_s=20, runs=1)
 
@@ -34,8 +35,8 @@ def series(*totals: list[float]) -> pl.DataFrame:
 
 def waits(*totals: list[float]) -> list[float | None]:
     runs = pl.DataFrame({"run": range(len(totals)), "cell": 0, "replication": range(len(totals))})
-    measured = result(runs, subflow_series=series(*totals)).with_metrics(
-        {MetricInfo("whole_s", "wait"): whole_sql(OUTAGE)}
+    measured = with_metrics(
+        result(runs, subflow_series=series(*totals)), {MetricInfo("whole_s", "wait"): whole_sql(OUTAGE)}
     )
     return measured.runs.sort("run")["whole_s"].to_list()
 

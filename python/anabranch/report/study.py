@@ -6,12 +6,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from anabranch.report.spreadsheet import save_spreadsheet
 from anabranch.report.study_figures import study_figure
 from anabranch.report.study_table import StudyOutcome
 from anabranch.report.style import check_forms, save_figure
 
-__all__ = ["save_spreadsheet", "study_figure", "write_outputs"]
+__all__ = ["study_figure", "write_outputs"]
 
 
 def write_outputs(
@@ -24,7 +23,7 @@ def write_outputs(
     Args:
         result: the study's result.
         folder: where; made if it is not there.
-        spreadsheet: whether to write the spreadsheet.
+        spreadsheet: whether to write the spreadsheet, which takes XlsxWriter (``anabranch[spreadsheet]``).
         figures: forms of the figures, of ``png``, ``pdf`` and ``svg``; none for no figures.
 
     Returns:
@@ -37,6 +36,8 @@ def write_outputs(
     check_forms(figures)
     files = []
     if spreadsheet:
+        from anabranch.report.spreadsheet import save_spreadsheet  # noqa: PLC0415 - stands on an optional package
+
         files.append(save_spreadsheet(result, folder / "study.xlsx"))
     for metric in result.metrics if figures else ():
         figure = study_figure(result, metric.name)

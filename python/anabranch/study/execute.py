@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import polars as pl
@@ -33,13 +34,15 @@ def run_study(
         raise StudyError([Problem("jobs", f"{jobs} must be at least 1")])
     if jobs is not None and dask is not None:
         raise StudyError([Problem("jobs", "the cluster says how many workers there are; leave it out")])
+    # Before the work, not after it.
+    spreadsheet = _wants_spreadsheet(study)
     design = check(study)
     if out is not None:
         from anabranch.report.html import save_study_report  # noqa: PLC0415 - slow to import
         from anabranch.report.study import write_outputs  # noqa: PLC0415 - slow to import
 
         result = _into(Path(out), design, jobs, dask, progress)
-        write_outputs(result, out, spreadsheet=study.output.spreadsheet, figures=study.output.figures)
+        write_outputs(result, out, spreadsheet=spreadsheet, figures=study.output.figures)
         save_study_report(result, out)
         return result
     with tempfile.TemporaryDirectory(prefix="anabranch-study-") as folder:
@@ -49,6 +52,19 @@ def run_study(
             for name, source in result.tables.items()
         }
         return replace(result, tables=tables)
+
+
+def _wants_spreadsheet(study: Study) -> bool:
+    """Whether the study's folder gets its spreadsheet.
+
+    Raises:
+        StudyError: if it is asked for, and what writes it is not installed.
+    """
+    installed = find_spec("xlsxwriter") is not None
+    if study.output.spreadsheet and not installed:
+        message = 'needs XlsxWriter: pip install "anabranch[spreadsheet]", or set it to false'
+        raise StudyError([Problem("output.spreadsheet", message)], study.origin)
+    return installed if study.output.spreadsheet is None else study.output.spreadsheet
 
 
 def _into(

@@ -171,8 +171,9 @@ class Metric(Table):
 class Output(Table):
     """What a study leaves for people, beside its tables."""
 
-    spreadsheet: bool = True
-    """A workbook with a sheet for each metric, table and chart: ``study.xlsx``."""
+    spreadsheet: bool | None = None
+    """A workbook with a sheet for each metric, table and chart: ``study.xlsx``; left out: where XlsxWriter is
+    installed, as ``anabranch[spreadsheet]`` does."""
     figures: list[Literal["png", "pdf", "svg"]] = ["png"]
     """Forms of the figure of each metric, in ``figures/``; empty for none."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -106,22 +105,20 @@ class StudyResult:
 
         return StudyPlots(self)
 
-    def with_metrics(self, metrics: Mapping[MetricInfo, str]) -> StudyResult:
-        """The same result with further metrics, each from an SQL query (DuckDB) that gives run and value.
+    def with_metrics(self, metrics: Mapping[MetricInfo, str | pl.DataFrame]) -> StudyResult:
+        """The same result with further metrics, each from a frame of runs and values or from a query.
 
         For what a column alone does not say, such as a ratio of two: ``select run, avg(delivered_bytes /
-        completion_s) from flows group by run``. Runs that a query leaves out have null.
+        completion_s) from flows group by run``. Runs that are not in the frame have null.
 
         Raises:
-            StudyError: if DuckDB refuses a query, or its answer has other than two columns.
+            StudyError: if a query is refused, or a frame has other than two columns.
         """
         runs = self.runs
-        for metric, sql in metrics.items():
-            answer = self.query(sql)
+        for metric, source in metrics.items():
+            answer = self.query(source) if isinstance(source, str) else source
             if answer.width != 2:
-                raise StudyError(
-                    [Problem(metric.name, f"the query gives {answer.width} columns, not run and value")]
-                )
+                raise StudyError([Problem(metric.name, f"has {answer.width} columns, not run and value")])
             values = pl.DataFrame(
                 {
                     "run": answer.to_series(0).cast(pl.Int64),
@@ -140,37 +137,23 @@ class StudyResult:
         )
 
     def query(self, sql: str) -> pl.DataFrame:
-        """The answer to an SQL query (DuckDB) over ``runs``, ``cells`` and the tables that were kept.
+        """The answer to an SQL query (polars' dialect) over ``runs``, ``cells`` and the tables kept.
 
         Tables of the runs, such as ``flows`` and ``links``, have a column ``run`` to join them by.
 
         Raises:
-            StudyError: if DuckDB refuses the query, with what it says.
+            StudyError: if polars refuses the query, with what it says.
         """
-        import duckdb  # noqa: PLC0415 - slow to import
-
-        with (
-            tempfile.TemporaryDirectory(prefix="anabranch-query-") as folder,
-            duckdb.connect() as connection,
-        ):
-            for name, source in {**self.tables, "runs": self.runs, "cells": self.cells}.items():
-                if isinstance(source, pl.DataFrame):
-                    file = Path(folder) / f"{name}.parquet"
-                    source.write_parquet(file)
-                else:
-                    file = source / "*.parquet"
-                connection.read_parquet(str(file)).create_view(name)
-            try:
-                relation = connection.sql(sql)
-                if relation is None:
-                    # A statement that is no query, such as SET, has no rows.
-                    return pl.DataFrame()
-                # Through a file: DuckDB hands over frames only where pyarrow is installed.
-                answer = Path(folder) / "answer.parquet"
-                relation.write_parquet(str(answer))
-                return pl.read_parquet(answer)
-            except duckdb.Error as error:
-                raise StudyError([Problem("query", str(error))]) from None
+        sources = {**self.tables, "runs": self.runs, "cells": self.cells}
+        frames = {
+            name: source.lazy() if isinstance(source, pl.DataFrame) else pl.scan_parquet(source / "*.parquet")
+            for name, source in sources.items()
+        }
+        try:
+            return pl.SQLContext(frames).execute(sql, eager=True)
+        except pl.exceptions.PolarsError as error:
+            # What follows is the plan as polars sees it.
+            raise StudyError([Problem("query", str(error).partition("\n\n")[0])]) from None
 
 
 def summarize(

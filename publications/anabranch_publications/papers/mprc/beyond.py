@@ -13,6 +13,7 @@ from anabranch.study.result import MetricInfo, StudyResult
 from anabranch_publications.papers.model import Context, FigureResult, Finding
 from anabranch_publications.papers.mprc.network import FAILING, PAYLOAD, scenario
 from anabranch_publications.papers.mprc.studies import compare, median, summary, transports, variants
+from anabranch_publications.papers.sql import with_metrics
 
 METRICS = ("goodput_mbps", "spurious_percent", "retransmissions", "timeouts", "queue_max_packets")
 
@@ -192,13 +193,9 @@ def background(context: Context) -> FigureResult:
         },
     )
     own = "name = 'traffic[0].0'"
-    result = compare(
-        context,
-        "background",
-        "Abilene, disjoint paths, background traffic",
-        base,
-        [load, transports(context)],
-    ).with_metrics(
+    title = "Abilene, disjoint paths, background traffic"
+    result = with_metrics(
+        compare(context, "background", title, base, [load, transports(context)]),
         {
             MetricInfo("transfer_mbps", "goodput of the transfer (Mbps)"): (
                 f"select run, any_value(goodput_mbps) from flows where {own} group by run"  # noqa: S608 - no input
@@ -210,7 +207,7 @@ def background(context: Context) -> FigureResult:
             MetricInfo("background_completion_s", "mean completion time of the background (s)"): (
                 "select run, avg(completion_s) from flows where name like 'background%' group by run"
             ),
-        }
+        },
     )
     shown = ("transfer_mbps", "background_completion_s", "transfer_spurious_percent", "queue_max_packets")
     return _page("background", "Background traffic", result, shown)

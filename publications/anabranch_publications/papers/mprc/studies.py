@@ -13,6 +13,7 @@ from anabranch.study.model import Factor, Level, Metric, Output, Study
 from anabranch.study.result import MetricInfo, StudyResult
 from anabranch_publications.papers.model import Context
 from anabranch_publications.papers.mprc.network import PAPER, TODAY
+from anabranch_publications.papers.sql import with_metrics
 
 SEEDS = 10
 _DEFAULTS = {metric.name: metric for metric in DEFAULTS}
@@ -59,7 +60,7 @@ def compare(
             output=Output(figures=[]),
         )
 
-    return context.study(name, make).with_metrics(SPURIOUS)
+    return with_metrics(context.study(name, make), SPURIOUS)
 
 
 def variants(label: str, choices: Mapping[str, Mapping[str, Any]]) -> Factor:

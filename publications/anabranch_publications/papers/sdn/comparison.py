@@ -24,6 +24,7 @@ from anabranch_publications.papers.sdn.studies import (
     flow_numbers,
     mean_queue_sql,
 )
+from anabranch_publications.papers.sql import with_metrics
 
 SCHEMES: dict[str, tuple[str, dict[str, Any]]] = {
     "sdn-paced": ("sdn-paced", stretched()),
@@ -127,7 +128,7 @@ def _study(context: Context, name: str) -> StudyResult:
             mean_queue_sql(duration_s, "completion_s")
         )
     }
-    return context.study(f"comparison-{name.lower()}", make).with_metrics(mean_queue)
+    return with_metrics(context.study(f"comparison-{name.lower()}", make), mean_queue)
 
 
 def comparison(context: Context) -> FigureResult:

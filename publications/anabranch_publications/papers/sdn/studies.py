@@ -13,6 +13,7 @@ from anabranch.study.model import Factor, Level, Metric, Output, Study
 from anabranch.study.result import MetricInfo, StudyResult
 from anabranch_publications.papers.model import Context
 from anabranch_publications.papers.sdn.network import PAYLOAD_BYTES, SEGMENT_BYTES, dumbbell, ends, size
+from anabranch_publications.papers.sql import with_metrics
 
 CAPACITY_BPS = 10e9
 BOTTLENECK = "router-left->router-middle1"
@@ -122,7 +123,7 @@ def _study(
             output=TABLES,
         )
 
-    return context.study(name, make).with_metrics(DERIVED)
+    return with_metrics(context.study(name, make), DERIVED)
 
 
 def inter_arrival(context: Context) -> StudyResult:

@@ -24,6 +24,7 @@ from anabranch_publications.papers.semper.network import (
 )
 from anabranch_publications.papers.semper.recovery import returning_path
 from anabranch_publications.papers.semper.studies import RUNS, Method, jain_index, study, usable_mbps
+from anabranch_publications.papers.sql import query
 
 PATHS: Final = 4
 SCHEMES: Final = {"SEMPER": (STATELESS, SUBFLOWS), "stateful": (STATEFUL, PATHS)}
@@ -100,11 +101,12 @@ def _seconds(result: StudyResult) -> pl.DataFrame:
     runs = result.runs.select(
         pl.col("run").cast(pl.Int64), pl.col("setting").cast(pl.String), pl.col("replication").cast(pl.Int64)
     )
-    series = result.query(
+    series = query(
+        result,
         "select run, flow, flow_series.time_s, goodput_mbps, coalesce(arrived, 0) as throughput_mbps "
         "from flow_series left join (select run, flow, time_s, sum(throughput_mbps) as arrived "
         "from subflow_series group by run, flow, time_s) as subflows using (run, flow, time_s) "
-        "order by run, flow_series.time_s, flow"
+        "order by run, flow_series.time_s, flow",
     )
     return series.with_columns(pl.col("run").cast(pl.Int64)).join(runs, on="run", how="left")
 
@@ -139,9 +141,10 @@ def _adapts(result: StudyResult, rows: pl.DataFrame, name: str, times: Timing) -
     first = [_second(totals, "total", times.fails_s + second) for second in (1, 2, 3)]
     stream = _second(totals, "stream", times.fails_s + ADAPTED_S + 1)
     left = usable_mbps(PATHS - 1, PATH_MBPS)
-    stalled = result.query(
+    stalled = query(
+        result,
         "select sum(stalled_s) as s, max(case when stalled_since_s is null then 0 else 1 end) as still "  # noqa: S608 - no input
-        f"from connections join runs using (run) where runs.setting = '{name}'"
+        f"from connections join runs using (run) where runs.setting = '{name}'",
     )
     seconds, still = float(stalled["s"].item() or 0), int(stalled["still"].item())
     late = after.filter(pl.col("time_s") > times.fails_s + ADAPTED_S + 1e-6)

@@ -23,6 +23,7 @@ from anabranch_publications.papers.semper.studies import (
     static,
     study,
 )
+from anabranch_publications.papers.sql import query
 
 LONG_QUEUE: Final = "1000 packets"
 """What an interface of Linux queues unless it is told otherwise (``txqueuelen``; netem's limit), so what an
@@ -69,11 +70,12 @@ def sharing_a_path(result: StudyResult, method: Method, n: int, label: str) -> l
         n: N, hosts; each has two subflows.
         label: setting of these experiments.
     """
-    rows = result.query(
+    rows = query(
+        result,
         f"with rates as ({rates_sql(method)}), "  # noqa: S608 - no input
         "spread as (select run, flow, count(distinct path) as paths from subflows group by run, flow) "
         "select run, flow, paths, rate from rates join spread using (run, flow) "
-        f"join runs using (run) where runs.setting = '{label}' order by run, flow"
+        f"join runs using (run) where runs.setting = '{label}' order by run, flow",
     )
     both, apart = (rows.filter(pl.col("paths") == paths) for paths in (1, 2))
     share = both.height / rows.height

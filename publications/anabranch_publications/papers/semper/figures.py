@@ -42,6 +42,7 @@ from anabranch_publications.papers.semper.studies import (
     study,
     usable_mbps,
 )
+from anabranch_publications.papers.sql import query
 
 METRICS: Final = ("total_mbps", "jain", "used_paths", "retransmissions", "timeouts")
 BASELINE: Final = "single TCPs"
@@ -177,7 +178,7 @@ def _complementary(pairs: Sequence[tuple[float, float]]) -> Finding:
 
 def _pairs(result: StudyResult, after_s: float, duration_s: float) -> list[tuple[float, float]]:
     """Throughputs of both hosts over what follows an instant, for each run; samples are of five seconds."""
-    rows = result.query(f"{goodput_sql(after_s, duration_s, (duration_s - after_s) / 5)} order by run, flow")
+    rows = query(result, f"{goodput_sql(after_s, duration_s, (duration_s - after_s) / 5)} order by run, flow")
     rates = rows["rate"].to_list()
     return list(zip(rates[0::2], rates[1::2], strict=True))
 

@@ -14,6 +14,7 @@ from anabranch.study.model import Factor, Level, Metric, Output, Study
 from anabranch.study.result import MetricInfo, StudyResult
 from anabranch_publications.papers.model import Context
 from anabranch_publications.papers.semper.network import EDGES, PAYLOAD, scenario, single_tcps
+from anabranch_publications.papers.sql import with_metrics
 
 RUNS: Final = 10
 """Repetitions of each experiment, as in the thesis: every one draws other source ports."""
@@ -142,7 +143,7 @@ def study(
             output=Output(figures=[]),
         )
 
-    return context.study(name, make).with_metrics(measured(method) if metrics is None else metrics)
+    return with_metrics(context.study(name, make), measured(method) if metrics is None else metrics)
 
 
 def experiment(

@@ -17,6 +17,7 @@ from anabranch.report.study_figures import study_figure
 from anabranch.study.model import Factor, Level, Metric, Output, Study
 from anabranch.study.result import MetricInfo, StudyResult
 from anabranch_publications.papers.model import Context, FigureResult, Finding, number
+from anabranch_publications.papers.sql import query
 from anabranch_publications.papers.tcpbp.network import LINKS, PAIRS, TRANSPORT, network
 from anabranch_publications.papers.tcpbp.tables import PUBLISHED_INVERSE, PUBLISHED_ROUTE
 
@@ -140,10 +141,11 @@ def route_stability(context: Context) -> FigureResult:
     hours = (duration_s - WARM_UP_S) / 3600 * len(PAIRS)
     changes = {
         int(run): int(moves)
-        for run, moves in result.query(
+        for run, moves in query(
+            result,
             "select c.run, count(*) as moves from route_changes c "  # noqa: S608 - no input
             "join flows f on c.run = f.run and c.flow = f.flow "
-            f"where f.name like 'flow%' and c.time_s > {WARM_UP_S} group by c.run"
+            f"where f.name like 'flow%' and c.time_s > {WARM_UP_S} group by c.run",
         ).iter_rows()
     }
     table = pl.DataFrame(
@@ -206,9 +208,9 @@ def _stability_study(given: Weather, duration_s: int, names: tuple[str, ...]) ->
 
 def _with_changes(result: StudyResult, changes: dict[int, int], hours: float) -> StudyResult:
     """The same result with a metric that figures can show."""
-    values = ", ".join(f"({run}, {changes.get(run, 0) / hours})" for run in result.runs["run"].to_list())
-    sql = f"select column0, column1 from (values {values}) as told(column0, column1)"  # noqa: S608 - numbers
-    return result.with_metrics({MetricInfo("changes_per_hour", "route changes of a flow per hour"): sql})
+    runs = result.runs["run"].to_list()
+    told = pl.DataFrame({"run": runs, "changes": [changes.get(run, 0) / hours for run in runs]})
+    return result.with_metrics({MetricInfo("changes_per_hour", "route changes of a flow per hour"): told})
 
 
 def _lost(result: StudyResult, truth: Truth, duration_s: int) -> dict[int, float]:
@@ -218,12 +220,13 @@ def _lost(result: StudyResult, truth: Truth, duration_s: int) -> dict[int, float
     """
     owned = "join flows f on r.run = f.run and r.flow = f.flow where f.name like 'flow%'"
     moves: dict[tuple[int, int], list[tuple[float, str]]] = defaultdict(list)
-    for run, flow, time_s, path in result.query(
-        f"select r.run, r.flow, r.time_s, r.data_path from route_changes r {owned} order by all"  # noqa: S608 - no input
+    for run, flow, time_s, path in query(
+        result,
+        f"select r.run, r.flow, r.time_s, r.data_path from route_changes r {owned} order by all",  # noqa: S608 - no input
     ).iter_rows():
         moves[run, flow].append((time_s, path))
     # A flow that has never moved is on its last path; the first path of the others is over by then.
-    last = result.query(f"select r.run, r.flow, r.data_path from flow_routes r {owned} order by all")  # noqa: S608 - no input
+    last = query(result, f"select r.run, r.flow, r.data_path from flow_routes r {owned} order by all")  # noqa: S608 - no input
     lost: dict[int, list[float]] = defaultdict(list)
     for run, flow, path in last.iter_rows():
         for interval in range(WARM_UP_S // INTERVAL_S, duration_s // INTERVAL_S):
@@ -281,15 +284,17 @@ def measured_links(context: Context) -> FigureResult:
     until_s = 40 if context.quick else 120
 
     result = context.study("measured", lambda: _measured_study(until_s, 1 if context.quick else 3))
-    estimates = result.query(
+    estimates = query(
+        result,
         "select e.run, l.name, e.loss, e.delay_ms from link_estimates e "  # noqa: S608 - no input
         f"join links l on e.run = l.run and e.link = l.link where e.time_s between {until_s - 5} and "
         f"{until_s + 5} "
-        "order by all"
+        "order by all",
     )
-    chosen = result.query(
+    chosen = query(
+        result,
         "select r.run, r.data_path, r.ack_path, count(*) as flows from flow_routes r join flows f "
-        "on r.run = f.run and r.flow = f.flow where f.name like 'flow%' group by all order by all"
+        "on r.run = f.run and r.flow = f.flow where f.name like 'flow%' group by all order by all",
     )
     rows = [
         {
