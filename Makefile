@@ -31,12 +31,13 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models fingerprints reference picture reproduce reproduced compare wheel clean
+.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models declarations fingerprints reference picture reproduce reproduced compare wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
 
 setup: $(STAMPS)/package $(STAMPS)/publications ## make .venv and install Anabranch and its publications into it, compiled for speed
+	@$(RUN) docs/generate/algorithms.py --check
 
 check-tools:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
@@ -121,6 +122,10 @@ validate: setup ## run the scenarios of validation/ here, and in ns-3 if install
 models: setup ## hold the throughput models against simulation; writes docs/model_errors.md
 	rm -rf results/model_errors results/model_errors_bbr
 	$(RUN) benches/model_errors.py --out docs/model_errors.md
+
+# Before the package is made: with stale models it could not be imported.
+declarations: $(STAMPS)/package ## the Python models of algorithms, from what the core declares
+	$(RUN) docs/generate/algorithms.py
 
 fingerprints: setup ## renew the hashes of what small scenarios compute, after a change that is meant to move them
 	$(RUN) tests/fingerprints/renew.py

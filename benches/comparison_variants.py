@@ -45,7 +45,10 @@ def _as(system: str, name: str, **fields: Any) -> System:
 
 
 def _semper(subflows: int) -> System:
-    transport = {**SYSTEMS["semper-mptcp"].transport, "subflows": subflows}
+    transport = {
+        **SYSTEMS["semper-mptcp"].transport,
+        "path_manager": {"algorithm": "ndiffports", "subflows": subflows},
+    }
     return _as("semper-mptcp", f"semper-mptcp, K = {subflows}", transport=transport)
 
 

@@ -1,4 +1,4 @@
-"""Defaults: those that the schema knows, and those that hang on a preset, an application or an estimator."""
+"""Defaults: those that the schema knows, and those of presets, applications and estimators."""
 
 import json
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from anabranch import _core
 from anabranch.scenario.controller import APPLICATIONS, ESTIMATORS
 from anabranch.scenario.quantity import ByteCount, Span
-from anabranch.scenario.transport import CHOICES, FIELDS, PARAMETERS
+from anabranch.scenario.transport import CHOICES
 
 Schema = dict[str, Any]
 
@@ -36,15 +36,11 @@ def beside(table: str) -> list[str]:
         "|---|---|---|",
     ]
     for preset, config in _presets().items():
-        tcp = config.get("tcp", config)
-        chosen = {
-            choice: owner[choice]["name"]
-            for owner in (config, tcp)
-            for choice in (*CHOICES["tcp"], *CHOICES["mptcp"])
-            if choice in owner
-        }
-        listed = ", ".join(f'`{choice} = "{name}"`' for choice, name in chosen.items())
-        lines.append(f"| `{preset}` | {config['protocol']} | {listed} |")
+        fields = {**config.get("tcp", {}), **config}
+        listed = ", ".join(
+            f'`{choice} = "{fields[choice]["algorithm"]}"`' for choice in CHOICES if choice in fields
+        )
+        lines.append(f"| `{preset}` | {config['algorithm']} | {listed} |")
     return [*lines, ""]
 
 
@@ -69,19 +65,8 @@ def _of_presets(name: str) -> str:
 
 def _value(config: dict[str, Any], name: str) -> object:
     """A field's value in a preset, as a scenario writes it; None if the preset has no such field."""
-    tcp = config.get("tcp", config)
-    key = FIELDS[config["protocol"]].get(name) or FIELDS["tcp"].get(name) or name
-    for owner in (config, tcp):
-        for choice, parameters in PARAMETERS.items():
-            if choice not in owner:
-                continue
-            if name == choice:
-                return str(owner[choice]["name"])
-            if name in parameters.get(owner[choice]["name"], ()):
-                return _in_units(name, owner[choice].get(name))
-        if key in owner:
-            return _in_units(name, owner[key])
-    return None
+    value = {**config.get("tcp", {}), **config}.get(name)
+    return str(value["algorithm"]) if isinstance(value, dict) else _in_units(name, value)
 
 
 def _in_units(name: str, value: object) -> object:

@@ -120,6 +120,8 @@ class Kinds:
                 kind = distribution(table)
                 if kind is not None:
                     words = f"[distribution](#distributions) of {_PLURALS[kind]}"
+                elif "algorithm" in book.definitions[table].get("properties", {}):
+                    words = f"a [table with its parameters](#{field})"
                 elif words == "table" and table != "Scenario":
                     words = f"[table](#{anchor(self.variant_heading(book, field, table))})"
             if words not in found:

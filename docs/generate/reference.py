@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import algorithm_pages
 import defaults
 import examples
 from kinds import Kinds
@@ -63,7 +64,8 @@ class Book:
         for name, field in self.definitions[table].get("properties", {}).items():
             if whole_table(field) is None:
                 for found in references(field):
-                    if distribution(found) is None and found not in ("JsonValue", "Scenario"):
+                    plain = distribution(found) is None and found not in ("JsonValue", "Scenario")
+                    if plain and "algorithm" not in self.definitions[found].get("properties", {}):
                         yield name, found
 
 
@@ -187,6 +189,7 @@ def page() -> str:
             "prints what stands here as JSON Schema.",
             "scenario",
         ),
+        algorithm_pages.chapter(),
         distributions(scenario, kinds),
         chapter(
             study,

@@ -6,6 +6,7 @@ use anabranch_engine::routing::{LinkMask, Plan};
 use anabranch_engine::setup::Setup;
 use anabranch_engine::transport::TransportConfig;
 use anabranch_engine::{EngineError, Simulation};
+use anabranch_units::Bytes;
 use libfuzzer_sys::fuzz_target;
 use serde::Deserialize;
 use std::ops::ControlFlow;
@@ -29,7 +30,7 @@ fuzz_target!(|data: &[u8]| {
     for transport in &mut setup.transports {
         match &mut transport.config {
             TransportConfig::Tcp(tcp) => {
-                tcp.receive_buffer_bytes = tcp.receive_buffer_bytes.min(LARGEST_BUFFER);
+                tcp.receive_buffer = tcp.receive_buffer.min(Bytes(LARGEST_BUFFER));
             }
             TransportConfig::SlidingWindow(sliding) => {
                 sliding.window_segments = sliding.window_segments.min(MOST_SEGMENTS);

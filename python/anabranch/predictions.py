@@ -224,10 +224,10 @@ class _Mixture:
         if (passed := self._overtaking()) == 0:
             return None
         differ = f"packets of a flow take paths whose delays differ by {self._differ_s * 1e3:.3g} ms"
-        if config["protocol"] != "tcp":
+        if config["algorithm"] != "tcp":
             return f"{differ}: no formula has a fixed window with reordering"
         detection = config["loss_detection"]
-        if detection["name"] == "dupack" and passed >= detection["threshold"]:
+        if detection["algorithm"] == "dupack" and passed >= detection["threshold"]:
             return f"{differ}: {detection['threshold']} duplicate ACKs take reordering for loss"
         return None
 
@@ -295,8 +295,8 @@ def _conditions(
     """A path as the models see it, with the transport's own limits."""
     sizes = packet_sizes(config)
     timeout_s = None
-    if config["protocol"] == "tcp":
-        window_bytes = config["receive_buffer_bytes"]
+    if config["algorithm"] == "tcp":
+        window_bytes = config["receive_buffer"]
         timeout_s = max(config["min_rto"] / _PS_PER_S, rtt_s)
     else:
         window_bytes = config["window_segments"] * sizes.payload
@@ -313,8 +313,8 @@ def _conditions(
 
 def packet_sizes(config: dict[str, Any]) -> PacketSizes:
     """The packets of a transport as it is configured (``TransportSetup.config``)."""
-    if config["protocol"] != "tcp":
-        segment = config["segment_bytes"]
+    if config["algorithm"] != "tcp":
+        segment = config["segment"]
         return PacketSizes(segment - _HEADER_BYTES, segment, _HEADER_BYTES)
     options = _TIMESTAMP_BYTES if config["timestamps"] else 0
     # The MSS counts options (RFC 9293 section 3.7.1).

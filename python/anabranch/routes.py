@@ -338,9 +338,9 @@ def warnings(setup: Setup, planned: _core.Plan) -> list[str]:
             if rtt > bounds[flow.transport]:
                 worst[flow.transport] = max(worst.get(flow.transport, (0, "")), (rtt, flow.name))
     return [
-        f"transport.{setup.transports[index].name}.fastrto_max: {bounds[index] / _PS_PER_MS:g} ms is below "
-        f"the round trip of {quoted(name)}, {rtt / _PS_PER_MS:g} ms without queues: segments are sent again "
-        "before they can be acknowledged"
+        f"transport.{setup.transports[index].name}.loss_detection.fastrto_max: "
+        f"{bounds[index] / _PS_PER_MS:g} ms is below the round trip of {quoted(name)}, "
+        f"{rtt / _PS_PER_MS:g} ms without queues: segments are sent again before they can be acknowledged"
         for index, (rtt, name) in sorted(worst.items())
     ]
 

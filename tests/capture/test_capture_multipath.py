@@ -29,7 +29,7 @@ loss = 0.002
 scheme = "semper"
 spread = "hash"
 [transport.mptcp]
-subflows = {SUBFLOWS}
+path_manager = {{ algorithm = "ndiffports", subflows = {SUBFLOWS} }}
 [[traffic]]
 from = "source"
 to = "sink"

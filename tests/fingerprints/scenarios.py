@@ -99,18 +99,50 @@ def transports() -> Iterator[tuple[str, Data]]:
         )
         yield f"sprayed/{name}", branches(name, routing={"scheme": "disjoint", "spread": "packet"})
     tuned: dict[str, Data] = {
-        "cubic": {"preset": "cubic", "beta": 0.8, "c": 0.6, "fast_convergence": False, "hystart": False},
-        "reno": {"preset": "newreno", "hystart": True, "threshold": 5, "delayed_ack_segments": 1},
+        "cubic": {
+            "preset": "cubic",
+            "congestion_control": {
+                "algorithm": "cubic",
+                "beta": 0.8,
+                "c": 0.6,
+                "fast_convergence": False,
+                "hystart": False,
+            },
+        },
+        "reno": {
+            "preset": "newreno",
+            "congestion_control": {"algorithm": "newreno", "hystart": True},
+            "loss_detection": {"algorithm": "dupack", "threshold": 5},
+            "delayed_ack_segments": 1,
+        },
         "paced": {
             "preset": "linux-cubic",
-            "pacing": "window",
-            "slow_start_gain": 1.5,
-            "tail_loss_probe": False,
+            "pacing": {"algorithm": "window", "slow_start_gain": 1.5},
+            "loss_detection": {"algorithm": "rack", "tail_loss_probe": False},
         },
-        "fastrto": {"preset": "mprc", "gamma": 1.2, "k": 2.0, "srtt_gain": 0.125, "fastrto_max": "300 ms"},
-        "pr": {"preset": "tcp-pr", "ewrtt_alpha": 0.9, "mxrtt_beta": 2.5, "congestion_control": "cubic"},
-        "rr": {"preset": "rr-tcp", "fa_ratio": 0.8, "fa_step": 0.05, "timeout_cost": 5.0},
-        "ncr": {"preset": "tcp-ncr", "limited_transmit": "aggressive"},
+        "fastrto": {
+            "preset": "mprc",
+            "loss_detection": {
+                "algorithm": "fastrto",
+                "gamma": 1.2,
+                "k": 2.0,
+                "srtt_gain": 0.125,
+                "fastrto_max": "300 ms",
+            },
+        },
+        "pr": {
+            "preset": "tcp-pr",
+            "loss_detection": {"algorithm": "tcp-pr", "ewrtt_alpha": 0.9, "mxrtt_beta": 2.5},
+            "congestion_control": "cubic",
+        },
+        "rr": {
+            "preset": "rr-tcp",
+            "loss_detection": {"algorithm": "rr-tcp", "fa_ratio": 0.8, "fa_step": 0.05, "timeout_cost": 5.0},
+        },
+        "ncr": {
+            "preset": "tcp-ncr",
+            "loss_detection": {"algorithm": "tcp-ncr", "limited_transmit": "aggressive"},
+        },
         "plain": {"preset": "newreno", "sack": False, "timestamps": False, "mss": "536 B", "min_rto": "1 s"},
         "window": {"preset": "sliding-window", "window_segments": 20, "segment": "500 B"},
         "coupled-alone": {"preset": "linux-reno", "congestion_control": "olia"},
@@ -125,7 +157,13 @@ def multipath() -> Iterator[tuple[str, Data]]:
     """Every path manager and scheduler of Multipath TCP."""
     spread = {"scheme": "semper", "spread": "hash"}
     for scheduler in ("lowest-rtt", "round-robin", "redundant", "blest"):
-        table = {"preset": "mptcp", "subflows": 4, "scheduler": scheduler, "receive_buffer": "100 kB"}
+        manager = {"algorithm": "ndiffports", "subflows": 4}
+        table = {
+            "preset": "mptcp",
+            "path_manager": manager,
+            "scheduler": scheduler,
+            "receive_buffer": "100 kB",
+        }
         yield f"mptcp/{scheduler}", branches("many", routing=spread, transport={"many": table})
     mesh_of = {"preset": "mptcp-cubic", "path_manager": "fullmesh", "penalisation": False}
     homes = [{"between": ["client", "south"], "new": True}, *branches()["network"]["link"]]

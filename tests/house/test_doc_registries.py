@@ -11,11 +11,11 @@ from documents import ROOT
 from anabranch import Scenario, _core
 from anabranch.models import MODELS
 from anabranch.scenario import LinkSettings, QueueLimits
+from anabranch.scenario.algorithm import declarations, parameters_of
 from anabranch.scenario.controller import APPLICATIONS, ESTIMATORS
 from anabranch.scenario.event import Event
 from anabranch.scenario.robust import Demand, Method, Robust
 from anabranch.scenario.routing import Metric, Objective, Routing, Scheme, Sharing, Spread
-from anabranch.scenario.transport import PARAMETERS
 from anabranch.scenario.variate import DISTRIBUTIONS
 from anabranch.study.model import STATISTICS
 from anabranch.topology.generators import GENERATORS
@@ -35,21 +35,6 @@ def choices(table: str, field: str) -> list[str]:
 # What there is, the page that owns it, and how many there are at least.
 REGISTRIES: dict[str, tuple[Iterable[str], str, int]] = {
     "transport preset": (_core.transport_preset_names(), "transports.md", 16),
-    "loss detection": (PARAMETERS["loss_detection"], "transports.md", 6),
-    "parameter of a loss detection": (
-        {name for names in PARAMETERS["loss_detection"].values() for name in names},
-        "transports.md",
-        13,
-    ),
-    "congestion control": (PARAMETERS["congestion_control"], "transports.md", 7),
-    "parameter of a congestion control": (
-        {name for names in PARAMETERS["congestion_control"].values() for name in names},
-        "transports.md",
-        4,
-    ),
-    "pacing": (PARAMETERS["pacing"], "transports.md", 2),
-    "path manager": (PARAMETERS["path_manager"], "transports.md", 3),
-    "scheduler": (choices("Transport", "scheduler"), "transports.md", 4),
     "scheme": (get_args(Scheme), "routing.md", 13),
     "metric": (get_args(Metric), "routing.md", 10),
     "metric of the core": ([name for name, _ in _core.metrics()], "routing.md", 10),
@@ -89,6 +74,13 @@ REGISTRIES: dict[str, tuple[Iterable[str], str, int]] = {
 }
 
 
+# Every algorithm and parameter that the core declares stands in the reference, which is generated.
+DECLARED = {
+    kind: {*algorithms, *(name for algorithm in algorithms for name in parameters_of(kind, algorithm))}
+    for kind, algorithms in declarations().items()
+}
+
+
 def words(page: str) -> set[str]:
     """Every name that a page has in code, blocks included."""
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
@@ -102,6 +94,15 @@ def test_everything_registered_is_on_its_page(kind: str) -> None:
     wanted = set(names)
     assert len(wanted) >= least
     assert wanted - words(page) == set(), f"a {kind} is not in docs/{page}"
+
+
+def test_everything_declared_is_in_the_reference() -> None:
+    assert len(DECLARED) >= 6
+    assert sum(map(len, DECLARED.values())) >= 60
+    # What the core keeps in a table of its own, the scenario has beside the rest.
+    inner = {"tcp"}
+    wanted = set().union(*DECLARED.values()) - inner
+    assert wanted - words("reference.md") == set()
 
 
 def test_every_format_of_a_topology_is_named() -> None:

@@ -100,8 +100,7 @@ queue = "unlimited"
 scheme = "semper"
 spread = "hash"
 [transport.mptcp]
-path_manager = "ndiffports"
-subflows = 16
+path_manager = { algorithm = "ndiffports", subflows = 16 }
 [[traffic]]
 name = "m"
 from = ["h1", "h2"]

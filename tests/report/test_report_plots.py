@@ -37,8 +37,7 @@ from = "source"
 to = "sink"
 transport = "mptcp"
 [transport.mptcp]
-path_manager = "ndiffports"
-subflows = {subflows}
+path_manager = {{ algorithm = "ndiffports", subflows = {subflows} }}
 [run]
 duration = "3 s"
 """

@@ -9,7 +9,7 @@ PAYLOAD_SHARE = 1448 / 1500
 # A sender that takes no reordering for loss, its window below 1000 segments: what is left is the network.
 PROOF = """
 preset = "newreno"
-threshold = 1000
+loss_detection = { algorithm = "dupack", threshold = 1000 }
 """
 
 
@@ -84,7 +84,7 @@ to = "SNFN"
 transport = "proof"
 [transport.proof]
 preset = "newreno"
-threshold = 1000
+loss_detection = { algorithm = "dupack", threshold = 1000 }
 receive_buffer = "900 kB"
 [run]
 duration = "30 s"

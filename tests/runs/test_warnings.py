@@ -33,8 +33,8 @@ spread = "packet"
 duration = "1 s"
 """
 WARNING = (
-    'transport.mprc.fastrto_max: 50 ms is below the round trip of "transfer.0", 60 ms without queues: '
-    "segments are sent again before they can be acknowledged"
+    'transport.mprc.loss_detection.fastrto_max: 50 ms is below the round trip of "transfer.0", 60 ms without '
+    "queues: segments are sent again before they can be acknowledged"
 )
 
 

@@ -184,14 +184,40 @@ MISTAKES: list[tuple[str, str, str]] = [
     ),
     (
         "[run]",
-        "[transport.newreno]\nbeta = 0.5\n[run]",
-        'transport.newreno.beta: is a parameter of cubic; the congestion_control here is "newreno"',
+        '[transport.newreno]\ncongestion_control = { algorithm = "newreno", beta = 0.5 }\n[run]',
+        "transport.newreno.congestion_control.beta: is a parameter of cubic (congestion_control); the "
+        'congestion_control here is "newreno", which has hystart',
     ),
     (
         "[run]",
-        "[transport.tcp-pr]\newrtt_alpha = 1.0\nmxrtt_beta = 1.0\nsack = false\n[run]",
-        "transport.tcp-pr.ewrtt_alpha: 1.0 must be below 1.0\n"
-        "transport.tcp-pr.mxrtt_beta: 1.0 must be above 1.0",
+        '[transport.newreno]\ncongestion_control = "cubic"\nbeta = 0.5\nhystart = false\n[run]',
+        "transport.newreno.beta: stands with its algorithm; write congestion_control = "
+        '{ algorithm = "cubic", beta = 0.5, hystart = false }',
+    ),
+    (
+        "[run]",
+        '[transport.newreno]\ncongestion_control = { algorithm = "cubik" }\n[run]',
+        'transport.newreno.congestion_control: algorithm "cubik" is not known; nearest: "cubic"; there are '
+        '"newreno", "cubic", "bbr", "mprc", "lia", "olia", "balia"',
+    ),
+    (
+        "[run]",
+        "[transport.newreno]\ncongestion_control = { beta = 0.5 }\n[run]",
+        'transport.newreno.congestion_control: a table here needs the key "algorithm": one of '
+        '"newreno", "cubic", "bbr", "mprc", "lia", "olia", "balia"',
+    ),
+    (
+        "[run]",
+        '[transport.newreno]\ncongestion_control = "cubik"\n[run]',
+        'transport.newreno.congestion_control: "cubik" is not known; nearest: "cubic"; there are '
+        '"newreno", "cubic", "bbr", "mprc", "lia", "olia", "balia"',
+    ),
+    (
+        "[run]",
+        "[transport.tcp-pr]\nsack = false\n"
+        'loss_detection = { algorithm = "tcp-pr", ewrtt_alpha = 1.0, mxrtt_beta = 1.0 }\n[run]',
+        "transport.tcp-pr.loss_detection.ewrtt_alpha: 1.0 must be below 1.0\n"
+        "transport.tcp-pr.loss_detection.mxrtt_beta: 1.0 must be above 1.0",
     ),
     (
         "[run]",
@@ -205,20 +231,23 @@ MISTAKES: list[tuple[str, str, str]] = [
     ),
     (
         "[run]",
-        "[transport.rr-tcp]\nfa_ratio = 1.1\nfa_step = -0.1\ntimeout_cost = -1\n[run]",
-        "transport.rr-tcp.fa_ratio: 1.1 must be at most 1.0\n"
-        "transport.rr-tcp.fa_step: -0.1 must be at least 0.0\n"
-        "transport.rr-tcp.timeout_cost: -1 must be at least 0.0",
+        "[transport.rr-tcp.loss_detection]\n"
+        'algorithm = "rr-tcp"\nfa_ratio = 1.1\nfa_step = -0.1\ntimeout_cost = -1\n[run]',
+        "transport.rr-tcp.loss_detection.fa_ratio: 1.1 must be at most 1.0\n"
+        "transport.rr-tcp.loss_detection.fa_step: -0.1 must be at least 0.0\n"
+        "transport.rr-tcp.loss_detection.timeout_cost: -1 must be at least 0.0",
     ),
     (
         "[run]",
-        '[transport.tcp-ncr]\nlimited_transmit = "bold"\n[run]',
-        'transport.tcp-ncr.limited_transmit: "bold" is not known; there are "careful", "aggressive"',
+        '[transport.tcp-ncr]\nloss_detection = { algorithm = "tcp-ncr", limited_transmit = "bold" }\n[run]',
+        'transport.tcp-ncr.loss_detection.limited_transmit: "bold" is not known; there are "careful", '
+        '"aggressive"',
     ),
     (
         "[run]",
         "[transport.tcp-ncr]\nthreshold = 5\n[run]",
-        'transport.tcp-ncr.threshold: is a parameter of dupack; the loss_detection here is "tcp-ncr"',
+        "transport.tcp-ncr.threshold: stands with its algorithm; write loss_detection = "
+        '{ algorithm = "dupack", threshold = 5 }',
     ),
     (
         "[run]",
@@ -230,17 +259,19 @@ MISTAKES: list[tuple[str, str, str]] = [
     ),
     (
         "[run]",
-        '[transport.mprc]\ngamma = 1\nk = 0\nsrtt_gain = 1\nrttvar_gain = 0\nfastrto_max = "0 s"\n[run]',
-        "transport.mprc.gamma: 1 must be above 1.0\n"
-        "transport.mprc.k: 0 must be above 0.0\n"
-        "transport.mprc.srtt_gain: 1 must be below 1.0\n"
-        "transport.mprc.rttvar_gain: 0 must be above 0.0\n"
-        'transport.mprc.fastrto_max: "0 s" must be above zero, for example "2.5 ms"',
+        '[transport.mprc.loss_detection]\nalgorithm = "fastrto"\ngamma = 1\nk = 0\nsrtt_gain = 1\n'
+        'rttvar_gain = 0\nfastrto_max = "0 s"\n[run]',
+        "transport.mprc.loss_detection.gamma: 1 must be above 1.0\n"
+        "transport.mprc.loss_detection.k: 0 must be above 0.0\n"
+        "transport.mprc.loss_detection.srtt_gain: 1 must be below 1.0\n"
+        "transport.mprc.loss_detection.rttvar_gain: 0 must be above 0.0\n"
+        'transport.mprc.loss_detection.fastrto_max: "0 s" must be above zero, for example "2.5 ms"',
     ),
     (
         "[run]",
-        "[transport.cubic]\ngamma = 2\n[run]",
-        'transport.cubic.gamma: is a parameter of fastrto; the loss_detection here is "dupack"',
+        '[transport.cubic]\nloss_detection = { algorithm = "dupack", gamma = 2 }\n[run]',
+        "transport.cubic.loss_detection.gamma: is a parameter of fastrto (loss_detection); the "
+        'loss_detection here is "dupack", which has threshold',
     ),
     (
         "[run]",
@@ -250,8 +281,8 @@ MISTAKES: list[tuple[str, str, str]] = [
     ),
     (
         "[run]",
-        '[transport.mine]\npreset = "sliding-window"\nreliable = true\nhystart = true\n[run]',
-        'transport.mine.hystart: is a field of tcp and mptcp; the protocol of "sliding-window" is '
+        '[transport.mine]\npreset = "sliding-window"\nreliable = true\nundo = true\n[run]',
+        'transport.mine.undo: is a field of tcp and mptcp; the protocol of "sliding-window" is '
         "sliding-window, which has segment, window_segments, initial_rto, max_rto, handshake_timeout\n"
         'transport.mine.reliable: is a field of sdn-paced; the protocol of "sliding-window" is '
         "sliding-window, which has segment, window_segments, initial_rto, max_rto, handshake_timeout",
@@ -263,21 +294,26 @@ MISTAKES: list[tuple[str, str, str]] = [
     ),
     (
         "[run]",
-        "[transport.mptcp]\nsubflows = 0\n[transport.mptcp-olia]\nsubflows = 256\n[run]",
-        "transport.mptcp.subflows: 0 must be at least 1\n"
-        "transport.mptcp-olia.subflows: 256 must be at most 255",
+        '[transport.mptcp]\npath_manager = { algorithm = "ndiffports", subflows = 0 }\n'
+        '[transport.mptcp-olia]\npath_manager = { algorithm = "ndiffports", subflows = 256 }\n[run]',
+        "transport.mptcp.path_manager.subflows: 0 must be at least 1\n"
+        "transport.mptcp-olia.path_manager.subflows: 256 must be at most 255",
     ),
     (
         "[run]",
-        '[transport.mptcp]\npath_manager = "default"\nsubflows = 4\n'
         '[transport.cubic]\nscheduler = "blest"\n[run]',
-        'transport.cubic.scheduler: is a field of mptcp; the protocol of "cubic" is tcp\n'
-        'transport.mptcp.subflows: is a parameter of ndiffports; the path_manager here is "default"',
+        'transport.cubic.scheduler: is a field of mptcp; the protocol of "cubic" is tcp',
+    ),
+    (
+        "[run]",
+        '[transport.mptcp]\npath_manager = { algorithm = "default", subflows = 4 }\n[run]',
+        "transport.mptcp.path_manager.subflows: is a parameter of ndiffports (path_manager); the "
+        'path_manager here is "default", which has no parameters',
     ),
     (
         "[run]",
         '[transport.sliding-window]\nsegment = "40 B"\n[run]',
-        "transport.sliding-window.segment: 40 B is not between 41 B, the headers and a byte, and 65535 B",
+        'transport.sliding-window.segment: "40 B" is out of range; it must be above 40 B and at most 65535 B',
     ),
     (
         "[run]",

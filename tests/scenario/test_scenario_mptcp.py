@@ -72,5 +72,7 @@ def test_subflows_count_among_the_rows_of_series() -> None:
     # and with 50 subflows 620 million.
     text = DUMBBELL + '[run]\nduration = "1000 s"\nsample_interval = "100 us"\n'
     assert len(resolve(Scenario.loads(text)).links) == 10
-    more = text.replace("[run]", "[transport.mptcp]\nsubflows = 50\n[run]")
+    more = text.replace(
+        "[run]", '[transport.mptcp]\npath_manager = { algorithm = "ndiffports", subflows = 50 }\n[run]'
+    )
     assert "makes 620,000,000 rows" in refusal(more)[0]

@@ -12,7 +12,6 @@ import pytest
 from anabranch import Scenario, ScenarioError, _core
 from anabranch.routes import plan
 from anabranch.scenario.routing import ADDITIVE_METRICS, Metric
-from anabranch.scenario.transport import CHOICES, FIELDS, PARAMETERS
 from anabranch.setup import Setup, resolve
 
 from .conftest import BASE, EXAMPLES
@@ -241,48 +240,18 @@ def test_routes_can_be_told_to_stay() -> None:
 # --- transports
 
 
-def test_the_parameters_listed_here_are_those_of_the_core() -> None:
-    seen = set()
-    for preset in _core.transport_preset_names():
-        config = json.loads(_core.transport_preset(preset))
-        for choices in (config, config.get("tcp", {})):
-            for choice in PARAMETERS.keys() & choices.keys():
-                component = choices[choice]
-                assert (
-                    tuple(key for key in component if key != "name") == PARAMETERS[choice][component["name"]]
-                )
-                seen.add((choice, component["name"]))
-    listed = {(choice, name) for choice, known in PARAMETERS.items() for name in known}
-    # No preset paces by the window, and Linux opens two subflows between the same addresses.
-    unused = {("pacing", "window"), ("path_manager", "default"), ("path_manager", "fullmesh")}
-    assert seen == listed - unused
-
-
-def test_the_fields_listed_here_are_those_of_the_core() -> None:
-    protocols = set()
-    for preset in _core.transport_preset_names():
-        config = json.loads(_core.transport_preset(preset))
-        protocol = config.pop("protocol")
-        if protocol == "mptcp":
-            subflow = config.pop("tcp")
-            assert set(FIELDS["tcp"].values()) == set(subflow) - set(CHOICES["tcp"])
-        assert set(FIELDS[protocol].values()) == set(config) - set(CHOICES.get(protocol, ()))
-        protocols.add(protocol)
-    assert protocols == FIELDS.keys()
-
-
 @pytest.mark.parametrize(
     ("preset", "table", "changed"),
     [
         (
             "sdn-paced",
             'segment = "1500 B"\nreliable = false\nhandshake_timeout = "3 s"',
-            {"segment_bytes": 1500, "reliable": False, "handshake_timeout": 3 * 10**12},
+            {"segment": 1500, "reliable": False, "handshake_timeout": 3 * 10**12},
         ),
         (
             "sliding-window",
             'segment = "41 B"\nwindow_segments = 8\ninitial_rto = "2 s"\nmax_rto = "2 s"',
-            {"segment_bytes": 41, "window_segments": 8, "initial_rto": 2 * 10**12, "max_rto": 2 * 10**12},
+            {"segment": 41, "window_segments": 8, "initial_rto": 2 * 10**12, "max_rto": 2 * 10**12},
         ),
         ("cubic", 'handshake_timeout = "3 s"', {"handshake_timeout": 3 * 10**12}),
     ],
@@ -299,7 +268,7 @@ def test_fields_of_every_protocol_reach_the_core(preset: str, table: str, change
 def test_a_multipath_transport_has_the_fields_of_its_subflows() -> None:
     text = """[transport.mine]
 preset = "mptcp"
-subflows = 32
+path_manager = { algorithm = "ndiffports", subflows = 32 }
 scheduler = "blest"
 penalisation = false
 congestion_control = "olia"
@@ -307,15 +276,15 @@ min_rto = "1 s"
 """
     setup = resolve(Scenario.loads(LINE + A_TO_B + 'transport = "mine"\n' + text + RUN))
     expected = json.loads(_core.transport_preset("mptcp"))
-    expected |= {"scheduler": "blest", "penalisation": False}
-    expected["path_manager"] = {"name": "ndiffports", "subflows": 32}
-    expected["tcp"] |= {"min_rto": 10**12, "congestion_control": {"name": "olia"}}
+    expected |= {"scheduler": {"algorithm": "blest"}, "penalisation": False}
+    expected["path_manager"] = {"algorithm": "ndiffports", "subflows": 32}
+    expected["tcp"] |= {"min_rto": 10**12, "congestion_control": {"algorithm": "olia"}}
     assert setup.transports[0].config == expected
     assert setup.core().plan().data()["routes"]
     # Another path manager has no number of subflows.
     text = '[transport.mptcp]\npath_manager = "fullmesh"\ncongestion_control = "cubic"\n'
     setup = resolve(Scenario.loads(LINE + A_TO_B + 'transport = "mptcp"\n' + text + RUN))
-    assert setup.transports[0].config["path_manager"] == {"name": "fullmesh"}
+    assert setup.transports[0].config["path_manager"] == {"algorithm": "fullmesh"}
     cubic = json.loads(_core.transport_preset("cubic"))["congestion_control"]
     assert setup.transports[0].config["tcp"]["congestion_control"] == cubic
 
@@ -325,8 +294,7 @@ def test_a_transport_is_a_preset_with_changes() -> None:
 [transport.mine]
 preset = "newreno"
 loss_detection = "rack"
-congestion_control = "cubic"
-beta = 0.8
+congestion_control = { algorithm = "cubic", beta = 0.8 }
 pacing = "window"
 min_rto = "1 s"
 receive_buffer = "1 MiB"
@@ -336,18 +304,18 @@ mss = "536 B"
     (transport,) = setup.transports
     expected = json.loads(_core.transport_preset("newreno"))
     expected |= {
-        "loss_detection": {"name": "rack", "tail_loss_probe": True},
+        "loss_detection": {"algorithm": "rack", "tail_loss_probe": True},
         # Other parameters: RFC 9438 section 5 (C = 0.4), 4.7, and RFC 9406.
         "congestion_control": {
-            "name": "cubic",
+            "algorithm": "cubic",
             "hystart": True,
             "beta": 0.8,
             "c": 0.4,
             "fast_convergence": True,
         },
-        "pacing": {"name": "window", "slow_start_gain": 2.0, "avoidance_gain": 1.2},
+        "pacing": {"algorithm": "window", "slow_start_gain": 2.0, "avoidance_gain": 1.2},
         "min_rto": 1_000_000_000_000,
-        "receive_buffer_bytes": 1_048_576,
+        "receive_buffer": 1_048_576,
         "mss": 536,
     }
     assert (transport.name, transport.config) == ("mine", expected)
@@ -358,15 +326,15 @@ mss = "536 B"
     ("table", "expected"),
     [
         # Bohacek 2003: alpha 0.995, beta 3.
-        ('loss_detection = "tcp-pr"', {"name": "tcp-pr", "ewrtt_alpha": 0.995, "mxrtt_beta": 3.0}),
+        ('loss_detection = "tcp-pr"', {"algorithm": "tcp-pr", "ewrtt_alpha": 0.995, "mxrtt_beta": 3.0}),
         (
-            'loss_detection = "rr-tcp"\nfa_ratio = 0.5',
-            {"name": "rr-tcp", "fa_ratio": 0.5, "fa_step": 0.01, "timeout_cost": 10.0},
+            'loss_detection = { algorithm = "rr-tcp", fa_ratio = 0.5 }',
+            {"algorithm": "rr-tcp", "fa_ratio": 0.5, "fa_step": 0.01, "timeout_cost": 10.0},
         ),
-        ('loss_detection = "tcp-ncr"', {"name": "tcp-ncr", "limited_transmit": "careful"}),
+        ('loss_detection = "tcp-ncr"', {"algorithm": "tcp-ncr", "limited_transmit": "careful"}),
         (
-            'loss_detection = "tcp-ncr"\nlimited_transmit = "aggressive"',
-            {"name": "tcp-ncr", "limited_transmit": "aggressive"},
+            'loss_detection = { algorithm = "tcp-ncr", limited_transmit = "aggressive" }',
+            {"algorithm": "tcp-ncr", "limited_transmit": "aggressive"},
         ),
     ],
 )
@@ -375,12 +343,19 @@ def test_loss_detections_that_stand_reordering_have_their_defaults(
 ) -> None:
     setup = resolve(Scenario.loads(LINE + A_TO_B + f"[transport.cubic]\n{table}\n" + RUN))
     assert setup.transports[0].config["loss_detection"] == expected
-    assert setup.transports[0].config["congestion_control"]["name"] == "cubic"
+    assert setup.transports[0].config["congestion_control"]["algorithm"] == "cubic"
     assert setup.core().plan().data()["routes"]
 
 
 def test_a_table_may_change_a_preset_in_place() -> None:
-    setup = resolve(Scenario.loads(LINE + A_TO_B + "[transport.cubic]\nhystart = false\n" + RUN))
+    setup = resolve(
+        Scenario.loads(
+            LINE
+            + A_TO_B
+            + '[transport.cubic]\ncongestion_control = { algorithm = "cubic", hystart = false }\n'
+            + RUN
+        )
+    )
     assert setup.transports[0].config["congestion_control"]["hystart"] is False
 
 

@@ -9,16 +9,12 @@ use crate::setup::{
 };
 use crate::variate::Sampler;
 use anabranch_network::{Link, Network};
-use anabranch_transport::{SdnPacedConfig, SlidingWindowConfig, TcpConfig, TransportConfig};
+use anabranch_transport::TransportConfig;
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Rate, Span};
 use std::collections::BTreeSet;
 
-/// Longest run and longest delay: far below what overflows 64 bits of picoseconds.
-const LONGEST: Span = Span::from_secs(30 * 24 * 3600);
-/// Smallest MSS that leaves room for payload behind every option.
-const SMALLEST_MSS: u16 = 64;
-/// Headers of IPv4 and TCP: what a segment without data has.
-const SMALLEST_SEGMENT: u16 = 40;
+/// Longest run and longest delay.
+const LONGEST: Span = Span::LONGEST_INPUT;
 
 type Checked = Result<(), SetupError>;
 
@@ -255,117 +251,6 @@ fn check_source(place: &impl Fn(&str) -> String, source: &SourceSetup) -> Checke
 }
 
 fn check_transport(place: &str, transport: &TransportConfig) -> Checked {
-    if let TransportConfig::SlidingWindow(SlidingWindowConfig { window_segments, segment_bytes, .. }) =
-        transport
-    {
-        let bytes = u64::from(*window_segments) * u64::from(*segment_bytes);
-        if *window_segments == 0 || bytes > 1 << 30 {
-            return Err(error(
-                format!("{place}.window_segments"),
-                "must be above zero and at most 1 GiB in bytes",
-            ));
-        }
-    }
-    match transport {
-        TransportConfig::Tcp(tcp) => check_tcp(place, tcp),
-        TransportConfig::Mptcp(mptcp) => {
-            let manager = mptcp.path_manager.check();
-            manager.map_err(|message| error(format!("{place}.path_manager"), &message))?;
-            check_tcp(&format!("{place}.tcp"), &mptcp.tcp)
-        }
-        TransportConfig::SdnPaced(SdnPacedConfig {
-            segment_bytes,
-            initial_rto,
-            max_rto,
-            handshake_timeout,
-            ..
-        })
-        | TransportConfig::SlidingWindow(SlidingWindowConfig {
-            segment_bytes,
-            initial_rto,
-            max_rto,
-            handshake_timeout,
-            ..
-        }) => {
-            if *segment_bytes <= SMALLEST_SEGMENT {
-                return Err(error(format!("{place}.segment_bytes"), "must be above the 40 B of its headers"));
-            }
-            check_timeouts(place, *initial_rto, *max_rto, *handshake_timeout)
-        }
-    }
-}
-
-fn check_timeouts(place: &str, initial_rto: Span, max_rto: Span, handshake_timeout: Span) -> Checked {
-    let place = |what: &str| format!("{place}.{what}");
-    if initial_rto == Span::ZERO || initial_rto > max_rto || max_rto > LONGEST {
-        return Err(error(
-            place("*_rto"),
-            "initial_rto above zero, at most max_rto, which is at most 30 days",
-        ));
-    }
-    if handshake_timeout == Span::ZERO || handshake_timeout > LONGEST {
-        return Err(error(place("handshake_timeout"), "must be above zero and at most 30 days"));
-    }
-    Ok(())
-}
-
-fn check_tcp(place: &str, tcp: &TcpConfig) -> Checked {
-    let place = |what: &str| format!("{place}.{what}");
-    if tcp.mss < SMALLEST_MSS || tcp.mss > u16::MAX - 100 {
-        return Err(error(place("mss"), format!("must be {SMALLEST_MSS} to {}", u16::MAX - 100)));
-    }
-    if tcp.initial_window_segments == 0 {
-        return Err(error(place("initial_window_segments"), "must be above zero"));
-    }
-    if tcp.receive_buffer_bytes < u64::from(tcp.mss) || tcp.receive_buffer_bytes > 1 << 30 {
-        return Err(error(
-            place("receive_buffer_bytes"),
-            "must hold a segment, and at most 1 GiB (RFC 7323)",
-        ));
-    }
-    let times = [tcp.delayed_ack_timeout, tcp.initial_rto, tcp.min_rto, tcp.max_rto];
-    if times.into_iter().any(|time| time > LONGEST) {
-        return Err(error(place("delayed_ack_timeout, *_rto"), "must be at most 30 days"));
-    }
-    if tcp.initial_rto == Span::ZERO || tcp.max_rto == Span::ZERO || tcp.min_rto > tcp.max_rto {
-        return Err(error(place("*_rto"), "initial_rto and max_rto above zero, min_rto at most max_rto"));
-    }
-    if tcp.handshake_timeout == Span::ZERO || tcp.handshake_timeout > LONGEST {
-        return Err(error(place("handshake_timeout"), "must be above zero and at most 30 days"));
-    }
-    tcp.loss_detection.check().map_err(|problem| error(place("loss_detection"), problem))?;
-    tcp.congestion_control
-        .check()
-        .map_err(|problem| error(place("congestion_control"), problem.to_string()))?;
-    tcp.loss_detection.check().map_err(|problem| error(place("loss_detection"), problem))?;
-    tcp.pacing.check().map_err(|problem| error(place("pacing"), problem))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use anabranch_transport::preset;
-
-    #[test]
-    fn transports_of_sdn_are_checked() {
-        let refused = |name: &str, field: &str, value: u64| {
-            let mut document = serde_json::to_value(preset(name).expect("a preset")).unwrap();
-            assert!(document.get(field).is_some(), "{name} has {field}");
-            document[field] = value.into();
-            let config: TransportConfig = serde_json::from_value(document).unwrap();
-            check_transport("transports[0].config", &config).unwrap_err().to_string()
-        };
-        for (name, _) in anabranch_transport::PRESETS {
-            check_transport("transports[0].config", &preset(name).unwrap()).unwrap();
-        }
-        // 2^30 bytes are 1,073,741.8 segments of 1000.
-        for value in [0, 1_073_742] {
-            assert!(refused("sliding-window", "window_segments", value).contains("window_segments"));
-        }
-        for name in ["sdn-paced", "sliding-window"] {
-            assert!(refused(name, "segment_bytes", 40).contains("segment_bytes"), "{name}");
-            assert!(refused(name, "handshake_timeout", 0).contains("handshake_timeout"), "{name}");
-            assert!(refused(name, "initial_rto", 0).contains("initial_rto"), "{name}");
-        }
-    }
+    let checked = transport.check().and_then(|()| transport.check_together());
+    checked.map_err(|problem| error(format!("{place}.{}", problem.parameter), problem.problem))
 }

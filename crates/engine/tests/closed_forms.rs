@@ -5,7 +5,7 @@ mod common;
 use anabranch_engine::Outcome;
 use anabranch_engine::setup::SourceSetup;
 use anabranch_engine::transport::{TcpConfig, tcp_preset};
-use anabranch_units::{Instant, Rate, Span};
+use anabranch_units::{Bytes, Instant, Rate, Span};
 use common::*;
 
 /// Bytes on the wire, IPv4 header included: SYN and SYN-ACK with MSS, window scale, SACK-permitted and
@@ -25,7 +25,7 @@ fn fixed_window(window: u64) -> TcpConfig {
     TcpConfig {
         initial_window_segments: 10_000,
         // Below 2^16, so that the window scale is zero and the window exact.
-        receive_buffer_bytes: window * PAYLOAD,
+        receive_buffer: Bytes(window * PAYLOAD),
         delayed_ack_segments: 1,
         ..tcp_preset("newreno").expect("a preset")
     }
@@ -74,7 +74,7 @@ fn completion_at_a_capacity_that_divides_nothing_loses_no_picosecond() {
     let tcp = TcpConfig {
         initial_window_segments: 10_000,
         delayed_ack_segments: 1,
-        receive_buffer_bytes: 1 << 20,
+        receive_buffer: Bytes(1 << 20),
         ..tcp_preset("newreno").expect("a preset")
     };
     // The peer's SYN-ACK announces at most 2^16 - 1 bytes; from the first ACK on the window is open.

@@ -6,7 +6,7 @@ mod common;
 use anabranch_engine::Outcome;
 use anabranch_engine::records::Column;
 use anabranch_engine::setup::*;
-use anabranch_units::{Instant, LinkId, NodeId, Rate, Span};
+use anabranch_units::{Bytes, Instant, LinkId, NodeId, Rate, Span};
 use common::*;
 
 const A: NodeId = NodeId(0);
@@ -155,7 +155,7 @@ fn a_longer_delay_moves_the_rtt_by_as_much() {
     let mut b = two_hosts(mbps(10), Span::from_ms(10), 50, Span::from_secs(10));
     let mut tcp = anabranch_engine::transport::tcp_preset("newreno").expect("a preset");
     // Five segments never queue behind each other for long, so the RTT is the path's own.
-    tcp.receive_buffer_bytes = 5 * 1448;
+    tcp.receive_buffer = Bytes(5 * 1448);
     tcp.delayed_ack_segments = 1;
     let tcp = b.tcp("five", tcp);
     b.flow(A, B, tcp, SourceSetup::Unlimited {}, Instant::ZERO);
@@ -300,7 +300,7 @@ fn after_a_repair_each_flow_is_on_its_first_path_again() {
     b.setup.routing.reaction = Some(Span::from_ms(10));
     let mut tcp = anabranch_engine::transport::tcp_preset("linux-reno").expect("a preset");
     // Too small a window for a queue, so that the RTT tells the path: 20 ms or 60 ms.
-    tcp.receive_buffer_bytes = 5 * 1448;
+    tcp.receive_buffer = Bytes(5 * 1448);
     let tcp = b.tcp("five", tcp);
     for _ in 0..8 {
         b.flow(A, B, tcp, SourceSetup::Unlimited {}, Instant::ZERO);

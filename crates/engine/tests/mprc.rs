@@ -107,7 +107,7 @@ fn cumulative_acknowledgments_are_enough() {
 /// The detection apart from its congestion control, and the other way round.
 #[test]
 fn the_parts_work_alone() {
-    let LossDetectionConfig::Fastrto { .. } = preset("mprc").loss_detection else { panic!("fastrto") };
+    let LossDetectionConfig::Fastrto(_) = preset("mprc").loss_detection else { panic!("fastrto") };
     let cubic = TcpConfig { loss_detection: preset("mprc").loss_detection, ..preset("cubic") };
     let outcome = paths(cubic, &[20, 20], Spread::Packet {}).run();
     assert!(goodput(&outcome) >= 18.5 && spurious(&outcome) < 0.01, "{}", goodput(&outcome));

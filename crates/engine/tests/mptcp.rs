@@ -6,7 +6,7 @@ use anabranch_engine::routing::{AdditiveMetric, Scheme};
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::PathManagerConfig;
 use anabranch_engine::{Outcome, Simulation};
-use anabranch_units::{Instant, LinkId, NodeId, Span};
+use anabranch_units::{Bytes, Instant, LinkId, NodeId, Span};
 use common::*;
 use std::collections::BTreeSet;
 
@@ -211,7 +211,7 @@ fn a_connection_without_a_path_waits_and_says_so() {
 #[test]
 fn a_full_mesh_uses_each_interface_for_its_own_subflow() {
     let mut b = parallel_paths(mbps(10), &[10, 20], 100, Span::from_secs(5));
-    let mesh = mptcp(|config| config.path_manager = PathManagerConfig::Fullmesh {});
+    let mesh = mptcp(|config| config.path_manager = PathManagerConfig::Fullmesh(Default::default()));
     let transport = b.protocol("mesh", mesh);
     b.flow(NodeId(0), NodeId(1), transport, SourceSetup::Unlimited {}, Instant::ZERO);
     b.setup.routing.scheme = Some(disjoint(2));
@@ -273,7 +273,7 @@ fn a_path_over_parallel_links_says_which() {
 #[test]
 fn a_full_mesh_over_next_hops_is_refused() {
     let mut b = parallel_paths(mbps(10), &[10, 10], 100, Span::from_secs(1));
-    let mesh = mptcp(|config| config.path_manager = PathManagerConfig::Fullmesh {});
+    let mesh = mptcp(|config| config.path_manager = PathManagerConfig::Fullmesh(Default::default()));
     let transport = b.protocol("mesh", mesh);
     b.flow(NodeId(0), NodeId(1), transport, SourceSetup::Unlimited {}, Instant::ZERO);
     b.setup.routing.scheme = Some(Scheme::Ecmp { metric: AdditiveMetric::Hops });
@@ -324,18 +324,20 @@ fn sequences_and_controllers_do_not_go_with_subflows() {
 fn runs_repeat_and_their_books_balance() {
     use anabranch_engine::transport::SchedulerConfig;
     let schedulers = [
-        SchedulerConfig::LowestRtt,
-        SchedulerConfig::RoundRobin,
-        SchedulerConfig::Redundant,
-        SchedulerConfig::Blest,
+        SchedulerConfig::LowestRtt(Default::default()),
+        SchedulerConfig::RoundRobin(Default::default()),
+        SchedulerConfig::Redundant(Default::default()),
+        SchedulerConfig::Blest(Default::default()),
     ];
     for (seed, scheduler) in (1..).zip(schedulers) {
         for spread in [Spread::Packet {}, Spread::SubflowRoundRobin { idle_timeout: None }, Spread::Flow {}] {
             let run = || {
                 let transport = mptcp(|config| {
-                    config.path_manager = PathManagerConfig::Ndiffports { subflows: 3 };
-                    config.scheduler = scheduler;
-                    config.tcp.receive_buffer_bytes = 200_000;
+                    config.path_manager = PathManagerConfig::Ndiffports(
+                        anabranch_engine::transport::mptcp::NdiffportsParameters { subflows: 3 },
+                    );
+                    config.scheduler = scheduler.clone();
+                    config.tcp.receive_buffer = Bytes(200_000);
                 });
                 let mut b = Thesis {
                     paths: 3,

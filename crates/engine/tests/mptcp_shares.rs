@@ -30,11 +30,16 @@ fn beside(
     b.setup.seed = seed;
     let multipath = mptcp(|config| {
         config.tcp.congestion_control = congestion_control.clone();
-        config.path_manager = anabranch_engine::transport::PathManagerConfig::Ndiffports { subflows };
+        config.path_manager = anabranch_engine::transport::PathManagerConfig::Ndiffports(
+            anabranch_engine::transport::mptcp::NdiffportsParameters { subflows },
+        );
     });
     let TransportConfig::Mptcp(config) = &multipath else { panic!("MPTCP") };
     let mut single = config.tcp.clone();
-    single.congestion_control = CongestionConfig::Newreno { hystart: false };
+    single.congestion_control =
+        CongestionConfig::NewReno(anabranch_engine::transport::congestion::NewRenoParameters {
+            hystart: false,
+        });
     let transports = [b.protocol("mptcp", multipath), b.tcp("tcp", single)];
     for (number, transport) in transports.into_iter().enumerate() {
         let (from, to) = (b.node(&format!("from {number}")), b.node(&format!("to {number}")));
@@ -68,7 +73,7 @@ fn ratio(congestion_control: &CongestionConfig, subflows: u16, seeds: u64) -> f6
 #[test]
 fn lia_takes_one_share_of_a_bottleneck() {
     for subflows in [2, 4, 8] {
-        let share = ratio(&CongestionConfig::Lia {}, subflows, 8);
+        let share = ratio(&CongestionConfig::Lia(Default::default()), subflows, 8);
         assert!((0.5..=1.2).contains(&share), "K = {subflows}: {share}");
     }
 }
@@ -81,8 +86,14 @@ fn lia_takes_one_share_of_a_bottleneck() {
 fn balance(subflows: u16, seeds: u64) -> f64 {
     let (mut squares, mut single_squares, mut increase, mut samples) = (0.0, 0.0, 0.0, 0.0);
     for seed in 1..=seeds {
-        let mut b =
-            beside(&CongestionConfig::Lia {}, subflows, seed, mbps(1000), 10_000, Span::from_secs(200));
+        let mut b = beside(
+            &CongestionConfig::Lia(Default::default()),
+            subflows,
+            seed,
+            mbps(1000),
+            10_000,
+            Span::from_secs(200),
+        );
         b.setup.links[0].loss = LossSetup::Bernoulli { probability: 5e-4 };
         let outcome = b.run();
         let rows = |name: &str, flow: u64| -> Vec<(f64, f64)> {
@@ -119,7 +130,13 @@ fn lia_adds_what_its_formula_says() {
 #[test]
 fn uncoupled_subflows_take_a_share_each() {
     for subflows in [2, 4, 8] {
-        let share = ratio(&CongestionConfig::Newreno { hystart: false }, subflows, 4);
+        let share = ratio(
+            &CongestionConfig::NewReno(anabranch_engine::transport::congestion::NewRenoParameters {
+                hystart: false,
+            }),
+            subflows,
+            4,
+        );
         let each = share / f64::from(subflows);
         assert!((0.7..=1.4).contains(&each), "K = {subflows}: {share}");
     }

@@ -9,7 +9,7 @@ use anabranch_engine::routing::{LinkMask, Metric, Plan};
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::{PRESETS, TransportConfig};
 use anabranch_engine::{EngineError, Simulation};
-use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
+use anabranch_units::{Bytes, FlowId, Instant, LinkId, NodeId, Span};
 use common::*;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -263,13 +263,13 @@ fn try_to_run(document: Value) -> Fate {
     for transport in &mut setup.transports {
         match &mut transport.config {
             TransportConfig::Tcp(tcp) => {
-                tcp.receive_buffer_bytes = tcp.receive_buffer_bytes.min(1 << 20);
+                tcp.receive_buffer = tcp.receive_buffer.min(Bytes(1 << 20));
             }
             TransportConfig::SlidingWindow(sliding) => {
                 sliding.window_segments = sliding.window_segments.min(1 << 10);
             }
             TransportConfig::Mptcp(mptcp) => {
-                mptcp.tcp.receive_buffer_bytes = mptcp.tcp.receive_buffer_bytes.min(1 << 20);
+                mptcp.tcp.receive_buffer = mptcp.tcp.receive_buffer.min(Bytes(1 << 20));
             }
             TransportConfig::SdnPaced(_) => {}
         }

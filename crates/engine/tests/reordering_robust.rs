@@ -5,7 +5,7 @@ mod common;
 use anabranch_engine::Outcome;
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::{CongestionConfig, TcpConfig, TransportConfig, tcp_preset};
-use anabranch_units::{Instant, NodeId, Span};
+use anabranch_units::{Bytes, Instant, NodeId, Span};
 use common::*;
 
 const A: NodeId = NodeId(0);
@@ -82,7 +82,7 @@ fn unequal_paths_are_filled_where_duplicate_acks_starve() {
 fn random_losses_are_repaired_without_a_timeout() {
     for transport in ["tcp-pr", "rr-tcp", "tcp-ncr"] {
         for (delays, window) in [(vec![10], 40), (vec![10, 30], 100)] {
-            let tcp = TcpConfig { receive_buffer_bytes: window * 1448, ..named(transport) };
+            let tcp = TcpConfig { receive_buffer: Bytes(window * 1448), ..named(transport) };
             let outcome = over(tcp, &delays, 0.001);
             let count = |column| integer(&outcome, "flows", column, 0);
             let lost = count("drops_data");
@@ -101,8 +101,10 @@ fn random_losses_are_repaired_without_a_timeout() {
 #[test]
 fn overflowing_queues_cost_no_throughput() {
     for transport in ["tcp-pr", "rr-tcp", "tcp-ncr"] {
-        let cubic = CongestionConfig::Cubic { hystart: true, beta: 0.7, c: 0.4, fast_convergence: true };
-        for congestion_control in [named(transport).congestion_control, cubic, CongestionConfig::Bbr {}] {
+        let cubic = CongestionConfig::Cubic(Default::default());
+        for congestion_control in
+            [named(transport).congestion_control, cubic, CongestionConfig::Bbr(Default::default())]
+        {
             let what = format!("{transport} {congestion_control:?}");
             let outcome = over(TcpConfig { congestion_control, ..named(transport) }, &[10], 0.0);
             let timeouts = integer(&outcome, "flows", "timeouts", 0);

@@ -58,7 +58,7 @@ impl Network {
         builder.protocol(
             "sdn-paced",
             TransportConfig::SdnPaced(SdnPacedConfig {
-                segment_bytes: 1000,
+                segment: 1000,
                 reliable: false,
                 initial_rto: Span::from_secs(1),
                 max_rto: Span::from_secs(60),
@@ -185,7 +185,7 @@ fn sliding_window_has_the_published_delays() {
         ..setup
     });
     let window = SlidingWindowConfig {
-        segment_bytes: 1000,
+        segment: 1000,
         window_segments: 5,
         initial_rto: Span::from_secs(1),
         max_rto: Span::from_secs(60),

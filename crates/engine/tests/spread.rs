@@ -6,7 +6,7 @@ use anabranch_engine::Outcome;
 use anabranch_engine::routing::{AdditiveMetric, Plan, Scheme};
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::{TransportConfig, tcp_preset};
-use anabranch_units::{Instant, NodeId, Span};
+use anabranch_units::{Bytes, Instant, NodeId, Span};
 use common::*;
 
 const A: NodeId = NodeId(0);
@@ -73,7 +73,7 @@ fn packet_round_robin_splits_evenly_to_the_packet() {
 fn a_finished_round_robin_transfer_is_split_exactly() {
     let mut b = two_paths("linux-cubic", [10, 10], Spread::PacketRoundRobin {});
     let mut tcp = tcp_preset("linux-cubic").expect("a preset");
-    tcp.receive_buffer_bytes = 30 * 1448;
+    tcp.receive_buffer = Bytes(30 * 1448);
     b.setup.transports[0].config = TransportConfig::Tcp(tcp);
     b.setup.flows[0].source = SourceSetup::Sized { bytes: 999 * 1448 };
     let outcome = b.run();

@@ -32,6 +32,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(quantity::parse_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(quantity::parse_packets, module)?)?;
     module.add_function(wrap_pyfunction!(quantity::parse_speed, module)?)?;
+    module.add_function(wrap_pyfunction!(transport::declarations, module)?)?;
+    module.add_function(wrap_pyfunction!(transport::resolve_transport, module)?)?;
     module.add_function(wrap_pyfunction!(transport::transport_preset_names, module)?)?;
     module.add_function(wrap_pyfunction!(transport::transport_preset, module)?)?;
     module.add_function(wrap_pyfunction!(paths::metrics, module)?)?;

@@ -1,8 +1,26 @@
-//! Transport presets.
+//! Transports: their presets, their declarations and their check.
 
-use anabranch_engine::transport;
+use crate::error::{parse, setup_error, value_error};
+use anabranch_engine::transport::{self, TransportConfig};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+
+/// Every algorithm that a scenario can name, with its parameters, as JSON: a list of registries.
+#[pyfunction]
+pub fn declarations() -> PyResult<String> {
+    serde_json::to_string(&transport::described()).map_err(value_error)
+}
+
+/// The choices of a transport as JSON, every default filled in.
+///
+/// Raises SetupError with the first parameter that does not hold, and why.
+#[pyfunction]
+pub fn resolve_transport(config_json: &str) -> PyResult<String> {
+    let config: TransportConfig = parse("transport", config_json)?;
+    let checked = config.check().and_then(|()| config.check_together());
+    checked.map_err(|problem| setup_error(&problem.parameter, problem.problem))?;
+    serde_json::to_string(&config).map_err(value_error)
+}
 
 /// Names of the transport presets.
 #[pyfunction]
@@ -17,5 +35,5 @@ pub fn transport_preset(name: &str) -> PyResult<String> {
         let known = transport_preset_names().join(", ");
         PyValueError::new_err(format!("no transport {name:?}; there are {known}"))
     })?;
-    serde_json::to_string(&config).map_err(|error| PyValueError::new_err(error.to_string()))
+    serde_json::to_string(&config).map_err(value_error)
 }

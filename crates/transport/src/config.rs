@@ -1,354 +1,260 @@
 //! What a user may choose at an end host, resolved to numbers.
 
-use anabranch_units::Span;
-use serde::{Deserialize, Serialize};
+use crate::congestion::CongestionConfig;
+use crate::mptcp::{PathManagerConfig, SchedulerConfig};
+use crate::segment::{IP_HEADER, TCP_HEADER};
+use crate::tcp::{LossDetectionConfig, PacingConfig};
+use anabranch_units::declaration::{OutOfRange, above, at_least, at_most};
+use anabranch_units::{Bytes, Span};
 
-/// A transport: which protocol the ends speak, with its choices.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(tag = "protocol", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum TransportConfig {
+/// Smallest MSS (Linux's `TCP_MIN_MSS`): 40 bytes of TCP options leave some for data.
+const SMALLEST_MSS: u16 = 88;
+/// Largest MSS: what an IPv4 packet of 65,535 bytes holds beside its headers with all options, and a margin.
+const LARGEST_MSS: u16 = u16::MAX - 100;
+/// RFC 7323 section 2.3: a window of 16 bits, shifted by at most 14.
+const LARGEST_RECEIVE_BUFFER: Bytes = Bytes(65_535 << 14);
+/// Headers of a segment of the SDN agents, in bytes.
+const SDN_HEADERS: u16 = IP_HEADER as u16 + TCP_HEADER as u16;
+/// Largest fixed window in bytes, as that of TCP.
+const LARGEST_FIXED_WINDOW: u64 = LARGEST_RECEIVE_BUFFER.0;
+/// Give up on a handshake after the 127 s that Linux needs for its 6 retries (net.ipv4.tcp_syn_retries).
+const HANDSHAKE_TIMEOUT: Span = Span::from_secs(127);
+
+anabranch_units::parameters! {
     /// TCP.
-    Tcp(TcpConfig),
-    /// Senders that an SDN controller paces (Gholizadeh 2019, chapter 4).
-    SdnPaced(SdnPacedConfig),
+    pub struct TcpConfig {
+        /// MSS option: payload and TCP options of a full segment (RFC 9293 section 3.7.1).
+        mss: u16 = 1460, at_least(SMALLEST_MSS).at_most(LARGEST_MSS).bytes();
+        /// Selective acknowledgment (RFC 2018) with DSACK (RFC 2883).
+        sack: bool = true;
+        /// Timestamps option (RFC 7323).
+        timestamps: bool = true;
+        /// Explicit congestion notification (RFC 3168).
+        ecn: bool = false;
+        /// Initial window (RFC 6928).
+        initial_window_segments: u32 = 10, at_least(1).at_most(1_000_000);
+        /// Receive buffer; bounds the advertised window. The default is the maximum of Linux's net.ipv4.tcp_rmem.
+        receive_buffer: Bytes = Bytes(6_291_456), at_least(Bytes(SMALLEST_MSS as u64)).at_most(LARGEST_RECEIVE_BUFFER);
+        /// Full segments acknowledged by one ACK (RFC 1122 section 4.2.3.2); 1 acknowledges each.
+        delayed_ack_segments: u32 = 2, at_least(1).at_most(255);
+        /// Longest time an ACK is held back. The default is Linux's TCP_DELACK_MIN.
+        delayed_ack_timeout: Span = Span::from_ms(40), at_most(Span::LONGEST_INPUT);
+        /// Retransmission timeout before the first RTT sample (RFC 6298 section 2.1).
+        initial_rto: Span = Span::from_secs(1), above(Span::ZERO).at_most(Span::LONGEST_INPUT);
+        /// Smallest retransmission timeout (RFC 6298 section 2.4 says 1 s, Linux uses 200 ms).
+        min_rto: Span = Span::from_ms(200), above(Span::ZERO).at_most(Span::LONGEST_INPUT);
+        /// Largest retransmission timeout (RFC 6298 section 2.5).
+        max_rto: Span = Span::from_secs(60), above(Span::ZERO).at_most(Span::LONGEST_INPUT);
+        /// Time without an answer after which a connection is given up before it is open (RFC 9293 section 3.8.3).
+        handshake_timeout: Span = HANDSHAKE_TIMEOUT, above(Span::ZERO).at_most(Span::LONGEST_INPUT);
+        /// Take a window reduction back when the loss proves spurious (RFC 3522 timestamps, DSACK).
+        undo: bool = false;
+        /// How losses are found.
+        loss_detection: LossDetectionConfig = LossDetectionConfig::Dupack(Default::default());
+        /// How the congestion window is set.
+        congestion_control: CongestionConfig = CongestionConfig::NewReno(Default::default());
+        /// How packets are spaced.
+        pacing: PacingConfig = PacingConfig::Controller(Default::default());
+    }
+}
+
+anabranch_units::parameters! {
+    /// Multipath TCP (RFC 8684). Coupled or not, each subflow's congestion control is that of `tcp`.
+    pub struct MptcpConfig {
+        /// Choices of each subflow; the receive buffer is the connection's, which all of them share.
+        tcp: TcpConfig = TcpConfig::default();
+        /// Which subflows there are.
+        path_manager: PathManagerConfig = PathManagerConfig::Ndiffports(Default::default());
+        /// Which subflow takes the next segment.
+        scheduler: SchedulerConfig = SchedulerConfig::LowestRtt(Default::default());
+        /// When the receive window is full, send what holds it up on another subflow too (Raiciu 2012, section 4.2).
+        opportunistic_retransmission: bool = true;
+        /// Then also halve the window of the slower subflow that holds it up (ibidem).
+        penalisation: bool = true;
+    }
+}
+
+anabranch_units::parameters! {
+    /// Senders that an SDN controller paces (Gholizadeh 2019, chapter 4). What they send, and when, comes from the
+    /// controller.
+    pub struct SdnPacedConfig {
+        /// A full data packet with its 40 bytes of headers (thesis: 1000 B).
+        segment: u16 = 1000, above(SDN_HEADERS).bytes();
+        /// Deliver in spite of loss: retransmissions, selective acknowledgments, an acknowledged FIN and confirmed
+        /// CTRLs. The thesis has none of these.
+        reliable: bool = true;
+        /// Retransmission timeout before the first RTT sample.
+        initial_rto: Span = Span::from_secs(1), above(Span::ZERO).at_most(Span::LONGEST_INPUT);
+        /// Largest retransmission timeout.
+        max_rto: Span = Span::from_secs(60), above(Span::ZERO).at_most(Span::LONGEST_INPUT);
+        /// Time without an answer after which a connection is given up before it is open.
+        handshake_timeout: Span = HANDSHAKE_TIMEOUT, above(Span::ZERO).at_most(Span::LONGEST_INPUT);
+    }
+}
+
+anabranch_units::parameters! {
     /// A fixed window over the same segments (Gholizadeh 2019, section 3.2).
-    SlidingWindow(SlidingWindowConfig),
-    /// Multipath TCP (RFC 8684).
-    Mptcp(MptcpConfig),
+    pub struct SlidingWindowConfig {
+        /// A full data packet with its 40 bytes of headers (thesis: 1000 B).
+        segment: u16 = 1000, above(SDN_HEADERS).bytes();
+        /// Segments in flight (thesis: 5).
+        window_segments: u32 = 5, at_least(1).at_most(1_000_000);
+        /// Retransmission timeout before the first RTT sample.
+        initial_rto: Span = Span::from_secs(1), above(Span::ZERO).at_most(Span::LONGEST_INPUT);
+        /// Largest retransmission timeout.
+        max_rto: Span = Span::from_secs(60), above(Span::ZERO).at_most(Span::LONGEST_INPUT);
+        /// Time without an answer after which a connection is given up before it is open.
+        handshake_timeout: Span = HANDSHAKE_TIMEOUT, above(Span::ZERO).at_most(Span::LONGEST_INPUT);
+    }
 }
 
-/// Choices of Multipath TCP. Coupled or not, each subflow's congestion control is that of `tcp`.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MptcpConfig {
-    /// Choices of each subflow; the receive buffer is the connection's, which all of them share.
-    pub tcp: TcpConfig,
-    /// Which subflows there are.
-    pub path_manager: PathManagerConfig,
-    /// Which subflow takes the next segment.
-    pub scheduler: SchedulerConfig,
-    /// When the receive window is full, send what holds it up on another subflow too (Raiciu 2012, section 4.2).
-    pub opportunistic_retransmission: bool,
-    /// Then also halve the window of the slower subflow that holds it up (ibidem).
-    pub penalisation: bool,
+anabranch_units::registry! {
+    /// Which protocol the ends speak.
+    pub enum TransportConfig: "protocol" {
+        "tcp" => Tcp(TcpConfig),
+        "mptcp" => Mptcp(MptcpConfig),
+        "sdn-paced" => SdnPaced(SdnPacedConfig),
+        "sliding-window" => SlidingWindow(SlidingWindowConfig),
+    }
 }
 
-/// Path managers by name, with their parameters.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum PathManagerConfig {
-    /// One subflow.
-    Default {},
-    /// Subflows between the same two addresses that differ in their source ports.
-    Ndiffports {
-        /// How many, 1 to 255.
-        subflows: u16,
-    },
-    /// One subflow for each pair of a local and a remote interface.
-    Fullmesh {},
-}
-
-impl PathManagerConfig {
-    /// Checks the number of subflows.
+impl TransportConfig {
+    /// Checks what no single bound tells: parameters against each other. Their bounds are checked by
+    /// [`TransportConfig::check`].
     ///
     /// # Errors
-    /// If there are none or more than 255, with what would be right.
-    pub fn check(&self) -> Result<(), String> {
-        match *self {
-            Self::Ndiffports { subflows } if !(1..=255).contains(&subflows) => {
-                Err(format!("subflows is {subflows}; it must be 1 to 255"))
+    /// The first parameter that does not go with another one.
+    pub fn check_together(&self) -> Result<(), OutOfRange> {
+        match self {
+            Self::Tcp(tcp) => tcp.check_together(),
+            Self::Mptcp(mptcp) => mptcp.tcp.check_together().map_err(|problem| problem.within("tcp")),
+            Self::SdnPaced(paced) => not_above("initial_rto", paced.initial_rto, paced.max_rto),
+            Self::SlidingWindow(window) => {
+                let bytes = u64::from(window.window_segments) * u64::from(window.segment);
+                if bytes > LARGEST_FIXED_WINDOW {
+                    let problem =
+                        format!("makes a window of {bytes} B; at most {LARGEST_FIXED_WINDOW} B can be kept");
+                    return Err(OutOfRange::new("window_segments", problem));
+                }
+                not_above("initial_rto", window.initial_rto, window.max_rto)
             }
-            _ => Ok(()),
         }
     }
 }
 
-/// Schedulers by name.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SchedulerConfig {
-    /// The subflow with the smallest smoothed RTT among those whose window has room.
-    LowestRtt,
-    /// One segment each in turn.
-    RoundRobin,
-    /// Everything on every subflow.
-    Redundant,
-    /// Lowest RTT, unless a slow subflow would block the receive window (Ferlin 2016).
-    Blest,
-}
-
-/// Choices of the paced SDN agent. What it sends, and when, comes from the controller.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SdnPacedConfig {
-    /// Bytes of a full data packet, headers included (thesis: 1000); every other segment has 40.
-    pub segment_bytes: u16,
-    /// Deliver in spite of loss: retransmissions, selective acknowledgments, an acknowledged FIN and
-    /// confirmed CTRLs. The thesis has none of these.
-    pub reliable: bool,
-    /// Retransmission timeout before the first RTT sample.
-    pub initial_rto: Span,
-    /// Largest retransmission timeout.
-    pub max_rto: Span,
-    /// Give up when the handshake has had no answer for so long.
-    pub handshake_timeout: Span,
-}
-
-/// Choices of the plain sliding-window agent.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SlidingWindowConfig {
-    /// Bytes of a full data packet, headers included (thesis: 1000); every other segment has 40.
-    pub segment_bytes: u16,
-    /// Segments in flight (thesis: 5).
-    pub window_segments: u32,
-    /// Retransmission timeout before the first RTT sample.
-    pub initial_rto: Span,
-    /// Largest retransmission timeout.
-    pub max_rto: Span,
-    /// Give up when the handshake has had no answer for so long.
-    pub handshake_timeout: Span,
-}
-
-/// All choices of one TCP transport. Presets ([`crate::preset`]) fill it by name.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TcpConfig {
-    /// MSS option in bytes: payload plus TCP options of a full segment (RFC 9293 section 3.7.1).
-    pub mss: u16,
-    /// Selective acknowledgment (RFC 2018) with DSACK (RFC 2883).
-    pub sack: bool,
-    /// Timestamps option (RFC 7323).
-    pub timestamps: bool,
-    /// Explicit congestion notification (RFC 3168).
-    pub ecn: bool,
-    /// Initial window in segments (RFC 6928).
-    pub initial_window_segments: u32,
-    /// Receive buffer in bytes; bounds the advertised window.
-    pub receive_buffer_bytes: u64,
-    /// Full segments that are acknowledged by one ACK (RFC 1122 section 4.2.3.2); 1 acknowledges each.
-    pub delayed_ack_segments: u32,
-    /// Longest time an ACK is held back.
-    pub delayed_ack_timeout: Span,
-    /// Retransmission timeout before the first RTT sample (RFC 6298 section 2.1).
-    pub initial_rto: Span,
-    /// Smallest retransmission timeout (RFC 6298 section 2.4 says 1 s, Linux uses 200 ms).
-    pub min_rto: Span,
-    /// Largest retransmission timeout (RFC 6298 section 2.5).
-    pub max_rto: Span,
-    /// Give up when the SYN has had no answer for so long (RFC 9293 section 3.8.3, R2 for SYN segments).
-    pub handshake_timeout: Span,
-    /// How losses are found.
-    pub loss_detection: LossDetectionConfig,
-    /// How the window is set.
-    pub congestion_control: CongestionConfig,
-    /// How packets are spaced.
-    pub pacing: PacingConfig,
-    /// Take a window reduction back when the loss proves spurious (RFC 3522 timestamps, DSACK).
-    pub undo: bool,
-}
-
-/// Loss detection by name, with its parameters.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum LossDetectionConfig {
-    /// Duplicate ACKs and SACK (RFC 5681, 6582, 6675).
-    Dupack {
-        /// Duplicate ACKs, or segments SACKed above a hole, that make it lost ("DupThresh").
-        threshold: u32,
-    },
-    /// RACK-TLP (RFC 8985).
-    Rack {
-        /// Tail loss probes.
-        tail_loss_probe: bool,
-    },
-    /// A timer for each segment (Chang 2024, section 4).
-    Fastrto {
-        /// Growth of RTTmin per round, and margin above it (4.1), (4.2); above 1.
-        gamma: f64,
-        /// Mean deviations above SRTT (4.2); above 0.
-        k: f64,
-        /// Weight of a sample in SRTT (RFC 6298 alpha); above 0 and below 1.
-        srtt_gain: f64,
-        /// Weight of a sample in RTTVAR (RFC 6298 beta); above 0 and below 1.
-        rttvar_gain: f64,
-        /// RTOmax (4.3), the largest FastRTO.
-        fastrto_max: Span,
-    },
-    /// TCP-PR (Bohacek et al., ICDCS 2003): a timer for each segment, duplicate ACKs mean nothing.
-    TcpPr {
-        /// Factor by which the envelope of the RTT, ewrtt, decays over a window of ACKs ("alpha", 0.995).
-        ewrtt_alpha: f64,
-        /// A segment is lost when it has been out for so many ewrtt ("beta", 3).
-        mxrtt_beta: f64,
-    },
-    /// RR-TCP (Zhang et al., ICNP 2003): DupThresh follows the reordering that was seen.
-    RrTcp {
-        /// Share of the reordering events that must not look like a loss, at first ("FA ratio").
-        fa_ratio: f64,
-        /// What a false fast retransmit adds to it.
-        fa_step: f64,
-        /// False fast retransmits that one retransmission timeout outweighs.
-        timeout_cost: f64,
-    },
-    /// TCP-NCR (RFC 4653): DupThresh is about a window of data.
-    TcpNcr {
-        /// What may leave before DupThresh is reached.
-        limited_transmit: LimitedTransmit,
-    },
-}
-
-/// The variants of Extended Limited Transmit (RFC 4653 section 3).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LimitedTransmit {
-    /// A new segment for every other one that is reported.
-    Careful,
-    /// A new segment for each one that is reported.
-    Aggressive,
-}
-
-impl LossDetectionConfig {
-    /// Checks the ranges of the parameters; NaN is in no range.
-    ///
-    /// # Errors
-    /// The first parameter that is out of range, with what would be right.
-    pub fn check(&self) -> Result<(), String> {
-        match *self {
-            Self::TcpPr { ewrtt_alpha, .. } if !(ewrtt_alpha > 0.0 && ewrtt_alpha < 1.0) => {
-                Err(format!("ewrtt_alpha is {ewrtt_alpha}; it must be above 0 and below 1 (paper: 0.995)"))
-            }
-            Self::TcpPr { mxrtt_beta, .. } if !(mxrtt_beta > 1.0 && mxrtt_beta.is_finite()) => {
-                Err(format!("mxrtt_beta is {mxrtt_beta}; it must be above 1 (paper: 3)"))
-            }
-            Self::RrTcp { fa_ratio, .. } if !(0.0..=1.0).contains(&fa_ratio) => {
-                Err(format!("fa_ratio is {fa_ratio}; it must be 0 to 1 (here: 0.9)"))
-            }
-            Self::RrTcp { fa_step, .. } if !(0.0..=1.0).contains(&fa_step) => {
-                Err(format!("fa_step is {fa_step}; it must be 0 to 1 (here: 0.01)"))
-            }
-            Self::RrTcp { timeout_cost, .. } if !(timeout_cost >= 0.0 && timeout_cost.is_finite()) => {
-                Err(format!("timeout_cost is {timeout_cost}; it must be at least 0 (here: 10)"))
-            }
-            Self::Fastrto { .. } => self.check_fastrto(),
-            _ => Ok(()),
+impl TcpConfig {
+    fn check_together(&self) -> Result<(), OutOfRange> {
+        let buffer = self.receive_buffer;
+        if buffer < Bytes(u64::from(self.mss)) {
+            let problem = format!("is {buffer}; it must hold a segment, {} B", self.mss);
+            return Err(OutOfRange::new("receive_buffer", problem));
         }
-    }
-
-    fn check_fastrto(&self) -> Result<(), String> {
-        let Self::Fastrto { gamma, k, srtt_gain, rttvar_gain, fastrto_max } = *self else { return Ok(()) };
-        if !(gamma > 1.0 && gamma.is_finite()) {
-            return Err(format!("gamma is {gamma}; it must be above 1, or RTTmin could never rise again"));
+        let detection = &self.loss_detection;
+        if detection.needs_sack() && !self.sack {
+            let problem = format!(
+                "is false, but the loss_detection {:?} needs selective acknowledgments",
+                detection.name()
+            );
+            return Err(OutOfRange::new("sack", problem));
         }
-        if !(k > 0.0 && k.is_finite()) {
-            return Err(format!("k is {k}; it must be above 0"));
-        }
-        for (name, gain) in [("srtt_gain", srtt_gain), ("rttvar_gain", rttvar_gain)] {
-            if !(gain > 0.0 && gain < 1.0) {
-                return Err(format!("{name} is {gain}; it must be above 0 and below 1"));
-            }
-        }
-        if fastrto_max == Span::ZERO {
-            return Err("fastrto_max must be above zero".into());
-        }
-        Ok(())
+        not_above("min_rto", self.min_rto, self.max_rto)?;
+        not_above("delayed_ack_timeout", self.delayed_ack_timeout, self.max_rto)
     }
 }
 
-/// Congestion control by name, with its parameters.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum CongestionConfig {
-    /// RFC 5681 with appropriate byte counting (RFC 3465).
-    Newreno {
-        /// Slow start leaves early on rising delay (RFC 9406).
-        hystart: bool,
-    },
-    /// RFC 9438.
-    Cubic {
-        /// Slow start leaves early on rising delay (RFC 9406).
-        hystart: bool,
-        /// Multiplicative decrease (RFC 9438 section 4.6), 0.7 there.
-        beta: f64,
-        /// Aggressiveness C in segments per second cubed (RFC 9438 section 5), 0.4 there.
-        c: f64,
-        /// Give up bandwidth to newer flows (RFC 9438 section 4.7).
-        fast_convergence: bool,
-    },
-    /// BBR version 1 (draft-cardwell-iccrg-bbr-congestion-control-00).
-    Bbr {},
-    /// MPRC: NewReno's growth, and a loss halves cwnd whatever found it (Chang 2024, section 4).
-    Mprc {},
-    /// NewReno with linked increases over the subflows of a multipath connection (RFC 6356).
-    Lia {},
-    /// NewReno with opportunistic linked increases (Khalili 2012).
-    Olia {},
-    /// Balanced linked adaptation (Peng 2016).
-    Balia {},
-}
-
-impl CongestionConfig {
-    /// Whether it looks at the other subflows of a multipath connection.
-    #[must_use]
-    pub const fn is_coupled(&self) -> bool {
-        matches!(self, Self::Lia {} | Self::Olia {} | Self::Balia {})
-    }
-}
-
-/// How packets are spaced.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum PacingConfig {
-    /// At the controller's own rate if it has one, else as the window allows.
-    Controller {},
-    /// At `cwnd / srtt` times a gain, as Linux's fq does for window-based controllers.
-    Window {
-        /// Gain below ssthresh (Linux: 2).
-        slow_start_gain: f64,
-        /// Gain above it (Linux: 1.2).
-        avoidance_gain: f64,
-    },
-}
-
-impl PacingConfig {
-    /// Checks the gains.
-    ///
-    /// # Errors
-    /// If one is not a positive number, with what would be right.
-    pub fn check(&self) -> Result<(), String> {
-        let Self::Window { slow_start_gain, avoidance_gain } = *self else { return Ok(()) };
-        for gain in [slow_start_gain, avoidance_gain] {
-            if !(gain.is_finite() && gain > 0.0) {
-                return Err(format!("a gain is {gain}; it must be above 0 (Linux: 2 and 1.2)"));
-            }
-        }
-        Ok(())
-    }
+fn not_above(name: &str, value: Span, max_rto: Span) -> Result<(), OutOfRange> {
+    if value <= max_rto { Ok(()) } else { Err(OutOfRange::new(name, "is above max_rto")) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{PRESETS, preset};
+
+    type Change = fn(&mut TcpConfig);
+
+    fn refused(change: Change) -> String {
+        let mut tcp = TcpConfig::default();
+        change(&mut tcp);
+        let config = TransportConfig::Tcp(tcp);
+        config.check().and_then(|()| config.check_together()).unwrap_err().to_string()
+    }
 
     #[test]
-    fn parameters_of_loss_detections_out_of_range_are_named() {
-        let pr = |ewrtt_alpha, mxrtt_beta| LossDetectionConfig::TcpPr { ewrtt_alpha, mxrtt_beta };
-        let rr =
-            |fa_ratio, fa_step, timeout_cost| LossDetectionConfig::RrTcp { fa_ratio, fa_step, timeout_cost };
-        for config in [pr(0.995, 3.0), pr(0.5, 1.01), rr(0.0, 0.0, 0.0), rr(1.0, 1.0, 100.0)] {
-            assert_eq!(config.check(), Ok(()), "{config:?}");
+    fn every_preset_holds() {
+        for (name, _) in PRESETS {
+            let config = preset(name).expect("listed");
+            assert_eq!(config.check().and_then(|()| config.check_together()), Ok(()), "{name}");
         }
-        let wrong = [
-            (pr(1.0, 3.0), "ewrtt_alpha is 1;"),
-            (pr(f64::NAN, 3.0), "ewrtt_alpha is NaN;"),
-            (pr(0.995, 1.0), "mxrtt_beta is 1;"),
-            (pr(0.995, f64::INFINITY), "mxrtt_beta is inf;"),
-            (rr(1.5, 0.01, 10.0), "fa_ratio is 1.5;"),
-            (rr(0.9, -0.01, 10.0), "fa_step is -0.01;"),
-            (rr(0.9, 0.01, f64::NAN), "timeout_cost is NaN;"),
+    }
+
+    #[test]
+    fn parameters_that_do_not_go_together_are_refused() {
+        let cases: [(Change, &str); 7] = [
+            (|tcp| tcp.mss = 87, "mss is 87;"),
+            (|tcp| tcp.mss = 65_436, "mss is 65436;"),
+            (|tcp| tcp.receive_buffer = Bytes(1459), "receive_buffer is 1459 B; it must hold a segment"),
+            (|tcp| tcp.receive_buffer = Bytes((65_535 << 14) + 1), "receive_buffer is 1073725441 B;"),
+            (|tcp| tcp.min_rto = Span::from_secs(61), "min_rto is above max_rto"),
+            (|tcp| tcp.delayed_ack_timeout = Span::from_secs(61), "delayed_ack_timeout is above max_rto"),
+            (
+                |tcp| {
+                    tcp.sack = false;
+                    tcp.loss_detection = LossDetectionConfig::named("tcp-ncr").expect("registered");
+                },
+                "sack is false, but the loss_detection \"tcp-ncr\" needs selective acknowledgments",
+            ),
         ];
-        for (config, start) in wrong {
-            assert!(config.check().unwrap_err().starts_with(start), "{config:?}");
+        for (change, start) in cases {
+            assert!(refused(change).starts_with(start), "{} {start}", refused(change));
         }
+    }
+
+    #[test]
+    fn a_wrong_parameter_is_named_with_its_algorithm() {
+        let wrong = |change: fn(&mut crate::congestion::CubicParameters)| {
+            let mut cubic = crate::congestion::CubicParameters::default();
+            change(&mut cubic);
+            let tcp =
+                TcpConfig { congestion_control: CongestionConfig::Cubic(cubic), ..TcpConfig::default() };
+            TransportConfig::Tcp(tcp).check().unwrap_err().to_string()
+        };
+        let beta = "congestion_control.beta is 1; it must be above 0 and below 1";
+        assert_eq!(wrong(|cubic| cubic.beta = 1.0), beta);
+        assert_eq!(wrong(|cubic| cubic.c = 0.0), "congestion_control.c is 0; it must be above 0");
+    }
+
+    /// 2^30 bytes are 1,073,741.8 segments of 1000.
+    #[test]
+    fn the_transports_of_sdn_are_checked() {
+        let refused = |name: &str, field: &str, value: u64| {
+            let mut document = serde_json::to_value(preset(name).expect("a preset")).unwrap();
+            assert!(document.get(field).is_some(), "{name} has {field}");
+            document[field] = value.into();
+            let config: TransportConfig = serde_json::from_value(document).unwrap();
+            config.check().and_then(|()| config.check_together()).unwrap_err().to_string()
+        };
+        for (segment, value) in [(1000, 0), (1100, 1_000_000)] {
+            let mut window = SlidingWindowConfig { segment, ..SlidingWindowConfig::default() };
+            window.window_segments = value;
+            let config = TransportConfig::SlidingWindow(window);
+            let problem = config.check().and_then(|()| config.check_together()).unwrap_err();
+            assert_eq!(problem.parameter, "window_segments");
+        }
+        for name in ["sdn-paced", "sliding-window"] {
+            assert!(refused(name, "segment", 40).starts_with("segment is 40"), "{name}");
+            assert!(refused(name, "handshake_timeout", 0).starts_with("handshake_timeout is 0"), "{name}");
+            assert!(refused(name, "initial_rto", 0).starts_with("initial_rto is 0"), "{name}");
+            assert!(
+                refused(name, "initial_rto", 61_000_000_000_000).starts_with("initial_rto is above max_rto")
+            );
+        }
+    }
+
+    #[test]
+    fn an_unknown_parameter_is_refused() {
+        let document = serde_json::json!({ "algorithm": "cubic", "gamma": 1.5 });
+        let refused = serde_json::from_value::<CongestionConfig>(document).unwrap_err();
+        assert!(refused.to_string().contains("gamma"), "{refused}");
     }
 }

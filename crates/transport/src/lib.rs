@@ -15,9 +15,24 @@ pub mod tcp;
 pub mod wire;
 
 pub use agent::{CycleParameters, Failure, ReceiverAgent, SenderAgent};
-pub use config::{
-    CongestionConfig, LimitedTransmit, LossDetectionConfig, MptcpConfig, PacingConfig, PathManagerConfig,
-    SchedulerConfig, SdnPacedConfig, SlidingWindowConfig, TcpConfig, TransportConfig,
-};
+pub use config::{MptcpConfig, SdnPacedConfig, SlidingWindowConfig, TcpConfig, TransportConfig};
+pub use congestion::CongestionConfig;
+pub use mptcp::{PathManagerConfig, SchedulerConfig};
 pub use preset::{PRESETS, preset, tcp_preset};
 pub use segment::{Flags, IP_HEADER, SackBlocks, Segment, TCP_HEADER, unwrap_sequence};
+pub use tcp::{LimitedTransmit, LossDetectionConfig, PacingConfig};
+
+use anabranch_units::declaration::Registry;
+
+/// Every algorithm of an end host, with its parameters.
+#[must_use]
+pub fn described() -> Vec<Registry> {
+    vec![
+        TransportConfig::described(),
+        LossDetectionConfig::described(),
+        CongestionConfig::described(),
+        PacingConfig::described(),
+        PathManagerConfig::described(),
+        SchedulerConfig::described(),
+    ]
+}

@@ -19,6 +19,8 @@ impl Span {
     pub const ZERO: Self = Self(0);
     /// The longest span.
     pub const MAX: Self = Self(u64::MAX);
+    /// The longest that a user may write: 30 days, so that no sum of a few of them overflows.
+    pub const LONGEST_INPUT: Self = Self(30 * 86_400 * PER_SECOND);
 
     /// A span of whole picoseconds.
     #[must_use]

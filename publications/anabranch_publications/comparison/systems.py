@@ -112,7 +112,7 @@ _ALL = (
         "routers do not react to failures",
         "Garcia-Aviles 2017",
         "path",
-        {"preset": "mptcp", "path_manager": "ndiffports", "subflows": SUBFLOWS},
+        {"preset": "mptcp", "path_manager": {"algorithm": "ndiffports", "subflows": SUBFLOWS}},
         {**_DISJOINT, "spread": "hash", "reaction": "never"},
     ),
     System(

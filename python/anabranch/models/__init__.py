@@ -83,21 +83,21 @@ def configured_model(config: Mapping[str, Any]) -> Model:
     Raises:
         ModelError: if no model predicts it, with the reason.
     """
-    if config["protocol"] == "sliding-window":
+    if config["algorithm"] == "sliding-window":
         return WINDOW
-    if config["protocol"] == "mptcp":
+    if config["algorithm"] == "mptcp":
         raise ModelError("transport", "mptcp sends over several paths, and a model is of one")
-    if config["protocol"] != "tcp":
-        raise ModelError("transport", f"{config['protocol']} sends what its controller says")
-    control, detection = config["congestion_control"], config["loss_detection"]["name"]
-    if control["name"] not in _CONTROL_MODELS:
-        raise ModelError("congestion_control", f"no throughput model for {control['name']!r}")
-    if control["name"] == "newreno" and detection in _WAITS_LONGER:
+    if config["algorithm"] != "tcp":
+        raise ModelError("transport", f"{config['algorithm']} sends what its controller says")
+    control, detection = config["congestion_control"], config["loss_detection"]["algorithm"]
+    if control["algorithm"] not in _CONTROL_MODELS:
+        raise ModelError("congestion_control", f"no throughput model for {control['algorithm']!r}")
+    if control["algorithm"] == "newreno" and detection in _WAITS_LONGER:
         return PFTK
-    if control["name"] == "cubic":
+    if control["algorithm"] == "cubic":
         own = partial(cubic, c=control["c"], beta=control["beta"])
         return Model(CUBIC.name, CUBIC.source, CUBIC.valid, own)
-    return _CONTROL_MODELS[control["name"]]
+    return _CONTROL_MODELS[control["algorithm"]]
 
 
 def _listed(names: Iterable[str]) -> str:

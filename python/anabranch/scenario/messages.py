@@ -11,6 +11,7 @@ from pydantic import BaseModel, Tag, ValidationError
 from pydantic_core import ErrorDetails
 
 from anabranch.errors import Problem
+from anabranch.scenario.algorithm import NAME_ONLY, Algorithm, owners
 from anabranch.scenario.docstrings import field_docstring
 from anabranch.scenario.quantity import ZERO_ERROR, quoted, shown
 from anabranch.scenario.table import FIELD_ERROR, is_alternative
@@ -63,7 +64,7 @@ def _message(
     """What to say about an error; its kind decides."""
     kind, read = detail["type"], detail["input"]
     if kind == "extra_forbidden":
-        return unknown_key(str(location[-1]), known_keys(model, location[:-1]))
+        return _unknown_field(str(location[-1]), location[:-1], model)
     if kind == "missing":
         return "is missing" + _purpose(model, location)
     if kind == "list_type":
@@ -87,10 +88,36 @@ def _wrong_choice(read: object, context: dict[str, Any]) -> str:
     return unknown_choice(read, re.findall(r"'([^']*)'", context["expected"]))
 
 
-def _no_alternative(read: object, _: dict[str, Any]) -> str:
-    """A table that is no alternative of its field: only variates and applications get here."""
+def _unknown_field(key: str, location: Location, model: type[BaseModel]) -> str:
+    """A key that its table does not have; a parameter of another algorithm says whose it is."""
+    known = known_keys(model, location)
+    table = _table_at(model, location)
+    if table is None or not issubclass(table, Algorithm):
+        return unknown_key(key, known)
+    kind, name = table.__module__.rpartition(".")[2], table.model_fields["algorithm"].default
+    found = owners(key, [kind]) or owners(key)
+    if not found:
+        return unknown_key(key, known)
+    listed = " and ".join(dict.fromkeys(f"{owner} ({of})" for of, owner in found))
+    own = [field for field in known if field != "algorithm"]
+    has = f"which has {', '.join(own)}" if own else "which has no parameters"
+    return f"is a parameter of {listed}; the {kind} here is {quoted(name)}, {has}"
+
+
+def _no_algorithm(read: dict[str, Any], context: dict[str, Any]) -> str:
+    """A table of an algorithm that has no name, or an unknown one."""
+    names = [tag for tag in re.findall(r"'<([^']*)>'", context.get("expected_tags", "")) if tag != NAME_ONLY]
+    if "algorithm" in read:
+        return f"algorithm {unknown_choice(read['algorithm'], names)}"
+    return f'a table here needs the key "algorithm": one of {", ".join(map(quoted, names))}'
+
+
+def _no_alternative(read: object, context: dict[str, Any]) -> str:
+    """A table that is no alternative of its field."""
     if not isinstance(read, dict):
         return f"{shown(read)} is not a table"
+    if "by_algorithm" in context.get("discriminator", ""):
+        return _no_algorithm(read, context)
     key = "kind" if "kind" in read or {"message", "rate", "gap"} & read.keys() else "distribution"
     choices = ("constant-rate", "poisson", "messages") if key == "kind" else DISTRIBUTIONS
     if key in read:

@@ -236,6 +236,29 @@ def above_zero(value: Quantity) -> Quantity:
     return value
 
 
+def within(
+    *, least: int | None = None, above: int | None = None, most: int | None = None, below: int | None = None
+) -> AfterValidator:
+    """Bounds of a quantity, in base units."""
+    if above == 0 and least is most is below is None:
+        return AfterValidator(above_zero)
+
+    def check(value: Quantity) -> Quantity:
+        kind = type(value)
+        limits = (
+            ("at least", least, least is None or value >= least),
+            ("above", above, above is None or value > above),
+            ("at most", most, most is None or value <= most),
+            ("below", below, below is None or value < below),
+        )
+        wanted = [f"{word} {kind(limit).text}" for word, limit, _ in limits if limit is not None]
+        if not all(holds for _, _, holds in limits):
+            raise ValueError(f"{quoted(value.text)} is out of range; it must be {' and '.join(wanted)}")
+        return value
+
+    return AfterValidator(check)
+
+
 PositiveSpan = Annotated[Span, AfterValidator(above_zero)]
 PositiveRate = Annotated[Rate, AfterValidator(above_zero)]
 PositiveBytes = Annotated[ByteCount, AfterValidator(above_zero)]

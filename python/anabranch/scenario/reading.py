@@ -78,7 +78,8 @@ def override(data: dict[str, Any], field: str, value: str) -> None:
 def with_value(data: dict[str, Any], steps: Sequence[str | int], value: Any) -> dict[str, Any]:
     """Plain data with one field set; what is not on the way to it is shared with the old data.
 
-    Tables on the way are made; entries of lists must exist.
+    Tables on the way are made; entries of lists must exist. The plain name of an algorithm becomes a table,
+    so that ``congestion_control.beta`` can be set where ``congestion_control`` is ``"cubic"``.
 
     Raises:
         ValueError: if there is no such place.
@@ -87,6 +88,8 @@ def with_value(data: dict[str, Any], steps: Sequence[str | int], value: Any) -> 
     node: Any = changed
     for step, following in pairwise(steps):
         found = _step_into(node, step, {} if isinstance(following, str) else [], steps)
+        if isinstance(found, str) and isinstance(following, str):
+            found = {"algorithm": found}
         if not isinstance(found, dict | list):
             raise _no_place(steps)
         node[step] = found.copy()

@@ -133,7 +133,7 @@ def _subflows(flows: list[FlowSetup], transports: list[TransportSetup], network:
         manager = transports[flow.transport].config.get("path_manager")
         if manager is None:
             return 0
-        if manager["name"] == "fullmesh":
+        if manager["algorithm"] == "fullmesh":
             return min(outward[flow.origin] * inward[flow.to], _MOST_SUBFLOWS)
         return int(manager.get("subflows", 1))
 

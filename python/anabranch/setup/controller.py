@@ -47,7 +47,7 @@ class ResolvedController:
 
     def check_transport(self, transport: TransportSetup, place: str) -> None:
         """Notes a transport of a flow that the controller, or its absence, does not serve."""
-        protocol = transport.config["protocol"]
+        protocol = transport.config["algorithm"]
         application = None if self._table is None else self._table.application
         if protocol == "sdn-paced" and application != "sdn-paced":
             remedy = (

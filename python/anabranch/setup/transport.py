@@ -6,26 +6,14 @@ import json
 from typing import Any
 
 from anabranch import _core
+from anabranch.scenario.algorithm import Algorithm, configuration, core_value
+from anabranch.scenario.algorithms.protocol import PROTOCOL_FIELDS
 from anabranch.scenario.messages import unknown_choice
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
-from anabranch.scenario.transport import CHOICES, FIELDS, PARAMETERS, Transport, fields_of
+from anabranch.scenario.transport import CHOICES, Transport, fields_of
 from anabranch.setup.model import TransportSetup
 from anabranch.setup.problems import Problems
-
-# Gains of Linux: net.ipv4.tcp_pacing_ss_ratio and tcp_pacing_ca_ratio, in percent 200 and 120. No preset
-# paces by the window, so that they stand here.
-_WINDOW_PACING = {"name": "window", "slow_start_gain": 2.0, "avoidance_gain": 1.2}
-
-# At least Linux's TCP_MIN_MSS; at most what an IPv4 packet of 65,535 bytes holds beside 20 bytes of IP header
-# and 60 of TCP header, less a margin that the core keeps.
-_SMALLEST_MSS_BYTES, _LARGEST_MSS_BYTES = 88, 65_435
-# The headers of a segment of these protocols take 40 bytes; IPv4 counts to 65,535.
-_SMALLEST_SEGMENT_BYTES, _LARGEST_SEGMENT_BYTES = 41, 65_535
-# RFC 4653 section 3 requires SACK, RR-TCP its DSACK, and TCP-PR an acknowledgment of each segment.
-_NEED_SACK = ("tcp-pr", "rr-tcp", "tcp-ncr")
-# RFC 7323 section 2.3: a window of 16 bits, shifted by at most 14.
-_LARGEST_RECEIVE_BUFFER_BYTES = 65_535 << 14
 
 
 class Transports:
@@ -77,26 +65,19 @@ class Transports:
             self._problems.add(f"{place}.preset", message)
             return None
         config: dict[str, Any] = json.loads(_core.transport_preset(preset))
-        self._check_fields(table, config["protocol"], preset, place)
-        protocol = config["protocol"]
-        self._fill(config, protocol, table, place)
-        if protocol == "tcp":
-            self._check_tcp(config, place)
-        elif protocol == "mptcp":
-            self._fill(config["tcp"], "tcp", table, place)
-            self._check_tcp(config["tcp"], place)
-        else:
-            self._check_segments(config, place)
-        return config
-
-    def _fill(self, config: dict[str, Any], protocol: str, table: Transport, place: str) -> None:
-        """Puts the table's own values in the place of the preset's."""
-        for field, key in FIELDS[protocol].items():
-            value = getattr(table, field)
-            if value is not None:
-                config[key] = value if isinstance(value, bool | str) else int(value)
-        for choice in CHOICES.get(protocol, ()):
-            config[choice] = self._component(choice, config[choice], table, place)
+        protocol = config["algorithm"]
+        self._check_fields(table, protocol, preset, place)
+        _fill(config, protocol, table)
+        if protocol == "mptcp":
+            _fill(config["tcp"], "tcp", table)
+        try:
+            resolved: dict[str, Any] = json.loads(_core.resolve_transport(json.dumps(config)))
+        except _core.SetupError as error:
+            parameter, problem = error.args
+            # The core has the subflows' TCP in a table of its own; the scenario has it beside the rest.
+            self._problems.add(f"{place}.{parameter.removeprefix('tcp.')}", problem)
+            return None
+        return resolved
 
     def _check_fields(self, table: Transport, protocol: str, preset: str, place: str) -> None:
         """Notes every field that another protocol has, but not this one."""
@@ -104,71 +85,17 @@ class Transports:
         for field in type(table).model_fields:
             if field == "preset" or field in own or getattr(table, field) is None:
                 continue
-            owners = [other for other in FIELDS if field in fields_of(other)]
-            has = "" if protocol in CHOICES else f", which has {', '.join(own)}"
+            owners = [other for other in PROTOCOL_FIELDS if field in fields_of(other)]
+            has = "" if protocol in ("tcp", "mptcp") else f", which has {', '.join(own)}"
             self._problems.add(
                 f"{place}.{field}",
                 f"is a field of {' and '.join(owners)}; the protocol of {quoted(preset)} is {protocol}{has}",
             )
 
-    def _component(
-        self, choice: str, current: dict[str, Any], table: Transport, place: str
-    ) -> dict[str, Any]:
-        """One choice with its parameters: the preset's, or the defaults of another one."""
-        name = getattr(table, choice) or current["name"]
-        component = dict(current) if name == current["name"] else self._default(choice, name)
-        for owner, parameters in PARAMETERS[choice].items():
-            for parameter in parameters:
-                value = getattr(table, parameter)
-                if value is None or (owner != name and parameter in PARAMETERS[choice][name]):
-                    continue
-                if parameter in component:
-                    component[parameter] = value
-                else:
-                    owners = [o for o, owned in PARAMETERS[choice].items() if parameter in owned]
-                    self._problems.add(
-                        f"{place}.{parameter}",
-                        f"is a parameter of {' and '.join(owners)}; the {choice} here is {quoted(name)}",
-                    )
-        return component
 
-    def _default(self, choice: str, name: str) -> dict[str, Any]:
-        """A component with the parameters that the presets give it."""
-        if not PARAMETERS[choice][name]:
-            return {"name": name}
-        for preset in self._presets:
-            component: dict[str, Any] | None = json.loads(_core.transport_preset(preset)).get(choice)
-            if component is not None and component["name"] == name:
-                return component
-        if choice == "pacing" and name == "window":
-            return dict(_WINDOW_PACING)
-        raise AssertionError(f"no preset has the {choice} {name}, and it has no defaults here")
-
-    def _check_segments(self, config: dict[str, Any], place: str) -> None:
-        if not _SMALLEST_SEGMENT_BYTES <= config["segment_bytes"] <= _LARGEST_SEGMENT_BYTES:
-            self._problems.add(
-                f"{place}.segment",
-                f"{config['segment_bytes']} B is not between 41 B, the headers and a byte, and 65535 B",
-            )
-        if config["initial_rto"] > config["max_rto"]:
-            self._problems.add(f"{place}.initial_rto", "is above max_rto")
-
-    def _check_tcp(self, tcp: dict[str, Any], place: str) -> None:
-        if not _SMALLEST_MSS_BYTES <= tcp["mss"] <= _LARGEST_MSS_BYTES:
-            self._problems.add(f"{place}.mss", f"{tcp['mss']} B is not between 88 B and 65435 B")
-        if not tcp["mss"] <= tcp["receive_buffer_bytes"] <= _LARGEST_RECEIVE_BUFFER_BYTES:
-            self._problems.add(
-                f"{place}.receive_buffer",
-                f"{tcp['receive_buffer_bytes']} B is not between one segment and "
-                f"{_LARGEST_RECEIVE_BUFFER_BYTES} B, the largest window that can be advertised",
-            )
-        detection = tcp["loss_detection"]["name"]
-        if detection in _NEED_SACK and not tcp["sack"]:
-            self._problems.add(
-                f"{place}.sack",
-                f"is false, but the loss_detection {quoted(detection)} needs selective acknowledgments",
-            )
-        if tcp["min_rto"] > tcp["max_rto"]:
-            self._problems.add(f"{place}.min_rto", "is above max_rto")
-        if tcp["delayed_ack_timeout"] > tcp["max_rto"]:
-            self._problems.add(f"{place}.delayed_ack_timeout", "is above max_rto")
+def _fill(config: dict[str, Any], protocol: str, table: Transport) -> None:
+    """Puts the table's own values in the place of the preset's."""
+    for field in PROTOCOL_FIELDS[protocol]:
+        value: str | Algorithm | Any = getattr(table, field)
+        if value is not None:
+            config[field] = configuration(value) if field in CHOICES else core_value(value)

@@ -55,7 +55,7 @@ class WatchedFlows:
 
     def __init__(self, flows: list[FlowSetup], transports: list[TransportSetup], problems: Problems) -> None:
         self._ids = {flow.name: index for index, flow in enumerate(flows)}
-        self._protocols = [str(transports[flow.transport].config["protocol"]) for flow in flows]
+        self._protocols = [str(transports[flow.transport].config["algorithm"]) for flow in flows]
         self._problems = problems
 
     def sequences(self, run: Run) -> list[int]:

@@ -63,7 +63,7 @@ impl Control {
         let channels = Channels::new(network, controller.node, &controller.switches, controller.channel);
         let table = |node| channels.is_switch(node).then(|| FlowTable::new(node, controller.table));
         let segment = setup.transports.iter().filter_map(|transport| match &transport.config {
-            TransportConfig::SdnPaced(config) => Some(config.segment_bytes),
+            TransportConfig::SdnPaced(config) => Some(config.segment),
             _ => None,
         });
         let segment = segment.max().unwrap_or(DEFAULT_SEGMENT);

@@ -174,7 +174,7 @@ impl Maker<'_> {
     ) -> Result<Option<Hosts>, SetupError> {
         let meshed = matches!(
             config,
-            TransportConfig::Mptcp(config) if matches!(config.path_manager, PathManagerConfig::Fullmesh {})
+            TransportConfig::Mptcp(config) if matches!(config.path_manager, PathManagerConfig::Fullmesh(_))
         );
         if !meshed {
             return Ok(None);

@@ -284,7 +284,12 @@ pub fn mptcp(change: impl FnOnce(&mut MptcpConfig)) -> TransportConfig {
 
 /// The same with so many subflows between the same two addresses.
 pub fn ndiffports(subflows: u16) -> TransportConfig {
-    mptcp(|config| config.path_manager = PathManagerConfig::Ndiffports { subflows })
+    mptcp(|config| {
+        config.path_manager =
+            PathManagerConfig::Ndiffports(anabranch_engine::transport::mptcp::NdiffportsParameters {
+                subflows,
+            })
+    })
 }
 
 /// The thesis' topology (Garcia-Aviles 2017, section V): clients at a router, `paths` between it and another one,

@@ -15,7 +15,14 @@ fn alpha(coupling: &Coupling) -> f64 {
     if coupling.rate > 0.0 { (coupling.max_rate / coupling.rate).max(1.0) } else { 1.0 }
 }
 
+anabranch_units::parameters! {
+    /// Balanced linked adaptation (Peng 2016); on one path NewReno.
+    pub struct BaliaParameters {}
+}
+
 impl CouplingRule for BaliaRule {
+    type Parameters = BaliaParameters;
+
     /// For each ACK: x / (rtt (sum of x)^2) * (1 + alpha) / 2 * (4 + alpha) / 5, with x = w / rtt.
     fn increase(&self, coupling: &Coupling, _cwnd: f64) -> f64 {
         let alpha = alpha(coupling);

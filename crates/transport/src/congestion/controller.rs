@@ -1,193 +1,184 @@
 //! All controllers behind one type, so that an ACK costs a branch and no virtual call.
 
-use super::{
-    Ack, Balia, Bbr, CongestionControl, Coupling, Cubic, CubicParameters, HyStart, Lia, LossEpisode, Mprc,
-    NewReno, Olia, Recovery,
-};
-use crate::CongestionConfig;
-use anabranch_units::{Instant, Rate, Span};
-use thiserror::Error;
+use anabranch_units::declaration::Parameters;
 
-/// A congestion controller by name. See the module for the list.
-#[derive(Clone, Debug)]
-pub enum Controller {
-    /// RFC 5681.
-    NewReno(NewReno),
-    /// RFC 9438.
-    Cubic(Cubic),
-    /// BBR version 1; boxed, because it is several times the size of the others.
-    Bbr(Box<Bbr>),
-    /// Chang 2024, section 4.
-    Mprc(Mprc),
-    /// RFC 6356.
-    Lia(Lia),
-    /// Khalili 2012.
-    Olia(Olia),
-    /// Peng 2016.
-    Balia(Balia),
+/// What a controller starts from.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    /// Payload bytes of a full segment.
+    pub mss: u32,
+    /// Initial window in bytes.
+    pub initial_window: u64,
+    /// Differs between flows; only BBR uses it, for the phases of its gain cycles.
+    pub seed: u64,
 }
 
-/// A parameter of a congestion controller is out of range.
-#[derive(Clone, Copy, PartialEq, Debug, Error)]
-pub enum ParameterError {
-    /// CUBIC's beta.
-    #[error("beta is {read}; it must be above 0 and below 1 (RFC 9438 uses 0.7)")]
-    Beta {
-        /// What it was.
-        read: f64,
-    },
-    /// CUBIC's C.
-    #[error("c is {read}; it must be a positive number (RFC 9438 uses 0.4)")]
-    C {
-        /// What it was.
-        read: f64,
-    },
+/// A controller that a scenario can name.
+pub trait Configured {
+    /// What it lets a user choose.
+    type Parameters: Parameters;
+    /// Whether it looks at the other subflows of a multipath connection.
+    const COUPLED: bool = false;
+    /// Whether it compares how often the subflows lose ([`Coupling::olia_alpha`]).
+    const COMPARES_LOSSES: bool = false;
+    /// Whether it measures delivery rates, and so asks whether the application or the network was the limit.
+    const MEASURES_RATE: bool = false;
+
+    /// The controller at the start of a connection; the parameters are within their bounds.
+    fn configured(parameters: &Self::Parameters, start: Start) -> Self;
 }
 
-impl CongestionConfig {
-    /// Checks the ranges of the parameters; NaN is in no range.
-    ///
-    /// # Errors
-    /// The first parameter that is out of range.
-    pub fn check(&self) -> Result<(), ParameterError> {
-        let &Self::Cubic { beta, c, .. } = self else { return Ok(()) };
-        if !(beta > 0.0 && beta < 1.0) {
-            return Err(ParameterError::Beta { read: beta });
-        }
-        if !(c > 0.0 && c.is_finite()) {
-            return Err(ParameterError::C { read: c });
-        }
-        Ok(())
-    }
-}
+impl<C: Configured> Configured for Box<C> {
+    type Parameters = C::Parameters;
+    const COUPLED: bool = C::COUPLED;
+    const COMPARES_LOSSES: bool = C::COMPARES_LOSSES;
+    const MEASURES_RATE: bool = C::MEASURES_RATE;
 
-impl Controller {
-    /// The controller that `config` names, for segments of `mss` payload bytes and an initial window in
-    /// bytes. `seed` differs between flows; only BBR uses it, for the phases of its gain cycles.
-    #[must_use]
-    pub fn new(config: &CongestionConfig, mss: u32, initial_window: u64, seed: u64) -> Self {
-        match *config {
-            CongestionConfig::Newreno { hystart } => {
-                let newreno = NewReno::new(mss, initial_window);
-                Self::NewReno(if hystart { newreno.with_hystart(HyStart::new(mss)) } else { newreno })
-            }
-            CongestionConfig::Cubic { hystart, beta, c, fast_convergence } => {
-                let parameters = CubicParameters { beta, c, fast_convergence };
-                let cubic = Cubic::new(mss, initial_window, parameters);
-                Self::Cubic(if hystart { cubic.with_hystart(HyStart::new(mss)) } else { cubic })
-            }
-            CongestionConfig::Bbr {} => Self::Bbr(Box::new(Bbr::new(mss, initial_window, seed))),
-            CongestionConfig::Mprc {} => Self::Mprc(Mprc::new(mss, initial_window)),
-            CongestionConfig::Lia {} => Self::Lia(Lia::new(mss, initial_window)),
-            CongestionConfig::Olia {} => Self::Olia(Olia::new(mss, initial_window)),
-            CongestionConfig::Balia {} => Self::Balia(Balia::new(mss, initial_window)),
-        }
-    }
-
-    /// The same, for a sender that paces: HyStart++ then does not bound what one ACK may add to the
-    /// window (RFC 9406 section 4.3). Without this call it takes the sender for unpaced.
-    #[must_use]
-    pub fn paced(mut self) -> Self {
-        match &mut self {
-            Self::NewReno(newreno) => newreno.set_paced(),
-            Self::Cubic(cubic) => cubic.set_paced(),
-            Self::Bbr(_) | Self::Mprc(_) | Self::Lia(_) | Self::Olia(_) | Self::Balia(_) => {}
-        }
-        self
+    fn configured(parameters: &C::Parameters, start: Start) -> Self {
+        Self::new(C::configured(parameters, start))
     }
 }
 
 /// Passes a call on to whichever controller it is.
-macro_rules! dispatch {
-    ($self:ident, $controller:ident => $call:expr) => {
-        match $self {
-            Controller::NewReno($controller) => $call,
-            Controller::Cubic($controller) => $call,
-            Controller::Bbr($controller) => $call,
-            Controller::Mprc($controller) => $call,
-            Controller::Lia($controller) => $call,
-            Controller::Olia($controller) => $call,
-            Controller::Balia($controller) => $call,
-        }
+macro_rules! each_controller {
+    ($self:ident, $controller:ident => $call:expr; $($variant:ident)+) => {
+        match $self { $( Controller::$variant($controller) => $call, )+ }
     };
 }
 
-impl CongestionControl for Controller {
-    #[inline]
-    fn cwnd(&self) -> u64 {
-        dispatch!(self, c => c.cwnd())
-    }
+/// Makes the configuration, the controller and the dispatch of one list of algorithms.
+macro_rules! controllers {
+    ($( $name:literal => $variant:ident($controller:ty) ),+ $(,)?) => {
+        anabranch_units::registry! {
+            /// How the congestion window is set.
+            pub enum CongestionConfig: "congestion_control" {
+                $( $name => $variant(<$controller as Configured>::Parameters), )+
+            }
+        }
 
-    #[inline]
-    fn ssthresh(&self) -> u64 {
-        dispatch!(self, c => c.ssthresh())
-    }
+        impl CongestionConfig {
+            /// Whether it looks at the other subflows of a multipath connection.
+            #[must_use]
+            pub const fn is_coupled(&self) -> bool {
+                match self { $( Self::$variant(_) => <$controller as Configured>::COUPLED, )+ }
+            }
 
-    #[inline]
-    fn pacing_rate(&self) -> Option<Rate> {
-        dispatch!(self, c => c.pacing_rate())
-    }
+            /// Whether it compares how often the subflows lose.
+            #[must_use]
+            pub const fn compares_losses(&self) -> bool {
+                match self { $( Self::$variant(_) => <$controller as Configured>::COMPARES_LOSSES, )+ }
+            }
 
-    fn phase(&self) -> &'static str {
-        dispatch!(self, c => c.phase())
-    }
+            /// Whether it measures delivery rates.
+            #[must_use]
+            pub const fn measures_rate(&self) -> bool {
+                match self { $( Self::$variant(_) => <$controller as Configured>::MEASURES_RATE, )+ }
+            }
+        }
 
-    #[inline]
-    fn governs_recovery(&self) -> bool {
-        dispatch!(self, c => c.governs_recovery())
-    }
+        /// A congestion controller by name. See the module for the list.
+        #[derive(Clone, Debug)]
+        pub enum Controller {
+            $( #[doc = concat!("`", $name, "`.")] $variant($controller), )+
+        }
 
-    #[inline]
-    fn answers_marks(&self) -> bool {
-        dispatch!(self, c => c.answers_marks())
-    }
+        impl Controller {
+            /// The controller that `config` names.
+            #[must_use]
+            pub fn new(config: &CongestionConfig, start: Start) -> Self {
+                match config {
+                    $( CongestionConfig::$variant(parameters) => {
+                        Self::$variant(Configured::configured(parameters, start))
+                    } )+
+                }
+            }
+        }
 
-    fn on_established(&mut self, now: Instant, rtt: Option<Span>) {
-        dispatch!(self, c => c.on_established(now, rtt));
-    }
+        dispatch_controllers!($($variant)+);
+    };
+}
 
-    fn on_restart_after_idle(&mut self, now: Instant, idle: Span) {
-        dispatch!(self, c => c.on_restart_after_idle(now, idle));
-    }
+/// Passes every call of [`CongestionControl`] on.
+macro_rules! dispatch_controllers {
+    ($($variant:ident)+) => {
+        impl CongestionControl for Controller {
+            #[inline]
+            fn cwnd(&self) -> u64 {
+                each_controller!(self, c => c.cwnd(); $($variant)+)
+            }
 
-    #[inline]
-    fn on_ack(&mut self, ack: &Ack) {
-        dispatch!(self, c => c.on_ack(ack));
-    }
+            #[inline]
+            fn ssthresh(&self) -> u64 {
+                each_controller!(self, c => c.ssthresh(); $($variant)+)
+            }
 
-    fn forget_growth(&mut self, cwnd: u64) {
-        dispatch!(self, c => c.forget_growth(cwnd));
-    }
+            #[inline]
+            fn pacing_rate(&self) -> Option<Rate> {
+                each_controller!(self, c => c.pacing_rate(); $($variant)+)
+            }
 
-    fn on_loss(&mut self, episode: &LossEpisode) {
-        dispatch!(self, c => c.on_loss(episode));
-    }
+            fn phase(&self) -> &'static str {
+                each_controller!(self, c => c.phase(); $($variant)+)
+            }
 
-    fn on_ecn(&mut self, episode: &LossEpisode) {
-        dispatch!(self, c => c.on_ecn(episode));
-    }
+            #[inline]
+            fn governs_recovery(&self) -> bool {
+                each_controller!(self, c => c.governs_recovery(); $($variant)+)
+            }
 
-    fn on_timeout(&mut self, episode: &LossEpisode, first: bool) {
-        dispatch!(self, c => c.on_timeout(episode, first));
-    }
+            #[inline]
+            fn answers_marks(&self) -> bool {
+                each_controller!(self, c => c.answers_marks(); $($variant)+)
+            }
 
-    fn on_recovered(&mut self, now: Instant, from: Recovery) {
-        dispatch!(self, c => c.on_recovered(now, from));
-    }
+            fn on_established(&mut self, now: Instant, rtt: Option<Span>) {
+                each_controller!(self, c => c.on_established(now, rtt); $($variant)+);
+            }
 
-    fn couple(&mut self, coupling: &Coupling) {
-        dispatch!(self, c => c.couple(coupling));
-    }
+            fn on_restart_after_idle(&mut self, now: Instant, idle: Span) {
+                each_controller!(self, c => c.on_restart_after_idle(now, idle); $($variant)+);
+            }
 
-    fn loss_interval(&self) -> u64 {
-        dispatch!(self, c => c.loss_interval())
-    }
+            #[inline]
+            fn on_ack(&mut self, ack: &Ack) {
+                each_controller!(self, c => c.on_ack(ack); $($variant)+);
+            }
 
-    fn penalise(&mut self) {
-        dispatch!(self, c => c.penalise());
-    }
+            fn forget_growth(&mut self, cwnd: u64) {
+                each_controller!(self, c => c.forget_growth(cwnd); $($variant)+);
+            }
 
-    fn on_undo(&mut self, now: Instant) {
-        dispatch!(self, c => c.on_undo(now));
-    }
+            fn on_loss(&mut self, episode: &LossEpisode) {
+                each_controller!(self, c => c.on_loss(episode); $($variant)+);
+            }
+
+            fn on_ecn(&mut self, episode: &LossEpisode) {
+                each_controller!(self, c => c.on_ecn(episode); $($variant)+);
+            }
+
+            fn on_timeout(&mut self, episode: &LossEpisode, first: bool) {
+                each_controller!(self, c => c.on_timeout(episode, first); $($variant)+);
+            }
+
+            fn on_recovered(&mut self, now: Instant, from: Recovery) {
+                each_controller!(self, c => c.on_recovered(now, from); $($variant)+);
+            }
+
+            fn couple(&mut self, coupling: &Coupling) {
+                each_controller!(self, c => c.couple(coupling); $($variant)+);
+            }
+
+            fn loss_interval(&self) -> u64 {
+                each_controller!(self, c => c.loss_interval(); $($variant)+)
+            }
+
+            fn penalise(&mut self) {
+                each_controller!(self, c => c.penalise(); $($variant)+);
+            }
+
+            fn on_undo(&mut self, now: Instant) {
+                each_controller!(self, c => c.on_undo(now); $($variant)+);
+            }
+        }
+    };
 }

@@ -3,7 +3,8 @@
 //!
 //! The connection sums up its subflows in a [`Coupling`] before each ACK, so that controllers share no state.
 
-use super::{Ack, CongestionControl, LossEpisode, NewReno, Recovery};
+use super::{Ack, Configured, CongestionControl, LossEpisode, NewReno, Recovery, Start};
+use anabranch_units::declaration::Parameters;
 use anabranch_units::{Instant, Span};
 
 /// How a subflow stands among those of its connection. Windows in bytes, times in seconds; w is a subflow's
@@ -20,12 +21,17 @@ pub struct Coupling {
     pub rate: f64,
     /// w / rtt^2 of this subflow.
     pub gain: f64,
-    /// OLIA's alpha of this subflow (Khalili 2012, equation (6)).
+    /// OLIA's alpha of this subflow (Khalili 2012, equation (6)), for a rule that compares losses; else 0.
     pub olia_alpha: f64,
 }
 
 /// The rule by which a coupled controller differs from NewReno.
 pub trait CouplingRule: Clone + Default + std::fmt::Debug {
+    /// What it lets a user choose.
+    type Parameters: Parameters;
+    /// Whether it compares how often the subflows lose ([`Coupling::olia_alpha`]).
+    const COMPARES_LOSSES: bool = false;
+
     /// Increase of the window in segments for each byte acknowledged in congestion avoidance, when it is `cwnd`
     /// bytes. May be negative.
     fn increase(&self, coupling: &Coupling, cwnd: f64) -> f64;
@@ -55,6 +61,16 @@ pub struct Coupled<R> {
     coupling: Coupling,
     /// Bytes by which the window is to grow once they make a segment; shrinks likewise.
     credit: f64,
+}
+
+impl<R: CouplingRule> Configured for Coupled<R> {
+    type Parameters = R::Parameters;
+    const COUPLED: bool = true;
+    const COMPARES_LOSSES: bool = R::COMPARES_LOSSES;
+
+    fn configured(_: &R::Parameters, start: Start) -> Self {
+        Self::new(start.mss, start.initial_window)
+    }
 }
 
 impl<R: CouplingRule> Coupled<R> {

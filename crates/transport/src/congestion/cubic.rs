@@ -4,24 +4,31 @@
 //! Arithmetic is IEEE doubles with `+ - * /` and [`libm::cbrt`] only, so it is the same on every platform.
 
 use super::window::Window;
-use super::{Ack, CongestionControl, HyStart, LossEpisode, Recovery};
+use super::{Ack, Configured, CongestionControl, HyStart, LossEpisode, Recovery, Start};
+use anabranch_units::declaration::above;
 use anabranch_units::{Instant, Span};
 
-/// What RFC 9438 leaves to choose.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct CubicParameters {
-    /// Multiplicative decrease factor, above 0 and below 1 (RFC 9438 section 4.6).
-    pub beta: f64,
-    /// Aggressiveness C in segments per second cubed, above 0 (RFC 9438 section 5).
-    pub c: f64,
-    /// Give up bandwidth to newer flows (RFC 9438 section 4.7).
-    pub fast_convergence: bool,
+anabranch_units::parameters! {
+    /// A cubic function of the time since the last loss (RFC 9438).
+    #[derive(Copy)]
+    pub struct CubicParameters {
+        /// Slow start leaves early on rising delay (RFC 9406).
+        hystart: bool = true;
+        /// Multiplicative decrease (RFC 9438 section 4.6).
+        beta: f64 = 0.7, above(0.0).below(1.0);
+        /// Aggressiveness C in segments per second cubed (RFC 9438 section 5).
+        c: f64 = 0.4, above(0.0);
+        /// Give up bandwidth to newer flows (RFC 9438 section 4.7).
+        fast_convergence: bool = true;
+    }
 }
 
-/// The values of RFC 9438.
-impl Default for CubicParameters {
-    fn default() -> Self {
-        Self { beta: 0.7, c: 0.4, fast_convergence: true }
+impl Configured for Cubic {
+    type Parameters = CubicParameters;
+
+    fn configured(parameters: &CubicParameters, start: Start) -> Self {
+        let cubic = Self::new(start.mss, start.initial_window, *parameters);
+        if parameters.hystart { cubic.with_hystart(HyStart::new(start.mss)) } else { cubic }
     }
 }
 
@@ -79,7 +86,7 @@ struct Undo {
 
 impl Cubic {
     /// For segments of `mss` payload bytes, starting with `initial_window` bytes. The parameters are
-    /// in range; [`crate::CongestionConfig::check`] sees to that.
+    /// within their bounds; `hystart` is [`Cubic::with_hystart`]'s business.
     #[must_use]
     pub fn new(mss: u32, initial_window: u64, parameters: CubicParameters) -> Self {
         let window = Window::new(mss, initial_window);
@@ -103,13 +110,6 @@ impl Cubic {
     pub fn with_hystart(mut self, hystart: HyStart) -> Self {
         self.window.hystart = Some(hystart);
         self
-    }
-
-    /// Something spaces the packets: HyStart++, if there is any, need not bound the growth per ACK.
-    pub(super) fn set_paced(&mut self) {
-        if let Some(hystart) = self.window.hystart.take() {
-            self.window.hystart = Some(hystart.paced());
-        }
     }
 
     /// Sets ssthresh, W_max and cwnd_prior for a congestion event; returns the reduced window before

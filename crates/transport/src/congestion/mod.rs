@@ -8,21 +8,15 @@
 //! [`CongestionControl::on_recovered`] if the ACK ends an episode, then [`CongestionControl::on_ecn`] or
 //! [`CongestionControl::on_loss`] if it starts one, then [`CongestionControl::on_ack`] once.
 //!
-//! # Registry
-//! One line per algorithm; [`Controller`] has a variant, and [`crate::CongestionConfig`] a name, for each.
-//! - `newreno`: [`NewReno`], additive increase by bytes acknowledged (RFC 5681, RFC 3465).
-//! - `cubic`: [`Cubic`], a cubic function of the time since the last loss (RFC 9438).
-//! - `bbr`: [`Bbr`], a model of bottleneck bandwidth and round-trip time (BBR version 1).
-//! - `mprc`: [`Mprc`], NewReno's growth, and half of cwnd at any loss (Chang 2024, section 4).
-//! - `lia`, `olia`, `balia`: [`Lia`], [`Olia`], [`Balia`], NewReno whose increase is coupled to that of the
-//!   other subflows of a multipath connection (RFC 6356, Khalili 2012, Peng 2016); `coupling.rs` has what
-//!   they share. On a single path each is NewReno.
-//!
-//! The first two share the slow start of `window.rs`, which [`HyStart`] (RFC 9406) may end early.
+//! The registry is the call of `controllers!` below: a name, and the type that has its parameters and its code.
+//! [`NewReno`] and [`Cubic`] share the slow start of `window.rs`, which [`HyStart`] (RFC 9406) may end early.
+//! `coupling.rs` has what the coupled controllers share; on a single path each of them is NewReno.
+
+#[macro_use]
+mod controller;
 
 mod balia;
 mod bbr;
-mod controller;
 mod coupling;
 mod cubic;
 mod hystart;
@@ -40,16 +34,27 @@ mod window;
 
 pub use balia::Balia;
 pub use bbr::Bbr;
-pub use controller::{Controller, ParameterError};
+pub use controller::{Configured, Start};
 pub use coupling::{Coupled, Coupling, CouplingRule};
 pub use cubic::{Cubic, CubicParameters};
 pub use hystart::HyStart;
 pub use lia::Lia;
 pub use mprc::Mprc;
-pub use newreno::NewReno;
+pub use newreno::{NewReno, NewRenoParameters};
 pub use olia::Olia;
 
 use anabranch_units::{Instant, Rate, Span};
+
+controllers! {
+    "newreno" => NewReno(NewReno),
+    "cubic" => Cubic(Cubic),
+    // Boxed, because it is several times the size of the others.
+    "bbr" => Bbr(Box<Bbr>),
+    "mprc" => Mprc(Mprc),
+    "lia" => Lia(Lia),
+    "olia" => Olia(Olia),
+    "balia" => Balia(Balia),
+}
 
 /// What one arriving ACK said.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,20 @@
 //! MPRC: NewReno whose losses cost half of the window, however they were found (Chang 2024, section 4).
 
-use super::{Ack, CongestionControl, LossEpisode, NewReno, Recovery};
+use super::{Ack, Configured, CongestionControl, LossEpisode, NewReno, Recovery, Start};
 use anabranch_units::{Instant, Span};
+
+anabranch_units::parameters! {
+    /// NewReno's growth, and half of cwnd at any loss, whatever found it (Chang 2024, section 4).
+    pub struct MprcParameters {}
+}
+
+impl Configured for Mprc {
+    type Parameters = MprcParameters;
+
+    fn configured(_: &MprcParameters, start: Start) -> Self {
+        Self::new(start.mss, start.initial_window)
+    }
+}
 
 /// MPRC.
 ///

@@ -4,8 +4,25 @@
 //! in the square-root law MSS/RTT x sqrt(3 / (2 b p)) b is 1 with and without delayed ACKs.
 
 use super::window::Window;
-use super::{Ack, CongestionControl, HyStart, LossEpisode, Recovery};
+use super::{Ack, Configured, CongestionControl, HyStart, LossEpisode, Recovery, Start};
 use anabranch_units::{Instant, Span};
+
+anabranch_units::parameters! {
+    /// Additive increase by bytes acknowledged, half of the window at a loss (RFC 5681, RFC 3465).
+    pub struct NewRenoParameters {
+        /// Slow start leaves early on rising delay (RFC 9406).
+        hystart: bool = false;
+    }
+}
+
+impl Configured for NewReno {
+    type Parameters = NewRenoParameters;
+
+    fn configured(parameters: &NewRenoParameters, start: Start) -> Self {
+        let newreno = Self::new(start.mss, start.initial_window);
+        if parameters.hystart { newreno.with_hystart(HyStart::new(start.mss)) } else { newreno }
+    }
+}
 
 /// NewReno.
 #[derive(Clone, Debug)]
@@ -36,13 +53,6 @@ impl NewReno {
     pub fn with_hystart(mut self, hystart: HyStart) -> Self {
         self.window.hystart = Some(hystart);
         self
-    }
-
-    /// Something spaces the packets: HyStart++, if there is any, need not bound the growth per ACK.
-    pub(super) fn set_paced(&mut self) {
-        if let Some(hystart) = self.window.hystart.take() {
-            self.window.hystart = Some(hystart.paced());
-        }
     }
 
     /// Halves ssthresh (RFC 5681 equation (4)) and remembers what it was.

@@ -14,7 +14,15 @@ pub struct OliaRule {
     between_losses: u64,
 }
 
+anabranch_units::parameters! {
+    /// Opportunistic linked increases (Khalili 2012); on one path NewReno.
+    pub struct OliaParameters {}
+}
+
 impl CouplingRule for OliaRule {
+    type Parameters = OliaParameters;
+    const COMPARES_LOSSES: bool = true;
+
     /// Equation (5): (w / rtt^2) / (sum of w / rtt)^2 + alpha / w.
     fn increase(&self, coupling: &Coupling, cwnd: f64) -> f64 {
         coupling.gain / (coupling.total_rate * coupling.total_rate) + coupling.olia_alpha / cwnd

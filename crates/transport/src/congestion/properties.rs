@@ -1,7 +1,10 @@
 //! What must hold for every registered controller, whatever it is told.
 
 use super::testing::{MSS, SEGMENT};
-use super::{Ack, CongestionControl, Controller, LossEpisode, RateSample, Recovery};
+use super::{
+    Ack, CongestionControl, Controller, CubicParameters, LossEpisode, NewRenoParameters, RateSample,
+    Recovery, Start,
+};
 use crate::CongestionConfig;
 use anabranch_units::{Instant, Span};
 use proptest::prelude::*;
@@ -19,28 +22,26 @@ enum Call {
     ForgetGrowth(u64),
 }
 
-/// Every algorithm, with and without its options. The match makes a new one show up here.
+/// Every registered algorithm with its defaults, and some with other options.
 fn registered() -> Vec<CongestionConfig> {
-    let known = |config: &CongestionConfig| match config {
-        CongestionConfig::Newreno { .. } | CongestionConfig::Cubic { .. } | CongestionConfig::Bbr {} => true,
-        CongestionConfig::Mprc {} => true,
-        CongestionConfig::Lia {} | CongestionConfig::Olia {} | CongestionConfig::Balia {} => true,
+    let cubic = |hystart, beta, c| {
+        CongestionConfig::Cubic(CubicParameters { hystart, beta, c, fast_convergence: hystart })
     };
-    let cubic = |hystart, beta, c| CongestionConfig::Cubic { hystart, beta, c, fast_convergence: hystart };
-    let configs = vec![
-        CongestionConfig::Newreno { hystart: false },
-        CongestionConfig::Newreno { hystart: true },
+    let defaults =
+        CongestionConfig::NAMES.iter().map(|name| CongestionConfig::named(name).expect("registered"));
+    let mut configs: Vec<CongestionConfig> = defaults.collect();
+    assert!(configs.len() >= 7);
+    configs.extend([
+        CongestionConfig::NewReno(NewRenoParameters { hystart: true }),
         cubic(false, 0.7, 0.4),
-        cubic(true, 0.7, 0.4),
         cubic(false, 0.01, 1e6),
-        CongestionConfig::Bbr {},
-        CongestionConfig::Mprc {},
-        CongestionConfig::Lia {},
-        CongestionConfig::Olia {},
-        CongestionConfig::Balia {},
-    ];
-    assert!(configs.iter().all(known));
+    ]);
     configs
+}
+
+/// The controller of a configuration, for segments of `MSS` bytes.
+fn controller(config: &CongestionConfig, seed: u64) -> Controller {
+    Controller::new(config, Start { mss: MSS, initial_window: 10 * SEGMENT, seed })
 }
 
 fn recovery() -> impl Strategy<Value = Recovery> {
@@ -167,7 +168,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         for config in registered() {
-            let mut controller = Controller::new(&config, MSS, 10 * SEGMENT, seed);
+            let mut controller = controller(&config, seed);
             let mut now = Instant::ZERO;
             controller.on_established(now, rtt);
             for call in &calls {
@@ -184,7 +185,7 @@ proptest! {
         acks in prop::collection::vec(ack(), 0..10),
     ) {
         for config in registered() {
-            let mut controller = Controller::new(&config, MSS, 10 * SEGMENT, 1);
+            let mut controller = controller(&config, 1);
             let mut now = Instant::ZERO;
             controller.on_established(now, None);
             for call in &calls {
@@ -210,7 +211,7 @@ proptest! {
     fn a_controller_has_no_randomness_of_its_own(calls in prop::collection::vec(call(), 1..40)) {
         for config in registered() {
             let run = || {
-                let mut controller = Controller::new(&config, MSS, 10 * SEGMENT, 7);
+                let mut controller = controller(&config, 7);
                 let mut now = Instant::ZERO;
                 let mut seen = Vec::new();
                 for call in &calls {

@@ -30,8 +30,14 @@ mod scheduler;
 mod sender;
 
 pub use option::{Dss, DssMapping, MptcpOption};
-pub use path_manager::{Interfaces, SubflowAddresses};
+pub use path_manager::{
+    DefaultParameters, FullmeshParameters, Interfaces, NdiffportsParameters, PathManagerConfig,
+    SubflowAddresses,
+};
 pub use receiver::{MptcpReceiver, MptcpReceiverStats};
+pub use scheduler::{
+    BlestParameters, LowestRttParameters, RedundantParameters, RoundRobinParameters, SchedulerConfig,
+};
 pub use sender::{MptcpSender, MptcpSenderStats, SubflowState, SubflowSummary};
 
 /// Bytes of a data segment's DSS option with data ACK and mapping, both of 4 octets (RFC 8684 section 3.3),

@@ -87,9 +87,9 @@ impl Paths {
         (0..self.all.len() as u8).filter(|&subflow| self.get(subflow).usable)
     }
 
-    /// The sums and maxima that the coupled controllers need, for `subflow`. One pass over all subflows; with
-    /// `olia` two.
-    pub(super) fn coupling(&self, subflow: u8, olia: bool) -> Coupling {
+    /// The sums and maxima that the coupled controllers need, for `subflow`. One pass over all subflows; two
+    /// where the rule compares losses.
+    pub(super) fn coupling(&self, subflow: u8, compares_losses: bool) -> Coupling {
         let mut coupling = Coupling::default();
         for path in &self.all {
             coupling.total_rate += path.rate;
@@ -99,7 +99,7 @@ impl Paths {
         let own = self.get(subflow);
         coupling.rate = own.rate;
         coupling.gain = own.gain;
-        if olia {
+        if compares_losses {
             coupling.olia_alpha = self.olia_alpha(subflow);
         }
         coupling

@@ -236,7 +236,7 @@ impl MptcpReceiver {
         let fits = left >= DATA_START
             && right - left == payload + u64::from(fin)
             // What lies beyond the window was never allowed; on the subflow it must not count as received.
-            && right <= self.data_nxt + self.config.tcp.receive_buffer_bytes + 1;
+            && right <= self.data_nxt + self.config.tcp.receive_buffer.0 + 1;
         if fits && right > left { Ok(Some((left, right, fin))) } else { Err(Unmapped) }
     }
 
@@ -311,7 +311,7 @@ impl MptcpReceiver {
     #[inline]
     fn sign(&self, index: u8, mut segment: Segment) -> Segment {
         segment.subflow = index;
-        let buffer = self.config.tcp.receive_buffer_bytes;
+        let buffer = self.config.tcp.receive_buffer.0;
         let scale = window_scale(buffer);
         let syn = segment.flags.has(Flags::SYN);
         segment.window = (if syn { buffer } else { buffer >> scale }).min(u64::from(u16::MAX)) as u16;

@@ -1,8 +1,10 @@
 //! Both ends over several paths that delay, lose, reorder, repeat and die. A path has a rate and a queue, so that
 //! congestion control has something to control.
 
+use super::NdiffportsParameters;
 use super::{Interfaces, MptcpReceiver, MptcpSender};
-use crate::config::{MptcpConfig, PathManagerConfig, TransportConfig};
+use crate::PathManagerConfig;
+use crate::config::{MptcpConfig, TransportConfig};
 use crate::preset;
 use crate::segment::Segment;
 use anabranch_units::{Instant, Span};
@@ -15,7 +17,7 @@ pub(super) fn secs(at: f64) -> Instant {
 
 pub(super) fn mptcp(name: &str, subflows: u16) -> MptcpConfig {
     let Some(TransportConfig::Mptcp(config)) = preset(name) else { panic!("{name} is a preset of MPTCP") };
-    MptcpConfig { path_manager: PathManagerConfig::Ndiffports { subflows }, ..config }
+    MptcpConfig { path_manager: PathManagerConfig::Ndiffports(NdiffportsParameters { subflows }), ..config }
 }
 
 /// A path, the same in both directions.

@@ -2,31 +2,34 @@
 
 use super::testing::{Network, Random, Side, Wire, mptcp, secs};
 use super::{MptcpOption, SubflowAddresses, SubflowState};
-use crate::config::{MptcpConfig, PathManagerConfig, SchedulerConfig};
+use crate::config::MptcpConfig;
 use crate::segment::Flags;
-use anabranch_units::Span;
+use crate::{PathManagerConfig, SchedulerConfig};
+use anabranch_units::{Bytes, Span};
 use proptest::prelude::*;
 
 const PRESETS: [&str; 4] = ["mptcp", "mptcp-olia", "mptcp-balia", "mptcp-cubic"];
-const SCHEDULERS: [SchedulerConfig; 4] = [
-    SchedulerConfig::LowestRtt,
-    SchedulerConfig::RoundRobin,
-    SchedulerConfig::Redundant,
-    SchedulerConfig::Blest,
-];
+/// Every registered scheduler.
+fn schedulers() -> impl Iterator<Item = SchedulerConfig> {
+    SchedulerConfig::NAMES.iter().map(|name| SchedulerConfig::named(name).expect("registered"))
+}
 
 /// Nothing is lost where a window never exceeds what path and queue hold, and nothing is sent twice but by choice.
 #[test]
 fn a_clean_transfer_arrives_once_and_closes() {
     for preset in PRESETS {
-        for scheduler in SCHEDULERS {
-            let config = MptcpConfig { scheduler, ..mptcp(preset, 3) };
+        for scheduler in schedulers() {
+            let config = MptcpConfig { scheduler: scheduler.clone(), ..mptcp(preset, 3) };
             let wires = (0..3).map(|i| Wire { queue_bytes: 1 << 30, ..Wire::new(10 + i, 100) }).collect();
             let network = Network::transfer(&config, wires, 3_000_000, 5);
             let stats = network.sender.stats();
             assert_eq!((stats.retransmissions, stats.timeouts), (0, 0), "{preset} {scheduler:?}");
             let repeated = network.receiver.multipath_stats().duplicate_bytes;
-            assert_eq!(repeated > 0, scheduler == SchedulerConfig::Redundant, "{preset} {scheduler:?}");
+            assert_eq!(
+                repeated > 0,
+                scheduler == SchedulerConfig::Redundant(Default::default()),
+                "{preset} {scheduler:?}"
+            );
             for index in 0..3 {
                 let subflow = network.sender.subflow(index).unwrap();
                 assert!(subflow.stats.segments > 100, "{preset} {scheduler:?} {index}: {subflow:?}");
@@ -90,8 +93,8 @@ fn a_lost_join_is_repeated() {
 /// A path dies for good; its data come by the other and nothing stalls.
 #[test]
 fn a_dead_path_stalls_nothing() {
-    for scheduler in SCHEDULERS {
-        let config = MptcpConfig { scheduler, ..mptcp("mptcp", 2) };
+    for scheduler in schedulers() {
+        let config = MptcpConfig { scheduler: scheduler.clone(), ..mptcp("mptcp", 2) };
         let wires = vec![Wire::new(10, 10), Wire::new(12, 10).dead(2.0, 1e6)];
         let mut network = Network::new(&config, wires, 3);
         network.sender.open();
@@ -107,7 +110,7 @@ fn a_dead_path_stalls_nothing() {
         network.sender.close();
         assert!(network.run(secs(1000.0)));
         network.check_complete(network.sender.stream_length().unwrap());
-        if scheduler != SchedulerConfig::Redundant {
+        if scheduler != SchedulerConfig::Redundant(Default::default()) {
             assert!(network.sender.multipath_stats().reinjected_bytes > 0, "{scheduler:?}");
         }
     }
@@ -116,8 +119,8 @@ fn a_dead_path_stalls_nothing() {
 /// No path at all: the connection says so, its timers back off, and it goes on when one is back.
 #[test]
 fn without_any_path_it_waits_and_says_so() {
-    for scheduler in SCHEDULERS {
-        let config = MptcpConfig { scheduler, ..mptcp("mptcp", 3) };
+    for scheduler in schedulers() {
+        let config = MptcpConfig { scheduler: scheduler.clone(), ..mptcp("mptcp", 3) };
         let mut wires: Vec<Wire> = (0..3).map(|i| Wire::new(10 + i, 10).dead(1.0, 1e6)).collect();
         wires[1].dead = vec![(secs(1.0), secs(100.0))];
         let mut network = Network::new(&config, wires, 3);
@@ -141,7 +144,7 @@ fn without_any_path_it_waits_and_says_so() {
 #[test]
 fn a_full_window_is_freed_by_the_faster_subflow() {
     let mut config = mptcp("mptcp", 2);
-    config.tcp.receive_buffer_bytes = 100_000;
+    config.tcp.receive_buffer = Bytes(100_000);
     // The fast path and its queue hold half of the window, so that the slow one gets data too.
     let wires = [5, 150].map(|delay| Wire { queue_bytes: 20_000, ..Wire::new(delay, 20) }).to_vec();
     let goodput = |opportunistic_retransmission: bool, penalisation: bool| {
@@ -168,7 +171,7 @@ fn blest_blocks_the_window_less() {
     let waiting = |scheduler: SchedulerConfig| {
         let mut config = MptcpConfig { scheduler, opportunistic_retransmission: false, ..mptcp("mptcp", 2) };
         config.penalisation = false;
-        config.tcp.receive_buffer_bytes = 100_000;
+        config.tcp.receive_buffer = Bytes(100_000);
         let wires = [5, 100].map(|delay| Wire { queue_bytes: 20_000, ..Wire::new(delay, 20) });
         let mut network = Network::new(&config, wires.to_vec(), 1);
         network.sender.open();
@@ -176,7 +179,10 @@ fn blest_blocks_the_window_less() {
         network.run(secs(20.0));
         network.receiver.stats().delivered
     };
-    let (blest, lowest) = (waiting(SchedulerConfig::Blest), waiting(SchedulerConfig::LowestRtt));
+    let (blest, lowest) = (
+        waiting(SchedulerConfig::Blest(Default::default())),
+        waiting(SchedulerConfig::LowestRtt(Default::default())),
+    );
     assert!(blest > 2 * lowest, "{blest} {lowest}");
 }
 
@@ -202,9 +208,10 @@ fn a_late_close_sends_its_own_data_fin() {
 #[test]
 fn every_subflow_is_opened_and_used() {
     let many = mptcp("mptcp", 255);
-    let mesh = MptcpConfig { path_manager: PathManagerConfig::Fullmesh {}, ..mptcp("mptcp", 1) };
+    let mesh =
+        MptcpConfig { path_manager: PathManagerConfig::Fullmesh(Default::default()), ..mptcp("mptcp", 1) };
     for (config, count) in [(many, 255), (mesh, 4)] {
-        let config = MptcpConfig { scheduler: SchedulerConfig::RoundRobin, ..config };
+        let config = MptcpConfig { scheduler: SchedulerConfig::RoundRobin(Default::default()), ..config };
         let wires = (0..4).map(|i| Wire::new(10 + i, 100)).collect();
         let network = Network::transfer(&config, wires, 20_000_000, 9);
         assert_eq!(network.sender.subflow_count(), count);
@@ -269,10 +276,10 @@ proptest! {
         (subflows, bytes, seed) in (1u16..9, 0u64..2_000_000, any::<u64>()),
         (sack, timestamps, buffer) in (any::<bool>(), any::<bool>(), 20_000u64..1_000_000),
     ) {
-        let mut config = MptcpConfig { scheduler: SCHEDULERS[scheduler], ..mptcp(PRESETS[preset], subflows) };
+        let mut config = MptcpConfig { scheduler: schedulers().nth(scheduler).expect("registered"), ..mptcp(PRESETS[preset], subflows) };
         config.tcp.sack = sack;
         config.tcp.timestamps = timestamps;
-        config.tcp.receive_buffer_bytes = buffer;
+        config.tcp.receive_buffer = Bytes(buffer);
         let network = Network::transfer(&config, wires, bytes, seed);
         // Nothing waits any more and nothing is left out: what came is the stream and its repetitions.
         prop_assert!(network.receiver.multipath_stats().most_waiting_bytes <= buffer);
@@ -293,7 +300,7 @@ proptest! {
             let from = 0.5 + (random.next() % 3000) as f64 / 1e3;
             if path == alive { wire } else { wire.dead(from, 1e6) }
         });
-        let config = MptcpConfig { scheduler: SCHEDULERS[scheduler], ..mptcp("mptcp", 2 * paths as u16) };
+        let config = MptcpConfig { scheduler: schedulers().nth(scheduler).expect("registered"), ..mptcp("mptcp", 2 * paths as u16) };
         Network::transfer(&config, wires.collect(), 5_000_000, seed);
     }
 }

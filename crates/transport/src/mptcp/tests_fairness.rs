@@ -1,7 +1,10 @@
 //! Several connections over one bottleneck: what coupling is for.
 
+use super::NdiffportsParameters;
 use super::testing::secs;
-use crate::config::{CongestionConfig, PathManagerConfig, TransportConfig};
+use crate::config::TransportConfig;
+use crate::congestion::NewRenoParameters;
+use crate::{CongestionConfig, PathManagerConfig};
 use crate::{ReceiverAgent, Segment, SenderAgent, preset};
 use anabranch_units::{Instant, Span};
 use std::cmp::Reverse;
@@ -106,7 +109,7 @@ impl Bottleneck {
 /// How much more than each of three single TCPs a connection of eight subflows takes over 300 s, after 60 s.
 fn share(congestion_control: CongestionConfig) -> f64 {
     let Some(TransportConfig::Mptcp(mut mptcp)) = preset("mptcp") else { panic!("a preset of MPTCP") };
-    mptcp.path_manager = PathManagerConfig::Ndiffports { subflows: 8 };
+    mptcp.path_manager = PathManagerConfig::Ndiffports(NdiffportsParameters { subflows: 8 });
     mptcp.tcp.congestion_control = congestion_control;
     let tcp = preset("linux-reno").expect("a preset");
     let mut bottleneck =
@@ -124,9 +127,13 @@ fn share(congestion_control: CongestionConfig) -> f64 {
 /// subflows take about what eight TCPs do.
 #[test]
 fn coupled_subflows_take_one_share_of_a_bottleneck() {
-    let uncoupled = share(CongestionConfig::Newreno { hystart: false });
+    let uncoupled = share(CongestionConfig::NewReno(NewRenoParameters { hystart: false }));
     assert!(uncoupled > 4.0, "{uncoupled}");
-    for coupled in [CongestionConfig::Lia {}, CongestionConfig::Olia {}, CongestionConfig::Balia {}] {
+    for coupled in [
+        CongestionConfig::Lia(Default::default()),
+        CongestionConfig::Olia(Default::default()),
+        CongestionConfig::Balia(Default::default()),
+    ] {
         let taken = share(coupled.clone());
         println!("{coupled:?}: {taken}");
         assert!(taken < 1.2, "{coupled:?} takes {taken} shares");

@@ -1,7 +1,8 @@
 //! The event log of a multipath connection.
 
 use super::testing::{Network, Wire, mptcp, secs};
-use crate::config::{MptcpConfig, SchedulerConfig};
+use crate::SchedulerConfig;
+use crate::config::MptcpConfig;
 use crate::log::{BlockCause, Decision, LogEntry, ReductionCause};
 
 /// A transfer and its log, which must leave everything as it is without one.
@@ -78,7 +79,7 @@ fn a_dead_path_is_logged_from_the_timeout_to_the_answer() {
 #[test]
 fn a_full_receive_window_is_logged_with_its_penalty() {
     let mut config = mptcp("mptcp", 2);
-    config.tcp.receive_buffer_bytes = 100_000;
+    config.tcp.receive_buffer = anabranch_units::Bytes(100_000);
     // The fast path and its queue hold half of the window, so that the slow one gets data too.
     let wires = [5, 150].map(|delay| Wire { queue_bytes: 20_000, ..Wire::new(delay, 20) });
     let (network, log) = logged(&config, &wires, 4_000_000, 3);
@@ -104,8 +105,9 @@ fn a_full_receive_window_is_logged_with_its_penalty() {
 /// BLEST waits for the fast subflow rather than give the slow one data that would block the window (Ferlin 2016).
 #[test]
 fn a_scheduler_that_waits_is_logged() {
-    let mut config = MptcpConfig { scheduler: SchedulerConfig::Blest, ..mptcp("mptcp", 2) };
-    config.tcp.receive_buffer_bytes = 100_000;
+    let mut config =
+        MptcpConfig { scheduler: SchedulerConfig::Blest(Default::default()), ..mptcp("mptcp", 2) };
+    config.tcp.receive_buffer = anabranch_units::Bytes(100_000);
     let wires = [5, 150].map(|delay| Wire { queue_bytes: 20_000, ..Wire::new(delay, 20) });
     let (_, log) = logged(&config, &wires, 4_000_000, 3);
     let waits = Decision::Blocked { cause: BlockCause::Scheduler };

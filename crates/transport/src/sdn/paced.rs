@@ -31,7 +31,7 @@ impl PacedSender {
     #[must_use]
     pub fn new(config: &SdnPacedConfig, initial_sequence: u32) -> Self {
         let stream = StreamConfig {
-            segment_bytes: config.segment_bytes,
+            segment_bytes: config.segment,
             reliable: config.reliable,
             needs_permission: true,
             initial_rto: config.initial_rto,

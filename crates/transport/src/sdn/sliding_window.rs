@@ -23,7 +23,7 @@ impl SlidingWindowSender {
     #[must_use]
     pub fn new(config: &SlidingWindowConfig, initial_sequence: u32) -> Self {
         let stream = StreamConfig {
-            segment_bytes: config.segment_bytes,
+            segment_bytes: config.segment,
             reliable: true,
             needs_permission: false,
             initial_rto: config.initial_rto,

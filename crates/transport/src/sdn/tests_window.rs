@@ -8,9 +8,9 @@ use crate::segment::{Flags, Segment};
 use anabranch_units::{Instant, Span};
 use proptest::prelude::*;
 
-fn config(window_segments: u32, segment_bytes: u16) -> TransportConfig {
+fn config(window_segments: u32, segment: u16) -> TransportConfig {
     let Some(TransportConfig::SlidingWindow(config)) = preset("sliding-window") else { panic!("a preset") };
-    TransportConfig::SlidingWindow(SlidingWindowConfig { window_segments, segment_bytes, ..config })
+    TransportConfig::SlidingWindow(SlidingWindowConfig { window_segments, segment, ..config })
 }
 
 fn network(config: &TransportConfig) -> Network {

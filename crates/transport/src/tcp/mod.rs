@@ -10,6 +10,7 @@
 
 mod detection;
 mod out_of_order;
+mod pacing;
 mod prr;
 mod ranges;
 mod receiver;
@@ -17,7 +18,12 @@ mod rtt;
 mod scoreboard;
 mod sender;
 
+pub use detection::{
+    DupackParameters, FastRtoParameters, LimitedTransmit, LossDetectionConfig, RackParameters,
+    RrTcpParameters, TcpNcrParameters, TcpPrParameters,
+};
 pub(crate) use out_of_order::OutOfOrder;
+pub use pacing::{ControllerPacing, PacingConfig, WindowPacing};
 pub(crate) use ranges::Ranges;
 pub(crate) use receiver::{EPOCH, window_scale};
 pub use receiver::{Receiver, ReceiverStats};

@@ -1,7 +1,8 @@
 //! Both ends against each other over a wire that delays, loses, repeats and reorders.
 
 use super::{Receiver, Sender};
-use crate::config::{LossDetectionConfig, TcpConfig};
+use crate::LossDetectionConfig;
+use crate::config::TcpConfig;
 use crate::segment::{Flags, Segment};
 use crate::{PRESETS, tcp_preset};
 use anabranch_units::{Instant, Span};
@@ -144,7 +145,7 @@ fn variants() -> Vec<TcpConfig> {
             all.push(TcpConfig { timestamps, ..base.clone() });
             // The others want SACK; what they do without it, the combinations show.
             use LossDetectionConfig::{Dupack, Fastrto};
-            if matches!(base.loss_detection, Dupack { .. } | Fastrto { .. }) {
+            if matches!(base.loss_detection, Dupack(_) | Fastrto(_)) {
                 all.push(TcpConfig { timestamps, sack: false, ..base.clone() });
             }
         }

@@ -1,7 +1,8 @@
 //! The event log: each decision with its cause, sums as the counters say, and nothing else changed by it.
 
 use super::tests::{Fate, Pair, Side, combinations, fate, is_data};
-use crate::config::{LossDetectionConfig, TcpConfig};
+use crate::LossDetectionConfig;
+use crate::config::TcpConfig;
 use crate::log::{Decision, LogEntry, LossCause, RecoveryEnd, ReductionCause, TimeoutCause};
 use crate::segment::{Flags, Segment};
 use crate::tcp_preset;
@@ -75,9 +76,9 @@ fn losing(victims: &'static [u64]) -> impl FnMut(Side, &Segment, u64) -> Fate {
 /// What finds losses under a configuration, timeouts apart.
 fn possible(config: &TcpConfig) -> &'static [LossCause] {
     match (&config.loss_detection, config.sack) {
-        (LossDetectionConfig::Rack { .. }, _) => &[LossCause::Rack],
-        (LossDetectionConfig::Fastrto { .. }, _) => &[LossCause::FastRto],
-        (LossDetectionConfig::TcpPr { .. }, _) => &[LossCause::TcpPr],
+        (LossDetectionConfig::Rack(_), _) => &[LossCause::Rack],
+        (LossDetectionConfig::Fastrto(_), _) => &[LossCause::FastRto],
+        (LossDetectionConfig::TcpPr(_), _) => &[LossCause::TcpPr],
         (_, true) => &[LossCause::SackThreshold],
         (_, false) => &[LossCause::DuplicateAcks, LossCause::PartialAck],
     }
@@ -190,10 +191,8 @@ fn a_loss_is_logged_with_the_rule_that_found_it() {
         let Some((before, after, metrics)) = reduced else { panic!("a reduction") };
         // RFC 5681 equation (4), and Chang 2024 for MPRC: half. TCP-NCR counts what is in
         // flight, TCP-PR goes from the window at the time of sending; both are less here.
-        let less = matches!(
-            config.loss_detection,
-            LossDetectionConfig::TcpNcr { .. } | LossDetectionConfig::TcpPr { .. }
-        );
+        let less =
+            matches!(config.loss_detection, LossDetectionConfig::TcpNcr(_) | LossDetectionConfig::TcpPr(_));
         let half = before / 2;
         assert!(after <= half + 1448 && (less || after + 1448 >= half), "{before} to {after}, {config:?}");
         assert!(metrics.ssthresh <= after && metrics.phase == "congestion avoidance", "{metrics:?}");

@@ -1,9 +1,11 @@
 //! Whole connections of MPRC: what its timer repairs, and how often the window answers.
 
 use super::tests::{Fate, Pair, Side, is_data};
-use crate::config::{LossDetectionConfig, TcpConfig};
+use crate::LossDetectionConfig;
+use crate::config::TcpConfig;
+use crate::tcp::FastRtoParameters;
 use crate::tcp_preset;
-use anabranch_units::{Instant, Span};
+use anabranch_units::{Bytes, Instant, Span};
 
 fn mprc() -> TcpConfig {
     tcp_preset("mprc").expect("a preset")
@@ -11,7 +13,7 @@ fn mprc() -> TcpConfig {
 
 /// With a window of a hundred segments, which the wire here would not bound.
 fn hundred_segments(config: TcpConfig) -> TcpConfig {
-    TcpConfig { receive_buffer_bytes: 100 * 1448, ..config }
+    TcpConfig { receive_buffer: Bytes(100 * 1448), ..config }
 }
 
 /// Every third segment is late by more than the round trip itself, which SRTT + K RTTVAR covers from a share
@@ -122,25 +124,22 @@ fn a_longer_path_is_learnt_without_timestamps() {
 
 #[test]
 fn parameters_out_of_range_are_refused() {
-    let LossDetectionConfig::Fastrto { gamma, k, srtt_gain, rttvar_gain, fastrto_max } =
-        mprc().loss_detection
-    else {
-        panic!("mprc's own detection")
+    let refused = |change: &dyn Fn(&mut FastRtoParameters)| {
+        let mut parameters = FastRtoParameters::default();
+        change(&mut parameters);
+        LossDetectionConfig::Fastrto(parameters).check().map_err(|problem| problem.parameter)
     };
-    let with = |gamma, k, srtt_gain, rttvar_gain, fastrto_max| {
-        LossDetectionConfig::Fastrto { gamma, k, srtt_gain, rttvar_gain, fastrto_max }.check()
-    };
-    assert_eq!(with(gamma, k, srtt_gain, rttvar_gain, fastrto_max), Ok(()));
+    assert_eq!(mprc().loss_detection, LossDetectionConfig::Fastrto(FastRtoParameters::default()));
+    assert_eq!(refused(&|_| ()), Ok(()));
     for bad in [1.0, 0.5, f64::INFINITY, f64::NAN] {
-        let message = with(bad, k, srtt_gain, rttvar_gain, fastrto_max).unwrap_err();
-        assert!(message.starts_with(&format!("gamma is {bad}")), "{message}");
+        assert_eq!(refused(&|p| p.gamma = bad), Err("gamma".to_owned()), "{bad}");
     }
     for bad in [0.0, -1.0, f64::INFINITY, f64::NAN] {
-        assert!(with(gamma, bad, srtt_gain, rttvar_gain, fastrto_max).unwrap_err().starts_with("k is"));
+        assert_eq!(refused(&|p| p.k = bad), Err("k".to_owned()), "{bad}");
     }
     for bad in [0.0, 1.0, f64::NAN] {
-        assert!(with(gamma, k, bad, rttvar_gain, fastrto_max).unwrap_err().starts_with("srtt_gain"));
-        assert!(with(gamma, k, srtt_gain, bad, fastrto_max).unwrap_err().starts_with("rttvar_gain"));
+        assert_eq!(refused(&|p| p.srtt_gain = bad), Err("srtt_gain".to_owned()), "{bad}");
+        assert_eq!(refused(&|p| p.rttvar_gain = bad), Err("rttvar_gain".to_owned()), "{bad}");
     }
-    assert!(with(gamma, k, srtt_gain, rttvar_gain, Span::ZERO).unwrap_err().contains("fastrto_max"));
+    assert_eq!(refused(&|p| p.fastrto_max = Span::ZERO), Err("fastrto_max".to_owned()));
 }

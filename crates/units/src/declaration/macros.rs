@@ -29,7 +29,7 @@ macro_rules! parameters {
         }
     ) => {
         $(#[doc = $doc])+
-        #[derive(Clone, PartialEq, PartialOrd, Debug, ::serde::Serialize, ::serde::Deserialize)]
+        #[derive(Clone, PartialEq, Debug, ::serde::Serialize, ::serde::Deserialize)]
         $(#[derive($($derived),+)])?
         #[serde(default, deny_unknown_fields)]
         $vis struct $name {
@@ -60,6 +60,18 @@ macro_rules! parameters {
                     $( $crate::declaration::check(stringify!($field), &self.$field, &$bounds)?; )?
                 )*
                 Ok(())
+            }
+        }
+
+        impl $crate::declaration::Value for $name {
+            const KIND: $crate::declaration::Kind = $crate::declaration::Kind::Table;
+
+            fn plain(&self) -> $crate::declaration::Plain {
+                $crate::declaration::Plain::Absent
+            }
+
+            fn check(&self) -> Result<(), $crate::declaration::OutOfRange> {
+                $crate::declaration::Parameters::check(self)
             }
         }
     };
@@ -95,7 +107,7 @@ macro_rules! registry {
         }
     ) => {
         $(#[doc = $doc])+
-        #[derive(Clone, PartialEq, PartialOrd, Debug, ::serde::Serialize, ::serde::Deserialize)]
+        #[derive(Clone, PartialEq, Debug, ::serde::Serialize, ::serde::Deserialize)]
         $(#[derive($($derived),+)])?
         #[serde(tag = "algorithm")]
         $vis enum $name {
@@ -199,7 +211,7 @@ macro_rules! choice {
         }
     ) => {
         $(#[doc = $doc])+
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug, ::serde::Serialize, ::serde::Deserialize)]
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, ::serde::Serialize, ::serde::Deserialize)]
         $vis enum $name {
             $( $(#[doc = $text])+ #[serde(rename = $word)] $variant, )+
         }

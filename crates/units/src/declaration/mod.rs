@@ -34,6 +34,8 @@ pub enum Kind {
     Choice,
     /// One of several algorithms, with its parameters.
     Algorithm,
+    /// Parameters of their own.
+    Table,
     /// Ids that the caller resolves; not for users.
     Ids,
 }
@@ -67,7 +69,7 @@ impl fmt::Display for Plain {
 }
 
 /// A type that a parameter may have.
-pub trait Value: Clone + PartialOrd {
+pub trait Value: Clone {
     /// What its values are; [`Bounds`] may give a number a unit.
     const KIND: Kind;
     /// Whether there may be none.
@@ -75,6 +77,12 @@ pub trait Value: Clone + PartialOrd {
 
     /// The value as other languages read it.
     fn plain(&self) -> Plain;
+
+    /// The largest value of the type, where it has a small one.
+    #[must_use]
+    fn largest() -> Plain {
+        Plain::Absent
+    }
 
     /// The value as a person writes it, with its unit.
     fn shown(&self) -> String {
@@ -113,6 +121,9 @@ macro_rules! integer {
             const KIND: Kind = Kind::Integer;
             fn plain(&self) -> Plain {
                 Plain::Integer(u64::from(*self))
+            }
+            fn largest() -> Plain {
+                if <$type>::BITS < 64 { <$type>::MAX.plain() } else { Plain::Absent }
             }
         }
     )* };
@@ -193,6 +204,9 @@ impl<T: Value> Value for Option<T> {
     }
     fn is_proper(&self) -> bool {
         self.as_ref().is_none_or(Value::is_proper)
+    }
+    fn largest() -> Plain {
+        T::largest()
     }
     fn choices() -> Vec<Choice> {
         T::choices()
@@ -280,7 +294,7 @@ pub fn at_most<T>(most: T) -> Bounds<T> {
 /// The bounds that a type of parameter takes: an optional one has those of what it holds.
 pub trait Bounded: Value {
     /// What the bounds are compared with.
-    type Bound: Value;
+    type Bound: Value + PartialOrd;
 
     /// The value to compare, if there is one.
     fn bounded(&self) -> Option<&Self::Bound>;
@@ -411,7 +425,7 @@ impl Parameter {
             default: default.plain(),
             least: Plain::Absent,
             above: Plain::Absent,
-            most: Plain::Absent,
+            most: T::largest(),
             below: Plain::Absent,
             choices: T::choices(),
             registry: T::registry(),
@@ -425,7 +439,7 @@ impl Parameter {
             kind: bounds.kind.unwrap_or(self.kind),
             least: bounds.least.plain(),
             above: bounds.above.plain(),
-            most: bounds.most.plain(),
+            most: bounds.most.as_ref().map_or(self.most, Value::plain),
             below: bounds.below.plain(),
             ..self
         }

@@ -76,7 +76,10 @@ def scenario(
         },
         "routing": {"scheme": "semper", "k": len(each), "spread": spread, "reaction": reaction},
         "transport": {
-            "mptcp": {"path_manager": "ndiffports", "subflows": subflows, **(transport or {})},
+            "mptcp": {
+                "path_manager": {"algorithm": "ndiffports", "subflows": subflows},
+                **(transport or {}),
+            },
         },
         "traffic": [
             {

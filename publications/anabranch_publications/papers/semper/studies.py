@@ -159,7 +159,7 @@ def baseline(paths: int, method: Method) -> dict[str, Any]:
     """The single TCP flows, sampled alike."""
     document = single_tcps(paths, duration_s=method.duration_s, sample_s=sample_s(method))
     # Levels set the same tables; this one defines a transport that it does not use.
-    document["transport"] = {"mptcp": {"subflows": 1}}
+    document["transport"] = {"mptcp": {"path_manager": {"algorithm": "ndiffports", "subflows": 1}}}
     return document
 
 

@@ -26,7 +26,7 @@ mod probe_bw;
 mod probe_rtt;
 mod startup;
 
-use super::{Ack, CongestionControl, LossEpisode, Recovery};
+use super::{Ack, Configured, CongestionControl, LossEpisode, Recovery, Start};
 use aggregation::AckAggregation;
 use anabranch_units::{Instant, Rate, Span};
 use bandwidth::BandwidthModel;
@@ -43,6 +43,20 @@ const CWND_GAIN: f64 = 2.0;
 /// Segments in flight that keep ACKs coming when every other segment is acknowledged, in segments
 /// (draft section 4.2.3.3, "BBRMinPipeCwnd").
 const MIN_PIPE_SEGMENTS: u64 = 4;
+
+anabranch_units::parameters! {
+    /// A model of bottleneck bandwidth and round-trip time (draft-cardwell-iccrg-bbr-congestion-control-00).
+    pub struct BbrParameters {}
+}
+
+impl Configured for Bbr {
+    type Parameters = BbrParameters;
+    const MEASURES_RATE: bool = true;
+
+    fn configured(_: &BbrParameters, start: Start) -> Self {
+        Self::new(start.mss, start.initial_window, start.seed)
+    }
+}
 
 /// States of the draft's section 4.3.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

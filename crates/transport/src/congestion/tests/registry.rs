@@ -1,39 +1,50 @@
 use crate::CongestionConfig;
 use crate::congestion::testing::{MSS, SEGMENT};
-use crate::congestion::{CongestionControl, Controller, ParameterError};
+use crate::congestion::{CongestionControl, Controller, CubicParameters, Start};
 
-fn cubic(beta: f64, c: f64) -> CongestionConfig {
-    CongestionConfig::Cubic { hystart: false, beta, c, fast_convergence: true }
-}
-
+/// The bounds of RFC 9438: a beta that keeps something and takes something, and a curve that rises.
 #[test]
 fn parameters_out_of_range_are_refused() {
-    assert_eq!(cubic(0.7, 0.4).check(), Ok(()));
-    for beta in [0.0, 1.0, -0.1, 1.5, f64::INFINITY] {
-        assert_eq!(cubic(beta, 0.4).check(), Err(ParameterError::Beta { read: beta }));
+    let check = |beta, c| CongestionConfig::Cubic(CubicParameters { beta, c, ..Default::default() }).check();
+    assert_eq!(check(0.7, 0.4), Ok(()));
+    for beta in [0.0, 1.0, -0.1, 1.5, f64::INFINITY, f64::NAN] {
+        assert_eq!(check(beta, 0.4).unwrap_err().parameter, "beta");
     }
-    for c in [0.0, -0.4, f64::INFINITY] {
-        assert_eq!(cubic(0.7, c).check(), Err(ParameterError::C { read: c }));
+    for c in [0.0, -0.4, f64::INFINITY, f64::NAN] {
+        assert_eq!(check(0.7, c).unwrap_err().parameter, "c");
     }
-    assert!(matches!(cubic(f64::NAN, 0.4).check(), Err(ParameterError::Beta { .. })));
-    assert!(matches!(cubic(0.7, f64::NAN).check(), Err(ParameterError::C { .. })));
-    let message = cubic(1.5, 0.4).check().map_err(|error| error.to_string());
-    assert_eq!(message, Err("beta is 1.5; it must be above 0 and below 1 (RFC 9438 uses 0.7)".to_owned()));
+    let message = check(1.5, 0.4).map_err(|error| error.to_string());
+    assert_eq!(message, Err("beta is 1.5; it must be above 0 and below 1".to_owned()));
 }
 
 #[test]
 fn a_name_makes_its_controller() {
-    let make = |config: &CongestionConfig| Controller::new(config, MSS, 10 * SEGMENT, 1);
-    let newreno = make(&CongestionConfig::Newreno { hystart: true });
+    let make = |name: &str| {
+        let config = CongestionConfig::named(name).expect("registered");
+        assert_eq!(config.name(), name);
+        Controller::new(&config, Start { mss: MSS, initial_window: 10 * SEGMENT, seed: 1 })
+    };
+    let (newreno, bbr) = (make("newreno"), make("bbr"));
     assert!(matches!(newreno, Controller::NewReno(_)));
-    assert!(matches!(make(&cubic(0.7, 0.4)), Controller::Cubic(_)));
-    let bbr = make(&CongestionConfig::Bbr {});
+    assert!(matches!(make("cubic"), Controller::Cubic(_)));
     assert!(matches!(bbr, Controller::Bbr(_)));
-    assert!(matches!(make(&CongestionConfig::Mprc {}), Controller::Mprc(_)));
-    assert!(matches!(make(&CongestionConfig::Lia {}), Controller::Lia(_)));
-    assert!(matches!(make(&CongestionConfig::Olia {}), Controller::Olia(_)));
-    assert!(matches!(make(&CongestionConfig::Balia {}), Controller::Balia(_)));
+    assert!(matches!(make("mprc"), Controller::Mprc(_)));
+    assert!(matches!(make("lia"), Controller::Lia(_)));
+    assert!(matches!(make("olia"), Controller::Olia(_)));
+    assert!(matches!(make("balia"), Controller::Balia(_)));
     assert!(bbr.governs_recovery() && bbr.pacing_rate().is_some());
     assert!(!newreno.governs_recovery() && newreno.pacing_rate().is_none());
     assert_eq!((newreno.cwnd(), newreno.ssthresh()), (10 * SEGMENT, u64::MAX));
+}
+
+/// What the connection asks of a controller, without knowing it by name.
+#[test]
+fn traits_of_controllers_are_declared() {
+    let with = |trait_of: fn(&CongestionConfig) -> bool| -> Vec<&str> {
+        let has = |name: &&&str| trait_of(&CongestionConfig::named(name).expect("registered"));
+        CongestionConfig::NAMES.iter().filter(has).copied().collect()
+    };
+    assert_eq!(with(CongestionConfig::is_coupled), ["lia", "olia", "balia"]);
+    assert_eq!(with(CongestionConfig::compares_losses), ["olia"]);
+    assert_eq!(with(CongestionConfig::measures_rate), ["bbr"]);
 }

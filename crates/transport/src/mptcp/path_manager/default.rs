@@ -1,6 +1,12 @@
-use super::SubflowAddresses;
+use super::{Interfaces, PathManager, SubflowAddresses};
 
-/// The first subflow and no other, as Linux's path manager of that name.
-pub(super) fn subflows() -> Vec<SubflowAddresses> {
-    vec![SubflowAddresses::default()]
+anabranch_units::parameters! {
+    /// The first subflow and no other, as Linux's path manager of that name.
+    pub struct DefaultParameters {}
+}
+
+impl PathManager for DefaultParameters {
+    fn subflows(&self, _: Interfaces) -> Vec<SubflowAddresses> {
+        vec![SubflowAddresses::default()]
+    }
 }

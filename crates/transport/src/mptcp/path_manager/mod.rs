@@ -1,16 +1,14 @@
 //! Path managers: which subflows a connection has, by the interfaces of its ends.
 //!
-//! # Registry
-//! One line per path manager; [`crate::PathManagerConfig`] has a name for each.
-//! - `default`: [`default`], the first subflow alone.
-//! - `ndiffports`: [`ndiffports`], K subflows between the same addresses.
-//! - `fullmesh`: [`fullmesh`], one for each pair of interfaces.
+//! The registry is [`PathManagerConfig`]: a name, and the type that has its parameters and its code.
 
 mod default;
 mod fullmesh;
 mod ndiffports;
 
-use crate::config::PathManagerConfig;
+pub use default::DefaultParameters;
+pub use fullmesh::FullmeshParameters;
+pub use ndiffports::NdiffportsParameters;
 
 /// Interfaces of the two ends, each at least one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,15 +37,36 @@ pub struct SubflowAddresses {
 /// Most subflows of a connection: [`crate::Segment`] numbers them in a byte.
 pub(super) const MOST_SUBFLOWS: usize = 255;
 
-/// The subflows of a connection, the first one first, as `config` chooses them; at least 1, at most 255.
-pub(super) fn subflows(config: &PathManagerConfig, interfaces: Interfaces) -> Vec<SubflowAddresses> {
-    let mut all = match *config {
-        PathManagerConfig::Default {} => default::subflows(),
-        PathManagerConfig::Ndiffports { subflows } => ndiffports::subflows(subflows),
-        PathManagerConfig::Fullmesh {} => fullmesh::subflows(interfaces),
+/// A path manager.
+trait PathManager {
+    /// The subflows of a connection, the first one first; at least 1.
+    fn subflows(&self, interfaces: Interfaces) -> Vec<SubflowAddresses>;
+}
+
+macro_rules! path_managers {
+    ($( $name:literal => $variant:ident($manager:ty) ),+ $(,)?) => {
+        anabranch_units::registry! {
+            /// Which subflows there are.
+            pub enum PathManagerConfig: "path_manager" {
+                $( $name => $variant($manager), )+
+            }
+        }
+
+        /// The subflows of a connection, the first one first, as `config` chooses them; at least 1, at most 255.
+        pub(super) fn subflows(config: &PathManagerConfig, interfaces: Interfaces) -> Vec<SubflowAddresses> {
+            let mut all = match config {
+                $( PathManagerConfig::$variant(manager) => manager.subflows(interfaces), )+
+            };
+            all.truncate(MOST_SUBFLOWS);
+            all
+        }
     };
-    all.truncate(MOST_SUBFLOWS);
-    all
+}
+
+path_managers! {
+    "default" => Default(DefaultParameters),
+    "ndiffports" => Ndiffports(NdiffportsParameters),
+    "fullmesh" => Fullmesh(FullmeshParameters),
 }
 
 #[cfg(test)]
@@ -63,15 +82,16 @@ mod tests {
 
     #[test]
     fn each_manager_opens_what_its_name_says() {
-        assert_eq!(count(&PathManagerConfig::Default {}, 3, 2), 1);
+        assert_eq!(count(&PathManagerConfig::Default(Default::default()), 3, 2), 1);
         for subflows in [1, 2, 32, 255] {
-            let manager = PathManagerConfig::Ndiffports { subflows };
+            let manager = PathManagerConfig::Ndiffports(NdiffportsParameters { subflows });
             assert_eq!((manager.check(), count(&manager, 3, 2)), (Ok(()), usize::from(subflows)));
         }
-        assert_eq!(count(&PathManagerConfig::Fullmesh {}, 1, 1), 1);
-        assert_eq!(count(&PathManagerConfig::Fullmesh {}, 3, 2), 6);
-        assert_eq!(count(&PathManagerConfig::Fullmesh {}, 16, 16), 255);
-        let mesh = subflows(&PathManagerConfig::Fullmesh {}, Interfaces { local: 3, remote: 2 });
+        assert_eq!(count(&PathManagerConfig::Fullmesh(Default::default()), 1, 1), 1);
+        assert_eq!(count(&PathManagerConfig::Fullmesh(Default::default()), 3, 2), 6);
+        assert_eq!(count(&PathManagerConfig::Fullmesh(Default::default()), 16, 16), 255);
+        let mesh =
+            subflows(&PathManagerConfig::Fullmesh(Default::default()), Interfaces { local: 3, remote: 2 });
         let mut pairs: Vec<(u8, u8)> = mesh.iter().map(|subflow| (subflow.local, subflow.remote)).collect();
         pairs.sort_unstable();
         assert_eq!(pairs, [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0), (2, 1)]);
@@ -80,8 +100,12 @@ mod tests {
     #[test]
     fn no_subflow_and_more_than_255_are_refused() {
         for subflows in [0, 256, 1000] {
-            let message = PathManagerConfig::Ndiffports { subflows }.check().unwrap_err();
-            assert_eq!(message, format!("subflows is {subflows}; it must be 1 to 255"));
+            let message =
+                PathManagerConfig::Ndiffports(NdiffportsParameters { subflows }).check().unwrap_err();
+            assert_eq!(
+                message.to_string(),
+                format!("subflows is {subflows}; it must be at least 1 and at most 255")
+            );
         }
     }
 }

@@ -1,7 +1,16 @@
-use super::SubflowAddresses;
+use super::{Interfaces, PathManager, SubflowAddresses};
+use anabranch_units::declaration::at_least;
 
-/// `count` subflows, at least one, between the first interfaces: what differs is the source port, by which
-/// switches hash them to paths (Raiciu et al., SIGCOMM 2011; Garcia-Aviles 2017).
-pub(super) fn subflows(count: u16) -> Vec<SubflowAddresses> {
-    vec![SubflowAddresses::default(); usize::from(count.max(1))]
+anabranch_units::parameters! {
+    /// Subflows between the same two addresses that differ in their source ports.
+    pub struct NdiffportsParameters {
+        /// How many; 2 are what Linux's ndiffports opens unless told otherwise (its num_subflows).
+        subflows: u16 = 2, at_least(1).at_most(255);
+    }
+}
+
+impl PathManager for NdiffportsParameters {
+    fn subflows(&self, _: Interfaces) -> Vec<SubflowAddresses> {
+        vec![SubflowAddresses::default(); usize::from(self.subflows.max(1))]
+    }
 }

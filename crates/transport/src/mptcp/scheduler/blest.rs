@@ -1,4 +1,4 @@
-use super::{Choice, Schedule, View, fastest};
+use super::{Choice, Configured, Schedule, View, fastest};
 use anabranch_units::{Instant, Span};
 
 /// Blocking estimation (Ferlin, Alay, Mehani, Boreli, "BLEST: Blocking estimation-based MPTCP scheduler for
@@ -8,7 +8,7 @@ use anabranch_units::{Instant, Span};
 /// The correction of the estimate starts, moves and stays within bounds as in the authors' code for Linux, which
 /// the paper leaves open: from 1.2 between 1 and 1.3, at most every 1.25 round trips of the fastest subflow.
 #[derive(Debug)]
-pub(in crate::mptcp) struct Blest {
+pub struct Blest {
     /// The correction lambda, in thousandths.
     lambda: u32,
     /// The receive window was full since the last change.
@@ -53,6 +53,19 @@ impl Blest {
         let bytes = (fast.cwnd as f64 + fast.payload as f64 * (rtts - 1.0) / 2.0) * rtts;
         let left = view.window.saturating_sub(slow.in_flight + slow.payload);
         bytes * f64::from(self.lambda) / 1000.0 > left as f64
+    }
+}
+
+anabranch_units::parameters! {
+    /// Lowest RTT first, unless a slow subflow would block the receive window (Ferlin 2016).
+    pub struct BlestParameters {}
+}
+
+impl Configured for Blest {
+    type Parameters = BlestParameters;
+
+    fn configured(_: &BlestParameters, _: usize) -> Self {
+        Self::default()
     }
 }
 

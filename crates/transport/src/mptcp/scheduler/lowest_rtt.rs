@@ -1,8 +1,21 @@
-use super::{Choice, Schedule, View, fastest};
+use super::{Choice, Configured, Schedule, View, fastest};
 
 /// The ready subflow with the smallest smoothed RTT: Linux's default scheduler.
 #[derive(Debug)]
-pub(in crate::mptcp) struct LowestRtt {}
+pub struct LowestRtt {}
+
+anabranch_units::parameters! {
+    /// The fastest subflow with room: the smallest smoothed RTT first, as in Linux.
+    pub struct LowestRttParameters {}
+}
+
+impl Configured for LowestRtt {
+    type Parameters = LowestRttParameters;
+
+    fn configured(_: &LowestRttParameters, _: usize) -> Self {
+        Self {}
+    }
+}
 
 impl Schedule for LowestRtt {
     #[inline]

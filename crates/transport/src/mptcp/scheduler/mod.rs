@@ -1,11 +1,6 @@
 //! Schedulers: which subflow takes the next segment, and with what. Dispatch is an enum.
 //!
-//! # Registry
-//! One line per scheduler; [`Scheduler`] has a variant, and [`SchedulerConfig`] a name, for each.
-//! - `lowest-rtt`: [`LowestRtt`], Linux's default.
-//! - `round-robin`: [`RoundRobin`], one segment each in turn.
-//! - `redundant`: [`Redundant`], everything on every subflow.
-//! - `blest`: [`Blest`], lowest RTT unless that would block the receive window (Ferlin 2016).
+//! The registry is the call of `schedulers!` below: a name, and the type that has its parameters and its code.
 
 mod blest;
 mod lowest_rtt;
@@ -15,12 +10,16 @@ mod round_robin;
 mod tests;
 
 use super::paths::Paths;
-use crate::config::SchedulerConfig;
 use anabranch_units::Instant;
+use anabranch_units::declaration::Parameters;
 use blest::Blest;
+pub use blest::BlestParameters;
 use lowest_rtt::LowestRtt;
+pub use lowest_rtt::LowestRttParameters;
 use redundant::Redundant;
+pub use redundant::RedundantParameters;
 use round_robin::RoundRobin;
+pub use round_robin::RoundRobinParameters;
 
 /// What a scheduler sees. Positions are in the data of the connection.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +45,16 @@ pub(super) struct Choice {
     pub(super) from: u64,
 }
 
-/// A scheduler.
+/// A scheduler that a scenario can name.
+pub trait Configured {
+    /// What it lets a user choose.
+    type Parameters: Parameters;
+
+    /// The scheduler at the start of a connection of so many subflows; the parameters are within their bounds.
+    fn configured(parameters: &Self::Parameters, subflows: usize) -> Self;
+}
+
+/// A scheduler at work.
 pub(super) trait Schedule {
     /// Which subflow takes the next segment of data below `limit`; none to wait.
     fn pick(&mut self, view: &View<'_>) -> Option<Choice>;
@@ -68,61 +76,71 @@ pub(super) trait Schedule {
     fn on_blocked(&mut self, _now: Instant) {}
 }
 
-/// The schedulers.
-#[derive(Debug)]
-pub(super) enum Scheduler {
-    LowestRtt(LowestRtt),
-    RoundRobin(RoundRobin),
-    Redundant(Redundant),
-    Blest(Blest),
-}
-
-impl Scheduler {
-    pub(super) fn new(config: SchedulerConfig, subflows: usize) -> Self {
-        match config {
-            SchedulerConfig::LowestRtt => Self::LowestRtt(LowestRtt {}),
-            SchedulerConfig::RoundRobin => Self::RoundRobin(RoundRobin::default()),
-            SchedulerConfig::Redundant => Self::Redundant(Redundant::new(subflows)),
-            SchedulerConfig::Blest => Self::Blest(Blest::default()),
-        }
-    }
-}
-
 /// Passes a call on to whichever scheduler it is.
-macro_rules! dispatch {
-    ($self:ident, $scheduler:ident => $call:expr) => {
-        match $self {
-            Scheduler::LowestRtt($scheduler) => $call,
-            Scheduler::RoundRobin($scheduler) => $call,
-            Scheduler::Redundant($scheduler) => $call,
-            Scheduler::Blest($scheduler) => $call,
+macro_rules! each_scheduler {
+    ($self:ident, $scheduler:ident => $call:expr; $($variant:ident)+) => {
+        match $self { $( Scheduler::$variant($scheduler) => $call, )+ }
+    };
+}
+
+/// Makes the configuration, the scheduler and the dispatch of one list of algorithms.
+macro_rules! schedulers {
+    ($( $name:literal => $variant:ident($scheduler:ty) ),+ $(,)?) => {
+        anabranch_units::registry! {
+            /// Which subflow takes the next segment.
+            pub enum SchedulerConfig: "scheduler" {
+                $( $name => $variant(<$scheduler as Configured>::Parameters), )+
+            }
+        }
+
+        /// The scheduler of a connection.
+        #[derive(Debug)]
+        pub(super) enum Scheduler {
+            $( $variant($scheduler), )+
+        }
+
+        impl Scheduler {
+            pub(super) fn new(config: &SchedulerConfig, subflows: usize) -> Self {
+                match config {
+                    $( SchedulerConfig::$variant(parameters) => {
+                        Self::$variant(Configured::configured(parameters, subflows))
+                    } )+
+                }
+            }
+        }
+
+        impl Schedule for Scheduler {
+            #[inline]
+            fn pick(&mut self, view: &View<'_>) -> Option<Choice> {
+                each_scheduler!(self, s => s.pick(view); $($variant)+)
+            }
+
+            fn pick_for_repetition(&self, view: &View<'_>) -> Option<u8> {
+                each_scheduler!(self, s => s.pick_for_repetition(view); $($variant)+)
+            }
+
+            #[inline]
+            fn repeats(&self) -> bool {
+                each_scheduler!(self, s => s.repeats(); $($variant)+)
+            }
+
+            #[inline]
+            fn on_sent(&mut self, subflow: u8, end: u64) {
+                each_scheduler!(self, s => s.on_sent(subflow, end); $($variant)+);
+            }
+
+            fn on_blocked(&mut self, now: Instant) {
+                each_scheduler!(self, s => s.on_blocked(now); $($variant)+);
+            }
         }
     };
 }
 
-impl Schedule for Scheduler {
-    #[inline]
-    fn pick(&mut self, view: &View<'_>) -> Option<Choice> {
-        dispatch!(self, s => s.pick(view))
-    }
-
-    fn pick_for_repetition(&self, view: &View<'_>) -> Option<u8> {
-        dispatch!(self, s => s.pick_for_repetition(view))
-    }
-
-    #[inline]
-    fn repeats(&self) -> bool {
-        dispatch!(self, s => s.repeats())
-    }
-
-    #[inline]
-    fn on_sent(&mut self, subflow: u8, end: u64) {
-        dispatch!(self, s => s.on_sent(subflow, end));
-    }
-
-    fn on_blocked(&mut self, now: Instant) {
-        dispatch!(self, s => s.on_blocked(now));
-    }
+schedulers! {
+    "lowest-rtt" => LowestRtt(LowestRtt),
+    "round-robin" => RoundRobin(RoundRobin),
+    "redundant" => Redundant(Redundant),
+    "blest" => Blest(Blest),
 }
 
 /// The one with the smallest smoothed RTT, the first of several; one without a sample counts as zero, as in Linux.

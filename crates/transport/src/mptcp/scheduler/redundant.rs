@@ -1,9 +1,9 @@
-use super::{Choice, Schedule, View};
+use super::{Choice, Configured, Schedule, View};
 
 /// Every subflow carries the whole stream at its own pace; what has been acknowledged meanwhile, it skips
 /// (Linux's `redundant`).
 #[derive(Debug)]
-pub(in crate::mptcp) struct Redundant {
+pub struct Redundant {
     /// Position behind what each subflow has taken.
     taken: Vec<u64>,
     last: Option<u8>,
@@ -16,6 +16,19 @@ impl Redundant {
 
     fn next_of(&self, subflow: u8, view: &View<'_>) -> u64 {
         self.taken[usize::from(subflow)].max(view.data_una)
+    }
+}
+
+anabranch_units::parameters! {
+    /// Everything on every subflow.
+    pub struct RedundantParameters {}
+}
+
+impl Configured for Redundant {
+    type Parameters = RedundantParameters;
+
+    fn configured(_: &RedundantParameters, subflows: usize) -> Self {
+        Self::new(subflows)
     }
 }
 

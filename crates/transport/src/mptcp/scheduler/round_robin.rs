@@ -1,10 +1,23 @@
-use super::{Choice, Schedule, View};
+use super::{Choice, Configured, Schedule, View};
 
 /// The ready subflows in turn, a segment each, as far as their windows allow (Linux's `roundrobin` with
 /// num_segments 1 and cwnd_limited).
 #[derive(Default, Debug)]
-pub(in crate::mptcp) struct RoundRobin {
+pub struct RoundRobin {
     last: Option<u8>,
+}
+
+anabranch_units::parameters! {
+    /// One segment each in turn.
+    pub struct RoundRobinParameters {}
+}
+
+impl Configured for RoundRobin {
+    type Parameters = RoundRobinParameters;
+
+    fn configured(_: &RoundRobinParameters, _: usize) -> Self {
+        Self::default()
+    }
 }
 
 impl Schedule for RoundRobin {

@@ -1,5 +1,5 @@
 use super::{Choice, Schedule, Scheduler, View};
-use crate::config::SchedulerConfig;
+use crate::SchedulerConfig;
 use crate::mptcp::paths::{Path, Paths};
 use anabranch_units::{Instant, Span};
 
@@ -39,7 +39,7 @@ fn picks(scheduler: &mut Scheduler, view: &View<'_>, count: usize) -> Vec<Option
 
 #[test]
 fn lowest_rtt_takes_the_fastest_with_room() {
-    let mut scheduler = Scheduler::new(SchedulerConfig::LowestRtt, 3);
+    let mut scheduler = Scheduler::new(&SchedulerConfig::LowestRtt(Default::default()), 3);
     let mut paths = paths(&[30, 10, 20]);
     assert_eq!(picks(&mut scheduler, &view(&paths, 1 << 20), 2), [Some(1), Some(1)]);
     set(&mut paths, 1, 10, 0);
@@ -50,7 +50,7 @@ fn lowest_rtt_takes_the_fastest_with_room() {
 
 #[test]
 fn round_robin_takes_turns_and_skips_the_full() {
-    let mut scheduler = Scheduler::new(SchedulerConfig::RoundRobin, 4);
+    let mut scheduler = Scheduler::new(&SchedulerConfig::RoundRobin(Default::default()), 4);
     let mut paths = paths(&[30, 10, 20, 5]);
     set(&mut paths, 2, 20, 0);
     let turns = picks(&mut scheduler, &view(&paths, 1 << 20), 5);
@@ -60,7 +60,7 @@ fn round_robin_takes_turns_and_skips_the_full() {
 /// Each subflow goes through the stream from what is acknowledged to the limit.
 #[test]
 fn redundant_gives_everything_to_everyone() {
-    let mut scheduler = Scheduler::new(SchedulerConfig::Redundant, 2);
+    let mut scheduler = Scheduler::new(&SchedulerConfig::Redundant(Default::default()), 2);
     let paths = paths(&[30, 10]);
     let mut taken = [Vec::new(), Vec::new()];
     while let Some(Choice { subflow, from }) = scheduler.pick(&view(&paths, 1 << 20)) {
@@ -70,7 +70,7 @@ fn redundant_gives_everything_to_everyone() {
     let all: Vec<u64> = (0..8).map(|segment| segment * SEGMENT).collect();
     assert_eq!(taken, [all.clone(), all]);
     // What is acknowledged meanwhile is skipped.
-    let mut scheduler = Scheduler::new(SchedulerConfig::Redundant, 2);
+    let mut scheduler = Scheduler::new(&SchedulerConfig::Redundant(Default::default()), 2);
     let later = View { data_una: 3_000, ..view(&paths, 1 << 20) };
     assert_eq!(scheduler.pick(&later), Some(Choice { subflow: 0, from: 3_000 }));
 }
@@ -81,7 +81,7 @@ fn redundant_gives_everything_to_everyone() {
 #[test]
 fn blest_waits_when_the_fast_path_would_need_the_window() {
     let mut paths = paths(&[10, 40]);
-    let fresh = || Scheduler::new(SchedulerConfig::Blest, 2);
+    let fresh = || Scheduler::new(&SchedulerConfig::Blest(Default::default()), 2);
     assert_eq!(picks(&mut fresh(), &view(&paths, 1), 1), [Some(0)], "the fast one is never held back");
     set(&mut paths, 0, 10, 0);
     assert_eq!(picks(&mut fresh(), &view(&paths, 56 * SEGMENT), 1), [Some(1)]);
@@ -93,7 +93,7 @@ fn blest_waits_when_the_fast_path_would_need_the_window() {
 fn blest_learns_from_blocking() {
     let mut paths = paths(&[10, 40]);
     set(&mut paths, 0, 10, 0);
-    let mut scheduler = Scheduler::new(SchedulerConfig::Blest, 2);
+    let mut scheduler = Scheduler::new(&SchedulerConfig::Blest(Default::default()), 2);
     let mut now = Instant::ZERO;
     let mut fits = |scheduler: &mut Scheduler, blocked: bool, segments: u64| {
         let mut last = None;

@@ -23,8 +23,8 @@ impl MptcpSender {
             return;
         }
         if self.config.tcp.congestion_control.is_coupled() {
-            let olia = matches!(self.config.tcp.congestion_control, crate::CongestionConfig::Olia {});
-            let coupling = self.paths.coupling(index, olia);
+            let compares_losses = self.config.tcp.congestion_control.compares_losses();
+            let coupling = self.paths.coupling(index, compares_losses);
             self.subflows[usize::from(index)].sender.couple(&coupling);
         }
         // The window is that of the data (RFC 8684 section 3.3.4); a subflow's own is never the limit.

@@ -11,7 +11,7 @@ use super::path_manager::{self, Interfaces, SubflowAddresses};
 use super::paths::{Path, Paths};
 use super::scheduler::Scheduler;
 use crate::agent::Failure;
-use crate::config::{CongestionConfig, MptcpConfig};
+use crate::config::MptcpConfig;
 use crate::log::Decision;
 use crate::segment::{Segment, unwrap_sequence};
 use crate::tcp::{EPOCH, RttSummary, Sender, SenderStats};
@@ -141,7 +141,7 @@ impl MptcpSender {
             deadlines: vec![Instant::MAX; count],
             woken: Vec::with_capacity(count),
             reinjecting: Vec::new(),
-            scheduler: Scheduler::new(config.scheduler, count),
+            scheduler: Scheduler::new(&config.scheduler, count),
             freed: 0,
             stalled_since: None,
             stats: MptcpSenderStats::default(),
@@ -351,7 +351,7 @@ impl MptcpSender {
     /// Brings up to date what is kept of a subflow after it has heard or said something.
     fn settle(&mut self, now: Instant, index: u8) {
         let finished = self.is_finished();
-        let olia = matches!(self.config.tcp.congestion_control, CongestionConfig::Olia {});
+        let compares_losses = self.config.tcp.congestion_control.compares_losses();
         let subflow = &mut self.subflows[usize::from(index)];
         subflow.forget_acknowledged();
         let changed = subflow.judge();
@@ -372,7 +372,7 @@ impl MptcpSender {
             usable: state == SubflowState::Established && !finished,
             ..Path::default()
         };
-        let loss_interval = if olia { sender.loss_interval() } else { 0 };
+        let loss_interval = if compares_losses { sender.loss_interval() } else { 0 };
         let timer = if state == SubflowState::Failed { None } else { sender.next_timeout() };
         let again = match subflow.join {
             Join::Acknowledged { again_at, .. } if state == SubflowState::Opening => again_at,

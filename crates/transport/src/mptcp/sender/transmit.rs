@@ -2,7 +2,6 @@
 
 use super::subflow::{Join, Mapping};
 use super::{MptcpSender, UNLIMITED};
-use crate::config::CongestionConfig;
 use crate::log::{BlockCause, Decision};
 use crate::mptcp::keys;
 use crate::mptcp::option::{Dss, DssMapping, MptcpOption};
@@ -92,7 +91,7 @@ impl MptcpSender {
 
     /// Only a controller that measures rates asks whether the application or the network was the limit.
     fn tell_application_limit(&mut self) {
-        if self.config.tcp.congestion_control == (CongestionConfig::Bbr {}) {
+        if self.config.tcp.congestion_control.measures_rate() {
             for index in self.paths.ready() {
                 self.subflows[usize::from(index)].sender.on_application_limit();
             }

@@ -1,14 +1,24 @@
 //! Losses by duplicate ACKs: with SACK, RFC 6675's IsLost(); without, RFC 5681 and RFC 6582.
 
-use super::{AckFacts, DeliveredSegment};
+use super::{AckFacts, Configured, DeliveredSegment, LossDetection};
 use crate::log::LossCause;
 use crate::tcp::scoreboard::Scoreboard;
+use anabranch_units::declaration::at_least;
+use anabranch_units::{Instant, Span};
+
+anabranch_units::parameters! {
+    /// Duplicate ACKs and SACK (RFC 5681, 6582, 6675).
+    pub struct DupackParameters {
+        /// Duplicate ACKs, or segments SACKed above a hole, that make it lost ("DupThresh").
+        threshold: u32 = 3, at_least(1).at_most(1000);
+    }
+}
 
 /// A segment is lost when `threshold` segments above it have been SACKed, or, without SACK, when
 /// `threshold` duplicate ACKs have arrived. Each segment is judged once: a lost retransmission is
 /// left to the retransmission timer.
 #[derive(Debug)]
-pub(crate) struct Dupack {
+pub struct Dupack {
     threshold: u32,
     /// Segments below this position have been judged.
     judged: u64,
@@ -46,28 +56,6 @@ impl Dupack {
         self.sacked_above = board.sacked_segments() as u32;
     }
 
-    #[inline]
-    pub(crate) fn on_delivered(&mut self, segment: &DeliveredSegment) {
-        if segment.by_sack && segment.start >= self.judged {
-            self.sacked_above += 1;
-        }
-    }
-
-    /// A SACKed segment has been cumulatively acknowledged: it no longer lies above anything.
-    pub(crate) fn on_sacked_acknowledged(&mut self, start: u64) {
-        if start >= self.judged {
-            self.sacked_above = self.sacked_above.saturating_sub(1);
-        }
-    }
-
-    pub(crate) fn on_duplicate_without_sack(&mut self, board: &mut Scoreboard) {
-        self.duplicates += 1;
-        // RFC 6582 section 3.2 step 1: no second episode for data sent before the last one ended.
-        if self.duplicates == self.threshold && self.snd_una >= self.recover {
-            self.lose_front(board, LossCause::DuplicateAcks);
-        }
-    }
-
     fn lose_front(&mut self, board: &mut Scoreboard, cause: LossCause) {
         if let Some((start, end)) =
             board.front().map(|front| (front.start, board.back().map_or(0, |b| b.end)))
@@ -75,23 +63,6 @@ impl Dupack {
         {
             board.mark_lost(number, cause);
             self.recover = self.recover.max(end);
-        }
-    }
-
-    #[inline]
-    pub(crate) fn on_ack(&mut self, board: &mut Scoreboard, facts: &AckFacts) {
-        if facts.snd_una > self.snd_una {
-            self.snd_una = facts.snd_una;
-            let partial = facts.in_recovery && self.duplicates > 0 && facts.snd_una < self.recover;
-            if partial {
-                // RFC 6582 section 3.2 step 3: a partial ACK shows the next hole.
-                self.lose_front(board, LossCause::PartialAck);
-            } else {
-                self.duplicates = 0;
-            }
-        }
-        if self.sacked_above >= self.threshold {
-            self.judge(board);
         }
     }
 
@@ -117,8 +88,61 @@ impl Dupack {
             }
         }
     }
+}
 
-    pub(crate) fn on_retransmission_timeout(&mut self, snd_nxt: u64) {
+impl Configured for Dupack {
+    type Parameters = DupackParameters;
+
+    fn configured(parameters: &DupackParameters) -> Self {
+        Self::new(parameters.threshold)
+    }
+}
+
+impl LossDetection for Dupack {
+    #[inline]
+    fn on_delivered(&mut self, _: Instant, segment: &DeliveredSegment, _: Span) {
+        if segment.by_sack && segment.start >= self.judged {
+            self.sacked_above += 1;
+        }
+    }
+
+    /// A SACKed segment has been cumulatively acknowledged: it no longer lies above anything.
+    fn on_sacked_acknowledged(&mut self, start: u64) {
+        if start >= self.judged {
+            self.sacked_above = self.sacked_above.saturating_sub(1);
+        }
+    }
+
+    fn on_duplicate_without_sack(&mut self, board: &mut Scoreboard) {
+        self.duplicates += 1;
+        // RFC 6582 section 3.2 step 1: no second episode for data sent before the last one ended.
+        if self.duplicates == self.threshold && self.snd_una >= self.recover {
+            self.lose_front(board, LossCause::DuplicateAcks);
+        }
+    }
+
+    #[inline]
+    fn on_ack(&mut self, board: &mut Scoreboard, facts: &AckFacts) {
+        if facts.snd_una > self.snd_una {
+            self.snd_una = facts.snd_una;
+            let partial = facts.in_recovery && self.duplicates > 0 && facts.snd_una < self.recover;
+            if partial {
+                // RFC 6582 section 3.2 step 3: a partial ACK shows the next hole.
+                self.lose_front(board, LossCause::PartialAck);
+            } else {
+                self.duplicates = 0;
+            }
+        }
+        if self.sacked_above >= self.threshold {
+            self.judge(board);
+        }
+    }
+
+    fn holds_growth(&self, after_timeout: bool) -> bool {
+        after_timeout
+    }
+
+    fn on_retransmission_timeout(&mut self, snd_nxt: u64) {
         self.judged = snd_nxt;
         self.sacked_above = 0;
         self.duplicates = 0;

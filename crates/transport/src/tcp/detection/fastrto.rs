@@ -18,38 +18,11 @@
 //! - A segment waits for the peer's delayed ACK as well as long as nothing sent later is known to have
 //!   arrived: that would have made the receiver answer at once (RFC 8985 section 7.2 likewise).
 
-use super::{AckFacts, DeliveredSegment};
+use super::{AckFacts, Configured, DeliveredSegment, Handshake, LossDetection, TransmissionFacts};
 use crate::log::LossCause;
 use crate::tcp::scoreboard::{Judgement, Scoreboard, Sent};
+use anabranch_units::declaration::above;
 use anabranch_units::{Instant, Span};
-
-/// The numbers of the estimator.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct FastRtoParameters {
-    /// Growth of RTTmin per round, and margin of FastRTO above it (4.1), (4.2).
-    pub(crate) gamma: f64,
-    /// Mean deviations above SRTT (4.2).
-    pub(crate) k: f64,
-    /// Weight of a sample in SRTT (RFC 6298 alpha).
-    pub(crate) srtt_gain: f64,
-    /// Weight of a sample in RTTVAR (RFC 6298 beta).
-    pub(crate) rttvar_gain: f64,
-    /// RTOmax (4.3).
-    pub(crate) fastrto_max: Span,
-}
-
-/// What the handshake settled.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Handshake {
-    /// Round trip of the SYN, unless it was repeated.
-    pub(crate) rtt: Option<Span>,
-    /// SACK was agreed on.
-    pub(crate) sack: bool,
-    /// Longest time the peer holds an ACK back.
-    pub(crate) ack_delay: Span,
-    /// Largest RFC 6298 timeout.
-    pub(crate) max_rto: Span,
-}
 
 /// Equations (4.1) to (4.3).
 #[derive(Debug)]
@@ -121,9 +94,26 @@ impl Estimator {
     }
 }
 
+anabranch_units::parameters! {
+    /// A timer for each segment (Chang 2024, section 4).
+    #[derive(Copy)]
+    pub struct FastRtoParameters {
+        /// Growth of RTTmin per round, and margin of FastRTO above it (4.1), (4.2); at 1 RTTmin could never rise.
+        gamma: f64 = 1.5, above(1.0);
+        /// Mean deviations above the smoothed RTT (4.2).
+        k: f64 = 4.0, above(0.0);
+        /// Weight of a round trip's samples in the smoothed RTT (alpha of RFC 6298).
+        srtt_gain: f64 = 0.25, above(0.0).below(1.0);
+        /// The same in its mean deviation (beta of RFC 6298).
+        rttvar_gain: f64 = 0.25, above(0.0).below(1.0);
+        /// RTOmax, the largest FastRTO (4.3); `max_rto` bounds it once it backs off.
+        fastrto_max: Span = Span::from_ms(500), above(Span::ZERO).at_most(Span::LONGEST_INPUT);
+    }
+}
+
 /// The detector.
 #[derive(Debug)]
-pub(crate) struct FastRto {
+pub struct FastRto {
     estimator: Estimator,
     sack: bool,
     ack_delay: Span,
@@ -162,69 +152,10 @@ impl FastRto {
         }
     }
 
-    pub(crate) fn on_established(&mut self, handshake: &Handshake) {
-        self.sack = handshake.sack;
-        self.ack_delay = handshake.ack_delay;
-        self.max_rto = handshake.max_rto;
-        if let Some(rtt) = handshake.rtt {
-            self.estimator.on_sample(rtt, 1);
-        }
-    }
-
-    /// Whether there is a sample, and with it a timer for each segment in flight.
-    #[inline]
-    pub(crate) fn times_segments(&self) -> bool {
-        self.estimator.rtt_min.is_some()
-    }
-
     /// Waiting time of a segment.
     fn patience(&self) -> Option<Span> {
         let fast_rto = self.estimator.fast_rto()?;
         Some(fast_rto.saturating_mul(1 << self.backoff.min(30)).min(self.max_rto.max(fast_rto)))
-    }
-
-    /// A segment left. The timer needs to be set only where none runs: a later one expires later.
-    #[inline]
-    pub(crate) fn on_sent(&mut self, now: Instant) {
-        if self.timeout.is_none() {
-            self.timeout = self.patience().map(|patience| now.saturating_add(patience));
-        }
-    }
-
-    #[inline]
-    pub(crate) fn on_delivered(&mut self, now: Instant, segment: &DeliveredSegment, min_rtt: Span) {
-        if !segment.echoes_earlier {
-            self.newest = self.newest.max(segment.order);
-        }
-        if segment.retransmitted {
-            // Karn's algorithm (RFC 6298 section 3).
-            self.covers_retransmission |= !segment.by_sack;
-            let elapsed = now.since(segment.sent_at);
-            if let Some(patience) = self.patience().filter(|_| min_rtt != Span::MAX && elapsed < min_rtt) {
-                // Too soon for the retransmission (RFC 8985 section 6.2 step 2 has the same test): FastRTO was
-                // too short by this much, which no other ACK would tell without timestamps.
-                self.answers_first = self.answers_first.max(Some(patience + elapsed));
-            }
-            return;
-        }
-        let oldest = if segment.by_sack { &mut self.sacked } else { &mut self.acknowledged };
-        *oldest = Some(oldest.map_or(segment.sent_at, |at| at.min(segment.sent_at)));
-    }
-
-    /// Without SACK a repeated ACK says that something behind the first segment has arrived.
-    pub(crate) fn on_duplicate_without_sack(&mut self, board: &Scoreboard) {
-        self.newest = self.newest.max(board.front().map_or(0, |front| front.order));
-    }
-
-    #[inline]
-    pub(crate) fn on_ack(&mut self, board: &mut Scoreboard, facts: &AckFacts) {
-        if let Some(rtt) = self.sample(facts) {
-            self.estimator.on_sample(rtt, facts.expected_samples);
-            self.expired_at = None;
-            self.backoff = 0;
-        }
-        self.estimator.on_ack(facts.snd_una, facts.snd_nxt);
-        self.detect(board, facts.now);
     }
 
     /// One sample for each ACK: how long the oldest segment waited of which it is the first to tell.
@@ -305,13 +236,82 @@ impl FastRto {
             None => self.expired_at = Some(now),
         }
     }
+}
+
+impl Configured for FastRto {
+    type Parameters = FastRtoParameters;
+
+    fn configured(parameters: &FastRtoParameters) -> Self {
+        Self::new(*parameters)
+    }
+}
+
+impl LossDetection for FastRto {
+    fn on_established(&mut self, handshake: &Handshake) {
+        self.sack = handshake.sack;
+        self.ack_delay = handshake.ack_delay;
+        self.max_rto = handshake.max_rto;
+        if let Some(rtt) = handshake.rtt {
+            self.estimator.on_sample(rtt, 1);
+        }
+    }
+
+    /// Whether there is a sample, and with it a timer for each segment in flight.
+    #[inline]
+    fn times_segments(&self) -> bool {
+        self.estimator.rtt_min.is_some()
+    }
+
+    /// A segment left. The timer needs to be set only where none runs: a later one expires later.
+    #[inline]
+    fn on_sent(&mut self, facts: &TransmissionFacts) {
+        if self.timeout.is_none() {
+            self.timeout = self.patience().map(|patience| facts.now.saturating_add(patience));
+        }
+    }
 
     #[inline]
-    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+    fn on_delivered(&mut self, now: Instant, segment: &DeliveredSegment, min_rtt: Span) {
+        if !segment.echoes_earlier {
+            self.newest = self.newest.max(segment.order);
+        }
+        if segment.retransmitted {
+            // Karn's algorithm (RFC 6298 section 3).
+            self.covers_retransmission |= !segment.by_sack;
+            let elapsed = now.since(segment.sent_at);
+            if let Some(patience) = self.patience().filter(|_| min_rtt != Span::MAX && elapsed < min_rtt) {
+                // Too soon for the retransmission (RFC 8985 section 6.2 step 2 has the same test): FastRTO was
+                // too short by this much, which no other ACK would tell without timestamps.
+                self.answers_first = self.answers_first.max(Some(patience + elapsed));
+            }
+            return;
+        }
+        let oldest = if segment.by_sack { &mut self.sacked } else { &mut self.acknowledged };
+        *oldest = Some(oldest.map_or(segment.sent_at, |at| at.min(segment.sent_at)));
+    }
+
+    /// Without SACK a repeated ACK says that something behind the first segment has arrived.
+    fn on_duplicate_without_sack(&mut self, board: &mut Scoreboard) {
+        self.newest = self.newest.max(board.front().map_or(0, |front| front.order));
+    }
+
+    #[inline]
+    fn on_ack(&mut self, board: &mut Scoreboard, facts: &AckFacts) {
+        if let Some(rtt) = self.sample(facts) {
+            self.estimator.on_sample(rtt, facts.expected_samples);
+            self.expired_at = None;
+            self.backoff = 0;
+        }
+        self.estimator.on_ack(facts.snd_una, facts.snd_nxt);
+        self.detect(board, facts.now);
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<Instant> {
         self.timeout
     }
 
-    pub(crate) fn on_timeout(&mut self, board: &mut Scoreboard, now: Instant) {
+    fn on_timeout(&mut self, board: &mut Scoreboard, now: Instant) {
         self.detect(board, now);
     }
 }

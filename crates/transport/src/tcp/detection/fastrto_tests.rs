@@ -268,7 +268,14 @@ fn without_sack_only_the_first_segment_is_judged() {
 fn without_a_sample_there_is_no_timer() {
     let mut detector = detector(true, None);
     let mut board = board(&[0]);
-    detector.on_sent(at(0));
+    detector.on_sent(&TransmissionFacts {
+        now: at(0),
+        order: 1,
+        new_bytes: 1,
+        cwnd: 1,
+        full_payload: 1,
+        ack_delay: Span::ZERO,
+    });
     detector.on_timeout(&mut board, at(10_000));
     assert!(!detector.times_segments());
     assert_eq!((board.lost(), detector.next_timeout()), (0, None));

@@ -1,7 +1,10 @@
 //! Loss detection: which segments of the scoreboard are lost, and when to look again.
 //!
 //! A detector sees the scoreboard after each ACK and marks segments on it. It does not touch
-//! windows: that is congestion control's business. Dispatch is an enum, one line per detector.
+//! windows: that is congestion control's business.
+//!
+//! The registry is the call of `detectors!` below: a name, and the type that has its parameters and its code.
+//! Dispatch is an enum, because every ACK passes through it.
 
 mod dupack;
 mod fastrto;
@@ -12,16 +15,35 @@ mod tcp_pr;
 #[cfg(test)]
 mod testing;
 
-pub(crate) use dupack::Dupack;
-pub(crate) use fastrto::{FastRto, FastRtoParameters, Handshake};
-pub(crate) use rack::Rack;
-pub(crate) use rr_tcp::RrTcp;
-pub(crate) use tcp_ncr::TcpNcr;
-pub(crate) use tcp_pr::TcpPr;
+pub use dupack::DupackParameters;
+pub use fastrto::FastRtoParameters;
+pub use rack::RackParameters;
+pub use rr_tcp::RrTcpParameters;
+pub use tcp_ncr::{LimitedTransmit, TcpNcrParameters};
+pub use tcp_pr::TcpPrParameters;
 
 use super::scoreboard::Scoreboard;
-use crate::config::LossDetectionConfig;
+use anabranch_units::declaration::Parameters;
 use anabranch_units::{Instant, Span};
+use dupack::Dupack;
+use fastrto::FastRto;
+use rack::Rack;
+use rr_tcp::RrTcp;
+use tcp_ncr::TcpNcr;
+use tcp_pr::TcpPr;
+
+/// What the handshake settled.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Handshake {
+    /// Round trip of the SYN, unless it was repeated.
+    pub(crate) rtt: Option<Span>,
+    /// SACK was agreed on.
+    pub(crate) sack: bool,
+    /// Longest time the peer holds an ACK back.
+    pub(crate) ack_delay: Span,
+    /// Largest RFC 6298 timeout.
+    pub(crate) max_rto: Span,
+}
 
 /// What one ACK said, as far as loss detection needs it.
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +106,7 @@ pub(crate) struct TransmissionFacts {
 
 /// How new losses are to be answered, where a detector prescribes more than one reduction for a recovery.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(crate) struct Verdict {
+pub(crate) struct LossResponse {
     /// The controller's window in bytes when what is lost was sent.
     pub(crate) window_at_sending: Option<u64>,
     /// They answer to a reduction of their own, also during a recovery.
@@ -93,213 +115,262 @@ pub(crate) struct Verdict {
     pub(crate) collapse: bool,
 }
 
-/// The detectors.
-#[derive(Debug)]
-pub(crate) enum Detector {
-    Dupack(Dupack),
-    Rack(Rack),
-    FastRto(FastRto),
-    TcpPr(Box<TcpPr>),
-    RrTcp(Box<RrTcp>),
-    TcpNcr(TcpNcr),
+/// A loss detection that a scenario can name.
+pub trait Configured {
+    /// What it lets a user choose.
+    type Parameters: Parameters;
+    /// Whether it works by SACK, and does not without (RFC 4653 section 3, RR-TCP's DSACK, TCP-PR's
+    /// acknowledgment of each segment).
+    const NEEDS_SACK: bool = false;
+
+    /// The detector at the start of a connection; the parameters are within their bounds.
+    fn configured(parameters: &Self::Parameters) -> Self;
+
+    /// Least margin of the retransmission timeout above SRTT: the clock granularity G of RFC 6298 (2.3), a
+    /// millisecond as in ns-3.
+    fn rto_margin(_min_rto: Span) -> Span {
+        Span::from_ms(1)
+    }
 }
 
-impl Detector {
-    pub(crate) fn new(config: &LossDetectionConfig) -> Self {
-        match *config {
-            LossDetectionConfig::Dupack { threshold } => Self::Dupack(Dupack::new(threshold)),
-            LossDetectionConfig::Rack { tail_loss_probe } => Self::Rack(Rack::new(tail_loss_probe)),
-            LossDetectionConfig::Fastrto { gamma, k, srtt_gain, rttvar_gain, fastrto_max } => {
-                let parameters = FastRtoParameters { gamma, k, srtt_gain, rttvar_gain, fastrto_max };
-                Self::FastRto(FastRto::new(parameters))
-            }
-            LossDetectionConfig::TcpPr { ewrtt_alpha, mxrtt_beta } => {
-                Self::TcpPr(Box::new(TcpPr::new(ewrtt_alpha, mxrtt_beta)))
-            }
-            LossDetectionConfig::RrTcp { fa_ratio, fa_step, timeout_cost } => {
-                Self::RrTcp(Box::new(RrTcp::new(fa_ratio, fa_step, timeout_cost)))
-            }
-            LossDetectionConfig::TcpNcr { limited_transmit } => Self::TcpNcr(TcpNcr::new(limited_transmit)),
-        }
+impl<D: Configured> Configured for Box<D> {
+    type Parameters = D::Parameters;
+    const NEEDS_SACK: bool = D::NEEDS_SACK;
+
+    fn configured(parameters: &D::Parameters) -> Self {
+        Self::new(D::configured(parameters))
     }
 
+    fn rto_margin(min_rto: Span) -> Span {
+        D::rto_margin(min_rto)
+    }
+}
+
+/// A loss detection at work. What an algorithm has no use for, it leaves out.
+pub(crate) trait LossDetection {
     /// The handshake is done.
-    pub(crate) fn on_established(&mut self, handshake: &Handshake) {
-        if let Self::FastRto(fastrto) = self {
-            fastrto.on_established(handshake);
-        }
+    fn on_established(&mut self, _handshake: &Handshake) {}
+
+    /// Whether a timer of its own runs for each segment in flight, so that the sender needs none.
+    fn times_segments(&self) -> bool {
+        false
     }
 
-    /// Whether a timer of the detector's own runs for each segment in flight, so that the sender needs none.
-    #[inline]
-    pub(crate) fn times_segments(&self) -> bool {
-        matches!(self, Self::FastRto(fastrto) if fastrto.times_segments())
-    }
-
-    /// Sees each newly delivered segment of an ACK, before [`Detector::on_ack`].
-    #[inline]
-    pub(crate) fn on_delivered(&mut self, now: Instant, segment: &DeliveredSegment, min_rtt: Span) {
-        match self {
-            Self::Dupack(dupack) => dupack.on_delivered(segment),
-            Self::Rack(rack) => rack.on_delivered(now, segment, min_rtt),
-            Self::FastRto(fastrto) => fastrto.on_delivered(now, segment, min_rtt),
-            Self::TcpPr(tcp_pr) => tcp_pr.on_delivered(now, segment),
-            Self::RrTcp(rr_tcp) => rr_tcp.on_delivered(segment),
-            Self::TcpNcr(tcp_ncr) => tcp_ncr.on_delivered(segment),
-        }
-    }
+    /// Sees each newly delivered segment of an ACK, before [`LossDetection::on_ack`].
+    fn on_delivered(&mut self, now: Instant, segment: &DeliveredSegment, min_rtt: Span);
 
     /// Sees each segment that was SACKed before and is now cumulatively acknowledged.
-    pub(crate) fn on_sacked_acknowledged(&mut self, start: u64) {
-        match self {
-            Self::Dupack(dupack) => dupack.on_sacked_acknowledged(start),
-            Self::RrTcp(rr_tcp) => rr_tcp.on_sacked_acknowledged(start),
-            Self::TcpNcr(tcp_ncr) => tcp_ncr.on_sacked_acknowledged(start),
-            Self::Rack(_) | Self::TcpPr(_) | Self::FastRto(_) => {}
-        }
-    }
+    fn on_sacked_acknowledged(&mut self, _start: u64) {}
 
     /// Sees a duplicate ACK that carries no SACK blocks, on a connection without SACK.
-    pub(crate) fn on_duplicate_without_sack(&mut self, board: &mut Scoreboard) {
-        match self {
-            Self::Dupack(dupack) => dupack.on_duplicate_without_sack(board),
-            Self::RrTcp(rr_tcp) => rr_tcp.on_duplicate_without_sack(board),
-            Self::TcpNcr(tcp_ncr) => tcp_ncr.on_duplicate_without_sack(board),
-            Self::FastRto(fastrto) => fastrto.on_duplicate_without_sack(board),
-            Self::Rack(_) | Self::TcpPr(_) => {}
-        }
-    }
+    fn on_duplicate_without_sack(&mut self, _board: &mut Scoreboard) {}
 
     /// Marks what the ACK shows to be lost.
-    #[inline]
-    pub(crate) fn on_ack(&mut self, board: &mut Scoreboard, facts: &AckFacts) {
-        match self {
-            Self::Dupack(dupack) => dupack.on_ack(board, facts),
-            Self::Rack(rack) => rack.on_ack(board, facts),
-            Self::FastRto(fastrto) => fastrto.on_ack(board, facts),
-            Self::TcpPr(tcp_pr) => tcp_pr.on_ack(board, facts.now),
-            Self::RrTcp(rr_tcp) => rr_tcp.on_ack(board, facts),
-            Self::TcpNcr(tcp_ncr) => tcp_ncr.on_ack(board, facts),
-        }
-    }
+    fn on_ack(&mut self, board: &mut Scoreboard, facts: &AckFacts);
 
     /// When to look again although no ACK came; `None` for never.
-    #[inline]
-    pub(crate) fn next_timeout(&self) -> Option<Instant> {
-        match self {
-            Self::Dupack(_) | Self::RrTcp(_) | Self::TcpNcr(_) => None,
-            Self::Rack(rack) => rack.next_timeout(),
-            Self::FastRto(fastrto) => fastrto.next_timeout(),
-            Self::TcpPr(tcp_pr) => tcp_pr.next_timeout(),
-        }
+    fn next_timeout(&self) -> Option<Instant> {
+        None
     }
 
     /// Looks again; marks what is lost by now.
-    pub(crate) fn on_timeout(&mut self, board: &mut Scoreboard, now: Instant) {
-        match self {
-            Self::Rack(rack) => rack.detect(board, now),
-            Self::TcpPr(tcp_pr) => tcp_pr.detect(board, now),
-            Self::FastRto(fastrto) => fastrto.on_timeout(board, now),
-            Self::Dupack(_) | Self::RrTcp(_) | Self::TcpNcr(_) => {}
-        }
-    }
+    fn on_timeout(&mut self, _board: &mut Scoreboard, _now: Instant) {}
 
     /// The retransmission timer expired and everything was marked lost.
-    pub(crate) fn on_retransmission_timeout(&mut self, snd_nxt: u64) {
-        match self {
-            Self::Dupack(dupack) => dupack.on_retransmission_timeout(snd_nxt),
-            Self::Rack(rack) => rack.on_retransmission_timeout(),
-            // Its timer is the retransmission timer.
-            Self::FastRto(_) => {}
-            Self::TcpPr(_) => {}
-            Self::RrTcp(rr_tcp) => rr_tcp.on_retransmission_timeout(snd_nxt),
-            Self::TcpNcr(tcp_ncr) => tcp_ncr.on_retransmission_timeout(snd_nxt),
-        }
-    }
+    fn on_retransmission_timeout(&mut self, _snd_nxt: u64) {}
 
     /// A recovery ended.
-    pub(crate) fn on_recovered(&mut self) {
-        if let Self::Rack(rack) = self {
-            rack.on_recovered();
-        }
-    }
+    fn on_recovered(&mut self) {}
 
     /// An episode was taken back as spurious.
-    pub(crate) fn on_spurious(&mut self) {
-        match self {
-            Self::Rack(rack) => rack.on_spurious(),
-            Self::RrTcp(rr_tcp) => rr_tcp.on_spurious(),
-            Self::Dupack(_) | Self::TcpPr(_) | Self::TcpNcr(_) | Self::FastRto(_) => {}
-        }
-    }
+    fn on_spurious(&mut self) {}
 
     /// Sees each transmission of data, right after the scoreboard.
-    #[inline]
-    pub(crate) fn on_sent(&mut self, facts: &TransmissionFacts) {
-        match self {
-            Self::TcpPr(tcp_pr) => tcp_pr.on_sent(facts),
-            Self::RrTcp(rr_tcp) => rr_tcp.on_sent(facts),
-            Self::TcpNcr(tcp_ncr) => tcp_ncr.on_sent(facts),
-            Self::FastRto(fastrto) => fastrto.on_sent(facts.now),
-            Self::Dupack(_) | Self::Rack(_) => {}
-        }
-    }
+    fn on_sent(&mut self, _facts: &TransmissionFacts) {}
 
     /// Sees the end of each DSACK block.
-    pub(crate) fn on_dsack(&mut self, end: u64) {
-        if let Self::RrTcp(rr_tcp) = self {
-            rr_tcp.on_dsack(end);
-        }
-    }
+    fn on_dsack(&mut self, _end: u64) {}
 
     /// The window stands at `cwnd` again after a spurious episode, with `pipe` bytes in flight.
-    pub(crate) fn on_restored(&mut self, cwnd: u64, pipe: u64) {
-        if let Self::RrTcp(rr_tcp) = self {
-            rr_tcp.on_restored(cwnd, pipe);
-        }
-    }
+    fn on_restored(&mut self, _cwnd: u64, _pipe: u64) {}
 
     /// Bytes of a window of `cwnd` bytes that new data must leave unused outside recovery, with
     /// `outstanding` bytes between snd_una and snd_nxt.
-    #[inline]
-    pub(crate) fn withheld(&self, cwnd: u64, outstanding: u64) -> u64 {
-        match self {
-            Self::RrTcp(rr_tcp) => rr_tcp.withheld(cwnd, outstanding),
-            Self::TcpNcr(tcp_ncr) => tcp_ncr.withheld(),
-            Self::Dupack(_) | Self::Rack(_) | Self::TcpPr(_) | Self::FastRto(_) => 0,
-        }
+    fn withheld(&self, _cwnd: u64, _outstanding: u64) -> u64 {
+        0
     }
 
     /// Whether the window must not grow on an ACK that leaves snd_una where it was. After a timeout it must not where
     /// the timeout has marked all that was out (RFC 5681 section 3.1: the slow start goes by ACKs of new data). To
     /// detections that stand reordering what is below the newest arrivals may be late, and they go on sending.
-    #[inline]
-    pub(crate) fn holds_growth(&self, after_timeout: bool) -> bool {
-        match self {
-            Self::Dupack(_) | Self::Rack(_) => after_timeout,
-            Self::TcpNcr(tcp_ncr) => tcp_ncr.is_extended(),
-            Self::FastRto(_) | Self::TcpPr(_) | Self::RrTcp(_) => false,
-        }
+    fn holds_growth(&self, _after_timeout: bool) -> bool {
+        false
     }
 
     /// How the losses found since the last call are to be answered.
-    #[inline]
-    pub(crate) fn take_verdict(&mut self) -> Verdict {
-        if let Self::TcpPr(tcp_pr) = self { tcp_pr.take_verdict() } else { Verdict::default() }
+    fn take_response(&mut self) -> LossResponse {
+        LossResponse::default()
     }
 
     /// Whether it times every segment itself, so that the retransmission timer of RFC 6298 must not run.
-    #[inline]
-    pub(crate) fn replaces_retransmission_timer(&self) -> bool {
-        matches!(self, Self::TcpPr(_))
+    fn replaces_retransmission_timer(&self) -> bool {
+        false
     }
 
     /// Whether the sender should arm a tail loss probe (RFC 8985 section 7).
-    #[inline]
-    pub(crate) fn probes_tail(&self) -> bool {
-        match self {
-            Self::Rack(rack) => rack.probes_tail(),
-            Self::Dupack(_) | Self::TcpPr(_) | Self::RrTcp(_) | Self::TcpNcr(_) | Self::FastRto(_) => false,
-        }
+    fn probes_tail(&self) -> bool {
+        false
     }
+}
+
+/// Passes a call on to whichever detector it is.
+macro_rules! each_detector {
+    ($self:ident, $detector:ident => $call:expr; $($variant:ident)+) => {
+        match $self { $( Detector::$variant($detector) => $call, )+ }
+    };
+}
+
+/// Makes the configuration, the detector and the dispatch of one list of algorithms.
+macro_rules! detectors {
+    ($( $name:literal => $variant:ident($detector:ty) ),+ $(,)?) => {
+        anabranch_units::registry! {
+            /// How losses are found.
+            pub enum LossDetectionConfig: "loss_detection" {
+                $( $name => $variant(<$detector as Configured>::Parameters), )+
+            }
+        }
+
+        impl LossDetectionConfig {
+            /// Whether it works by SACK, and does not without.
+            #[must_use]
+            pub const fn needs_sack(&self) -> bool {
+                match self { $( Self::$variant(_) => <$detector as Configured>::NEEDS_SACK, )+ }
+            }
+
+            /// As [`Configured::rto_margin`].
+            pub(crate) fn rto_margin(&self, min_rto: Span) -> Span {
+                match self { $( Self::$variant(_) => <$detector as Configured>::rto_margin(min_rto), )+ }
+            }
+        }
+
+        /// The loss detection of a connection.
+        #[derive(Debug)]
+        pub(crate) enum Detector {
+            $( $variant($detector), )+
+        }
+
+        impl Detector {
+            pub(crate) fn new(config: &LossDetectionConfig) -> Self {
+                match config {
+                    $( LossDetectionConfig::$variant(parameters) => {
+                        Self::$variant(Configured::configured(parameters))
+                    } )+
+                }
+            }
+        }
+
+        dispatch_detectors!($($variant)+);
+    };
+}
+
+/// Passes every call of [`LossDetection`] on.
+macro_rules! dispatch_detectors {
+    ($($variant:ident)+) => {
+        impl Detector {
+            pub(crate) fn on_established(&mut self, handshake: &Handshake) {
+                each_detector!(self, d => d.on_established(handshake); $($variant)+);
+            }
+
+            #[inline]
+            pub(crate) fn times_segments(&self) -> bool {
+                each_detector!(self, d => d.times_segments(); $($variant)+)
+            }
+
+            #[inline]
+            pub(crate) fn on_delivered(&mut self, now: Instant, segment: &DeliveredSegment, min_rtt: Span) {
+                each_detector!(self, d => d.on_delivered(now, segment, min_rtt); $($variant)+);
+            }
+
+            pub(crate) fn on_sacked_acknowledged(&mut self, start: u64) {
+                each_detector!(self, d => d.on_sacked_acknowledged(start); $($variant)+);
+            }
+
+            pub(crate) fn on_duplicate_without_sack(&mut self, board: &mut Scoreboard) {
+                each_detector!(self, d => d.on_duplicate_without_sack(board); $($variant)+);
+            }
+
+            #[inline]
+            pub(crate) fn on_ack(&mut self, board: &mut Scoreboard, facts: &AckFacts) {
+                each_detector!(self, d => d.on_ack(board, facts); $($variant)+);
+            }
+
+            #[inline]
+            pub(crate) fn next_timeout(&self) -> Option<Instant> {
+                each_detector!(self, d => d.next_timeout(); $($variant)+)
+            }
+
+            pub(crate) fn on_timeout(&mut self, board: &mut Scoreboard, now: Instant) {
+                each_detector!(self, d => d.on_timeout(board, now); $($variant)+);
+            }
+
+            pub(crate) fn on_retransmission_timeout(&mut self, snd_nxt: u64) {
+                each_detector!(self, d => d.on_retransmission_timeout(snd_nxt); $($variant)+);
+            }
+
+            pub(crate) fn on_recovered(&mut self) {
+                each_detector!(self, d => d.on_recovered(); $($variant)+);
+            }
+
+            pub(crate) fn on_spurious(&mut self) {
+                each_detector!(self, d => d.on_spurious(); $($variant)+);
+            }
+
+            #[inline]
+            pub(crate) fn on_sent(&mut self, facts: &TransmissionFacts) {
+                each_detector!(self, d => d.on_sent(facts); $($variant)+);
+            }
+
+            pub(crate) fn on_dsack(&mut self, end: u64) {
+                each_detector!(self, d => d.on_dsack(end); $($variant)+);
+            }
+
+            pub(crate) fn on_restored(&mut self, cwnd: u64, pipe: u64) {
+                each_detector!(self, d => d.on_restored(cwnd, pipe); $($variant)+);
+            }
+
+            #[inline]
+            pub(crate) fn withheld(&self, cwnd: u64, outstanding: u64) -> u64 {
+                each_detector!(self, d => d.withheld(cwnd, outstanding); $($variant)+)
+            }
+
+            #[inline]
+            pub(crate) fn holds_growth(&self, after_timeout: bool) -> bool {
+                each_detector!(self, d => d.holds_growth(after_timeout); $($variant)+)
+            }
+
+            #[inline]
+            pub(crate) fn take_response(&mut self) -> LossResponse {
+                each_detector!(self, d => d.take_response(); $($variant)+)
+            }
+
+            #[inline]
+            pub(crate) fn replaces_retransmission_timer(&self) -> bool {
+                each_detector!(self, d => d.replaces_retransmission_timer(); $($variant)+)
+            }
+
+            #[inline]
+            pub(crate) fn probes_tail(&self) -> bool {
+                each_detector!(self, d => d.probes_tail(); $($variant)+)
+            }
+        }
+    };
+}
+
+detectors! {
+    "dupack" => Dupack(Dupack),
+    "rack" => Rack(Rack),
+    "fastrto" => Fastrto(FastRto),
+    "tcp-pr" => TcpPr(Box<TcpPr>),
+    "rr-tcp" => RrTcp(Box<RrTcp>),
+    "tcp-ncr" => TcpNcr(TcpNcr),
 }

@@ -1,6 +1,6 @@
 //! RACK: losses by time (RFC 8985 section 6), with its adaptive reordering window.
 
-use super::{AckFacts, DeliveredSegment};
+use super::{AckFacts, Configured, DeliveredSegment, LossDetection};
 use crate::log::LossCause;
 use crate::tcp::scoreboard::{Judgement, Scoreboard};
 use anabranch_units::{Instant, Span};
@@ -10,9 +10,17 @@ const WINDOW_PERSISTS: u32 = 16;
 /// RFC 8985 section 6.2 step 4: SACKed segments that stand for "no reordering here".
 const DUP_THRESH: u64 = 3;
 
+anabranch_units::parameters! {
+    /// RACK-TLP: losses by time (RFC 8985).
+    pub struct RackParameters {
+        /// Tail loss probes (RFC 8985 section 7).
+        tail_loss_probe: bool = true;
+    }
+}
+
 /// State of RFC 8985 section 5.2.
 #[derive(Debug)]
-pub(crate) struct Rack {
+pub struct Rack {
     tail_loss_probe: bool,
     /// The most recently sent segment that was delivered, by its place among all transmissions.
     /// RACK.xmit_ts and RACK.end_seq in the RFC, whose tie-break by sequence number misjudges a
@@ -45,30 +53,6 @@ impl Rack {
             window: Span::ZERO,
             timeout: None,
         }
-    }
-
-    /// RFC 8985 section 6.2 steps 2 and 3.
-    #[inline]
-    pub(crate) fn on_delivered(&mut self, now: Instant, segment: &DeliveredSegment, min_rtt: Span) {
-        if segment.end > self.fack {
-            self.fack = segment.end;
-        } else if segment.end < self.fack && !segment.retransmitted {
-            self.reordering_seen = true;
-        }
-        let rtt = now.since(segment.sent_at);
-        // An ACK that comes too soon after a retransmission answers the original.
-        if segment.retransmitted && (segment.echoes_earlier || (min_rtt != Span::MAX && rtt < min_rtt)) {
-            return;
-        }
-        self.rtt = rtt;
-        self.newest = self.newest.max(Some(segment.order));
-    }
-
-    #[inline]
-    pub(crate) fn on_ack(&mut self, board: &mut Scoreboard, facts: &AckFacts) {
-        self.update_window(board, facts);
-        // Without anything in flight before the newest delivered segment there is nothing to judge.
-        self.detect(board, facts.now);
     }
 
     /// RFC 8985 section 6.2 step 4.
@@ -110,20 +94,60 @@ impl Rack {
         });
         self.timeout = timeout;
     }
+}
+
+impl Configured for Rack {
+    type Parameters = RackParameters;
+
+    fn configured(parameters: &RackParameters) -> Self {
+        Self::new(parameters.tail_loss_probe)
+    }
+
+    /// Linux, whose loss detection RACK is, bounds the margin by its smallest timeout, which leaves room for a
+    /// delayed ACK.
+    fn rto_margin(min_rto: Span) -> Span {
+        min_rto
+    }
+}
+
+impl LossDetection for Rack {
+    /// RFC 8985 section 6.2 steps 2 and 3.
+    #[inline]
+    fn on_delivered(&mut self, now: Instant, segment: &DeliveredSegment, min_rtt: Span) {
+        if segment.end > self.fack {
+            self.fack = segment.end;
+        } else if segment.end < self.fack && !segment.retransmitted {
+            self.reordering_seen = true;
+        }
+        let rtt = now.since(segment.sent_at);
+        // An ACK that comes too soon after a retransmission answers the original.
+        if segment.retransmitted && (segment.echoes_earlier || (min_rtt != Span::MAX && rtt < min_rtt)) {
+            return;
+        }
+        self.rtt = rtt;
+        self.newest = self.newest.max(Some(segment.order));
+    }
 
     #[inline]
-    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+    fn on_ack(&mut self, board: &mut Scoreboard, facts: &AckFacts) {
+        self.update_window(board, facts);
+        // Without anything in flight before the newest delivered segment there is nothing to judge.
+        self.detect(board, facts.now);
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<Instant> {
         self.timeout
     }
 
     /// The sender has marked the whole window lost, where RFC 8985 section 6.3 would spare what left
     /// within the last round trip: by the time the timer expires that is rarely anything.
-    pub(crate) fn on_retransmission_timeout(&mut self) {
+    fn on_retransmission_timeout(&mut self, _: u64) {
         self.timeout = None;
     }
 
     /// RFC 8985 section 6.2 step 4: the widened window wears off.
-    pub(crate) fn on_recovered(&mut self) {
+    fn on_recovered(&mut self) {
         self.window_persists = self.window_persists.saturating_sub(1);
         if self.window_persists == 0 {
             self.window_multiplier = 1;
@@ -132,11 +156,19 @@ impl Rack {
 
     /// An episode proved spurious: what was taken for loss was reordering. The RFC's own test
     /// (section 6.2 step 3) leaves out segments that have been retransmitted.
-    pub(crate) fn on_spurious(&mut self) {
+    fn on_spurious(&mut self) {
         self.reordering_seen = true;
     }
 
-    pub(crate) fn probes_tail(&self) -> bool {
+    fn on_timeout(&mut self, board: &mut Scoreboard, now: Instant) {
+        self.detect(board, now);
+    }
+
+    fn holds_growth(&self, after_timeout: bool) -> bool {
+        after_timeout
+    }
+
+    fn probes_tail(&self) -> bool {
         self.tail_loss_probe
     }
 }

@@ -10,8 +10,10 @@
 //! - limited transmit may send up to one window beyond cwnd, clocked by ACKs;
 //! - RTT samples of retransmitted segments come from timestamps instead of the mean over both transmissions.
 
-use super::{AckFacts, DeliveredSegment, Dupack, TransmissionFacts};
+use super::{AckFacts, Configured, DeliveredSegment, Dupack, LossDetection, TransmissionFacts};
 use crate::tcp::scoreboard::Scoreboard;
+use anabranch_units::declaration::at_least;
+use anabranch_units::{Instant, Span};
 use std::collections::{BTreeMap, VecDeque};
 
 /// DupThresh without reordering (RFC 5681 section 3.2).
@@ -55,9 +57,21 @@ impl Lengths {
     }
 }
 
+anabranch_units::parameters! {
+    /// RR-TCP (Zhang et al., ICNP 2003): DupThresh follows the reordering that was seen.
+    pub struct RrTcpParameters {
+        /// Share of the reordering events that must not look like a loss, at first ("FA ratio").
+        fa_ratio: f64 = 0.9, at_least(0.0).at_most(1.0);
+        /// What a false fast retransmit adds to it.
+        fa_step: f64 = 0.01, at_least(0.0).at_most(1.0);
+        /// False fast retransmits that one retransmission timeout outweighs.
+        timeout_cost: f64 = 10.0, at_least(0.0);
+    }
+}
+
 /// State of RR-TCP's sender.
 #[derive(Debug)]
-pub(crate) struct RrTcp {
+pub struct RrTcp {
     fa_ratio: f64,
     fa_step: f64,
     timeout_cost: f64,
@@ -110,52 +124,6 @@ impl RrTcp {
         }
     }
 
-    /// A delivered segment may have been overtaken; [`RrTcp::on_ack`] sees by how many.
-    #[inline]
-    pub(crate) fn on_delivered(&mut self, segment: &DeliveredSegment) {
-        self.dupack.on_delivered(segment);
-        self.late.push(Late {
-            end: segment.end,
-            covered: 0,
-            cumulative: !segment.by_sack,
-            retransmitted: segment.retransmitted,
-        });
-    }
-
-    pub(crate) fn on_sacked_acknowledged(&mut self, start: u64) {
-        self.dupack.on_sacked_acknowledged(start);
-        for late in &mut self.late {
-            late.covered += u32::from(late.cumulative);
-        }
-    }
-
-    pub(crate) fn on_duplicate_without_sack(&mut self, board: &mut Scoreboard) {
-        self.dupack.on_duplicate_without_sack(board);
-    }
-
-    /// The end of a DSACK block: the retransmission of that segment was not needed.
-    pub(crate) fn on_dsack(&mut self, end: u64) {
-        if let Some(length) = self.unconfirmed.remove(&end) {
-            self.lengths.add(length);
-            self.confirmed = true;
-        }
-    }
-
-    #[inline]
-    pub(crate) fn on_ack(&mut self, board: &mut Scoreboard, facts: &AckFacts) {
-        let advanced = facts.snd_una.saturating_sub(self.snd_una);
-        // Two segments an ACK at most (RFC 3465 section 2.3).
-        let paid = advanced.min(2 * self.full_payload);
-        self.owed = if facts.in_recovery { 0 } else { self.owed.saturating_sub(paid) };
-        self.snd_una = facts.snd_una;
-        self.measure(board);
-        self.adapt(facts);
-        if std::mem::take(&mut self.start_over) {
-            self.dupack.start_over(board);
-        }
-        self.dupack.on_ack(board, facts);
-    }
-
     /// Takes the reordering length of each segment that others have overtaken: how many were reported above it
     /// before it was.
     fn measure(&mut self, board: &Scoreboard) {
@@ -194,9 +162,66 @@ impl RrTcp {
         let wanted = self.lengths.percentile(self.fa_ratio).saturating_add(1);
         self.dupack.set_threshold(wanted.min(self.cwnd_segments).max(DUP_THRESH));
     }
+}
+
+impl Configured for RrTcp {
+    type Parameters = RrTcpParameters;
+    const NEEDS_SACK: bool = true;
+
+    fn configured(parameters: &RrTcpParameters) -> Self {
+        Self::new(parameters.fa_ratio, parameters.fa_step, parameters.timeout_cost)
+    }
+}
+
+impl LossDetection for RrTcp {
+    /// A delivered segment may have been overtaken; [`RrTcp::on_ack`] sees by how many.
+    #[inline]
+    fn on_delivered(&mut self, now: Instant, segment: &DeliveredSegment, min_rtt: Span) {
+        self.dupack.on_delivered(now, segment, min_rtt);
+        self.late.push(Late {
+            end: segment.end,
+            covered: 0,
+            cumulative: !segment.by_sack,
+            retransmitted: segment.retransmitted,
+        });
+    }
+
+    fn on_sacked_acknowledged(&mut self, start: u64) {
+        self.dupack.on_sacked_acknowledged(start);
+        for late in &mut self.late {
+            late.covered += u32::from(late.cumulative);
+        }
+    }
+
+    fn on_duplicate_without_sack(&mut self, board: &mut Scoreboard) {
+        self.dupack.on_duplicate_without_sack(board);
+    }
+
+    /// The end of a DSACK block: the retransmission of that segment was not needed.
+    fn on_dsack(&mut self, end: u64) {
+        if let Some(length) = self.unconfirmed.remove(&end) {
+            self.lengths.add(length);
+            self.confirmed = true;
+        }
+    }
 
     #[inline]
-    pub(crate) fn on_sent(&mut self, facts: &TransmissionFacts) {
+    fn on_ack(&mut self, board: &mut Scoreboard, facts: &AckFacts) {
+        let advanced = facts.snd_una.saturating_sub(self.snd_una);
+        // Two segments an ACK at most (RFC 3465 section 2.3).
+        let paid = advanced.min(2 * self.full_payload);
+        self.owed = if facts.in_recovery { 0 } else { self.owed.saturating_sub(paid) };
+        self.snd_una = facts.snd_una;
+        self.measure(board);
+        self.adapt(facts);
+        if std::mem::take(&mut self.start_over) {
+            self.dupack.start_over(board);
+        }
+        self.dupack.on_ack(board, facts);
+    }
+
+    #[inline]
+    fn on_sent(&mut self, facts: &TransmissionFacts) {
         // At most the 2^32 numbers of segments.
         self.full_payload = facts.full_payload;
         self.cwnd_segments = (facts.cwnd / facts.full_payload) as u32;
@@ -204,21 +229,21 @@ impl RrTcp {
 
     /// Slow start up to the restored window; and at most another window beyond it is outstanding.
     #[inline]
-    pub(crate) fn withheld(&self, cwnd: u64, outstanding: u64) -> u64 {
+    fn withheld(&self, cwnd: u64, outstanding: u64) -> u64 {
         let room = cwnd.saturating_mul(2).saturating_sub(outstanding);
         if room == 0 { cwnd } else { self.owed }
     }
 
-    pub(crate) fn on_spurious(&mut self) {
+    fn on_spurious(&mut self) {
         self.start_over = true;
     }
 
-    pub(crate) fn on_restored(&mut self, cwnd: u64, pipe: u64) {
+    fn on_restored(&mut self, cwnd: u64, pipe: u64) {
         self.owed = cwnd.saturating_sub(pipe);
     }
 
     /// A timeout costs as much as so many false fast retransmits.
-    pub(crate) fn on_retransmission_timeout(&mut self, snd_nxt: u64) {
+    fn on_retransmission_timeout(&mut self, snd_nxt: u64) {
         self.fa_ratio = (self.fa_ratio - self.fa_step * self.timeout_cost).max(0.0);
         self.owed = 0;
         self.dupack.on_retransmission_timeout(snd_nxt);
@@ -238,10 +263,11 @@ mod tests {
     use super::super::Detector;
     use super::super::testing::Bench;
     use super::*;
-    use crate::config::LossDetectionConfig;
+    use crate::LossDetectionConfig;
 
     fn bench(cwnd: u64) -> Bench {
-        let config = LossDetectionConfig::RrTcp { fa_ratio: 0.9, fa_step: 0.01, timeout_cost: 10.0 };
+        let config =
+            LossDetectionConfig::RrTcp(RrTcpParameters { fa_ratio: 0.9, fa_step: 0.01, timeout_cost: 10.0 });
         Bench::new(&config, cwnd)
     }
 

@@ -2,23 +2,41 @@
 //!
 //! What differs from the RFC, because windows are congestion control's business here:
 //! - what Extended Limited Transmit holds back is kept from the window ([`TcpNcr::withheld`]). The window is
-//!   FlightSizePrev until an ACK advances ([`TcpNcr::is_extended`]) and grows with those that do. The RFC keeps it
+//!   FlightSizePrev until an ACK advances ([`TcpNcr::holds_growth`]) and grows with those that do. The RFC keeps it
 //!   as long as SACKed data remain (T.4): under steady reordering it would never grow;
 //! - section 3.3's return by slow start to FlightSizePrev (T.1, T.2) pays back what was held back, at most two
 //!   segments an ACK (RFC 3465 section 2.3), instead of setting cwnd and ssthresh;
 //! - DupThresh stays in recovery as it was when that began;
 //! - without SACK, which the RFC requires (section 3), DupThresh is that of RFC 5681.
 
-use super::{AckFacts, DeliveredSegment, Dupack, TransmissionFacts};
-use crate::config::LimitedTransmit;
+use super::{AckFacts, Configured, DeliveredSegment, Dupack, LossDetection, TransmissionFacts};
 use crate::tcp::scoreboard::Scoreboard;
+use anabranch_units::{Instant, Span};
 
 /// RFC 4653 section 3.1: no less than the DupThresh of RFC 5681.
 const DUP_THRESH: u32 = 3;
 
+anabranch_units::choice! {
+    /// The variants of Extended Limited Transmit (RFC 4653 section 3).
+    pub enum LimitedTransmit {
+        /// A new segment for every other one that is reported above a hole.
+        "careful" => Careful,
+        /// A new segment for each one that is reported above a hole.
+        "aggressive" => Aggressive,
+    }
+}
+
+anabranch_units::parameters! {
+    /// TCP-NCR (RFC 4653): DupThresh is about a window of data.
+    pub struct TcpNcrParameters {
+        /// What may leave before DupThresh is reached.
+        limited_transmit: LimitedTransmit = LimitedTransmit::Careful;
+    }
+}
+
 /// DupThresh and what may be sent until it is reached.
 #[derive(Debug)]
-pub(crate) struct TcpNcr {
+pub struct TcpNcr {
     variant: LimitedTransmit,
     dupack: Dupack,
     /// Extended Limited Transmit is under way.
@@ -50,21 +68,49 @@ impl TcpNcr {
         }
     }
 
-    #[inline]
-    pub(crate) fn on_delivered(&mut self, segment: &DeliveredSegment) {
-        self.dupack.on_delivered(segment);
+    /// (I.3), (E.4): LT_F of FlightSize, in segments; LT_F is 2/3 or 1/2, so that with what Extended Limited
+    /// Transmit adds to FlightSize it comes to the window before.
+    fn dup_thresh(&self, flight: usize) -> u32 {
+        let share = match self.variant {
+            LimitedTransmit::Careful => (2 * flight).div_ceil(3),
+            LimitedTransmit::Aggressive => flight.div_ceil(2),
+        };
+        // At most the 2^32 numbers of segments.
+        (share as u32).max(DUP_THRESH)
     }
 
-    pub(crate) fn on_sacked_acknowledged(&mut self, start: u64) {
+    fn reset(&mut self) {
+        self.extended = false;
+        self.skipped = 0;
+        self.owed = 0;
+    }
+}
+
+impl Configured for TcpNcr {
+    type Parameters = TcpNcrParameters;
+    const NEEDS_SACK: bool = true;
+
+    fn configured(parameters: &TcpNcrParameters) -> Self {
+        Self::new(parameters.limited_transmit)
+    }
+}
+
+impl LossDetection for TcpNcr {
+    #[inline]
+    fn on_delivered(&mut self, now: Instant, segment: &DeliveredSegment, min_rtt: Span) {
+        self.dupack.on_delivered(now, segment, min_rtt);
+    }
+
+    fn on_sacked_acknowledged(&mut self, start: u64) {
         self.dupack.on_sacked_acknowledged(start);
     }
 
-    pub(crate) fn on_duplicate_without_sack(&mut self, board: &mut Scoreboard) {
+    fn on_duplicate_without_sack(&mut self, board: &mut Scoreboard) {
         self.dupack.on_duplicate_without_sack(board);
     }
 
     #[inline]
-    pub(crate) fn on_ack(&mut self, board: &mut Scoreboard, facts: &AckFacts) {
+    fn on_ack(&mut self, board: &mut Scoreboard, facts: &AckFacts) {
         let advanced = facts.snd_una.saturating_sub(self.snd_una);
         self.snd_una = facts.snd_una;
         if facts.in_recovery {
@@ -92,20 +138,9 @@ impl TcpNcr {
         self.dupack.on_ack(board, facts);
     }
 
-    /// (I.3), (E.4): LT_F of FlightSize, in segments; LT_F is 2/3 or 1/2, so that with what Extended Limited
-    /// Transmit adds to FlightSize it comes to the window before.
-    fn dup_thresh(&self, flight: usize) -> u32 {
-        let share = match self.variant {
-            LimitedTransmit::Careful => (2 * flight).div_ceil(3),
-            LimitedTransmit::Aggressive => flight.div_ceil(2),
-        };
-        // At most the 2^32 numbers of segments.
-        (share as u32).max(DUP_THRESH)
-    }
-
     /// (E.3): the careful variant counts what it sends a second time.
     #[inline]
-    pub(crate) fn on_sent(&mut self, facts: &TransmissionFacts) {
+    fn on_sent(&mut self, facts: &TransmissionFacts) {
         self.cwnd = facts.cwnd;
         self.full_payload = facts.full_payload;
         if self.extended && self.variant == LimitedTransmit::Careful {
@@ -115,23 +150,17 @@ impl TcpNcr {
 
     /// (E.2): new data leave while pipe + Skipped is below the window.
     #[inline]
-    pub(crate) fn withheld(&self) -> u64 {
+    fn withheld(&self, _: u64, _: u64) -> u64 {
         self.skipped + self.owed
     }
 
-    /// Extended Limited Transmit is under way: until an ACK advances, cwnd is FlightSizePrev.
+    /// While Extended Limited Transmit is under way: until an ACK advances, cwnd is FlightSizePrev.
     #[inline]
-    pub(crate) fn is_extended(&self) -> bool {
+    fn holds_growth(&self, _: bool) -> bool {
         self.extended
     }
 
-    fn reset(&mut self) {
-        self.extended = false;
-        self.skipped = 0;
-        self.owed = 0;
-    }
-
-    pub(crate) fn on_retransmission_timeout(&mut self, snd_nxt: u64) {
+    fn on_retransmission_timeout(&mut self, snd_nxt: u64) {
         self.reset();
         self.dupack.set_threshold(DUP_THRESH);
         self.dupack.on_retransmission_timeout(snd_nxt);
@@ -142,7 +171,7 @@ impl TcpNcr {
 mod tests {
     use super::super::testing::Bench;
     use super::*;
-    use crate::config::LossDetectionConfig;
+    use crate::LossDetectionConfig;
 
     /// (I.3): LT_F x FlightSize, but 3 at least. A fraction cannot be reached before the next whole number.
     #[test]
@@ -169,7 +198,8 @@ mod tests {
     #[test]
     fn extended_limited_transmit_reaches_a_window_of_reports() {
         for (variant, reports) in [(LimitedTransmit::Careful, 12), (LimitedTransmit::Aggressive, 11)] {
-            let mut b = Bench::new(&LossDetectionConfig::TcpNcr { limited_transmit: variant }, 12);
+            let mut b =
+                Bench::new(&LossDetectionConfig::TcpNcr(TcpNcrParameters { limited_transmit: variant }), 12);
             b.send(0, 12);
             for n in 1..=reports {
                 b.sack(n, n);
@@ -187,7 +217,8 @@ mod tests {
     /// held back; cwnd = min(FlightSize + SMSS, FlightSizePrev) = 10, and slow start does the rest.
     #[test]
     fn what_was_held_back_comes_back_by_slow_start() {
-        let careful = LossDetectionConfig::TcpNcr { limited_transmit: LimitedTransmit::Careful };
+        let careful =
+            LossDetectionConfig::TcpNcr(TcpNcrParameters { limited_transmit: LimitedTransmit::Careful });
         let mut b = Bench::new(&careful, 12);
         b.send(0, 12);
         for n in 1..=4 {
@@ -210,7 +241,8 @@ mod tests {
     /// The start of recovery ends it (section 3.3).
     #[test]
     fn recovery_holds_nothing_back() {
-        let careful = LossDetectionConfig::TcpNcr { limited_transmit: LimitedTransmit::Careful };
+        let careful =
+            LossDetectionConfig::TcpNcr(TcpNcrParameters { limited_transmit: LimitedTransmit::Careful });
         let mut b = Bench::new(&careful, 12);
         b.send(0, 12);
         b.sack(1, 1);

@@ -3,16 +3,17 @@
 //!
 //! What differs from the paper, because windows are congestion control's business here:
 //! - a drop starts fast recovery, which halves from the window at the time of sending as the paper does
-//!   ([`Verdict::window_at_sending`]), and then holds the window until what was outstanding is acknowledged,
+//!   ([`LossResponse::window_at_sending`]), and then holds the window until what was outstanding is acknowledged,
 //!   about one round trip; the paper's window grows at once;
 //! - the window after extreme losses is the controller's after a timeout: one segment, as in the paper, and
 //!   ssthresh at half the window that was lost;
 //! - a single segment in flight waits for the receiver's ACK delay, too, as the probe of RFC 8985 section 7.2
 //!   does: the receivers of the paper acknowledge every segment.
 
-use super::{DeliveredSegment, TransmissionFacts, Verdict};
+use super::{AckFacts, Configured, DeliveredSegment, LossDetection, LossResponse, TransmissionFacts};
 use crate::log::LossCause;
 use crate::tcp::scoreboard::{Judgement, Scoreboard};
+use anabranch_units::declaration::above;
 use anabranch_units::{Instant, Span};
 use std::collections::VecDeque;
 
@@ -22,9 +23,19 @@ const ONE_SECOND: Span = Span::from_secs(1);
 /// Largest backed-off mxrtt (RFC 6298 section 2.5).
 const LARGEST: Span = Span::from_secs(60);
 
+anabranch_units::parameters! {
+    /// TCP-PR (Bohacek et al., ICDCS 2003): a timer for each segment, duplicate ACKs mean nothing.
+    pub struct TcpPrParameters {
+        /// Factor by which the envelope of the RTT, ewrtt, decays over a window of ACKs ("alpha").
+        ewrtt_alpha: f64 = 0.995, above(0.0).below(1.0);
+        /// A segment is lost when it has been out for so many ewrtt ("beta").
+        mxrtt_beta: f64 = 3.0, above(1.0);
+    }
+}
+
 /// The timers of TCP-PR.
 #[derive(Debug)]
-pub(crate) struct TcpPr {
+pub struct TcpPr {
     alpha: f64,
     beta: f64,
     /// "ewrtt" in ps: an envelope over the RTT samples; 0 before the first.
@@ -46,7 +57,7 @@ pub(crate) struct TcpPr {
     /// Nothing has been delivered since the last new drop.
     silent: bool,
     timeout: Option<Instant>,
-    verdict: Verdict,
+    response: LossResponse,
 }
 
 impl TcpPr {
@@ -66,39 +77,8 @@ impl TcpPr {
             burst_window: 0,
             silent: false,
             timeout: None,
-            verdict: Verdict::default(),
+            response: LossResponse::default(),
         }
-    }
-
-    #[inline]
-    pub(crate) fn on_sent(&mut self, facts: &TransmissionFacts) {
-        if self.windows.is_empty() {
-            self.first_order = facts.order;
-        }
-        self.windows.push_back(facts.cwnd);
-        if self.timeout.is_none() {
-            self.timeout = Some(facts.now.saturating_add(self.mxrtt + facts.ack_delay));
-        }
-        self.cwnd = facts.cwnd;
-        self.full_payload = facts.full_payload;
-        self.ack_delay = facts.ack_delay;
-    }
-
-    /// "ACK received for packet n" (ICDCS 2003, Table 1). A sample of a retransmission whose original was
-    /// acknowledged is too short, which the maximum makes harmless.
-    #[inline]
-    pub(crate) fn on_delivered(&mut self, now: Instant, segment: &DeliveredSegment) {
-        let cwnd = (self.cwnd as f64 / self.full_payload as f64).max(1.0);
-        // ewrtt = max(alpha^(1/cwnd) x ewrtt, sample); mxrtt = beta x ewrtt
-        let decayed = libm::pow(self.alpha, 1.0 / cwnd) * self.ewrtt_ps;
-        self.ewrtt_ps = decayed.max(now.since(segment.sent_at).as_ps() as f64);
-        self.mxrtt = Span::from_ps((self.beta * self.ewrtt_ps) as u64).min(LARGEST);
-        self.silent = false;
-    }
-
-    #[inline]
-    pub(crate) fn on_ack(&mut self, board: &mut Scoreboard, now: Instant) {
-        self.detect(board, now);
     }
 
     /// "time > time(n) + mxrtt: drop detected for packet n" (ICDCS 2003, Table 1).
@@ -134,8 +114,8 @@ impl TcpPr {
             self.burst = 0;
             let sent_with = order.checked_sub(self.first_order).and_then(|i| self.windows.get(i as usize));
             self.burst_window = sent_with.copied().unwrap_or(self.cwnd);
-            self.verdict.window_at_sending = Some(self.burst_window);
-            self.verdict.again = true;
+            self.response.window_at_sending = Some(self.burst_window);
+            self.response.again = true;
             if self.silent {
                 // Nothing has come through since the drop before: the back-off of the extreme losses goes on.
                 self.collapse(self.mxrtt.saturating_mul(2));
@@ -153,17 +133,67 @@ impl TcpPr {
     /// Extreme losses: a window of one segment, and mxrtt at least a second until something is delivered.
     fn collapse(&mut self, mxrtt: Span) {
         self.mxrtt = mxrtt.max(ONE_SECOND).min(LARGEST);
-        self.verdict.collapse = true;
+        self.response.collapse = true;
+    }
+}
+
+impl Configured for TcpPr {
+    type Parameters = TcpPrParameters;
+    const NEEDS_SACK: bool = true;
+
+    fn configured(parameters: &TcpPrParameters) -> Self {
+        Self::new(parameters.ewrtt_alpha, parameters.mxrtt_beta)
+    }
+}
+
+impl LossDetection for TcpPr {
+    #[inline]
+    fn on_sent(&mut self, facts: &TransmissionFacts) {
+        if self.windows.is_empty() {
+            self.first_order = facts.order;
+        }
+        self.windows.push_back(facts.cwnd);
+        if self.timeout.is_none() {
+            self.timeout = Some(facts.now.saturating_add(self.mxrtt + facts.ack_delay));
+        }
+        self.cwnd = facts.cwnd;
+        self.full_payload = facts.full_payload;
+        self.ack_delay = facts.ack_delay;
+    }
+
+    /// "ACK received for packet n" (ICDCS 2003, Table 1). A sample of a retransmission whose original was
+    /// acknowledged is too short, which the maximum makes harmless.
+    #[inline]
+    fn on_delivered(&mut self, now: Instant, segment: &DeliveredSegment, _: Span) {
+        let cwnd = (self.cwnd as f64 / self.full_payload as f64).max(1.0);
+        // ewrtt = max(alpha^(1/cwnd) x ewrtt, sample); mxrtt = beta x ewrtt
+        let decayed = libm::pow(self.alpha, 1.0 / cwnd) * self.ewrtt_ps;
+        self.ewrtt_ps = decayed.max(now.since(segment.sent_at).as_ps() as f64);
+        self.mxrtt = Span::from_ps((self.beta * self.ewrtt_ps) as u64).min(LARGEST);
+        self.silent = false;
     }
 
     #[inline]
-    pub(crate) fn next_timeout(&self) -> Option<Instant> {
+    fn on_ack(&mut self, board: &mut Scoreboard, facts: &AckFacts) {
+        self.detect(board, facts.now);
+    }
+
+    fn on_timeout(&mut self, board: &mut Scoreboard, now: Instant) {
+        self.detect(board, now);
+    }
+
+    fn replaces_retransmission_timer(&self) -> bool {
+        true
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<Instant> {
         self.timeout
     }
 
     #[inline]
-    pub(crate) fn take_verdict(&mut self) -> Verdict {
-        std::mem::take(&mut self.verdict)
+    fn take_response(&mut self) -> LossResponse {
+        std::mem::take(&mut self.response)
     }
 }
 
@@ -172,10 +202,10 @@ mod tests {
     use super::super::Detector;
     use super::super::testing::{Bench, ms};
     use super::*;
-    use crate::config::LossDetectionConfig;
+    use crate::LossDetectionConfig;
 
     fn bench(alpha: f64, cwnd: u64) -> Bench {
-        Bench::new(&LossDetectionConfig::TcpPr { ewrtt_alpha: alpha, mxrtt_beta: 3.0 }, cwnd)
+        Bench::new(&LossDetectionConfig::TcpPr(TcpPrParameters { ewrtt_alpha: alpha, mxrtt_beta: 3.0 }), cwnd)
     }
 
     fn state(bench: &mut Bench) -> &mut TcpPr {
@@ -183,8 +213,8 @@ mod tests {
         tcp_pr
     }
 
-    fn reduction(window: u64) -> Verdict {
-        Verdict { window_at_sending: Some(window), again: true, collapse: false }
+    fn reduction(window: u64) -> LossResponse {
+        LossResponse { window_at_sending: Some(window), again: true, collapse: false }
     }
 
     /// ewrtt = max(alpha^(1/cwnd) x ewrtt, sample) and mxrtt = 3 ewrtt, by hand with alpha = 0.5.
@@ -222,9 +252,9 @@ mod tests {
         b.cwnd = 10;
         b.send(30, 4); // 8 to 11; 9 will be lost
         b.detector.on_timeout(&mut b.board, ms(59));
-        assert_eq!((b.lost(), b.detector.take_verdict()), (vec![], Verdict::default()));
+        assert_eq!((b.lost(), b.detector.take_response()), (vec![], LossResponse::default()));
         b.detector.on_timeout(&mut b.board, ms(60));
-        assert_eq!((b.lost(), b.detector.take_verdict()), (vec![0, 3], reduction(8)));
+        assert_eq!((b.lost(), b.detector.take_response()), (vec![0, 3], reduction(8)));
         b.cwnd = 4;
         b.repair(61); // 3 will be lost again
         for segment in [8, 10, 11] {
@@ -232,10 +262,10 @@ mod tests {
         }
         b.detector.on_timeout(&mut b.board, ms(126));
         // ewrtt is now 32 ms: 9 was sent at 30 and is lost at 126; it was memorized.
-        assert_eq!((b.lost(), b.detector.take_verdict()), (vec![9], Verdict::default()));
+        assert_eq!((b.lost(), b.detector.take_response()), (vec![9], LossResponse::default()));
         b.detector.on_timeout(&mut b.board, ms(157));
         // The retransmissions of 61 left after the drop that was memorized.
-        assert_eq!((b.lost(), b.detector.take_verdict()), (vec![0, 3, 9], reduction(4)));
+        assert_eq!((b.lost(), b.detector.take_response()), (vec![0, 3, 9], reduction(4)));
     }
 
     /// Of a window of 8, 8 / 2 + 1 = 5 drops are a burst, the sixth is extreme: one segment and a second. While
@@ -248,7 +278,7 @@ mod tests {
             (0..delivered).for_each(|segment| b.sack(20, segment + 1));
             b.detector.on_timeout(&mut b.board, ms(60));
             assert_eq!(b.lost().len() as u64, 8 - delivered);
-            assert_eq!(b.detector.take_verdict(), Verdict { collapse, ..reduction(8) });
+            assert_eq!(b.detector.take_response(), LossResponse { collapse, ..reduction(8) });
             assert_eq!(state(&mut b).mxrtt, Span::from_ms(if collapse { 1000 } else { 60 }));
         }
         let mut b = bench(0.995, 8);
@@ -256,7 +286,7 @@ mod tests {
         // Nothing at all arrives; the first mxrtt is a second.
         for (at, mxrtt_ms) in [(1000, 1000), (2000, 2000), (4000, 4000), (8000, 8000)] {
             b.detector.on_timeout(&mut b.board, ms(at));
-            assert!(b.detector.take_verdict().collapse, "at {at}");
+            assert!(b.detector.take_response().collapse, "at {at}");
             assert_eq!(state(&mut b).mxrtt, Span::from_ms(mxrtt_ms));
             b.cwnd = 1;
             b.repair(at);

@@ -1,7 +1,7 @@
 //! A detector and its scoreboard without a sender: segments of one byte, so that positions count segments.
 
 use super::{AckFacts, DeliveredSegment, Detector, TransmissionFacts};
-use crate::config::LossDetectionConfig;
+use crate::LossDetectionConfig;
 use crate::tcp::scoreboard::{Delivery, Scoreboard, Sent};
 use anabranch_units::{Instant, Span};
 

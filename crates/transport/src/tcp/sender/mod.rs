@@ -13,11 +13,12 @@ use super::receiver::{EPOCH, TIMESTAMP_LIFE, timestamp_us, window_scale};
 use super::rtt::{RttEstimator, RttSummary};
 use super::scoreboard::Scoreboard;
 use crate::agent::Failure;
-use crate::config::{LossDetectionConfig, PacingConfig, TcpConfig};
-use crate::congestion::{CongestionControl, Controller};
+use crate::config::TcpConfig;
+use crate::congestion::{CongestionControl, Controller, Start};
 use crate::log::{Decision, Log};
 use crate::mptcp::SIGNAL_BYTES;
 use crate::segment::{Flags, Segment};
+use crate::tcp::pacing::{PacingConfig, WindowPacing};
 use anabranch_units::{Instant, Span};
 use rate::RateSampler;
 use recovery::{RecoveryState, Undo};
@@ -123,7 +124,11 @@ impl Sender {
             seed,
             controller: controller(config, full_payload, config.initial_window_segments, seed),
             detector: Detector::new(&config.loss_detection),
-            rtt: RttEstimator::new(config.initial_rto, (config.min_rto, config.max_rto), rto_margin(config)),
+            rtt: RttEstimator::new(
+                config.initial_rto,
+                (config.min_rto, config.max_rto),
+                config.loss_detection.rto_margin(config.min_rto),
+            ),
             board: Scoreboard::new(full_payload),
             timers: Timers::default(),
             rate: RateSampler::default(),
@@ -380,22 +385,9 @@ fn full_payload(mss: u16, timestamps: bool, multipath: bool) -> u64 {
     u64::from(mss).saturating_sub(timestamps + signal).max(1)
 }
 
-/// Least margin of the retransmission timeout above SRTT: the clock granularity G of RFC 6298 (2.3),
-/// a millisecond as in ns-3. Linux, whose loss detection RACK is, bounds the margin by its smallest
-/// timeout instead (tcp_rtt_estimator(), `mdev_max_us`), which leaves room for a delayed ACK.
-fn rto_margin(config: &TcpConfig) -> Span {
-    match config.loss_detection {
-        LossDetectionConfig::Rack { .. } => config.min_rto,
-        LossDetectionConfig::Dupack { .. }
-        | LossDetectionConfig::Fastrto { .. }
-        | LossDetectionConfig::TcpPr { .. }
-        | LossDetectionConfig::RrTcp { .. }
-        | LossDetectionConfig::TcpNcr { .. } => Span::from_ms(1),
-    }
-}
-
 fn controller(config: &TcpConfig, payload: u64, window_segments: u32, seed: u64) -> Controller {
     let window = payload * u64::from(window_segments.max(1));
     // The payload is at most the 16-bit MSS.
-    Controller::new(&config.congestion_control, payload as u32, window, seed)
+    let start = Start { mss: payload as u32, initial_window: window, seed };
+    Controller::new(&config.congestion_control, start)
 }

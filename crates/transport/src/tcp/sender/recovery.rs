@@ -85,15 +85,15 @@ impl Sender {
 
     pub(super) fn enter_recovery_if_lost(&mut self, now: Instant, pipe_before: u64) {
         let cwnd_before = self.controller.cwnd();
-        let verdict = self.detector.take_verdict();
-        if let Some(cwnd) = verdict.window_at_sending {
+        let response = self.detector.take_response();
+        if let Some(cwnd) = response.window_at_sending {
             self.controller.forget_growth(cwnd);
         }
-        if verdict.collapse {
+        if response.collapse {
             self.on_collapse(now, pipe_before, cwnd_before);
             return;
         }
-        if verdict.again && !matches!(self.recovery, RecoveryState::Open) {
+        if response.again && !matches!(self.recovery, RecoveryState::Open) {
             let from = self.recovery.kind();
             self.recovery = RecoveryState::Open;
             self.detector.on_recovered();

@@ -1,7 +1,7 @@
 //! Which segment leaves next, and when.
 
 use super::timers::Probe;
-use super::{PacingConfig, RecoveryState, Sender, State, timestamp_us, window_scale};
+use super::{PacingConfig, RecoveryState, Sender, State, WindowPacing, timestamp_us, window_scale};
 use crate::congestion::CongestionControl;
 use crate::log::Decision;
 use crate::segment::{Flags, Segment};
@@ -82,10 +82,10 @@ impl Sender {
         Segment {
             seq: self.initial_sequence,
             timestamp: timestamp_us(now),
-            window: self.config.receive_buffer_bytes.min(u64::from(u16::MAX)) as u16,
+            window: self.config.receive_buffer.0.min(u64::from(u16::MAX)) as u16,
             flags,
             mss: self.config.mss,
-            window_scale_plus_one: window_scale(self.config.receive_buffer_bytes) + 1,
+            window_scale_plus_one: window_scale(self.config.receive_buffer.0) + 1,
             ..Segment::default()
         }
     }
@@ -93,7 +93,7 @@ impl Sender {
     /// A segment without payload at `position`: the header that every segment has.
     #[inline]
     fn header(&self, now: Instant, position: u64) -> Segment {
-        let buffer = self.config.receive_buffer_bytes;
+        let buffer = self.config.receive_buffer.0;
         let mut segment = Segment {
             seq: position as u32,
             ack: self.rcv_nxt,
@@ -229,8 +229,8 @@ impl Sender {
 
     pub(super) fn is_paced(&self) -> bool {
         match self.config.pacing {
-            PacingConfig::Controller {} => self.controller.pacing_rate().is_some(),
-            PacingConfig::Window { .. } => true,
+            PacingConfig::Controller(_) => self.controller.pacing_rate().is_some(),
+            PacingConfig::Window(_) => true,
         }
     }
 
@@ -246,7 +246,8 @@ impl Sender {
         if let Some(rate) = self.controller.pacing_rate() {
             return Some(rate);
         }
-        let PacingConfig::Window { slow_start_gain, avoidance_gain } = self.config.pacing else {
+        let PacingConfig::Window(WindowPacing { slow_start_gain, avoidance_gain }) = self.config.pacing
+        else {
             return None;
         };
         let cwnd = self.controller.cwnd();

@@ -1,0 +1,90 @@
+"""The chapter on algorithms of docs/reference.md, from what the core declares."""
+
+from typing import Any
+
+from anabranch.scenario.algorithm import declarations
+from anabranch.scenario.quantity import ByteCount, PacketCount, Quantity, Rate, Span
+
+Declaration = dict[str, Any]
+
+HEAD = """## Algorithms
+
+A field that chooses an algorithm takes its name, `congestion_control = "cubic"`, or a table of the name and
+parameters, `congestion_control = { algorithm = "cubic", beta = 0.8 }`. A parameter that is left out has its
+default.
+"""
+QUANTITIES: dict[str, type[Quantity]] = {
+    "span": Span,
+    "bytes": ByteCount,
+    "rate": Rate,
+    "packets": PacketCount,
+}
+WORDS = {"span": "time", "bytes": "size", "rate": "rate", "packets": "packets", "switch": "`true`, `false`"}
+NUMBERS = {"integer": "whole number", "number": "number"}
+BOUNDS = {"least": "at least", "above": "above", "most": "at most", "below": "below"}
+UNBOUNDED = (2**32 - 1, int(Span.largest))
+"""Bounds that say no more than the width of a number, or what every time is held to."""
+INTERNAL = ("ids", "table")
+
+
+def value(parameter: Declaration, number: Any) -> str:
+    """A value with its unit."""
+    kind = QUANTITIES.get(parameter["kind"])
+    return kind(int(number)).text if kind else f"{number:g}" if isinstance(number, float) else str(number)
+
+
+def kind(parameter: Declaration) -> str:
+    """The type of a parameter in words, with its bounds."""
+    if parameter["kind"] == "choice":
+        return ", ".join(f'`"{choice["name"]}"`' for choice in parameter["choices"])
+    if parameter["kind"] == "algorithm":
+        return f"an algorithm: [`{parameter['registry']}`](#{parameter['registry']})"
+    bounds = [
+        f"{word} {value(parameter, parameter[key]) if parameter[key] else 'zero'}"
+        for key, word in BOUNDS.items()
+        if parameter[key] is not None and parameter[key] not in UNBOUNDED
+    ]
+    return " ".join([{**WORDS, **NUMBERS}[parameter["kind"]], " and ".join(bounds)]).strip()
+
+
+def default(parameter: Declaration) -> str:
+    """The default of a parameter."""
+    found = parameter["default"]
+    if found is None:
+        return ""
+    if isinstance(found, bool):
+        return f"`{str(found).lower()}`"
+    quoted = parameter["kind"] in QUANTITIES or isinstance(found, str)
+    return f'`"{value(parameter, found)}"`' if quoted else f"`{value(parameter, found)}`"
+
+
+def text(parameter: Declaration) -> str:
+    """What a parameter does, and what its names mean."""
+    choices = [f"`{choice['name']}`: {choice['text'].rstrip('.')}" for choice in parameter["choices"]]
+    found = " ".join([parameter["text"], *([f"{'; '.join(choices)}."] if choices else [])])
+    return found.replace("|", "\\|")
+
+
+def algorithm(name: str, declared: Declaration) -> str:
+    """An algorithm with its parameters."""
+    lines = [f"`{name}`: {declared['text']}", ""]
+    parameters = [entry for entry in declared["parameters"] if entry["kind"] not in INTERNAL]
+    if parameters:
+        lines += ["| parameter | type | default | meaning |", "|---|---|---|---|"]
+        lines += [
+            f"| `{entry['name']}` | {kind(entry)} | {default(entry)} | {text(entry)} |"
+            for entry in parameters
+        ]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def chapter() -> str:
+    """Every kind of algorithm that a field chooses."""
+    lines = [HEAD]
+    for name, algorithms in declarations().items():
+        if name == "protocol":
+            # Its fields are those of [transport.NAME].
+            continue
+        lines += [f"### `{name}`\n", *(algorithm(*entry) for entry in algorithms.items())]
+    return "\n".join(lines)

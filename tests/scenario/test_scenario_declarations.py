@@ -1,0 +1,116 @@
+"""Every declared parameter holds at its bounds and fails beyond them, in Python and in the core alike."""
+
+import importlib
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from anabranch import _core
+from anabranch.scenario.algorithm import configuration, declarations, owners
+
+ROOT = Path(__file__).parents[2]
+TCP_KINDS = ("loss_detection", "congestion_control", "pacing")
+MPTCP_KINDS = ("path_manager", "scheduler")
+
+
+def model_of(kind: str) -> TypeAdapter[Any]:
+    """What a field of this kind takes."""
+    module = importlib.import_module(f"anabranch.scenario.algorithms.{kind}")
+    return TypeAdapter(getattr(module, "".join(part.capitalize() for part in kind.split("_"))))
+
+
+def taken_by_the_core(kind: str, config: dict[str, Any]) -> bool:
+    """Whether the core takes an algorithm with these parameters."""
+    transport = json.loads(_core.transport_preset("mptcp" if kind in MPTCP_KINDS else "newreno"))
+    transport[kind] = config
+    try:
+        _core.resolve_transport(json.dumps(transport))
+    except _core.SetupError:
+        return False
+    return True
+
+
+def taken_by_python(kind: str, table: dict[str, Any]) -> bool:
+    """Whether a scenario takes it; quantities as text."""
+    try:
+        model_of(kind).validate_python(table)
+    except ValidationError:
+        return False
+    return True
+
+
+def edges(parameter: dict[str, Any]) -> Iterator[tuple[float, bool]]:
+    """Numbers at the bounds of a parameter and just beyond them, and whether they are right."""
+    whole = parameter["kind"] != "number"
+    for key, inside, outwards in (
+        ("least", True, -1),
+        ("above", False, 1),
+        ("most", True, 1),
+        ("below", False, -1),
+    ):
+        bound = parameter[key]
+        if bound is None:
+            continue
+        yield bound, inside
+        step = bound + outwards if whole else math.nextafter(bound, outwards * math.inf)
+        # At the end of its numbers a type has no number beyond.
+        if step >= 0:
+            yield step, not inside
+
+
+def parameters() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Every bounded parameter of an algorithm of a transport."""
+    for kind in (*TCP_KINDS, *MPTCP_KINDS):
+        for name, algorithm in declarations()[kind].items():
+            for parameter in algorithm["parameters"]:
+                if any(parameter[key] is not None for key in ("least", "above", "most", "below")):
+                    yield kind, name, parameter
+
+
+UNITS = {"span": "ps", "bytes": "B", "packets": "packets", "rate": "bps"}
+BOUNDED = list(parameters())
+
+
+def test_the_bounded_parameters_are_found() -> None:
+    assert len(BOUNDED) >= 14
+
+
+@pytest.mark.parametrize(("kind", "name", "parameter"), BOUNDED, ids=lambda value: str(value)[:24])
+def test_python_and_the_core_agree_at_every_bound(kind: str, name: str, parameter: dict[str, Any]) -> None:
+    seen = 0
+    for number, right in edges(parameter):
+        unit = UNITS.get(parameter["kind"])
+        written = f"{number} {unit}" if unit else number
+        config = {"algorithm": name, parameter["name"]: number}
+        assert taken_by_the_core(kind, config) == right, (number, "core")
+        assert taken_by_python(kind, {"algorithm": name, parameter["name"]: written}) == right, number
+        seen += 1
+    assert seen >= 1
+
+
+@pytest.mark.parametrize("kind", [*TCP_KINDS, *MPTCP_KINDS])
+def test_defaults_are_the_same_in_both(kind: str) -> None:
+    for name in declarations()[kind]:
+        by_name = model_of(kind).validate_python(name)
+        by_table = model_of(kind).validate_python({"algorithm": name})
+        assert configuration(by_name) == {"algorithm": name}
+        stated = {entry["name"]: entry["default"] for entry in declarations()[kind][name]["parameters"]}
+        assert configuration(by_table) == {"algorithm": name, **stated}
+        assert taken_by_the_core(kind, configuration(by_table))
+
+
+def test_two_algorithms_may_have_a_parameter_of_one_name() -> None:
+    assert {("congestion_control", "newreno"), ("congestion_control", "cubic")} <= set(owners("hystart"))
+
+
+def test_the_models_are_those_of_the_core() -> None:
+    check = [sys.executable, str(ROOT / "docs" / "generate" / "algorithms.py"), "--check"]
+    done = subprocess.run(check, capture_output=True, text=True, check=False, timeout=60)  # noqa: S603
+    assert done.returncode == 0, done.stdout
