@@ -17,11 +17,11 @@ from anabranch import Result, ResultError, Scenario
 from anabranch.report.html import run_report, save_run_report, save_study_report, study_report
 from anabranch.report.html.cards import cards, duration, quantity, rate
 from anabranch.report.html.encode import Steps, embedded
-from anabranch.report.html.layout import layout
 from anabranch.report.html.outlines import UNITS_PER_DEGREE, convert, outlines
 from anabranch.report.html.palette import DARK_PALETTE
 from anabranch.report.html.run_data import MOST_FLOWS, MOST_STEPS, run_document
 from anabranch.report.html.study_svg import nice_ticks
+from anabranch.report.layout import layout
 from anabranch.report.style import PALETTE
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from anabranch import Scenario
-from anabranch.report.layout import positions
+from anabranch.report.layout import layout
 from anabranch.report.load_map import load_map
 from anabranch.report.style import save_figure
 from anabranch.worst_loads import WorstLoads
@@ -23,14 +23,15 @@ def loads() -> WorstLoads:
 
 def test_places_keep_north_up_and_east_right() -> None:
     seattle, miami, boston = (47.6, -122.3), (25.8, -80.2), (42.4, -71.1)
-    points = positions([seattle, miami, boston], [(0, 1), (1, 2)])
+    points = layout([seattle, miami, boston], [(0, 1), (1, 2)], "abc").points
     assert points[0, 0] < points[1, 0] < points[2, 0]
-    assert points[1, 1] < points[2, 1] < points[0, 1]
+    # Down the page, y grows.
+    assert points[1, 1] > points[2, 1] > points[0, 1]
 
 
 def test_the_date_line_does_not_tear_a_network() -> None:
     tokyo, honolulu, los_angeles = (35.7, 139.7), (21.3, -157.9), (34.1, -118.2)
-    x = positions([tokyo, honolulu, los_angeles], [(0, 1), (1, 2)])[:, 0]
+    x = layout([tokyo, honolulu, los_angeles], [(0, 1), (1, 2)], "abc").points[:, 0]
     assert x[0] < x[1] < x[2]
     assert x[2] - x[0] < 120
 
@@ -38,7 +39,7 @@ def test_the_date_line_does_not_tear_a_network() -> None:
 def test_without_places_neighbours_are_near() -> None:
     """On a ring of six the drawing has all neighbours equally far, and opposite nodes farthest."""
     links = [(node, (node + 1) % 6) for node in range(6)]
-    points = positions([None] * 6, links)
+    points = layout([None] * 6, links, "abcdef").points
     near = [float(np.hypot(*(points[a] - points[b]))) for a, b in links]
     assert max(near) / min(near) < 1.05
     assert float(np.hypot(*(points[0] - points[3]))) > 1.8 * min(near)

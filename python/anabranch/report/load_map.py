@@ -19,7 +19,7 @@ from matplotlib.patches import Polygon
 from numpy.typing import NDArray
 
 from anabranch.report.labels import text_width
-from anabranch.report.layout import Points, positions
+from anabranch.report.layout import Points, layout
 from anabranch.report.network_parts import draw_nodes, half_arrows, rate_text
 from anabranch.report.style import plain, styled
 
@@ -55,8 +55,9 @@ def load_map(loads: WorstLoads, link: str | None = None) -> Figure:
     with styled():
         number = {name: index for index, name in enumerate(loads.routers)}
         ends = [(number[link.source], number[link.destination]) for link in loads.links]
-        points = positions(list(loads.places.values()), ends)
-        points, height = _in_points(points)
+        placed = layout(list(loads.places.values()), ends, loads.routers)
+        # On paper, y goes up.
+        points, height = _in_points(placed.points * np.array([1.0, -1.0]))
         figure = Figure(figsize=(_WIDTH, height / _POINTS + 0.62))
         axes = _exact_axes(figure, height)
         colours = _colours()

@@ -20,10 +20,10 @@ import polars as pl
 
 from anabranch.report.html.cards import cards, quantity
 from anabranch.report.html.encode import Steps, column, table_columns, words
-from anabranch.report.html.layout import layout
 from anabranch.report.html.multipath_data import multipath_data
 from anabranch.report.html.palette import transport_looks
 from anabranch.report.html.routes_data import routes_data
+from anabranch.report.layout import layout
 from anabranch.result import Result
 
 MOST_STEPS = 600

@@ -19,10 +19,10 @@ from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
 from anabranch.errors import ResultError
-from anabranch.report.html.layout import Layout as Places
-from anabranch.report.html.layout import layout as place_nodes
 from anabranch.report.html.outlines import outlines
 from anabranch.report.labels import text_width
+from anabranch.report.layout import Layout as Places
+from anabranch.report.layout import layout as place_nodes
 from anabranch.report.network_parts import draw_nodes, half_arrows, rate_text
 from anabranch.report.plots.choice import stopped, table_of
 from anabranch.report.plots.over_time import link_values
