@@ -13,12 +13,20 @@ from anabranch.report.layout import layout
 from anabranch.report.load_map import load_map
 from anabranch.report.style import save_figure
 from anabranch.worst_loads import WorstLoads
-from anabranch_publications.papers.robust.network import nsfnet
 
 
 @pytest.fixture(scope="module")
 def loads() -> WorstLoads:
-    return Scenario.from_data(nsfnet({"scheme": "shortest"}, spaced=False)).worst_case()
+    bounds = {"ingress": "130 Mbps", "egress": "130 Mbps", "pair": "50 Mbps"}
+    network = {"topology": "sndlib/nobel-us", "links": {"capacity": "500 Mbps"}}
+    return Scenario.from_data(
+        {
+            "network": network,
+            "routing": {"scheme": "shortest", "demand": bounds},
+            "traffic": [{"from": "*", "to": "*"}],
+            "run": {"duration": "1 s"},
+        }
+    ).worst_case()
 
 
 def test_places_keep_north_up_and_east_right() -> None:

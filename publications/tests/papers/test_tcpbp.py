@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from anabranch import Scenario
 from anabranch_publications.papers import PAPERS, Context, reproduce
-from anabranch_publications.papers.tcpbp.network import PAIRS
+from anabranch_publications.papers.tcpbp.network import PAIRS, scenario
 from anabranch_publications.papers.tcpbp.tables import inverse, routes
 
 TCPBP = PAPERS["tcpbp"]
@@ -48,3 +49,12 @@ def test_no_number_differs_without_a_reason(folder: Path) -> None:
         found = verdicts(figure, folder)
         assert found
         assert "differs" not in found.values()
+
+
+def test_best_paths_of_the_thesis_disagree_and_never_loop() -> None:
+    data = scenario("TCPBP exact", pairs=PAIRS[:1])
+    found = Scenario.from_data(data).check_forwarding()
+    # Three pairs of 90, counted by trying all paths (crates/routing/tests/hop_by_hop.rs).
+    assert (len(found.astray), found.loops, found.search) == (3, 0, "exact")
+    data["routing"] = {}
+    assert Scenario.from_data(data).check_forwarding().agrees
