@@ -31,7 +31,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models declarations fingerprints reference picture reproduce reproduced compare wheel clean
+.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models declarations recipes fingerprints reference picture reproduce reproduced compare wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -126,6 +126,9 @@ models: setup ## hold the throughput models against simulation; writes docs/mode
 # Before the package is made: with stale models it could not be imported.
 declarations: $(STAMPS)/package ## the Python models of algorithms, from what the core declares
 	$(RUN) docs/generate/algorithms.py
+
+recipes: setup ## follow the recipes of CONTRIBUTING.md with toys in a copy of the sources, and compile it
+	$(RUN) tests/recipes/follow.py
 
 fingerprints: setup ## renew the hashes of what small scenarios compute, after a change that is meant to move them
 	$(RUN) tests/fingerprints/renew.py
