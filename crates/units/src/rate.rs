@@ -19,12 +19,6 @@ impl Rate {
         Self(bps)
     }
 
-    /// The rate nearest to `bps` bits per second; negative and NaN give zero.
-    #[must_use]
-    pub fn from_bps_f64(bps: f64) -> Self {
-        Self(bps.round() as u64)
-    }
-
     /// Bits per second.
     #[inline]
     #[must_use]

@@ -15,8 +15,8 @@ const N_RTT_SAMPLE: u32 = 8;
 const CSS_GROWTH_DIVISOR: u64 = 4;
 /// Rounds of conservative slow start after which congestion avoidance begins (CSS_ROUNDS).
 const CSS_ROUNDS: u32 = 5;
-/// Segments that one ACK may add without pacing (L).
-const UNPACED_LIMIT_SEGMENTS: u64 = 8;
+/// Segments that one ACK may add (L), with pacing as without; RFC 9406 lets a paced sender add more.
+const LIMIT_SEGMENTS: u64 = 8;
 
 /// Rounds and delays of the first slow start. A controller calls [`HyStart::on_ack`] for every ACK
 /// until it says that slow start is over, and grows by [`HyStart::increase`].
@@ -48,20 +48,13 @@ impl HyStart {
     #[must_use]
     pub fn new(mss: u32) -> Self {
         Self {
-            limit: UNPACED_LIMIT_SEGMENTS * u64::from(mss.max(1)),
+            limit: LIMIT_SEGMENTS * u64::from(mss.max(1)),
             window_end: None,
             last_round_min_rtt: Span::MAX,
             current_round_min_rtt: Span::MAX,
             rtt_sample_count: 0,
             phase: Phase::SlowStart,
         }
-    }
-
-    /// The same for a sender that spaces its packets: one ACK may add any number of bytes (L = infinity).
-    #[must_use]
-    pub const fn paced(mut self) -> Self {
-        self.limit = u64::MAX;
-        self
     }
 
     /// Whether it is in conservative slow start.
@@ -198,15 +191,13 @@ mod tests {
         assert!(!hystart.is_conservative());
     }
 
-    /// RFC 9406 section 4.3: L is 8 without and infinite with pacing; CSS grows a quarter as fast.
+    /// RFC 9406 section 4.3: L is 8; CSS grows a quarter as fast.
     #[test]
-    fn growth_per_ack_is_bounded_without_pacing() {
+    fn growth_per_ack_is_bounded() {
         let mut hystart = HyStart::new(MSS);
         assert_eq!(hystart.increase(20 * SEGMENT), 8 * SEGMENT);
-        assert_eq!(hystart.clone().paced().increase(20 * SEGMENT), 20 * SEGMENT);
         let _ = round(&mut hystart, 0, 10, us(100_000));
         let _ = round(&mut hystart, 10, 10, us(120_000));
         assert_eq!(hystart.increase(20 * SEGMENT), 2 * SEGMENT);
-        assert_eq!(hystart.paced().increase(20 * SEGMENT), 5 * SEGMENT);
     }
 }
