@@ -57,7 +57,7 @@ def _paced(gamma: float) -> System:
     return _as("sdn-paced", f"sdn-paced, gamma = {gamma:g}", controller=controller)
 
 
-ECMP = _as("hops", "ecmp", routing={"scheme": "ecmp", "metric": "hops", "spread": "flow"})
+ECMP = _as("hops", "ecmp", routing={"scheme": "ecmp", "metric": "hops", "load_balancing": "flow"})
 HOPS, DELAY, TCPBP = (SYSTEMS[name] for name in ("hops", "delay", "tcpbp"))
 QUESTIONS = (
     Question(

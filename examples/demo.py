@@ -21,7 +21,7 @@ EXAMPLES = Path(__file__).parent
 NETWORKS = {"Abilene": EXAMPLES / "abilene.toml", "AttMpls": EXAMPLES / "attmpls.toml"}
 ROUTINGS = {
     "shortest": Routing(scheme="shortest"),
-    "sprayed": Routing(scheme="disjoint", spread="packet"),
+    "sprayed": Routing(scheme="disjoint", load_balancing="packet"),
 }
 TRANSPORTS = ("newreno", "cubic", "bbr")
 

@@ -149,8 +149,8 @@ class Scenario:
                 parts.append(
                     f'[[network.link]]\n{between}\ndirection = "forward"\nloss = {link.loss_a_to_b!r}'
                 )
-        scheme, spread = ("ecmp", "packet") if self.spray else ("shortest", "flow")
-        parts.append(f'[routing]\nscheme = "{scheme}"\nmetric = "hops"\nspread = "{spread}"')
+        scheme, balancing = ("ecmp", "packet") if self.spray else ("shortest", "flow")
+        parts.append(f'[routing]\nscheme = "{scheme}"\nmetric = "hops"\nload_balancing = "{balancing}"')
         for (origin, to), start_us in zip(self.flows, self.starts_us(seed), strict=True):
             parts.append(
                 f'[[traffic]]\nfrom = "{origin}"\nto = "{to}"\ntransport = "peer"\nstart = "{start_us} us"'

@@ -1,4 +1,4 @@
-"""The chapter on algorithms of docs/reference.md, from what the core declares."""
+"""The chapter on algorithms of docs/reference.md, from the declarations."""
 
 from typing import Any
 
@@ -25,6 +25,8 @@ BOUNDS = {"least": "at least", "above": "above", "most": "at most", "below": "be
 UNBOUNDED = (2**32 - 1, int(Span.largest))
 """Bounds that say no more than the width of a number, or what every time is held to."""
 INTERNAL = ("ids", "table")
+BESIDE = "metric"
+"""A parameter that a scenario has beside the choice of the algorithm."""
 
 
 def value(parameter: Declaration, number: Any) -> str:
@@ -51,7 +53,7 @@ def default(parameter: Declaration) -> str:
     """The default of a parameter."""
     found = parameter["default"]
     if found is None:
-        return ""
+        return "*required*" if parameter["required"] else ""
     if isinstance(found, bool):
         return f"`{str(found).lower()}`"
     quoted = parameter["kind"] in QUANTITIES or isinstance(found, str)
@@ -67,8 +69,18 @@ def text(parameter: Declaration) -> str:
 
 def algorithm(name: str, declared: Declaration) -> str:
     """An algorithm with its parameters."""
+    beside = [
+        choice["name"]
+        for entry in declared["parameters"]
+        if entry["name"] == BESIDE
+        for choice in entry["choices"]
+    ]
     lines = [f"`{name}`: {declared['text']}", ""]
-    parameters = [entry for entry in declared["parameters"] if entry["kind"] not in INTERNAL]
+    if beside:
+        lines += [f"With `{BESIDE}` = {', '.join(f'`{choice}`' for choice in beside)}.", ""]
+    parameters = [
+        entry for entry in declared["parameters"] if entry["kind"] not in INTERNAL and entry["name"] != BESIDE
+    ]
     if parameters:
         lines += ["| parameter | type | default | meaning |", "|---|---|---|---|"]
         lines += [

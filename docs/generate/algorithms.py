@@ -13,6 +13,7 @@ import textwrap
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 PACKAGE = Path(__file__).parents[2] / "python" / "anabranch"
@@ -30,18 +31,26 @@ TABLES = frozenset({"Controller", "Routing", "Network", "Traffic", "Transport", 
 """Names of a scenario's tables."""
 INTERNAL = ("ids", "table")
 """Kinds of parameters that no user writes."""
+BESIDE = {"scheme": "metric"}
+"""For a kind of algorithm the parameter that all have, and that a scenario has beside the choice."""
+
+
+def loaded(name: str, file: Path) -> ModuleType:
+    """A module of the package by itself. The package cannot be imported where its models are stale."""
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file} is no module")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @cache
 def registries() -> list[Declaration]:
-    """What the core declares. The package itself cannot be imported where its models are stale."""
+    """What the core and the planners declare."""
     (library,) = PACKAGE.glob("_core*.so")
-    spec = importlib.util.spec_from_file_location("_core", library)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{library} is no extension module")
-    core = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(core)
-    found: list[Declaration] = json.loads(core.declarations())
+    core = json.loads(loaded("_core", library).declarations())
+    found: list[Declaration] = loaded("declared", PACKAGE / "scenario" / "declared.py").merged(core)
     return found
 
 
@@ -53,8 +62,9 @@ def camel(name: str) -> str:
 @cache
 def taken() -> frozenset[str]:
     """Names that more than one class would have: of algorithms of two kinds, or of a table of a scenario."""
-    names = [algorithm["name"] for registry in registries() for algorithm in registry["algorithms"]]
-    return frozenset(camel(name) for name in names if names.count(name) > 1) | TABLES
+    classes = [registry for registry in registries() if registry["name"] != "protocol"]
+    names = [algorithm["name"] for registry in classes for algorithm in registry["algorithms"]]
+    return frozenset(camel(name) for name in names if names.count(name) > 1) | TABLES | {"None"}
 
 
 def class_name(name: str, kind: str) -> str:
@@ -115,13 +125,17 @@ def field(parameter: Declaration, *, given: bool) -> Iterator[str]:
     """A parameter as a field; with ``given`` its default is that nothing is given."""
     kind = annotation(parameter) + (" | None" if given or parameter["optional"] else "")
     name = parameter["name"]
-    yield f"    {name}: {kind} = {'None' if given else default(parameter)}"
+    unless_given = (
+        "" if parameter["required"] and not given else f" = {'None' if given else default(parameter)}"
+    )
+    yield f"    {name}: {kind}{unless_given}"
     yield documentation(meaning(parameter), "    ")
 
 
-def written(algorithm: Declaration) -> list[Declaration]:
-    """The parameters that a user may write."""
-    return [entry for entry in algorithm["parameters"] if entry["kind"] not in INTERNAL]
+def written(algorithm: Declaration, registry: str = "") -> list[Declaration]:
+    """The parameters that a user may write with the algorithm."""
+    parameters = [entry for entry in algorithm["parameters"] if entry["kind"] not in INTERNAL]
+    return [entry for entry in parameters if entry["name"] != BESIDE.get(registry)]
 
 
 def model(algorithm: Declaration, kind: str) -> str:
@@ -129,9 +143,20 @@ def model(algorithm: Declaration, kind: str) -> str:
     name = algorithm["name"]
     lines = [f"class {class_name(name, kind)}(Algorithm):", documentation(algorithm["text"], "    "), ""]
     lines += [f'    algorithm: Literal["{name}"] = "{name}"', '    """Its name."""']
-    for parameter in written(algorithm):
+    for parameter in written(algorithm, kind):
         lines += field(parameter, given=False)
     return "\n".join(lines)
+
+
+def beside(registry: Declaration) -> str:
+    """The type of the parameter that a scenario has beside the choice: every name that it can have."""
+    name = BESIDE[registry["name"]]
+    taken = [entry for algorithm in registry["algorithms"] for entry in algorithm["parameters"]]
+    choices = {
+        choice["name"]: None for entry in taken if entry["name"] == name for choice in entry["choices"]
+    }
+    listed = ", ".join(map(json.dumps, choices))
+    return f'{camel(name)} = Literal[{listed}]\n"""What a short path is short in."""'
 
 
 def union(registry: Declaration) -> str:
@@ -140,7 +165,11 @@ def union(registry: Declaration) -> str:
     kind = camel(registry["name"])
     listed = ", ".join(json.dumps(name) for name in names)
     lines = [f"Name = Literal[{listed}]", '"""The names."""', "", f"{kind} = Annotated["]
-    lines.append('    Annotated[Name, Tag("<name>")]')
+    whole = any(
+        parameter["required"] for entry in registry["algorithms"] for parameter in entry["parameters"]
+    )
+    check = f', AfterValidator(complete("{registry["name"]}"))' if whole else ""
+    lines.append(f'    Annotated[Name{check}, Tag("<name>")]')
     lines += [f'    | Annotated[{class_name(name, registry["name"])}, Tag("<{name}>")]' for name in names]
     lines += ["    ,", "    Discriminator(by_algorithm),", "]"]
     return "\n".join([*lines, documentation(registry["text"] + " A name, or a table with parameters.", "")])
@@ -151,9 +180,10 @@ def imports(text: str, others: list[str]) -> str:
     lines = ["from __future__ import annotations", ""]
     typing = [name for name in ("Annotated", "Literal") if re.search(rf"\b{name}\b", text)]
     lines.append(f"from typing import {', '.join(typing)}")
-    found = [name for name in ("Discriminator", "Field", "Tag") if re.search(rf"\b{name}\(", text)]
+    names = ("AfterValidator", "Discriminator", "Field", "Tag")
+    found = [name for name in names if re.search(rf"\b{name}\(", text)]
     lines += ["", f"from pydantic import {', '.join(found)}", ""]
-    base = [name for name in ("Algorithm", "by_algorithm") if re.search(rf"\b{name}\b", text)]
+    base = [name for name in ("Algorithm", "by_algorithm", "complete") if re.search(rf"\b{name}\b", text)]
     if base:
         lines.append(f"from anabranch.scenario.algorithm import {', '.join(base)}")
     lines += [f"from anabranch.scenario.algorithms.{other} import {camel(other)}" for other in others]
@@ -175,7 +205,8 @@ def others_of(parameters: list[Declaration]) -> list[str]:
 def module(registry: Declaration) -> str:
     """The module of a registry."""
     models = [model(algorithm, registry["name"]) for algorithm in registry["algorithms"]]
-    body = "\n\n\n".join([*models, union(registry)])
+    ends = [union(registry), *([beside(registry)] if registry["name"] in BESIDE else [])]
+    body = "\n\n\n".join([*models, *ends])
     others = others_of([entry for algorithm in registry["algorithms"] for entry in written(algorithm)])
     return page(registry["text"], body, others)
 

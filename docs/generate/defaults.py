@@ -1,10 +1,9 @@
-"""Defaults: those that the schema knows, and those of presets, applications and estimators."""
+"""Defaults: those that the schema knows, and those of presets."""
 
 import json
 from typing import Any
 
 from anabranch import _core
-from anabranch.scenario.controller import APPLICATIONS, ESTIMATORS
 from anabranch.scenario.quantity import ByteCount, Span
 from anabranch.scenario.transport import CHOICES
 
@@ -13,11 +12,6 @@ Schema = dict[str, Any]
 
 def shown(table: str, name: str, field: Schema) -> str:
     """A field's default as TOML would write it; nothing where there is none."""
-    if table == "Controller":
-        owners: list[dict[str, Any]] = [*APPLICATIONS.values(), *ESTIMATORS.values()]
-        values = [known[name] for known in owners if name in known]
-        if values:
-            return _code(values[0])
     if table == "Transport":
         return _of_presets(name)
     default = field.get("default")

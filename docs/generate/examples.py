@@ -49,10 +49,9 @@ longitude = -111.89
 """,
     "routing": """
 [routing]
-scheme = "disjoint"
-k = 3
+scheme = { algorithm = "disjoint", k = 3 }
 metric = "delay"
-spread = "packet"
+load_balancing = "packet"
 reaction = "200 ms"
 """,
     "routing.demand": """
@@ -61,19 +60,9 @@ ingress = { Denver = "1 Gbps", "*" = "200 Mbps" }
 egress = "200 Mbps"
 pair = "50 Mbps"
 """,
-    "routing.robust": """
-[routing]
-scheme = "hybrid-hop"
-[routing.robust]
-single_percent = 40
-failures = "single-link"
-""",
     "controller": """
 [controller]
-application = "tcpbp"
-estimator = "ewma"
-weight = 0.3
-threshold = 0.1
+application = { algorithm = "tcpbp", estimator = { algorithm = "ewma", weight = 0.3 }, threshold = 0.1 }
 """,
     "controller.link": """
 [[controller.link]]
@@ -166,8 +155,6 @@ figures = ["png", "pdf"]
 VARIANTS = {
     "DistanceDelay": '[network.links]\ndelay = { from = "distance", speed = "200 km/ms", plus = "1 ms" }',
     "QueueLimits": '[network.links]\nqueue = { packets = "100 packets", bytes = "64 kB" }',
-    "GilbertElliott": "[network.links]\n"
-    'loss = { model = "gilbert-elliott", to_bad = 1e-3, to_good = 0.3, loss_bad = 0.5 }',
     "Codel": '[network.links]\ncodel = { target = "5 ms", interval = "100 ms", ecn = true }',
     "PairRates": '[network]\ntopology = "sndlib/germany50"\n'
     '[routing.demand]\npair = { from = "topology", unit = "1 Mbps", direction = "both" }',

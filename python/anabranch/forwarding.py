@@ -13,6 +13,7 @@ from typing import Any
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
+from anabranch.scenario.algorithm import parameters
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
@@ -80,17 +81,17 @@ def _asked(scenario: Scenario) -> tuple[str, str]:
     """
     if scenario.controller is not None:
         found = scenario.controller
-        if found.application == "tcpbp":
-            return "tcpbp", found.search or "published"
+        if found.application_name == "tcpbp":
+            return "tcpbp", parameters("application", found.application)["search"]
         return found.path_metric(), "exact"
     routing = scenario.routing
-    if routing.model is not None:
+    if (model := routing.parameters.get("model")) is not None:
         message = (
-            f"routes are chosen by the model {quoted(routing.model)}, and hop by hop only a metric can be "
+            f"routes are chosen by the model {quoted(model)}, and hop by hop only a metric can be "
             "checked; leave model, sharing and objective out"
         )
-        raise ScenarioError([Problem("routing.model", message)], scenario.origin)
-    return routing.metric, "published" if routing.scheme == "tcpbp" else "exact"
+        raise ScenarioError([Problem("routing.scheme.model", message)], scenario.origin)
+    return routing.metric, "published" if routing.scheme_name == "tcpbp" else "exact"
 
 
 def _astray(setup: Setup, entry: _core.Astray) -> Astray:

@@ -7,12 +7,15 @@ Loss of acknowledgments is left out. The capacity is shared by the flows of the 
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
+from anabranch import _core
 from anabranch.models import Model, ModelError, PathConditions, configured_model
 from anabranch.setup import Setup
 from anabranch.setup.model import LinkSetup, TransportSetup
@@ -154,7 +157,7 @@ def _prediction(
         return without(f"more than {MOST_WAYS} ways, hop by hop", model.name)
     sizes = packet_sizes(transport.config)
     returning = _mean_time_s(setup, back, sizes.ack_packet)
-    if len(there) > 1 and setup.routing.spread["by"] in _PER_PACKET:
+    if len(there) > 1 and setup.routing.load_balancing["algorithm"] in _PER_PACKET:
         spread = _Mixture(setup, there, sizes)
         if (refusal := spread.refusal(transport.config)) is not None:
             return without(refusal, model.name)
@@ -286,7 +289,7 @@ def _application(setup: Setup) -> str | None:
     if setup.controller is None:
         return None
     application: Any = setup.controller["application"]
-    return str(application["name"])
+    return str(application["algorithm"])
 
 
 def _conditions(
@@ -346,20 +349,18 @@ def path_loss(links: Sequence[LinkSetup]) -> float:
 
 def long_run_loss(link: LinkSetup) -> float:
     """Share of packets that the link's random loss takes in the long run."""
-    loss: dict[str, Any] = dict(link.loss)
-    if loss["model"] == "bernoulli":
-        return float(loss["probability"])
-    if loss["model"] == "gilbert-elliott":
-        moves = loss["to_bad"] + loss["to_good"]
-        bad = loss["to_bad"] / moves if moves > 0 else 0.0
-        return float((1 - bad) * loss["loss_good"] + bad * loss["loss_bad"])
-    return 0.0
+    return _mean_loss(json.dumps(link.loss))
+
+
+@cache
+def _mean_loss(loss_json: str) -> float:
+    return _core.mean_loss(loss_json)
 
 
 def _bursts(links: Sequence[LinkSetup]) -> tuple[str, ...]:
     """A warning where losses are not independent, as all models have them."""
     bursty = [
-        link.name for link in links if link.loss["model"] == "gilbert-elliott" and long_run_loss(link) > 0
+        link.name for link in links if link.loss["algorithm"] == "gilbert-elliott" and long_run_loss(link) > 0
     ]
     if not bursty:
         return ()

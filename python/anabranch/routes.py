@@ -14,7 +14,7 @@ from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.path_metrics import METRICS_OF_LOSS, METRICS_TIMES_DELAY, PATH_METRICS
 from anabranch.predictions import MOST_WAYS, ThroughputPrediction, Way, path_loss, predictions
-from anabranch.routing import PLANNERS, Planned
+from anabranch.routing import Planned, planner_of
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
@@ -117,7 +117,7 @@ def plan(setup: Setup, origin: str | None) -> Planned:
     """
     if setup.planner is not None:
         try:
-            return PLANNERS[str(setup.planner["name"])](setup, setup.planner)
+            return planner_of(str(setup.planner["algorithm"]))(setup, setup.planner)
         except ScenarioError as error:
             # A planner does not know the file's name.
             raise ScenarioError(error.problems, origin) from None
@@ -164,10 +164,10 @@ def routes(scenario: Scenario) -> Routes:
     planned = plan(setup, scenario.origin)
     found = planned.plan.data()
     tables: dict[int, _Table] = {table["to"]: dict(table["next"]) for table in found["tables"]}
-    scheme: str = scenario.routing.scheme
+    scheme = scenario.routing.scheme_name
     metric: str = scenario.routing.metric
     if scenario.controller is not None:
-        scheme, metric = scenario.controller.application, scenario.controller.path_metric()
+        scheme, metric = scenario.controller.application_name, scenario.controller.path_metric()
     namer = _Namer(setup, tables, found["routes"], metric)
     pairs = [namer.pair(route["from"], route["to"]) for route in found["routes"]]
     # Data first: that is what one asks for.

@@ -222,7 +222,7 @@ def _score(scenario: Scenario, setup: Setup, routers: RouterNetwork, *, failures
             cases = _after_planning(routers, scenario.origin, pairs)
     return WorstLoads(
         scenario.title,
-        scenario.routing.scheme,
+        scenario.routing.scheme_name,
         tuple(
             LinkLoad(
                 link.name, setup.nodes[link.origin].name, setup.nodes[link.to].name, link.capacity / 1e6, load

@@ -27,7 +27,7 @@ queue = "40 packets"
 loss = 0.002
 [routing]
 scheme = "semper"
-spread = "hash"
+load_balancing = "hash"
 [transport.mptcp]
 path_manager = {{ algorithm = "ndiffports", subflows = {SUBFLOWS} }}
 [[traffic]]

@@ -81,7 +81,7 @@ paths = [{ capacity = "10 Mbps", delay = "5 ms" }, { capacity = "10 Mbps", delay
 queue = "5000 packets"
 [routing]
 scheme = "disjoint"
-spread = "packet"
+load_balancing = "packet"
 [[traffic]]
 from = "source"
 to = "sink"

@@ -97,7 +97,7 @@ def transports() -> Iterator[tuple[str, Data]]:
             f"transport/{name}",
             merged(dumbbell(), {"traffic": [{**dumbbell()["traffic"][0], "transport": name}]}),
         )
-        yield f"sprayed/{name}", branches(name, routing={"scheme": "disjoint", "spread": "packet"})
+        yield f"sprayed/{name}", branches(name, routing={"scheme": "disjoint", "load_balancing": "packet"})
     tuned: dict[str, Data] = {
         "cubic": {
             "preset": "cubic",
@@ -149,13 +149,13 @@ def transports() -> Iterator[tuple[str, Data]]:
         "small-buffer": {"preset": "linux-cubic", "receive_buffer": "64 kB", "initial_window_segments": 3},
     }
     for name, table in tuned.items():
-        data = branches("tuned", routing={"scheme": "disjoint", "spread": "packet-round-robin"})
+        data = branches("tuned", routing={"scheme": "disjoint", "load_balancing": "packet-round-robin"})
         yield f"tuned/{name}", merged(data, {"transport": {"tuned": table}})
 
 
 def multipath() -> Iterator[tuple[str, Data]]:
     """Every path manager and scheduler of Multipath TCP."""
-    spread = {"scheme": "semper", "spread": "hash"}
+    hashed = {"scheme": "semper", "load_balancing": "hash"}
     for scheduler in ("lowest-rtt", "round-robin", "redundant", "blest"):
         manager = {"algorithm": "ndiffports", "subflows": 4}
         table = {
@@ -164,13 +164,13 @@ def multipath() -> Iterator[tuple[str, Data]]:
             "scheduler": scheduler,
             "receive_buffer": "100 kB",
         }
-        yield f"mptcp/{scheduler}", branches("many", routing=spread, transport={"many": table})
+        yield f"mptcp/{scheduler}", branches("many", routing=hashed, transport={"many": table})
     mesh_of = {"preset": "mptcp-cubic", "path_manager": "fullmesh", "penalisation": False}
     homes = [{"between": ["client", "south"], "new": True}, *branches()["network"]["link"]]
     data = branches("many", routing={"scheme": "disjoint"}, transport={"many": mesh_of})
     yield "mptcp/fullmesh", merged(data, {"network": {"link": homes}})
     single = {"preset": "mptcp-balia", "path_manager": "default", "opportunistic_retransmission": False}
-    yield "mptcp/default", branches("many", routing=spread, transport={"many": single})
+    yield "mptcp/default", branches("many", routing=hashed, transport={"many": single})
 
 
 def schemes() -> Iterator[tuple[str, Data]]:
@@ -203,29 +203,44 @@ def schemes() -> Iterator[tuple[str, Data]]:
         yield f"metric/{metric}", mesh(network=lossy, routing={"scheme": "shortest", "metric": metric})
     yield (
         "scheme/k-shortest",
-        mesh(routing={"scheme": "k-shortest", "k": 3, "metric": "delay", "spread": "flow"}),
+        mesh(
+            routing={
+                "scheme": {"algorithm": "k-shortest", "k": 3},
+                "metric": "delay",
+                "load_balancing": "flow",
+            }
+        ),
     )
-    yield "scheme/tcpbp", mesh(network=lossy, routing={"scheme": "tcpbp", "k": 2, "spread": "packet"})
+    yield (
+        "scheme/tcpbp",
+        mesh(network=lossy, routing={"scheme": {"algorithm": "tcpbp", "k": 2}, "load_balancing": "packet"}),
+    )
     yield "scheme/tcpbp-exact", mesh(network=lossy, routing={"scheme": "tcpbp-exact"})
-    modelled = {"scheme": "tcpbp-exact", "model": "pftk", "sharing": "all-pairs", "objective": "proportional"}
+    shared = {"model": "pftk", "sharing": "all-pairs", "objective": "proportional"}
+    modelled = {"scheme": {"algorithm": "tcpbp-exact", **shared}}
     yield "scheme/model", mesh(network=lossy, routing=modelled)
     yield (
         "scheme/semper-capacity",
-        branches(routing={"scheme": "semper", "shares": "capacity", "spread": "weighted-hash"}),
+        branches(
+            routing={
+                "scheme": {"algorithm": "semper", "shares": "capacity"},
+                "load_balancing": "weighted-hash",
+            }
+        ),
     )
     demand = {"ingress": "3 Mbps", "egress": "3 Mbps", "pair": "1 Mbps"}
     for name, more in (
         ("robust", {"k": 2}),
-        ("hybrid-hop", {"robust": {"single_percent": 40}}),
-        ("hybrid-delay", {"robust": {"failures": "single-link"}}),
-        ("robust-optimal", {"robust": {"level": 0.9, "time_limit": "20 s"}, "k": 2}),
+        ("hybrid-hop", {"single_percent": 40}),
+        ("hybrid-delay", {"failures": "single-link"}),
+        ("robust-optimal", {"level": 0.9, "time_limit": "20 s", "k": 2}),
         ("robust-single", {"k": 2}),
     ):
-        routing = {"scheme": name, "demand": demand, **more}
+        routing = {"scheme": {"algorithm": name, **more}, "demand": demand}
         yield f"scheme/{name}", mesh(network={"links": {"capacity": "20 Mbps"}}, routing=routing)
     balancing: dict[str, Data] = {
         "flow": {},
-        "flowlet": {"flowlet_gap": "5 ms"},
+        "flowlet": {"gap": "5 ms"},
         "packet": {},
         "packet-round-robin": {},
         "hash": {},
@@ -236,7 +251,7 @@ def schemes() -> Iterator[tuple[str, Data]]:
     for name, more in balancing.items():
         # The plain hash takes no paths of unequal shares.
         scheme = "semper" if name == "hash" else "max-flow"
-        routing = {"scheme": scheme, "spread": name, **more}
+        routing = {"scheme": scheme, "load_balancing": {"algorithm": name, **more}}
         event = [{"at": "1 s", "link": ["west", "north"], "state": "down"}]
         yield f"balancing/{name}", branches("mptcp", routing=routing, event=event)
 
@@ -252,7 +267,7 @@ def links() -> Iterator[tuple[str, Data]]:
         "mark": {"queue": "100 packets", "mark_at": "10 packets"},
         "codel": {"queue": "unlimited", "codel": True},
         "codel-ecn": {"queue": "100 packets", "codel": {"target": "3 ms", "interval": "50 ms", "ecn": True}},
-        "bursts": {"loss": {"model": "gilbert-elliott", "to_bad": 1e-3, "to_good": 0.3}},
+        "bursts": {"loss": {"algorithm": "gilbert-elliott", "to_bad": 1e-3, "to_good": 0.3}},
         "jitter": {"jitter": {"distribution": "exponential", "mean": "1 ms"}},
         "random-delay": {"delay": {"distribution": "uniform", "low": "1 ms", "high": "9 ms"}},
     }.items():
@@ -271,7 +286,7 @@ def controllers() -> Iterator[tuple[str, Data]]:
     for full in ("refuse", "evict"):
         table = {"size": 4, "when_full": full, "idle_timeout": "300 ms", "hard_timeout": "5 s"}
         yield f"controller/{full}", mesh(controller={"table": table})
-    clamp = {"application": "window-clamp", "share": 0.9}
+    clamp = {"application": {"algorithm": "window-clamp", "share": 0.9}}
     yield "controller/window-clamp", dumbbell(controller=clamp)
     incast: Data = {
         "network": {
@@ -283,22 +298,27 @@ def controllers() -> Iterator[tuple[str, Data]]:
         "run": {"duration": "50 ms", "seed": 2, "sample_interval": "1 ms", "sequences": ["traffic[0].1"]},
     }
     for schedule in ("published", "stretched"):
-        paced = {"application": "sdn-paced", "alpha": 0.95, "beta": 1.1, "gamma": 1.5, "schedule": schedule}
-        yield f"controller/sdn-paced-{schedule}", merged(incast, {"controller": paced})
+        factors = {"alpha": 0.95, "beta": 1.1, "gamma": 1.5}
+        paced = {"algorithm": "sdn-paced", **factors, "schedule": schedule}
+        yield f"controller/sdn-paced-{schedule}", merged(incast, {"controller": {"application": paced}})
     unreliable = {"sdn-paced": {"reliable": False, "segment": "800 B"}}
     yield (
         "controller/unreliable",
         merged(incast, {"controller": {"application": "sdn-paced"}, "transport": unreliable}),
     )
-    tcpbp = {"application": "tcpbp", "statistics_interval": "200 ms", "sample_packets": 50}
+    tcpbp = {"algorithm": "tcpbp", "sample_packets": 50}
     for name, more in {
-        "sma": {"estimator": "sma", "window": 4},
-        "ewma": {"estimator": "ewma", "weight": 0.3, "search": "exact", "threshold": 0.1},
-        "hte": {"estimator": "hte", "window": 5, "significance": 0.1, "hold_time": "300 ms"},
+        "sma": {"estimator": {"algorithm": "sma", "window": 4}},
+        "ewma": {"estimator": {"algorithm": "ewma", "weight": 0.3}, "search": "exact", "threshold": 0.1},
+        "hte": {
+            "estimator": {"algorithm": "hte", "window": 5, "significance": 0.1},
+            "hold_time": "300 ms",
+        },
         "configured": {"delay": "configured", "delay_granularity": "1 ms", "loss_granularity": 0.0},
     }.items():
         lossy = {"link": [{"between": ["Denver", "Kansas City"], "loss": 0.02}], "links": {"loss": 1e-3}}
-        yield f"controller/tcpbp-{name}", mesh(network=lossy, controller={**tcpbp, **more})
+        controller = {"application": {**tcpbp, **more}, "statistics_interval": "200 ms"}
+        yield f"controller/tcpbp-{name}", mesh(network=lossy, controller=controller)
 
 
 def changes() -> Iterator[tuple[str, Data]]:
@@ -309,7 +329,7 @@ def changes() -> Iterator[tuple[str, Data]]:
         yield f"failure/{name}", mesh(event=down, routing={"scheme": name, "reaction": "50 ms"})
     yield (
         "failure/never",
-        mesh(event=down, routing={"scheme": "k-shortest", "reaction": "never", "spread": "packet"}),
+        mesh(event=down, routing={"scheme": "k-shortest", "reaction": "never", "load_balancing": "packet"}),
     )
     yield "failure/controller", mesh(event=down, controller={"application": "forwarding"})
     node = [
@@ -321,7 +341,11 @@ def changes() -> Iterator[tuple[str, Data]]:
         {"at": "400 ms", "link": link, "capacity": "2 Mbps"},
         {"at": "800 ms", "link": link, "delay": "30 ms"},
         {"at": "1200 ms", "link": link, "loss": 0.05},
-        {"at": "1500 ms", "link": link, "loss": {"model": "gilbert-elliott", "to_bad": 0.01, "to_good": 0.2}},
+        {
+            "at": "1500 ms",
+            "link": link,
+            "loss": {"algorithm": "gilbert-elliott", "to_bad": 0.01, "to_good": 0.2},
+        },
     ]
     yield "failure/settings", mesh(event=settings)
 

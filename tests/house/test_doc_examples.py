@@ -92,7 +92,7 @@ def test_an_excerpt_fits_into_a_scenario_or_a_study(block: Block) -> None:
         rest["traffic"] = [ANYWHERE]
     if "controller" in part:
         rest["controller"] = {"links": LINKS}
-    if "robust" in part.get("routing", {}) or "hybrid" in part.get("routing", {}).get("scheme", ""):
+    if any(scheme in block.text for scheme in ('"robust', '"hybrid')):
         rest["routing"] = {"demand": {"pair": "50 Mbps"}}
     scenario = Scenario.from_data(joined(rest, part), origin=str(block))
     if block.document not in NODES_ELSEWHERE:
@@ -125,7 +125,7 @@ def test_an_example_runs(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     whole = Scenario.load(file).run_settings.duration
     changes = {"run.duration": min(whole, Span("1 s")).text}
     if "time_limit" in file.read_text(encoding="utf-8"):
-        changes["routing.robust.time_limit"] = "3 s"
+        changes["routing.scheme.time_limit"] = "3 s"
     result = Scenario.load(file, changes).run()
     assert not result.interrupted
     assert result.summary["packet_hops"] > 0

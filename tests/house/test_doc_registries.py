@@ -12,10 +12,10 @@ from anabranch import Scenario, _core
 from anabranch.models import MODELS
 from anabranch.scenario import LinkSettings, QueueLimits
 from anabranch.scenario.algorithm import declarations, parameters_of
-from anabranch.scenario.controller import APPLICATIONS, ESTIMATORS
+from anabranch.scenario.algorithms.scheme import Metric
+from anabranch.scenario.demand import Demand
 from anabranch.scenario.event import Event
-from anabranch.scenario.robust import Demand, Method, Robust
-from anabranch.scenario.routing import Metric, Objective, Routing, Scheme, Sharing, Spread
+from anabranch.scenario.routing import Routing
 from anabranch.scenario.variate import DISTRIBUTIONS
 from anabranch.study.model import STATISTICS
 from anabranch.topology.generators import GENERATORS
@@ -32,35 +32,54 @@ def choices(table: str, field: str) -> list[str]:
     raise AssertionError(f"{table}.{field} has no names to choose from")
 
 
+def names_of(kind: str, algorithm: str, parameter: str) -> list[str]:
+    """The names that a parameter of an algorithm can have."""
+    (declared,) = (p for p in declarations()[kind][algorithm]["parameters"] if p["name"] == parameter)
+    return [choice["name"] for choice in declared["choices"]]
+
+
 # What there is, the page that owns it, and how many there are at least.
 REGISTRIES: dict[str, tuple[Iterable[str], str, int]] = {
     "transport preset": (_core.transport_preset_names(), "transports.md", 16),
-    "scheme": (get_args(Scheme), "routing.md", 13),
+    "scheme": (declarations()["scheme"], "routing.md", 13),
     "metric": (get_args(Metric), "routing.md", 10),
     "metric of the core": ([name for name, _ in _core.metrics()], "routing.md", 10),
-    "spread": (get_args(Spread), "routing.md", 8),
+    "load balancing": (declarations()["load_balancing"], "routing.md", 8),
     "balancer with its cost": (
-        [name for name in get_args(Spread) if not name.startswith("packet")],
+        [name for name in declarations()["load_balancing"] if not name.startswith("packet")],
         "semper_balancers.md",
         6,
     ),
-    "field of routing": (Routing.model_fields, "routing.md", 13),
+    "field of routing": (Routing.model_fields, "routing.md", 5),
     "bound of the traffic": (Demand.model_fields, "robust.md", 3),
-    "parameter of robust routing": (Robust.model_fields, "robust.md", 6),
-    "solver of robust routing": (get_args(Method), "robust.md", 4),
-    "sharing": (get_args(Sharing), "tcpbp.md", 3),
-    "objective": (get_args(Objective), "tcpbp.md", 2),
+    "parameter of robust routing": (
+        {
+            name
+            for scheme in ("robust", "hybrid-hop", "robust-optimal")
+            for name in parameters_of("scheme", scheme)
+        },
+        "robust.md",
+        6,
+    ),
+    "solver of robust routing": (names_of("scheme", "robust", "method"), "robust.md", 4),
+    "sharing": (names_of("scheme", "tcpbp-exact", "sharing"), "tcpbp.md", 3),
+    "objective": (names_of("scheme", "tcpbp-exact", "objective"), "tcpbp.md", 2),
     "setting of a link": (LinkSettings.model_fields, "links.md", 7),
     "bound of a queue": (QueueLimits.model_fields, "links.md", 2),
     "change of a link": ({"capacity", "delay", "loss"} & set(Event.model_fields), "links.md", 3),
-    "application of the controller": (APPLICATIONS, "sdn.md", 4),
+    "application of the controller": (declarations()["application"], "sdn.md", 4),
     "parameter of an application": (
-        {name for parameters in APPLICATIONS.values() for name in parameters},
+        {name for known in declarations()["application"] for name in parameters_of("application", known)},
         "sdn.md",
         13,
     ),
-    "estimator": (ESTIMATORS, "sdn.md", 3),
-    "parameter of an estimator": ({name for known in ESTIMATORS.values() for name in known}, "sdn.md", 3),
+    "estimator": (declarations()["estimator"], "sdn.md", 3),
+    "parameter of an estimator": (
+        {name for known in declarations()["estimator"] for name in parameters_of("estimator", known)},
+        "sdn.md",
+        3,
+    ),
+    "loss model": (declarations()["loss"], "links.md", 3),
     "generator": (GENERATORS, "topologies.md", 7),
     "throughput model": (MODELS, "models.md", 4),
     "distribution": (DISTRIBUTIONS, "scenario.md", 7),

@@ -99,7 +99,7 @@ def test_counts_of_subflows_are_checked(hosts: int, subflows: int, place: str) -
     assert caught.value.problem.place == place
 
 
-SEMPER = json.dumps({"by": "hash"})
+SEMPER = json.dumps({"algorithm": "hash"})
 
 
 @pytest.mark.parametrize("paths", [4, 8])
@@ -134,19 +134,20 @@ def test_the_k_that_is_needed_is_enough_in_the_engine() -> None:
 
 
 def test_balancers_refuse_what_is_no_balancer() -> None:
-    for spread, weights, word in [
-        ('{"by": "luck"}', [1.0], "unknown variant"),
-        ('{"by": "hash", "idle_timeout": 5}', [1.0], "unknown field"),
+    for balancing, weights, word in [
+        ('{"algorithm": "luck"}', [1.0], "unknown variant"),
+        ('{"algorithm": "hash", "idle_timeout": 5}', [1.0], "unknown field"),
+        ('{"algorithm": "flowlet"}', [1.0], "gap is 0 ps; it must be above 0 ps"),
         (SEMPER, [], "there is no path"),
         (SEMPER, [1.0, 0.0], r"weights\[1\]: 0 is no weight"),
         (SEMPER, [float("inf")], r"weights\[0\]: inf is no weight"),
     ]:
         with pytest.raises(ValueError, match=word):
-            _core.balancer_choices(spread, weights, [])
+            _core.balancer_choices(balancing, weights, [])
 
 
 def test_the_stateful_balancer_takes_paths_in_turn() -> None:
     flows = [(1, 50_000 + number, 0, 5001) for number in range(16)]
-    chosen = _core.balancer_choices('{"by": "subflow-round-robin"}', [1.0] * 8, flows).tolist()
+    chosen = _core.balancer_choices('{"algorithm": "subflow-round-robin"}', [1.0] * 8, flows).tolist()
     assert chosen == [(chosen[0] + number) % 8 for number in range(16)]
     assert chosen[0] == _core.balancer_choices(SEMPER, [1.0] * 8, flows[:1])[0]

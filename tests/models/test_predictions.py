@@ -296,7 +296,7 @@ def test_the_table_of_the_manual_is_what_is_printed() -> None:
     assert [line for line in table.splitlines() if line not in lines] == []
 
 
-BURSTS = 'loss = { model = "gilbert-elliott", to_bad = 0.001, to_good = 0.1, loss_bad = 1 }'
+BURSTS = 'loss = { algorithm = "gilbert-elliott", to_bad = 0.001, to_good = 0.1, loss_bad = 1 }'
 
 
 @pytest.mark.parametrize(
@@ -331,7 +331,7 @@ def test_warnings_reach_terminal_and_json(
 
 
 @pytest.mark.parametrize(
-    "loss", ["1.0", '{ model = "gilbert-elliott", to_bad = 1, to_good = 0, loss_bad = 1 }']
+    "loss", ["1.0", '{ algorithm = "gilbert-elliott", to_bad = 1, to_good = 0, loss_bad = 1 }']
 )
 def test_a_path_that_loses_everything_is_refused_before(loss: str) -> None:
     with pytest.raises(ScenarioError, match=r"network\.link\[0\]\.loss"):

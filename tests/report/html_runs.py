@@ -24,7 +24,7 @@ delay = { from = "distance", speed = "200 km/ms", plus = "1 ms" }
 queue = "30 packets"
 [routing]
 scheme = "disjoint"
-spread = "packet"
+load_balancing = "packet"
 [[traffic]]
 name = "bulk"
 from = "Seattle"
@@ -98,7 +98,7 @@ delay = "10 us"
 queue = "unlimited"
 [routing]
 scheme = "semper"
-spread = "hash"
+load_balancing = "hash"
 [transport.mptcp]
 path_manager = { algorithm = "ndiffports", subflows = 16 }
 [[traffic]]

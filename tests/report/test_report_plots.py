@@ -30,7 +30,7 @@ delay = "5 ms"
 queue = "30 packets"
 [routing]
 scheme = "disjoint"
-spread = "hash"
+load_balancing = "hash"
 [[traffic]]
 name = "m"
 from = "source"

@@ -30,7 +30,7 @@ capacity = "10 Mbps"
 delay = { from = "distance", speed = "200 km/ms", plus = "1 ms" }
 [routing]
 scheme = "disjoint"
-spread = "packet"
+load_balancing = "packet"
 [[traffic]]
 from = "Seattle"
 to = "Atlanta"

@@ -61,7 +61,7 @@ def test_sums_always_agree(metric: str) -> None:
 
 def test_a_model_is_no_metric() -> None:
     with pytest.raises(ScenarioError) as told:
-        four_nodes({"scheme": "tcpbp-exact", "model": "cubic"}).check_forwarding()
+        four_nodes({"scheme": {"algorithm": "tcpbp-exact", "model": "cubic"}}).check_forwarding()
     (problem,) = told.value.problems
-    assert problem.place == "routing.model"
+    assert problem.place == "routing.scheme.model"
     assert "leave model" in problem.message

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from anabranch import Scenario
+from anabranch import Scenario, routes
 from anabranch.routes import plan
-from anabranch.routing import PLANNERS, Planned, WeightedPath, pairs_of, plan_of
+from anabranch.routing import Planned, WeightedPath, pairs_of, plan_of
 from anabranch.setup import Setup, resolve
 from anabranch.setup.model import Tagged
 
@@ -41,8 +41,8 @@ def test_a_planner_takes_the_place_of_the_scheme(monkeypatch: pytest.MonkeyPatch
         assert pairs_of(given) == [(0, 1), (1, 0)]
         return Planned(plan_of({(0, 1): [roundabout], (1, 0): [back]}), (f"over {parameters['via']}",))
 
-    monkeypatch.setitem(PLANNERS, "roundabout", planner)
-    setup = replace(setup, planner={"name": "roundabout", "via": "c"})
+    monkeypatch.setattr(routes, "planner_of", {"roundabout": planner}.__getitem__)
+    setup = replace(setup, planner={"algorithm": "roundabout", "via": "c"})
     planned = plan(setup, None)
     assert planned.warnings == ("over c",)
     # The engine never hears of planners, and forwards by what they say.

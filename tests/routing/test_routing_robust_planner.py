@@ -30,14 +30,14 @@ def scenario(routing: dict[str, Any], **more: Any) -> Scenario:
     return Scenario.from_data({**RING, **more, "routing": routing}, origin="x.toml")
 
 
-def robust(**fields: Any) -> dict[str, Any]:
-    return {"scheme": "robust", "demand": {"pair": "10 Mbps"}, **fields}
+def robust(demand: Any = "10 Mbps", **parameters: Any) -> dict[str, Any]:
+    return {"scheme": {"algorithm": "robust", **parameters}, "demand": {"pair": demand}}
 
 
 @pytest.mark.parametrize("method", ["all-paths", "link-flow"])
 def test_a_ring_has_its_load_by_hand(method: str) -> None:
     """12 pairs of 10 Mbps: 8 neighbours over one link, 4 opposite ones over two: 160 Mbps over 8 links."""
-    routes = scenario(robust(robust={"method": method})).routes()
+    routes = scenario(robust(method=method)).routes()
     assert routes.facts["worst_case_load"] == pytest.approx(0.2, rel=1e-5)
     assert routes.facts["lower_bound"] == pytest.approx(0.2, rel=1e-5)
     assert routes.facts["status"] == "optimal"
@@ -69,7 +69,7 @@ def test_packets_take_the_paths_by_default_and_hosts_hang_on_their_router() -> N
         "link": [*RING["network"]["link"], *({"between": [*pair], "new": True} for pair in ("ha", "ic"))],
     }  # fmt: skip
     setup = resolve(scenario(robust(), network=network, traffic=[{"from": "h", "to": "i"}]))
-    assert setup.routing.spread == {"by": "packet"}
+    assert setup.routing.load_balancing == {"algorithm": "packet"}
     assert setup.routing.scheme is None
     assert setup.demand is not None
     assert setup.demand["routers"] == [0, 1, 2, 3]
@@ -84,7 +84,7 @@ def test_packets_take_the_paths_by_default_and_hosts_hang_on_their_router() -> N
 def test_a_pair_without_traffic_by_the_bounds_is_routed_and_told(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("from,to,rate_mbps\na,b,10\nb,a,10\n", encoding="utf-8")
     file = tmp_path / "x.toml"
-    file.write_text(scenario(robust(demand={"pair": {"from": "file:d.csv"}})).toml(), encoding="utf-8")
+    file.write_text(scenario(robust(demand={"from": "file:d.csv"})).toml(), encoding="utf-8")
     routes = Scenario.load(file).routes()
     assert any("a to c and 1 other pairs may have no traffic" in warning for warning in routes.warnings)
     assert {pair.source for pair in routes.pairs} == {"a", "c"}
@@ -92,9 +92,9 @@ def test_a_pair_without_traffic_by_the_bounds_is_routed_and_told(tmp_path: Path)
 
 
 def test_overload_and_a_time_limit_are_warnings() -> None:
-    over = scenario(robust(demand={"pair": "100 Mbps"})).routes()
+    over = scenario(robust(demand="100 Mbps")).routes()
     assert any("overloads links: the worst-case load is 2" in warning for warning in over.warnings)
-    short = {"scheme": "robust-single", "k": 4, "robust": {"time_limit": "1 s"}}
+    short = {"scheme": {"algorithm": "robust-single", "k": 4, "time_limit": "1 s"}}
     late = Scenario.from_data(nsfnet(short, spaced=False)).routes()
     assert late.facts["status"] == "time-limit"
     (warning,) = late.warnings
@@ -104,8 +104,8 @@ def test_overload_and_a_time_limit_are_warnings() -> None:
 
 
 def test_a_level_out_of_reach_is_refused() -> None:
-    with pytest.raises(ScenarioError, match=r"routing\.robust: level: .* up to 0\.1") as caught:
-        scenario({**robust(), "scheme": "robust-optimal", "robust": {"level": 0.1}}).routes()
+    with pytest.raises(ScenarioError, match=r"routing\.scheme: level: .* up to 0\.1") as caught:
+        scenario({**robust(), "scheme": {"algorithm": "robust-optimal", "level": 0.1}}).routes()
     assert "the least possible is 0.2" in str(caught.value)
 
 
@@ -174,7 +174,7 @@ def test_a_solver_is_asked_once_whoever_sends(monkeypatch: pytest.MonkeyPatch) -
     assert plan(first, None).facts == plan(other, None).facts
     assert len(asked) == 1
     known = answers.solved()
-    plan(resolve(scenario({**robust(k=2), "demand": {"pair": "11 Mbps"}})), None)
+    plan(resolve(scenario(robust("11 Mbps", k=2))), None)
     assert len(asked) == 2
     # What another process has found out is known here as well.
     answers._kept.clear()

@@ -123,7 +123,7 @@ def four_in_parallel(**routing: str) -> Scenario:
                     for pair in ends
                 ],
             },
-            "routing": {"scheme": "tcpbp-exact", **routing},
+            "routing": {"scheme": {"algorithm": "tcpbp-exact", **routing}},
             "traffic": [{"from": f"a{n}", "to": f"b{n}", "flows": 20} for n in (1, 2)],
             "run": {"duration": "1 s"},
         }
@@ -163,8 +163,8 @@ def test_a_model_outside_its_range_is_told_with_the_range() -> None:
     data["network"]["links"]["loss"] = 0.05
     (warning,) = Scenario.from_data(data).routes().warnings
     assert warning == (
-        "routing.model: on the path a1 -> b1, and on those of 1 other pair: mathis: loss 0.185494 is outside "
-        "its range (loss from 1e-05 to 0.05, mean window of at least 4 segments)"
+        "routing.scheme.model: on the path a1 -> b1, and on those of 1 other pair: mathis: loss 0.185494 is "
+        "outside its range (loss from 1e-05 to 0.05, mean window of at least 4 segments)"
     )
     data["event"] = [{"at": "500 ms", "link": ["m", "x"], "state": "down"}]
     warnings = Scenario.from_data(data).routes().warnings
@@ -200,8 +200,8 @@ def test_a_transport_without_a_model_is_told(monkeypatch: pytest.MonkeyPatch) ->
         ten_nodes({"model": "transport"}, [("1", "10")]).routes()
     (problem,) = told.value.problems
     assert str(problem) == (
-        "routing.model: transport \"tcpbp-cubic\": no throughput model for 'cubic'; name a model, such as "
-        '"mathis"'
+        "routing.scheme.model: transport \"tcpbp-cubic\": no throughput model for 'cubic'; name a model, "
+        'such as "mathis"'
     )
     assert ten_nodes({"model": "mathis"}, [("1", "10")]).routes().pairs
 
@@ -211,7 +211,7 @@ def test_too_many_pareto_optimal_paths_are_told(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(ScenarioError) as told:
         ten_nodes({"model": "mathis"}, [("1", "10")]).routes()
     (problem,) = told.value.problems
-    assert problem.place == "routing.model"
+    assert problem.place == "routing.scheme.model"
     assert 'more than 1 Pareto-optimal paths from "1" to "10"' in problem.message
     assert "leave model and sharing out" in problem.message
 

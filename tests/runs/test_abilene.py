@@ -77,7 +77,7 @@ delay = {{ from = "distance", speed = "200 km/ms", plus = "1 ms" }}
 queue = "2000 packets"
 [routing]
 scheme = "{scheme}"
-spread = "packet"
+load_balancing = "packet"
 [[traffic]]
 from = "ORLD"
 to = "SNFN"

@@ -29,9 +29,8 @@ capacity = "1 Gbps"
 delay = "1 ms"
 loss = 1e-4
 [routing]
-scheme = "k-shortest"
+scheme = {{ algorithm = "k-shortest", k = 64 }}
 metric = "tcpbp"
-k = 64
 [[traffic]]
 from = {NODES[:40]}
 to = {NODES[-40:]}

@@ -48,7 +48,7 @@ transport = "mptcp"
 size = "5 MB"
 [routing]
 scheme = "disjoint"
-spread = "subflow-round-robin"
+load_balancing = "subflow-round-robin"
 [[event]]
 at = "1 s"
 link = ["source", "path2"]

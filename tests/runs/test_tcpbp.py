@@ -38,10 +38,8 @@ new = true
 between = ["long2", "b"]
 new = true
 [controller]
-application = "tcpbp"
+application = { algorithm = "tcpbp", sample_packets = 200, loss_granularity = 0.005 }
 statistics_interval = "5 s"
-sample_packets = 200
-loss_granularity = 0.005
 [controller.links]
 capacity = "100 Mbps"
 delay = "1 ms"

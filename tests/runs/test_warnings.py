@@ -28,7 +28,7 @@ transport = "mprc"
 fastrto_max = "50 ms"
 [routing]
 scheme = "disjoint"
-spread = "packet"
+load_balancing = "packet"
 [run]
 duration = "1 s"
 """

@@ -33,11 +33,7 @@ capacity = "10 Gbps"
 [network.access]
 delay = { distribution = "uniform", mean = "5 us", standard_deviation = "1 us" }
 [controller]
-application = "sdn-paced"
-alpha = 0.9
-beta = 1.5
-gamma = 2
-schedule = "published"
+application = { algorithm = "sdn-paced", alpha = 0.9, beta = 1.5, gamma = 2, schedule = "published" }
 metric = "hops"
 linger = "0 s"
 statistics_interval = "10 ms"
@@ -100,8 +96,7 @@ new = true
 between = ["s2", "h2"]
 new = true
 [controller]
-application = "window-clamp"
-share = 0.5
+application = { algorithm = "window-clamp", share = 0.5 }
 channel = "in-band"
 at = "s2"
 [controller.links]

@@ -25,14 +25,50 @@ CHOICES: list[tuple[str, str, str]] = [
     ),
     (
         "[run]",
-        '[routing]\nspread = "flowlet"\n[run]',
-        'routing.flowlet_gap: is missing; spread = "flowlet" needs one, for example "50 ms"',
+        '[routing]\nload_balancing = "flowlet"\n[run]',
+        'routing.load_balancing: "flowlet" needs gap; write { algorithm = "flowlet", gap = ... }',
     ),
     (
         "[run]",
-        "[routing]\nk = 2\n[run]",
-        'routing.k: scheme "shortest" takes no k; it belongs to k-shortest, disjoint, semper, tcpbp, '
-        "tcpbp-exact, robust, hybrid-hop, hybrid-delay, robust-optimal and robust-single",
+        '[routing]\nload_balancing = { algorithm = "flowlet" }\n[run]',
+        "routing.load_balancing.gap: is missing (length of the pause)",
+    ),
+    (
+        "[run]",
+        '[routing]\nspread = "packet"\n[run]',
+        'routing.spread: is now called load_balancing; write load_balancing = "packet"',
+    ),
+    (
+        "[run]",
+        '[routing]\nspread = "flowlet"\nflowlet_gap = "5 ms"\n[run]',
+        'routing.spread: is now called load_balancing; write load_balancing = { algorithm = "flowlet", '
+        'gap = "5 ms" }',
+    ),
+    (
+        "[run]",
+        '[routing]\nscheme = "hybrid-hop"\nk = 3\n[routing.robust]\nsingle_percent = 40.0\n[run]',
+        'routing.k: stands with its algorithm; write scheme = { algorithm = "hybrid-hop", k = 3, '
+        "single_percent = 40.0 }",
+    ),
+    (
+        "[run]",
+        '[routing]\nscheme = "robust-optimal"\n[routing.robust]\nlevel = 0.8\ntime_limit = "9 s"\n[run]',
+        'routing.robust: stands with its algorithm; write scheme = { algorithm = "robust-optimal", '
+        'level = 0.8, time_limit = "9 s" }',
+    ),
+    (
+        "[run]",
+        '[routing]\nscheme = { algorithm = "shortest", k = 2 }\n[run]',
+        "routing.scheme.k: is a parameter of k-shortest, disjoint, tcpbp, tcpbp-exact, semper, robust, "
+        "hybrid-hop, hybrid-delay, robust-optimal and robust-single (scheme); the scheme here is "
+        '"shortest", which has no parameters',
+    ),
+    (
+        "[run]",
+        '[routing]\nscheme = { algorithm = "k-shortst", k = 2 }\n[run]',
+        'routing.scheme: algorithm "k-shortst" is not known; nearest: "k-shortest"; there are '
+        '"shortest", "ecmp", "k-shortest", "disjoint", "max-flow", "tcpbp", "tcpbp-exact", "semper", '
+        '"robust", "hybrid-hop", "hybrid-delay", "robust-optimal", "robust-single"',
     ),
     *(
         (
@@ -52,54 +88,58 @@ CHOICES: list[tuple[str, str, str]] = [
     (
         "[run]",
         '[routing]\nscheme = "tcpbp"\nmetric = "delay"\n[run]',
-        'routing.metric: is "delay", but scheme "tcpbp" goes by tcpbp alone; leave it out, or write scheme = '
-        '"shortest" or "k-shortest"',
+        'routing.metric: is "delay", but scheme "tcpbp" goes by tcpbp alone; leave it out, or choose '
+        "another scheme",
     ),
     (
         "[run]",
-        '[routing]\nscheme = "semper"\nk = 0\n[run]',
-        "routing.k: 0 must be at least 1",
+        '[routing]\nscheme = { algorithm = "semper", k = 0 }\n[run]',
+        "routing.scheme.k: 0 must be at least 1",
     ),
     (
         "[run]",
-        '[routing]\nscheme = "disjoint"\nshares = "capacity"\n[run]',
-        'routing.shares: scheme "disjoint" takes no shares; they belong to semper',
+        '[routing]\nscheme = { algorithm = "disjoint", shares = "capacity" }\n[run]',
+        'routing.scheme.shares: is a parameter of semper (scheme); the scheme here is "disjoint", '
+        "which has k",
     ),
     (
         "[run]",
-        '[routing]\nscheme = "semper"\nshares = "capacity"\nspread = "hash"\n[run]',
-        'routing.spread: "hash" gives every path the same share, and these have shares of their own; '
+        '[routing]\nscheme = { algorithm = "semper", shares = "capacity" }\nload_balancing = "hash"\n[run]',
+        'routing.load_balancing: "hash" gives every path the same share, and these have shares of their own; '
         'take "weighted-hash" or "resilient-hash"',
     ),
     (
         "[run]",
-        '[routing]\nspread = "hash"\nidle_timeout = "5 s"\n[run]',
-        'routing.idle_timeout: only spread = "subflow-round-robin" has one; here spread is "hash"',
+        '[routing]\nload_balancing = { algorithm = "hash", idle_timeout = "5 s" }\n[run]',
+        "routing.load_balancing.idle_timeout: is a parameter of subflow-round-robin (load_balancing); the "
+        'load_balancing here is "hash", which has no parameters',
     ),
     (
         "[run]",
-        '[routing]\nscheme = "tcpbp"\nmodel = "mathis"\n[run]',
-        'routing.model: scheme "tcpbp" takes no model; it belongs to tcpbp-exact',
+        '[routing]\nscheme = { algorithm = "tcpbp", model = "mathis" }\n[run]',
+        'routing.scheme.model: is a parameter of tcpbp-exact (scheme); the scheme here is "tcpbp", '
+        "which has k",
     ),
     (
         "[run]",
-        '[routing]\nscheme = "tcpbp-exact"\nmodel = "matis"\n[run]',
-        'routing.model: "matis" is not known; nearest: "mathis"; there are "mathis", "pftk", "cubic", "bbr", '
-        '"transport"',
+        '[routing]\nscheme = { algorithm = "tcpbp-exact", model = "matis" }\n[run]',
+        'routing.scheme.model: "matis" is not known; nearest: "mathis"; there are "mathis", "pftk", '
+        '"cubic", "bbr", "transport"',
     ),
     (
         "[run]",
-        '[routing]\nscheme = "tcpbp-exact"\nsharing = "pair"\n[run]',
-        'routing.sharing: belongs to a model; add one, such as model = "transport", or leave this out',
+        '[routing]\nscheme = { algorithm = "tcpbp-exact", sharing = "pair" }\n[run]',
+        'routing.scheme.sharing: belongs to a model; add one, such as model = "transport", or leave this out',
     ),
     (
         "[run]",
-        '[routing]\nscheme = "tcpbp-exact"\nmodel = "bbr"\nobjective = "total"\n[run]',
-        'routing.objective: belongs to sharing = "all-pairs"; without it each pair has its own best path',
+        '[routing]\nscheme = { algorithm = "tcpbp-exact", model = "bbr", objective = "total" }\n[run]',
+        'routing.scheme.objective: belongs to sharing = "all-pairs"; without it each pair has its own '
+        "best path",
     ),
     (
         "[run]",
-        '[routing]\nscheme = "tcpbp-exact"\nmodel = "bbr"\nk = 2\n[run]',
-        "routing.k: with a model each pair has one path, the best; leave k out, or the model",
+        '[routing]\nscheme = { algorithm = "tcpbp-exact", model = "bbr", k = 2 }\n[run]',
+        "routing.scheme.k: with a model each pair has one path, the best; leave k out, or the model",
     ),
 ]

@@ -6,7 +6,7 @@ import tomllib
 import pytest
 
 from anabranch import Scenario, ScenarioError
-from anabranch.scenario.controller import APPLICATIONS, ESTIMATORS, Controller
+from anabranch.scenario.algorithm import declarations, parameters_of
 from anabranch.setup import Setup, resolve
 
 from .conftest import BASE, CONTROLLED, IN_BAND
@@ -38,7 +38,7 @@ def test_every_setting_of_a_controller_reaches_the_core() -> None:
         "switches": [2, 3, 4],
         "channel": "apart",
         "application": {
-            "name": "sdn-paced",
+            "algorithm": "sdn-paced",
             "alpha": 0.9,
             "beta": 1.5,
             "gamma": 2.0,
@@ -71,7 +71,7 @@ def test_control_links_follow_those_of_the_network() -> None:
     assert [link.delay // US for link in control] == [1, 1, 3, 3, 1, 1]
     # Unlimited by default; the one in the middle has settings of its own.
     assert [link.queue.limit_packets for link in control] == [None, None, 10, 10, None, None]
-    assert [link.loss["model"] for link in control] == ["none"] * 2 + ["bernoulli"] * 2 + ["none"] * 2
+    assert [link.loss["algorithm"] for link in control] == ["none"] * 2 + ["bernoulli"] * 2 + ["none"] * 2
     (down,) = setup.events
     left = [setup.links.index(control[0]), setup.links.index(control[1])]
     assert down.change == {"kind": "links", "links": left, "up": False}
@@ -92,18 +92,16 @@ def test_a_controller_moves_no_id_and_no_draw_of_the_network() -> None:
 
 
 @pytest.mark.parametrize("text", [CONTROLLED, IN_BAND])
-@pytest.mark.parametrize("application", APPLICATIONS)
+@pytest.mark.parametrize("application", declarations()["application"])
 def test_the_core_reads_every_application_over_every_channel(text: str, application: str) -> None:
     data = tomllib.loads(text)
-    for parameter in (name for known in APPLICATIONS.values() for name in known):
-        data["controller"].pop(parameter, None)
     data["controller"]["application"] = application
     data["traffic"][0]["transport"] = "cubic"
     setup = resolve(Scenario.from_data(data))
-    expected: dict[str, object] = {"name": application, **APPLICATIONS[application]}
-    if application == "tcpbp":
-        expected |= {"estimator": {"name": "sma", **ESTIMATORS["sma"]}, "measuring": []}
-    assert controller(setup)["application"] == expected
+    found = controller(setup)["application"]
+    assert isinstance(found, dict)
+    assert found["algorithm"] == application
+    assert set(found) - {"algorithm", "measuring"} == set(parameters_of("application", application))
     assert setup.core().plan().data()["routes"]
 
 
@@ -118,7 +116,10 @@ def test_in_band_the_controller_hangs_at_a_switch_by_one_link() -> None:
     assert [link.name for link in setup.links[6:]] == ["controller->s2", "s2->controller"]
     assert [(link.capacity, link.delay) for link in setup.links[6:]] == [(10**8, 2 * US)] * 2
     found = controller(setup)
-    assert (found["channel"], found["application"]) == ("in-band", {"name": "window-clamp", "share": 0.5})
+    assert (found["channel"], found["application"]) == (
+        "in-band",
+        {"algorithm": "window-clamp", "share": 0.5},
+    )
     assert named(setup, found["switches"]) == ["s1", "s2"]
     assert (found["metric"], found["linger"], found["statistics_interval"]) == ("delay", SECOND, None)
     assert found["table"] == {"size": None, "when_full": "refuse", "idle_timeout": None, "hard_timeout": None}
@@ -185,7 +186,7 @@ def test_parameters_that_are_left_out_have_their_defaults() -> None:
         resolved(ABILENE.replace("[controller]\n", '[controller]\napplication = "sdn-paced"\n'))
     )
     assert found["application"] == {
-        "name": "sdn-paced", "alpha": 1.0, "beta": 1.0, "gamma": 1.5, "schedule": "stretched",
+        "algorithm": "sdn-paced", "alpha": 1.0, "beta": 1.0, "gamma": 1.5, "schedule": "stretched",
     }  # fmt: skip
 
 
@@ -214,39 +215,40 @@ def test_routes_are_those_of_the_data_by_the_metric_of_the_controller() -> None:
             assert name == f"{a}->{b}"
 
 
-def test_every_parameter_of_an_application_is_a_field() -> None:
-    parameters = [name for known in APPLICATIONS.values() for name in known]
-    assert len(parameters) == len(set(parameters)) >= 10
-    parameters += [name for known in ESTIMATORS.values() for name in known]
-    assert set(parameters) < set(Controller.model_fields)
-
-
 # What is put in place of what, in which scenario, and the only messages.
 MISTAKES: list[tuple[str, str, str, str]] = [
-    (CONTROLLED, "alpha = 0.9", "alpha = 1.1", "controller.alpha: 1.1 must be at most 1.0"),
-    (CONTROLLED, "alpha = 0.9", "alpha = 0", "controller.alpha: 0 must be above 0.0"),
-    (CONTROLLED, "beta = 1.5", "beta = 0.9", "controller.beta: 0.9 must be at least 1.0"),
-    (CONTROLLED, "gamma = 2", "gamma = 0.5", "controller.gamma: 0.5 must be at least 1.0"),
-    (CONTROLLED, "gamma = 2", "gamma = 1e9", "controller.gamma: 1000000000.0 must be at most 1000.0"),
+    (CONTROLLED, "alpha = 0.9", "alpha = 1.1", "controller.application.alpha: 1.1 must be at most 1.0"),
+    (CONTROLLED, "alpha = 0.9", "alpha = 0", "controller.application.alpha: 0 must be above 0.0"),
+    (CONTROLLED, "beta = 1.5", "beta = 0.9", "controller.application.beta: 0.9 must be at least 1.0"),
+    (CONTROLLED, "gamma = 2", "gamma = 0.5", "controller.application.gamma: 0.5 must be at least 1.0"),
+    (
+        CONTROLLED,
+        "gamma = 2",
+        "gamma = 1e9",
+        "controller.application.gamma: 1000000000.0 must be at most 1000.0",
+    ),
     (
         CONTROLLED,
         "gamma = 2",
         "share = 0.5",
-        'controller.share: is a parameter of window-clamp; the application here is "sdn-paced"',
+        "controller.application.share: is a parameter of window-clamp (application); the application here is "
+        '"sdn-paced", which has alpha, beta, gamma, schedule',
     ),
-    (IN_BAND, "share = 0.5", "share = -1", "controller.share: -1 must be above 0.0"),
+    (IN_BAND, "share = 0.5", "share = -1", "controller.application.share: -1 must be above 0.0"),
     (
         CONTROLLED,
-        '"sdn-paced"\nalpha',
-        '"sdn-pacd"\nalpha',
-        'controller.application: "sdn-pacd" is not known; nearest: "sdn-paced"; there are "forwarding", '
+        '"sdn-paced", alpha',
+        '"sdn-pacd", alpha',
+        'controller.application: algorithm "sdn-pacd" is not known; nearest: "sdn-paced"; there are '
+        '"forwarding", '
         '"sdn-paced", "window-clamp", "tcpbp"',
     ),
     (
         CONTROLLED,
         '"published"',
         '"publish"',
-        'controller.schedule: "publish" is not known; nearest: "published"; there are "stretched", '
+        'controller.application.schedule: "publish" is not known; nearest: "published"; there are '
+        '"stretched", '
         '"published"',
     ),
     (
@@ -259,8 +261,8 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     (
         CONTROLLED,
         "[controller]\n",
-        "[controller]\ngama = 1\n",
-        'controller.gama: no such key; nearest: "gamma"',
+        "[controller]\nlingr = 1\n",
+        'controller.lingr: no such key; nearest: "linger"',
     ),
     (CONTROLLED, "size = 1000", "size = 0", "controller.table.size: 0 must be at least 1"),
     (
@@ -380,10 +382,10 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     (
         CONTROLLED,
         "[controller]\n",
-        '[routing]\nscheme = "ecmp"\nspread = "packet"\n[controller]\n',
+        '[routing]\nscheme = "ecmp"\nload_balancing = "packet"\n[controller]\n',
+        "routing.load_balancing: the controller chooses the paths, so leave this out\n"
         "routing.scheme: the controller chooses the paths, so leave this out; its own metric is "
-        "controller.metric\n"
-        "routing.spread: the controller chooses the paths, so leave this out",
+        "controller.metric",
     ),
     (
         CONTROLLED,
@@ -399,7 +401,8 @@ MISTAKES: list[tuple[str, str, str, str]] = [
     ),
     (
         CONTROLLED,
-        'application = "sdn-paced"\nalpha = 0.9\nbeta = 1.5\ngamma = 2\nschedule = "published"\n',
+        'application = { algorithm = "sdn-paced", alpha = 0.9, beta = 1.5, gamma = 2, '
+        'schedule = "published" }\n',
         "",
         'traffic[0].transport: "mine" sends only when a controller says so; set controller.application = '
         '"sdn-paced" in place of "forwarding"',

@@ -13,11 +13,13 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from anabranch import _core
-from anabranch.scenario.algorithm import configuration, declarations, owners
+from anabranch.scenario.algorithm import configuration, declarations, owners, resolved
 
 ROOT = Path(__file__).parents[2]
 TCP_KINDS = ("loss_detection", "congestion_control", "pacing")
 MPTCP_KINDS = ("path_manager", "scheduler")
+OTHER_KINDS = ("scheme", "load_balancing", "loss", "application", "estimator")
+"""Kinds of algorithms outside the transport."""
 
 
 def model_of(kind: str) -> TypeAdapter[Any]:
@@ -26,8 +28,19 @@ def model_of(kind: str) -> TypeAdapter[Any]:
     return TypeAdapter(getattr(module, "".join(part.capitalize() for part in kind.split("_"))))
 
 
+def resolved_by_the_core(kind: str, config: dict[str, Any]) -> dict[str, Any]:
+    """What the core makes of an algorithm outside the transport."""
+    found: dict[str, Any] = json.loads(_core.resolve_algorithm(kind, json.dumps(config)))
+    return found
+
+
 def taken_by_the_core(kind: str, config: dict[str, Any]) -> bool:
     """Whether the core takes an algorithm with these parameters."""
+    if kind in OTHER_KINDS:
+        try:
+            return bool(resolved_by_the_core(kind, config))
+        except _core.SetupError:
+            return False
     transport = json.loads(_core.transport_preset("mptcp" if kind in MPTCP_KINDS else "newreno"))
     transport[kind] = config
     try:
@@ -66,12 +79,38 @@ def edges(parameter: dict[str, Any]) -> Iterator[tuple[float, bool]]:
 
 
 def parameters() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Every bounded parameter of an algorithm of a transport."""
-    for kind in (*TCP_KINDS, *MPTCP_KINDS):
+    """Every bounded parameter of an algorithm."""
+    for kind in (*TCP_KINDS, *MPTCP_KINDS, *OTHER_KINDS):
         for name, algorithm in declarations()[kind].items():
             for parameter in algorithm["parameters"]:
                 if any(parameter[key] is not None for key in ("least", "above", "most", "below")):
                     yield kind, name, parameter
+
+
+def needed(kind: str, name: str) -> dict[str, int]:
+    """The smallest values of the parameters without a default, in base units."""
+    declared = declarations()[kind][name]["parameters"]
+    required = [entry for entry in declared if entry["required"]]
+    return {entry["name"]: 1 if entry["least"] is None else int(entry["least"]) for entry in required}
+
+
+def written(kind: str, name: str, values: dict[str, Any]) -> dict[str, Any]:
+    """Values in base units as a scenario has them."""
+    units = {entry["name"]: UNITS.get(entry["kind"]) for entry in declarations()[kind][name]["parameters"]}
+    return {key: f"{value} {units[key]}" if units[key] else value for key, value in values.items()}
+
+
+def core_algorithms(kind: str) -> list[dict[str, Any]]:
+    """The algorithms of a kind that the core has; the others are planners'."""
+    (found,) = (registry for registry in json.loads(_core.declarations()) if registry["name"] == kind)
+    algorithms: list[dict[str, Any]] = found["algorithms"]
+    return algorithms
+
+
+def in_the_core(kind: str, name: str, parameter: str) -> bool:
+    """Whether the core has the algorithm and the parameter."""
+    having = [entry for entry in core_algorithms(kind) if entry["name"] == name]
+    return parameter in [entry["name"] for algorithm in having for entry in algorithm["parameters"]]
 
 
 UNITS = {"span": "ps", "bytes": "B", "packets": "packets", "rate": "bps"}
@@ -79,18 +118,19 @@ BOUNDED = list(parameters())
 
 
 def test_the_bounded_parameters_are_found() -> None:
-    assert len(BOUNDED) >= 14
+    assert len(BOUNDED) >= 55
+    assert {kind for kind, _, _ in BOUNDED} >= set(OTHER_KINDS)
 
 
 @pytest.mark.parametrize(("kind", "name", "parameter"), BOUNDED, ids=lambda value: str(value)[:24])
 def test_python_and_the_core_agree_at_every_bound(kind: str, name: str, parameter: dict[str, Any]) -> None:
     seen = 0
     for number, right in edges(parameter):
-        unit = UNITS.get(parameter["kind"])
-        written = f"{number} {unit}" if unit else number
-        config = {"algorithm": name, parameter["name"]: number}
-        assert taken_by_the_core(kind, config) == right, (number, "core")
-        assert taken_by_python(kind, {"algorithm": name, parameter["name"]: written}) == right, number
+        values = {**needed(kind, name), parameter["name"]: number}
+        if in_the_core(kind, name, parameter["name"]):
+            assert taken_by_the_core(kind, {"algorithm": name, **values}) == right, (number, "core")
+        table = {"algorithm": name, **written(kind, name, values)}
+        assert taken_by_python(kind, table) == right, number
         seen += 1
     assert seen >= 1
 
@@ -104,6 +144,31 @@ def test_defaults_are_the_same_in_both(kind: str) -> None:
         stated = {entry["name"]: entry["default"] for entry in declarations()[kind][name]["parameters"]}
         assert configuration(by_table) == {"algorithm": name, **stated}
         assert taken_by_the_core(kind, configuration(by_table))
+
+
+@pytest.mark.parametrize("kind", OTHER_KINDS)
+def test_what_is_left_out_is_what_the_core_takes(kind: str) -> None:
+    seen = 0
+    for name in declarations()[kind]:
+        values = needed(kind, name)
+        table = model_of(kind).validate_python({"algorithm": name, **written(kind, name, values)})
+        if name not in {entry["name"] for entry in core_algorithms(kind)}:
+            continue
+        core = resolved_by_the_core(kind, {"algorithm": name, **values})
+        ours = resolved(kind, table)
+        # Flows to be measured are the setup's, and what a planner takes the core does not know.
+        core.pop("measuring", None)
+        assert core == {key: ours[key] for key in core}
+        seen += 1
+    assert seen >= 3
+
+
+def test_a_plain_name_stands_for_its_defaults_and_needs_them() -> None:
+    assert resolved("scheme", "k-shortest")["k"] == 2
+    assert resolved("application", "tcpbp")["estimator"] == {"algorithm": "sma", "window": 3}
+    for kind, name in (("load_balancing", "flowlet"), ("loss", "bernoulli"), ("loss", "gilbert-elliott")):
+        with pytest.raises(ValidationError, match=f'"{name}" needs .*; write {{ algorithm = "{name}", '):
+            model_of(kind).validate_python(name)
 
 
 def test_two_algorithms_may_have_a_parameter_of_one_name() -> None:

@@ -29,8 +29,8 @@ def refused(**fields: str) -> str:
 def test_defaults_reach_the_planner() -> None:
     setup = resolved(ROBUST)
     assert setup.planner == {
-        "name": "robust", "k": None, "metric": "hops", "single_percent": 0.0, "level": 1.0,
-        "failures": "none", "method": "all-paths", "time_limit_s": 60.0, "gap": 1e-6,
+        "algorithm": "robust", "k": None, "metric": "hops", "failures": "none", "method": None,
+        "time_limit": 60 * 10**12, "gap": 1e-6,
     }  # fmt: skip
     assert setup.demand is not None
     assert setup.demand["pair_bps"] == 50_000_000
@@ -46,15 +46,15 @@ def test_defaults_reach_the_planner() -> None:
 def test_schemes_have_their_own_defaults(scheme: str, k: int, metric: str) -> None:
     planner = resolved(ROBUST.replace('"robust"', f'"{scheme}"')).planner
     assert planner is not None
-    assert (planner["name"], planner["k"], planner["metric"]) == (scheme, k, metric)
+    assert (planner["algorithm"], planner["k"], planner["metric"]) == (scheme, k, metric)
 
 
 def test_a_scenario_with_bounds_reads_back() -> None:
     scenario = Scenario.loads(
-        ROBUST.replace("[routing.demand]", "[routing.robust]\ngap = 0.01\n[routing.demand]")
+        ROBUST.replace('scheme = "robust"', 'scheme = { algorithm = "robust", gap = 0.01 }')
     )
     assert Scenario.loads(scenario.toml()) == scenario
-    assert 'spread = "packet"' in scenario.toml()
+    assert 'load_balancing = "packet"' in scenario.toml()
 
 
 def test_rates_by_router_and_for_the_others() -> None:
@@ -121,16 +121,23 @@ def test_every_mistake_in_a_file_has_its_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"routing__k": "0"}, "routing.k: 0 must be at least 1"),
-        ({"routing__scheme": "hybrid-hop", "routing__robust__single_percent": "101"}, "must be at most 100"),
-        ({"routing__scheme": "hybrid-hop", "routing__robust__single_percent": "-1"}, "must be at least 0"),
-        ({"routing__robust__single_percent": "10"}, "single_percent belongs to hybrid-hop and hybrid-delay"),
-        ({"routing__robust__level": "1"}, "level belongs to robust-optimal"),
-        ({"routing__robust__method": "exchange"}, 'choose among "all-paths", "link-flow"'),
-        ({"routing__k": "2", "routing__robust__method": "link-flow"}, 'choose among "single-lp", "exchange"'),
-        ({"routing__robust__failures": "single-link"}, 'or scheme = "robust" with a k'),
-        ({"routing__robust__gap": "0"}, "routing.robust.gap"),
-        ({"routing__robust__time_limit": "0 s"}, "must be above zero"),
+        ({"routing__scheme__k": "0"}, "routing.scheme.k: 0 must be at least 1"),
+        ({"routing__scheme": "hybrid-hop", "routing__scheme__single_percent": "101"}, "must be at most 100"),
+        ({"routing__scheme": "hybrid-hop", "routing__scheme__single_percent": "-1"}, "must be at least 0"),
+        (
+            {"routing__scheme__single_percent": "10"},
+            "routing.scheme.single_percent: is a parameter of hybrid-hop and hybrid-delay (scheme); "
+            'the scheme here is "robust"',
+        ),
+        ({"routing__scheme__level": "1"}, "is a parameter of robust-optimal (scheme)"),
+        ({"routing__scheme__method": "exchange"}, 'choose among "all-paths", "link-flow"'),
+        (
+            {"routing__scheme__k": "2", "routing__scheme__method": "link-flow"},
+            'choose among "single-lp", "exchange"',
+        ),
+        ({"routing__scheme__failures": "single-link"}, "give robust a k"),
+        ({"routing__scheme__gap": "0"}, "routing.scheme.gap"),
+        ({"routing__scheme__time_limit": "0 s"}, "must be above zero"),
         ({"routing__scheme": "hybrid-delay", "routing__metric": "hops"}, "goes by delay"),
         ({"routing__demand__pair": "-1 Mbps"}, "is below zero"),
         ({"routing__demand__pair": "5"}, "has no unit"),
@@ -144,7 +151,7 @@ def test_every_mistake_in_a_file_has_its_line(tmp_path: Path) -> None:
         ({"routing__demand__pair": '{ from = "file:none.csv" }'}, "cannot be read: No such file"),
         ({"network__node": '[{ name = "Oslo" }]'}, "no way over routers"),
         ({"network__links__capacity": "0 bps"}, "must be above zero"),
-        ({"routing__scheme": "shortest", "routing__robust__gap": "0.1"}, "takes none of it"),
+        ({"routing__scheme": "shortest", "routing__scheme__gap": "0.1"}, "is a parameter of robust (scheme)"),
     ],
 )
 def test_mistakes_are_answered_with_place_and_remedy(fields: dict[str, str], message: str) -> None:

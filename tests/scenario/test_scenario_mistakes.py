@@ -88,8 +88,25 @@ MISTAKES: list[tuple[str, str, str]] = [
     ),
     (
         "[[traffic]]",
-        'loss = { model = "gilbert-elliott", to_bad = 2, to_good = 0.5 }\n[[traffic]]',
+        'loss = { algorithm = "gilbert-elliott", to_bad = 2, to_good = 0.5 }\n[[traffic]]',
         "network.links.loss.to_bad: 2 must be at most 1.0",
+    ),
+    (
+        "[[traffic]]",
+        'loss = { model = "gilbert-elliott", to_bad = 0.1, to_good = 0.5 }\n[[traffic]]',
+        'network.links.loss: names its model by algorithm now; write loss = { algorithm = "gilbert-elliott", '
+        "to_bad = 0.1, to_good = 0.5 }",
+    ),
+    (
+        "[[traffic]]",
+        'loss = { algorithm = "gilbert-elliott", to_bad = 0.1, to_good = 0.0 }\n[[traffic]]',
+        "network.links.loss: every packet would be lost; a link that carries nothing is an event with state "
+        '= "down"',
+    ),
+    (
+        "[[traffic]]",
+        'loss = { algorithm = "gilbert-elliott", to_bad = 0.1 }\n[[traffic]]',
+        "network.links.loss.to_good: is missing (probability of going from bad to good, at each packet)",
     ),
     ("[run]", "[run]\nseed = -1", "run.seed: -1 must be at least 0"),
     ("[run]", "[run]\nseed = 1.5", "run.seed: 1.5 is not a whole number"),

@@ -23,9 +23,9 @@ from .conftest import BASE, CONTROLLED, EXAMPLES, IN_BAND
 QUANTITIES: tuple[type[Quantity], ...] = (Span, Rate, ByteCount, PacketCount, Speed)
 
 VOCABULARY = """
-network topology links link node capacity delay queue loss jitter codel routing scheme spread traffic
+network topology links link node capacity delay queue loss jitter codel routing scheme load_balancing traffic
 from to flows size start stop application transport cubic preset hystart event at state run duration seed
-capture distribution exponential mean kind poisson message model gilbert-elliott between name new index
+capture distribution exponential mean kind poisson message algorithm gilbert-elliott between name new index
 direction parameters * Seattle Atlanta Denver down up unlimited 10Mbps 1ms 100packets 64kB dumbbell
 zoo/Abilene file:x.graphml controller application sdn-paced forwarding window-clamp alpha gamma share
 tcpbp window threshold estimator ewma hte weight significance hold_time pairs neighbours

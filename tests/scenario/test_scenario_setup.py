@@ -11,7 +11,8 @@ import pytest
 
 from anabranch import Scenario, ScenarioError, _core
 from anabranch.routes import plan
-from anabranch.scenario.routing import ADDITIVE_METRICS, Metric
+from anabranch.scenario.algorithm import declarations
+from anabranch.scenario.algorithms.scheme import Metric
 from anabranch.setup import Setup, resolve
 
 from .conftest import BASE, EXAMPLES
@@ -81,7 +82,7 @@ def test_delays_on_abilene_are_those_of_the_thesis(abilene: Callable[..., Scenar
 def test_every_setting_of_a_link_reaches_the_core() -> None:
     settings = """
 queue = { packets = "10 packets", bytes = "15 kB" }
-loss = { model = "gilbert-elliott", to_bad = 0.1, to_good = 0.4, loss_good = 0.001 }
+loss = { algorithm = "gilbert-elliott", to_bad = 0.1, to_good = 0.4, loss_good = 0.001 }
 jitter = { distribution = "uniform", low = "0 ms", high = "2 ms" }
 mark_at = "5 packets"
 codel = { target = "4 ms" }
@@ -96,7 +97,7 @@ codel = { target = "4 ms" }
         "delay": 3_000_000_000,
         "jitter": {"distribution": "uniform", "low": 0.0, "high": 2e9},
         "loss": {
-            "model": "gilbert-elliott",
+            "algorithm": "gilbert-elliott",
             "to_bad": 0.1,
             "to_good": 0.4,
             "loss_good": 0.001,
@@ -117,7 +118,7 @@ def test_parallel_links_are_numbered_and_chosen_by_number() -> None:
     event = '[[event]]\nat = "1 s"\nlink = ["a", "b"]\nindex = 2\nstate = "down"\n'
     setup = resolve(Scenario.loads(LINE + second + change + A_TO_B + event + RUN))
     assert [one.name for one in setup.links] == ["a->b", "b->a", "b->a#2", "a->b#2"]
-    lossy = [one.name for one in setup.links if one.loss != {"model": "none"}]
+    lossy = [one.name for one in setup.links if one.loss != {"algorithm": "none"}]
     assert lossy == ["b->a#2"]
     (down,) = setup.events
     assert down.change == {"kind": "links", "links": [3, 2], "up": False}
@@ -148,7 +149,10 @@ capacity = "2 Gbps"
     [
         ('capacity = "2 Mbps"', {"kind": "capacity", "links": [0, 1], "capacity": 2_000_000}),
         ('delay = "7 ms"', {"kind": "delay", "links": [0, 1], "delay": 7_000_000_000}),
-        ("loss = 0.5", {"kind": "loss", "links": [0, 1], "loss": {"model": "bernoulli", "probability": 0.5}}),
+        (
+            "loss = 0.5",
+            {"kind": "loss", "links": [0, 1], "loss": {"algorithm": "bernoulli", "probability": 0.5}},
+        ),
         ('state = "up"', {"kind": "links", "links": [0, 1], "up": True}),
     ],
 )
@@ -168,68 +172,80 @@ def test_events_are_in_the_order_of_time_and_then_of_the_scenario() -> None:
 
 
 @pytest.mark.parametrize(
-    ("routing", "scheme", "spread"),
+    ("routing", "scheme", "load_balancing"),
     [
-        ("", {"name": "shortest", "metric": "hops"}, {"by": "flow"}),
-        ('scheme = "ecmp"\nmetric = "delay"', {"name": "ecmp", "metric": "delay"}, {"by": "flow"}),
-        ('scheme = "k-shortest"\nk = 3', {"name": "k-shortest", "metric": "hops", "k": 3}, {"by": "flow"}),
+        ("", {"algorithm": "shortest", "metric": "hops"}, {"algorithm": "flow"}),
         (
-            'scheme = "disjoint"\nspread = "packet"',
-            {"name": "disjoint", "metric": "hops", "k": None},
-            {"by": "packet"},
+            'scheme = "ecmp"\nmetric = "delay"',
+            {"algorithm": "ecmp", "metric": "delay"},
+            {"algorithm": "flow"},
         ),
         (
-            'scheme = "max-flow"\nspread = "flowlet"\nflowlet_gap = "20 ms"',
-            {"name": "max-flow", "metric": "hops"},
-            {"by": "flowlet", "gap": 20_000_000_000},
+            'scheme = { algorithm = "k-shortest", k = 3 }',
+            {"algorithm": "k-shortest", "metric": "hops", "k": 3},
+            {"algorithm": "flow"},
         ),
         (
-            'scheme = "semper"\nspread = "hash"',
-            {"name": "semper", "metric": "hops", "k": None, "shares": "equal"},
-            {"by": "hash"},
+            'scheme = "disjoint"\nload_balancing = "packet"',
+            {"algorithm": "disjoint", "metric": "hops", "k": None},
+            {"algorithm": "packet"},
         ),
         (
-            'scheme = "semper"\nk = 2\nshares = "capacity"\nspread = "resilient-hash"',
-            {"name": "semper", "metric": "hops", "k": 2, "shares": "capacity"},
-            {"by": "resilient-hash"},
+            'scheme = "max-flow"\nload_balancing = { algorithm = "flowlet", gap = "20 ms" }',
+            {"algorithm": "max-flow", "metric": "hops"},
+            {"algorithm": "flowlet", "gap": 20_000_000_000},
         ),
         (
-            'scheme = "semper"\nspread = "subflow-round-robin"\nidle_timeout = "60 s"',
-            {"name": "semper", "metric": "hops", "k": None, "shares": "equal"},
-            {"by": "subflow-round-robin", "idle_timeout": 60_000_000_000_000},
+            'scheme = "semper"\nload_balancing = "hash"',
+            {"algorithm": "semper", "metric": "hops", "k": None, "shares": "equal"},
+            {"algorithm": "hash"},
         ),
-        ('scheme = "tcpbp"', {"name": "tcpbp", "metric": "tcpbp", "k": None}, {"by": "flow"}),
         (
-            'scheme = "tcpbp-exact"\nmetric = "tcpbp"\nk = 3',
-            {"name": "tcpbp-exact", "metric": "tcpbp", "k": 3},
-            {"by": "flow"},
+            'scheme = { algorithm = "semper", k = 2, shares = "capacity" }\n'
+            'load_balancing = "resilient-hash"',
+            {"algorithm": "semper", "metric": "hops", "k": 2, "shares": "capacity"},
+            {"algorithm": "resilient-hash"},
+        ),
+        (
+            'scheme = "semper"\n'
+            'load_balancing = { algorithm = "subflow-round-robin", idle_timeout = "60 s" }',
+            {"algorithm": "semper", "metric": "hops", "k": None, "shares": "equal"},
+            {"algorithm": "subflow-round-robin", "idle_timeout": 60_000_000_000_000},
+        ),
+        ('scheme = "tcpbp"', {"algorithm": "tcpbp", "metric": "tcpbp", "k": 1}, {"algorithm": "flow"}),
+        (
+            'scheme = { algorithm = "tcpbp-exact", k = 3 }\nmetric = "tcpbp"',
+            {"algorithm": "tcpbp-exact", "metric": "tcpbp", "k": 3},
+            {"algorithm": "flow"},
         ),
         *(
-            (f'metric = "{metric}"', {"name": "shortest", "metric": metric}, {"by": "flow"})
+            (f'metric = "{metric}"', {"algorithm": "shortest", "metric": metric}, {"algorithm": "flow"})
             for metric in get_args(Metric)
         ),
     ],
 )
 def test_routing_as_the_core_reads_it(
-    routing: str, scheme: dict[str, object], spread: dict[str, object]
+    routing: str, scheme: dict[str, object], load_balancing: dict[str, object]
 ) -> None:
     setup = resolve(Scenario.loads(LINE + A_TO_B + f"[routing]\n{routing}\n" + RUN))
-    assert (setup.routing.scheme, setup.routing.spread) == (scheme, spread)
+    assert (setup.routing.scheme, setup.routing.load_balancing) == (scheme, load_balancing)
     assert setup.routing.reaction == 1_000_000_000_000
     assert setup.core().plan().data()["routes"]
 
 
 def test_metrics_are_those_of_the_core() -> None:
     assert [name for name, _ in _core.metrics()] == list(get_args(Metric))
-    assert {name for name, additive in _core.metrics() if additive} == set(ADDITIVE_METRICS)
+    (of_sums,) = (p for p in declarations()["scheme"]["ecmp"]["parameters"] if p["name"] == "metric")
+    additive = {choice["name"] for choice in of_sums["choices"]}
+    assert {name for name, adds_up in _core.metrics() if adds_up} == additive
 
 
 def test_a_model_makes_a_planner_of_a_scheme() -> None:
-    routing = '[routing]\nscheme = "tcpbp-exact"\nmodel = "pftk"\n'
+    routing = '[routing]\nscheme = { algorithm = "tcpbp-exact", model = "pftk" }\n'
     setup = resolve(Scenario.loads(LINE + A_TO_B + routing + RUN))
     assert setup.routing.scheme is None
-    wanted = {"name": "tcpbp-exact", "model": "pftk", "sharing": "pair", "objective": "total"}
-    assert setup.planner == wanted
+    left_out = {"k": 1, "metric": "tcpbp", "sharing": None, "objective": None}
+    assert setup.planner == {"algorithm": "tcpbp-exact", "model": "pftk", **left_out}
 
 
 def test_routes_can_be_told_to_stay() -> None:

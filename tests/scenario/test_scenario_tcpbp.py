@@ -3,7 +3,7 @@
 import pytest
 
 from anabranch import Scenario, ScenarioError
-from anabranch.scenario.controller import ESTIMATORS
+from anabranch.scenario.algorithm import declarations, parameters_of
 from anabranch.setup import Setup, resolve
 
 from .conftest import BASE, CONTROLLED
@@ -25,10 +25,12 @@ def controller(setup: Setup) -> dict[str, object]:
 
 TCPBP = ABILENE.replace("[controller]\n", '[controller]\napplication = "tcpbp"\n')
 TCPBP_SET = TCPBP.replace(
-    '"tcpbp"\n',
-    '"tcpbp"\nwindow = 5\nsample_packets = 200\nloss_granularity = 0.001\ndelay_granularity = "1 ms"\n'
-    'threshold = 0.1\nmetric = "delay"\nstatistics_interval = "2 s"\nestimator = "hte"\nsignificance = 0.01\n'
-    'delay = "configured"\nsearch = "exact"\nhold_time = "30 s"\n',
+    'application = "tcpbp"\n',
+    'application = { algorithm = "tcpbp", '
+    'estimator = { algorithm = "hte", window = 5, significance = 0.01 }, '
+    'sample_packets = 200, loss_granularity = 0.001, delay_granularity = "1 ms", threshold = 0.1, '
+    'delay = "configured", search = "exact", hold_time = "30 s" }\nmetric = "delay"\n'
+    'statistics_interval = "2 s"\n',
 )
 
 
@@ -36,7 +38,7 @@ def test_tcpbp_has_the_defaults_of_the_thesis() -> None:
     """A mean over 30 s of samples of 10 s, in steps of 0.01 % and 0.1 ms; hops before the first estimates."""
     found = controller(resolved(TCPBP))
     assert found["application"] == {
-        "name": "tcpbp", "estimator": {"name": "sma", "window": 3}, "delay": "measured",
+        "algorithm": "tcpbp", "estimator": {"algorithm": "sma", "window": 3}, "delay": "measured",
         "sample_packets": 1000, "loss_granularity": 1e-4, "delay_granularity": 100 * US,
         "search": "published", "threshold": 0.0, "hold_time": 0, "measuring": [],
     }  # fmt: skip
@@ -47,7 +49,7 @@ def test_tcpbp_has_the_defaults_of_the_thesis() -> None:
 def test_every_setting_of_tcpbp_reaches_the_core() -> None:
     found = controller(resolved(TCPBP_SET))
     assert found["application"] == {
-        "name": "tcpbp", "estimator": {"name": "hte", "window": 5, "significance": 0.01},
+        "algorithm": "tcpbp", "estimator": {"algorithm": "hte", "window": 5, "significance": 0.01},
         "delay": "configured", "sample_packets": 200, "loss_granularity": 0.001, "delay_granularity": 10**9,
         "search": "exact", "threshold": 0.1, "hold_time": 30 * SECOND, "measuring": [],
     }  # fmt: skip
@@ -55,11 +57,12 @@ def test_every_setting_of_tcpbp_reaches_the_core() -> None:
 
 
 def test_the_core_reads_every_estimator() -> None:
-    for name, parameters in ESTIMATORS.items():
-        setup = resolved(TCPBP.replace('"tcpbp"\n', f'"tcpbp"\nestimator = "{name}"\n'))
+    for name in declarations()["estimator"]:
+        setup = resolved(TCPBP.replace('"tcpbp"\n', f'{{ algorithm = "tcpbp", estimator = "{name}" }}\n'))
         application = controller(setup)["application"]
         assert isinstance(application, dict)
-        assert application["estimator"] == {"name": name, **parameters}
+        assert application["estimator"]["algorithm"] == name
+        assert set(application["estimator"]) == {"algorithm", *parameters_of("estimator", name)}
         assert setup.core().plan().data()["routes"]
 
 
@@ -103,7 +106,7 @@ def test_tcpbp_keeps_flows_of_neighbours_to_their_links() -> None:
     # The control links make nobody a neighbour.
     assert all(setup.nodes[end].name != "controller" for f in setup.flows for end in (f.origin, f.to))
     other = controller(resolved(NEIGHBOURS + "[controller]\n" + links))["application"]
-    assert other == {"name": "forwarding"}
+    assert other == {"algorithm": "forwarding"}
 
 
 def test_neighbours_are_those_of_a_list() -> None:
@@ -115,77 +118,84 @@ def test_neighbours_are_those_of_a_list() -> None:
 
 # What is put in place of what, in which scenario, and the only messages.
 MISTAKES: list[tuple[str, str, str, str]] = [
-    (TCPBP_SET, "window = 5", "window = 0", "controller.window: 0 must be at least 1"),
+    (
+        TCPBP_SET,
+        "window = 5",
+        "window = 0",
+        "controller.application.estimator.window: 0 must be at least 2",
+    ),
     (
         TCPBP_SET,
         "sample_packets = 200",
         "sample_packets = 0",
-        "controller.sample_packets: 0 must be at least 1",
+        "controller.application.sample_packets: 0 must be at least 1",
     ),
-    (TCPBP_SET, "= 0.001", "= 1.5", "controller.loss_granularity: 1.5 must be at most 1.0"),
-    (TCPBP_SET, "= 0.1\n", "= 1\n", "controller.threshold: 1 must be below 1.0"),
+    (TCPBP_SET, "= 0.001", "= 1.5", "controller.application.loss_granularity: 1.5 must be at most 1.0"),
+    (TCPBP_SET, "threshold = 0.1", "threshold = 1", "controller.application.threshold: 1 must be below 1.0"),
     (
         TCPBP_SET,
-        '"1 ms"\nthreshold',
-        "1\nthreshold",
-        'controller.delay_granularity: "1" has no unit; a time is written like "2.5 ms" (units: ps, ns, us, '
-        "µs, ms, s, min, h)",
+        '"1 ms", threshold',
+        "1, threshold",
+        'controller.application.delay_granularity: "1" has no unit; a time is written like "2.5 ms" (units: '
+        "ps, ns, us, µs, ms, s, min, h)",
     ),
     (
         TCPBP_SET,
-        "window = 5",
-        "window = 1",
-        "controller.window: 1 is too few; hte tests the mean of 2 samples or more",
+        "significance = 0.01",
+        "significance = 0",
+        "controller.application.estimator.significance: 0 must be above 0.0",
     ),
-    (TCPBP_SET, "significance = 0.01", "significance = 0", "controller.significance: 0 must be above 0.0"),
-    (TCPBP_SET, "significance = 0.01", "significance = 1", "controller.significance: 1 must be below 1.0"),
+    (
+        TCPBP_SET,
+        "significance = 0.01",
+        "significance = 1",
+        "controller.application.estimator.significance: 1 must be below 1.0",
+    ),
     (
         TCPBP_SET,
         "significance = 0.01",
         "weight = 0.5",
-        'controller.weight: is a parameter of the estimator ewma; the estimator here is "hte"',
-    ),
-    (
-        TCPBP_SET.replace("significance = 0.01", "weight = 0.5").replace("window = 5\n", ""),
-        '"hte"\nweight = 0.5',
-        '"ewma"\nweight = 1.5',
-        "controller.weight: 1.5 must be at most 1.0",
-    ),
-    (
-        TCPBP_SET.replace("significance = 0.01", "weight = 0.5").replace("window = 5\n", ""),
-        '"hte"\nweight = 0.5',
-        '"ewma"\nweight = 0',
-        "controller.weight: 0 must be above 0.0",
-    ),
-    (
-        TCPBP_SET,
-        '"hte"\nsignificance = 0.01',
-        '"ewma"',
-        'controller.window: is a parameter of the estimators sma and hte; the estimator here is "ewma"',
+        "controller.application.estimator.weight: is a parameter of ewma (estimator); the estimator here is "
+        '"hte", which has window, significance',
     ),
     (
         TCPBP_SET,
         '"hte"',
         '"kalman"',
-        'controller.estimator: "kalman" is not known; there are "sma", "ewma", "hte"',
+        'controller.application.estimator: algorithm "kalman" is not known; there are "sma", "ewma", "hte"',
     ),
     (
         TCPBP_SET,
         '"30 s"',
         '"-30 s"',
-        'controller.hold_time: "-30 s" is below zero; a time is written like "2.5 ms"',
+        'controller.application.hold_time: "-30 s" is below zero; a time is written like "2.5 ms"',
     ),
     (
         TCPBP_SET,
         '"configured"',
         '"guessed"',
-        'controller.delay: "guessed" is not known; there are "measured", "configured"',
+        'controller.application.delay: "guessed" is not known; there are "measured", "configured"',
     ),
     (
         ABILENE,
         "[controller]\n",
         "[controller]\nwindow = 4\n",
-        'controller.window: is a parameter of tcpbp; the application here is "forwarding"',
+        'controller.estimator: stands with its algorithm; write application = { algorithm = "tcpbp", '
+        'estimator = { algorithm = "sma", window = 4 } }',
+    ),
+    (
+        ABILENE,
+        "[controller]\n",
+        '[controller]\napplication = "tcpbp"\nestimator = "ewma"\nweight = 0.3\nthreshold = 0.1\n',
+        'controller.threshold: stands with its algorithm; write application = { algorithm = "tcpbp", '
+        'threshold = 0.1, estimator = { algorithm = "ewma", weight = 0.3 } }',
+    ),
+    (
+        ABILENE,
+        "[controller]\n",
+        '[controller]\napplication = "sdn-paced"\ngamma = 2.0\n',
+        'controller.gamma: stands with its algorithm; write application = { algorithm = "sdn-paced", '
+        "gamma = 2.0 }",
     ),
     (
         NEIGHBOURS,
@@ -204,12 +214,6 @@ MISTAKES: list[tuple[str, str, str, str]] = [
         'to = "right1"',
         'pairs = "neighbours"',
         "traffic[0].from: no two of these nodes have a link between them; list the switches",
-    ),
-    (
-        ABILENE,
-        "[controller]\n",
-        "[controller]\nthreshold = 0.1\n",
-        'controller.threshold: is a parameter of tcpbp; the application here is "forwarding"',
     ),
 ]
 

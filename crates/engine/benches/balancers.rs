@@ -2,10 +2,14 @@
 //! `cargo bench -p anabranch-engine --bench balancers`; takes some ten seconds.
 
 use anabranch_engine::balancer::{Balancer, Choices, FlowKey};
+use anabranch_engine::balancer::{
+    FlowParameters, FlowletParameters, HashParameters, ResilientHashParameters, SubflowRoundRobinParameters,
+    WeightedHashParameters,
+};
 use anabranch_engine::capture::host_address;
 use anabranch_engine::ports::{SERVER_PORT, draw_source_port};
 use anabranch_engine::random::Streams;
-use anabranch_engine::setup::Spread;
+use anabranch_engine::setup::LoadBalancing;
 use anabranch_transport::wire::Endpoint;
 use anabranch_units::{Instant, NodeId, Span};
 use std::hint::black_box;
@@ -26,15 +30,17 @@ fn main() {
     );
     let equal = [1.0 / PATHS as f64; PATHS];
     let unlike: Vec<f64> = (1..=PATHS).map(|path| path as f64 / 36.0).collect();
-    let stateful = Spread::SubflowRoundRobin { idle_timeout: None };
-    let expiring = Spread::SubflowRoundRobin { idle_timeout: Some(Span::from_secs(60)) };
-    let cases: [(&str, Spread, &str, &[f64]); 8] = [
-        ("flow", Spread::Flow {}, "unlike", &unlike),
-        ("flowlet", Spread::Flowlet { gap: Span::from_ms(50) }, "equal", &equal),
-        ("hash", Spread::Hash {}, "equal", &equal),
-        ("weighted-hash", Spread::WeightedHash {}, "unlike", &unlike),
-        ("resilient-hash", Spread::ResilientHash {}, "equal", &equal),
-        ("resilient-hash", Spread::ResilientHash {}, "unlike", &unlike),
+    let stateful = LoadBalancing::SubflowRoundRobin(SubflowRoundRobinParameters { idle_timeout: None });
+    let expiring = LoadBalancing::SubflowRoundRobin(SubflowRoundRobinParameters {
+        idle_timeout: Some(Span::from_secs(60)),
+    });
+    let cases: [(&str, LoadBalancing, &str, &[f64]); 8] = [
+        ("flow", LoadBalancing::Flow(FlowParameters {}), "unlike", &unlike),
+        ("flowlet", LoadBalancing::Flowlet(FlowletParameters { gap: Span::from_ms(50) }), "equal", &equal),
+        ("hash", LoadBalancing::Hash(HashParameters {}), "equal", &equal),
+        ("weighted-hash", LoadBalancing::WeightedHash(WeightedHashParameters {}), "unlike", &unlike),
+        ("resilient-hash", LoadBalancing::ResilientHash(ResilientHashParameters {}), "equal", &equal),
+        ("resilient-hash", LoadBalancing::ResilientHash(ResilientHashParameters {}), "unlike", &unlike),
         ("subflow-round-robin", stateful, "equal", &equal),
         ("  with idle_timeout", expiring, "equal", &equal),
     ];
@@ -53,7 +59,7 @@ fn main() {
     }
 }
 
-fn balancer(spread: Spread, weights: &[f64]) -> Balancer {
+fn balancer(spread: LoadBalancing, weights: &[f64]) -> Balancer {
     let mut stream = Streams::new(1, 0).stream("router", "path");
     let identities: Vec<u64> = (0..PATHS).map(|_| stream.next_u64()).collect();
     Balancer::new(spread, Choices { weights, identities: &identities, salt: 0, stream })

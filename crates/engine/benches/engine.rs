@@ -4,6 +4,7 @@
 mod common;
 
 use anabranch_engine::Outcome;
+use anabranch_engine::control::applications::ForwardingParameters;
 use anabranch_engine::routing::Metric;
 use anabranch_engine::setup::{ApplicationSetup, Channel, ControllerSetup, FlowTableSetup, WhenFull};
 use anabranch_units::{NodeId, Rate, Span};
@@ -46,7 +47,7 @@ fn governed(mut b: Builder) -> Builder {
         node,
         switches,
         channel: Channel::Apart,
-        application: ApplicationSetup::Forwarding {},
+        application: ApplicationSetup::Forwarding(ForwardingParameters {}),
         metric: Metric::Delay,
         table: FlowTableSetup {
             size: None,

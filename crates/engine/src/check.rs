@@ -2,7 +2,7 @@
 
 use crate::check_controller::check_controller;
 use crate::error::{EngineError, SetupError};
-use crate::loss::{Loss, mean_loss};
+use crate::loss::mean_loss;
 use crate::random::Streams;
 use crate::setup::{
     CapturePoint, Change, FlowSetup, LinkSetup, LossSetup, QueueSetup, Setup, SourceSetup, Variate,
@@ -10,6 +10,7 @@ use crate::setup::{
 use crate::variate::Sampler;
 use anabranch_network::{Link, Network};
 use anabranch_transport::TransportConfig;
+use anabranch_units::declaration::OutOfRange;
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Rate, Span};
 use std::collections::BTreeSet;
 
@@ -20,6 +21,11 @@ type Checked = Result<(), SetupError>;
 
 fn error(place: impl Into<String>, problem: impl Into<String>) -> SetupError {
     SetupError::new(place, problem)
+}
+
+/// A parameter of an algorithm is out of range.
+pub fn below(place: &str, problem: OutOfRange) -> SetupError {
+    error(format!("{place}.{}", problem.parameter), problem.problem)
 }
 
 impl Setup {
@@ -36,6 +42,7 @@ impl Setup {
         self.check_transports()?;
         self.check_flows()?;
         self.check_events()?;
+        self.check_routing()?;
         if self.probes.interval == Some(Span::ZERO) {
             return Err(error("probes.interval", "must be above zero").into());
         }
@@ -188,6 +195,13 @@ impl Setup {
         Ok(())
     }
 
+    fn check_routing(&self) -> Checked {
+        if let Some(scheme) = &self.routing.scheme {
+            scheme.check().map_err(|problem| below("routing.scheme", problem))?;
+        }
+        self.routing.load_balancing.check().map_err(|problem| below("routing.load_balancing", problem))
+    }
+
     fn check_node(&self, place: &str, node: NodeId) -> Checked {
         let count = self.nodes.len();
         let problem = || error(place, format!("no node number {}; there are {count}", node.0));
@@ -209,7 +223,7 @@ fn routing_loss(loss: &LossSetup) -> f64 {
 }
 
 fn check_loss(place: &str, loss: &LossSetup) -> Checked {
-    Loss::new(loss).map(|_| ()).map_err(|problem| error(place, problem.to_string()))
+    loss.check().map_err(|problem| below(place, problem))
 }
 
 fn check_variate(place: &str, variate: &Variate) -> Checked {
@@ -252,5 +266,5 @@ fn check_source(place: &impl Fn(&str) -> String, source: &SourceSetup) -> Checke
 
 fn check_transport(place: &str, transport: &TransportConfig) -> Checked {
     let checked = transport.check().and_then(|()| transport.check_together());
-    checked.map_err(|problem| error(format!("{place}.{}", problem.parameter), problem.problem))
+    checked.map_err(|problem| below(place, problem))
 }

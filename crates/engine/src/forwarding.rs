@@ -1,6 +1,6 @@
 //! Where a packet goes next: source routes along a plan's paths, or tables hop by hop.
 
-use crate::balancer::{Balancer, Choices, FlowKey, Spread, mix};
+use crate::balancer::{Balancer, Choices, FlowKey, LoadBalancing, mix};
 use crate::interfaces::Interfaces;
 use crate::packet::Packet;
 use crate::random::Streams;
@@ -15,7 +15,7 @@ pub const HOP_BY_HOP: u32 = u32::MAX;
 
 /// A plan made ready for forwarding.
 pub struct Forwarding {
-    spread: Spread,
+    load_balancing: LoadBalancing,
     streams: Streams,
     /// The links of all paths, one path after the other. Paths of replaced plans stay: packets
     /// may still be on them.
@@ -85,7 +85,7 @@ impl Forwarding {
     /// No routes yet, for these pairs.
     #[must_use]
     pub fn new(
-        spread: Spread,
+        load_balancing: LoadBalancing,
         streams: Streams,
         nodes: usize,
         pairs: impl Iterator<Item = (NodeId, NodeId)>,
@@ -96,7 +96,7 @@ impl Forwarding {
             index.entry((pair.0, pair.1, None)).or_insert(next);
         }
         Self {
-            spread,
+            load_balancing,
             streams,
             path_links: Vec::new(),
             routes: index.iter().map(|_| None).collect(),
@@ -159,7 +159,7 @@ impl Forwarding {
                 }
             }
         }
-        let mirror = self.spread.is_symmetric().then_some(mirror);
+        let mirror = self.load_balancing.is_symmetric().then_some(mirror);
         let mut old: Vec<_> = self.tables.iter_mut().map(Option::take).collect();
         for table in &plan.tables {
             let old = old[table.to.index()].take();
@@ -222,7 +222,7 @@ impl Forwarding {
         }
         let starts = route.paths.iter().map(|path| self.append(path.links.links())).collect();
         let weights: Vec<f64> = route.paths.iter().map(|path| path.weight).collect();
-        let mirror = self.spread.is_symmetric().then_some(mirror);
+        let mirror = self.load_balancing.is_symmetric().then_some(mirror);
         let identities = identities(route.paths.iter().map(|path| path.links.links()), mirror);
         if let Some(PathChoice::Paths { mut balancer, .. }) = old
             && balancer.follow(&weights, &identities)
@@ -250,8 +250,7 @@ impl Forwarding {
         mirror: &Mirror,
         old: Option<&PathChoice>,
     ) -> Option<PathChoice> {
-        let keeps_entries = matches!(self.spread, Spread::SubflowRoundRobin { .. });
-        if !keeps_entries || route.from < route.to {
+        if !self.load_balancing.keeps_entries() || route.from < route.to {
             return None;
         }
         let opposite = between.map(Interfaces::reversed);
@@ -339,11 +338,11 @@ impl Forwarding {
     fn balancer(&self, name: &str, purpose: &str, weights: &[f64], identities: &[u64]) -> Balancer {
         let mut stream = self.streams.stream(name, purpose);
         let drawn = stream.next_u64();
-        let salt = if self.spread.is_symmetric() && purpose == "path" { 0 } else { drawn };
+        let salt = if self.load_balancing.is_symmetric() && purpose == "path" { 0 } else { drawn };
         if self.generation > 0 {
             stream = self.streams.stream(name, &format!("{purpose} of plan {}", self.generation));
         }
-        Balancer::new(self.spread, Choices { weights, identities, salt, stream })
+        Balancer::new(self.load_balancing, Choices { weights, identities, salt, stream })
     }
 
     /// Where the route of a new packet starts; `None` where there is no route.
@@ -408,10 +407,15 @@ fn identities<'p>(paths: impl Iterator<Item = &'p [LinkId]>, mirror: Option<&Mir
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::balancer::{
+        FlowParameters, HashParameters, ResilientHashParameters, SubflowRoundRobinParameters,
+        WeightedHashParameters,
+    };
     use crate::capture::host_address;
     use crate::packet::Direction;
     use anabranch_network::{Link, Node};
     use anabranch_routing::{AdditiveMetric, LinkMask, Scheme};
+    use anabranch_routing::{EcmpScheme, SemperScheme};
     use anabranch_transport::wire::Endpoint;
     use anabranch_units::{FlowId, Rate, Span};
     use proptest::prelude::*;
@@ -472,13 +476,14 @@ mod tests {
     #[test]
     fn tables_lead_hop_by_hop_over_all_equal_ways() {
         let (network, from, to) = (network(), NodeId(0), NodeId(4));
-        let plan = Scheme::Ecmp { metric: AdditiveMetric::Delay }.plan(
+        let plan = Scheme::Ecmp(EcmpScheme { metric: AdditiveMetric::Delay }).plan(
             &network,
             &LinkMask::all_up(&network),
             &[(from, to)],
         );
         let ends = [(from, to), (NodeId(5), to)];
-        let mut forwarding = Forwarding::new(Spread::Flow {}, Streams::new(1, 0), 6, ends.into_iter());
+        let mut forwarding =
+            Forwarding::new(LoadBalancing::Flow(FlowParameters {}), Streams::new(1, 0), 6, ends.into_iter());
         forwarding.install(&network, &plan);
         let route = forwarding.index(from, to).expect("a pair that was given");
         let mut ways = BTreeSet::new();
@@ -548,12 +553,12 @@ mod tests {
         let network = four_ways();
         let ends = [(NodeId(0), NodeId(4)), (NodeId(4), NodeId(0))];
         let shares = anabranch_routing::PathShares::Equal;
-        let scheme = Scheme::Semper { k: None, metric: AdditiveMetric::Hops, shares };
-        let stateful = Spread::SubflowRoundRobin { idle_timeout: None };
+        let scheme = Scheme::Semper(SemperScheme { k: None, metric: AdditiveMetric::Hops, shares });
+        let stateful = LoadBalancing::SubflowRoundRobin(SubflowRoundRobinParameters { idle_timeout: None });
         for (spread, expected) in [
-            (Spread::Hash {}, 34..=66),
-            (Spread::WeightedHash {}, 1..=20),
-            (Spread::ResilientHash {}, 0..=0),
+            (LoadBalancing::Hash(HashParameters {}), 34..=66),
+            (LoadBalancing::WeightedHash(WeightedHashParameters {}), 1..=20),
+            (LoadBalancing::ResilientHash(ResilientHashParameters {}), 0..=0),
             (stateful, 0..=0),
         ] {
             let mut forwarding = Forwarding::new(spread, Streams::new(1, 0), 6, ends.into_iter());
@@ -585,8 +590,9 @@ mod tests {
         let network = four_ways();
         let ends = [(NodeId(0), NodeId(4)), (NodeId(4), NodeId(0))];
         let shares = anabranch_routing::PathShares::Equal;
-        let scheme = Scheme::Semper { k: None, metric: AdditiveMetric::Hops, shares };
-        let mut forwarding = Forwarding::new(Spread::Flow {}, Streams::new(1, 0), 6, ends.into_iter());
+        let scheme = Scheme::Semper(SemperScheme { k: None, metric: AdditiveMetric::Hops, shares });
+        let mut forwarding =
+            Forwarding::new(LoadBalancing::Flow(FlowParameters {}), Streams::new(1, 0), 6, ends.into_iter());
         forwarding.install(&network, &scheme.plan(&network, &LinkMask::all_up(&network), &ends));
         middles(&mut forwarding, &network);
     }

@@ -32,3 +32,15 @@ pub mod variate;
 
 pub use error::{EngineError, SetupError};
 pub use simulation::{Outcome, Progress, Simulation};
+
+/// Every algorithm of routing and of the engine that a scenario can name, with its parameters.
+#[must_use]
+pub fn described() -> Vec<anabranch_units::declaration::Registry> {
+    vec![
+        routing::Scheme::described(),
+        balancer::LoadBalancing::described(),
+        loss::LossSetup::described(),
+        control::applications::ApplicationSetup::described(),
+        routing::EstimatorSetup::described(),
+    ]
+}

@@ -1,120 +1,196 @@
-//! Random loss of a link.
+//! Random loss of a link: each model with its parameters and its process, and a line in the list below.
 
 use crate::random::{Stream, Threshold};
-use serde::{Deserialize, Serialize};
-use thiserror::Error;
+use anabranch_units::declaration::Parameters;
+use anabranch_units::declaration::at_least;
 
-/// Random loss of a link.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(tag = "model", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum LossSetup {
-    /// No random loss.
-    None {},
-    /// Each packet independently.
-    Bernoulli {
-        /// Probability, 0..1.
-        probability: f64,
-    },
-    /// Two states with a loss each (Gilbert 1960, Elliott 1963); the state moves once a packet.
-    GilbertElliott {
-        /// Probability of going from good to bad at a packet.
-        to_bad: f64,
-        /// Probability of going from bad to good at a packet.
-        to_good: f64,
-        /// Loss in the good state.
-        loss_good: f64,
-        /// Loss in the bad state.
-        loss_bad: f64,
-    },
+/// A model of loss: its parameters make its process.
+trait LossModel: Parameters {
+    /// The process of one link.
+    type Process;
+
+    /// The process from its beginning; the parameters are within their bounds.
+    fn start(&self) -> Self::Process;
+
+    /// The share of packets lost in the long run.
+    fn mean(&self) -> f64;
 }
 
-/// A parameter of a loss model is no probability.
-#[derive(Clone, Copy, PartialEq, Debug, Error)]
-#[error("{model}: {parameter} is {value}, but must be a probability, 0 to 1")]
-pub struct LossError {
-    /// Loss model, as in [`LossSetup`]'s text form.
-    pub model: &'static str,
-    /// Name of the parameter.
-    pub parameter: &'static str,
-    /// What was given.
-    pub value: f64,
+/// A process that loses packets.
+trait Losses {
+    /// Whether the next packet is lost. Each packet takes the same number of draws, whatever the state and the
+    /// probabilities.
+    fn lost(&mut self, stream: &mut Stream) -> bool;
 }
 
-/// The loss process of one link.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Loss(Model);
-
-#[derive(Clone, PartialEq, Eq, Debug)]
-enum Model {
-    None,
-    Bernoulli(Threshold),
-    GilbertElliott {
-        bad: bool,
-        to_bad: Threshold,
-        to_good: Threshold,
-        loss_good: Threshold,
-        loss_bad: Threshold,
-    },
-}
-
-impl Loss {
-    /// The process from its beginning; Gilbert-Elliott starts in the good state.
-    ///
-    /// # Errors
-    /// If a parameter is not in 0..=1.
-    pub fn new(setup: &LossSetup) -> Result<Self, LossError> {
-        Ok(Self(match *setup {
-            LossSetup::None {} => Model::None,
-            LossSetup::Bernoulli { probability } => {
-                Model::Bernoulli(threshold("bernoulli", "probability", probability)?)
+/// Makes the configuration, the process and the dispatch of one list.
+macro_rules! loss_models {
+    ($( $name:literal => $variant:ident($model:ty) ),+ $(,)?) => {
+        anabranch_units::registry! {
+            /// Random loss of a link.
+            #[derive(Copy)]
+            pub enum LossSetup: "loss" {
+                $( $name => $variant($model), )+
             }
-            LossSetup::GilbertElliott { to_bad, to_good, loss_good, loss_bad } => {
-                let threshold = |parameter, value| threshold("gilbert-elliott", parameter, value);
-                Model::GilbertElliott {
-                    bad: false,
-                    to_bad: threshold("to_bad", to_bad)?,
-                    to_good: threshold("to_good", to_good)?,
-                    loss_good: threshold("loss_good", loss_good)?,
-                    loss_bad: threshold("loss_bad", loss_bad)?,
+        }
+
+        #[derive(Clone, PartialEq, Eq, Debug)]
+        enum Process {
+            $( $variant(<$model as LossModel>::Process), )+
+        }
+
+        /// The loss process of one link.
+        #[derive(Clone, PartialEq, Eq, Debug)]
+        pub struct Loss(Process);
+
+        impl Loss {
+            /// The process from its beginning; the parameters are within their bounds.
+            #[must_use]
+            pub fn new(setup: &LossSetup) -> Self {
+                Self(match setup {
+                    $( LossSetup::$variant(model) => Process::$variant(model.start()), )+
+                })
+            }
+
+            /// Whether the next packet is lost.
+            #[inline]
+            pub fn lost(&mut self, stream: &mut Stream) -> bool {
+                match &mut self.0 {
+                    $( Process::$variant(process) => process.lost(stream), )+
                 }
             }
-        }))
-    }
+        }
 
-    /// Whether the next packet is lost. Gilbert-Elliott first moves its state, then draws the loss of
-    /// the state it is in now. Takes no draw without loss, one for Bernoulli, two for
-    /// Gilbert-Elliott, whatever the state and the probabilities.
-    #[inline]
-    pub fn lost(&mut self, stream: &mut Stream) -> bool {
-        match &mut self.0 {
-            Model::None => false,
-            Model::Bernoulli(probability) => stream.chance(*probability),
-            Model::GilbertElliott { bad, to_bad, to_good, loss_good, loss_bad } => {
-                *bad ^= stream.chance(if *bad { *to_good } else { *to_bad });
-                stream.chance(if *bad { *loss_bad } else { *loss_good })
+        /// The share of packets lost in the long run.
+        #[must_use]
+        pub fn mean_loss(setup: &LossSetup) -> f64 {
+            match setup {
+                $( LossSetup::$variant(model) => model.mean(), )+
             }
         }
+    };
+}
+
+loss_models! {
+    "none" => None(NoLoss),
+    "bernoulli" => Bernoulli(Bernoulli),
+    "gilbert-elliott" => GilbertElliott(GilbertElliott),
+}
+
+anabranch_units::parameters! {
+    /// No random loss.
+    #[derive(Copy)]
+    pub struct NoLoss {}
+}
+
+/// The process of [`NoLoss`], which takes no draw.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct NoLosses;
+
+impl LossModel for NoLoss {
+    type Process = NoLosses;
+
+    fn start(&self) -> NoLosses {
+        NoLosses
+    }
+
+    fn mean(&self) -> f64 {
+        0.0
     }
 }
 
-fn threshold(model: &'static str, parameter: &'static str, value: f64) -> Result<Threshold, LossError> {
-    if (0.0..=1.0).contains(&value) {
-        return Ok(Threshold::new(value));
+impl Losses for NoLosses {
+    #[inline]
+    fn lost(&mut self, _: &mut Stream) -> bool {
+        false
     }
-    Err(LossError { model, parameter, value })
 }
 
-/// The share of packets lost in the long run. Gilbert-Elliott is in the bad state for
-/// `to_bad / (to_bad + to_good)` of the packets; if it never moves, it stays in the good one.
-#[must_use]
-pub fn mean_loss(setup: &LossSetup) -> f64 {
-    match *setup {
-        LossSetup::None {} => 0.0,
-        LossSetup::Bernoulli { probability } => probability,
-        LossSetup::GilbertElliott { to_bad, to_good, loss_good, loss_bad } => {
-            let bad = if to_bad > 0.0 { to_bad / (to_bad + to_good) } else { 0.0 };
-            (1.0 - bad) * loss_good + bad * loss_bad
+anabranch_units::parameters! {
+    /// Each packet is lost independently.
+    #[derive(Copy)]
+    pub struct Bernoulli {
+        /// Probability.
+        probability: f64 = f64::NAN, at_least(0.0).at_most(1.0);
+    }
+}
+
+/// The process of [`Bernoulli`], which takes one draw.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Independent(Threshold);
+
+impl LossModel for Bernoulli {
+    type Process = Independent;
+
+    fn start(&self) -> Independent {
+        Independent(Threshold::new(self.probability))
+    }
+
+    fn mean(&self) -> f64 {
+        self.probability
+    }
+}
+
+impl Losses for Independent {
+    #[inline]
+    fn lost(&mut self, stream: &mut Stream) -> bool {
+        stream.chance(self.0)
+    }
+}
+
+anabranch_units::parameters! {
+    /// Loss in bursts: a good and a bad state with a loss each (Gilbert 1960, Elliott 1963). It starts in the good
+    /// one; the state moves once a packet.
+    #[derive(Copy)]
+    pub struct GilbertElliott {
+        /// Probability of going from good to bad, at each packet.
+        to_bad: f64 = f64::NAN, at_least(0.0).at_most(1.0);
+        /// Probability of going from bad to good, at each packet.
+        to_good: f64 = f64::NAN, at_least(0.0).at_most(1.0);
+        /// Loss in the good state.
+        loss_good: f64 = 0.0, at_least(0.0).at_most(1.0);
+        /// Loss in the bad state.
+        loss_bad: f64 = 1.0, at_least(0.0).at_most(1.0);
+    }
+}
+
+/// The process of [`GilbertElliott`], which takes two draws.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct TwoStates {
+    bad: bool,
+    to_bad: Threshold,
+    to_good: Threshold,
+    loss_good: Threshold,
+    loss_bad: Threshold,
+}
+
+impl LossModel for GilbertElliott {
+    type Process = TwoStates;
+
+    fn start(&self) -> TwoStates {
+        TwoStates {
+            bad: false,
+            to_bad: Threshold::new(self.to_bad),
+            to_good: Threshold::new(self.to_good),
+            loss_good: Threshold::new(self.loss_good),
+            loss_bad: Threshold::new(self.loss_bad),
         }
+    }
+
+    /// It is in the bad state for `to_bad / (to_bad + to_good)` of the packets; if it never moves, it stays in the
+    /// good one.
+    fn mean(&self) -> f64 {
+        let bad = if self.to_bad > 0.0 { self.to_bad / (self.to_bad + self.to_good) } else { 0.0 };
+        (1.0 - bad) * self.loss_good + bad * self.loss_bad
+    }
+}
+
+impl Losses for TwoStates {
+    /// First the state moves, then the loss of the state it is in now is drawn.
+    #[inline]
+    fn lost(&mut self, stream: &mut Stream) -> bool {
+        self.bad ^= stream.chance(if self.bad { self.to_good } else { self.to_bad });
+        stream.chance(if self.bad { self.loss_bad } else { self.loss_good })
     }
 }
 
@@ -126,7 +202,7 @@ mod tests {
     const PACKETS: usize = 1_000_000;
 
     fn losses(setup: &LossSetup) -> Vec<bool> {
-        let mut loss = Loss::new(setup).expect("probabilities");
+        let mut loss = Loss::new(setup);
         let mut stream = Streams::new(1, 0).stream("a->b", "loss");
         (0..PACKETS).map(|_| loss.lost(&mut stream)).collect()
     }
@@ -144,20 +220,25 @@ mod tests {
     #[test]
     fn bernoulli_loses_the_share_asked_for() {
         for probability in [1e-4, 0.01, 0.5] {
-            let lost = share(&losses(&LossSetup::Bernoulli { probability }));
+            let lost = share(&losses(&LossSetup::Bernoulli(Bernoulli { probability })));
             let error = (probability * (1.0 - probability) / PACKETS as f64).sqrt();
             assert!((lost - probability).abs() < 4.0 * error, "{lost}, not {probability}");
         }
-        assert_eq!(share(&losses(&LossSetup::Bernoulli { probability: 0.0 })), 0.0);
-        assert_eq!(share(&losses(&LossSetup::Bernoulli { probability: 1.0 })), 1.0);
-        assert_eq!(share(&losses(&LossSetup::None {})), 0.0);
+        assert_eq!(share(&losses(&LossSetup::Bernoulli(Bernoulli { probability: 0.0 }))), 0.0);
+        assert_eq!(share(&losses(&LossSetup::Bernoulli(Bernoulli { probability: 1.0 }))), 1.0);
+        assert_eq!(share(&losses(&LossSetup::None(NoLoss {}))), 0.0);
     }
 
     /// Gilbert's simple model loses all in the bad state and nothing in the good one, so bursts are
     /// stays in the bad state: geometric, with mean 1 / to_good and deviation sqrt(1 - g) / g.
     #[test]
     fn simple_gilbert_bursts_are_geometric() {
-        let setup = LossSetup::GilbertElliott { to_bad: 0.01, to_good: 0.2, loss_good: 0.0, loss_bad: 1.0 };
+        let setup = LossSetup::GilbertElliott(GilbertElliott {
+            to_bad: 0.01,
+            to_good: 0.2,
+            loss_good: 0.0,
+            loss_bad: 1.0,
+        });
         let losses = losses(&setup);
         let bursts = share(&losses) * PACKETS as f64 / mean_burst(&losses);
         let error = 0.8f64.sqrt() / 0.2 / bursts.sqrt();
@@ -174,7 +255,7 @@ mod tests {
     #[test]
     fn gilbert_elliott_agrees_with_its_closed_forms() {
         let (to_bad, to_good, loss_good, loss_bad) = (0.05, 0.3, 0.02, 0.6);
-        let setup = LossSetup::GilbertElliott { to_bad, to_good, loss_good, loss_bad };
+        let setup = LossSetup::GilbertElliott(GilbertElliott { to_bad, to_good, loss_good, loss_bad });
         let losses = losses(&setup);
         let bad = to_bad / (to_bad + to_good);
         let mean = (1.0 - bad) * loss_good + bad * loss_bad;
@@ -189,23 +270,40 @@ mod tests {
     /// The order of the two draws: with certain moves, the first packet already sees the bad state.
     #[test]
     fn the_state_moves_before_the_loss_is_drawn() {
-        let setup = LossSetup::GilbertElliott { to_bad: 1.0, to_good: 1.0, loss_good: 0.0, loss_bad: 1.0 };
+        let setup = LossSetup::GilbertElliott(GilbertElliott {
+            to_bad: 1.0,
+            to_good: 1.0,
+            loss_good: 0.0,
+            loss_bad: 1.0,
+        });
         assert_eq!(losses(&setup)[..4], [true, false, true, false]);
     }
 
     #[test]
     fn a_chain_that_never_moves_stays_good() {
-        let setup = LossSetup::GilbertElliott { to_bad: 0.0, to_good: 0.0, loss_good: 0.0, loss_bad: 1.0 };
+        let setup = LossSetup::GilbertElliott(GilbertElliott {
+            to_bad: 0.0,
+            to_good: 0.0,
+            loss_good: 0.0,
+            loss_bad: 1.0,
+        });
         assert_eq!((mean_loss(&setup), share(&losses(&setup))), (0.0, 0.0));
     }
 
     #[test]
     fn each_packet_takes_the_same_number_of_draws() {
-        let gilbert = LossSetup::GilbertElliott { to_bad: 0.5, to_good: 0.5, loss_good: 0.0, loss_bad: 1.0 };
-        for (setup, draws) in
-            [(LossSetup::None {}, 0), (LossSetup::Bernoulli { probability: 0.0 }, 1), (gilbert, 2)]
-        {
-            let mut loss = Loss::new(&setup).expect("probabilities");
+        let gilbert = LossSetup::GilbertElliott(GilbertElliott {
+            to_bad: 0.5,
+            to_good: 0.5,
+            loss_good: 0.0,
+            loss_bad: 1.0,
+        });
+        for (setup, draws) in [
+            (LossSetup::None(NoLoss {}), 0),
+            (LossSetup::Bernoulli(Bernoulli { probability: 0.0 }), 1),
+            (gilbert, 2),
+        ] {
+            let mut loss = Loss::new(&setup);
             let mut stream = Streams::new(1, 0).stream("a->b", "loss");
             let mut other = stream.clone();
             for _ in 0..100 {
@@ -220,16 +318,12 @@ mod tests {
 
     #[test]
     fn what_is_no_probability_is_refused() {
-        let error = Loss::new(&LossSetup::Bernoulli { probability: 1.5 }).expect_err("refused");
-        assert_eq!(error.to_string(), "bernoulli: probability is 1.5, but must be a probability, 0 to 1");
-        for probability in [-0.1, f64::NAN, f64::INFINITY] {
-            let setup = LossSetup::GilbertElliott {
-                to_bad: 0.1,
-                to_good: 0.1,
-                loss_good: probability,
-                loss_bad: 1.0,
-            };
-            assert_eq!(Loss::new(&setup).expect_err("refused").parameter, "loss_good");
+        let error = LossSetup::Bernoulli(Bernoulli { probability: 1.5 }).check().expect_err("refused");
+        assert_eq!(error.to_string(), "probability is 1.5; it must be at least 0 and at most 1");
+        for loss_good in [-0.1, f64::NAN, f64::INFINITY] {
+            let setup = GilbertElliott { to_bad: 0.1, to_good: 0.1, loss_good, loss_bad: 1.0 };
+            let error = LossSetup::GilbertElliott(setup).check().expect_err("refused");
+            assert_eq!(error.parameter, "loss_good");
         }
     }
 }

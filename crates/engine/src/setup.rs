@@ -3,11 +3,9 @@
 //!
 //! What a component takes as parameters is declared beside the component; here stands what puts them together.
 
-pub use crate::balancer::Spread;
+pub use crate::balancer::LoadBalancing;
 pub use crate::control::ControllerSetup;
-pub use crate::control::applications::{
-    ApplicationSetup, DelaySource, PacedSchedule, TcpbpSearch, TcpbpSetup,
-};
+pub use crate::control::applications::{ApplicationSetup, DelaySource, PacedSchedule, TcpbpSetup};
 pub use crate::control::channel::Channel;
 pub use crate::control::table::{FlowTableSetup, WhenFull};
 pub use crate::loss::LossSetup;
@@ -205,7 +203,7 @@ pub struct RoutingSetup {
     /// elsewhere, whose dead paths are left out after a failure.
     pub scheme: Option<Scheme>,
     /// How packets are spread over a plan's routes.
-    pub spread: Spread,
+    pub load_balancing: LoadBalancing,
     /// Time from a change of link state until new routes are in force; `None`: routes stay.
     pub reaction: Option<Span>,
 }

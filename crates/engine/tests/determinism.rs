@@ -3,6 +3,8 @@
 mod common;
 
 use anabranch_engine::Outcome;
+use anabranch_engine::balancer::PacketParameters;
+use anabranch_engine::loss::{Bernoulli, NoLoss};
 use anabranch_engine::records::{Column, Table};
 use anabranch_engine::setup::*;
 use anabranch_units::{Instant, LinkId, NodeId, Span};
@@ -14,8 +16,8 @@ fn busy(replication: u64) -> Setup {
     let mut b = parallel_paths(mbps(20), &[5, 9], 60, Span::from_secs(4));
     b.setup.replication = replication;
     b.setup.routing.scheme = Some(disjoint(2));
-    b.setup.routing.spread = Spread::Packet {};
-    b.setup.links[0].loss = LossSetup::Bernoulli { probability: 0.002 };
+    b.setup.routing.load_balancing = LoadBalancing::Packet(PacketParameters {});
+    b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.002 });
     b.setup.links[4].jitter = Some(Variate::Exponential { mean: 1e8 });
     let (from, to) = (NodeId(0), NodeId(1));
     for name in ["linux-cubic", "newreno", "linux-bbr"] {
@@ -113,7 +115,7 @@ fn an_idle_node_and_an_idle_link_change_no_other_number() {
     let other = large.node("idle too");
     let first = large.link(NodeId(0), idle, mbps(10), Span::from_ms(1), 10);
     large.link(idle, other, mbps(10), Span::from_ms(1), 10);
-    large.setup.links[first].loss = LossSetup::Bernoulli { probability: 0.5 };
+    large.setup.links[first].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.5 });
     large.setup.links[first].jitter = Some(Variate::Uniform { low: 0.0, high: 1e9 });
     let (small, large) = (run(small), run(large.setup));
     for (name, id, ids) in [
@@ -137,14 +139,14 @@ fn two_apart(loss_on_first: LossSetup) -> Outcome {
         b.flow(from, to, tcp, SourceSetup::Unlimited {}, Instant::ZERO);
     }
     b.setup.links[0].loss = loss_on_first;
-    b.setup.links[2].loss = LossSetup::Bernoulli { probability: 0.01 };
+    b.setup.links[2].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
     b.run()
 }
 
 #[test]
 fn loss_on_one_link_leaves_the_draws_of_another_alone() {
-    let quiet = two_apart(LossSetup::None {});
-    let lossy = two_apart(LossSetup::Bernoulli { probability: 0.02 });
+    let quiet = two_apart(LossSetup::None(NoLoss {}));
+    let lossy = two_apart(LossSetup::Bernoulli(Bernoulli { probability: 0.02 }));
     let row_of_second = |outcome: &Outcome, name: &str, row: usize| -> Vec<u64> {
         let columns = &table(outcome, name).columns;
         let bits = |column: &Column| match column {
@@ -163,7 +165,7 @@ fn loss_on_one_link_leaves_the_draws_of_another_alone() {
 #[test]
 fn a_loss_switched_on_later_meets_the_draws_it_would_have_met() {
     // The same loss from the start, or by a change at time zero: the stream is the link's, not the change's.
-    let loss = LossSetup::Bernoulli { probability: 0.01 };
+    let loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
     let mut from_start = two_hosts(mbps(10), Span::from_ms(5), 50, Span::from_secs(5));
     let tcp = from_start.transport("newreno");
     from_start.flow(NodeId(0), NodeId(1), tcp, SourceSetup::Unlimited {}, at(0.1));

@@ -4,7 +4,10 @@
 mod common;
 
 use anabranch_engine::Outcome;
+use anabranch_engine::balancer::PacketParameters;
+use anabranch_engine::loss::{Bernoulli, NoLoss};
 use anabranch_engine::records::Column;
+use anabranch_engine::routing::ShortestScheme;
 use anabranch_engine::setup::*;
 use anabranch_units::{Bytes, Instant, LinkId, NodeId, Rate, Span};
 use common::*;
@@ -78,9 +81,9 @@ fn with_a_reaction_the_flow_moves_to_the_other_path_after_exactly_that_delay() {
     let reaction = 0.5;
     let mut setup = one_flow(parallel_paths(mbps(10), &[10, 12], 50, Span::from_secs(8)), "linux-cubic");
     setup.routing.reaction = Some(Span::from_secs_f64(reaction));
-    setup.routing.scheme = Some(anabranch_engine::routing::Scheme::Shortest {
+    setup.routing.scheme = Some(anabranch_engine::routing::Scheme::Shortest(ShortestScheme {
         metric: anabranch_engine::routing::Metric::Delay,
-    });
+    }));
     change(&mut setup, 3.0, Change::Links { links: both(0), up: false });
     let outcome = run(setup);
     let first = busy_after(&outcome, 4, 0.0).expect("the other path is taken");
@@ -180,10 +183,12 @@ fn a_shorter_delay_reorders_nothing() {
 #[test]
 fn loss_begins_and_ends_when_it_is_told_to() {
     let mut setup = one_flow(two_hosts(mbps(10), Span::from_ms(10), 50, Span::from_secs(15)), "linux-cubic");
-    let loss =
-        |probability| Change::Loss { links: vec![LinkId(0)], loss: LossSetup::Bernoulli { probability } };
+    let loss = |probability| Change::Loss {
+        links: vec![LinkId(0)],
+        loss: LossSetup::Bernoulli(Bernoulli { probability }),
+    };
     change(&mut setup, 5.0, loss(0.05));
-    change(&mut setup, 10.0, Change::Loss { links: vec![LinkId(0)], loss: LossSetup::None {} });
+    change(&mut setup, 10.0, Change::Loss { links: vec![LinkId(0)], loss: LossSetup::None(NoLoss {}) });
     let outcome = run(setup);
     // linux-cubic's first window fills the queue before 5 s; after that only random loss is left.
     let goodput = |span| goodput_between(&outcome, 0, span);
@@ -203,7 +208,7 @@ fn the_books_balance_however_often_things_fail() {
         b.flow(B, A, tcp, SourceSetup::Sized { bytes: 3_000_000 }, at(0.3));
     }
     b.setup.routing.scheme = Some(disjoint(3));
-    b.setup.routing.spread = Spread::Packet {};
+    b.setup.routing.load_balancing = LoadBalancing::Packet(PacketParameters {});
     b.setup.routing.reaction = Some(Span::from_ms(70));
     for step in 0..40u32 {
         let when = 0.1 + 0.13 * f64::from(step);
@@ -250,8 +255,8 @@ fn loss_that_comes_back_goes_on_with_its_draws() {
     // Data go one way at 10 ms, 20 ms, ...; losses are drawn for the ACKs, which nothing depends on.
     let loss = |loss| Change::Loss { links: vec![LinkId(1)], loss };
     for (seconds, on) in [(1.005, true), (3.005, false), (6.005, true), (8.005, false)] {
-        let half = LossSetup::Bernoulli { probability: 0.5 };
-        change(&mut b.setup, seconds, loss(if on { half } else { LossSetup::None {} }));
+        let half = LossSetup::Bernoulli(Bernoulli { probability: 0.5 });
+        change(&mut b.setup, seconds, loss(if on { half } else { LossSetup::None(NoLoss {}) }));
     }
     let outcome = b.run();
     let series = table(&outcome, "link_series");

@@ -3,6 +3,8 @@
 mod common;
 
 use anabranch_engine::Outcome;
+use anabranch_engine::balancer::{FlowParameters, PacketParameters, PacketRoundRobinParameters};
+use anabranch_engine::loss::Bernoulli;
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::{LossDetectionConfig, TcpConfig, tcp_preset};
 use anabranch_units::{Instant, NodeId, Span};
@@ -12,10 +14,10 @@ const A: NodeId = NodeId(0);
 const B: NodeId = NodeId(1);
 
 /// 30 s of one unlimited flow over disjoint 10 Mbps paths of these delays with 100-packet queues.
-fn paths(tcp: TcpConfig, delays_ms: &[u64], spread: Spread) -> Builder {
+fn paths(tcp: TcpConfig, delays_ms: &[u64], spread: LoadBalancing) -> Builder {
     let mut b = parallel_paths(mbps(10), delays_ms, 100, Span::from_secs(30));
-    b.setup.routing.scheme = Some(disjoint(delays_ms.len()));
-    b.setup.routing.spread = spread;
+    b.setup.routing.scheme = Some(disjoint(delays_ms.len() as u32));
+    b.setup.routing.load_balancing = spread;
     let tcp = b.tcp("tcp", tcp);
     b.flow(A, B, tcp, SourceSetup::Unlimited {}, Instant::ZERO);
     b
@@ -43,7 +45,7 @@ fn spurious(outcome: &Outcome) -> f64 {
 #[test]
 fn the_sprayed_grid_gives_both_paths() {
     for seed in 1..=10 {
-        let mut b = paths(preset("mprc"), &[20, 20], Spread::Packet {});
+        let mut b = paths(preset("mprc"), &[20, 20], LoadBalancing::Packet(PacketParameters {}));
         b.setup.seed = seed;
         let outcome = b.run();
         println!("{seed}: {:.2} Mbps, {:.4} spurious", goodput(&outcome), spurious(&outcome));
@@ -58,10 +60,10 @@ fn the_sprayed_grid_gives_both_paths() {
 #[test]
 fn unequal_delays_are_carried() {
     for (delays_ms, spread) in [
-        ([10, 30], Spread::Packet {}),
-        ([10, 30], Spread::PacketRoundRobin {}),
-        ([10, 100], Spread::Packet {}),
-        ([10, 100], Spread::PacketRoundRobin {}),
+        ([10, 30], LoadBalancing::Packet(PacketParameters {})),
+        ([10, 30], LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters {})),
+        ([10, 100], LoadBalancing::Packet(PacketParameters {})),
+        ([10, 100], LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters {})),
     ] {
         let outcome = paths(preset("mprc"), &delays_ms, spread).run();
         println!("{delays_ms:?} {spread:?}: {:.2}, {:.4}", goodput(&outcome), spurious(&outcome));
@@ -74,7 +76,7 @@ fn unequal_delays_are_carried() {
 #[test]
 fn a_single_path_is_as_fast_as_with_cubic() {
     for delay in [20, 24] {
-        let on = |name| goodput(&paths(preset(name), &[delay], Spread::Flow {}).run());
+        let on = |name| goodput(&paths(preset(name), &[delay], LoadBalancing::Flow(FlowParameters {})).run());
         let (mprc, cubic) = (on("mprc"), on("cubic"));
         assert!((mprc / cubic - 1.0).abs() < 0.02, "{delay} ms: {mprc} and {cubic}");
     }
@@ -84,8 +86,8 @@ fn a_single_path_is_as_fast_as_with_cubic() {
 /// have doubled; nine tenths of what the paths hold must be left.
 #[test]
 fn rare_loss_leaves_most_of_the_bandwidth() {
-    let mut b = paths(preset("mprc"), &[20, 20], Spread::Packet {});
-    b.setup.links[0].loss = LossSetup::Bernoulli { probability: 1e-4 };
+    let mut b = paths(preset("mprc"), &[20, 20], LoadBalancing::Packet(PacketParameters {}));
+    b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 1e-4 });
     let outcome = b.run();
     assert!(integer(&outcome, "links", "drops_random", 0) > 0);
     assert!(goodput(&outcome) > 0.9 * 20.0 * 1448.0 / 1500.0, "{}", goodput(&outcome));
@@ -97,7 +99,7 @@ fn rare_loss_leaves_most_of_the_bandwidth() {
 fn cumulative_acknowledgments_are_enough() {
     for timestamps in [true, false] {
         let tcp = TcpConfig { sack: false, timestamps, ..preset("mprc") };
-        let outcome = paths(tcp, &[20, 20], Spread::Packet {}).run();
+        let outcome = paths(tcp, &[20, 20], LoadBalancing::Packet(PacketParameters {})).run();
         println!("timestamps {timestamps}: {:.2}, {:.4}", goodput(&outcome), spurious(&outcome));
         assert!(goodput(&outcome) > 10.0 * 1448.0 / 1500.0, "{}", goodput(&outcome));
         assert!(spurious(&outcome) < 0.01, "{}", spurious(&outcome));
@@ -109,10 +111,10 @@ fn cumulative_acknowledgments_are_enough() {
 fn the_parts_work_alone() {
     let LossDetectionConfig::Fastrto(_) = preset("mprc").loss_detection else { panic!("fastrto") };
     let cubic = TcpConfig { loss_detection: preset("mprc").loss_detection, ..preset("cubic") };
-    let outcome = paths(cubic, &[20, 20], Spread::Packet {}).run();
+    let outcome = paths(cubic, &[20, 20], LoadBalancing::Packet(PacketParameters {})).run();
     assert!(goodput(&outcome) >= 18.5 && spurious(&outcome) < 0.01, "{}", goodput(&outcome));
     let rack = TcpConfig { congestion_control: preset("mprc").congestion_control, ..preset("linux-reno") };
-    let outcome = paths(rack, &[20], Spread::Flow {}).run();
+    let outcome = paths(rack, &[20], LoadBalancing::Flow(FlowParameters {})).run();
     assert!(goodput(&outcome) > 0.97 * 10.0 * 1448.0 / 1500.0, "{}", goodput(&outcome));
 }
 
@@ -122,10 +124,13 @@ fn every_byte_arrives_under_loss_and_reordering() {
     for (seed, loss) in (1..=12).zip([0.001, 0.01, 0.05, 0.15].into_iter().cycle()) {
         for (sack, timestamps) in [(true, true), (true, false), (false, true), (false, false)] {
             let tcp = TcpConfig { sack, timestamps, ..preset("mprc") };
-            let mut b = paths(tcp, &[5, 25], Spread::Packet {});
+            let mut b = paths(tcp, &[5, 25], LoadBalancing::Packet(PacketParameters {}));
             b.setup.seed = seed;
             b.setup.duration = Span::from_secs(3600);
-            b.setup.links.iter_mut().for_each(|l| l.loss = LossSetup::Bernoulli { probability: loss });
+            b.setup
+                .links
+                .iter_mut()
+                .for_each(|l| l.loss = LossSetup::Bernoulli(Bernoulli { probability: loss }));
             b.setup.flows[0].source = SourceSetup::Sized { bytes: 200_000 };
             let outcome = b.run();
             assert_eq!(count(&outcome, "delivered_bytes"), 200_000, "seed {seed}, sack {sack}");

@@ -2,6 +2,10 @@
 
 mod common;
 
+use anabranch_engine::balancer::{FlowParameters, PacketParameters, SubflowRoundRobinParameters};
+use anabranch_engine::control::applications::ForwardingParameters;
+use anabranch_engine::loss::Bernoulli;
+use anabranch_engine::routing::EcmpScheme;
 use anabranch_engine::routing::{AdditiveMetric, Scheme};
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::PathManagerConfig;
@@ -34,7 +38,7 @@ fn tables_of_a_transfer_agree() {
         duration: Span::from_secs(20),
     }
     .build();
-    b.setup.links[0].loss = LossSetup::Bernoulli { probability: 0.01 };
+    b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
     b.setup.flows[0].source = SourceSetup::Sized { bytes };
     let outcome = b.run();
     assert_eq!(integer(&outcome, "flows", "delivered_bytes", 0), bytes);
@@ -85,7 +89,7 @@ fn subflows_move_no_draw_elsewhere() {
         // Another flow, on links of its own.
         let (from, to) = (b.node("from"), b.node("to"));
         let link = b.link(from, to, mbps(10), Span::from_ms(5), 50);
-        b.setup.links[link].loss = LossSetup::Bernoulli { probability: 0.02 };
+        b.setup.links[link].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.02 });
         let tcp = b.transport("newreno");
         b.flow(from, to, tcp, SourceSetup::Unlimited {}, Instant::ZERO);
         let outcome = b.run();
@@ -252,7 +256,8 @@ fn a_path_over_parallel_links_says_which() {
     let transport = b.protocol("three", ndiffports(3));
     b.flow(from, to, transport, SourceSetup::Unlimited {}, Instant::ZERO);
     b.setup.routing.scheme = Some(disjoint(3));
-    b.setup.routing.spread = Spread::SubflowRoundRobin { idle_timeout: None };
+    b.setup.routing.load_balancing =
+        LoadBalancing::SubflowRoundRobin(SubflowRoundRobinParameters { idle_timeout: None });
     let outcome = b.run();
     let mut seen = BTreeSet::new();
     for (subflow, path) in texts(&outcome, "subflows", "path").iter().enumerate() {
@@ -276,7 +281,7 @@ fn a_full_mesh_over_next_hops_is_refused() {
     let mesh = mptcp(|config| config.path_manager = PathManagerConfig::Fullmesh(Default::default()));
     let transport = b.protocol("mesh", mesh);
     b.flow(NodeId(0), NodeId(1), transport, SourceSetup::Unlimited {}, Instant::ZERO);
-    b.setup.routing.scheme = Some(Scheme::Ecmp { metric: AdditiveMetric::Hops });
+    b.setup.routing.scheme = Some(Scheme::Ecmp(EcmpScheme { metric: AdditiveMetric::Hops }));
     let plan = plan(&b.setup);
     let error = Simulation::new(b.setup, plan).err().expect("refused").to_string();
     assert!(
@@ -308,7 +313,8 @@ fn sequences_and_controllers_do_not_go_with_subflows() {
     let mut b = thesis();
     let node = b.node("controller");
     b.link(node, NodeId(0), mbps(10), Span::from_ms(1), 10);
-    b.setup.controller = Some(controller(node, &[NodeId(0)], ApplicationSetup::Forwarding {}));
+    b.setup.controller =
+        Some(controller(node, &[NodeId(0)], ApplicationSetup::Forwarding(ForwardingParameters {})));
     assert!(refusal(b.setup).contains("multipath"));
     for subflows in [0, 256] {
         let mut b = thesis();
@@ -330,7 +336,11 @@ fn runs_repeat_and_their_books_balance() {
         SchedulerConfig::Blest(Default::default()),
     ];
     for (seed, scheduler) in (1..).zip(schedulers) {
-        for spread in [Spread::Packet {}, Spread::SubflowRoundRobin { idle_timeout: None }, Spread::Flow {}] {
+        for spread in [
+            LoadBalancing::Packet(PacketParameters {}),
+            LoadBalancing::SubflowRoundRobin(SubflowRoundRobinParameters { idle_timeout: None }),
+            LoadBalancing::Flow(FlowParameters {}),
+        ] {
             let run = || {
                 let transport = mptcp(|config| {
                     config.path_manager = PathManagerConfig::Ndiffports(
@@ -348,8 +358,8 @@ fn runs_repeat_and_their_books_balance() {
                 }
                 .build();
                 b.setup.seed = seed;
-                b.setup.routing.spread = spread;
-                b.setup.links[0].loss = LossSetup::Bernoulli { probability: 0.02 };
+                b.setup.routing.load_balancing = spread;
+                b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.02 });
                 b.setup.links[4].delay = Span::from_ms(40);
                 b.setup.flows[0].source = SourceSetup::Sized { bytes: 300_000 };
                 // The engine checks the books at the end, and that each byte was delivered once.

@@ -5,6 +5,9 @@
 
 mod common;
 
+use anabranch_engine::balancer::FlowletParameters;
+use anabranch_engine::control::applications::{ForwardingParameters, PacedParameters, WindowClampParameters};
+use anabranch_engine::loss::{Bernoulli, GilbertElliott};
 use anabranch_engine::routing::{LinkMask, Metric, Plan};
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::{PRESETS, TransportConfig};
@@ -35,8 +38,13 @@ fn everything() -> Value {
     b.flow(to, NodeId(3), 3, SourceSetup::Unlimited {}, Instant::ZERO);
     b.setup.flows[2].stop = Some(at(0.2));
     let links = &mut b.setup.links;
-    links[0].loss = LossSetup::Bernoulli { probability: 0.01 };
-    links[4].loss = LossSetup::GilbertElliott { to_bad: 0.01, to_good: 0.2, loss_good: 0.001, loss_bad: 0.4 };
+    links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
+    links[4].loss = LossSetup::GilbertElliott(GilbertElliott {
+        to_bad: 0.01,
+        to_good: 0.2,
+        loss_good: 0.001,
+        loss_bad: 0.4,
+    });
     links[1].jitter = Some(Variate::Gaussian { mean: 1e8, standard_deviation: 1e8 });
     links[4].jitter = Some(Variate::LogNormal { mean: 1e8, standard_deviation: 1e8 });
     links[0].queue.mark_at_packets = Some(5);
@@ -44,10 +52,10 @@ fn everything() -> Value {
         Some(CodelSetup { target: Span::from_ms(5), interval: Span::from_ms(100), ecn: true });
     links[8].queue = QueueSetup { limit_packets: None, limit_bytes: Some(30_000), ..links[8].queue };
     b.setup.routing.scheme = Some(disjoint(3));
-    b.setup.routing.spread = Spread::Flowlet { gap: Span::from_ms(1) };
+    b.setup.routing.load_balancing = LoadBalancing::Flowlet(FlowletParameters { gap: Span::from_ms(1) });
     b.setup.routing.reaction = Some(Span::from_ms(30));
     let links = vec![LinkId(0), LinkId(1)];
-    let loss = LossSetup::Bernoulli { probability: 0.2 };
+    let loss = LossSetup::Bernoulli(Bernoulli { probability: 0.2 });
     let changes = [
         Change::Links { links: links.clone(), up: false },
         Change::Capacity { links: vec![LinkId(4)], capacity: mbps(3) },
@@ -92,7 +100,7 @@ fn governed(application: ApplicationSetup, channel: Channel, when_full: WhenFull
     let gap = Variate::Constant { value: 4e10 };
     let pauses = SourceSetup::Messages { size: Variate::Constant { value: 3000.0 }, gap };
     b.flow(hosts[2], hosts[1], 0, pauses, Instant::ZERO);
-    b.setup.links[2].loss = LossSetup::Bernoulli { probability: 0.1 };
+    b.setup.links[2].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.1 });
     b.setup.routing.reaction = Some(Span::from_ms(5));
     let changes = [
         Change::Links { links: vec![LinkId(0), LinkId(1)], up: false },
@@ -127,12 +135,18 @@ fn governed(application: ApplicationSetup, channel: Channel, when_full: WhenFull
 
 /// Each application with a controller, over both kinds of channels.
 fn all_governed() -> Vec<Value> {
-    let paced = |schedule| ApplicationSetup::SdnPaced { alpha: 0.9, beta: 1.5, gamma: 1.2, schedule };
+    let paced = |schedule| {
+        ApplicationSetup::SdnPaced(PacedParameters { alpha: 0.9, beta: 1.5, gamma: 1.2, schedule })
+    };
     vec![
-        governed(ApplicationSetup::Forwarding {}, Channel::InBand, WhenFull::Evict),
+        governed(ApplicationSetup::Forwarding(ForwardingParameters {}), Channel::InBand, WhenFull::Evict),
         governed(paced(PacedSchedule::Published), Channel::Apart, WhenFull::Refuse),
         governed(paced(PacedSchedule::Stretched), Channel::InBand, WhenFull::Evict),
-        governed(ApplicationSetup::WindowClamp { share: 1.0 }, Channel::Apart, WhenFull::Refuse),
+        governed(
+            ApplicationSetup::WindowClamp(WindowClampParameters { share: 1.0 }),
+            Channel::Apart,
+            WhenFull::Refuse,
+        ),
     ]
 }
 

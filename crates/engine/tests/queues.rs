@@ -3,6 +3,7 @@
 mod common;
 
 use anabranch_engine::Outcome;
+use anabranch_engine::loss::{Bernoulli, GilbertElliott};
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::tcp_preset;
 use anabranch_units::{Instant, NodeId, Rate, Span};
@@ -178,7 +179,7 @@ fn jitter_raises_the_rtt_and_reorders_nothing() {
 fn gilbert_elliott_loses_in_bursts_what_bernoulli_loses_one_by_one() {
     // Bad for 20 packets in a row on average and 2 % of the time, losing half of them: 1 % in all.
     let (to_bad, to_good) = (0.05 * 0.02 / 0.98, 0.05);
-    let bursty = LossSetup::GilbertElliott { to_bad, to_good, loss_good: 0.0, loss_bad: 0.5 };
+    let bursty = LossSetup::GilbertElliott(GilbertElliott { to_bad, to_good, loss_good: 0.0, loss_bad: 0.5 });
     let lossy = |loss| {
         let mut b = two_hosts(mbps(100), Span::from_ms(5), 1_000, Span::from_secs(400));
         b.setup.links[0].loss = loss;
@@ -192,7 +193,7 @@ fn gilbert_elliott_loses_in_bursts_what_bernoulli_loses_one_by_one() {
         (lost / sent, lost / count("flows", "fast_recoveries"))
     };
     let (bursty_loss, bursty_burst) = lossy(bursty);
-    let (single_loss, single_burst) = lossy(LossSetup::Bernoulli { probability: 0.01 });
+    let (single_loss, single_burst) = lossy(LossSetup::Bernoulli(Bernoulli { probability: 0.01 }));
     println!("bursty {bursty_loss:.4} x {bursty_burst:.2}, single {single_loss:.4} x {single_burst:.2}");
     // 400,000 packets hold some 400 bad spells. Their number (Poisson) and their lengths (geometric) deviate by 1/20
     // each, together by 7 %: the bound is four deviations.

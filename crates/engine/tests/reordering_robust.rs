@@ -3,6 +3,8 @@
 mod common;
 
 use anabranch_engine::Outcome;
+use anabranch_engine::balancer::PacketRoundRobinParameters;
+use anabranch_engine::loss::Bernoulli;
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::{CongestionConfig, TcpConfig, TransportConfig, tcp_preset};
 use anabranch_units::{Bytes, Instant, NodeId, Span};
@@ -16,11 +18,11 @@ const PATH: f64 = 10.0 * 1448.0 / 1500.0;
 /// One unlimited flow for 20 s over paths of 10 Mbps with 50 packets of queue and this loss.
 fn over(tcp: TcpConfig, delays_ms: &[u64], loss: f64) -> Outcome {
     let mut b = parallel_paths(mbps(10), delays_ms, 50, Span::from_secs(20));
-    b.setup.routing.scheme = Some(disjoint(delays_ms.len()));
-    b.setup.routing.spread = Spread::PacketRoundRobin {};
+    b.setup.routing.scheme = Some(disjoint(delays_ms.len() as u32));
+    b.setup.routing.load_balancing = LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters {});
     if loss > 0.0 {
         for path in 0..delays_ms.len() {
-            b.setup.links[4 * path].loss = LossSetup::Bernoulli { probability: loss };
+            b.setup.links[4 * path].loss = LossSetup::Bernoulli(Bernoulli { probability: loss });
         }
     }
     let tcp = b.protocol("it", TransportConfig::Tcp(tcp));

@@ -2,6 +2,8 @@
 
 mod common;
 
+use anabranch_engine::control::applications::PacedParameters;
+use anabranch_engine::loss::Bernoulli;
 use anabranch_engine::setup::*;
 use anabranch_units::{Instant, NodeId, Rate, Span};
 use common::*;
@@ -88,11 +90,16 @@ fn build(case: &Case, one_way: bool) -> Builder {
     }
     if case.loss > 0.0 {
         for link in &mut b.setup.links {
-            link.loss = LossSetup::Bernoulli { probability: case.loss };
+            link.loss = LossSetup::Bernoulli(Bernoulli { probability: case.loss });
         }
     }
     let (alpha, gamma) = (case.alpha, case.gamma);
-    let paced = ApplicationSetup::SdnPaced { alpha, beta: 1.5, gamma, schedule: PacedSchedule::Stretched };
+    let paced = ApplicationSetup::SdnPaced(PacedParameters {
+        alpha,
+        beta: 1.5,
+        gamma,
+        schedule: PacedSchedule::Stretched,
+    });
     let channel = if case.in_band { Channel::InBand } else { Channel::Apart };
     b.setup.controller = Some(ControllerSetup { channel, ..controller(node, &switches, paced) });
     b

@@ -4,6 +4,7 @@
 mod common;
 
 use anabranch_engine::Outcome;
+use anabranch_engine::control::applications::{ForwardingParameters, PacedParameters};
 use anabranch_engine::routing::Metric;
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::{SdnPacedConfig, SlidingWindowConfig, TransportConfig};
@@ -90,7 +91,7 @@ impl Network {
 }
 
 fn paced(alpha: f64, beta: f64, gamma: f64) -> ApplicationSetup {
-    ApplicationSetup::SdnPaced { alpha, beta, gamma, schedule: PacedSchedule::Published }
+    ApplicationSetup::SdnPaced(PacedParameters { alpha, beta, gamma, schedule: PacedSchedule::Published })
 }
 
 /// Times in us and segment numbers of a flow's segments of one kind.
@@ -177,7 +178,7 @@ fn sliding_window_has_the_published_delays() {
     for &switch in &switches {
         b.link(controller, switch, gbps(8), Span::from_us(1), 1000);
     }
-    let base = Network::new(gbps(8), Span::from_us(1), ApplicationSetup::Forwarding {});
+    let base = Network::new(gbps(8), Span::from_us(1), ApplicationSetup::Forwarding(ForwardingParameters {}));
     b.setup.controller = base.builder.setup.controller.map(|setup| ControllerSetup {
         node: controller,
         switches: switches.clone(),

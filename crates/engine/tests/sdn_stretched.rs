@@ -3,6 +3,8 @@
 mod common;
 
 use anabranch_engine::Outcome;
+use anabranch_engine::control::applications::PacedParameters;
+use anabranch_engine::loss::Bernoulli;
 use anabranch_engine::setup::*;
 use anabranch_units::{Instant, NodeId, Rate, Span};
 use common::*;
@@ -11,7 +13,12 @@ const TEN_GBPS: Rate = Rate::from_bps(10_000_000_000);
 const FIVE_US: Span = Span::from_us(5);
 
 fn paced() -> ApplicationSetup {
-    ApplicationSetup::SdnPaced { alpha: 1.0, beta: 1.0, gamma: 1.0, schedule: PacedSchedule::Stretched }
+    ApplicationSetup::SdnPaced(PacedParameters {
+        alpha: 1.0,
+        beta: 1.0,
+        gamma: 1.0,
+        schedule: PacedSchedule::Stretched,
+    })
 }
 
 /// Switches in a row, and a controller with a link of its own to each.
@@ -75,7 +82,7 @@ fn queues_stay_empty_with_200_flows_at_once() {
 fn every_byte_arrives_at_one_percent_loss_on_every_link() {
     let mut b = incast(200, 50_000, Span::from_secs(5));
     for link in &mut b.setup.links {
-        link.loss = LossSetup::Bernoulli { probability: 0.01 };
+        link.loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
     }
     let outcome = b.run();
     assert!(drops(&outcome) > 100);

@@ -4,6 +4,8 @@
 mod common;
 
 use anabranch_engine::Outcome;
+use anabranch_engine::control::applications::{ForwardingParameters, PacedParameters, WindowClampParameters};
+use anabranch_engine::loss::Bernoulli;
 use anabranch_engine::routing::Metric;
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::TransportConfig;
@@ -68,7 +70,7 @@ impl Triangle {
 
     fn lose(&mut self, link: usize, probability: f64) {
         for link in [link, link + 1] {
-            self.b.setup.links[link].loss = LossSetup::Bernoulli { probability };
+            self.b.setup.links[link].loss = LossSetup::Bernoulli(Bernoulli { probability });
         }
     }
 
@@ -83,14 +85,14 @@ impl Triangle {
 }
 
 fn paced(schedule: PacedSchedule) -> ApplicationSetup {
-    ApplicationSetup::SdnPaced { alpha: 1.0, beta: 1.5, gamma: 1.0, schedule }
+    ApplicationSetup::SdnPaced(PacedParameters { alpha: 1.0, beta: 1.5, gamma: 1.0, schedule })
 }
 
 /// Each application with each kind of sender that it may meet.
 fn every_case() -> Vec<(ApplicationSetup, &'static str)> {
     let applications = [
-        ApplicationSetup::Forwarding {},
-        ApplicationSetup::WindowClamp { share: 1.0 },
+        ApplicationSetup::Forwarding(ForwardingParameters {}),
+        ApplicationSetup::WindowClamp(WindowClampParameters { share: 1.0 }),
         paced(PacedSchedule::Published),
         paced(PacedSchedule::Stretched),
     ];
@@ -98,7 +100,7 @@ fn every_case() -> Vec<(ApplicationSetup, &'static str)> {
     let mut cases: Vec<_> =
         applications.iter().flat_map(|app| tcp.map(|transport| (app.clone(), transport))).collect();
     cases.extend(applications[2..].iter().map(|app| (app.clone(), "sdn-paced")));
-    cases.push((ApplicationSetup::Forwarding {}, "sliding-window"));
+    cases.push((ApplicationSetup::Forwarding(ForwardingParameters {}), "sliding-window"));
     cases
 }
 

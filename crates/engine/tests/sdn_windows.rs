@@ -3,6 +3,7 @@
 mod common;
 
 use anabranch_engine::Outcome;
+use anabranch_engine::control::applications::{ForwardingParameters, WindowClampParameters};
 use anabranch_engine::routing::Metric;
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::TransportConfig;
@@ -48,7 +49,7 @@ fn flows(b: &mut Builder, count: usize, transport: &str, source: &SourceSetup) {
 }
 
 fn clamped(count: usize, transport: &str) -> Builder {
-    let application = ApplicationSetup::WindowClamp { share: 1.0 };
+    let application = ApplicationSetup::WindowClamp(WindowClampParameters { share: 1.0 });
     let mut b = dumbbell(application, mbps(100), Span::from_ms(10), Span::from_secs(4));
     flows(&mut b, count, transport, &SourceSetup::Unlimited {});
     sample(&mut b.setup, Span::from_ms(50));
@@ -140,7 +141,12 @@ fn large_segments_are_not_held_below_their_size() {
 }
 
 fn polled(interval: Span) -> Outcome {
-    let mut b = dumbbell(ApplicationSetup::Forwarding {}, mbps(50), Span::from_ms(2), Span::from_secs(2));
+    let mut b = dumbbell(
+        ApplicationSetup::Forwarding(ForwardingParameters {}),
+        mbps(50),
+        Span::from_ms(2),
+        Span::from_secs(2),
+    );
     flows(&mut b, 2, "cubic", &SourceSetup::Unlimited {});
     b.setup.controller.as_mut().expect("a controller").statistics_interval = Some(interval);
     b.run()

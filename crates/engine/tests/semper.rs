@@ -2,6 +2,10 @@
 
 mod common;
 
+use anabranch_engine::balancer::{
+    HashParameters, ResilientHashParameters, SubflowRoundRobinParameters, WeightedHashParameters,
+};
+use anabranch_engine::routing::SemperScheme;
 use anabranch_engine::routing::{AdditiveMetric, PathShares, Scheme};
 use anabranch_engine::setup::*;
 use anabranch_engine::{Outcome, Simulation};
@@ -9,16 +13,16 @@ use anabranch_units::{Instant, LinkId, NodeId, Span};
 use common::*;
 
 const PATHS: usize = 4;
-const SYMMETRIC: [Spread; 4] = [
-    Spread::Hash {},
-    Spread::WeightedHash {},
-    Spread::ResilientHash {},
-    Spread::SubflowRoundRobin { idle_timeout: None },
+const SYMMETRIC: [LoadBalancing; 4] = [
+    LoadBalancing::Hash(HashParameters {}),
+    LoadBalancing::WeightedHash(WeightedHashParameters {}),
+    LoadBalancing::ResilientHash(ResilientHashParameters {}),
+    LoadBalancing::SubflowRoundRobin(SubflowRoundRobinParameters { idle_timeout: None }),
 ];
 
 /// The thesis' topology: hosts at a router, four paths of 10 Mbps to another one, a server there. Path i has
 /// links 4i and 4i + 2 there, 4i + 1 and 4i + 3 back.
-fn dumbbell(hosts: usize, spread: Spread, duration: Span) -> Builder {
+fn dumbbell(hosts: usize, spread: LoadBalancing, duration: Span) -> Builder {
     let mut b = Builder::new(duration);
     let (left, right) = (b.node("left"), b.node("right"));
     for path in 0..PATHS {
@@ -34,9 +38,12 @@ fn dumbbell(hosts: usize, spread: Spread, duration: Span) -> Builder {
         b.link(host, left, mbps(1000), Span::from_us(10), 1000);
         b.flow(host, server, tcp, SourceSetup::Unlimited {}, Instant::ZERO);
     }
-    b.setup.routing.spread = spread;
-    b.setup.routing.scheme =
-        Some(Scheme::Semper { k: None, metric: AdditiveMetric::Hops, shares: PathShares::Equal });
+    b.setup.routing.load_balancing = spread;
+    b.setup.routing.scheme = Some(Scheme::Semper(SemperScheme {
+        k: None,
+        metric: AdditiveMetric::Hops,
+        shares: PathShares::Equal,
+    }));
     b
 }
 
@@ -123,7 +130,9 @@ fn the_stateful_balancer_is_deterministic() {
     let run = || {
         let b = dumbbell(
             20,
-            Spread::SubflowRoundRobin { idle_timeout: Some(Span::from_ms(300)) },
+            LoadBalancing::SubflowRoundRobin(SubflowRoundRobinParameters {
+                idle_timeout: Some(Span::from_ms(300)),
+            }),
             Span::from_secs(2),
         );
         let plan = plan(&b.setup);

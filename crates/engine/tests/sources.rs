@@ -3,6 +3,7 @@
 mod common;
 
 use anabranch_engine::Outcome;
+use anabranch_engine::loss::Bernoulli;
 use anabranch_engine::random::Streams;
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::{PRESETS, tcp_preset};
@@ -21,8 +22,8 @@ fn sized_flows_deliver_exactly_their_bytes_and_complete() {
     for transport in ["newreno", "cubic", "bbr", "linux-reno", "linux-cubic", "linux-bbr"] {
         let mut b = pair(30);
         // Also over a lossy link, and at sizes around a segment's 1448 bytes.
-        b.setup.links[0].loss = LossSetup::Bernoulli { probability: 0.01 };
-        b.setup.links[1].loss = LossSetup::Bernoulli { probability: 0.01 };
+        b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
+        b.setup.links[1].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
         let tcp = b.transport(transport);
         let sizes = [1, 1447, 1448, 1449, 2896, 100_000, 1_234_567];
         for bytes in sizes {
@@ -166,7 +167,7 @@ fn every_transfer_completes_however_lossy_the_path() {
             let mut b = pair(2 * 24 * 3600);
             b.setup.replication = variant;
             for link in &mut b.setup.links {
-                link.loss = LossSetup::Bernoulli { probability: 0.33 };
+                link.loss = LossSetup::Bernoulli(Bernoulli { probability: 0.33 });
             }
             let mut tcp = preset.clone();
             (tcp.sack, tcp.timestamps, tcp.ecn) = (variant & 1 == 0, variant & 2 == 0, variant & 4 == 0);
@@ -190,7 +191,7 @@ fn every_transfer_completes_however_lossy_the_path() {
 #[test]
 fn a_pause_of_more_than_half_the_timestamp_clock_confuses_nobody() {
     let mut b = pair(4 * 24 * 3600);
-    b.setup.links[0].loss = LossSetup::Bernoulli { probability: 0.2 };
+    b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.2 });
     let tcp = b.transport("linux-reno");
     let (size, gap) = (Variate::Constant { value: 30_000.0 }, Variate::Constant { value: 2.4e15 });
     b.flow(A, B, tcp, SourceSetup::Messages { size, gap }, Instant::ZERO);

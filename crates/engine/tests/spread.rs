@@ -3,6 +3,10 @@
 mod common;
 
 use anabranch_engine::Outcome;
+use anabranch_engine::balancer::{
+    FlowParameters, FlowletParameters, PacketParameters, PacketRoundRobinParameters,
+};
+use anabranch_engine::routing::EcmpScheme;
 use anabranch_engine::routing::{AdditiveMetric, Plan, Scheme};
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::{TransportConfig, tcp_preset};
@@ -14,10 +18,10 @@ const B: NodeId = NodeId(1);
 const PATH: f64 = 10.0 * 1448.0 / 1500.0;
 
 /// One unlimited flow over two disjoint 10 Mbps paths of these delays.
-fn two_paths(transport: &str, delays_ms: [u64; 2], spread: Spread) -> Builder {
+fn two_paths(transport: &str, delays_ms: [u64; 2], spread: LoadBalancing) -> Builder {
     let mut b = parallel_paths(mbps(10), &delays_ms, 100, Span::from_secs(20));
     b.setup.routing.scheme = Some(disjoint(2));
-    b.setup.routing.spread = spread;
+    b.setup.routing.load_balancing = spread;
     let tcp = b.transport(transport);
     b.flow(A, B, tcp, SourceSetup::Unlimited {}, Instant::ZERO);
     sample(&mut b.setup, Span::from_ms(100));
@@ -34,7 +38,7 @@ fn packets_on(outcome: &Outcome, link: usize) -> u64 {
 
 #[test]
 fn flow_spread_keeps_a_flow_on_one_path() {
-    let outcome = two_paths("newreno", [10, 10], Spread::Flow {}).run();
+    let outcome = two_paths("newreno", [10, 10], LoadBalancing::Flow(FlowParameters {})).run();
     assert!(steady(&outcome) <= PATH * 1.001 && steady(&outcome) > 0.99 * PATH);
     let carried = [packets_on(&outcome, 0), packets_on(&outcome, 4)];
     assert!(carried.contains(&0) && carried.iter().sum::<u64>() > 1_000, "{carried:?}");
@@ -44,7 +48,7 @@ fn flow_spread_keeps_a_flow_on_one_path() {
 #[test]
 fn packet_spread_over_unequal_paths_reorders_and_only_rack_stands_it() {
     let goodput = |transport| {
-        let outcome = two_paths(transport, [10, 15], Spread::Packet {}).run();
+        let outcome = two_paths(transport, [10, 15], LoadBalancing::Packet(PacketParameters {})).run();
         let ratio = number(&outcome, "flows", "reordering_ratio", 0);
         assert!(ratio > 0.05, "{transport}: {ratio}");
         println!("{transport}: {:.2} Mbps, {ratio:.3} reordered", steady(&outcome));
@@ -58,7 +62,9 @@ fn packet_spread_over_unequal_paths_reorders_and_only_rack_stands_it() {
 
 #[test]
 fn packet_round_robin_splits_evenly_to_the_packet() {
-    let outcome = two_paths("linux-cubic", [10, 10], Spread::PacketRoundRobin {}).run();
+    let outcome =
+        two_paths("linux-cubic", [10, 10], LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters {}))
+            .run();
     let (first, second) = (packets_on(&outcome, 0), packets_on(&outcome, 4));
     // What waits in the queues at the end has not been sent: count what was offered.
     let offered = |link| packets_on(&outcome, link) + integer(&outcome, "links", "drops_queue", link);
@@ -71,7 +77,8 @@ fn packet_round_robin_splits_evenly_to_the_packet() {
 /// A sized transfer that ends: then nothing waits and the split must be exact.
 #[test]
 fn a_finished_round_robin_transfer_is_split_exactly() {
-    let mut b = two_paths("linux-cubic", [10, 10], Spread::PacketRoundRobin {});
+    let mut b =
+        two_paths("linux-cubic", [10, 10], LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters {}));
     let mut tcp = tcp_preset("linux-cubic").expect("a preset");
     tcp.receive_buffer = Bytes(30 * 1448);
     b.setup.transports[0].config = TransportConfig::Tcp(tcp);
@@ -97,7 +104,10 @@ fn weighted(mut b: Builder, weight: f64) -> (Setup, Plan) {
 
 #[test]
 fn weights_split_packets_in_their_proportion() {
-    for (spread, tolerance) in [(Spread::PacketRoundRobin {}, 0.001), (Spread::Packet {}, 0.02)] {
+    for (spread, tolerance) in [
+        (LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters {}), 0.001),
+        (LoadBalancing::Packet(PacketParameters {}), 0.02),
+    ] {
         let (setup, plan) = weighted(two_paths("linux-cubic", [10, 10], spread), 0.75);
         let first_is_path_0 = plan.routes[0].paths[0].links.links()[0].index() == 0;
         let outcome = run_plan(setup, plan);
@@ -115,7 +125,8 @@ fn weights_split_packets_in_their_proportion() {
 #[test]
 fn flowlets_whose_gap_exceeds_the_difference_of_delay_keep_order() {
     // Bursts of ten segments each 50 ms, a gap of 20 ms, paths 5 ms apart.
-    let mut b = two_paths("newreno", [10, 15], Spread::Flowlet { gap: Span::from_ms(20) });
+    let mut b =
+        two_paths("newreno", [10, 15], LoadBalancing::Flowlet(FlowletParameters { gap: Span::from_ms(20) }));
     let (size, gap) = (Variate::Constant { value: 14_480.0 }, Variate::Constant { value: 5e10 });
     b.setup.flows[0].source = SourceSetup::Messages { size, gap };
     let outcome = b.run();
@@ -138,8 +149,8 @@ fn ecmp_hop_by_hop_halves_at_each_switch_and_loads_what_is_shared() {
     let (to_s, to_t) = (link(&mut b, a, s), link(&mut b, a, t));
     let (s_u, t_v, t_w) = (link(&mut b, s, u), link(&mut b, t, v), link(&mut b, t, w));
     let (u_b, v_b, w_b) = (link(&mut b, u, z), link(&mut b, v, z), link(&mut b, w, z));
-    b.setup.routing.scheme = Some(Scheme::Ecmp { metric: AdditiveMetric::Hops });
-    b.setup.routing.spread = Spread::Packet {};
+    b.setup.routing.scheme = Some(Scheme::Ecmp(EcmpScheme { metric: AdditiveMetric::Hops }));
+    b.setup.routing.load_balancing = LoadBalancing::Packet(PacketParameters {});
     let tcp = b.transport("linux-cubic");
     b.flow(a, z, tcp, SourceSetup::Unlimited {}, Instant::ZERO);
     let outcome = b.run();
@@ -174,7 +185,7 @@ fn racks_window_carries_a_delay_ratio_of_three_as_in_linux() {
     for (transport, linux_mbps) in [("linux-reno", 19.0), ("linux-cubic", 19.0), ("linux-bbr", 18.7)] {
         let mut b = parallel_paths(mbps(10), &[10, 30], 50, Span::from_secs(30));
         b.setup.routing.scheme = Some(disjoint(2));
-        b.setup.routing.spread = Spread::PacketRoundRobin {};
+        b.setup.routing.load_balancing = LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters {});
         let tcp = b.transport(transport);
         b.flow(A, B, tcp, SourceSetup::Unlimited {}, Instant::ZERO);
         let goodput = number(&b.run(), "flows", "goodput_mbps", 0);

@@ -4,6 +4,7 @@ mod common;
 mod tcpbp_common;
 
 use anabranch_engine::Simulation;
+use anabranch_engine::routing::{EwmaParameters, HypothesisTestParameters, MovingAverageParameters};
 use anabranch_engine::setup::*;
 use anabranch_routing::EstimatorSetup;
 use anabranch_units::{FlowId, Instant, NodeId, Span};
@@ -131,14 +132,20 @@ fn bad_parameters_are_refused() {
     type Mistake = fn(&mut ControllerSetup, &mut TcpbpSetup);
     let mistakes: [(&str, Mistake); 12] = [
         ("statistics_interval", |c, _| c.statistics_interval = None),
-        ("application.estimator.window", |_, t| t.estimator = EstimatorSetup::Sma { window: 0 }),
-        ("application.estimator.weight", |_, t| t.estimator = EstimatorSetup::Ewma { weight: 0.0 }),
-        ("application.estimator.weight", |_, t| t.estimator = EstimatorSetup::Ewma { weight: f64::NAN }),
         ("application.estimator.window", |_, t| {
-            t.estimator = EstimatorSetup::Hte { window: 1, significance: 0.05 };
+            t.estimator = EstimatorSetup::Sma(MovingAverageParameters { window: 0 })
+        }),
+        ("application.estimator.weight", |_, t| {
+            t.estimator = EstimatorSetup::Ewma(EwmaParameters { weight: 0.0 })
+        }),
+        ("application.estimator.weight", |_, t| {
+            t.estimator = EstimatorSetup::Ewma(EwmaParameters { weight: f64::NAN })
+        }),
+        ("application.estimator.window", |_, t| {
+            t.estimator = EstimatorSetup::Hte(HypothesisTestParameters { window: 1, significance: 0.05 });
         }),
         ("application.estimator.significance", |_, t| {
-            t.estimator = EstimatorSetup::Hte { window: 3, significance: 1.0 };
+            t.estimator = EstimatorSetup::Hte(HypothesisTestParameters { window: 3, significance: 1.0 });
         }),
         ("application.hold_time", |_, t| t.hold_time = Span::MAX),
         ("application.measuring", |_, t| t.measuring = vec![FlowId(1)]),

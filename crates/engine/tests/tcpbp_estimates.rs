@@ -4,6 +4,8 @@ mod common;
 mod tcpbp_common;
 
 use anabranch_engine::Outcome;
+use anabranch_engine::loss::{Bernoulli, GilbertElliott};
+use anabranch_engine::routing::{EwmaParameters, HypothesisTestParameters, MovingAverageParameters};
 use anabranch_engine::setup::*;
 use anabranch_routing::EstimatorSetup;
 use anabranch_units::{Instant, LinkId, NodeId, Span};
@@ -32,8 +34,13 @@ fn sent(outcome: &Outcome, kind: &str) -> u64 {
 #[test]
 fn the_counted_losses_are_those_of_the_link_to_the_packet() {
     let models = [
-        LossSetup::Bernoulli { probability: 0.03 },
-        LossSetup::GilbertElliott { to_bad: 0.002, to_good: 0.1, loss_good: 0.001, loss_bad: 0.5 },
+        LossSetup::Bernoulli(Bernoulli { probability: 0.03 }),
+        LossSetup::GilbertElliott(GilbertElliott {
+            to_bad: 0.002,
+            to_good: 0.1,
+            loss_good: 0.001,
+            loss_bad: 0.5,
+        }),
     ];
     for model in models {
         let mut b = one_link(TcpbpSetup { loss_granularity: 0.0, ..TCPBP }, 30);
@@ -113,7 +120,7 @@ fn delays_are_propagation_and_transmission_and_follow_changes() {
 /// Probes wait like packets; 100 of them see the mean to a fraction of the queue's whole range.
 #[test]
 fn measured_delays_have_the_queue_in_them() {
-    let estimator = EstimatorSetup::Sma { window: 1000 };
+    let estimator = EstimatorSetup::Sma(MovingAverageParameters { window: 1000 });
     let mut b = one_link(TcpbpSetup { estimator, delay: DelaySource::Measured, ..TCPBP }, 100);
     b.setup.links[0].queue = packets(100);
     let newreno = b.transport("newreno");
@@ -136,7 +143,7 @@ fn measured_delays_have_the_queue_in_them() {
 fn step(estimator: EstimatorSetup) -> (Vec<Estimate>, Vec<(usize, f64)>) {
     let mut b = one_link(TcpbpSetup { estimator, loss_granularity: 0.0, ..TCPBP }, 60);
     let newreno = b.transport("newreno");
-    b.setup.links[0].loss = LossSetup::Bernoulli { probability: 0.01 };
+    b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
     for _ in 0..4 {
         b.flow(NodeId(0), NodeId(1), newreno, messages(1.0), Instant::ZERO);
     }
@@ -154,7 +161,7 @@ fn bound(loss: f64, packets: f64) -> f64 {
 
 #[test]
 fn ewma_follows_a_step_as_its_formula_says() {
-    let (rows, samples) = step(EstimatorSetup::Ewma { weight: 0.25 });
+    let (rows, samples) = step(EstimatorSetup::Ewma(EwmaParameters { weight: 0.25 }));
     let mut expected: Option<f64> = None;
     for &(n, sample) in &samples {
         expected = Some(expected.map_or(sample, |old| 0.75 * old + 0.25 * sample));
@@ -171,7 +178,7 @@ fn ewma_follows_a_step_as_its_formula_says() {
 /// after the step it is far above, and it ends within the error of the window that refused the last estimate.
 #[test]
 fn hte_stands_still_and_jumps_at_a_step() {
-    let (rows, _) = step(EstimatorSetup::Hte { window: 3, significance: 0.01 });
+    let (rows, _) = step(EstimatorSetup::Hte(HypothesisTestParameters { window: 3, significance: 0.01 }));
     let changes = |rows: &[Estimate]| {
         rows.windows(2).filter(|pair| pair[0].loss.to_bits() != pair[1].loss.to_bits()).count()
     };
@@ -200,7 +207,7 @@ fn a_flow_leaves_a_link_that_loses_everything() {
 #[test]
 fn lost_probes_are_no_samples() {
     let mut b = one_link(TcpbpSetup { delay: DelaySource::Measured, ..TCPBP }, 200);
-    b.setup.links[0].loss = LossSetup::Bernoulli { probability: 0.2 };
+    b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.2 });
     // The last probes have time to arrive.
     b.setup.duration = Span::from_ms(200_500);
     let outcome = b.run();
@@ -222,7 +229,7 @@ fn messages_in_band_count_like_any_packet() {
     b.setup.controller.as_mut().expect("a controller").channel = Channel::InBand;
     // The second control link goes: b is reached over a.
     b.setup.links.truncate(4);
-    b.setup.links[0].loss = LossSetup::Bernoulli { probability: 0.1 };
+    b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.1 });
     let newreno = b.transport("newreno");
     b.flow(NodeId(0), NodeId(1), newreno, messages(2.0), Instant::ZERO);
     let outcome = b.run();

@@ -3,6 +3,9 @@
 mod common;
 mod tcpbp_common;
 
+use anabranch_engine::loss::Bernoulli;
+use anabranch_engine::routing::MovingAverageParameters;
+use anabranch_engine::routing::Search;
 use anabranch_engine::setup::*;
 use anabranch_routing::EstimatorSetup;
 use anabranch_units::{Instant, LinkId, NodeId, Span};
@@ -34,13 +37,13 @@ const THESIS: [(usize, usize, u64, f64); 21] = [
     (7, 10, 7600, 0.0068),
 ];
 
-fn thesis(search: TcpbpSearch, seconds: u64) -> Builder {
+fn thesis(search: Search, seconds: u64) -> Builder {
     let mut b = Builder::new(Span::from_secs(seconds));
     let nodes: Vec<NodeId> = (1..=10).map(|n| b.node(&n.to_string())).collect();
     for (x, y, delay, probability) in THESIS {
         let link = b.link(nodes[x - 1], nodes[y - 1], mbps(1000), Span::from_us(delay), 1000);
         for direction in [link, link + 1] {
-            b.setup.links[direction].loss = LossSetup::Bernoulli { probability };
+            b.setup.links[direction].loss = LossSetup::Bernoulli(Bernoulli { probability });
         }
     }
     let tcpbp = TcpbpSetup { search, delay: DelaySource::Measured, sample_packets: 1000, ..TCPBP };
@@ -56,7 +59,7 @@ fn thesis(search: TcpbpSearch, seconds: u64) -> Builder {
 /// the packet that a probe may wait for.
 #[test]
 fn on_the_network_of_the_thesis_estimates_are_as_good_as_their_packets() {
-    let outcome = thesis(TcpbpSearch::Exact, 61).run();
+    let outcome = thesis(Search::Exact, 61).run();
     for (n, (_, _, delay, loss)) in THESIS.into_iter().enumerate() {
         for link in [2 * n as u64, 2 * n as u64 + 1] {
             let rows = rows(&outcome, link);
@@ -75,12 +78,12 @@ fn on_the_network_of_the_thesis_estimates_are_as_good_as_their_packets() {
 /// 3 %. Until the first estimates routes have the fewest hops.
 #[test]
 fn measured_links_in_and_the_best_routes_out() {
-    let mut b = thesis(TcpbpSearch::Exact, 62);
+    let mut b = thesis(Search::Exact, 62);
     let ApplicationSetup::Tcpbp(tcpbp) = &mut b.setup.controller.as_mut().expect("a controller").application
     else {
         panic!("another application")
     };
-    tcpbp.estimator = EstimatorSetup::Sma { window: 6 };
+    tcpbp.estimator = EstimatorSetup::Sma(MovingAverageParameters { window: 6 });
     let first = b.setup.flows.len() as u64;
     for flow in &mut b.setup.flows {
         flow.source = messages(5.0);
@@ -101,14 +104,14 @@ fn measured_links_in_and_the_best_routes_out() {
 /// 4.70 ms or .95 ms. The published search has chosen at x already.
 #[test]
 fn the_exact_search_finds_what_the_published_one_misses() {
-    for (search, path) in [(TcpbpSearch::Published, "s > x > t"), (TcpbpSearch::Exact, "s > m > x > t")] {
+    for (search, path) in [(Search::Published, "s > x > t"), (Search::Exact, "s > m > x > t")] {
         let mut b = Builder::new(Span::from_secs(20));
         let [s, m, x, t] = ["s", "m", "x", "t"].map(|name| b.node(name));
         for (from, to, ms, probability) in
             [(s, x, 1, 0.05), (s, m, 5, 0.0), (m, x, 5, 0.001), (x, t, 20, 0.0)]
         {
             let link = b.link(from, to, mbps(50), Span::from_ms(ms), 100);
-            b.setup.links[link].loss = LossSetup::Bernoulli { probability };
+            b.setup.links[link].loss = LossSetup::Bernoulli(Bernoulli { probability });
         }
         control(&mut b, ApplicationSetup::Tcpbp(TcpbpSetup { search, ..TCPBP }), Span::from_ms(1));
         every(&mut b, 5);
@@ -147,7 +150,7 @@ fn flows_that_measure_keep_to_their_links() {
 /// losses from 8.
 fn flapping(threshold: f64, hold_time: Span) -> Vec<(f64, String)> {
     let mut b = two_routes_without_flows(161);
-    let estimator = EstimatorSetup::Sma { window: 1 };
+    let estimator = EstimatorSetup::Sma(MovingAverageParameters { window: 1 });
     let tcpbp = TcpbpSetup { estimator, sample_packets: 1000, threshold, hold_time, ..TCPBP };
     control(&mut b, ApplicationSetup::Tcpbp(tcpbp), Span::from_ms(1));
     every(&mut b, 5);
@@ -195,7 +198,7 @@ fn no_hold_time_keeps_a_flow_on_a_broken_path() {
 #[test]
 fn a_move_loses_nothing() {
     let mut b = two_routes_without_flows(30);
-    let estimator = EstimatorSetup::Sma { window: 1 };
+    let estimator = EstimatorSetup::Sma(MovingAverageParameters { window: 1 });
     let tcpbp = TcpbpSetup { estimator, delay: DelaySource::Measured, ..TCPBP };
     control(&mut b, ApplicationSetup::Tcpbp(tcpbp), Span::from_ms(1));
     b.transport("newreno");

@@ -3,7 +3,7 @@
 use anabranch_engine::balancer::{Balancer, Choices, FlowKey};
 use anabranch_engine::capture::host_address;
 use anabranch_engine::random::Streams;
-use anabranch_engine::setup::Spread;
+use anabranch_engine::setup::LoadBalancing;
 use anabranch_engine::transport::wire::Endpoint;
 use anabranch_engine::{balancer, ports};
 use anabranch_units::{Instant, NodeId};
@@ -29,20 +29,22 @@ pub fn draw_source_ports(
 /// The path, counted from 0, that the balancer of a pair gives to each of these subflows, which send their
 /// first packets in this order.
 ///
-/// `spread_json` is the spread of a setup, `weights` has one positive number for each path. A subflow is
-/// (source node, source port, destination node, destination port), nodes by their numbers. Spreads that draw
+/// `load_balancing_json` is the load balancing of a setup, `weights` has one positive number for each path. A subflow is
+/// (source node, source port, destination node, destination port), nodes by their numbers. Those that draw
 /// at random draw from the stream (1, 0, "balancer", "path"), and `flow` has the salt 0.
 ///
-/// Raises ValueError on a spread that is none, and on weights that are none, not positive or not finite.
+/// Raises ValueError on load balancing that is none, and on weights that are none, not positive or not finite.
 #[pyfunction]
 pub fn balancer_choices(
     py: Python<'_>,
-    spread_json: &str,
+    load_balancing_json: &str,
     weights: Vec<f64>,
     subflows: Vec<(u32, u16, u32, u16)>,
 ) -> PyResult<Py<PyArray1<u64>>> {
-    let spread: Spread = serde_json::from_str(spread_json)
-        .map_err(|error| PyValueError::new_err(format!("spread: {error}")))?;
+    let refused = |error: &dyn std::fmt::Display| PyValueError::new_err(format!("load_balancing: {error}"));
+    let load_balancing: LoadBalancing =
+        serde_json::from_str(load_balancing_json).map_err(|error| refused(&error))?;
+    load_balancing.check().map_err(|error| refused(&error))?;
     if weights.is_empty() {
         return Err(PyValueError::new_err("weights: there is no path; give each a weight above zero"));
     }
@@ -54,8 +56,10 @@ pub fn balancer_choices(
     }
     let identities: Vec<u64> = (1..=weights.len() as u64).map(balancer::mix).collect();
     let stream = Streams::new(1, 0).stream("balancer", "path");
-    let mut balancer =
-        Balancer::new(spread, Choices { weights: &weights, identities: &identities, salt: 0, stream });
+    let mut balancer = Balancer::new(
+        load_balancing,
+        Choices { weights: &weights, identities: &identities, salt: 0, stream },
+    );
     let end = |node, port| Endpoint { addr: host_address(NodeId(node)), port };
     let choices: Vec<u64> = (0u32..)
         .zip(subflows)

@@ -6,6 +6,7 @@
 
 use pyo3::prelude::*;
 
+mod algorithms;
 mod balancer;
 mod capture;
 mod error;
@@ -32,7 +33,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(quantity::parse_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(quantity::parse_packets, module)?)?;
     module.add_function(wrap_pyfunction!(quantity::parse_speed, module)?)?;
-    module.add_function(wrap_pyfunction!(transport::declarations, module)?)?;
+    module.add_function(wrap_pyfunction!(algorithms::declarations, module)?)?;
+    module.add_function(wrap_pyfunction!(algorithms::resolve_algorithm, module)?)?;
+    module.add_function(wrap_pyfunction!(algorithms::mean_loss, module)?)?;
     module.add_function(wrap_pyfunction!(transport::resolve_transport, module)?)?;
     module.add_function(wrap_pyfunction!(transport::transport_preset_names, module)?)?;
     module.add_function(wrap_pyfunction!(transport::transport_preset, module)?)?;

@@ -6,10 +6,10 @@ use anabranch_engine::network::Network;
 use anabranch_engine::routing::{
     self, Disagreement, LinkMask, LinkQuality, Metric, MetricKind, Scheme, Search, TcpbpMetric, Walk,
 };
+use anabranch_engine::routing::{KShortestScheme, ShortestScheme, TcpbpScheme};
 use anabranch_units::{LinkId, NodeId};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use std::num::NonZeroUsize;
 
 /// A pair and its paths, each as the numbers of its links.
 pub(crate) type PairPaths = (u32, u32, Vec<Vec<u32>>);
@@ -54,13 +54,16 @@ pub(crate) fn scheme_of(k: usize, metric: &str, search: &str) -> PyResult<Scheme
     if published && metric != Metric::Tcpbp {
         return Err(PyValueError::new_err("only the metric tcpbp has a published search"));
     }
-    let k = NonZeroUsize::new(k).ok_or_else(|| PyValueError::new_err("k is 0; it must be at least 1"))?;
+    let k = u32::try_from(k).unwrap_or(u32::MAX);
+    if k == 0 {
+        return Err(PyValueError::new_err("k is 0; it must be at least 1"));
+    }
     // The same path, found in less time.
-    let one = k == NonZeroUsize::MIN;
+    let one = k == 1;
     Ok(match (published, one) {
-        (true, _) => Scheme::Tcpbp { k: Some(k), metric: TcpbpMetric::Tcpbp },
-        (false, true) => Scheme::Shortest { metric },
-        (false, false) => Scheme::KShortest { k, metric },
+        (true, _) => Scheme::Tcpbp(TcpbpScheme { k, metric: TcpbpMetric::Tcpbp }),
+        (false, true) => Scheme::Shortest(ShortestScheme { metric }),
+        (false, false) => Scheme::KShortest(KShortestScheme { k, metric }),
     })
 }
 

@@ -1,15 +1,9 @@
-//! Transports: their presets, their declarations and their check.
+//! Transports: their presets and their check.
 
 use crate::error::{parse, setup_error, value_error};
 use anabranch_engine::transport::{self, TransportConfig};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-
-/// Every algorithm that a scenario can name, with its parameters, as JSON: a list of registries.
-#[pyfunction]
-pub fn declarations() -> PyResult<String> {
-    serde_json::to_string(&transport::described()).map_err(value_error)
-}
 
 /// The choices of a transport as JSON, every default filled in.
 ///

@@ -3,8 +3,10 @@
 
 use anabranch_network::{Link, Network, Node};
 use anabranch_routing::{AdditiveMetric, LinkMask, Metric, Scheme, TcpbpMetric};
+use anabranch_routing::{
+    DisjointScheme, EcmpScheme, KShortestScheme, MaxFlowScheme, ShortestScheme, TcpbpExactScheme, TcpbpScheme,
+};
 use anabranch_units::{NodeId, Rate, Span};
-use std::num::NonZeroUsize;
 use std::time::Instant;
 
 fn main() {
@@ -99,17 +101,17 @@ fn time(name: &str, (network, hosts): (Network, Vec<NodeId>)) {
     let pairs: Vec<(NodeId, NodeId)> =
         sends.iter().flat_map(|&(from, to)| [(from, to), (to, from)]).collect();
     let mask = LinkMask::all_up(&network);
-    let (metric, k) = (AdditiveMetric::Hops, NonZeroUsize::new(4));
+    let (metric, k) = (AdditiveMetric::Hops, Some(4));
     println!("{name}");
     for scheme in [
-        Scheme::Shortest { metric: metric.into() },
-        Scheme::Ecmp { metric },
-        Scheme::KShortest { k: k.expect("four is not zero"), metric: metric.into() },
-        Scheme::Disjoint { k, metric },
-        Scheme::MaxFlow { metric },
-        Scheme::Shortest { metric: Metric::Capacity },
-        Scheme::Tcpbp { k: None, metric: TcpbpMetric::Tcpbp },
-        Scheme::TcpbpExact { k: None, metric: TcpbpMetric::Tcpbp },
+        Scheme::Shortest(ShortestScheme { metric: metric.into() }),
+        Scheme::Ecmp(EcmpScheme { metric }),
+        Scheme::KShortest(KShortestScheme { k: 4, metric: metric.into() }),
+        Scheme::Disjoint(DisjointScheme { k, metric }),
+        Scheme::MaxFlow(MaxFlowScheme { metric }),
+        Scheme::Shortest(ShortestScheme { metric: Metric::Capacity }),
+        Scheme::Tcpbp(TcpbpScheme { k: 1, metric: TcpbpMetric::Tcpbp }),
+        Scheme::TcpbpExact(TcpbpExactScheme { k: 1, metric: TcpbpMetric::Tcpbp }),
     ] {
         let start = Instant::now();
         let plan = scheme.plan(&network, &mask, &pairs);

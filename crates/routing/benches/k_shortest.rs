@@ -3,8 +3,8 @@
 
 use anabranch_network::{Link, Network, Node};
 use anabranch_routing::{AdditiveMetric, LinkMask, Scheme};
+use anabranch_routing::{DisjointScheme, EcmpScheme, KShortestScheme, MaxFlowScheme, ShortestScheme};
 use anabranch_units::{NodeId, Rate, Span};
-use std::num::NonZeroUsize;
 use std::time::Instant;
 
 const NODES: u32 = 200;
@@ -16,20 +16,15 @@ fn main() {
     let all: Vec<(NodeId, NodeId)> =
         network.node_ids().flat_map(|from| network.node_ids().map(move |to| (from, to))).collect();
     let some: Vec<(NodeId, NodeId)> = all.iter().copied().step_by(3).collect();
-    for metric in AdditiveMetric::ALL {
-        let k = NonZeroUsize::new(2);
-        time(
-            &network,
-            &mask,
-            &all,
-            &Scheme::KShortest { k: k.expect("two is not zero"), metric: metric.into() },
-        );
+    for metric in AdditiveMetric::NAMES.map(|(_, metric)| metric) {
+        let k = Some(2);
+        time(&network, &mask, &all, &Scheme::KShortest(KShortestScheme { k: 2, metric: metric.into() }));
         for scheme in [
-            Scheme::Shortest { metric: metric.into() },
-            Scheme::Ecmp { metric },
-            Scheme::Disjoint { k, metric },
-            Scheme::Disjoint { k: None, metric },
-            Scheme::MaxFlow { metric },
+            Scheme::Shortest(ShortestScheme { metric: metric.into() }),
+            Scheme::Ecmp(EcmpScheme { metric }),
+            Scheme::Disjoint(DisjointScheme { k, metric }),
+            Scheme::Disjoint(DisjointScheme { k: None, metric }),
+            Scheme::MaxFlow(MaxFlowScheme { metric }),
         ] {
             time(&network, &mask, &some, &scheme);
         }

@@ -21,21 +21,16 @@ use crate::watch::unwatched;
 use crate::{LinkMask, TreeFrom, Watch};
 use anabranch_network::{Network, Path};
 use anabranch_units::{LinkId, NodeId};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-/// How best paths by a metric of whole paths are searched. With additive metrics both are Dijkstra's algorithm.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Search {
-    /// So that none is missed ([`mod@crate::exact`]).
-    Exact,
-    /// By the modified Dijkstra of Vilela 2022, algorithm 1 ([`crate::tcpbp`]).
-    Published,
-}
-
-impl Search {
-    /// Every one by its name.
-    pub const NAMES: [(&'static str, Self); 2] = [("exact", Self::Exact), ("published", Self::Published)];
+anabranch_units::choice! {
+    /// How best paths by a metric of whole paths are searched. With additive metrics both are Dijkstra's algorithm.
+    pub enum Search {
+        /// So that none is missed.
+        "exact" => Exact,
+        /// By the modified Dijkstra as published (Vilela 2022, algorithm 1), which can miss the best.
+        "published" => Published,
+    }
 }
 
 /// A pair whose packets, forwarded hop by hop, do not take the path that the source chose.

@@ -38,7 +38,6 @@ mod planner;
 mod prune;
 mod quality;
 mod scheme;
-mod semper;
 mod stubs;
 pub mod tcpbp;
 mod watch;
@@ -47,7 +46,10 @@ pub mod yen;
 pub use dijkstra::{TreeFrom, TreeTo, shortest_path};
 pub use disjoint::{Disjoint, disjoint_paths};
 pub use ecmp::ecmp_table;
-pub use estimate::{Estimator, EstimatorSetup, Ewma, Granularity, HypothesisTest, MovingAverage, Sample};
+pub use estimate::{
+    Estimate, Estimator, EstimatorSetup, Ewma, EwmaParameters, Granularity, HypothesisTest,
+    HypothesisTestParameters, MovingAverage, MovingAverageParameters, Sample,
+};
 pub use exact::{ExactTree, exact_path};
 pub use graph::CostGraph;
 pub use hop_by_hop::{Disagreement, Search, Walk, check_hop_by_hop, check_hop_by_hop_watched};
@@ -63,8 +65,10 @@ pub use plan::{Plan, Route, Table, WeightedPath};
 pub use plan_error::PlanError;
 pub use prune::prune;
 pub use quality::{LinkQuality, PathQuality};
-pub use scheme::{Scheme, TcpbpMetric};
-pub use semper::PathShares;
+pub use scheme::{
+    DisjointScheme, EcmpScheme, KShortestScheme, MaxFlowScheme, PathShares, Scheme, SemperScheme,
+    ShortestScheme, TcpbpExactScheme, TcpbpMetric, TcpbpScheme,
+};
 pub use tcpbp::{TcpbpTree, tcpbp_path};
 pub use watch::Watch;
 pub use yen::{KShortest, k_shortest_paths};

@@ -3,7 +3,6 @@ use crate::path_metric::PathMetric;
 use crate::quality::LinkQuality;
 use anabranch_network::Network;
 use anabranch_units::LinkId;
-use serde::{Deserialize, Serialize};
 
 /// Capacity whose inverse costs one, in bits per second: 1000 Tbps. It leaves a link of 100 Gbps
 /// a cost of 10,000, so that rounding to an integer stays below 0.01 %.
@@ -20,56 +19,57 @@ const STEPS_PER_HOP: u64 = 1 << 53;
 /// See [`STEPS_PER_HOP`]: 8.8 s in picoseconds.
 const MOST_DELAY_STEPS: u64 = (1 << 43) - 1;
 
-/// What a short path is short in, by its name in plans and scenarios.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Metric {
-    /// See [`AdditiveMetric::Hops`].
-    Hops,
-    /// See [`AdditiveMetric::HopsThenDelay`].
-    HopsThenDelay,
-    /// See [`AdditiveMetric::Delay`].
-    Delay,
-    /// See [`AdditiveMetric::InverseCapacity`].
-    InverseCapacity,
-    /// See [`AdditiveMetric::Loss`].
-    Loss,
-    /// See [`PathMetric::Capacity`].
-    Capacity,
-    /// See [`PathMetric::Tcpbp`].
-    Tcpbp,
-    /// See [`AdditiveMetric::Smm`].
-    Smm,
-    /// See [`PathMetric::Argaq`].
-    Argaq,
-    /// See [`PathMetric::BOverDl`].
-    BOverDl,
+anabranch_units::choice! {
+    /// What a short path is short in, by its name in plans and scenarios.
+    pub enum Metric {
+        /// One per link.
+        "hops" => Hops,
+        /// One per link, and of paths with as many links the one of least propagation delay.
+        "hops-then-delay" => HopsThenDelay,
+        /// Propagation delay.
+        "delay" => Delay,
+        /// 1000 Tbps by capacity, as an OSPF interface cost.
+        "inverse-capacity" => InverseCapacity,
+        /// -ln(1 - p), whose sum is that of the path's loss.
+        "loss" => Loss,
+        /// Capacity of the narrowest link.
+        "capacity" => Capacity,
+        /// Predicted TCP throughput, by delay and the root of loss (Vilela 2022).
+        "tcpbp" => Tcpbp,
+        /// Single mixed metric: logarithmic loss plus delay in seconds (Costa 2000).
+        "smm" => Smm,
+        /// Delay by the share of packets that arrives, d / (1 - p) (Barolli 2003).
+        "argaq" => Argaq,
+        /// Capacity by delay and loss, b / (d p).
+        "b-over-dl" => BOverDl,
+    }
 }
 
-/// A cost per link. The cost of a path is the sum over its links, so these metrics are monotone and isotonic:
-/// Dijkstra's algorithm is exact, and forwarding hop by hop agrees.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AdditiveMetric {
-    /// One per link.
-    Hops,
-    /// One per link, and of paths with as many links the one of least propagation delay comes first: a tie of hops is
-    /// no accident of node numbers. Of a delay beyond 8.8 s on a link 8.8 s count; the rule holds up to 1024 hops.
-    HopsThenDelay,
-    /// Propagation delay, in picoseconds.
-    Delay,
-    /// [`REFERENCE_CAPACITY_BPS`] / capacity, to the nearest integer and at least one: the usual
-    /// choice of an OSPF interface cost, which RFC 2328 (C.3, "Interface output cost") leaves to
-    /// the operator.
-    InverseCapacity,
-    /// `-ln(1 - p)` in nepers, whose sum is that of the path's loss 1 - prod(1 - p); in steps of 1e-15, to the
-    /// nearest. The first path is the one that loses least.
-    Loss,
-    /// Single mixed metric: `slog + d`, the logarithmic transmission success `-ln(1 - p)` plus the propagation
-    /// delay (L. H. M. K. Costa, S. Fdida, O. C. M. B. Duarte, "Developing scalable protocols for three-metric
-    /// QoS routing", 2000, as Vilela 2022, section 5.4.1, gives it). The sum has no unit there: here it is that
-    /// of seconds and nepers, so that 10 ms weigh as much as a loss of 1 %; in steps of 1e-12, to the nearest.
-    Smm,
+anabranch_units::choice! {
+    /// A cost per link. The cost of a path is the sum over its links, so these metrics are monotone and isotonic:
+    /// Dijkstra's algorithm is exact, and forwarding hop by hop agrees.
+    pub enum AdditiveMetric {
+        /// One per link.
+        "hops" => Hops,
+        /// One per link, and of paths with as many links the one of least propagation delay comes first: a tie of
+        /// hops is no accident of node numbers. Of a delay beyond 8.8 s on a link 8.8 s count; the rule holds up to
+        /// 1024 hops.
+        "hops-then-delay" => HopsThenDelay,
+        /// Propagation delay, in picoseconds.
+        "delay" => Delay,
+        /// [`REFERENCE_CAPACITY_BPS`] / capacity, to the nearest integer and at least one: the usual
+        /// choice of an OSPF interface cost, which RFC 2328 (C.3, "Interface output cost") leaves to
+        /// the operator.
+        "inverse-capacity" => InverseCapacity,
+        /// `-ln(1 - p)` in nepers, whose sum is that of the path's loss 1 - prod(1 - p); in steps of 1e-15, to the
+        /// nearest. The first path is the one that loses least.
+        "loss" => Loss,
+        /// Single mixed metric: `slog + d`, the logarithmic transmission success `-ln(1 - p)` plus the propagation
+        /// delay (L. H. M. K. Costa, S. Fdida, O. C. M. B. Duarte, "Developing scalable protocols for three-metric
+        /// QoS routing", 2000, as Vilela 2022, section 5.4.1, gives it). The sum has no unit there: here it is that
+        /// of seconds and nepers, so that 10 ms weigh as much as a loss of 1 %; in steps of 1e-12, to the nearest.
+        "smm" => Smm,
+    }
 }
 
 /// A metric by what can be done with it.
@@ -92,20 +92,6 @@ pub enum Fallback {
 }
 
 impl Metric {
-    /// Every metric by its name in plans and scenarios.
-    pub const NAMES: [(&'static str, Self); 10] = [
-        ("hops", Self::Hops),
-        ("hops-then-delay", Self::HopsThenDelay),
-        ("delay", Self::Delay),
-        ("inverse-capacity", Self::InverseCapacity),
-        ("loss", Self::Loss),
-        ("capacity", Self::Capacity),
-        ("tcpbp", Self::Tcpbp),
-        ("smm", Self::Smm),
-        ("argaq", Self::Argaq),
-        ("b-over-dl", Self::BOverDl),
-    ];
-
     /// Whether it is a sum over links, and which, or a function of whole paths.
     #[must_use]
     pub const fn kind(self) -> MetricKind {
@@ -156,10 +142,6 @@ impl From<AdditiveMetric> for Metric {
 }
 
 impl AdditiveMetric {
-    /// Every one.
-    pub const ALL: [Self; 6] =
-        [Self::Hops, Self::HopsThenDelay, Self::Delay, Self::InverseCapacity, Self::Loss, Self::Smm];
-
     /// The cost of one link, in the unit of the metric.
     #[must_use]
     pub fn cost(self, network: &Network, link: LinkId) -> u64 {
@@ -262,7 +244,7 @@ mod tests {
         for (name, metric) in Metric::NAMES {
             assert_eq!(serde_json::to_string(&metric).unwrap(), format!("{name:?}"));
         }
-        for metric in AdditiveMetric::ALL {
+        for metric in AdditiveMetric::NAMES.map(|(_, metric)| metric) {
             let text = serde_json::to_string(&metric).unwrap();
             assert_eq!(serde_json::to_string(&Metric::from(metric)).unwrap(), text);
             assert_eq!(Metric::from(metric).kind(), MetricKind::Additive(metric));

@@ -7,10 +7,10 @@ use anabranch_routing::{
     CostGraph, ExactTree, KBest, LinkQuality, Metric, MetricKind, PathMetric, PathQuality, Rank, Scheme,
     Search, TcpbpMetric, TooMany, k_best_paths, k_shortest_paths, pareto_paths, tcpbp_path,
 };
+use anabranch_routing::{KShortestScheme, ShortestScheme, TcpbpExactScheme, TcpbpScheme};
 use anabranch_units::{LinkId, NodeId, Rate, Span};
 use common::{Sample, lossy_samples};
 use proptest::prelude::*;
-use std::num::NonZeroUsize;
 
 fn known(sample: &Sample) -> impl Fn(LinkId) -> Option<LinkQuality> + '_ {
     |link| {
@@ -180,22 +180,21 @@ proptest! {
     #[test]
     fn plans_are_what_is_found_pair_by_pair(sample in lossy_samples(8, 14), cables in 0usize..4) {
         let sample = with_hosts(sample, cables);
-        let (one, three) = (NonZeroUsize::MIN, NonZeroUsize::new(3).expect("three"));
         let schemes = PathMetric::ALL.into_iter().flat_map(|path| {
             let named = Metric::NAMES.into_iter().find(|(_, metric)| metric.kind() == MetricKind::Path(path));
             let metric = named.expect("a name").1;
             [
-                (Scheme::Shortest { metric }, path, Search::Exact, 1),
-                (Scheme::KShortest { k: three, metric }, path, Search::Exact, 3),
-                (Scheme::KShortest { k: one, metric }, path, Search::Exact, 1),
+                (Scheme::Shortest(ShortestScheme { metric }), path, Search::Exact, 1),
+                (Scheme::KShortest(KShortestScheme { k: 3, metric }), path, Search::Exact, 3),
+                (Scheme::KShortest(KShortestScheme { k: 1, metric }), path, Search::Exact, 1),
             ]
         });
         let (metric, path) = (TcpbpMetric::Tcpbp, PathMetric::Tcpbp);
         let by_name = [
-            (Scheme::Tcpbp { k: None, metric }, path, Search::Published, 1),
-            (Scheme::Tcpbp { k: Some(three), metric }, path, Search::Published, 3),
-            (Scheme::TcpbpExact { k: None, metric }, path, Search::Exact, 1),
-            (Scheme::TcpbpExact { k: Some(three), metric }, path, Search::Exact, 3),
+            (Scheme::Tcpbp(TcpbpScheme { k: 1, metric }), path, Search::Published, 1),
+            (Scheme::Tcpbp(TcpbpScheme { k: 3, metric }), path, Search::Published, 3),
+            (Scheme::TcpbpExact(TcpbpExactScheme { k: 1, metric }), path, Search::Exact, 1),
+            (Scheme::TcpbpExact(TcpbpExactScheme { k: 3, metric }), path, Search::Exact, 3),
         ];
         let pairs = sample.pairs();
         for (scheme, metric, search, k) in schemes.chain(by_name) {

@@ -4,13 +4,14 @@ mod common;
 
 use anabranch_network::{Link, Network, Path};
 use anabranch_routing::{AdditiveMetric, LinkMask, Metric, Mirror, PathShares, Plan, Scheme};
+use anabranch_routing::{SemperScheme, ShortestScheme};
 use anabranch_units::{LinkId, NodeId, Rate, Span};
 use common::{node, spell};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-fn semper(k: Option<usize>, shares: PathShares) -> Scheme {
-    Scheme::Semper { k: k.and_then(std::num::NonZeroUsize::new), metric: AdditiveMetric::Delay, shares }
+fn semper(k: Option<u32>, shares: PathShares) -> Scheme {
+    Scheme::Semper(SemperScheme { k, metric: AdditiveMetric::Delay, shares })
 }
 
 /// A network of cables (a, b, Mbps there, Mbps back, delay in ms); 0 Mbps: no link that way.
@@ -146,7 +147,7 @@ proptest! {
         cables in prop::collection::vec((0u32..7, 0u32..7, 1u64..200, 1u64..200, 0u64..9), 1..18),
         down in prop::collection::vec(any::<prop::sample::Index>(), 0..4),
         capacity in any::<bool>(),
-        k in prop::option::of(1usize..4),
+        k in prop::option::of(1u32..4),
     ) {
         let cables: Vec<_> = cables.into_iter().filter(|cable| cable.0 != cable.1).collect();
         prop_assume!(!cables.is_empty());
@@ -166,11 +167,11 @@ proptest! {
         let plan = semper(k, shares).plan(&network, &mask, &pairs);
         prop_assert_eq!(plan.check(&network), Ok(()));
         // One path over cables with both directions up, if there is any.
-        let shortest = Scheme::Shortest { metric: Metric::Hops }.plan(&network, &both, &pairs);
+        let shortest = Scheme::Shortest(ShortestScheme { metric: Metric::Hops }).plan(&network, &both, &pairs);
         for route in shortest.routes {
             let there = plan.route(route.from, route.to).unwrap();
             let back = plan.route(route.to, route.from).unwrap();
-            prop_assert!(there.paths.len() <= k.unwrap_or(usize::MAX));
+            prop_assert!(there.paths.len() <= k.map_or(usize::MAX, |k| k as usize));
             prop_assert_eq!(there.paths.len(), back.paths.len());
             for (there, back) in there.paths.iter().zip(&back.paths) {
                 let mirrored = mirror.path(there.links.links());
@@ -180,7 +181,7 @@ proptest! {
             let mut without = both.clone();
             for link in common_links(&there.paths.iter().map(|path| &path.links).collect::<Vec<_>>()) {
                 without.set_link(link, false);
-                let left = Scheme::Shortest { metric: Metric::Hops }.plan(&network, &without, &pairs);
+                let left = Scheme::Shortest(ShortestScheme { metric: Metric::Hops }).plan(&network, &without, &pairs);
                 prop_assert_eq!(left.route(route.from, route.to), None);
                 without.set_link(link, true);
             }

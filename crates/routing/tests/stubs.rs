@@ -8,10 +8,10 @@ use anabranch_routing::{
     AdditiveMetric, CostGraph, Disjoint, KShortest, LinkMask, MaxFlow, MetricKind, Plan, Route, Scheme,
     TreeTo, WeightedPath, ecmp_table,
 };
+use anabranch_routing::{DisjointScheme, EcmpScheme, KShortestScheme, MaxFlowScheme, ShortestScheme};
 use anabranch_units::{LinkId, NodeId, Rate, Span};
 use common::{Sample, node};
 use proptest::prelude::*;
-use std::num::NonZeroUsize;
 
 /// A link: from, to, cost (ps), capacity (bps), up.
 type Draw = (u32, u32, u64, u64, bool);
@@ -80,24 +80,24 @@ fn pair_by_pair(scheme: &Scheme, sample: &Sample, pairs: &[(NodeId, NodeId)]) ->
     let paths = |from, to| {
         let tree = TreeTo::new(&graph, to);
         match scheme {
-            Scheme::Shortest { .. } => equal(tree.path(&graph, from).into_iter().collect()),
-            Scheme::KShortest { k, .. } => {
-                equal(KShortest::new(&graph).paths(&tree, from).take(k.get()).collect())
+            Scheme::Shortest(_) => equal(tree.path(&graph, from).into_iter().collect()),
+            Scheme::KShortest(KShortestScheme { k, .. }) => {
+                equal(KShortest::new(&graph).paths(&tree, from).take(*k as usize).collect())
             }
-            Scheme::Disjoint { k, .. } => {
-                equal(Disjoint::new(&graph).paths(&tree, from, k.map(NonZeroUsize::get)))
+            Scheme::Disjoint(DisjointScheme { k, .. }) => {
+                equal(Disjoint::new(&graph).paths(&tree, from, k.map(|k| k as usize)))
             }
-            Scheme::MaxFlow { .. } => {
+            Scheme::MaxFlow(_) => {
                 let parts = MaxFlow::new(&graph).paths(&tree, from);
                 let total: u64 = parts.iter().map(|part| part.rate.as_bps()).sum();
                 let weight = |rate: Rate| rate.as_bps() as f64 / total as f64;
                 let path = |part: anabranch_routing::PathFlow| (weight(part.rate), part.path);
                 parts.into_iter().map(path).map(|(weight, links)| WeightedPath { links, weight }).collect()
             }
-            Scheme::Ecmp { .. } | Scheme::Tcpbp { .. } | Scheme::TcpbpExact { .. } => {
+            Scheme::Ecmp(_) | Scheme::Tcpbp(_) | Scheme::TcpbpExact(_) => {
                 unreachable!("one has tables, not paths; the others' metric is no sum")
             }
-            Scheme::Semper { .. } => unreachable!("its paths begin where stubs end: tests/semper.rs"),
+            Scheme::Semper(_) => unreachable!("its paths begin where stubs end: tests/semper.rs"),
         }
     };
     let routes = pairs.iter().map(|&(from, to)| Route { from, to, paths: paths(from, to) });
@@ -128,15 +128,14 @@ proptest! {
     #[test]
     fn paths_are_those_found_pair_by_pair(sample in with_stubs()) {
         let pairs = sample.pairs();
-        let (one, three) = (NonZeroUsize::MIN, NonZeroUsize::new(3).unwrap());
-        for metric in AdditiveMetric::ALL {
+        for metric in AdditiveMetric::NAMES.map(|(_, metric)| metric) {
             for scheme in [
-                Scheme::Shortest { metric: metric.into() },
-                Scheme::KShortest { k: one, metric: metric.into() },
-                Scheme::KShortest { k: three, metric: metric.into() },
-                Scheme::Disjoint { k: None, metric },
-                Scheme::Disjoint { k: Some(one), metric },
-                Scheme::MaxFlow { metric },
+                Scheme::Shortest(ShortestScheme { metric: metric.into() }),
+                Scheme::KShortest(KShortestScheme { k: 1, metric: metric.into() }),
+                Scheme::KShortest(KShortestScheme { k: 3, metric: metric.into() }),
+                Scheme::Disjoint(DisjointScheme { k: None, metric }),
+                Scheme::Disjoint(DisjointScheme { k: Some(1), metric }),
+                Scheme::MaxFlow(MaxFlowScheme { metric }),
             ] {
                 let plan = scheme.plan(&sample.network, &sample.mask, &pairs);
                 prop_assert_eq!(plan.check(&sample.network), Ok(()));
@@ -157,8 +156,8 @@ proptest! {
         let pairs: Vec<_> = wanted.iter().map(|index| every[index.index(every.len())]).collect();
         let everything_up =
             Sample { network: sample.network.clone(), mask: LinkMask::all_up(&sample.network) };
-        for metric in AdditiveMetric::ALL {
-            let plan = Scheme::Ecmp { metric }.plan(&sample.network, &sample.mask, &pairs);
+        for metric in AdditiveMetric::NAMES.map(|(_, metric)| metric) {
+            let plan = Scheme::Ecmp(EcmpScheme { metric }).plan(&sample.network, &sample.mask, &pairs);
             prop_assert_eq!(plan.check(&sample.network), Ok(()));
             prop_assert!(plan.tables.is_sorted_by_key(|table| table.to));
             let graph = CostGraph::new(&sample.network, &sample.mask, |link| metric.cost(&sample.network, link));
@@ -206,7 +205,7 @@ fn dumbbell(hosts_a_side: u32) -> (Network, Vec<(NodeId, NodeId)>) {
 #[test]
 fn tables_leave_out_hosts_that_do_not_matter() {
     let (network, pairs) = dumbbell(500);
-    let scheme = Scheme::Ecmp { metric: AdditiveMetric::Hops };
+    let scheme = Scheme::Ecmp(EcmpScheme { metric: AdditiveMetric::Hops });
     let Plan { routes, tables } = scheme.plan(&network, &LinkMask::all_up(&network), &pairs);
     assert_eq!((routes.len(), tables.len()), (1000, 1000));
     for table in tables {

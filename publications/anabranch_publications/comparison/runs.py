@@ -12,7 +12,7 @@ import polars as pl
 
 from anabranch.errors import AnabranchError, Problem, ScenarioError
 from anabranch.routes import plan
-from anabranch.scenario.routing import ROBUST_SCHEMES
+from anabranch.scenario.routing import declared_scheme
 from anabranch.setup import resolve
 from anabranch.study import Factor, FactorInfo, Level, Metric, MetricInfo, Study, StudyResult
 from anabranch.study.check import design
@@ -169,7 +169,7 @@ class _OnSubject:
         key = str(
             (
                 system.entries,
-                sorted((k, str(v)) for k, v in routing.items() if k not in ("spread", "reaction")),
+                sorted((k, str(v)) for k, v in routing.items() if k not in ("load_balancing", "reaction")),
             )
         )
         if reason is None and key not in shared:
@@ -214,7 +214,7 @@ class _OnSubject:
 
     def _can(self, system: System, part: Part) -> bool:
         """Whether a system can carry the traffic of a part; why not is noted."""
-        if system.scheme in ROBUST_SCHEMES and self._subject.demand is None:
+        if declared_scheme(system.scheme).get("demand") and self._subject.demand is None:
             self._note(system, expected(part), self._subject.unbounded)
             return False
         try:

@@ -11,7 +11,7 @@ from typing import Any
 
 from anabranch.routing import Planned
 from anabranch.routing.router_network import RouterNetwork
-from anabranch.scenario.routing import ROBUST_SCHEMES
+from anabranch.scenario.routing import declared_scheme
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import resolve
 from anabranch.worst_loads import plan_of_all_pairs, worst_loads
@@ -42,7 +42,7 @@ def least_load(subject: Subject) -> float:
     Raises:
         ScenarioError: if there is none.
     """
-    return worst_loads(_scenario(subject, {"scheme": "robust", "k": PATHS})).max_load
+    return worst_loads(_scenario(subject, {"scheme": {"algorithm": "robust", "k": PATHS}})).max_load
 
 
 def routing_of(system: System, subject: Subject, least: float | None) -> dict[str, Any]:
@@ -50,10 +50,11 @@ def routing_of(system: System, subject: Subject, least: float | None) -> dict[st
     routing: dict[str, Any] = dict(system.routing)
     if subject.reaction is not None and system.controller is None:
         routing.setdefault("reaction", subject.reaction)
-    if system.scheme in ROBUST_SCHEMES:
+    if declared_scheme(system.scheme).get("demand"):
         routing["demand"] = subject.demand
     if system.scheme == "robust-optimal" and least is not None:
-        routing["robust"] = {"level": LOAD_MARGIN * least, "time_limit": f"{OPTIMAL_TIME_S} s", "gap": 0.01}
+        limits = {"level": LOAD_MARGIN * least, "time_limit": f"{OPTIMAL_TIME_S} s", "gap": 0.01}
+        routing["scheme"] = {**routing["scheme"], **limits}
     return routing
 
 

@@ -31,7 +31,7 @@ Entries = Literal["destination", "path", "flow"]
 flow."""
 
 _LINUX: Mapping[str, Any] = {"preset": "linux-cubic"}
-_DISJOINT: Mapping[str, Any] = {"scheme": "semper", "k": PATHS}
+_DISJOINT: Mapping[str, Any] = {"scheme": {"algorithm": "semper", "k": PATHS}}
 """Link-disjoint paths between the edge routers: ``disjoint`` itself would find one only, since a host has a
 single access link."""
 
@@ -55,7 +55,8 @@ class System:
     @property
     def scheme(self) -> str:
         """Name of the routing scheme."""
-        return str(self.routing["scheme"])
+        chosen = self.routing["scheme"]
+        return chosen if isinstance(chosen, str) else str(chosen["algorithm"])
 
 
 _ALL = (
@@ -94,7 +95,7 @@ _ALL = (
         "Fukushima et al. 2016, section 3",
         "path",
         _LINUX,
-        {"scheme": "robust", "k": PATHS, "spread": "flow"},
+        {"scheme": {"algorithm": "robust", "k": PATHS}, "load_balancing": "flow"},
     ),
     System(
         "robust-optimal",
@@ -103,7 +104,7 @@ _ALL = (
         "Fukushima et al. 2016, section 5, by optimisation",
         "path",
         _LINUX,
-        {"scheme": "robust-optimal", "k": PATHS, "spread": "flow"},
+        {"scheme": {"algorithm": "robust-optimal", "k": PATHS}, "load_balancing": "flow"},
     ),
     System(
         "semper-mptcp",
@@ -113,7 +114,7 @@ _ALL = (
         "Garcia-Aviles 2017",
         "path",
         {"preset": "mptcp", "path_manager": {"algorithm": "ndiffports", "subflows": SUBFLOWS}},
-        {**_DISJOINT, "spread": "hash", "reaction": "never"},
+        {**_DISJOINT, "load_balancing": "hash", "reaction": "never"},
     ),
     System(
         "sprayed-mprc",
@@ -122,7 +123,7 @@ _ALL = (
         "Chang 2024",
         "path",
         {"preset": "mprc"},
-        {**_DISJOINT, "spread": "packet"},
+        {**_DISJOINT, "load_balancing": "packet"},
     ),
     System(
         "sprayed-cubic",
@@ -131,7 +132,7 @@ _ALL = (
         "Chang 2024, RFC 8985",
         "path",
         _LINUX,
-        {**_DISJOINT, "spread": "packet"},
+        {**_DISJOINT, "load_balancing": "packet"},
     ),
     System(
         "sdn-paced",
@@ -142,7 +143,7 @@ _ALL = (
         "flow",
         {"preset": "sdn-paced"},
         {"scheme": "shortest", "metric": "delay"},
-        {"application": "sdn-paced", "schedule": "stretched"},
+        {"application": {"algorithm": "sdn-paced", "schedule": "stretched"}},
     ),
 )
 

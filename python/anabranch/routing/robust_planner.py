@@ -33,6 +33,7 @@ from anabranch.routing.robust.single_path import least_single_path
 from anabranch.routing.router_network import RouterNetwork, as_scenario_error
 from anabranch.setup.model import Setup, Tagged
 
+_PS_PER_S = 1e12
 _IN_USE = 1e-6
 """Smaller shares are the dust of a solver."""
 
@@ -65,7 +66,7 @@ def _solved(routers: RouterNetwork, parameters: Tagged) -> _Answer:
     def solve() -> _Answer:
         begin = time.perf_counter()
         try:
-            answer = _SOLVERS[str(parameters["name"])](routers, parameters)
+            answer = _SOLVERS[str(parameters["algorithm"])](routers, parameters)
         except RobustRoutingError as error:
             raise as_scenario_error(error) from None
         return replace(answer, seconds=time.perf_counter() - begin)
@@ -74,7 +75,7 @@ def _solved(routers: RouterNetwork, parameters: Tagged) -> _Answer:
     return found
 
 
-def plan_robust(setup: Setup, parameters: Tagged) -> Planned:
+def plan(setup: Setup, parameters: Tagged) -> Planned:
     """The plan of a robust scheme.
 
     Raises:
@@ -109,7 +110,7 @@ def _fixed(routers: RouterNetwork, parameters: Tagged) -> _Answer:
         found = over_all(network, bounds, **limits)
     else:
         candidates = _candidates(routers, parameters)
-        if str(parameters["name"]).startswith("hybrid"):
+        if str(parameters["algorithm"]).startswith("hybrid"):
             candidates = hybrid(network, candidates, float(str(parameters["single_percent"])))
         if parameters["failures"] == "single-link":
             return _survivable(routers, candidates, limits)
@@ -135,7 +136,7 @@ def _survivable(routers: RouterNetwork, candidates: Candidates, limits: _Limits)
         pair = min(stranded)
         name = routers.network.pair_name(int(candidates.source[pair]), int(candidates.target[pair]))
         warning = (
-            f"routing.robust.failures: {len(stranded):,} pairs, {name} among them, have all their paths over "
+            f"routing.scheme.failures: {len(stranded):,} pairs, {name} among them, have all their paths over "
             "one link; while it is down they have no route, and their traffic is in no load"
         )
     of_worst = normal if worst is None else worst.worst_case
@@ -192,7 +193,7 @@ class _Limits(TypedDict):
 def _limits(parameters: Tagged) -> _Limits:
     return {
         "tolerance": float(str(parameters["gap"])),
-        "time_limit_s": float(str(parameters["time_limit_s"])),
+        "time_limit_s": int(str(parameters["time_limit"])) / _PS_PER_S,
     }
 
 
@@ -253,8 +254,9 @@ def _warnings(setup: Setup, parameters: Tagged, answer: _Answer, unbounded: list
     if answer.status == "time-limit":
         bound = "" if answer.lower_bound is None else f", the bound {answer.lower_bound:.6g}"
         found.append(
-            f"routing.robust.time_limit: {parameters['time_limit_s']:g} s were over before the optimum was "
-            f"proved: the worst-case load is {answer.load:.6g}{bound} and the gap {answer.gap:.3%}"
+            f"routing.scheme.time_limit: {_limits(parameters)['time_limit_s']:g} s were over before the "
+            f"optimum was proved: the worst-case load is {answer.load:.6g}{bound} and the gap "
+            f"{answer.gap:.3%}"
         )
     if answer.warning:
         found.append(answer.warning)

@@ -30,8 +30,8 @@ _BPS_PER_MBPS = 1e6
 _PLACES: tuple[tuple[type[RobustRoutingError], str], ...] = (
     (BoundsError, "routing.demand"),
     (CapacityError, "network.links.capacity"),
-    (SelectionError, "routing.robust"),
-    (SolverError, "routing.robust.time_limit"),
+    (SelectionError, "routing.scheme"),
+    (SolverError, "routing.scheme.time_limit"),
 )
 
 

@@ -34,7 +34,7 @@ _PS_PER_S: Final = 10**12
 Path = tuple[int, ...]
 
 
-def plan_by_model(setup: Setup, parameters: Tagged) -> Planned:
+def plan(setup: Setup, parameters: Tagged) -> Planned:
     """One path for each pair.
 
     Pairs that carry only acknowledgments take the path of least d / (1 - p): each acknowledgment says what
@@ -47,11 +47,11 @@ def plan_by_model(setup: Setup, parameters: Tagged) -> Planned:
     Raises:
         ScenarioError: if a pair has too many Pareto-optimal paths, or a transport no model.
     """
-    sharing = str(parameters["sharing"])
+    sharing = str(parameters["sharing"] or "pair")
     choices = _Choices(setup, str(parameters["model"]))
     capacities = [link.capacity / 1e6 for link in setup.links]
     # Whatever the routes are chosen by, what comes of them is said with all flows in the network.
-    assigner = Assigner(capacities, choices.pairs(shared=False), str(parameters["objective"]))
+    assigner = Assigner(capacities, choices.pairs(shared=False), str(parameters["objective"] or "total"))
     chosen = Assigner(capacities, choices.pairs(shared=sharing != "none"), "total").alone()
     reached = assigner.assigned(chosen)
     bound = assigner.bound(assigner.value(reached))
@@ -187,7 +187,7 @@ class _Choices:
             f", and on those of {pairs - 1} other {'pair' if pairs == 2 else 'pairs'}" if pairs > 1 else ""
         )
         nodes = self._setup.nodes
-        return f"routing.model: on the path {nodes[origin].name} -> {nodes[to].name}{others}: {text}"
+        return f"routing.scheme.model: on the path {nodes[origin].name} -> {nodes[to].name}{others}: {text}"
 
 
 def _model(setup: Setup, name: str, transport: int) -> Model:
@@ -203,7 +203,7 @@ def _model(setup: Setup, name: str, transport: int) -> Model:
     except ModelError as error:
         used = setup.transports[transport].name
         message = f'transport "{used}": {error.problem.message}; name a model, such as "mathis"'
-        raise ScenarioError([Problem("routing.model", message)]) from None
+        raise ScenarioError([Problem("routing.scheme.model", message)]) from None
 
 
 def _pareto_paths(setup: Setup, uses: Mapping[Pair, Sequence[_Use]]) -> dict[Pair, list[Path]]:
@@ -229,7 +229,7 @@ def _pareto_paths(setup: Setup, uses: Mapping[Pair, Sequence[_Use]]) -> dict[Pai
             raise
         except ValueError as error:
             remedy = "leave model and sharing out, or give more links the same delay and loss"
-            raise ScenarioError([Problem("routing.model", f"{error}; {remedy}")]) from None
+            raise ScenarioError([Problem("routing.scheme.model", f"{error}; {remedy}")]) from None
         found |= _by_pair(answer)
     return found
 
@@ -253,6 +253,7 @@ def _planned_once(setup: Setup) -> list[str]:
     if not down:
         return []
     return [
-        "routing.model: routes by a model are planned once, for the network as it is at the start; after the "
-        f"failure at {down[0].at / _PS_PER_S:g} s, a pair whose path is down has none until it is repaired"
+        "routing.scheme.model: routes by a model are planned once, for the network as it is at the start; "
+        f"after the failure at {down[0].at / _PS_PER_S:g} s, a pair whose path is down has none until it is "
+        "repaired"
     ]

@@ -1,11 +1,11 @@
 """What a user writes: the typed scenario, its checks and its messages."""
 
+from anabranch.scenario.algorithms.loss import GilbertElliott
 from anabranch.scenario.controller import Controller, ControlLink, FlowTable
 from anabranch.scenario.event import Event
 from anabranch.scenario.network import (
     Codel,
     DistanceDelay,
-    GilbertElliott,
     LinkOverride,
     LinkSettings,
     Network,

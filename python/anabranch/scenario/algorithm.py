@@ -1,14 +1,15 @@
-"""What the models of algorithms have in common. They are generated from the core's declarations."""
+"""What the models of algorithms have in common. They are generated from the declarations."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from anabranch import _core
-from anabranch.scenario.quantity import Quantity
+from anabranch.scenario.declared import merged
+from anabranch.scenario.quantity import Quantity, quoted
 from anabranch.scenario.table import Table, alternative
 
 NAME_ONLY = "name"
@@ -22,7 +23,18 @@ class Algorithm(Table):
 
     def core(self) -> dict[str, Any]:
         """The algorithm as the core reads it: numbers in base units."""
-        return {name: core_value(getattr(self, name)) for name in type(self).model_fields}
+        kinds = {entry["name"]: entry["kind"] for entry in self.declared()["parameters"]}
+        return {
+            name: configuration(value) if kinds.get(name) == "algorithm" else core_value(value)
+            for name, value in ((name, getattr(self, name)) for name in type(self).model_fields)
+        }
+
+    @classmethod
+    def declared(cls) -> dict[str, Any]:
+        """Its declaration."""
+        # A module of generated models has the name of its kind.
+        kind = cls.__module__.rpartition(".")[2]
+        return declarations()[kind][cls.model_fields["algorithm"].default]
 
 
 def core_value(value: object) -> Any:
@@ -35,6 +47,44 @@ def core_value(value: object) -> Any:
 def configuration(chosen: str | Algorithm) -> dict[str, Any]:
     """A choice as the core reads it, whether it is a plain name or a table."""
     return {"algorithm": chosen} if isinstance(chosen, str) else chosen.core()
+
+
+def resolved(kind: str, chosen: str | Algorithm) -> dict[str, Any]:
+    """A choice as the core reads it, with the defaults of all parameters that are left out."""
+    return _filled(kind, configuration(chosen))
+
+
+def parameters(kind: str, chosen: str | Algorithm) -> dict[str, Any]:
+    """The parameters of a choice as the core reads them, with the defaults of those that are left out."""
+    return {name: value for name, value in resolved(kind, chosen).items() if name != "algorithm"}
+
+
+def _filled(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {"algorithm": config["algorithm"]}
+    for entry in declarations()[kind][config["algorithm"]]["parameters"]:
+        value = config.get(entry["name"], entry["default"])
+        if entry["kind"] == "algorithm":
+            value = _filled(entry["registry"], {"algorithm": value} if isinstance(value, str) else value)
+        if entry["kind"] != "ids":
+            found[entry["name"]] = value
+    return found
+
+
+def complete(kind: str) -> Callable[[str], str]:
+    """Refuses the plain name of an algorithm that has parameters without defaults."""
+
+    def check(name: str) -> str:
+        declared = declarations()[kind][name]["parameters"]
+        missing = [entry["name"] for entry in declared if entry["required"]]
+        if missing:
+            values = "".join(f", {entry} = ..." for entry in missing)
+            raise ValueError(
+                f"{quoted(name)} needs {' and '.join(missing)}; "
+                f"write {{ algorithm = {quoted(name)}{values} }}"
+            )
+        return name
+
+    return check
 
 
 def name_of(chosen: str | Algorithm) -> str:
@@ -51,16 +101,31 @@ def by_algorithm(value: object) -> str:
 
 @cache
 def declarations() -> dict[str, dict[str, dict[str, Any]]]:
-    """For each kind of algorithm and each name the declaration of the core: ``text`` and ``parameters``."""
+    """For each kind of algorithm and each name its declaration: ``text`` and ``parameters``."""
+    return _by_name(merged(json.loads(_core.declarations())))
+
+
+@cache
+def _core_declarations() -> dict[str, dict[str, dict[str, Any]]]:
+    return _by_name(json.loads(_core.declarations()))
+
+
+def _by_name(registries: list[dict[str, Any]]) -> dict[str, dict[str, dict[str, Any]]]:
     return {
         registry["name"]: {algorithm["name"]: algorithm for algorithm in registry["algorithms"]}
-        for registry in json.loads(_core.declarations())
+        for registry in registries
     }
 
 
 def parameters_of(kind: str, name: str) -> list[str]:
     """The names of an algorithm's parameters."""
-    return [parameter["name"] for parameter in declarations()[kind][name]["parameters"]]
+    declared = declarations()[kind][name]["parameters"]
+    return [parameter["name"] for parameter in declared if parameter["kind"] != "ids"]
+
+
+def core_parameters(kind: str, name: str) -> list[str]:
+    """The names of the parameters that the core takes."""
+    return [entry["name"] for entry in _core_declarations()[kind][name]["parameters"]]
 
 
 def owners(parameter: str, kinds: Iterator[str] | list[str] | None = None) -> list[tuple[str, str]]:

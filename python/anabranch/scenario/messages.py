@@ -54,7 +54,7 @@ def _problem(detail: ErrorDetails, model: type[BaseModel]) -> Problem:
     location = list(detail["loc"])
     context = detail.get("ctx", {})
     if detail["type"] == FIELD_ERROR:
-        return Problem(place([*location, context["field"]]), context["message"])
+        return Problem(place([*location, *context["field"].split(".")]), context["message"])
     return Problem(place(location), _message(detail, location, context, model))
 
 
@@ -98,10 +98,18 @@ def _unknown_field(key: str, location: Location, model: type[BaseModel]) -> str:
     found = owners(key, [kind]) or owners(key)
     if not found:
         return unknown_key(key, known)
-    listed = " and ".join(dict.fromkeys(f"{owner} ({of})" for of, owner in found))
+    listed = " and ".join(
+        f"{_listed([owner for other, owner in found if other == of])} ({of})"
+        for of in dict.fromkeys(of for of, _ in found)
+    )
     own = [field for field in known if field != "algorithm"]
     has = f"which has {', '.join(own)}" if own else "which has no parameters"
     return f"is a parameter of {listed}; the {kind} here is {quoted(name)}, {has}"
+
+
+def _listed(names: list[str]) -> str:
+    """Names as a sentence has them: ``a, b and c``."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _no_algorithm(read: dict[str, Any], context: dict[str, Any]) -> str:

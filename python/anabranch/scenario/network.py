@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Discriminator, Field, JsonValue, Tag, model_validator
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, JsonValue, Tag, model_validator
 
+from anabranch import _core
+from anabranch.scenario.algorithm import Algorithm, configuration, declarations
+from anabranch.scenario.algorithms.loss import Loss as LossModel
+from anabranch.scenario.moved import line
 from anabranch.scenario.quantity import (
     ByteCount,
     PacketCount,
     PositiveRate,
     PositiveSpan,
     PositiveSpeed,
-    Probability,
     Span,
     Speed,
     quoted,
@@ -68,37 +72,6 @@ class DistanceDelay(Table):
     """Added to every link, for what equipment takes."""
 
 
-class GilbertElliott(Table):
-    """Loss in bursts: a good and a bad state with a loss each (Gilbert 1960, Elliott 1963)."""
-
-    model: Literal["gilbert-elliott"]
-    """Which model it is; losses without bursts are a plain number."""
-    to_bad: Probability
-    """Probability of going from good to bad, at each packet."""
-    to_good: Probability
-    """Probability of going from bad to good, at each packet."""
-    loss_good: Probability = 0.0
-    """Loss in the good state."""
-    loss_bad: Probability = 1.0
-    """Loss in the bad state."""
-
-    @property
-    def long_run(self) -> float:
-        """Share of packets lost in the long run; the chain starts in the good state."""
-        moves = self.to_bad + self.to_good
-        bad = self.to_bad / moves if moves > 0 else 0.0
-        return (1 - bad) * self.loss_good + bad * self.loss_bad
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        if self.long_run >= 1:
-            refuse(
-                "loss_bad",
-                'every packet would be lost; a link that carries nothing is an event with state = "down"',
-            )
-        return self
-
-
 class Codel(Table):
     """Controlled delay (RFC 8289)."""
 
@@ -126,7 +99,34 @@ def _delay_kind(value: object) -> str:
 
 
 def _loss_kind(value: object) -> str:
-    return alternative("gilbert-elliott" if isinstance(value, dict | GilbertElliott) else "number")
+    chosen = isinstance(value, dict | Algorithm) or (
+        isinstance(value, str) and value in declarations()["loss"]
+    )
+    return alternative("model" if chosen else "number")
+
+
+def _moved_model(value: object) -> object:
+    """Refuses a table as earlier versions wrote it, with the line to write."""
+    if isinstance(value, dict) and "model" in value and "algorithm" not in value:
+        rest = {key: entry for key, entry in value.items() if key != "model"}
+        raise ValueError(f"names its model by algorithm now; write {line('loss', value['model'], rest)}")
+    return value
+
+
+def _some_arrives(value: str | Algorithm) -> str | Algorithm:
+    """Refuses a model that loses every packet."""
+    if long_run_loss(value) >= 1:
+        raise ValueError(
+            'every packet would be lost; a link that carries nothing is an event with state = "down"'
+        )
+    return value
+
+
+def long_run_loss(loss: float | str | Algorithm) -> float:
+    """Share of packets that a link loses in the long run."""
+    if isinstance(loss, int | float):
+        return float(loss)
+    return _core.mean_loss(json.dumps(configuration(loss)))
 
 
 def _queue_kind(value: object) -> str:
@@ -158,7 +158,7 @@ Delay = Annotated[
 ]
 Loss = Annotated[
     Annotated[float, Field(ge=0, lt=1), Tag("<number>")]
-    | Annotated[GilbertElliott, Tag("<gilbert-elliott>")],
+    | Annotated[LossModel, BeforeValidator(_moved_model), AfterValidator(_some_arrives), Tag("<model>")],
     Discriminator(_loss_kind),
 ]
 Queue = Annotated[
@@ -185,7 +185,8 @@ class LinkSettings(Table):
     """Room for waiting packets: ``"100 packets"`` (also where it is left out), ``"64 kB"``, ``"unlimited"``,
     or ``{ packets = ..., bytes = ... }`` for both bounds."""
     loss: Loss | None = None
-    """Random loss: the probability for each packet, or a table with ``model = "gilbert-elliott"``."""
+    """Random loss: the probability for each packet, or a table such as ``{ algorithm = "gilbert-elliott",
+    to_bad = 0.001, to_good = 0.3 }``."""
     jitter: SpanVariate | None = None
     """Added to the delay of each packet; packets stay in order."""
     mark_at: PacketCount | None = None

@@ -54,7 +54,7 @@ def refuse(field: str, message: str) -> NoReturn:
     """Raises an error about one field of the table that is being validated.
 
     Args:
-        field: key of the field, as the scenario writes it.
+        field: key of the field, as the scenario writes it; with dots, of one below it.
         message: what was read and what would be right.
     """
     raise PydanticCustomError(FIELD_ERROR, "{message}", {"message": message, "field": field})

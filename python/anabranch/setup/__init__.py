@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+from anabranch.scenario.algorithm import core_parameters, resolved
 from anabranch.scenario.event import Event
 from anabranch.scenario.network import LinkSelector
 from anabranch.scenario.quantity import quoted
-from anabranch.scenario.routing import ROBUST_SCHEMES, Routing
+from anabranch.scenario.routing import Routing
 from anabranch.scenario.run import Capture, Run
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup.controller import ResolvedController
@@ -30,9 +31,6 @@ from anabranch.setup.watched import WatchedFlows
 
 __all__ = ["Setup", "resolve"]
 
-DEFAULT_K_SHORTEST = 2
-DEFAULT_SHARING = "pair"
-DEFAULT_OBJECTIVE = "total"
 # A series has a row for each flow and link and sample; beyond this the memory of a workstation ends.
 _MOST_SERIES_ROWS = 500_000_000
 # A segment numbers them in a byte.
@@ -78,7 +76,7 @@ def resolve(scenario: Scenario) -> Setup:
         probes=_probes(scenario.run_settings, sequences, log),
         captures=captures,
         controller=controller.setup,
-        planner=_planner(scenario.routing) or planner_setup(scenario.routing),
+        planner=planner_setup(scenario.routing),
         demand=demand,
         provenance=tuple(network.provenance),
     )
@@ -89,33 +87,16 @@ def _routing(scenario: Scenario) -> RoutingSetup:
     if scenario.controller is not None:
         # What the controller will find where no link is down; nobody forwards by it.
         routing = Routing(metric=scenario.controller.path_metric(), reaction=routing.reaction)
-    scheme: Tagged = {"name": routing.scheme, "metric": routing.metric}
-    if routing.scheme == "k-shortest":
-        scheme["k"] = routing.k or DEFAULT_K_SHORTEST
-    elif routing.scheme in ("disjoint", "tcpbp", "tcpbp-exact"):
-        scheme["k"] = routing.k
-    elif routing.scheme == "semper":
-        scheme |= {"k": routing.k, "shares": routing.shares or "equal"}
-    spread: Tagged = {"by": routing.spread}
-    if routing.flowlet_gap is not None:
-        spread["gap"] = int(routing.flowlet_gap)
-    if routing.idle_timeout is not None:
-        spread["idle_timeout"] = int(routing.idle_timeout)
+    scheme = {**resolved("scheme", routing.scheme), "metric": routing.metric}
     reaction = None if isinstance(routing.reaction, str) else int(routing.reaction)
-    planned = routing.scheme in ROBUST_SCHEMES or _planner(routing) is not None
-    return RoutingSetup(None if planned else scheme, spread, reaction)
+    load_balancing = resolved("load_balancing", routing.load_balancing)
+    return RoutingSetup(None if routing.planned else _of_the_core(scheme), load_balancing, reaction)
 
 
-def _planner(routing: Routing) -> Tagged | None:
-    """The planner of a routing with a throughput model; None where the core finds the routes."""
-    if routing.model is None:
-        return None
-    return {
-        "name": routing.scheme,
-        "model": routing.model,
-        "sharing": routing.sharing or DEFAULT_SHARING,
-        "objective": routing.objective or DEFAULT_OBJECTIVE,
-    }
+def _of_the_core(scheme: Tagged) -> Tagged:
+    """A scheme without the parameters that only its planner takes."""
+    own = {*core_parameters("scheme", str(scheme["algorithm"])), "algorithm"}
+    return {name: value for name, value in scheme.items() if name in own}
 
 
 def _probes(run: Run, sequences: list[int], log: list[int]) -> ProbeSetup:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from anabranch.scenario.algorithm import resolved
 from anabranch.scenario.controller import CONTROLLER_NAME, Controller
-from anabranch.scenario.quantity import Span, quoted
+from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup.model import Tagged, TransportSetup
 from anabranch.setup.network import ResolvedNetwork, Wire, set_fields
@@ -48,7 +49,7 @@ class ResolvedController:
     def check_transport(self, transport: TransportSetup, place: str) -> None:
         """Notes a transport of a flow that the controller, or its absence, does not serve."""
         protocol = transport.config["algorithm"]
-        application = None if self._table is None else self._table.application
+        application = None if self._table is None else self._table.application_name
         if protocol == "sdn-paced" and application != "sdn-paced":
             remedy = (
                 'write [controller] with application = "sdn-paced"'
@@ -173,12 +174,8 @@ def _wire(switch: str, settings: dict[str, object]) -> Wire:
 
 def _setup(table: Controller, node: int, switches: list[int], measuring: list[int]) -> Tagged:
     flow_table = table.table
-    parameters = {
-        name: int(value) if isinstance(value, Span) else value for name, value in table.parameters().items()
-    }
-    application: Tagged = {"name": table.application, **parameters}
-    if table.application == "tcpbp":
-        application["estimator"] = {"name": application["estimator"], **table.estimator_parameters()}
+    application: Tagged = resolved("application", table.application)
+    if table.application_name == "tcpbp":
         # Filled as the flows are made.
         application["measuring"] = measuring
     return {

@@ -1,4 +1,4 @@
-"""Bounds of the traffic between routers, and the parameters of robust schemes, as plain numbers."""
+"""Bounds of the traffic between routers, and the parameters of planners, as plain numbers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from anabranch.scenario.demand import FILE, PairRates
 from anabranch.scenario.quantity import Rate, quoted
-from anabranch.scenario.robust import FILE, PairRates, Robust
-from anabranch.scenario.routing import ROBUST_SCHEMES, Routing
+from anabranch.scenario.routing import Routing
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup.model import Tagged
 from anabranch.setup.network import ResolvedNetwork
@@ -24,21 +24,8 @@ _MOST_FILE_BYTES = 256 * 2**20
 
 
 def planner_setup(routing: Routing) -> Tagged | None:
-    """The planner of a robust scheme with its parameters; None for the schemes of the core."""
-    if routing.scheme not in ROBUST_SCHEMES:
-        return None
-    robust = routing.robust or Robust()
-    return {
-        "name": routing.scheme,
-        "k": routing.candidate_count(),
-        "metric": routing.metric,
-        "single_percent": robust.single_percent or 0.0,
-        "level": 1.0 if robust.level is None else robust.level,
-        "failures": robust.failures,
-        "method": robust.method or ("all-paths" if routing.candidate_count() is None else "single-lp"),
-        "time_limit_s": robust.time_limit.seconds,
-        "gap": robust.gap,
-    }
+    """The planner of a scheme with its parameters in base units; None where the core plans."""
+    return {"algorithm": routing.scheme_name, **routing.parameters} if routing.planned else None
 
 
 def demand_setup(scenario: Scenario, network: ResolvedNetwork, problems: Problems) -> Tagged | None:

@@ -14,7 +14,7 @@ from pydantic_core import to_json
 from anabranch import _core
 
 Tagged = dict[str, object]
-"""One of several forms, told apart by a key such as ``model`` or ``kind``."""
+"""One of several forms, told apart by a key such as ``algorithm`` or ``kind``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class RoutingSetup:
     """How routes are chosen and packets spread."""
 
     scheme: Tagged | None
-    spread: Tagged
+    load_balancing: Tagged
     reaction: int | None
 
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from anabranch import topology
+from anabranch.scenario.algorithm import Algorithm, resolved
 from anabranch.scenario.network import (
     Codel,
     DistanceDelay,
-    GilbertElliott,
     LinkOverride,
     LinkSelector,
     LinkSettings,
@@ -329,16 +329,10 @@ class ResolvedNetwork:
 
 def loss_setup(loss: object) -> Tagged:
     """Random loss as the core reads it."""
-    if isinstance(loss, GilbertElliott):
-        return {
-            "model": "gilbert-elliott",
-            "to_bad": loss.to_bad,
-            "to_good": loss.to_good,
-            "loss_good": loss.loss_good,
-            "loss_bad": loss.loss_bad,
-        }
+    if isinstance(loss, str | Algorithm):
+        return resolved("loss", loss)
     assert isinstance(loss, int | float)  # noqa: S101 - by the type of LinkSettings.loss
-    return {"model": "bernoulli", "probability": float(loss)} if loss > 0 else {"model": "none"}
+    return {"algorithm": "bernoulli", "probability": float(loss)} if loss > 0 else {"algorithm": "none"}
 
 
 def _node_setup(node: TopologyNode) -> NodeSetup:

@@ -102,10 +102,9 @@ new = true
 capacity = "50 Mbps"
 delay = "0.2 ms"
 [routing]
-scheme = "k-shortest"
-k = {k}
+scheme = { algorithm = "k-shortest", k = {k} }
 metric = "delay"
-spread = "packet"
+load_balancing = "packet"
 [[traffic]]
 from = "a"
 to = "b"

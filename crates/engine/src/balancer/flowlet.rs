@@ -2,12 +2,22 @@
 //! Berger 2007, "Dynamic load balancing without packet reordering").
 
 use super::shares::Shares;
-use super::{Choices, FlowKey, State};
+use super::{Choices, FlowKey, Spread, State};
 use crate::random::Stream;
+use anabranch_units::declaration::above;
 use anabranch_units::{Instant, Span};
 
+anabranch_units::parameters! {
+    /// A flow may change its route after a pause (Kandula 2007).
+    #[derive(Copy, Eq)]
+    pub struct FlowletParameters {
+        /// Length of the pause.
+        gap: Span = Span::ZERO, above(Span::ZERO).at_most(Span::LONGEST_INPUT);
+    }
+}
+
 #[derive(Clone, Debug)]
-pub(super) struct Flowlets {
+pub struct Flowlets {
     gap: Span,
     shares: Shares,
     stream: Stream,
@@ -23,12 +33,20 @@ struct Flowlet {
 
 const UNSEEN: u32 = u32::MAX;
 
-impl Flowlets {
-    pub(super) fn new(gap: Span, choices: Choices<'_>) -> Self {
-        Self { gap, shares: Shares::new(choices.weights), stream: choices.stream, flowlets: Vec::new() }
+impl Spread for Flowlets {
+    type Parameters = FlowletParameters;
+    const SYMMETRIC: bool = false;
+
+    fn configured(parameters: &FlowletParameters, choices: Choices<'_>) -> Self {
+        Self {
+            gap: parameters.gap,
+            shares: Shares::new(choices.weights),
+            stream: choices.stream,
+            flowlets: Vec::new(),
+        }
     }
 
-    pub(super) fn choose(&mut self, now: Instant, key: FlowKey) -> usize {
+    fn choose(&mut self, now: Instant, key: FlowKey) -> usize {
         let index = key.index as usize;
         if index >= self.flowlets.len() {
             self.flowlets.resize(index + 1, Flowlet { last: Instant::ZERO, choice: UNSEEN });
@@ -44,7 +62,7 @@ impl Flowlets {
         choice as usize
     }
 
-    pub(super) fn state(&self) -> State {
+    fn state(&self) -> State {
         State {
             entries: self.flowlets.iter().filter(|flowlet| flowlet.choice != UNSEEN).count(),
             bytes: self.flowlets.len() * size_of::<Flowlet>(),
@@ -55,12 +73,13 @@ impl Flowlets {
 #[cfg(test)]
 mod tests {
     use super::super::test_support::{balancer, key};
-    use crate::balancer::Spread;
+    use crate::balancer::{FlowletParameters, LoadBalancing};
     use anabranch_units::{Instant, Span};
 
     #[test]
     fn a_flowlet_changes_only_after_a_pause() {
-        let mut balancer = balancer(Spread::Flowlet { gap: Span::from_ms(10) }, &[1.0, 1.0]);
+        let mut balancer =
+            balancer(LoadBalancing::Flowlet(FlowletParameters { gap: Span::from_ms(10) }), &[1.0, 1.0]);
         let at = |ms| Instant::ZERO + Span::from_ms(ms);
         let first = balancer.choose(at(0), key(1));
         assert!((1..100).all(|i| balancer.choose(at(i * 10), key(1)) == first));

@@ -2,21 +2,32 @@
 //! the 4-tuple modulo the number of paths. Without state and without weights; another number of paths moves
 //! most subflows.
 
-use super::{Choices, FlowKey, mix};
+use super::{Choices, FlowKey, Spread, mix};
+use anabranch_units::Instant;
+
+anabranch_units::parameters! {
+    /// A subflow keeps its path in both directions: a hash of the 4-tuple modulo the number of paths, without weights
+    /// (Garcia-Aviles 2017).
+    #[derive(Copy, Eq)]
+    pub struct HashParameters {}
+}
 
 #[derive(Clone, Debug)]
-pub(super) struct ModuloHash {
+pub struct ModuloHash {
     choices: u64,
     salt: u64,
 }
 
-impl ModuloHash {
-    pub(super) fn new(choices: &Choices<'_>) -> Self {
+impl Spread for ModuloHash {
+    type Parameters = HashParameters;
+    const SYMMETRIC: bool = true;
+
+    fn configured(_: &HashParameters, choices: Choices<'_>) -> Self {
         Self { choices: choices.weights.len() as u64, salt: choices.salt }
     }
 
     #[inline]
-    pub(super) fn choose(&self, key: FlowKey) -> usize {
+    fn choose(&mut self, _: Instant, key: FlowKey) -> usize {
         (mix(key.symmetric ^ self.salt) % self.choices) as usize
     }
 }
@@ -24,13 +35,16 @@ impl ModuloHash {
 #[cfg(test)]
 mod tests {
     use super::super::test_support::{balancer, counts, key, subflow_keys};
-    use crate::balancer::Spread;
+    use crate::balancer::{HashParameters, LoadBalancing};
     use anabranch_units::Instant;
 
     /// Weights do not count: each choice gets one in five, with a standard deviation of 40 of 10,000.
     #[test]
     fn choices_share_equally() {
-        let counts = counts(&mut balancer(Spread::Hash {}, &[9.0, 1.0, 1.0, 1.0, 1.0]), 0..10_000);
+        let counts = counts(
+            &mut balancer(LoadBalancing::Hash(HashParameters {}), &[9.0, 1.0, 1.0, 1.0, 1.0]),
+            0..10_000,
+        );
         assert!(counts.iter().all(|count| count.abs_diff(2_000) < 4 * 40), "{counts:?}");
     }
 
@@ -38,8 +52,10 @@ mod tests {
     /// (P and P + 1 have no common divisor): 1/4 here, with a standard deviation of 43 of 10,000.
     #[test]
     fn another_number_of_paths_moves_most() {
-        let (mut four, mut three) =
-            (balancer(Spread::Hash {}, &[1.0; 4]), balancer(Spread::Hash {}, &[1.0; 3]));
+        let (mut four, mut three) = (
+            balancer(LoadBalancing::Hash(HashParameters {}), &[1.0; 4]),
+            balancer(LoadBalancing::Hash(HashParameters {}), &[1.0; 3]),
+        );
         let stays =
             |index: &u32| four.choose(Instant::ZERO, key(*index)) == three.choose(Instant::ZERO, key(*index));
         let stayed = (0..10_000).filter(stays).count();
@@ -53,7 +69,7 @@ mod tests {
         let mut looked_at = 0;
         for paths in [2, 3, 4, 8, 16] {
             for (hosts, subflows) in [(1, 2), (2, 2), (2, 4), (2, 8), (2, 32), (4, 1), (8, 2), (32, 2)] {
-                let mut balancer = balancer(Spread::Hash {}, &vec![1.0; paths]);
+                let mut balancer = balancer(LoadBalancing::Hash(HashParameters {}), &vec![1.0; paths]);
                 let mut occupied = 0;
                 for draw in 0..1000 {
                     let mut used = vec![false; paths];

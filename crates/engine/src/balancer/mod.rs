@@ -3,7 +3,7 @@
 //! A balancer knows neither clock nor network: it is given the time and what tells flows apart, and
 //! answers with the index of a choice. The same one picks a path at a source and a next hop in a switch.
 //!
-//! One spread is one file: `flow` ([`flow`]), `flowlet` ([`flowlet`]), `packet` ([`packet`]),
+//! One way to choose is one file, with its parameters, and a line in the list `balancers!`: `flow` ([`flow`]), `flowlet` ([`flowlet`]), `packet` ([`packet`]),
 //! `packet-round-robin` ([`packet_round_robin`]), and those that send both directions of a subflow the same
 //! way over paths that are the same in both: `hash` ([`hash`]), `weighted-hash` ([`weighted_hash`]),
 //! `resilient-hash` ([`resilient_hash`]) and `subflow-round-robin` ([`subflow_round_robin`]).
@@ -22,7 +22,15 @@ mod subflow_round_robin;
 mod test_support;
 mod weighted_hash;
 
+pub use flow::FlowParameters;
+pub use flowlet::FlowletParameters;
+pub use hash::HashParameters;
 pub use key::{FlowKey, mix};
+pub use packet::PacketParameters;
+pub use packet_round_robin::PacketRoundRobinParameters;
+pub use resilient_hash::ResilientHashParameters;
+pub use subflow_round_robin::SubflowRoundRobinParameters;
+pub use weighted_hash::WeightedHashParameters;
 
 use self::flow::FlowHash;
 use self::flowlet::Flowlets;
@@ -33,53 +41,111 @@ use self::resilient_hash::ResilientHash;
 use self::subflow_round_robin::SubflowRoundRobin;
 use self::weighted_hash::WeightedHash;
 use crate::random::Stream;
-use anabranch_units::{Instant, Span};
-use serde::{Deserialize, Serialize};
+use anabranch_units::Instant;
+use anabranch_units::declaration::Parameters;
 
-/// How packets are spread over several routes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(tag = "by", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Spread {
-    /// By a hash of the 5-tuple: a flow keeps its route. Each direction is hashed for itself.
-    Flow {},
-    /// By flowlet: a flow may change its route after a pause.
-    Flowlet {
-        /// Length of the pause.
-        gap: Span,
-    },
-    /// Packet by packet, at random by weight.
-    Packet {},
-    /// Packet by packet, in smooth weighted round-robin.
-    PacketRoundRobin {},
-    /// By a hash of the 4-tuple modulo the number of routes, whatever their weights (Garcia-Aviles 2017,
-    /// SEMPER). Like the next ones it sends both directions of a subflow over the same path, where the
-    /// paths of both are the same.
-    Hash {},
-    /// By a hash of the 4-tuple, by weight.
-    WeightedHash {},
-    /// By weighted rendezvous hashing of the 4-tuple: a path's failure or return moves only the subflows of
-    /// that path.
-    ResilientHash {},
-    /// The first subflow of a host by a hash, the next ones over the routes in turn, with an entry for each
-    /// (Garcia-Aviles 2017, the stateful benchmark).
-    SubflowRoundRobin {
-        /// An entry that no packet has matched for longer is forgotten; `None`: never.
-        idle_timeout: Option<Span>,
-    },
+/// A way to choose, with its parameters.
+pub trait Spread: Sized {
+    /// What it lets a user choose.
+    type Parameters: Parameters;
+    /// Whether it sends both directions of a subflow over the same path.
+    const SYMMETRIC: bool;
+    /// Whether it remembers flows though there is only one choice now, because others may come
+    /// ([`Spread::follow`]).
+    const KEEPS_ENTRIES: bool = false;
+
+    /// One over these choices; the parameters are within their bounds.
+    fn configured(parameters: &Self::Parameters, choices: Choices<'_>) -> Self;
+
+    /// The index of the choice for a packet.
+    fn choose(&mut self, now: Instant, key: FlowKey) -> usize;
+
+    /// Takes other choices without forgetting where flows are; `false` if it has nothing to carry over.
+    fn follow(&mut self, _identities: &[u64]) -> bool {
+        false
+    }
+
+    /// What it keeps for flows.
+    fn state(&self) -> State {
+        State::default()
+    }
 }
 
-impl Spread {
-    /// Whether it sends both directions of a subflow over the same path.
-    #[must_use]
-    pub const fn is_symmetric(self) -> bool {
-        match self {
-            Self::Flow {} | Self::Flowlet { .. } | Self::Packet {} | Self::PacketRoundRobin {} => false,
-            Self::Hash {}
-            | Self::WeightedHash {}
-            | Self::ResilientHash {}
-            | Self::SubflowRoundRobin { .. } => true,
+/// Makes the configuration, the balancers and the dispatch of one list.
+macro_rules! balancers {
+    ($( $name:literal => $variant:ident($balancer:ty) ),+ $(,)?) => {
+        anabranch_units::registry! {
+            /// How packets are spread over several routes: what keeps to one route.
+            #[derive(Copy)]
+            pub enum LoadBalancing: "load_balancing" {
+                $( $name => $variant(<$balancer as Spread>::Parameters), )+
+            }
         }
-    }
+
+        impl LoadBalancing {
+            /// Whether it sends both directions of a subflow over the same path.
+            #[must_use]
+            pub const fn is_symmetric(&self) -> bool {
+                match self { $( Self::$variant(_) => <$balancer as Spread>::SYMMETRIC, )+ }
+            }
+
+            /// Whether it remembers flows, so that other choices change as few of them as can be.
+            #[must_use]
+            pub const fn keeps_entries(&self) -> bool {
+                match self { $( Self::$variant(_) => <$balancer as Spread>::KEEPS_ENTRIES, )+ }
+            }
+        }
+
+        #[derive(Clone, Debug)]
+        enum Spreader {
+            /// There is one choice, and nothing to remember.
+            Only,
+            $( $variant($balancer), )+
+        }
+
+        impl Spreader {
+            fn new(load_balancing: LoadBalancing, choices: Choices<'_>) -> Self {
+                match load_balancing {
+                    $( LoadBalancing::$variant(parameters) => {
+                        Self::$variant(Spread::configured(&parameters, choices))
+                    } )+
+                }
+            }
+
+            #[inline]
+            fn choose(&mut self, now: Instant, key: FlowKey) -> usize {
+                match self {
+                    Self::Only => 0,
+                    $( Self::$variant(balancer) => balancer.choose(now, key), )+
+                }
+            }
+
+            fn follow(&mut self, identities: &[u64]) -> bool {
+                match self {
+                    Self::Only => false,
+                    $( Self::$variant(balancer) => balancer.follow(identities), )+
+                }
+            }
+
+            fn state(&self) -> State {
+                match self {
+                    Self::Only => State::default(),
+                    $( Self::$variant(balancer) => balancer.state(), )+
+                }
+            }
+        }
+    };
+}
+
+balancers! {
+    "flow" => Flow(FlowHash),
+    "flowlet" => Flowlet(Flowlets),
+    "packet" => Packet(PacketRandom),
+    "packet-round-robin" => PacketRoundRobin(PacketRoundRobin),
+    "hash" => Hash(ModuloHash),
+    "weighted-hash" => WeightedHash(WeightedHash),
+    "resilient-hash" => ResilientHash(ResilientHash),
+    "subflow-round-robin" => SubflowRoundRobin(SubflowRoundRobin),
 }
 
 /// What a balancer spreads over, and what makes its choices its own.
@@ -113,38 +179,13 @@ pub struct Balancer {
     spreader: Spreader,
 }
 
-#[derive(Clone, Debug)]
-enum Spreader {
-    /// There is one choice, and nothing to remember.
-    Only,
-    Flow(FlowHash),
-    Flowlet(Flowlets),
-    Packet(PacketRandom),
-    PacketRoundRobin(PacketRoundRobin),
-    Hash(ModuloHash),
-    WeightedHash(WeightedHash),
-    ResilientHash(ResilientHash),
-    SubflowRoundRobin(SubflowRoundRobin),
-}
-
 impl Balancer {
     /// A balancer over these choices.
     #[must_use]
-    pub fn new(spread: Spread, choices: Choices<'_>) -> Self {
+    pub fn new(load_balancing: LoadBalancing, choices: Choices<'_>) -> Self {
         let weights = choices.weights.to_vec();
-        let spreader = match spread {
-            Spread::SubflowRoundRobin { idle_timeout } => {
-                Spreader::SubflowRoundRobin(SubflowRoundRobin::new(idle_timeout, &choices))
-            }
-            _ if weights.len() == 1 => Spreader::Only,
-            Spread::Flow {} => Spreader::Flow(FlowHash::new(&choices)),
-            Spread::Flowlet { gap } => Spreader::Flowlet(Flowlets::new(gap, choices)),
-            Spread::Packet {} => Spreader::Packet(PacketRandom::new(choices)),
-            Spread::PacketRoundRobin {} => Spreader::PacketRoundRobin(PacketRoundRobin::new(&choices)),
-            Spread::Hash {} => Spreader::Hash(ModuloHash::new(&choices)),
-            Spread::WeightedHash {} => Spreader::WeightedHash(WeightedHash::new(&choices)),
-            Spread::ResilientHash {} => Spreader::ResilientHash(ResilientHash::new(&choices)),
-        };
+        let fixed = weights.len() == 1 && !load_balancing.keeps_entries();
+        let spreader = if fixed { Spreader::Only } else { Spreader::new(load_balancing, choices) };
         Self { weights, spreader }
     }
 
@@ -157,10 +198,11 @@ impl Balancer {
     /// Takes other choices without forgetting where flows are. `false` if it has nothing to carry over, and
     /// a new balancer does as well.
     pub fn follow(&mut self, weights: &[f64], identities: &[u64]) -> bool {
-        let Spreader::SubflowRoundRobin(balancer) = &mut self.spreader else { return false };
-        balancer.follow(identities);
-        self.weights = weights.to_vec();
-        true
+        let follows = self.spreader.follow(identities);
+        if follows {
+            self.weights = weights.to_vec();
+        }
+        follows
     }
 
     /// Whether the only choice is the first one, for every packet and without anything to remember: nobody
@@ -174,26 +216,12 @@ impl Balancer {
     /// The index of the choice for a packet.
     #[inline]
     pub fn choose(&mut self, now: Instant, key: FlowKey) -> usize {
-        match &mut self.spreader {
-            Spreader::Only => 0,
-            Spreader::Flow(flow) => flow.choose(key),
-            Spreader::Flowlet(flowlets) => flowlets.choose(now, key),
-            Spreader::Packet(packet) => packet.choose(),
-            Spreader::PacketRoundRobin(packet) => packet.choose(),
-            Spreader::Hash(hash) => hash.choose(key),
-            Spreader::WeightedHash(hash) => hash.choose(key),
-            Spreader::ResilientHash(hash) => hash.choose(key),
-            Spreader::SubflowRoundRobin(subflows) => subflows.choose(now, key),
-        }
+        self.spreader.choose(now, key)
     }
 
     /// What it keeps for flows; nothing where it hashes or looks at packets alone.
     #[must_use]
     pub fn state(&self) -> State {
-        match &self.spreader {
-            Spreader::Flowlet(flowlets) => flowlets.state(),
-            Spreader::SubflowRoundRobin(subflows) => subflows.state(),
-            _ => State::default(),
-        }
+        self.spreader.state()
     }
 }

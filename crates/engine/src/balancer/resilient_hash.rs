@@ -5,10 +5,18 @@
 //! the least is sought. What the other paths draw does not depend on a path's being there, so that its
 //! failure or return moves only its own subflows. Without state.
 
-use super::{Choices, FlowKey, mix};
+use super::{Choices, FlowKey, Spread, mix};
+use anabranch_units::Instant;
+
+anabranch_units::parameters! {
+    /// As `weighted-hash`, but a failure or repair moves only the subflows of that path (weighted rendezvous
+    /// hashing, Thaler and Ravishankar 1998).
+    #[derive(Copy, Eq)]
+    pub struct ResilientHashParameters {}
+}
 
 #[derive(Clone, Debug)]
-pub(super) struct ResilientHash {
+pub struct ResilientHash {
     paths: Vec<Contender>,
     /// With equal weights the largest u wins, and no logarithm is needed to know it.
     equal: bool,
@@ -21,8 +29,11 @@ struct Contender {
     mean: f64,
 }
 
-impl ResilientHash {
-    pub(super) fn new(choices: &Choices<'_>) -> Self {
+impl Spread for ResilientHash {
+    type Parameters = ResilientHashParameters;
+    const SYMMETRIC: bool = true;
+
+    fn configured(_: &ResilientHashParameters, choices: Choices<'_>) -> Self {
         let contenders = choices.identities.iter().zip(choices.weights);
         Self {
             paths: contenders.map(|(&identity, weight)| Contender { identity, mean: 1.0 / weight }).collect(),
@@ -32,11 +43,13 @@ impl ResilientHash {
     }
 
     #[inline]
-    pub(super) fn choose(&self, key: FlowKey) -> usize {
+    fn choose(&mut self, _: Instant, key: FlowKey) -> usize {
         let subflow = mix(key.symmetric ^ self.salt);
         if self.equal { self.largest(subflow) } else { self.earliest(subflow) }
     }
+}
 
+impl ResilientHash {
     #[inline]
     fn largest(&self, subflow: u64) -> usize {
         let (mut best, mut most) = (0, 0);
@@ -72,14 +85,17 @@ const fn number(subflow: u64, identity: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::super::test_support::{balancer, balancer_of, counts, key};
-    use crate::balancer::Spread;
+    use crate::balancer::{LoadBalancing, ResilientHashParameters};
     use anabranch_units::Instant;
     use proptest::prelude::*;
 
     /// As of `weighted-hash`.
     #[test]
     fn subflows_share_by_weight() {
-        let counts = counts(&mut balancer(Spread::ResilientHash {}, &[20.0, 100.0, 30.0]), 0..10_000);
+        let counts = counts(
+            &mut balancer(LoadBalancing::ResilientHash(ResilientHashParameters {}), &[20.0, 100.0, 30.0]),
+            0..10_000,
+        );
         for (count, expected) in counts.iter().zip([1_333, 6_667, 2_000]) {
             assert!(count.abs_diff(expected) < 4 * 47, "{counts:?}");
         }
@@ -88,7 +104,10 @@ mod tests {
     /// One in eight, with a standard deviation of 33 of 10,000.
     #[test]
     fn equal_weights_share_equally() {
-        let counts = counts(&mut balancer(Spread::ResilientHash {}, &[0.125; 8]), 0..10_000);
+        let counts = counts(
+            &mut balancer(LoadBalancing::ResilientHash(ResilientHashParameters {}), &[0.125; 8]),
+            0..10_000,
+        );
         assert!(counts.iter().all(|count| count.abs_diff(1_250) < 4 * 33), "{counts:?}");
     }
 
@@ -111,7 +130,7 @@ mod tests {
             left.rotate_left(turn.index(paths.len()) % (paths.len() - 1));
             let rest: f64 = left.iter().map(|path| path.1).sum();
             left.iter_mut().for_each(|path| path.1 /= rest);
-            let spread = Spread::ResilientHash {};
+            let spread = LoadBalancing::ResilientHash(ResilientHashParameters {});
             let (mut before, mut after) = (balancer_of(spread, &paths), balancer_of(spread, &left));
             for subflow in 0..500 {
                 let old = before.choose(Instant::ZERO, key(subflow));

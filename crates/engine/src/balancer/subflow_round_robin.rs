@@ -8,11 +8,22 @@
 //! turn stays, so that its next subflow goes on where the last one was sent.
 
 use super::entries::Entries;
-use super::{Choices, FlowKey, State, mix};
+use super::{Choices, FlowKey, Spread, State, mix};
+use anabranch_units::declaration::above;
 use anabranch_units::{Instant, Span};
 
+anabranch_units::parameters! {
+    /// The first subflow of a host goes by a hash, the next ones over the paths in turn, with an entry for each
+    /// (Garcia-Aviles 2017, the stateful benchmark).
+    #[derive(Copy, Eq)]
+    pub struct SubflowRoundRobinParameters {
+        /// An entry that no packet has matched for so long is forgotten; left out: never.
+        idle_timeout: Option<Span> = None, above(Span::ZERO).at_most(Span::LONGEST_INPUT);
+    }
+}
+
 #[derive(Clone, Debug)]
-pub(super) struct SubflowRoundRobin {
+pub struct SubflowRoundRobin {
     subflows: Entries<Seat>,
     /// The choice that a host's next subflow takes, before it is taken modulo the number of choices.
     hosts: Entries<u32>,
@@ -40,36 +51,25 @@ struct Known {
 
 const GONE: u32 = u32::MAX;
 
-impl SubflowRoundRobin {
-    pub(super) fn new(idle_timeout: Option<Span>, choices: &Choices<'_>) -> Self {
+impl Spread for SubflowRoundRobin {
+    type Parameters = SubflowRoundRobinParameters;
+    const SYMMETRIC: bool = true;
+    const KEEPS_ENTRIES: bool = true;
+
+    fn configured(parameters: &SubflowRoundRobinParameters, choices: Choices<'_>) -> Self {
         let mut balancer = Self {
-            subflows: Entries::new(idle_timeout),
+            subflows: Entries::new(parameters.idle_timeout),
             hosts: Entries::new(None),
             known: Vec::new(),
             choices: Vec::new(),
             salt: choices.salt,
         };
-        balancer.follow(choices.identities);
+        balancer.set_choices(choices.identities);
         balancer
     }
 
-    /// These are the choices from now on; known paths keep their subflows.
-    pub(super) fn follow(&mut self, identities: &[u64]) {
-        self.known.iter_mut().for_each(|path| path.choice = GONE);
-        self.choices.clear();
-        for (choice, &identity) in identities.iter().enumerate() {
-            let place = self.known.iter().position(|path| path.identity == identity);
-            let place = place.unwrap_or_else(|| {
-                self.known.push(Known { identity, choice: GONE });
-                self.known.len() - 1
-            });
-            self.known[place].choice = choice as u32;
-            self.choices.push(place as u32);
-        }
-    }
-
     #[inline]
-    pub(super) fn choose(&mut self, now: Instant, key: FlowKey) -> usize {
+    fn choose(&mut self, now: Instant, key: FlowKey) -> usize {
         if let Some(seat) = self.subflows.touch(now, key.symmetric) {
             for place in [seat.own, seat.stand_in] {
                 let choice = self.known[place as usize].choice;
@@ -81,6 +81,35 @@ impl SubflowRoundRobin {
             return self.take_turn(now, key, Some(own));
         }
         self.take_turn(now, key, None)
+    }
+
+    fn follow(&mut self, identities: &[u64]) -> bool {
+        self.set_choices(identities);
+        true
+    }
+
+    fn state(&self) -> State {
+        State {
+            entries: self.subflows.len() + self.hosts.len(),
+            bytes: self.subflows.bytes() + self.hosts.bytes(),
+        }
+    }
+}
+
+impl SubflowRoundRobin {
+    /// These are the choices from now on; known paths keep their subflows.
+    fn set_choices(&mut self, identities: &[u64]) {
+        self.known.iter_mut().for_each(|path| path.choice = GONE);
+        self.choices.clear();
+        for (choice, &identity) in identities.iter().enumerate() {
+            let place = self.known.iter().position(|path| path.identity == identity);
+            let place = place.unwrap_or_else(|| {
+                self.known.push(Known { identity, choice: GONE });
+                self.known.len() - 1
+            });
+            self.known[place].choice = choice as u32;
+            self.choices.push(place as u32);
+        }
     }
 
     /// Gives a subflow the next path in its host's turn, as its own or in place of its own.
@@ -96,24 +125,18 @@ impl SubflowRoundRobin {
         self.subflows.insert(now, key.symmetric, seat);
         turn as usize
     }
-
-    pub(super) const fn state(&self) -> State {
-        State {
-            entries: self.subflows.len() + self.hosts.len(),
-            bytes: self.subflows.bytes() + self.hosts.bytes(),
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::Balancer;
     use super::super::test_support::{balancer, balancer_of, subflow_keys};
-    use crate::balancer::Spread;
+    use crate::balancer::{HashParameters, LoadBalancing, SubflowRoundRobinParameters};
     use anabranch_units::{Instant, Span};
     use proptest::prelude::*;
 
-    const FOREVER: Spread = Spread::SubflowRoundRobin { idle_timeout: None };
+    const FOREVER: LoadBalancing =
+        LoadBalancing::SubflowRoundRobin(SubflowRoundRobinParameters { idle_timeout: None });
 
     fn at(ms: u64) -> Instant {
         Instant::ZERO + Span::from_ms(ms)
@@ -130,7 +153,7 @@ mod tests {
         #[test]
         fn subflows_of_a_host_take_the_paths_in_turn(paths in 1usize..10, draw in any::<u64>(), subflows in 1usize..40) {
             let weights = vec![1.0; paths];
-            let (mut stateful, mut hash) = (balancer(FOREVER, &weights), balancer(Spread::Hash {}, &weights));
+            let (mut stateful, mut hash) = (balancer(FOREVER, &weights), balancer(LoadBalancing::Hash(HashParameters {}), &weights));
             let hosts: Vec<Vec<_>> = subflow_keys(draw, 3, subflows).chunks(subflows).map(<[_]>::to_vec).collect();
             for number in 0..subflows {
                 for host in &hosts {
@@ -186,7 +209,9 @@ mod tests {
     /// After the timeout a subflow is a new one, and its host's turn has gone on.
     #[test]
     fn an_idle_entry_is_forgotten() {
-        let spread = Spread::SubflowRoundRobin { idle_timeout: Some(Span::from_ms(100)) };
+        let spread = LoadBalancing::SubflowRoundRobin(SubflowRoundRobinParameters {
+            idle_timeout: Some(Span::from_ms(100)),
+        });
         let mut balancer = balancer(spread, &[1.0; 8]);
         let keys = subflow_keys(7, 1, 3);
         let first = balancer.choose(at(0), keys[0]);

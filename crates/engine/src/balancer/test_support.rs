@@ -1,7 +1,7 @@
 //! Balancers and keys that the tests of all spreads share.
 
 use super::{Balancer, Choices, FlowKey, mix};
-use crate::balancer::Spread;
+use crate::balancer::LoadBalancing;
 use crate::capture::host_address;
 use crate::ports::{SERVER_PORT, draw_source_port};
 use crate::random::Streams;
@@ -9,14 +9,14 @@ use anabranch_transport::wire::Endpoint;
 use anabranch_units::{Instant, NodeId};
 
 /// Choices of these weights, known by their numbers.
-pub(super) fn balancer(spread: Spread, weights: &[f64]) -> Balancer {
+pub(super) fn balancer(spread: LoadBalancing, weights: &[f64]) -> Balancer {
     let paths: Vec<(u64, f64)> =
         weights.iter().enumerate().map(|(id, weight)| (mix(id as u64 + 1), *weight)).collect();
     balancer_of(spread, &paths)
 }
 
 /// Choices of these identities and weights.
-pub(super) fn balancer_of(spread: Spread, paths: &[(u64, f64)]) -> Balancer {
+pub(super) fn balancer_of(spread: LoadBalancing, paths: &[(u64, f64)]) -> Balancer {
     let (identities, weights): (Vec<u64>, Vec<f64>) = paths.iter().copied().unzip();
     let stream = Streams::new(1, 0).stream("a", "spread");
     Balancer::new(spread, Choices { weights: &weights, identities: &identities, salt: 0, stream })

@@ -1,6 +1,7 @@
 //! Ways between the controller and its switches.
 
 use anabranch_network::Network;
+use anabranch_routing::ShortestScheme;
 use anabranch_routing::{LinkMask, Metric, Scheme};
 use anabranch_units::{Bytes, LinkId, NodeId, Span};
 use serde::{Deserialize, Serialize};
@@ -80,7 +81,7 @@ impl Channels {
         let mut pairs: Vec<_> =
             self.switches.iter().flat_map(|&switch| [(controller, switch), (switch, controller)]).collect();
         pairs.sort_unstable();
-        let plan = Scheme::Shortest { metric: Metric::Delay }.plan(network, &mask, &pairs);
+        let plan = Scheme::Shortest(ShortestScheme { metric: Metric::Delay }).plan(network, &mask, &pairs);
         let way = |from, to| plan.route(from, to).map(|route| route.paths[0].links.links().to_vec());
         for &switch in &self.switches {
             self.down[switch.index()] = way(controller, switch);

@@ -4,6 +4,7 @@ use super::{BY_FLOW_TABLE, MAX_HOPS, Simulation};
 use crate::error::{EngineError, SetupError};
 use crate::link::{DropCause, Link, LinkObserver, Randomness};
 use crate::loss::Loss;
+use crate::loss::NoLoss;
 use crate::packet::{Direction, Packet, PacketId};
 use crate::random::Streams;
 use crate::setup::{LinkSetup, LossSetup};
@@ -22,15 +23,15 @@ fn randomness(
     loss: &LossSetup,
     streams: Streams,
 ) -> Result<Option<Box<Randomness>>, EngineError> {
-    if setup.jitter.is_none() && *loss == (LossSetup::None {}) {
+    if setup.jitter.is_none() && *loss == (LossSetup::None(NoLoss {})) {
         return Ok(None);
     }
-    let place = |what: &str| format!("link {}: {what}", setup.name);
-    let loss = Loss::new(loss).map_err(|error| SetupError::new(place("loss"), error.to_string()))?;
+    let loss = Loss::new(loss);
     let jitter = match &setup.jitter {
         Some(variate) => {
-            let sampler =
-                Sampler::new(variate).map_err(|error| SetupError::new(place("jitter"), error.to_string()))?;
+            let sampler = Sampler::new(variate).map_err(|error| {
+                SetupError::new(format!("link {}: jitter", setup.name), error.to_string())
+            })?;
             Some((sampler, streams.stream(&setup.name, "jitter")))
         }
         None => None,
@@ -170,7 +171,7 @@ impl Simulation {
     pub(super) fn set_loss(&mut self, id: LinkId, loss: &LossSetup) {
         let setup = &self.setup.links[id.index()];
         let checked = "Setup::check has accepted the losses of all events, and every link's jitter";
-        let process = Loss::new(loss).expect(checked);
+        let process = Loss::new(loss);
         let fresh = randomness(setup, loss, self.setup.streams()).expect(checked);
         let (now, pool) = (self.now, &mut self.pool);
         // A link that loses nothing for a while keeps its stream: beginning it again would lose the same

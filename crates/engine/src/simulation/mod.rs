@@ -156,7 +156,8 @@ impl Simulation {
         };
         let streams = setup.streams();
         let ends = setup.flows.iter().flat_map(|flow| [(flow.from, flow.to), (flow.to, flow.from)]);
-        let mut forwarding = Forwarding::new(setup.routing.spread, streams, setup.nodes.len(), ends.clone());
+        let mut forwarding =
+            Forwarding::new(setup.routing.load_balancing, streams, setup.nodes.len(), ends.clone());
         let mirror = Mirror::new(&network);
         let maker = Maker { setup: &setup, network: &network, plan: &plan, mirror, streams };
         let mut flows = maker.flows(&mut forwarding)?;

@@ -6,7 +6,7 @@ use crate::capture::{CaptureFile, CapturedPacket};
 use crate::error::EngineError;
 use crate::link::{DropCause, LinkObserver, LinkStats};
 use crate::packet::{Direction, Packet, PacketId, PacketPool};
-use crate::setup::{ApplicationSetup, CapturePoint, Setup};
+use crate::setup::{CapturePoint, Setup};
 use anabranch_transport::Segment;
 use anabranch_transport::wire::Endpoint;
 use anabranch_units::{Instant, LinkId};
@@ -72,8 +72,7 @@ impl ProbeTaps {
 
 /// Whether the controller sends probes over links.
 fn probes_links(setup: &Setup) -> bool {
-    let application = setup.controller.as_ref().map(|controller| &controller.application);
-    matches!(application, Some(ApplicationSetup::Tcpbp(_)))
+    setup.controller.as_ref().is_some_and(|controller| controller.application.measures_links())
 }
 
 /// Drops and captures.

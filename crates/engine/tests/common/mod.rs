@@ -1,8 +1,11 @@
 //! Setups that tests and benches share.
 #![allow(dead_code, reason = "each test uses its own part")]
 
+use anabranch_engine::balancer::{FlowParameters, HashParameters};
+use anabranch_engine::loss::NoLoss;
 use anabranch_engine::records::Table;
 use anabranch_engine::routing::{AdditiveMetric, Metric, PathShares, Scheme};
+use anabranch_engine::routing::{DisjointScheme, EcmpScheme, SemperScheme, ShortestScheme};
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::{MptcpConfig, PathManagerConfig, TcpConfig, TransportConfig, preset};
 use anabranch_engine::{Outcome, Simulation};
@@ -41,8 +44,8 @@ impl Builder {
                 flows: Vec::new(),
                 events: Vec::new(),
                 routing: RoutingSetup {
-                    scheme: Some(Scheme::Shortest { metric: Metric::Hops }),
-                    spread: Spread::Flow {},
+                    scheme: Some(Scheme::Shortest(ShortestScheme { metric: Metric::Hops })),
+                    load_balancing: LoadBalancing::Flow(FlowParameters {}),
                     reaction: None,
                 },
                 probes: ProbeSetup::default(),
@@ -69,7 +72,7 @@ impl Builder {
                 capacity,
                 delay,
                 jitter: None,
-                loss: LossSetup::None {},
+                loss: LossSetup::None(NoLoss {}),
                 queue: packets(queue),
             });
         }
@@ -177,7 +180,7 @@ pub fn leaf_spine(spines: usize, leaves: usize, hosts: usize, duration: Span) ->
         let to = all[(i + hosts) % all.len()];
         b.flow(from, to, cubic, SourceSetup::Unlimited {}, Instant::ZERO);
     }
-    b.setup.routing.scheme = Some(Scheme::Ecmp { metric: AdditiveMetric::Hops });
+    b.setup.routing.scheme = Some(Scheme::Ecmp(EcmpScheme { metric: AdditiveMetric::Hops }));
     b
 }
 
@@ -243,8 +246,8 @@ pub fn sample(setup: &mut Setup, interval: Span) {
 }
 
 /// Link-disjoint paths of least hops.
-pub fn disjoint(k: usize) -> Scheme {
-    Scheme::Disjoint { k: std::num::NonZeroUsize::new(k), metric: AdditiveMetric::Hops }
+pub fn disjoint(k: u32) -> Scheme {
+    Scheme::Disjoint(DisjointScheme { k: Some(k), metric: AdditiveMetric::Hops })
 }
 
 /// A controller with links of its own and tables without bounds, which removes entries 10 ms after a FIN.
@@ -319,9 +322,12 @@ impl Thesis {
             b.link(right, server, mbps(1000), Span::from_us(10), 1000);
             b.flow(client, server, transport, SourceSetup::Unlimited {}, Instant::ZERO);
         }
-        b.setup.routing.spread = Spread::Hash {};
-        b.setup.routing.scheme =
-            Some(Scheme::Semper { k: None, metric: AdditiveMetric::Hops, shares: PathShares::Equal });
+        b.setup.routing.load_balancing = LoadBalancing::Hash(HashParameters {});
+        b.setup.routing.scheme = Some(Scheme::Semper(SemperScheme {
+            k: None,
+            metric: AdditiveMetric::Hops,
+            shares: PathShares::Equal,
+        }));
         b
     }
 }

@@ -3,19 +3,22 @@
 
 use crate::common::*;
 use anabranch_engine::Outcome;
+use anabranch_engine::loss::Bernoulli;
 use anabranch_engine::routing::Metric;
+use anabranch_engine::routing::MovingAverageParameters;
+use anabranch_engine::routing::Search;
 use anabranch_engine::setup::*;
 use anabranch_routing::EstimatorSetup;
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
 
 /// Delays as configured and fine steps of loss, so that expectations follow from losses alone.
 pub const TCPBP: TcpbpSetup = TcpbpSetup {
-    estimator: EstimatorSetup::Sma { window: 3 },
+    estimator: EstimatorSetup::Sma(MovingAverageParameters { window: 3 }),
     delay: DelaySource::Configured,
     sample_packets: 100,
     loss_granularity: 1e-4,
     delay_granularity: Span::from_us(100),
-    search: TcpbpSearch::Published,
+    search: Search::Published,
     threshold: 0.0,
     hold_time: Span::ZERO,
     measuring: Vec::new(),
@@ -68,7 +71,7 @@ pub const LONG: u64 = 6;
 pub fn two_routes(tcpbp: TcpbpSetup, losses: [f64; 2], seconds: u64) -> Builder {
     let mut b = two_routes_without_flows(seconds);
     for (link, probability) in [SHORT, LONG].into_iter().zip(losses) {
-        b.setup.links[link as usize].loss = LossSetup::Bernoulli { probability };
+        b.setup.links[link as usize].loss = LossSetup::Bernoulli(Bernoulli { probability });
     }
     control(&mut b, ApplicationSetup::Tcpbp(tcpbp), Span::from_ms(1));
     let cubic = b.transport("cubic");
@@ -104,7 +107,7 @@ pub fn change(b: &mut Builder, seconds: f64, change: Change) {
 
 pub fn lose(links: &[u64], probability: f64) -> Change {
     let links = links.iter().map(|&link| LinkId(link as u32)).collect();
-    Change::Loss { links, loss: LossSetup::Bernoulli { probability } }
+    Change::Loss { links, loss: LossSetup::Bernoulli(Bernoulli { probability }) }
 }
 
 /// When a flow's data moved, and to which path; moves of its ACKs alone are left out.

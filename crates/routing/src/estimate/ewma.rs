@@ -1,7 +1,17 @@
 //! Exponentially weighted moving average (Vilela 2022, section 2.7.6, after A. Woo, T. Tong, D. Culler,
 //! "Taming the underlying challenges of reliable multihop routing in sensor networks", SenSys 2003).
 
-use super::Sample;
+use super::{Estimate, Sample};
+use anabranch_units::declaration::above;
+
+anabranch_units::parameters! {
+    /// Exponentially weighted moving average.
+    #[derive(Copy)]
+    pub struct EwmaParameters {
+        /// Weight of the newest sample. At 0.5 samples have the mean age that they have in a window of 3.
+        weight: f64 = 0.5, above(0.0).at_most(1.0);
+    }
+}
 
 /// `estimate = (1 - weight) estimate + weight sample`; the first sample is the first estimate.
 ///
@@ -22,16 +32,21 @@ impl Ewma {
         assert!(weight > 0.0 && weight <= 1.0, "a weight of {weight} is not above 0 and at most 1");
         Self { weight, estimate: None }
     }
+}
 
-    /// Takes a sample.
-    pub fn add(&mut self, sample: Sample) {
+impl Estimate for Ewma {
+    type Parameters = EwmaParameters;
+
+    fn configured(parameters: &EwmaParameters) -> Self {
+        Self::new(parameters.weight)
+    }
+
+    fn add(&mut self, sample: Sample) {
         let value = sample.value();
         self.estimate = Some(self.estimate.map_or(value, |old| old + self.weight * (value - old)));
     }
 
-    /// The average; `None` before the first sample.
-    #[must_use]
-    pub fn estimate(&self) -> Option<f64> {
+    fn estimate(&self) -> Option<f64> {
         self.estimate
     }
 }

@@ -9,9 +9,21 @@
 //! - Quantities are tested by Student's t-test of their mean, two-sided.
 //! - If the test refuses the estimate at the level `significance`, the mean of the window takes its place.
 
-use super::Sample;
+use super::{Estimate, MOST_SAMPLES, Sample};
+use anabranch_units::declaration::{above, at_least};
 use std::collections::VecDeque;
 use std::f64::consts::PI;
+
+anabranch_units::parameters! {
+    /// An estimate that stays until a statistical test of the last samples refuses it.
+    #[derive(Copy)]
+    pub struct HypothesisTestParameters {
+        /// Number of samples that the estimate is tested against; a test of a mean needs two.
+        window: u32 = 3, at_least(2).at_most(MOST_SAMPLES);
+        /// Probability of a change though the link is as it was.
+        significance: f64 = 0.05, above(0.0).below(1.0);
+    }
+}
 
 /// An estimate that changes only when the last samples refuse it.
 #[derive(Clone, PartialEq, Debug)]
@@ -35,9 +47,16 @@ impl HypothesisTest {
         assert!(significance > 0.0 && significance < 1.0, "{significance} is no level of significance");
         Self { window, significance, recent: VecDeque::new(), taken: 0, estimate: None }
     }
+}
 
-    /// Takes a sample.
-    pub fn add(&mut self, sample: Sample) {
+impl Estimate for HypothesisTest {
+    type Parameters = HypothesisTestParameters;
+
+    fn configured(parameters: &HypothesisTestParameters) -> Self {
+        Self::new(parameters.window as usize, parameters.significance)
+    }
+
+    fn add(&mut self, sample: Sample) {
         if self.recent.len() == self.window {
             self.recent.pop_front();
         }
@@ -50,12 +69,12 @@ impl HypothesisTest {
         }
     }
 
-    /// The estimate; `None` before the first sample.
-    #[must_use]
-    pub fn estimate(&self) -> Option<f64> {
+    fn estimate(&self) -> Option<f64> {
         self.estimate
     }
+}
 
+impl HypothesisTest {
     /// Hits and trials of the window, if all its samples are shares.
     fn shares(&self) -> Option<(u64, u64)> {
         self.recent.iter().try_fold((0, 0), |sum, sample| match *sample {

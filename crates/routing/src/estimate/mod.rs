@@ -1,18 +1,21 @@
 //! From samples of a link to the value that routes are chosen by (Vilela 2022, sections 2.7.6 and 3.4).
 //!
-//! An estimator has a file, a variant in [`EstimatorSetup`] with its parameters, and a line in the macro `each`.
+//! An estimator has a file with its parameters, and a line in the list `estimators!`.
 
 mod ewma;
 mod granularity;
 mod hte;
 mod sma;
 
-pub use ewma::Ewma;
+pub use ewma::{Ewma, EwmaParameters};
 pub use granularity::Granularity;
-pub use hte::HypothesisTest;
-pub use sma::MovingAverage;
+pub use hte::{HypothesisTest, HypothesisTestParameters};
+pub use sma::{MovingAverage, MovingAverageParameters};
 
-use serde::{Deserialize, Serialize};
+use anabranch_units::declaration::Parameters;
+
+/// Most samples in a window: far beyond use, and a bound on memory.
+const MOST_SAMPLES: u32 = 1_000_000;
 
 /// What has been measured once.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -39,92 +42,79 @@ impl Sample {
     }
 }
 
-/// An estimator by name, with its parameters.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum EstimatorSetup {
-    /// Simple moving average.
-    Sma {
-        /// Samples that it is the mean of.
-        window: u32,
-    },
-    /// Exponentially weighted moving average.
-    Ewma {
-        /// Weight of the newest sample, above 0 and at most 1.
-        weight: f64,
-    },
-    /// Hypothesis testing estimator.
-    Hte {
-        /// Samples that the estimate is tested against, at least 2.
-        window: u32,
-        /// Probability of a change though the link is as it was, above 0 and below 1.
-        significance: f64,
-    },
+/// What makes estimates of samples.
+pub trait Estimate {
+    /// What it lets a user choose.
+    type Parameters: Parameters;
+
+    /// One that has seen no sample; the parameters are within their bounds.
+    fn configured(parameters: &Self::Parameters) -> Self;
+
+    /// Takes a sample.
+    fn add(&mut self, sample: Sample);
+
+    /// What it takes the link to be; `None` before the first sample.
+    fn estimate(&self) -> Option<f64>;
 }
 
-/// An estimator at work.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Estimator {
-    /// Simple moving average.
-    Sma(MovingAverage),
-    /// Exponentially weighted moving average.
-    Ewma(Ewma),
-    /// Hypothesis testing estimator.
-    Hte(HypothesisTest),
-}
+/// Makes the configuration, the estimator and the dispatch of one list.
+macro_rules! estimators {
+    ($( $name:literal => $variant:ident($estimator:ty) ),+ $(,)?) => {
+        anabranch_units::registry! {
+            /// What makes estimates of the samples of a link.
+            #[derive(Copy)]
+            pub enum EstimatorSetup: "estimator" {
+                $( $name => $variant(<$estimator as Estimate>::Parameters), )+
+            }
+        }
 
-macro_rules! each {
-    ($estimator:expr, $inner:ident => $call:expr) => {
-        match $estimator {
-            Estimator::Sma($inner) => $call,
-            Estimator::Ewma($inner) => $call,
-            Estimator::Hte($inner) => $call,
+        /// An estimator at work.
+        #[derive(Clone, PartialEq, Debug)]
+        pub enum Estimator {
+            $( #[doc = concat!("`", $name, "`.")] $variant($estimator), )+
+        }
+
+        impl Estimator {
+            /// One that has seen no sample; the parameters are within their bounds.
+            #[must_use]
+            pub fn new(setup: EstimatorSetup) -> Self {
+                match setup {
+                    $( EstimatorSetup::$variant(parameters) => Self::$variant(Estimate::configured(&parameters)), )+
+                }
+            }
+
+            /// Takes a sample.
+            pub fn add(&mut self, sample: Sample) {
+                match self { $( Self::$variant(estimator) => Estimate::add(estimator, sample), )+ }
+            }
+
+            /// What it takes the link to be; `None` before the first sample.
+            #[must_use]
+            pub fn estimate(&self) -> Option<f64> {
+                match self { $( Self::$variant(estimator) => Estimate::estimate(estimator), )+ }
+            }
         }
     };
 }
 
-impl Estimator {
-    /// One that has seen no sample.
-    ///
-    /// # Panics
-    /// If a parameter is out of the range that [`EstimatorSetup`] states.
-    #[must_use]
-    pub fn new(setup: EstimatorSetup) -> Self {
-        match setup {
-            EstimatorSetup::Sma { window } => Self::Sma(MovingAverage::new(window as usize)),
-            EstimatorSetup::Ewma { weight } => Self::Ewma(Ewma::new(weight)),
-            EstimatorSetup::Hte { window, significance } => {
-                Self::Hte(HypothesisTest::new(window as usize, significance))
-            }
-        }
-    }
-
-    /// Takes a sample.
-    pub fn add(&mut self, sample: Sample) {
-        each!(self, inner => inner.add(sample));
-    }
-
-    /// What it takes the link to be; `None` before the first sample.
-    #[must_use]
-    pub fn estimate(&self) -> Option<f64> {
-        each!(self, inner => inner.estimate())
-    }
+estimators! {
+    "sma" => Sma(MovingAverage),
+    "ewma" => Ewma(Ewma),
+    "hte" => Hte(HypothesisTest),
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const ALL: [EstimatorSetup; 3] = [
-        EstimatorSetup::Sma { window: 3 },
-        EstimatorSetup::Ewma { weight: 0.5 },
-        EstimatorSetup::Hte { window: 3, significance: 0.05 },
-    ];
+    fn all() -> Vec<EstimatorSetup> {
+        EstimatorSetup::NAMES.iter().filter_map(|name| EstimatorSetup::named(name)).collect()
+    }
 
     /// Whatever smooths: nothing before the first sample, that sample after it, and a constant stays one.
     #[test]
     fn a_constant_is_its_own_estimate() {
-        for setup in ALL {
+        for setup in all() {
             let mut estimator = Estimator::new(setup);
             assert_eq!(estimator.estimate(), None);
             for _ in 0..10 {
@@ -137,7 +127,7 @@ mod tests {
     /// After a step to another constant all of them end there, within a window or as fast as the weights fall.
     #[test]
     fn every_estimator_follows_a_step() {
-        for setup in ALL {
+        for setup in all() {
             let mut estimator = Estimator::new(setup);
             for hits in [10; 20].into_iter().chain([40; 20]) {
                 estimator.add(Sample::Share { hits, of: 1000 });

@@ -1,7 +1,17 @@
 //! Simple moving average (Vilela 2022, equation 2.4).
 
-use super::Sample;
+use super::{Estimate, MOST_SAMPLES, Sample};
+use anabranch_units::declaration::at_least;
 use std::collections::VecDeque;
+
+anabranch_units::parameters! {
+    /// Simple moving average.
+    #[derive(Copy)]
+    pub struct MovingAverageParameters {
+        /// Number of samples that it is the mean of (Vilela 2022, section 4.1.2).
+        window: u32 = 3, at_least(1).at_most(MOST_SAMPLES);
+    }
+}
 
 /// The mean of the last samples.
 #[derive(Clone, PartialEq, Debug)]
@@ -20,18 +30,23 @@ impl MovingAverage {
         assert!(window > 0, "an average needs a sample");
         Self { window, samples: VecDeque::new() }
     }
+}
 
-    /// Takes a sample.
-    pub fn add(&mut self, sample: Sample) {
+impl Estimate for MovingAverage {
+    type Parameters = MovingAverageParameters;
+
+    fn configured(parameters: &MovingAverageParameters) -> Self {
+        Self::new(parameters.window as usize)
+    }
+
+    fn add(&mut self, sample: Sample) {
         if self.samples.len() == self.window {
             self.samples.pop_front();
         }
         self.samples.push_back(sample.value());
     }
 
-    /// The average; `None` before the first sample.
-    #[must_use]
-    pub fn estimate(&self) -> Option<f64> {
+    fn estimate(&self) -> Option<f64> {
         let count = self.samples.len();
         (count > 0).then(|| self.samples.iter().sum::<f64>() / count as f64)
     }

@@ -19,6 +19,8 @@
 /// let refused = Cubic { beta: 1.0, ..Cubic::default() }.check().unwrap_err();
 /// assert_eq!(refused.to_string(), "beta is 1; it must be above 0 and below 1");
 /// ```
+///
+/// A parameter whose default is out of its bounds, as NaN always is, has no default: it must be given.
 #[macro_export]
 macro_rules! parameters {
     (
@@ -201,6 +203,7 @@ macro_rules! registry {
 ///
 /// use anabranch_units::declaration::Value;
 /// assert_eq!(WhenFull::choices()[1].name, "evict");
+/// assert_eq!(WhenFull::NAMES[0], ("refuse", WhenFull::Refuse));
 /// ```
 #[macro_export]
 macro_rules! choice {
@@ -216,6 +219,11 @@ macro_rules! choice {
             $( $(#[doc = $text])+ #[serde(rename = $word)] $variant, )+
         }
 
+        impl $name {
+            /// Every one by its name.
+            $vis const NAMES: [(&'static str, Self); [$($word),+].len()] = [$( ($word, Self::$variant) ),+];
+        }
+
         impl $crate::declaration::Value for $name {
             const KIND: $crate::declaration::Kind = $crate::declaration::Kind::Choice;
 
@@ -224,12 +232,14 @@ macro_rules! choice {
             }
 
             fn choices() -> Vec<$crate::declaration::Choice> {
-                vec![ $(
-                    $crate::declaration::Choice {
-                        name: $word,
-                        text: $crate::declaration::joined(&[$($text),+]),
-                    },
-                )+ ]
+                let texts: [&[&str]; Self::NAMES.len()] = [$( &[$($text),+] ),+];
+                let named = Self::NAMES.iter().zip(texts);
+                named
+                    .map(|((name, _), text)| $crate::declaration::Choice {
+                        name,
+                        text: $crate::declaration::joined(text),
+                    })
+                    .collect()
             }
         }
     };

@@ -56,6 +56,17 @@ pub enum Plain {
     Text(String),
 }
 
+impl Plain {
+    /// The number that it is; rounded where a double cannot hold it.
+    fn number(&self) -> Option<f64> {
+        match *self {
+            Self::Integer(value) => Some(value as f64),
+            Self::Number(value) => Some(value),
+            Self::Absent | Self::Switch(_) | Self::Text(_) => None,
+        }
+    }
+}
+
 impl fmt::Display for Plain {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -229,6 +240,18 @@ pub struct Bounds<T> {
     kind: Option<Kind>,
 }
 
+impl<T: Value> Bounds<T> {
+    /// Whether a number is within them.
+    fn hold(&self, number: f64) -> bool {
+        let bound = |bound: &Option<T>| bound.as_ref().and_then(|bound| bound.plain().number());
+        number.is_finite()
+            && bound(&self.least).is_none_or(|least| number >= least)
+            && bound(&self.above).is_none_or(|above| number > above)
+            && bound(&self.most).is_none_or(|most| number <= most)
+            && bound(&self.below).is_none_or(|below| number < below)
+    }
+}
+
 impl<T> Bounds<T> {
     /// No bounds.
     #[must_use]
@@ -397,6 +420,8 @@ pub struct Parameter {
     pub kind: Kind,
     /// Whether there may be none.
     pub optional: bool,
+    /// Whether it must be given, because it has no default.
+    pub required: bool,
     /// Its default.
     pub default: Plain,
     /// The smallest value.
@@ -422,6 +447,7 @@ impl Parameter {
             text: joined(text),
             kind: T::KIND,
             optional: T::OPTIONAL,
+            required: false,
             default: default.plain(),
             least: Plain::Absent,
             above: Plain::Absent,
@@ -435,8 +461,11 @@ impl Parameter {
     /// The same, with bounds.
     #[must_use]
     pub fn within<B: Value>(self, bounds: &Bounds<B>) -> Self {
+        let required = self.default.number().is_some_and(|default| !bounds.hold(default));
         Self {
             kind: bounds.kind.unwrap_or(self.kind),
+            required,
+            default: if required { Plain::Absent } else { self.default },
             least: bounds.least.plain(),
             above: bounds.above.plain(),
             most: bounds.most.as_ref().map_or(self.most, Value::plain),

@@ -31,6 +31,10 @@ crate::parameters! {
         shape: Shape = Shape::Round;
         /// Any number.
         any: f64 = 0.0, Bounds::none();
+        /// A share that must be given.
+        given: f64 = f64::NAN, at_least(0.0).at_most(1.0);
+        /// A time that must be given.
+        gap: Span = Span::ZERO, above(Span::ZERO);
     }
 }
 
@@ -47,8 +51,12 @@ crate::registry! {
     }
 }
 
+fn given() -> Everything {
+    Everything { given: 0.0, gap: Span::from_ps(1), ..Everything::default() }
+}
+
 fn refused(change: impl Fn(&mut Everything)) -> String {
-    let mut all = Everything::default();
+    let mut all = given();
     change(&mut all);
     Test::Everything(all).check().unwrap_err().to_string()
 }
@@ -66,7 +74,7 @@ fn values_at_the_edges() {
         |e| e.any = -1e300,
     ];
     for change in held {
-        let mut all = Everything::default();
+        let mut all = given();
         change(&mut all);
         assert_eq!(Test::Everything(all).check(), Ok(()));
     }
@@ -78,6 +86,23 @@ fn values_at_the_edges() {
     assert_eq!(refused(|e| e.pause = Span::ZERO), "pause is 0 ps; it must be above 0 ps and at most 2 s");
     assert_eq!(refused(|e| e.end = Some(0)), "end is 0; it must be at least 1");
     assert_eq!(refused(|e| e.any = f64::INFINITY), "any is inf; it must be a finite number");
+}
+
+/// A default out of bounds is none.
+#[test]
+fn what_has_no_default_must_be_given() {
+    let refused = Test::named("every-thing").unwrap().check().unwrap_err().to_string();
+    assert_eq!(refused, "given is NaN; it must be at least 0 and at most 1");
+    let partly = Everything { given: 1.0, ..Everything::default() };
+    assert_eq!(
+        Test::Everything(partly).check().unwrap_err().to_string(),
+        "gap is 0 ps; it must be above 0 ps"
+    );
+    for parameter in &Test::described().algorithms[0].parameters {
+        let required = ["given", "gap"].contains(&parameter.name);
+        assert_eq!(parameter.required, required, "{}", parameter.name);
+        assert!(!required || parameter.default == Plain::Absent);
+    }
 }
 
 #[test]
@@ -96,6 +121,8 @@ fn descriptions_say_everything() {
         Kind::Integer,
         Kind::Choice,
         Kind::Number,
+        Kind::Number,
+        Kind::Span,
     ];
     assert_eq!(kinds, of);
     let count = &everything.parameters[1];

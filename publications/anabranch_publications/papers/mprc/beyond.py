@@ -45,7 +45,7 @@ def two_paths(spread: str = "packet-round-robin") -> dict[str, Any]:
             },
             "links": {"queue": "50 packets"},
         },
-        "routing": {"scheme": "disjoint", "metric": "hops", "spread": spread},
+        "routing": {"scheme": "disjoint", "metric": "hops", "load_balancing": spread},
         "traffic": [
             {
                 "from": "source",
@@ -128,10 +128,10 @@ def spread(context: Context) -> FigureResult:
     spreads = variants(
         "spread",
         {
-            "flow": {"routing.spread": "flow"},
-            "flowlet of 20 ms": {"routing.spread": "flowlet", "routing.flowlet_gap": "20 ms"},
-            "packet": {"routing.spread": "packet"},
-            "packet in turn": {"routing.spread": "packet-round-robin"},
+            "flow": {"routing.load_balancing": "flow"},
+            "flowlet of 20 ms": {"routing.load_balancing": {"algorithm": "flowlet", "gap": "20 ms"}},
+            "packet": {"routing.load_balancing": "packet"},
+            "packet in turn": {"routing.load_balancing": "packet-round-robin"},
         },
     )
     result = compare(

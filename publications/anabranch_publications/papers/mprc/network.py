@@ -20,8 +20,8 @@ NETWORKS: Final[dict[str, dict[str, Any]]] = {
 
 ROUTINGS: Final[dict[str, dict[str, Any]]] = {
     "single path": {"scheme": "shortest", "metric": "hops"},
-    "ECMP": {"scheme": "ecmp", "metric": "hops", "spread": "packet"},
-    "disjoint": {"scheme": "disjoint", "metric": "hops", "spread": "packet"},
+    "ECMP": {"scheme": "ecmp", "metric": "hops", "load_balancing": "packet"},
+    "disjoint": {"scheme": "disjoint", "metric": "hops", "load_balancing": "packet"},
 }
 """OSPF with cost by bandwidth is one shortest path by hops, as all links are alike. Its equal-cost paths are
 either taken hop by hop, in equal shares at every node, or replaced by link-disjoint paths, which is what the

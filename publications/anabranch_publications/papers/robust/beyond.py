@@ -101,7 +101,7 @@ def optimal(context: Context) -> FigureResult:
     limit, duration = ("4 s", 2.0) if context.quick else ("12 s", 10.0)
     rows = []
     for level in (0.99,) if context.quick else (0.99, 0.7, 0.65, 0.6, 0.55):
-        scheme = {"scheme": "robust-optimal", "k": 4, "robust": {"level": level, "time_limit": limit}}
+        scheme = {"scheme": {"algorithm": "robust-optimal", "k": 4, "level": level, "time_limit": limit}}
         result = Scenario.from_data(nsfnet(scheme, duration_s=duration)).run()
         facts: Any = result.summary["routing"]
         rows.append(
@@ -116,7 +116,9 @@ def optimal(context: Context) -> FigureResult:
         )
     table = pl.DataFrame(rows)
     single = {
-        "scheme": "robust-single", "k": 4, "robust": {"time_limit": "4 s" if context.quick else "40 s"},
+        "scheme": {
+            "algorithm": "robust-single", "k": 4, "time_limit": "4 s" if context.quick else "40 s",
+        },
     }  # fmt: skip
     facts = dict(Scenario.from_data(nsfnet(single, spaced=False)).routes().facts)
     best = table.filter(pl.col("worst_case_load") < 1)["mean_mbps"].to_list()[0]
@@ -135,7 +137,7 @@ def optimal(context: Context) -> FigureResult:
             "HYBRID-HOP, K = 2, published": ((0.68, 0.82, 0.98), THROUGHPUT["hop"][:3]),
         },
     )  # fmt: skip
-    scheme = {"scheme": "robust-optimal", "k": 4, "robust": {"level": 0.99, "time_limit": limit}}
+    scheme = {"scheme": {"algorithm": "robust-optimal", "k": 4, "level": 0.99, "time_limit": limit}}
     return FigureResult(
         "optimal", "Which pairs keep to one path: by optimisation", findings, {"levels": table},
         {"trade-off": drawn, "map": load_map(scored(scheme))}, {"Levels of the load": table},
@@ -151,7 +153,7 @@ def failures(context: Context) -> FigureResult:
         "ALL": ALL,
         "HYBRID-HOP 0": hybrid("hop", 0),
         "HYBRID-HOP 40": hybrid("hop", 40),
-        "K = 4 for failures": {"scheme": "robust", "k": 4, "robust": survivable},
+        "K = 4 for failures": {"scheme": {"algorithm": "robust", "k": 4, **survivable}},
     }
     rows = []
     for name, scheme in schemes.items():

@@ -94,7 +94,7 @@ def parallel(
             "link": [*access, *paths],
         },
         # All of them, in equal shares.
-        "routing": {"scheme": "k-shortest", "k": len(combination), "spread": "packet"},
+        "routing": {"scheme": {"algorithm": "k-shortest", "k": len(combination)}, "load_balancing": "packet"},
         "traffic": [
             {
                 "from": senders,
@@ -147,7 +147,7 @@ def nsfnet(
         },
         "routing": {
             "demand": {"ingress": "130 Mbps", "egress": "130 Mbps", "pair": "50 Mbps"},
-            "spread": "packet",
+            "load_balancing": "packet",
             **scheme,
         },
         "traffic": [

@@ -30,7 +30,7 @@ METRICS = [
     ),
 ]
 
-ALL: Mapping[str, Any] = {"scheme": "robust", "robust": {"method": "link-flow"}}
+ALL: Mapping[str, Any] = {"scheme": {"algorithm": "robust", "method": "link-flow"}}
 """All paths; of the many solutions with the least load the one in their middle, which an interior point
 method gives: NUOPT, which the paper solved with, is one."""
 ALL_FEW: Mapping[str, Any] = {"scheme": "robust"}
@@ -44,7 +44,7 @@ def hybrid(metric: str, percent: int) -> dict[str, Any]:
         metric: ``hop`` or ``delay``.
         percent: X.
     """
-    return {"scheme": f"hybrid-{metric}", "k": 2, "robust": {"single_percent": percent}}
+    return {"scheme": {"algorithm": f"hybrid-{metric}", "k": 2, "single_percent": percent}}
 
 
 def schemes() -> dict[str, Mapping[str, Any]]:

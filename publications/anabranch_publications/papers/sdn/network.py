@@ -94,15 +94,18 @@ def size(segments: int) -> str:
 def published(alpha: float = 1.0, beta: float = 1.0, gamma: float = 1.0) -> dict[str, Any]:
     """The protocol as published: no retransmission, entries removed at the FIN."""
     return {
-        "application": "sdn-paced",
-        "schedule": "published",
-        "alpha": alpha,
-        "beta": beta,
-        "gamma": gamma,
+        "application": {
+            "algorithm": "sdn-paced",
+            "schedule": "published",
+            "alpha": alpha,
+            "beta": beta,
+            "gamma": gamma,
+        },
         "linger": "0 s",
     }
 
 
 def stretched(gamma: float = 1.0) -> dict[str, Any]:
     """The protocol with what the thesis lacks."""
-    return {"application": "sdn-paced", "schedule": "stretched", "beta": 1.0, "gamma": gamma}
+    paced = {"algorithm": "sdn-paced", "schedule": "stretched", "beta": 1.0, "gamma": gamma}
+    return {"application": paced}

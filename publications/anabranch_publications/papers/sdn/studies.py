@@ -143,12 +143,14 @@ def incast(context: Context) -> StudyResult:
     """Section 5.2.3, with the numbers of flows beside the breaking points."""
     around = [54, 55, 81, 82, 108, 109]
     counts = [1, 20, 40, *around] if context.quick else sorted({1, *range(5, 101, 5), *around, 120})
-    gammas = Factor(field="controller.gamma", label="gamma", levels=[1.0, 1.5, 2.0])
+    gammas = Factor(field="controller.application.gamma", label="gamma", levels=[1.0, 1.5, 2.0])
     return _study(context, "incast", "In-cast problem (section 5.2.3)", flow_numbers(counts), gammas, "0 us")
 
 
 def gamma(context: Context) -> StudyResult:
     """Section 5.2.4."""
     values = [1, 2, 5, 20, 60, 200] if context.quick else range(1, 201)
-    factor = Factor(field="controller.gamma", label="gamma", levels=[float(value) for value in values])
+    factor = Factor(
+        field="controller.application.gamma", label="gamma", levels=[float(value) for value in values]
+    )
     return _study(context, "gamma", "Gamma (section 5.2.4)", factor, _gaps([0, 500, 1000]))

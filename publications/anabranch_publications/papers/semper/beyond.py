@@ -56,16 +56,17 @@ class Variant:
     congestion_control: str = "lia"
     lte_loss: float = 1e-3
     subflows: int = SUBFLOWS
+    shares: str = "equal"
 
 
-ALL_EQUAL: Final = {"spread": "resilient-hash"}
+ALL_EQUAL: Final = {"load_balancing": "resilient-hash"}
 VARIANTS: Final = {
     # Modulo 3 and then modulo 2, two remainders of six keep their path.
-    "hash": Variant({"spread": "hash"}, 2 / 3),
-    "weighted-hash by capacity": Variant({"spread": "weighted-hash", "shares": "capacity"}, None),
+    "hash": Variant({"load_balancing": "hash"}, 2 / 3),
+    "weighted-hash by capacity": Variant({"load_balancing": "weighted-hash"}, None, shares="capacity"),
     "resilient-hash": Variant(ALL_EQUAL, 1 / 3),
-    "resilient-hash by capacity": Variant({"spread": "resilient-hash", "shares": "capacity"}, 100 / 150),
-    "stateful, 3 subflows": Variant({"spread": STATEFUL}, 1 / 3, subflows=3),
+    "resilient-hash by capacity": Variant(ALL_EQUAL, 100 / 150, shares="capacity"),
+    "stateful, 3 subflows": Variant({"load_balancing": STATEFUL}, 1 / 3, subflows=3),
     "resilient-hash, no loss on LTE": Variant(ALL_EQUAL, None, lte_loss=0.0),
     "resilient-hash, CUBIC uncoupled": Variant(ALL_EQUAL, None, congestion_control="cubic"),
 }
@@ -87,7 +88,8 @@ def _hybrid_document(variant: Variant, senders: int) -> dict[str, Any]:
         reaction="1 s",
         transport={"congestion_control": variant.congestion_control},
     )
-    document["routing"] |= {"shares": "equal", **variant.routing}
+    document["routing"] |= variant.routing
+    document["routing"]["scheme"]["shares"] = variant.shares
     document["event"] = [
         {"at": f"{at} s", "link": list(EDGES), "index": BROADBAND, "state": state}
         for at, state in ((FAILS_S, "down"), (RETURNS_S, "up"))

@@ -74,7 +74,11 @@ def scenario(
                 {"between": [EDGES[1], SERVER], **access},
             ],
         },
-        "routing": {"scheme": "semper", "k": len(each), "spread": spread, "reaction": reaction},
+        "routing": {
+            "scheme": {"algorithm": "semper", "k": len(each)},
+            "load_balancing": spread,
+            "reaction": reaction,
+        },
         "transport": {
             "mptcp": {
                 "path_manager": {"algorithm": "ndiffports", "subflows": subflows},

@@ -22,7 +22,7 @@ PUBLISHED_SAME_ROUND_TRIP: Final = 0.751
 _ROUTINGS: Final[dict[str, dict[str, Any]]] = {
     "delay": {"scheme": "shortest", "metric": "delay"},
     "tcpbp": {"scheme": "tcpbp-exact"},
-    "model": {"scheme": "tcpbp-exact", "model": "transport", "sharing": "none"},
+    "model": {"scheme": {"algorithm": "tcpbp-exact", "model": "transport", "sharing": "none"}},
 }
 
 Routes = dict[tuple[str, str], tuple[tuple[str, ...], float]]

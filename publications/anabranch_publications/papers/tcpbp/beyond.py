@@ -30,20 +30,24 @@ ROUTINGS: Final[dict[str, dict[str, Any]]] = {
     },
     "tcpbp": {"scheme": "tcpbp"},
     BEST: {"scheme": "tcpbp-exact"},
-    MODEL: {"scheme": "tcpbp-exact", "model": "transport", "sharing": "none"},
+    MODEL: {"scheme": {"algorithm": "tcpbp-exact", "model": "transport", "sharing": "none"}},
 }
 """Tables ``[routing]`` by the name in the tables here."""
 
 LOADED: Final[dict[str, dict[str, Any]]] = {
     "hops": ROUTINGS["hops"],
     BEST: ROUTINGS[BEST],
-    "model, pair": {"scheme": "tcpbp-exact", "model": "transport", "sharing": "pair"},
-    "model, all pairs": {"scheme": "tcpbp-exact", "model": "transport", "sharing": "all-pairs"},
+    "model, pair": {"scheme": {"algorithm": "tcpbp-exact", "model": "transport", "sharing": "pair"}},
+    "model, all pairs": {
+        "scheme": {"algorithm": "tcpbp-exact", "model": "transport", "sharing": "all-pairs"}
+    },
     "model, all pairs, proportional": {
-        "scheme": "tcpbp-exact",
-        "model": "transport",
-        "sharing": "all-pairs",
-        "objective": "proportional",
+        "scheme": {
+            "algorithm": "tcpbp-exact",
+            "model": "transport",
+            "sharing": "all-pairs",
+            "objective": "proportional",
+        },
     },
 }
 

@@ -39,20 +39,20 @@ STRATEGIES: Final[dict[str, dict[str, Any]]] = {
     "threshold 0.2": {"threshold": 0.2},
     "hold 60 s": {"hold_time": "60 s"},
     "hold 300 s": {"hold_time": "300 s"},
-    "SMA of 1": {"window": 1},
-    "SMA of 6": {"window": 6},
-    "SMA of 12": {"window": 12},
-    "EWMA of 0.5": {"estimator": "ewma", "weight": 0.5},
-    "EWMA of 0.1": {"estimator": "ewma", "weight": 0.1},
-    "HTE of 3": {"estimator": "hte", "window": 3},
-    "HTE of 12": {"estimator": "hte", "window": 12},
-    "SMA of 12, threshold 0.1": {"window": 12, "threshold": 0.1},
+    "SMA of 1": {"estimator": {"algorithm": "sma", "window": 1}},
+    "SMA of 6": {"estimator": {"algorithm": "sma", "window": 6}},
+    "SMA of 12": {"estimator": {"algorithm": "sma", "window": 12}},
+    "EWMA of 0.5": {"estimator": {"algorithm": "ewma", "weight": 0.5}},
+    "EWMA of 0.1": {"estimator": {"algorithm": "ewma", "weight": 0.1}},
+    "HTE of 3": {"estimator": {"algorithm": "hte", "window": 3}},
+    "HTE of 12": {"estimator": {"algorithm": "hte", "window": 12}},
+    "SMA of 12, threshold 0.1": {"estimator": {"algorithm": "sma", "window": 12}, "threshold": 0.1},
 }
-"""Settings of the controller, which is the thesis's where nothing is said."""
+"""Parameters of the application, which is the thesis's where nothing is said."""
 _QUICK: Final = (GREEDY, "threshold 0.1", "hold 60 s", "SMA of 12", "EWMA of 0.1", "HTE of 3")
 
 _CONTROLLER: Final[dict[str, Any]] = {
-    "application": "tcpbp",
+    "application": {"algorithm": "tcpbp"},
     "links": {"capacity": "1 Gbps", "delay": "1 ms"},
 }
 
@@ -176,7 +176,7 @@ def route_stability(context: Context) -> FigureResult:
 def _stability_study(given: Weather, duration_s: int, names: tuple[str, ...]) -> Study:
     scenario: dict[str, Any] = {
         "network": network(),
-        "controller": {**_CONTROLLER, "search": "exact"},
+        "controller": {**_CONTROLLER, "application": {"algorithm": "tcpbp", "search": "exact"}},
         "transport": dict(TRANSPORT),
         "traffic": [
             _background("3 Mbps", "tcpbp-cubic"),
@@ -193,7 +193,10 @@ def _stability_study(given: Weather, duration_s: int, names: tuple[str, ...]) ->
         "run": {"duration": f"{duration_s} s", "flow_series": False, "link_series": False},
     }
     levels = [
-        Level(label=name, settings={"controller": {**scenario["controller"], **STRATEGIES[name]}})
+        Level(
+            label=name,
+            settings={f"controller.application.{key}": value for key, value in STRATEGIES[name].items()},
+        )
         for name in names
     ]
     return Study(

@@ -1,10 +1,17 @@
 //! Forwarding by flow along the best path (Gholizadeh 2019, figure 3.6).
 
+use super::Configured;
 use super::router::{ByMetric, PathFinder, Router, from_sender};
 use crate::control::ControllerSetup;
 use crate::control::table::Removal;
 use crate::control::{Application, Order, PacketIn, View};
 use anabranch_units::{FlowId, Instant, NodeId};
+
+anabranch_units::parameters! {
+    /// Entries for each flow along the best path (Gholizadeh 2019, figure 3.6).
+    #[derive(Copy, Eq)]
+    pub struct ForwardingParameters {}
+}
 
 /// Entries for each new flow along the best path; they go when the flow ends.
 #[derive(Debug)]
@@ -12,8 +19,10 @@ pub struct Forwarding<F = ByMetric> {
     pub(super) router: Router<F>,
 }
 
-impl Forwarding {
-    pub(super) fn new(setup: &ControllerSetup) -> Self {
+impl Configured for Forwarding {
+    type Parameters = ForwardingParameters;
+
+    fn configured(_: &ForwardingParameters, setup: &ControllerSetup, _: u32) -> Self {
         Self { router: Router::new(setup) }
     }
 }

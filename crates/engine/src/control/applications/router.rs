@@ -4,6 +4,7 @@ use crate::control::ControllerSetup;
 use crate::control::table::{Action, Reason, Removal, Rule};
 use crate::control::{Header, Ingress, MESSAGE_BYTES, Order, PacketIn, View};
 use crate::packet::Direction;
+use anabranch_routing::ShortestScheme;
 use anabranch_routing::{Metric, Scheme};
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,7 +60,8 @@ pub struct ByMetric(pub Metric);
 impl PathFinder for ByMetric {
     fn path(&self, view: &View<'_>, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
         let mask = view.mask_between(from, to);
-        let plan = Scheme::Shortest { metric: self.0 }.plan(view.network, &mask, &[(from, to)]);
+        let plan =
+            Scheme::Shortest(ShortestScheme { metric: self.0 }).plan(view.network, &mask, &[(from, to)]);
         plan.route(from, to).map(|route| route.paths[0].links.links().to_vec())
     }
 }

@@ -3,11 +3,13 @@
 //! lowers the window field of the ACKs that pass.
 
 use super::router::{KnownFlow, Router, from_sender};
+use super::{Configured, LARGEST_FACTOR};
 use crate::control::ControllerSetup;
 use crate::control::channel::links_delay;
 use crate::control::table::{Action, Removal, Rule};
 use crate::control::{Application, Header, MESSAGE_BYTES, Order, PacketIn, View};
 use crate::packet::Direction;
+use anabranch_units::declaration::above;
 use anabranch_units::{FlowId, Instant, LinkId, NodeId};
 use std::collections::BTreeMap;
 
@@ -21,6 +23,16 @@ const HEADERS: u64 = 40;
 /// its delayed-ACK timer expires (RFC 5681 section 4.2), so that a window of one would send one segment in each
 /// 40 ms or more. Where the shares of all flows are below it, their product is what waits.
 const LEAST_SEGMENTS: u64 = 2;
+
+anabranch_units::parameters! {
+    /// Entries for each flow, and its advertised window kept to its share of the bandwidth-delay product (SCCP,
+    /// Hwang et al.; SDTCP, Lu et al.).
+    #[derive(Copy)]
+    pub struct WindowClampParameters {
+        /// Share of the bandwidth-delay product that all flows of a link get together.
+        share: f64 = 1.0, above(0.0).at_most(LARGEST_FACTOR);
+    }
+}
 
 /// A flow that is open.
 #[derive(Clone, Copy, Debug)]
@@ -39,11 +51,15 @@ pub struct WindowClamp {
     windows: BTreeMap<FlowId, Clamped>,
 }
 
-impl WindowClamp {
-    pub(super) fn new(setup: &ControllerSetup, share: f64) -> Self {
-        Self { router: Router::new(setup), share, windows: BTreeMap::new() }
-    }
+impl Configured for WindowClamp {
+    type Parameters = WindowClampParameters;
 
+    fn configured(parameters: &WindowClampParameters, setup: &ControllerSetup, _: u32) -> Self {
+        Self { router: Router::new(setup), share: parameters.share, windows: BTreeMap::new() }
+    }
+}
+
+impl WindowClamp {
     /// Orders new windows where the number of flows on a link has changed them.
     fn adjust(&mut self, view: &View<'_>, out: &mut Vec<Order>) {
         let mut flows_on: BTreeMap<LinkId, u64> = BTreeMap::new();

@@ -9,33 +9,38 @@ mod stretched;
 mod timing;
 
 use super::router::{KnownFlow, Router, from_sender};
+use super::{Configured, LARGEST_FACTOR};
 use crate::control::ControllerSetup;
 use crate::control::table::Removal;
 use crate::control::{Application, Order, PacketIn, View};
+use anabranch_units::declaration::{above, at_least};
 use anabranch_units::{FlowId, Instant, NodeId};
 use published::Published;
-use serde::{Deserialize, Serialize};
 use stretched::Stretched;
 
-/// How the paced application spreads senders over an interval.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PacedSchedule {
-    /// As published: an interval for each access switch, parts of equal length, at least one segment each.
-    Published,
-    /// Over all flows that share a link, with intervals as long as it takes to give each its own part.
-    Stretched,
+anabranch_units::choice! {
+    /// How the paced application spreads senders over an interval.
+    pub enum PacedSchedule {
+        /// With intervals long enough to give each sender that shares a link its own part.
+        "stretched" => Stretched,
+        /// As published: an interval for each access switch, at least one segment for each sender.
+        "published" => Published,
+    }
 }
 
-/// Factors of the protocol (Gholizadeh 2019, section 4.2).
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Factors {
-    /// Share of the bottleneck that may be used.
-    pub alpha: f64,
-    /// Overestimation of the handshake's delay.
-    pub beta: f64,
-    /// Overestimation of the round-trip time.
-    pub gamma: f64,
+anabranch_units::parameters! {
+    /// Entries for each flow, and senders that are paced (Gholizadeh 2019, chapter 4).
+    #[derive(Copy)]
+    pub struct PacedParameters {
+        /// Share of the bottleneck that may be used (section 4.2).
+        alpha: f64 = 1.0, above(0.0).at_most(1.0);
+        /// Overestimation of the handshake's delay (section 4.2).
+        beta: f64 = 1.0, at_least(1.0).at_most(LARGEST_FACTOR);
+        /// Overestimation of the round-trip time (section 4.2).
+        gamma: f64 = 1.5, at_least(1.0).at_most(LARGEST_FACTOR);
+        /// How senders share an interval.
+        schedule: PacedSchedule = PacedSchedule::Stretched;
+    }
 }
 
 /// Paces senders.
@@ -51,16 +56,13 @@ enum Schedule {
     Stretched(Stretched),
 }
 
-impl Paced {
-    pub(super) fn new(
-        setup: &ControllerSetup,
-        factors: Factors,
-        schedule: PacedSchedule,
-        segment_bytes: u32,
-    ) -> Self {
-        let schedule = match schedule {
-            PacedSchedule::Published => Schedule::Published(Published::new(factors, segment_bytes)),
-            PacedSchedule::Stretched => Schedule::Stretched(Stretched::new(factors, segment_bytes)),
+impl Configured for Paced {
+    type Parameters = PacedParameters;
+
+    fn configured(parameters: &PacedParameters, setup: &ControllerSetup, segment_bytes: u32) -> Self {
+        let schedule = match parameters.schedule {
+            PacedSchedule::Published => Schedule::Published(Published::new(*parameters, segment_bytes)),
+            PacedSchedule::Stretched => Schedule::Stretched(Stretched::new(*parameters, segment_bytes)),
         };
         let router = Router::new(setup);
         // Behind the CTRLs of a cycle, FINs would come back from the controller in a row.
@@ -70,7 +72,9 @@ impl Paced {
         };
         Self { router, schedule }
     }
+}
 
+impl Paced {
     fn on_open(&mut self, view: &View<'_>, packet: &PacketIn, out: &mut Vec<Order>) {
         let flow = packet.header.flow;
         if !self.router.admit(view, &packet.header, out) {

@@ -5,7 +5,7 @@
 //! it still runs, and queues grow; the stretched schedule is for that.
 
 use super::super::router::{KnownFlow, Router};
-use super::Factors;
+use super::PacedParameters;
 use super::timing::Timing;
 use crate::control::{MESSAGE_BYTES, Order, View};
 use anabranch_transport::CycleParameters;
@@ -18,7 +18,7 @@ const ROUNDING: f64 = 1e-9;
 /// Senders by access switch.
 #[derive(Debug)]
 pub struct Published {
-    factors: Factors,
+    factors: PacedParameters,
     data: u32,
     epoch: u32,
     /// Open flows of each access switch, in the order of their arrival.
@@ -33,7 +33,7 @@ enum Cause {
 }
 
 impl Published {
-    pub fn new(factors: Factors, data: u32) -> Self {
+    pub fn new(factors: PacedParameters, data: u32) -> Self {
         Self { factors, data, epoch: 0, senders: BTreeMap::new() }
     }
 

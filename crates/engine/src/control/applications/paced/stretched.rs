@@ -25,7 +25,7 @@
 //! until they are confirmed.
 
 use super::super::router::{KnownFlow, Router};
-use super::Factors;
+use super::PacedParameters;
 use super::timing::Timing;
 use crate::control::channel::{links_delay, transmission};
 use crate::control::{MESSAGE_BYTES, Order, View};
@@ -46,7 +46,7 @@ const MOST_ACKS: f64 = 0.9;
 /// The schedule.
 #[derive(Debug)]
 pub struct Stretched {
-    factors: Factors,
+    factors: PacedParameters,
     data: u32,
     epoch: u32,
     /// Open flows in the order of their arrival.
@@ -90,7 +90,7 @@ struct Share {
 }
 
 impl Stretched {
-    pub fn new(factors: Factors, data: u32) -> Self {
+    pub fn new(factors: PacedParameters, data: u32) -> Self {
         Self {
             factors,
             data,

@@ -156,10 +156,14 @@ impl Silence {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use anabranch_routing::MovingAverageParameters;
     use anabranch_units::LinkId;
 
     fn meter(packets: u64) -> LinkMeter {
-        LinkMeter::new(Sampling { estimator: EstimatorSetup::Sma { window: 3 }, packets })
+        LinkMeter::new(Sampling {
+            estimator: EstimatorSetup::Sma(MovingAverageParameters { window: 3 }),
+            packets,
+        })
     }
 
     fn at(ms: u64) -> Instant {

@@ -20,6 +20,7 @@
 mod meter;
 mod paths;
 
+use super::Configured;
 use super::forwarding::Forwarding;
 use super::router::Router;
 use crate::control::ControllerSetup;
@@ -27,55 +28,46 @@ use crate::control::table::Removal;
 use crate::control::{Application, LinkProbe, Order, PacketIn, Statistics, View};
 use crate::records::Table;
 use anabranch_network::Network;
-use anabranch_routing::EstimatorSetup;
+use anabranch_routing::{EstimatorSetup, Search};
+use anabranch_units::declaration::{at_least, at_most};
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
 use meter::{LinkMeter, Sampling};
 use paths::BestPath;
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How TCPBP measures links and moves flows.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TcpbpSetup {
-    /// What makes estimates of samples, of losses and of measured delays.
-    pub estimator: EstimatorSetup,
-    /// Where delays come from.
-    pub delay: DelaySource,
-    /// Packets sent over a link that make a sample of its loss; with fewer the sample goes on.
-    pub sample_packets: u64,
-    /// Step of estimates of loss; zero for none.
-    pub loss_granularity: f64,
-    /// Step of delays; zero for none.
-    pub delay_granularity: Span,
-    /// How the best path is looked for.
-    pub search: TcpbpSearch,
-    /// A flow moves where the best path's f is below (1 - threshold) times that of its own, 0..1.
-    pub threshold: f64,
-    /// A flow that has moved stays at least so long, unless its path breaks.
-    pub hold_time: Span,
-    /// Flows that are there to be measured: each keeps to the link between its ends, if there is one.
-    pub measuring: Vec<FlowId>,
+anabranch_units::parameters! {
+    /// Entries along the path of most predicted TCP throughput over links that are measured, to which open flows
+    /// move (Vilela 2022). The metric of the controller gives the initial paths.
+    pub struct TcpbpSetup {
+        /// What makes estimates of samples, of losses and of measured delays.
+        estimator: EstimatorSetup = EstimatorSetup::Sma(Default::default());
+        /// Where the delays of links come from.
+        delay: DelaySource = DelaySource::Measured;
+        /// Packets sent over a link that make a sample of its loss; with fewer it goes on to the next request.
+        sample_packets: u64 = 1000, at_least(1).at_most(1 << 32);
+        /// Step of estimates of loss; 0 for none.
+        loss_granularity: f64 = 1e-4, at_least(0.0).at_most(1.0);
+        /// Step of the delays of links; zero for none.
+        delay_granularity: Span = Span::from_us(100), at_most(Span::LONGEST_INPUT);
+        /// How the best path is looked for.
+        search: Search = Search::Published;
+        /// Share by which another path must be better before a flow moves to it.
+        threshold: f64 = 0.0, at_least(0.0).below(1.0);
+        /// How long at least a flow that has moved stays, unless its path breaks.
+        hold_time: Span = Span::ZERO, at_most(Span::LONGEST_INPUT);
+        /// Flows that are there to be measured: each keeps to the link between its ends, if there is one.
+        measuring: Vec<FlowId> = Vec::new();
+    }
 }
 
-/// Where TCPBP takes the delays of links from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum DelaySource {
-    /// Time stamps of probes: propagation, transmission and queue.
-    Measured,
-    /// Propagation as configured.
-    Configured,
-}
-
-/// How TCPBP looks for the path of least f.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TcpbpSearch {
-    /// The modified Dijkstra (Vilela 2022, algorithm 1), which can miss it.
-    Published,
-    /// Over all paths that none other beats in both delay and loss.
-    Exact,
+anabranch_units::choice! {
+    /// Where TCPBP takes the delays of links from.
+    pub enum DelaySource {
+        /// Time stamps of probes: propagation, transmission and queue.
+        "measured" => Measured,
+        /// Propagation as the network's settings say.
+        "configured" => Configured,
+    }
 }
 
 /// A row of the table `link_estimates`.
@@ -119,8 +111,11 @@ pub struct Tcpbp {
     moves: Vec<(Instant, FlowId, String, String)>,
 }
 
-impl Tcpbp {
-    pub(super) fn new(setup: &ControllerSetup, tcpbp: &TcpbpSetup) -> Self {
+impl Configured for Tcpbp {
+    type Parameters = TcpbpSetup;
+    const MEASURES_LINKS: bool = true;
+
+    fn configured(tcpbp: &TcpbpSetup, setup: &ControllerSetup, _: u32) -> Self {
         let finder = BestPath::new(setup, tcpbp);
         Self {
             forwarding: Forwarding { router: Router::with_finder(setup, finder) },
@@ -136,7 +131,9 @@ impl Tcpbp {
             moves: Vec::new(),
         }
     }
+}
 
+impl Tcpbp {
     fn meter(&mut self, link: LinkId) -> &mut LinkMeter {
         let sampling = self.sampling;
         self.meters.entry(link).or_insert_with(|| LinkMeter::new(sampling))

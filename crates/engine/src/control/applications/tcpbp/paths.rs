@@ -1,11 +1,11 @@
 //! Paths by what the controller takes links to be.
 
 use super::super::router::{ByMetric, PathFinder};
-use super::{TcpbpSearch, TcpbpSetup};
+use super::TcpbpSetup;
 use crate::control::ControllerSetup;
 use crate::control::View;
 use anabranch_network::Network;
-use anabranch_routing::{Granularity, LinkQuality, PathMetric, PathQuality, exact_path, tcpbp_path};
+use anabranch_routing::{Granularity, LinkQuality, PathMetric, PathQuality, Search, exact_path, tcpbp_path};
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug)]
 pub struct BestPath {
     granularity: Granularity,
-    search: TcpbpSearch,
+    search: Search,
     threshold: f64,
     hold_time: Span,
     initial: ByMetric,
@@ -83,8 +83,8 @@ impl BestPath {
         known: impl Fn(LinkId) -> Option<LinkQuality>,
     ) -> Option<Vec<LinkId>> {
         let path = match self.search {
-            TcpbpSearch::Published => tcpbp_path(network, ends.0, ends.1, known),
-            TcpbpSearch::Exact => exact_path(network, PathMetric::Tcpbp, ends.0, ends.1, known),
+            Search::Published => tcpbp_path(network, ends.0, ends.1, known),
+            Search::Exact => exact_path(network, PathMetric::Tcpbp, ends.0, ends.1, known),
         };
         path.map(|path| path.links().to_vec())
     }

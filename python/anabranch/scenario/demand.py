@@ -1,4 +1,4 @@
-"""Traffic known by bounds only, and how robust routing answers it."""
+"""Traffic known by bounds only."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from anabranch.scenario.quantity import PositiveSpan, Rate, Span, quoted
+from anabranch.scenario.quantity import Rate, quoted
 from anabranch.scenario.table import Table, alternative, refuse
 
-Method = Literal["single-lp", "exchange", "all-paths", "link-flow"]
-CANDIDATE_METHODS: tuple[Method, ...] = ("single-lp", "exchange")
-"""Methods over candidate paths; the others are over all paths."""
 FILE = "file:"
 
 
@@ -80,22 +77,3 @@ class Demand(Table):
                 "ingress", "give ingress and egress, or pair, or all of them; without bounds loads have none"
             )
         return self
-
-
-class Robust(Table):
-    """How robust routing chooses paths and solves its programs."""
-
-    single_percent: Annotated[float, Field(ge=0, le=100)] | None = None
-    """X of ``hybrid-hop`` and ``hybrid-delay``: so many percent of the pairs, those with the longest
-    candidates by delay, keep only their shortest path; 0 where it is left out."""
-    level: Annotated[float, Field(gt=0)] | None = None
-    """Worst-case load that ``robust-optimal`` may not exceed, 1 for full links; 1 where it is left out."""
-    failures: Literal["none", "single-link"] = "none"
-    """``single-link``: the load is the highest with all links up or any one of them down, both directions
-    together; for schemes with k paths."""
-    method: Method | None = None
-    """Which solver. Left out, ``single-lp`` over k paths and ``all-paths`` over all. They find the same."""
-    time_limit: PositiveSpan = Span("60 s")
-    """Wall time after which the best plan so far is taken, with a warning that tells its gap."""
-    gap: Annotated[float, Field(gt=0, lt=1)] = 1e-6
-    """By which part of the load the optimum may be lower when a solver stops."""

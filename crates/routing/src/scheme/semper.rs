@@ -9,27 +9,48 @@
 //! cables with both directions usable count. A pair that such cables do not connect gets the disjoint paths of
 //! each direction, which then need not agree.
 
+use super::{MOST_PATHS, Wanted};
 use crate::mirror::Mirror;
 use crate::planner::Planner;
-use crate::{Disjoint, LinkMask, Plan, Route, Watch, WeightedPath};
+use crate::{AdditiveMetric, Disjoint, LinkMask, Plan, Route, Watch, WeightedPath};
 use anabranch_network::{Network, Path};
+use anabranch_units::declaration::at_least;
 use anabranch_units::{LinkId, NodeId};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// How much of the packets each path gets.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum PathShares {
-    /// All the same.
-    #[default]
-    Equal,
-    /// In proportion to the capacity of its narrowest link between the edge routers, there or back.
-    Capacity,
+anabranch_units::choice! {
+    /// How much of the packets each path gets.
+    pub enum PathShares {
+        /// Equal parts.
+        "equal" => Equal,
+        /// Parts by the capacity of its narrowest link between the edge routers, there or back.
+        "capacity" => Capacity,
+    }
+}
+
+anabranch_units::parameters! {
+    /// Link-disjoint paths between the edge routers, the same ones there and back (Garcia-Aviles 2017).
+    #[derive(Copy, Eq)]
+    pub struct SemperScheme {
+        /// Most paths of a pair; left out, as many as there are.
+        k: Option<u32> = None, at_least(1).at_most(MOST_PATHS);
+        /// What each path gets.
+        shares: PathShares = PathShares::Equal;
+        /// What a short path is short in, there and back together.
+        metric: AdditiveMetric = AdditiveMetric::Hops;
+    }
+}
+
+impl SemperScheme {
+    pub(super) fn plan<E>(self, wanted: Wanted<'_>, watch: &mut Watch<'_, E>) -> Result<Plan, E> {
+        let Wanted { network, mask, pairs } = wanted;
+        let cost = |link| self.metric.cost(network, link);
+        semper_plan(network, mask, pairs, (self.k.map(|k| k as usize), self.shares), cost, watch)
+    }
 }
 
 /// Up to `k` paths for each pair, or as many as there are.
-pub(crate) fn semper_plan<E>(
+fn semper_plan<E>(
     network: &Network,
     mask: &LinkMask,
     pairs: &[(NodeId, NodeId)],

@@ -1,0 +1,125 @@
+//! Routing schemes: each a file with its parameters and its plan, and a line in the list below.
+//!
+//! The metric is a parameter of each scheme, whose type says which metrics it takes: schemes that add costs up,
+//! or forward hop by hop, take only metrics that are sums over links.
+
+mod disjoint;
+mod ecmp;
+mod k_shortest;
+mod max_flow;
+mod semper;
+mod shortest;
+mod tcpbp;
+
+pub use disjoint::DisjointScheme;
+pub use ecmp::EcmpScheme;
+pub use k_shortest::KShortestScheme;
+pub use max_flow::MaxFlowScheme;
+pub use semper::{PathShares, SemperScheme};
+pub use shortest::ShortestScheme;
+pub use tcpbp::{TcpbpExactScheme, TcpbpMetric, TcpbpScheme};
+
+use crate::hop_by_hop::Search;
+use crate::path_planner::PathPlanner;
+use crate::planner::Planner;
+use crate::watch::unwatched;
+use crate::{AdditiveMetric, LinkMask, Metric, PathMetric, Plan, Route, Watch, WeightedPath};
+use anabranch_network::{Network, Path};
+use anabranch_units::NodeId;
+
+/// Most paths of a pair that a scenario can ask for.
+const MOST_PATHS: u32 = 64;
+
+/// Makes the enumeration of schemes, which passes each call on.
+macro_rules! schemes {
+    ($( $name:literal => $variant:ident($scheme:ty) ),+ $(,)?) => {
+        anabranch_units::registry! {
+            /// How routes are chosen.
+            pub enum Scheme: "scheme" {
+                $( $name => $variant($scheme), )+
+            }
+        }
+
+        impl Scheme {
+            /// The metric by which it calls a path short.
+            #[must_use]
+            pub fn metric(&self) -> Metric {
+                match self { $( Self::$variant(scheme) => scheme.metric.into(), )+ }
+            }
+
+            /// Routes for these pairs over what `mask` leaves usable. Pairs that cannot be connected are
+            /// absent from the plan, and so are pairs of a node with itself; it does not matter in which
+            /// order or how often a pair is named.
+            ///
+            /// # Panics
+            /// If a pair names a node that the network lacks, or the mask is one of a smaller network.
+            #[must_use]
+            pub fn plan(&self, network: &Network, mask: &LinkMask, pairs: &[(NodeId, NodeId)]) -> Plan {
+                unwatched(|watch| self.plan_watched(network, mask, pairs, watch))
+            }
+
+            /// The same, and `watch` hears how far the work is.
+            ///
+            /// # Errors
+            /// That of `watch`, which ends the work.
+            ///
+            /// # Panics
+            /// As [`Scheme::plan`].
+            pub fn plan_watched<E>(
+                &self,
+                network: &Network,
+                mask: &LinkMask,
+                pairs: &[(NodeId, NodeId)],
+                watch: &mut Watch<'_, E>,
+            ) -> Result<Plan, E> {
+                let wanted = Wanted { network, mask, pairs };
+                match self { $( Self::$variant(scheme) => scheme.plan(wanted, watch), )+ }
+            }
+        }
+    };
+}
+
+schemes! {
+    "shortest" => Shortest(ShortestScheme),
+    "ecmp" => Ecmp(EcmpScheme),
+    "k-shortest" => KShortest(KShortestScheme),
+    "disjoint" => Disjoint(DisjointScheme),
+    "max-flow" => MaxFlow(MaxFlowScheme),
+    "tcpbp" => Tcpbp(TcpbpScheme),
+    "tcpbp-exact" => TcpbpExact(TcpbpExactScheme),
+    "semper" => Semper(SemperScheme),
+}
+
+/// What there is to plan.
+#[derive(Clone, Copy)]
+struct Wanted<'w> {
+    network: &'w Network,
+    /// What of it is usable.
+    mask: &'w LinkMask,
+    pairs: &'w [(NodeId, NodeId)],
+}
+
+impl<'w> Wanted<'w> {
+    /// Searches over a graph of costs.
+    fn planner(self, metric: AdditiveMetric) -> Planner<'w> {
+        Planner::new(self.network, self.mask, |link| metric.cost(self.network, link))
+    }
+}
+
+/// The `k` best paths by a metric of whole paths, in equal shares.
+fn best_paths<E>(
+    wanted: Wanted<'_>,
+    watch: &mut Watch<'_, E>,
+    metric: PathMetric,
+    (search, k): (Search, u32),
+) -> Result<Plan, E> {
+    let planner = PathPlanner::new(wanted.network, wanted.mask, metric, search);
+    let paths = planner.paths(wanted.pairs, k as usize, watch)?;
+    let route = |((from, to), paths)| Route { from, to, paths: in_equal_shares(paths) };
+    Ok(Plan { routes: paths.into_iter().map(route).collect(), tables: Vec::new() })
+}
+
+fn in_equal_shares(paths: Vec<Path>) -> Vec<WeightedPath> {
+    let weight = 1.0 / paths.len() as f64;
+    paths.into_iter().map(|links| WeightedPath { links, weight }).collect()
+}
