@@ -2,8 +2,8 @@
 
 use super::testing::{MSS, SEGMENT};
 use super::{
-    Ack, CongestionControl, Controller, CubicParameters, LossEpisode, NewRenoParameters, RateSample,
-    Recovery, Start,
+    Ack, CongestionControl, Controller, Coupling, CubicParameters, LossEpisode, NewRenoParameters,
+    RateSample, Recovery, Start,
 };
 use crate::CongestionConfig;
 use anabranch_units::{Instant, Span};
@@ -20,6 +20,9 @@ enum Call {
     Undo,
     Idle(Span),
     ForgetGrowth(u64),
+    Couple(Coupling),
+    Penalise,
+    Established(Option<Span>),
 }
 
 /// Every registered algorithm with its defaults, and some with other options.
@@ -102,6 +105,26 @@ fn loss_episode() -> impl Strategy<Value = LossEpisode> {
     })
 }
 
+/// The sums over subflows of such windows, in bytes, and round-trip times, in seconds, as seen by the first; or none
+/// yet.
+fn coupling() -> impl Strategy<Value = Coupling> {
+    let subflow = (1_u64..100_000, 1e-6..100.0_f64);
+    let subflows = prop::collection::vec(subflow, 0..6);
+    (subflows, -1.0..1.0_f64).prop_map(|(subflows, olia_alpha)| {
+        let rates = subflows.iter().map(|&(segments, rtt)| ((segments * SEGMENT) as f64 / rtt, rtt));
+        let mut coupling = Coupling { olia_alpha, ..Coupling::default() };
+        for (index, (rate, rtt)) in rates.enumerate() {
+            if index == 0 {
+                (coupling.rate, coupling.gain) = (rate, rate / rtt);
+            }
+            coupling.total_rate += rate;
+            coupling.max_rate = coupling.max_rate.max(rate);
+            coupling.max_gain = coupling.max_gain.max(rate / rtt);
+        }
+        coupling
+    })
+}
+
 fn call() -> impl Strategy<Value = Call> {
     prop_oneof![
         8 => ack().prop_map(Call::Ack),
@@ -112,12 +135,36 @@ fn call() -> impl Strategy<Value = Call> {
         1 => Just(Call::Undo),
         1 => span().prop_map(Call::Idle),
         1 => bytes().prop_map(Call::ForgetGrowth),
+        2 => coupling().prop_map(Call::Couple),
+        1 => Just(Call::Penalise),
+        1 => proptest::option::of(span()).prop_map(Call::Established),
     ]
+}
+
+/// What is known of the other subflows counts for the ACKs and losses that follow.
+fn couple(controller: &mut Controller, coupling: &Coupling) {
+    let state = |c: &Controller| (c.cwnd(), c.ssthresh(), c.loss_interval());
+    let before = state(controller);
+    controller.couple(coupling);
+    assert!(state(controller) == before, "coupling moved something");
+}
+
+/// Raiciu 2012, section 4.2, with the least values of RFC 5681: a penalty halves once.
+fn penalise(controller: &mut Controller) {
+    let (cwnd, ssthresh) = (controller.cwnd(), controller.ssthresh());
+    controller.penalise();
+    let after = (controller.cwnd(), controller.ssthresh());
+    if controller.governs_recovery() {
+        assert!(after == (cwnd, ssthresh), "it heeds no penalty");
+        return;
+    }
+    let threshold = if cwnd < ssthresh { ssthresh } else { (ssthresh / 2).max(2 * SEGMENT) };
+    assert!(after == ((cwnd / 2).max(SEGMENT), threshold), "{after:?} from {cwnd} and {ssthresh}");
 }
 
 /// Makes the call, moves `now` on by the time in it, and checks what always holds.
 fn make(controller: &mut Controller, now: &mut Instant, call: &Call) {
-    let before = controller.cwnd();
+    let (before, threshold) = (controller.cwnd(), controller.ssthresh());
     let mut later = |since: Instant| {
         *now = *now + since.since(Instant::ZERO);
         *now
@@ -127,6 +174,11 @@ fn make(controller: &mut Controller, now: &mut Instant, call: &Call) {
             controller.on_ack(&Ack { now: later(ack.now), ..*ack });
             if !controller.governs_recovery() && (!ack.cwnd_limited || ack.recovery == Recovery::Fast) {
                 assert!(controller.cwnd() <= before, "grew without use");
+            }
+            use Controller::{Balia, Lia, NewReno, Olia};
+            if matches!(controller, NewReno(_) | Lia(_) | Olia(_) | Balia(_)) && before >= threshold {
+                // RFC 5681 section 3.1, RFC 6356 section 3: at most as Reno, whatever the other subflows do.
+                assert!(controller.cwnd() <= before + SEGMENT, "grew by more than a segment");
             }
         }
         Call::Loss(episode) => controller.on_loss(&LossEpisode { now: later(episode.now), ..*episode }),
@@ -149,6 +201,16 @@ fn make(controller: &mut Controller, now: &mut Instant, call: &Call) {
         Call::ForgetGrowth(cwnd) => {
             controller.forget_growth(*cwnd);
             assert!(controller.cwnd() <= before, "grew by forgetting");
+        }
+        Call::Couple(coupling) => couple(controller, coupling),
+        Call::Penalise => penalise(controller),
+        // The first window is RFC 6928's, however long the handshake took.
+        Call::Established(rtt) => {
+            controller.on_established(*now, *rtt);
+            assert!(
+                (controller.cwnd(), controller.ssthresh()) == (before, threshold),
+                "a handshake moved it"
+            );
         }
         Call::Idle(idle) => {
             *now = *now + *idle;
@@ -203,6 +265,30 @@ proptest! {
             }
             make(&mut controller, &mut now, &Call::Undo);
             prop_assert!(controller.cwnd() >= before, "{config:?}: {} of {before}", controller.cwnd());
+        }
+    }
+
+    /// A penalty is for holding the connection up, which no later sign of a spurious loss takes back.
+    #[test]
+    fn an_undo_does_not_give_a_penalty_back(
+        calls in prop::collection::vec(call(), 0..40),
+        episode in loss_episode(),
+        timeout in any::<bool>(),
+    ) {
+        for config in registered() {
+            let mut controller = controller(&config, 1);
+            let mut now = Instant::ZERO;
+            for call in &calls {
+                make(&mut controller, &mut now, call);
+            }
+            let start = if timeout { Call::Timeout(episode, true) } else { Call::Loss(episode) };
+            make(&mut controller, &mut now, &start);
+            make(&mut controller, &mut now, &Call::Penalise);
+            let penalised = (controller.cwnd(), controller.ssthresh());
+            make(&mut controller, &mut now, &Call::Undo);
+            if !controller.governs_recovery() {
+                prop_assert_eq!((controller.cwnd(), controller.ssthresh()), penalised, "{:?}", config);
+            }
         }
     }
 

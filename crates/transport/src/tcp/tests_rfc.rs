@@ -311,3 +311,154 @@ fn a_window_does_not_grow_on_sacks_while_the_hole_of_a_timeout_is_open() {
         run_until(&mut pair, &mut |_, _, _| Fate::Arrive, |pair| pair.sender.cwnd() > 2 * payload);
     }
 }
+
+/// RFC 8985 section 6.2 step 1 wants the round trip of the segment delivered last: the ACK of two segments waited for
+/// the second, which tells of the path alone. The first tells of the wait, too, and that is what the timeout must
+/// know (RFC 7323 section 4.2).
+#[test]
+fn the_smallest_rtt_is_free_of_delayed_acks() {
+    let mut pair = Pair::new(&named("linux-reno"), 9);
+    // The handshake takes 60 ms, so that it is not the smallest round trip.
+    pair.delay = Span::from_ms(30);
+    pair.sender.open();
+    pair.run(Instant::ZERO + Span::from_ms(200), |_, _, _| Fate::Arrive);
+    pair.delay = Span::from_ms(10);
+    for gap_ms in [5, 100] {
+        pair.now = pair.now + Span::from_ms(gap_ms);
+        pair.sender.write(1448);
+        let next = pair.now + Span::from_ms(5);
+        pair.run(next, |_, _, _| Fate::Arrive);
+        pair.now = next;
+        pair.sender.write(1448);
+        pair.run(next + Span::from_ms(60), |_, _, _| Fate::Arrive);
+        let rtt = pair.sender.rtt();
+        assert_eq!((rtt.min, rtt.latest), (Span::from_ms(20), Span::from_ms(25)));
+    }
+}
+
+/// Sends 40 segments, of which the network does what `fate` says, then 20 more; `alter` sees what is on the wire.
+fn with_a_probe(mut fate: impl FnMut(Side, &Segment) -> Fate, alter: impl Fn(&mut Segment)) -> Pair {
+    let mut pair = opened(&named("linux-reno"), 40 * 1448);
+    let mut more = false;
+    while pair.now < Instant::ZERO + Span::from_secs(5) {
+        let next = pair.now + Span::from_us(500);
+        pair.run(next, |side, segment, _| fate(side, segment));
+        for (_, _, side, segment) in &mut pair.wire {
+            if *side == Side::Receiver {
+                alter(segment);
+            }
+        }
+        pair.now = next;
+        // As soon as all is acknowledged, so that a second ACK of it finds data outstanding.
+        if !more && pair.sender.acknowledged() == 40 * 1448 {
+            more = true;
+            pair.sender.write(20 * 1448);
+        }
+    }
+    assert!(more && pair.sender.acknowledged() == 60 * 1448);
+    pair
+}
+
+/// The ACK number of everything in [`with_a_probe`] before the 20 segments.
+const ALL_40: u32 = 10 + 40 * 1448;
+
+/// RFC 8985 section 7.4.2: a probe that sent the last segment again repaired nothing if the receiver had both. It
+/// says so by a DSACK, or, without one, by a second ACK of the same data without SACK. Neither takes anything from
+/// the window, and no more does what is acknowledged after.
+#[test]
+fn a_probe_that_repaired_nothing_leaves_the_window() {
+    // The only ACK of the last segment is lost; that of the probe carries a DSACK.
+    let mut lost = 0;
+    let fate = |side: Side, segment: &Segment| {
+        let last = side == Side::Receiver && segment.ack == ALL_40 && lost == 0;
+        lost += u32::from(last);
+        if last { Fate::Lost } else { Fate::Arrive }
+    };
+    let pair = with_a_probe(fate, |_| ());
+    assert_eq!(pair.receiver.stats().duplicate_segments, 1);
+    assert_eq!((pair.sender.stats().tail_loss_probes, pair.sender.stats().timeouts), (1, 0));
+    assert_eq!(pair.sender.ssthresh(), u64::MAX, "DSACK");
+    // The ACK is late, and the receiver knows no DSACK.
+    let mut late = 0;
+    let fate = |side: Side, segment: &Segment| {
+        let last = side == Side::Receiver && segment.ack == ALL_40 && late == 0;
+        late += u32::from(last);
+        // After the probe, two round trips on, and before its ACK.
+        if last { Fate::Late(Span::from_ms(50)) } else { Fate::Arrive }
+    };
+    let pair = with_a_probe(fate, |segment| {
+        segment.sack = Default::default();
+    });
+    assert_eq!(pair.receiver.stats().duplicate_segments, 1);
+    assert_eq!((pair.sender.stats().tail_loss_probes, pair.sender.stats().timeouts), (1, 0));
+    assert_eq!(pair.sender.ssthresh(), u64::MAX, "a duplicate ACK");
+}
+
+/// RFC 8985 section 7.4.2: a probe of new data repairs nothing either, whatever is acknowledged after.
+#[test]
+fn a_probe_of_new_data_leaves_the_window() {
+    let mut pair = opened(&named("linux-reno"), 400_000);
+    let outage = Instant::ZERO + Span::from_ms(60)..Instant::ZERO + Span::from_ms(150);
+    while pair.now < Instant::ZERO + Span::from_secs(3) {
+        let next = pair.now + Span::from_ms(1);
+        let out = outage.contains(&pair.now) && pair.sender.stats().tail_loss_probes == 0;
+        pair.run(next, |side, _, _| if side == Side::Receiver && out { Fate::Lost } else { Fate::Arrive });
+        pair.now = next;
+    }
+    let stats = *pair.sender.stats();
+    assert_eq!(pair.sender.acknowledged(), 400_000);
+    assert_eq!((stats.retransmissions, stats.timeouts), (0, 0));
+    assert!(stats.tail_loss_probes >= 1);
+    assert_eq!(pair.sender.ssthresh(), u64::MAX, "nothing was lost");
+}
+
+/// RFC 3708 section 2 takes an episode for spurious if DSACKs report all that was retransmitted, and what an earlier
+/// timeout sent again counts while it is under way. Here a whole window is lost. After the first timeout two more
+/// retransmissions are so late that the timer expires again; the third copy of a segment is then one too many. Its
+/// DSACK alone says nothing about the window, all of which was lost.
+#[test]
+fn retransmissions_under_way_at_a_timeout_count_for_its_undo() {
+    // 200 ms, then 400 ms, then 800 ms: no sample ends the back-off (Karn's algorithm).
+    let min_rto = Span::from_ms(200);
+    let config = TcpConfig { undo: true, timestamps: false, min_rto, ..named("newreno") };
+    let mut pair = opened(&config, 400_000);
+    let blackout = Instant::ZERO + Span::from_ms(60);
+    pair.run(blackout, |_, _, _| Fate::Arrive);
+    pair.now = blackout;
+    let mut fate =
+        |side: Side, _: &Segment, _: u64| if side == Side::Sender { Fate::Lost } else { Fate::Arrive };
+    // What left before arrives, all else until the first timeout is lost.
+    let timeouts = |pair: &Pair| pair.sender.stats().timeouts;
+    loop {
+        let next = pair.now + Span::from_us(100);
+        if pair.sender.next_timeout().is_some_and(|at| at <= next) && pair.wire.is_empty() {
+            break;
+        }
+        pair.run(next, &mut fate);
+        pair.now = next;
+    }
+    // The timeout sends one segment; its ACK lets two more leave, which take until after the second timeout.
+    let mut sent = 0;
+    let mut late = |side: Side, _: &Segment, _: u64| {
+        sent += u32::from(side == Side::Sender);
+        if side == Side::Sender && (sent == 2 || sent == 3) {
+            Fate::Late(Span::from_ms(700))
+        } else {
+            Fate::Arrive
+        }
+    };
+    run_until(&mut pair, &mut late, |pair| timeouts(pair) == 1 && pair.sender.stats().retransmissions == 3);
+    // The ACKs of the two are lost, and the repeated first of them arrives behind them.
+    let mut behind = |side: Side, _: &Segment, _: u64| match side {
+        Side::Sender => Fate::Late(Span::from_ms(400)),
+        Side::Receiver => Fate::Lost,
+    };
+    run_until(&mut pair, &mut behind, |pair| timeouts(pair) == 2);
+    let acknowledged = pair.sender.acknowledged();
+    let arrived = pair.receiver.stats().delivered;
+    run_until(&mut pair, &mut behind, |pair| pair.receiver.stats().delivered >= arrived + 2 * 1448);
+    assert_eq!(pair.sender.acknowledged(), acknowledged);
+    run_until(&mut pair, &mut |_, _, _| Fate::Arrive, |pair| pair.sender.acknowledged() > acknowledged);
+    assert_eq!((timeouts(&pair), pair.receiver.stats().duplicate_segments), (2, 1));
+    assert_eq!(pair.sender.stats().undone_recoveries, 0);
+}

@@ -103,6 +103,29 @@ fn an_old_smallest_rtt_is_measured_anew() {
     assert!(pacing(&link) > 0.7, "low samples of ProbeRTT did not enter the model");
 }
 
+/// Draft section 4.3.5, "BBRExitProbeRTT": the window returns at once to what it was (section 4.2.3.4,
+/// "BBRRestoreCwnd": cwnd = max(cwnd, prior_cwnd)) instead of growing from four segments by what is delivered; the
+/// same ACK then holds it to the target, at least twice the product.
+#[test]
+fn the_window_returns_at_once_after_probe_rtt() {
+    let mut link = link(1);
+    let mut before = None;
+    let mut small = false;
+    let mut after = None;
+    link.run(at_ms(12_000), |link| {
+        let window = link.controller.cwnd() / SEGMENT;
+        if link.controller.phase() == "probe-rtt" {
+            small |= window == 4;
+        } else if small {
+            after = after.or(Some(window));
+        } else {
+            before = Some(window);
+        }
+    });
+    let (before, after) = (before.expect("ProbeBW"), after.expect("ProbeRTT ends"));
+    assert!(before >= 2 * BDP && after >= 2 * BDP, "{before} before, {after} after");
+}
+
 /// A longer path shows as a queue until the old smallest RTT expires.
 #[test]
 fn a_longer_path_is_noticed_after_ten_seconds() {

@@ -197,3 +197,24 @@ fn periodic_loss_gives_the_published_windows() {
         }
     }
 }
+
+/// RFC 2861 section 3 for any window: ssthresh = max(ssthresh, 3/4 cwnd). The curve is well past what
+/// the loss left when the pause comes.
+#[test]
+fn a_pause_remembers_three_quarters_of_a_grown_window() {
+    let controller = Cubic::new(MSS, 10 * SEGMENT, CubicParameters::default());
+    let mut path = Rounds::new(controller, Span::from_ms(100));
+    while path.packets() < 100 {
+        path.round();
+    }
+    path.lose();
+    let low = path.packets();
+    while path.packets() * 3 / 4 < low + 10 {
+        path.round();
+    }
+    let grown = path.controller.cwnd();
+    path.controller.on_restart_after_idle(path.now, Span::from_secs(1));
+    let quarters = grown * 3 / 4;
+    assert_eq!(path.packets(), 10);
+    assert!(path.controller.ssthresh().abs_diff(quarters) <= 4, "{} of {grown}", path.controller.ssthresh());
+}

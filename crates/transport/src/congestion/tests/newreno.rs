@@ -170,3 +170,19 @@ fn a_pause_starts_the_window_again() {
     assert_eq!((path.packets(), path.controller.ssthresh()), (10, 20 * SEGMENT));
     assert_eq!(path.rounds(2), [20, 21]);
 }
+
+/// RFC 2861 section 3: ssthresh = max(ssthresh, 3/4 cwnd). From 20 segments the window has grown to 32 by one a round,
+/// and three quarters of that are 24; RFC 5681 section 4.1: RW = min(IW, cwnd), so that no pause raises a window.
+#[test]
+fn a_pause_remembers_three_quarters_of_a_grown_window() {
+    let mut path = newreno(10);
+    path.rounds(2);
+    path.lose();
+    assert_eq!(path.rounds(12).last(), Some(&32));
+    path.controller.on_restart_after_idle(path.now, Span::from_secs(1));
+    assert_eq!((path.packets(), path.controller.ssthresh()), (10, 24 * SEGMENT));
+    path.time_out();
+    let ssthresh = path.controller.ssthresh();
+    path.controller.on_restart_after_idle(path.now, Span::from_secs(1));
+    assert_eq!((path.packets(), path.controller.ssthresh()), (1, ssthresh));
+}

@@ -172,3 +172,174 @@ impl LossDetection for Rack {
         self.tail_loss_probe
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::scoreboard::Delivery;
+
+    const MIN_RTT: Span = Span::from_ms(40);
+    const SRTT: Span = Span::from_ms(50);
+
+    fn ms(at: u64) -> Instant {
+        Instant::ZERO + Span::from_ms(at)
+    }
+
+    fn segment(start: u64, order: u64, sent_at: Instant) -> DeliveredSegment {
+        DeliveredSegment {
+            start,
+            end: start + 1,
+            sent_at,
+            order,
+            retransmitted: false,
+            echoes_earlier: false,
+            by_sack: true,
+        }
+    }
+
+    fn facts(snd_una: u64, dsack: bool) -> AckFacts {
+        AckFacts {
+            now: ms(1000),
+            snd_una,
+            snd_nxt: snd_una + 10,
+            dsack,
+            in_recovery: false,
+            srtt: SRTT,
+            min_rtt: MIN_RTT,
+            echo_rtt: None,
+            expected_samples: 1,
+        }
+    }
+
+    /// A detection that has seen reordering: a segment below one that was delivered before.
+    fn reordered() -> Rack {
+        let mut rack = Rack::new(true);
+        rack.on_delivered(ms(40), &segment(5, 6, ms(0)), MIN_RTT);
+        rack.on_delivered(ms(41), &segment(3, 4, ms(0)), MIN_RTT);
+        rack
+    }
+
+    /// The window after an ACK of a round of its own.
+    fn window(rack: &mut Rack, round: u64, dsack: bool) -> Span {
+        rack.update_window(&Scoreboard::new(1), &facts(100 * round, dsack));
+        rack.window
+    }
+
+    /// Section 6.2 step 4: a quarter of the smallest RTT, one more for each round with a DSACK, at most SRTT.
+    #[test]
+    fn the_window_widens_once_a_round_with_dsack_up_to_srtt() {
+        let mut rack = reordered();
+        assert_eq!(window(&mut rack, 0, false), MIN_RTT / 4);
+        assert_eq!(window(&mut rack, 1, true), MIN_RTT / 4 * 2);
+        assert_eq!(window(&mut rack, 1, true), MIN_RTT / 4 * 2, "the same round");
+        assert_eq!(window(&mut rack, 2, true), MIN_RTT / 4 * 3);
+        assert_eq!(window(&mut rack, 3, true), MIN_RTT);
+        assert_eq!(window(&mut rack, 4, true), SRTT);
+        assert_eq!(window(&mut rack, 5, true), SRTT);
+    }
+
+    /// Section 6.2 step 4: a widened window persists for 16 recoveries, and a DSACK starts the count anew.
+    #[test]
+    fn a_widened_window_wears_off_after_sixteen_recoveries() {
+        let mut rack = reordered();
+        let wide = MIN_RTT / 4 * 2;
+        assert_eq!(window(&mut rack, 0, true), wide);
+        for recovery in 1..=15 {
+            rack.on_recovered();
+            assert_eq!(window(&mut rack, recovery, false), wide, "after {recovery} recoveries");
+        }
+        assert_eq!(window(&mut rack, 16, true), MIN_RTT / 4 * 3);
+        for recovery in 17..=31 {
+            rack.on_recovered();
+            assert_eq!(window(&mut rack, recovery, false), MIN_RTT / 4 * 3, "{recovery}");
+        }
+        rack.on_recovered();
+        assert_eq!(window(&mut rack, 32, false), MIN_RTT / 4);
+    }
+
+    fn delivery() -> Delivery {
+        Delivery { delivered: 0, delivered_at: ms(0), first_sent_at: ms(0), app_limited: false }
+    }
+
+    /// Section 6.2 step 4: without a sign of reordering the window is zero in recovery and with three segments
+    /// SACKed (DupThresh); with one it is kept.
+    #[test]
+    fn without_reordering_three_sacks_or_a_recovery_close_the_window() {
+        for (seen, sacked, in_recovery, open) in [
+            (false, 2, false, true),
+            (false, 3, false, false),
+            (false, 0, true, false),
+            (true, 3, true, true),
+        ] {
+            let mut rack = if seen { reordered() } else { Rack::new(true) };
+            let mut board = Scoreboard::new(1);
+            (0..10).for_each(|start| board.push(start, start + 1, false, ms(0), delivery()));
+            board.selectively_acknowledge(1, 1 + sacked, |_| {});
+            rack.update_window(&board, &AckFacts { in_recovery, ..facts(0, false) });
+            let expected = if open { MIN_RTT / 4 } else { Span::ZERO };
+            assert_eq!(rack.window, expected, "{seen} {sacked} {in_recovery}");
+        }
+    }
+
+    /// Section 6.2 step 3: neither a retransmission below the highest delivered segment nor segments in order are
+    /// reordering.
+    #[test]
+    fn only_an_original_below_the_highest_delivered_is_reordering() {
+        for (start, retransmitted, seen) in
+            [(3, false, true), (3, true, false), (5, false, false), (6, false, false)]
+        {
+            let mut rack = Rack::new(true);
+            rack.on_delivered(ms(40), &segment(5, 6, ms(0)), MIN_RTT);
+            rack.on_delivered(
+                ms(80),
+                &DeliveredSegment { retransmitted, ..segment(start, 7, ms(10)) },
+                MIN_RTT,
+            );
+            assert_eq!(rack.reordering_seen, seen, "{start} {retransmitted}");
+        }
+    }
+
+    /// Section 6.2 step 2: an ACK within the smallest RTT of a retransmission, or one that echoes an earlier
+    /// timestamp, answers the original; RACK.rtt and RACK.xmit_ts stay.
+    #[test]
+    fn an_ack_too_soon_after_a_retransmission_tells_nothing() {
+        for (now, echoes_earlier, retransmitted, taken) in [
+            (139, false, true, false),
+            (140, false, true, true),
+            (150, true, true, false),
+            (139, false, false, true),
+        ] {
+            let mut rack = Rack::new(true);
+            rack.on_delivered(ms(45), &segment(5, 6, ms(0)), MIN_RTT);
+            let again = DeliveredSegment { retransmitted, echoes_earlier, ..segment(0, 9, ms(100)) };
+            rack.on_delivered(ms(now), &again, MIN_RTT);
+            let expected =
+                if taken { (Some(9), Span::from_ms(now - 100)) } else { (Some(6), Span::from_ms(45)) };
+            assert_eq!((rack.newest, rack.rtt), expected, "{now} {echoes_earlier} {retransmitted}");
+        }
+    }
+
+    /// Section 6.2 step 5: lost is what was sent before the newest delivered segment, once a round trip and the
+    /// window have passed; until then the timer runs for the last of them.
+    #[test]
+    fn a_hole_is_lost_after_a_round_trip_and_the_window() {
+        let mut board = Scoreboard::new(1);
+        for (start, at) in [(0, 0), (1, 2), (2, 4), (3, 4)] {
+            board.push(start, start + 1, false, ms(at), delivery());
+        }
+        let mut rack = Rack::new(true);
+        let sent = segment(2, board.get(board.number_at(2).expect("outstanding")).order, ms(4));
+        board.selectively_acknowledge(2, 3, |_| {});
+        rack.on_delivered(ms(44), &sent, MIN_RTT);
+        rack.window = Span::from_ms(10);
+        // A round trip of 40 ms and 10 ms: the first is due at 50, the second at 52 ms; the last left after.
+        rack.detect(&mut board, ms(49));
+        assert_eq!((board.lost(), rack.next_timeout()), (0, Some(ms(52))));
+        rack.detect(&mut board, ms(50));
+        assert_eq!((board.lost(), rack.next_timeout()), (1, Some(ms(52))));
+        rack.detect(&mut board, ms(52));
+        assert_eq!((board.lost(), rack.next_timeout()), (2, None));
+        rack.detect(&mut board, ms(5000));
+        assert_eq!(board.lost(), 2, "what left after the newest delivered segment is not judged");
+    }
+}

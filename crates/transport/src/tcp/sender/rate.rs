@@ -87,3 +87,70 @@ impl RateSampler {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(at: u64) -> Instant {
+        Instant::ZERO + Span::from_ms(at)
+    }
+
+    /// Ten bytes leave every millisecond, and all ACKs come together `gap_ms` after the last.
+    fn sample(count: u64, gap_ms: u64, min_rtt: Span) -> Option<RateSample> {
+        let mut sampler = RateSampler::default();
+        let mut newest = None;
+        for sent in 0..count {
+            let delivery = sampler.on_sent(ms(100 + sent), 10 * sent);
+            newest = Some(Newest { sent_at: ms(100 + sent), end: 10 * (sent + 1), delivery });
+        }
+        sampler.on_delivered(ms(100 + count - 1 + gap_ms), 10 * count, newest, min_rtt)
+    }
+
+    /// Section 3.3.2: the interval is the longer of the send and the ACK interval, and a sample over less than
+    /// the smallest RTT is none; over exactly the smallest RTT it is one.
+    #[test]
+    fn a_sample_over_less_than_the_smallest_rtt_is_none() {
+        for (min_ms, expected) in [(10, true), (14, true), (15, false), (30, false)] {
+            // From 100 ms, when the first left, to the ACK at 104 + 10 ms.
+            let sample = sample(5, 10, Span::from_ms(min_ms));
+            assert_eq!(sample.is_some(), expected, "a smallest RTT of {min_ms} ms");
+            if let Some(sample) = sample {
+                assert_eq!((sample.delivered, sample.interval), (50, Span::from_ms(14)));
+                assert_eq!((sample.prior_delivered, sample.total_delivered), (0, 50));
+            }
+        }
+        assert!(sample(5, 10, Span::MAX).is_some(), "no RTT is known yet");
+        assert!(sample(1, 0, Span::MAX).is_none(), "no time has passed");
+    }
+
+    /// Section 3.3.2: ACKs that come compressed, here at once, do not make the path look faster than the data left.
+    #[test]
+    fn compressed_acks_count_over_the_time_of_sending() {
+        let mut sampler = RateSampler::default();
+        let first = sampler.on_sent(ms(0), 0);
+        let newest = Newest { sent_at: ms(0), end: 10, delivery: first };
+        assert!(sampler.on_delivered(ms(20), 10, Some(newest), Span::from_ms(20)).is_some());
+        // Its interval begins when the newest acknowledged segment left, at 0 ms.
+        let second = sampler.on_sent(ms(50), 10);
+        let newest = Newest { sent_at: ms(50), end: 20, delivery: second };
+        let sample = sampler.on_delivered(ms(60), 10, Some(newest), Span::from_ms(20)).expect("a sample");
+        assert_eq!((sample.delivered, sample.interval), (10, Span::from_ms(50)));
+    }
+
+    /// Section 3.4: what was in flight when the application ran dry makes samples that the application limited, and
+    /// what leaves after its delivery does not.
+    #[test]
+    fn a_dry_application_marks_what_leaves_until_its_flight_is_delivered() {
+        let mut sampler = RateSampler::default();
+        assert!(!sampler.on_sent(ms(0), 0).app_limited);
+        sampler.on_app_limited(10);
+        let second = sampler.on_sent(ms(1), 10);
+        assert!(second.app_limited);
+        let _ = sampler.on_delivered(ms(20), 10, None, Span::MAX);
+        assert!(sampler.on_sent(ms(20), 10).app_limited, "the mark stands up to and with ten bytes");
+        let newest = Newest { sent_at: ms(1), end: 20, delivery: second };
+        assert!(sampler.on_delivered(ms(21), 10, Some(newest), Span::MAX).expect("a sample").app_limited);
+        assert!(!sampler.on_sent(ms(22), 10).app_limited);
+    }
+}
