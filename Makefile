@@ -8,6 +8,9 @@ STAMPS := $(VENV)/stamps
 # How the core is compiled: for speed, or with PROFILE=quick in a third of the time, for work on it.
 PROFILE ?= release
 
+# How long each fuzz target runs.
+FUZZ_SECONDS ?= 30
+
 # rustup's folder, for shells that have not been told of it.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 export VIRTUAL_ENV := $(CURDIR)/$(VENV)
@@ -31,7 +34,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models declarations recipes fingerprints reference picture reproduce reproduced compare wheel clean
+.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models declarations recipes fingerprints reference picture reproduce reproduced compare wheel fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -169,6 +172,20 @@ wheel: $(STAMPS)/tools ## sdist and wheels into dist/, the wheels tested in an e
 		--out $(CURDIR)/dist
 	$(RUN) -m pip wheel --quiet --no-deps --wheel-dir dist ./publications
 	$(RUN) release/wheel_test.py dist
+
+# libFuzzer's instrumentation without its sanitizers: the core has no unsafe code, and the stable compiler will do.
+fuzz: FUZZ_FLAGS = --cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+	-Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+	-Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 -Cdebug-assertions -Coverflow-checks
+fuzz: check-tools ## fuzz what the core reads, FUZZ_SECONDS for each target (30)
+	@command -v c++ >/dev/null || { echo "make: libFuzzer needs a C++ compiler (Debian: apt install g++)" >&2; exit 1; }
+	cargo test --locked --quiet -p anabranch-engine --test no_panic -- --ignored
+	@mkdir -p fuzz/artifacts fuzz/corpus/quantity && printf '12.5 ms' > fuzz/corpus/quantity/span
+	host=$$(rustc -vV | sed -n 's/^host: //p') && cd fuzz && \
+		RUSTFLAGS="$(FUZZ_FLAGS)" cargo build --quiet --release --target $$host && \
+		for name in setup quantity; do \
+			target/$$host/release/$$name corpus/$$name -max_total_time=$(FUZZ_SECONDS) -timeout=20 -seed=1 \
+				-verbosity=0 -print_final_stats=1 -artifact_prefix=artifacts/ || exit 1; done
 
 clean: ## remove .venv, builds, caches and results
 	rm -rf $(VENV) target results dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

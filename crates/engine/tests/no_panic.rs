@@ -4,20 +4,20 @@
 //! copied from elsewhere in the document.
 
 mod common;
+mod document;
 
 use anabranch_engine::balancer::FlowletParameters;
 use anabranch_engine::control::applications::{ForwardingParameters, PacedParameters, WindowClampParameters};
 use anabranch_engine::loss::{Bernoulli, GilbertElliott};
-use anabranch_engine::routing::{LinkMask, Metric, Plan};
+use anabranch_engine::routing::Metric;
 use anabranch_engine::setup::*;
-use anabranch_engine::transport::{PRESETS, TransportConfig};
-use anabranch_engine::{EngineError, Simulation};
-use anabranch_units::{Bytes, FlowId, Instant, LinkId, NodeId, Span};
+use anabranch_engine::transport::PRESETS;
+use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
 use common::*;
+use document::{Fate, try_to_run};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::cell::Cell;
-use std::ops::ControlFlow;
 use std::path::Path;
 
 /// A setup with at least one of everything.
@@ -250,74 +250,6 @@ fn apply(document: &mut Value, place: prop::sample::Index, mutation: &Mutation) 
 fn replace(document: &mut Value, pointer: &str, value: Value) {
     if let Some(old) = document.pointer_mut(pointer) {
         *old = value;
-    }
-}
-
-/// What became of a document.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Fate {
-    /// It is no setup and plan at all.
-    Unreadable,
-    /// It was refused with a message.
-    Refused,
-    /// It ran, to its end or to the number of events that this test has time for.
-    Ran,
-}
-
-fn try_to_run(document: Value) -> Fate {
-    let Value::Object(mut parts) = document else { return Fate::Unreadable };
-    let mut part = |name| parts.remove(name).unwrap_or_default();
-    let (setup, plan) = (serde_json::from_value(part("setup")), serde_json::from_value(part("plan")));
-    let (Ok(mut setup), Ok(plan)): (Result<Setup, _>, Result<Plan, _>) = (setup, plan) else {
-        return Fate::Unreadable;
-    };
-    // A capture would write to whatever file it names.
-    setup.captures.clear();
-    // A window of a gigabyte in segments of a hundred bytes is right, and more than a test has room for.
-    for transport in &mut setup.transports {
-        match &mut transport.config {
-            TransportConfig::Tcp(tcp) => {
-                tcp.receive_buffer = tcp.receive_buffer.min(Bytes(1 << 20));
-            }
-            TransportConfig::SlidingWindow(sliding) => {
-                sliding.window_segments = sliding.window_segments.min(1 << 10);
-            }
-            TransportConfig::Mptcp(mptcp) => {
-                mptcp.tcp.receive_buffer = mptcp.tcp.receive_buffer.min(Bytes(1 << 20));
-            }
-            TransportConfig::SdnPaced(_) => {}
-        }
-    }
-    let refused = |error: EngineError| {
-        assert!(!matches!(error, EngineError::Conservation(_)), "{error}");
-        assert!(!error.to_string().is_empty());
-        Fate::Refused
-    };
-    // The routes that the mangled setup itself asks for must come, too, and hold.
-    if let (Ok(network), Some(scheme)) = (setup.check(), &setup.routing.scheme) {
-        let own = scheme.plan(&network, &LinkMask::all_up(&network), &setup.pairs());
-        own.check(&network).expect("a scheme's own plan holds");
-    }
-    match Simulation::new(setup, plan) {
-        Err(error) => refused(error),
-        Ok(simulation) => {
-            let mut reports = 0;
-            let outcome = simulation.run(|_| {
-                reports += 1;
-                if reports < 2 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-            });
-            match outcome {
-                Err(error) => refused(error),
-                Ok(outcome) => {
-                    let rows = |column: &anabranch_engine::records::Column| column.len();
-                    for table in &outcome.tables {
-                        let first = table.columns.first().map_or(0, |(_, column)| rows(column));
-                        assert!(table.columns.iter().all(|(_, column)| rows(column) == first));
-                    }
-                    Fate::Ran
-                }
-            }
-        }
     }
 }
 
