@@ -34,7 +34,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models declarations recipes fingerprints reference picture reproduce reproduced compare wheel fuzz clean
+.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models declarations recipes fingerprints reference picture reproduce reproduced compare wheel check-release lint-js fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -172,6 +172,13 @@ wheel: $(STAMPS)/tools ## sdist and wheels into dist/, the wheels tested in an e
 		--out $(CURDIR)/dist
 	$(RUN) -m pip wheel --quiet --no-deps --wheel-dir dist ./publications
 	$(RUN) release/wheel_test.py dist
+
+check-release: setup ## all checks of docs/release.md; writes docs/release_checks.md
+	$(RUN) release/check.py docs/release_checks.md
+
+lint-js: ## lint and type check of the scripts of report.html; needs Node.js and npm
+	@command -v npm >/dev/null || { echo "make: needs npm (Debian: apt install npm)" >&2; exit 1; }
+	cd release/js && npm install --silent --no-package-lock --no-audit --no-fund && npm run --silent check
 
 # libFuzzer's instrumentation without its sanitizers: the core has no unsafe code, and the stable compiler will do.
 fuzz: FUZZ_FLAGS = --cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \

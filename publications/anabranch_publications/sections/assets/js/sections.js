@@ -66,7 +66,7 @@ class SiftedTable {
       const later = this.order.get(a) - this.order.get(b);
       if (!numeric) return sign * words.compare(x, y) || later;
       // What is not there comes last, whichever way.
-      if (Number.isNaN(x) || Number.isNaN(y)) return Number.isNaN(x) - Number.isNaN(y) || later;
+      if (Number.isNaN(x) || Number.isNaN(y)) return Number(Number.isNaN(x)) - Number(Number.isNaN(y)) || later;
       return sign * (x - y) || later;
     });
     this.body.append(...sorted.map(([, row]) => row));

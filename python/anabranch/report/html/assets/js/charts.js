@@ -21,11 +21,15 @@ function axis(label, extra = {}) {
   };
 }
 
+const PREFIXES = [
+  { from: 1e9, factor: 1e9, letter: "G" }, { from: 1e6, factor: 1e6, letter: "M" }, { from: 1e4, factor: 1e3, letter: "k" },
+];
+
 function shortNumber(value) {
   if (value === null || value === undefined) return "";
   const size = Math.abs(value);
-  for (const [factor, letter] of [[1e9, "G"], [1e6, "M"], [1e4, "k"]]) {
-    if (size >= factor) return `${number(value / (letter === "k" ? 1e3 : factor))}${letter}`;
+  for (const { from, factor, letter } of PREFIXES) {
+    if (size >= from) return `${number(value / factor)}${letter}`;
   }
   return number(value);
 }
@@ -51,7 +55,10 @@ function drawMarks(u) {
   ctx.restore();
 }
 
-/** A piece of a line as the charts draw it, for legends. */
+/**
+ * A piece of a line as the charts draw it, for legends.
+ * @param {{ color: string, dash?: number[], width?: number }} line
+ */
 function lineKey({ color, dash, width }) {
   return h(
     "svg", { class: "key", viewBox: "0 0 26 10", "aria-hidden": "true" },
@@ -126,7 +133,10 @@ function chart(container, options, data) {
   return handle;
 }
 
-/** The given range in place of that of the data, and what the reader has zoomed to in place of that. */
+/**
+ * The given range in place of that of the data, and what the reader has zoomed to in place of that.
+ * @returns {(u: uPlot, least: number, most: number) => [number, number]}
+ */
 function wholeRange([from, until]) {
   return (u, least, most) => {
     const times = u.data[0];
@@ -135,6 +145,7 @@ function wholeRange([from, until]) {
   };
 }
 
+/** @returns {uPlot.Options} */
 function settings(options, width, show) {
   const stepped = uPlot.paths.stepped({ align: 1 });
   return {

@@ -29,7 +29,7 @@ class MultipathSection {
     const { name } = this.data.connections;
     const known = [...new Set(this.series.connection)].filter((connection) => connection !== ALL_CONNECTIONS);
     known.sort((a, b) => a - b);
-    this.select = byId("connection");
+    this.select = /** @type {HTMLSelectElement} */ (byId("connection"));
     this.select.append(
       h("option", { value: ALL_CONNECTIONS }, name.length === 1 ? "the connection" : `all ${number(name.length)} connections`),
       ...(name.length === 1 ? [] : known.map((connection) => h("option", { value: connection }, name[connection]))),
@@ -100,7 +100,7 @@ class MultipathSection {
     if (!this.hidden.delete(key)) this.hidden.add(key);
     this.draw();
     // The buttons are new; whoever works by keyboard stays where they were.
-    [...byId("path-legend").children].find((button) => button.dataset.key === key)?.focus();
+    [.../** @type {HTMLCollectionOf<HTMLElement>} */ (byId("path-legend").children)].find((button) => button.dataset.key === key)?.focus();
   }
 
   connectionTable() {
@@ -122,8 +122,9 @@ class MultipathSection {
   }
 
   focus(connection) {
-    const buttons = [...byId("connection-table").querySelectorAll("button.plain")];
-    buttons.find((button) => button.textContent === this.data.connections.name[connection])?.focus();
+    /** @type {NodeListOf<HTMLElement>} */
+    const found = byId("connection-table").querySelectorAll("button.plain");
+    [...found].find((button) => button.textContent === this.data.connections.name[connection])?.focus();
   }
 
   subflowTable() {

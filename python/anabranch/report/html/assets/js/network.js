@@ -8,6 +8,7 @@ class NetworkSection {
     this.measure = "utilization";
     this.step = -1;
     this.link = -1;
+    this.linkListeners = [];
     this.shares = null;
     this.whole = this.wholeRun();
     this.steps = this.series ? {
@@ -57,10 +58,10 @@ class NetworkSection {
   }
 
   setUpControls() {
-    for (const input of document.querySelectorAll("input[name=measure]")) {
+    for (const input of /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll("input[name=measure]"))) {
       input.addEventListener("change", () => { this.measure = input.value; this.update(); });
     }
-    this.slider = byId("time");
+    this.slider = /** @type {HTMLInputElement} */ (byId("time"));
     this.playing = 0;
     if (!this.series || this.times.length < 2) {
       byId("time-controls").hidden = true;
@@ -160,7 +161,7 @@ class NetworkSection {
     this.link = this.link === link ? -1 : link;
     this.map.select(this.link);
     this.table.render(true);
-    for (const listener of this.linkListeners ?? []) listener(this.link);
+    for (const listener of this.linkListeners) listener(this.link);
   }
 
   showRoutes(shares, ends) {
@@ -201,8 +202,8 @@ class RouteChooser {
       const own = this.bySource.get(pair[0]) ?? new Map();
       this.bySource.set(pair[0], own.set(pair[1], i));
     });
-    this.source = byId("route-from");
-    this.destination = byId("route-to");
+    this.source = /** @type {HTMLSelectElement} */ (byId("route-from"));
+    this.destination = /** @type {HTMLSelectElement} */ (byId("route-to"));
     const words = new Intl.Collator(undefined, { numeric: true });
     this.byName = (a, b) => words.compare(DATA.network.names[a], DATA.network.names[b]);
     this.fill(this.source, [...this.bySource.keys()], "none");

@@ -20,6 +20,7 @@ class SeriesSection {
     this.data = DATA.flow_series;
     this.network = network;
     this.charts = [];
+    this.listener = () => {};
     this.times = this.data ? Array.from(decode(this.data.times)) : [];
     this.rowOf = new Map();
     if (this.data) {
@@ -35,7 +36,7 @@ class SeriesSection {
     this.shown = new Set(this.offered);
     this.draw();
     this.drawQueues();
-    network.linkListeners = [() => this.drawQueues()];
+    network.linkListeners.push(() => this.drawQueues());
     themeListeners.push(() => { this.draw(); this.drawQueues(); });
   }
 
@@ -94,7 +95,7 @@ class SeriesSection {
   toggle(key) {
     if (!this.shown.delete(key)) this.shown.add(key);
     this.draw();
-    this.listener?.();
+    this.listener();
   }
 
   draw() {
@@ -123,7 +124,8 @@ class SeriesSection {
   toggleAndFocus(key) {
     this.toggle(key);
     // The buttons are new; whoever works by keyboard stays where they were.
-    byId("series-legend").querySelector(`[data-key="${key}"]`)?.focus();
+    const button = /** @type {HTMLElement} */ (byId("series-legend").querySelector(`[data-key="${key}"]`));
+    button?.focus();
   }
 
   /** The longest queues, and that of the chosen link. */

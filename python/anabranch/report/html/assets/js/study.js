@@ -7,8 +7,8 @@ function studyPage() {
   new DataTable(byId("cell-table"), {
     caption: "Cells", rows, columns: decoded, search: (i) => decoded.map((column) => column.text(i)).join("\n"),
   });
-  const figures = [...document.querySelectorAll("figure[data-metric]")];
-  const choose = byId("metric");
+  const figures = [.../** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("figure[data-metric]"))];
+  const choose = /** @type {HTMLSelectElement} */ (byId("metric"));
   const show = () => {
     for (const figure of figures) figure.classList.toggle("elsewhere", choose.value !== "" && figure.dataset.metric !== choose.value);
   };

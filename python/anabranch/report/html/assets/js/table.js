@@ -13,7 +13,8 @@ class DataTable {
     this.options = options;
     this.order = Array.from({ length: options.rows }, (_, i) => i);
     this.sorting = { column: -1, down: false };
-    this.active = -1;
+    this.first = 0;
+    this.last = 0;
     this.build(container);
     this.refresh();
     printListeners.push(() => this.render(true));
@@ -92,7 +93,7 @@ class DataTable {
         const key = (i) => { const value = column.value(i); return Number.isNaN(value) ? null : value; };
         found.sort((a, b) => {
           const [x, y] = [key(a), key(b)];
-          if (x === null || y === null) return (x === null) - (y === null) || a - b;
+          if (x === null || y === null) return Number(x === null) - Number(y === null) || a - b;
           return sign * (x - y) || a - b;
         });
       } else {
