@@ -8,6 +8,8 @@ STAMPS := $(VENV)/stamps
 # How the core is compiled: for speed, or with PROFILE=quick in a third of the time, for work on it.
 PROFILE ?= release
 
+# Processes that the Python tests are spread over, file by file.
+WORKERS ?= 2
 # How long each fuzz target runs.
 FUZZ_SECONDS ?= 30
 
@@ -80,7 +82,7 @@ test-rust: check-tools
 	cargo test --locked --workspace --exclude anabranch-python -- --quiet
 
 test-python: setup browser
-	$(RUN) -m pytest --quiet tests publications/tests $(wildcard validation)
+	$(RUN) -m pytest --quiet --numprocesses $(WORKERS) --dist loadfile tests publications/tests $(wildcard validation)
 
 # CI has a machine to itself, where a browser may be installed; elsewhere that is the owner's choice.
 browser: ## a Chromium for the tests of report.html: installed where CI runs, asked for elsewhere
