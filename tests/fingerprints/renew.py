@@ -6,8 +6,8 @@ import json
 import tempfile
 from pathlib import Path
 
+from cases import every_scenario
 from hashing import FILE, columns_of, hashes_of, simulated
-from scenarios import every_scenario
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Every table of every scenario in ``scenarios.py`` is what it was, to the last bit of each number.
+"""Every table of every scenario in ``cases.py`` is what it was, to the last bit of each number.
 
 A difference is news: if it is meant, ``make fingerprints`` renews the file, and CHANGELOG.md says which
 results moved and why. A column that is new since then is not looked at until the file is renewed.
@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cases import PLAIN_PRESETS, every_scenario
 from hashing import FILE, hashes_of, simulated
-from scenarios import PLAIN_PRESETS, every_scenario
 
 SCENARIOS = every_scenario()
 KEPT = json.loads(FILE.read_text(encoding="utf-8"))
