@@ -177,7 +177,7 @@ def test_of_several_flows_each_path_has_its_expected_part() -> None:
 
 
 def test_packets_of_a_flow_over_two_paths() -> None:
-    spread = TWO_PATHS.replace('scheme = "disjoint"', 'scheme = "disjoint"\nspread = "packet"')
+    spread = TWO_PATHS.replace('scheme = "disjoint"', 'scheme = "disjoint"\nload_balancing = "packet"')
     path = only_path(spread.replace("newreno", "mprc"))
     assert path.nodes == ()
     assert path.loss == pytest.approx(0.01)
@@ -190,7 +190,9 @@ def test_packets_of_a_flow_over_two_paths() -> None:
 
 
 def test_duplicate_acks_and_unequal_paths_have_no_prediction() -> None:
-    spread = TWO_PATHS.replace('scheme = "disjoint"', 'scheme = "disjoint"\nspread = "packet-round-robin"')
+    spread = TWO_PATHS.replace(
+        'scheme = "disjoint"', 'scheme = "disjoint"\nload_balancing = "packet-round-robin"'
+    )
     prediction = only(data_pair(spread))
     assert (prediction.mbps, prediction.paths) == (None, ())
     assert prediction.reason is not None

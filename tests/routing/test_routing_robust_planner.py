@@ -55,9 +55,7 @@ def test_hybrid_hop_has_the_loads_of_an_independent_computation(percent: int) ->
 
 def test_all_paths_of_the_paper_have_its_load() -> None:
     """0.455 (Fukushima et al. 2016, figure 12)."""
-    found = Scenario.from_data(
-        nsfnet(robust(demand=nsfnet({})["routing"]["demand"]), spaced=False)
-    ).worst_case()
+    found = Scenario.from_data(nsfnet({"scheme": "robust"}, spaced=False)).worst_case()
     assert found.max_load == pytest.approx(0.455, abs=1e-5)
     assert found.facts["worst_case_load"] == pytest.approx(found.max_load, rel=1e-9)
 

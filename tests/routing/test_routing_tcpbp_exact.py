@@ -20,7 +20,7 @@ DATA_BYTES, ACK_BYTES, PAYLOAD_BYTES = 1500, 40, 1460
 
 def ten_nodes(routing: dict[str, Any], pairs: list[tuple[str, str]], flows: int = 10) -> Scenario:
     data = scenario("TCPBP exact", pairs=tuple(pairs), flows=flows)
-    data["routing"] = {"scheme": "tcpbp-exact", **routing}
+    data["routing"] = {"scheme": {"algorithm": "tcpbp-exact", **routing}}
     return Scenario.from_data(data)
 
 

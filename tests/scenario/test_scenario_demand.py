@@ -151,7 +151,10 @@ def test_every_mistake_in_a_file_has_its_line(tmp_path: Path) -> None:
         ({"routing__demand__pair": '{ from = "file:none.csv" }'}, "cannot be read: No such file"),
         ({"network__node": '[{ name = "Oslo" }]'}, "no way over routers"),
         ({"network__links__capacity": "0 bps"}, "must be above zero"),
-        ({"routing__scheme": "shortest", "routing__scheme__gap": "0.1"}, "is a parameter of robust (scheme)"),
+        (
+            {"routing__scheme": "shortest", "routing__scheme__gap": "0.1"},
+            "is a parameter of robust, hybrid-hop",
+        ),
     ],
 )
 def test_mistakes_are_answered_with_place_and_remedy(fields: dict[str, str], message: str) -> None:

@@ -102,7 +102,7 @@ new = true
 capacity = "50 Mbps"
 delay = "0.2 ms"
 [routing]
-scheme = { algorithm = "k-shortest", k = {k} }
+scheme = {{ algorithm = "k-shortest", k = {k} }}
 metric = "delay"
 load_balancing = "packet"
 [[traffic]]
