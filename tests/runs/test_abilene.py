@@ -47,10 +47,10 @@ def test_one_path_gives_its_capacity_to_every_preset(transport: str) -> None:
     ("routing", "bound_mbps"),
     [
         # Houston - Atlanta carries 3/4 of what equal-cost next hops spread, and has 10 Mbps.
-        ('scheme = "ecmp"\nmetric = "hops"\nspread = "packet"', 10 / 0.75),
+        ('scheme = "ecmp"\nmetric = "hops"\nload_balancing = "packet"', 10 / 0.75),
         # The minimum cut between Seattle and Atlanta has two links.
-        ('scheme = "disjoint"\nmetric = "hops"\nspread = "packet"', 20.0),
-        ('scheme = "max-flow"\nmetric = "hops"\nspread = "packet"', 20.0),
+        ('scheme = "disjoint"\nmetric = "hops"\nload_balancing = "packet"', 20.0),
+        ('scheme = "max-flow"\nmetric = "hops"\nload_balancing = "packet"', 20.0),
     ],
 )
 def test_a_reordering_proof_sender_comes_close_to_the_bound(routing: str, bound_mbps: float) -> None:
@@ -61,8 +61,8 @@ def test_a_reordering_proof_sender_comes_close_to_the_bound(routing: str, bound_
 
 @pytest.mark.parametrize("transport", ["newreno", "cubic", "bbr", "linux-cubic"])
 def test_no_sender_exceeds_the_bounds(transport: str) -> None:
-    ecmp = goodput_mbps('scheme = "ecmp"\nspread = "packet"', transport)
-    disjoint = goodput_mbps('scheme = "disjoint"\nspread = "packet"', transport)
+    ecmp = goodput_mbps('scheme = "ecmp"\nload_balancing = "packet"', transport)
+    disjoint = goodput_mbps('scheme = "disjoint"\nload_balancing = "packet"', transport)
     assert 0 < ecmp <= 10 / 0.75 * PAYLOAD_SHARE
     assert 0 < disjoint <= 20 * PAYLOAD_SHARE
 
@@ -84,7 +84,7 @@ to = "SNFN"
 transport = "proof"
 [transport.proof]
 preset = "newreno"
-loss_detection = { algorithm = "dupack", threshold = 1000 }
+loss_detection = {{ algorithm = "dupack", threshold = 1000 }}
 receive_buffer = "900 kB"
 [run]
 duration = "30 s"

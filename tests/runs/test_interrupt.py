@@ -91,7 +91,7 @@ def test_what_progress_raises_ends_a_search(grid: _core.Setup) -> None:
 
 
 def test_ctrl_c_keeps_what_a_run_has_measured() -> None:
-    text = GRID.replace('"k-shortest"\nmetric = "tcpbp"\nk = 64', '"shortest"')
+    text = GRID.replace('{ algorithm = "k-shortest", k = 64 }\nmetric = "tcpbp"', '"shortest"')
     setup = resolve(Scenario.loads(text)).core()
     timer = threading.Timer(AFTER_S, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()

@@ -25,7 +25,7 @@ from = "source"
 to = "sink"
 transport = "mprc"
 [transport.mprc]
-fastrto_max = "50 ms"
+loss_detection = { algorithm = "fastrto", fastrto_max = "50 ms" }
 [routing]
 scheme = "disjoint"
 load_balancing = "packet"
@@ -47,7 +47,7 @@ WARNING = (
         # Hop by hop, with every link of one cost.
         (('scheme = "disjoint"', 'scheme = "ecmp"\nmetric = "hops"'), [WARNING]),
         # The faster path alone: 40 ms.
-        (('scheme = "disjoint"\nspread = "packet"', 'scheme = "shortest"\nmetric = "delay"'), []),
+        (('scheme = "disjoint"\nload_balancing = "packet"', 'scheme = "shortest"\nmetric = "delay"'), []),
     ],
 )
 def test_a_fastrto_below_the_round_trip_is_told(change: tuple[str, str], expected: list[str]) -> None:
@@ -83,7 +83,7 @@ def test_a_metric_of_loss_without_loss_is_told_wherever_it_stands(
     place: str, metric: str, least: str | None, tmp_path: Path
 ) -> None:
     """What lacks any loss is no network that a metric of loss can choose routes in."""
-    routing = 'scheme = "disjoint"\nspread = "packet"'
+    routing = 'scheme = "disjoint"\nload_balancing = "packet"'
     own = f'metric = "{metric}"'
     text = TEXT.replace("[routing]\n" + routing, CONTROLLER.replace("METRIC", metric))
     if place == "routing.metric":
@@ -111,7 +111,7 @@ def test_a_metric_that_multiplies_by_delay_without_any_is_told(metric: str, cont
     count."""
     place = "controller.metric" if controller else "routing.metric"
     own = controller.replace("METRIC", metric) or f'[routing]\nmetric = "{metric}"\n'
-    text = TEXT.replace('[routing]\nscheme = "disjoint"\nspread = "packet"', own)
+    text = TEXT.replace('[routing]\nscheme = "disjoint"\nload_balancing = "packet"', own)
     text = re.sub('"[23]0 ms"', '"0 ms"', text)
     text = text.replace('"10 Mbps"', '"10 Mbps"\ndelay = "0 ms"\nloss = 0.01')
     told = f'{place}: no link has a delay, so that "{metric}" tells no paths apart; routes are those of '

@@ -320,7 +320,10 @@ fn sequences_and_controllers_do_not_go_with_subflows() {
         let mut b = thesis();
         b.setup.transports[0].config = ndiffports(subflows);
         let message = refusal(b.setup);
-        assert!(message.contains(&format!("subflows is {subflows}; it must be 1 to 255")), "{message}");
+        assert!(
+            message.contains(&format!("subflows: is {subflows}; it must be at least 1 and at most 255")),
+            "{message}"
+        );
     }
 }
 
