@@ -192,11 +192,9 @@ def _stability_study(given: Weather, duration_s: int, names: tuple[str, ...]) ->
         "event": given.events(),
         "run": {"duration": f"{duration_s} s", "flow_series": False, "link_series": False},
     }
+    application = scenario["controller"]["application"]
     levels = [
-        Level(
-            label=name,
-            settings={f"controller.application.{key}": value for key, value in STRATEGIES[name].items()},
-        )
+        Level(label=name, settings={"controller.application": {**application, **STRATEGIES[name]}})
         for name in names
     ]
     return Study(
