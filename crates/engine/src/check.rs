@@ -9,6 +9,7 @@ use crate::setup::{
 };
 use crate::variate::Sampler;
 use anabranch_network::{Link, Network};
+use anabranch_routing::LinkMask;
 use anabranch_transport::TransportConfig;
 use anabranch_units::declaration::OutOfRange;
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Rate, Span};
@@ -99,6 +100,16 @@ impl Setup {
     pub fn pairs(&self) -> Vec<(NodeId, NodeId)> {
         let both = self.flows.iter().flat_map(|flow| [(flow.from, flow.to), (flow.to, flow.from)]);
         both.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// Links that may carry data while everything is up: all but those at the controller, which does not forward.
+    #[must_use]
+    pub fn data_mask(&self, network: &Network) -> LinkMask {
+        let mut mask = LinkMask::all_up(network);
+        if let Some(controller) = &self.controller {
+            mask.set_node(controller.node, false);
+        }
+        mask
     }
 
     /// The random streams of the run.

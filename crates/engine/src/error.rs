@@ -3,6 +3,7 @@
 use crate::capture::CaptureError;
 use anabranch_network::NetworkError;
 use anabranch_routing::PlanError;
+use anabranch_units::Instant;
 use thiserror::Error;
 
 /// A value of a setup that does not hold.
@@ -35,6 +36,14 @@ pub enum EngineError {
     /// The plan does not hold.
     #[error("plan: {0}")]
     Plan(#[from] PlanError),
+    /// The run is beyond the time that it was to go on to.
+    #[error("the run is at {now} and cannot go back to {until}")]
+    Past {
+        /// The simulated time.
+        now: Instant,
+        /// Where it was to go.
+        until: Instant,
+    },
     /// A capture file cannot be written.
     #[error(transparent)]
     Capture(#[from] CaptureError),

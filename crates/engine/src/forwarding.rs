@@ -2,7 +2,7 @@
 
 use crate::balancer::{Balancer, Choices, FlowKey, LoadBalancing, mix};
 use crate::interfaces::Interfaces;
-use crate::packet::Packet;
+use crate::packet::{Packet, Steering};
 use crate::random::Streams;
 use anabranch_network::Network;
 use anabranch_routing::{Mirror, Plan, Route, Table as PlanTable};
@@ -10,8 +10,14 @@ use anabranch_units::{Instant, LinkId, NodeId};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Cursor of a packet that is forwarded hop by hop.
-pub const HOP_BY_HOP: u32 = u32::MAX;
+/// How a new packet sets out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Start {
+    /// Along a path, of which this is the first cursor.
+    Path(u32),
+    /// Hop by hop.
+    NextHops,
+}
 
 /// A plan made ready for forwarding.
 pub struct Forwarding {
@@ -123,19 +129,19 @@ impl Forwarding {
         RouteIndex(index)
     }
 
-    /// The links of the path to `to` that begins at a cursor which [`Forwarding::start`] gave for a packet; none hop
-    /// by hop.
+    /// The links of the path to `to` that begins at a cursor which [`Forwarding::start`] gave for a packet.
     pub fn path_links(&self, network: &Network, cursor: u32, to: NodeId) -> &[LinkId] {
         let links = self.path_links.get(cursor as usize..).unwrap_or_default();
         let last = links.iter().position(|&link| network.link(link).to == to);
         &links[..last.map_or(0, |last| last + 1)]
     }
 
-    /// Whether two such cursors for packets to `to` begin the same path.
+    /// Whether two packets to `to` set out along the same path.
     #[must_use]
-    pub fn is_same_path(&self, network: &Network, cursors: (u32, u32), to: NodeId) -> bool {
+    pub fn is_same_path(&self, network: &Network, starts: (Start, Start), to: NodeId) -> bool {
+        let (Start::Path(one), Start::Path(other)) = starts else { return starts.0 == starts.1 };
         let links = |cursor: u32| self.path_links.get(cursor as usize..).unwrap_or_default();
-        let (one, other) = (links(cursors.0), links(cursors.1));
+        let (one, other) = (links(one), links(other));
         let end = one.iter().position(|&link| network.link(link).to == to);
         end.is_some_and(|end| other.starts_with(&one[..=end]))
     }
@@ -347,10 +353,10 @@ impl Forwarding {
 
     /// Where the route of a new packet starts; `None` where there is no route.
     #[inline]
-    pub fn start(&mut self, now: Instant, route: RouteIndex, key: FlowKey) -> Option<u32> {
+    pub fn start(&mut self, now: Instant, route: RouteIndex, key: FlowKey) -> Option<Start> {
         match self.routes[route.0 as usize].as_mut()? {
-            PathChoice::HopByHop => Some(HOP_BY_HOP),
-            PathChoice::Paths { starts, balancer } => Some(starts[balancer.choose(now, key)]),
+            PathChoice::HopByHop => Some(Start::NextHops),
+            PathChoice::Paths { starts, balancer } => Some(Start::Path(starts[balancer.choose(now, key)])),
             PathChoice::Reverse { of, .. } => {
                 let of = *of as usize;
                 self.start_back(now, route, of, key)
@@ -358,11 +364,19 @@ impl Forwarding {
         }
     }
 
-    fn start_back(&mut self, now: Instant, route: RouteIndex, of: usize, key: FlowKey) -> Option<u32> {
+    fn start_back(&mut self, now: Instant, route: RouteIndex, of: usize, key: FlowKey) -> Option<Start> {
         let Some(PathChoice::Paths { balancer, .. }) = &mut self.routes[of] else { return None };
         let choice = balancer.choose(now, key);
         let Some(PathChoice::Reverse { starts, .. }) = &self.routes[route.0 as usize] else { return None };
-        Some(starts[choice])
+        Some(Start::Path(starts[choice]))
+    }
+
+    /// The next link of a packet along its path.
+    #[inline]
+    pub fn follow(&self, packet: &mut Packet) -> LinkId {
+        let link = self.path_links[packet.cursor as usize];
+        packet.cursor += 1;
+        link
     }
 
     /// The link a packet leaves `node` on; `None` where there is no way.
@@ -374,10 +388,8 @@ impl Forwarding {
         packet: &mut Packet,
         key: impl FnOnce(&Packet) -> FlowKey,
     ) -> Option<LinkId> {
-        if packet.cursor != HOP_BY_HOP {
-            let link = self.path_links[packet.cursor as usize];
-            packet.cursor += 1;
-            return Some(link);
+        if packet.steering != Steering::NextHops {
+            return Some(self.follow(packet));
         }
         let table = self.tables[packet.destination.index()].as_mut()?;
         let place = table.place(node, packet.destination)?;
@@ -458,10 +470,10 @@ mod tests {
             subflow: 0,
             destination,
             bytes: 1500,
-            cursor: HOP_BY_HOP,
+            steering: Steering::NextHops,
+            cursor: 0,
             hops_left: 64,
             order: 0,
-            channel: false,
         }
     }
 
@@ -489,7 +501,7 @@ mod tests {
         let mut ways = BTreeSet::new();
         for index in 0..50 {
             let key = key(49_152 + index);
-            assert_eq!(forwarding.start(Instant::ZERO, route, key), Some(HOP_BY_HOP));
+            assert_eq!(forwarding.start(Instant::ZERO, route, key), Some(Start::NextHops));
             let (mut node, mut packet, mut way) = (from, packet_to(to), Vec::new());
             while node != to {
                 let link = forwarding.next_link(Instant::ZERO, node, &mut packet, |_| key);
@@ -529,8 +541,9 @@ mod tests {
         let ends = [(NodeId(0), NodeId(4)), (NodeId(4), NodeId(0))];
         let [forth, back] = ends.map(|(from, to)| forwarding.index(from, to).expect("a pair that was given"));
         let mut over = |route, key| {
-            let start = forwarding.start(Instant::ZERO, route, key).expect("a way");
-            network.link(forwarding.path_links[start as usize]).to
+            let start = forwarding.start(Instant::ZERO, route, key);
+            let Some(Start::Path(cursor)) = start else { panic!("{start:?} is no path") };
+            network.link(forwarding.path_links[cursor as usize]).to
         };
         let both = |port: u16| {
             let (client, server) = (

@@ -12,6 +12,19 @@ pub enum Direction {
     Backward,
 }
 
+/// How a packet finds its way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Steering {
+    /// Along a path: its cursor says where on it.
+    Path,
+    /// Hop by hop: each node looks up the next one.
+    NextHops,
+    /// By the flow tables of the switches.
+    FlowTables,
+    /// Along a path between the controller and a switch or a sender; it carries a message.
+    Channel,
+}
+
 /// Handle of a packet in the [`PacketPool`].
 pub type PacketId = u32;
 
@@ -24,7 +37,7 @@ pub struct Packet {
     pub destination: NodeId,
     /// Bytes of the IP packet.
     pub bytes: u32,
-    /// Index of its next hop in the engine's list of path links; `u32::MAX`: hop by hop.
+    /// Index of its next hop in the engine's list of path links, if it goes along a path; 0 otherwise.
     pub cursor: u32,
     /// Its place among the packets of its subflow and direction that carry data, in order of sending.
     pub order: u32,
@@ -34,8 +47,8 @@ pub struct Packet {
     pub direction: Direction,
     /// Subflow of its flow; 0 where the flow is not multipath.
     pub subflow: u8,
-    /// It is between a controller and a switch or sender, and carries a message.
-    pub channel: bool,
+    /// How it finds its way.
+    pub steering: Steering,
 }
 
 /// A slab of packets and, beside them, the segments they carry: a hop touches the packet only, and

@@ -75,6 +75,18 @@ impl Schedule {
         self.heap.first().map(|entry| (Instant::from_ps(entry.at), Source(entry.source)))
     }
 
+    /// The first event, if it is due by `until`.
+    ///
+    /// # Panics
+    /// If it was due before `now`: time never goes back.
+    #[inline]
+    #[must_use]
+    pub fn due_by(&self, now: Instant, until: Instant) -> Option<(Instant, Source)> {
+        let (at, source) = self.first().filter(|&(at, _)| at <= until)?;
+        assert!(at >= now, "time goes back: at {now} an event of source {} is due at {at}", source.0);
+        Some((at, source))
+    }
+
     /// Sets the source's event to `at`, whether or not it had one.
     #[inline]
     pub fn set(&mut self, source: Source, at: Instant) {
@@ -184,6 +196,24 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
+
+    #[test]
+    fn events_are_due_by_their_time_and_not_before() {
+        let mut schedule = Schedule::new(2);
+        let at = Instant::from_ps;
+        schedule.set(Source(1), at(20));
+        assert_eq!(schedule.due_by(at(0), at(19)), None);
+        assert_eq!(schedule.due_by(at(0), at(20)), Some((at(20), Source(1))));
+        assert_eq!(schedule.due_by(at(20), at(20)), Some((at(20), Source(1))));
+    }
+
+    #[test]
+    #[should_panic(expected = "time goes back")]
+    fn an_event_in_the_past_is_a_bug() {
+        let mut schedule = Schedule::new(2);
+        schedule.set(Source(1), Instant::from_ps(20));
+        let _ = schedule.due_by(Instant::from_ps(21), Instant::from_ps(30));
+    }
 
     proptest! {
         /// Against a sorted map as the model.

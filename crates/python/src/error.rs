@@ -22,6 +22,7 @@ pub(crate) fn setup_error(place: &str, problem: impl ToString) -> PyErr {
 pub(crate) fn engine_error(error: EngineError) -> PyErr {
     match error {
         EngineError::Capture(error) => PyOSError::new_err(error.to_string()),
+        EngineError::Past { .. } => value_error(error),
         EngineError::Conservation(_) => PyRuntimeError::new_err(error.to_string()),
         EngineError::Setup(error) => setup_error(&error.place, &error.problem),
         EngineError::Network(error) => setup_error("network", error),

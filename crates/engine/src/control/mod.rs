@@ -2,7 +2,7 @@
 //!
 //! Start at [`Application`]: callbacks that read a [`View`] of the network and answer with [`Order`]s.
 //! Flow tables ([`table`]) and channels ([`channel`]) are given the time and do not know the event queue;
-//! `simulation/control.rs` carries messages between them as packets over links.
+//! `simulation/control.rs` puts them to work, and carries messages between them as packets over links.
 
 pub mod applications;
 pub mod channel;

@@ -84,7 +84,7 @@ impl Application {
 
 impl Simulation {
     pub(super) fn on_application(&mut self, id: FlowId) {
-        let now = self.now;
+        let now = self.data.now;
         let flow = &mut self.flows[id.index()];
         let (application, sender) = (&mut flow.application, &mut flow.sender);
         if !application.opened {
@@ -111,7 +111,7 @@ impl Simulation {
             messages.draw_next(now);
         }
         let next = flow.application.next_event();
-        self.schedule.put(self.numbering.application(id), next);
+        self.data.schedule.put(self.data.numbering.application(id), next);
         self.flush_sender(id);
     }
 }

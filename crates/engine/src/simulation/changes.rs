@@ -1,22 +1,41 @@
-//! Changes of the network at given times, and routing's reaction to them.
+//! Changes of the network, and routing's reaction to them.
 
 use super::{Numbering, Simulation};
 use crate::loss::mean_loss;
 use crate::records::Table;
-use crate::setup::{Change, EventSetup};
-use anabranch_routing::prune;
-use anabranch_units::{Instant, LinkId};
+use crate::setup::Change;
+use anabranch_network::Network;
+use anabranch_routing::{LinkMask, prune};
+use anabranch_units::{Instant, LinkId, NodeId};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-/// Times at which routing will have reacted to a change.
-#[derive(Default)]
-pub(super) struct Reactions {
-    due: VecDeque<Instant>,
+/// What has changed so far.
+pub(super) struct Changes {
+    /// What is up.
+    mask: LinkMask,
+    /// Place of the setup's next change.
+    next: usize,
+    /// Times at which routing will have reacted to a change.
+    reactions: VecDeque<Instant>,
+    log: Log,
+}
+
+impl Changes {
+    pub(super) fn new(network: &Network) -> Self {
+        let mask = LinkMask::all_up(network);
+        Self { mask, next: 0, reactions: VecDeque::new(), log: Log::default() }
+    }
+
+    /// What happened to the network.
+    pub(super) fn table(&self) -> Table {
+        self.log.table()
+    }
 }
 
 /// What happened to the network.
 #[derive(Default)]
-pub(super) struct Log {
+struct Log {
     entries: Vec<(Instant, &'static str, String)>,
 }
 
@@ -25,7 +44,7 @@ impl Log {
         self.entries.push((at, kind, subject.to_owned()));
     }
 
-    pub(super) fn table(&self) -> Table {
+    fn table(&self) -> Table {
         let mut table = Table::new("events");
         table.numbers("time_s", self.entries.iter().map(|entry| entry.0.as_secs_f64()));
         table.texts("kind", self.entries.iter().map(|entry| entry.1.to_owned()));
@@ -37,53 +56,46 @@ impl Log {
 impl Simulation {
     /// Makes every change that is due; they are in order of time.
     pub(super) fn on_changes(&mut self) {
-        while let Some(event) = self.setup.events.get(self.next_change).filter(|event| event.at <= self.now) {
-            let EventSetup { change, .. } = event.clone();
-            self.next_change += 1;
-            self.apply(&change);
+        let setup = Arc::clone(&self.setup);
+        let due = |next: usize| setup.events.get(next);
+        while let Some(event) = due(self.changes.next).filter(|event| event.at <= self.data.now) {
+            self.changes.next += 1;
+            self.apply(&event.change);
         }
-        let next = self.setup.events.get(self.next_change).map(|event| event.at);
-        self.schedule.put(Numbering::CHANGES, next);
+        self.data.schedule.put(Numbering::CHANGES, due(self.changes.next).map(|event| event.at));
     }
 
-    fn apply(&mut self, change: &Change) {
+    pub(super) fn apply(&mut self, change: &Change) {
         match change {
             Change::Links { links, up } => {
                 for &link in links {
-                    self.mask.set_link(link, *up);
+                    self.changes.mask.set_link(link, *up);
                     self.note(if *up { "link up" } else { "link down" }, link);
                 }
                 self.follow_mask();
             }
-            Change::Node { node, up } => {
-                self.mask.set_node(*node, *up);
-                let name = self.network.node(*node).name.clone();
-                self.events_log.note(self.now, if *up { "node up" } else { "node down" }, &name);
-                self.follow_mask();
-            }
+            Change::Node { node, up } => self.set_node(*node, *up),
             Change::Capacity { links, capacity } => {
                 for &link in links {
-                    *self.network.link_attributes(link).0 = *capacity;
-                    let mut observer = self.taps.at(link);
-                    self.links[link.index()].set_capacity(self.now, *capacity, &mut self.pool, &mut observer);
-                    self.refresh(link);
+                    *self.data.network.link_attributes(link).0 = *capacity;
+                    self.data.change_link(link, |link, now, pool, taps| {
+                        link.set_capacity(now, *capacity, pool, taps);
+                    });
                     self.note("capacity", link);
                 }
             }
             Change::Delay { links, delay } => {
                 for &link in links {
-                    *self.network.link_attributes(link).1 = *delay;
-                    let mut observer = self.taps.at(link);
-                    self.links[link.index()].set_delay(self.now, *delay, &mut self.pool, &mut observer);
-                    self.refresh(link);
+                    *self.data.network.link_attributes(link).1 = *delay;
+                    self.data
+                        .change_link(link, |link, now, pool, taps| link.set_delay(now, *delay, pool, taps));
                     self.note("delay", link);
                 }
             }
             Change::Loss { links, loss } => {
                 for &link in links {
-                    *self.network.link_attributes(link).2 = mean_loss(loss);
+                    *self.data.network.link_attributes(link).2 = mean_loss(loss);
                     self.set_loss(link, loss);
-                    self.refresh(link);
                     self.note("loss", link);
                 }
             }
@@ -91,49 +103,61 @@ impl Simulation {
         self.expect_reaction();
     }
 
+    fn set_node(&mut self, node: NodeId, up: bool) {
+        self.changes.mask.set_node(node, up);
+        let name = &self.data.network.node(node).name;
+        self.changes.log.note(self.data.now, if up { "node up" } else { "node down" }, name);
+        self.follow_mask();
+    }
+
     fn note(&mut self, kind: &'static str, link: LinkId) {
-        let name = &self.setup.links[link.index()].name;
-        self.events_log.note(self.now, kind, name);
+        self.changes.log.note(self.data.now, kind, &self.setup.links[link.index()].name);
     }
 
     /// Brings every link to the state that the mask gives it.
     fn follow_mask(&mut self) {
-        for link in self.network.link_ids() {
-            let up = self.mask.usable(&self.network, link);
-            if up != self.links[link.index()].is_up() {
-                let mut observer = self.taps.at(link);
-                self.links[link.index()].set_up(self.now, up, &mut self.pool, &mut observer);
-                self.refresh(link);
+        for link in self.data.network.link_ids() {
+            let up = self.changes.mask.usable(&self.data.network, link);
+            if up != self.data.links[link.index()].is_up() {
+                self.data.change_link(link, |link, now, pool, taps| link.set_up(now, up, pool, taps));
             }
         }
-    }
-
-    fn refresh(&mut self, link: LinkId) {
-        let next = self.links[link.index()].next_event();
-        self.schedule.put(self.numbering.link(link), next);
     }
 
     fn expect_reaction(&mut self) {
         if let Some(reaction) = self.setup.routing.reaction {
-            let due = self.now.saturating_add(reaction);
-            if self.reactions.due.back() != Some(&due) {
-                self.reactions.due.push_back(due);
+            let due = self.data.now.saturating_add(reaction);
+            let reactions = &mut self.changes.reactions;
+            if reactions.back() != Some(&due) {
+                reactions.push_back(due);
             }
-            self.schedule.put(Numbering::ROUTES, self.reactions.due.front().copied());
+            self.data.schedule.put(Numbering::ROUTES, reactions.front().copied());
         }
+    }
+
+    /// Links that may carry data now.
+    fn data_mask(&self) -> LinkMask {
+        let mut mask = self.changes.mask.clone();
+        if let Some(controller) = &self.setup.controller {
+            mask.set_node(controller.node, false);
+        }
+        mask
     }
 
     /// Routing has noticed: new routes are in force. A scheme computes them anew; a plan from
     /// elsewhere loses its dead paths.
     pub(super) fn on_routes(&mut self) {
-        self.reactions.due.pop_front();
-        self.schedule.put(Numbering::ROUTES, self.reactions.due.front().copied());
+        self.changes.reactions.pop_front();
+        self.data.schedule.put(Numbering::ROUTES, self.changes.reactions.front().copied());
+        let (network, for_data) = (&self.data.network, self.data_mask());
         let plan = match &self.setup.routing.scheme {
-            Some(scheme) => scheme.plan(&self.network, &self.data_mask(), &self.setup.pairs()),
-            None => prune(&self.plan, &self.network, &self.mask),
+            Some(scheme) => scheme.plan(network, &for_data, &self.setup.pairs()),
+            None => prune(&self.plan, network, &self.changes.mask),
         };
-        self.forwarding.install(&self.network, &plan);
-        self.tell_controller_of_change();
-        self.events_log.note(self.now, "new routes", "");
+        self.data.forwarding.install(&self.data.network, &plan);
+        if let Some(control) = &mut self.control {
+            control.on_network_change(&mut self.data, &self.flows, &self.changes.mask, for_data);
+        }
+        self.changes.log.note(self.data.now, "new routes", "");
     }
 }

@@ -1,11 +1,12 @@
 //! Ends of flows: packets in, packets out, timers.
 
-use super::{BY_FLOW_TABLE, MAX_HOPS, Simulation};
+use super::{MAX_HOPS, Simulation};
 use crate::error::{EngineError, SetupError};
-use crate::link::{DropCause, Link, LinkObserver, Randomness};
+use crate::forwarding::Start;
+use crate::link::{Link, Randomness};
 use crate::loss::Loss;
 use crate::loss::NoLoss;
-use crate::packet::{Direction, Packet, PacketId};
+use crate::packet::{Direction, Packet, PacketId, Steering};
 use crate::random::Streams;
 use crate::setup::{LinkSetup, LossSetup};
 use crate::variate::Sampler;
@@ -43,13 +44,13 @@ impl Simulation {
     /// A packet has reached its destination.
     #[inline]
     pub(super) fn deliver(&mut self, id: PacketId) {
-        let packet = *self.pool.get(id);
+        let packet = *self.data.pool.get(id);
         // Where it is: a copy would cost each packet a line of the cache.
-        let segment = self.pool.segment(id);
+        let segment = self.data.pool.segment(id);
         let Packet { flow: flow_id, direction, subflow, order, .. } = packet;
         let flow = &mut self.flows[flow_id.index()];
-        if self.taps.watches_hosts() {
-            self.taps.received(self.now, &packet, segment, flow);
+        if self.data.taps.watches_hosts() {
+            self.data.taps.received(self.data.now, &packet, segment, flow);
         }
         match direction {
             Direction::Forward => {
@@ -60,51 +61,51 @@ impl Simulation {
                         multipath.on_arrival(&flow.sender, segment);
                     }
                 }
-                flow.receiver.on_segment(self.now, segment);
+                flow.receiver.on_segment(self.data.now, segment);
                 if flow.completed_at.is_none() && flow.is_complete() {
-                    flow.completed_at = Some(self.now);
+                    flow.completed_at = Some(self.data.now);
                 }
-                self.pool.remove(id);
+                self.data.pool.remove(id);
                 self.flush_receiver(flow_id);
             }
             Direction::Backward => {
-                if self.watches_sequences {
-                    self.sequences.received(self.now, flow_id, segment);
+                if let Some(sequences) = &mut self.sequences {
+                    sequences.received(self.data.now, flow_id, segment);
                 }
                 flow.backward.delivered += 1;
-                flow.sender.on_segment(self.now, segment);
-                self.pool.remove(id);
+                flow.sender.on_segment(self.data.now, segment);
+                self.data.pool.remove(id);
                 self.flush_sender(flow_id);
             }
         }
     }
 
     pub(super) fn on_sender_timer(&mut self, id: FlowId) {
-        self.schedule.clear(self.numbering.sender(id));
-        self.flows[id.index()].sender.on_timeout(self.now);
+        self.data.schedule.clear(self.data.numbering.sender(id));
+        self.flows[id.index()].sender.on_timeout(self.data.now);
         self.flush_sender(id);
     }
 
     pub(super) fn on_receiver_timer(&mut self, id: FlowId) {
-        self.schedule.clear(self.numbering.receiver(id));
-        self.flows[id.index()].receiver.on_timeout(self.now);
+        self.data.schedule.clear(self.data.numbering.receiver(id));
+        self.flows[id.index()].receiver.on_timeout(self.data.now);
         self.flush_receiver(id);
     }
 
     pub(super) fn flush_sender(&mut self, id: FlowId) {
-        while let Some(segment) = self.flows[id.index()].sender.poll_transmit(self.now) {
+        while let Some(segment) = self.flows[id.index()].sender.poll_transmit(self.data.now) {
             self.inject(id, Direction::Forward, segment);
         }
         let next = self.flows[id.index()].sender.next_timeout();
-        self.set_timer(self.numbering.sender(id), next);
+        self.data.set_timer(self.data.numbering.sender(id), next);
     }
 
     fn flush_receiver(&mut self, id: FlowId) {
-        while let Some(segment) = self.flows[id.index()].receiver.poll_transmit(self.now) {
+        while let Some(segment) = self.flows[id.index()].receiver.poll_transmit(self.data.now) {
             self.inject(id, Direction::Backward, segment);
         }
         let next = self.flows[id.index()].receiver.next_timeout();
-        self.set_timer(self.numbering.receiver(id), next);
+        self.data.set_timer(self.data.numbering.receiver(id), next);
     }
 
     /// A host hands a segment to the network.
@@ -118,30 +119,36 @@ impl Simulation {
         way.injected += 1;
         if direction == Direction::Forward {
             if segment.payload > 0 && flow.first_data_at.is_none() {
-                flow.first_data_at = Some(self.now);
+                flow.first_data_at = Some(self.data.now);
             }
             let closes =
                 if flow.multipath.is_some() { segment.is_data_fin() } else { segment.flags.has(Flags::FIN) };
             if closes && flow.fin_at.is_none() {
-                flow.fin_at = Some(self.now);
+                flow.fin_at = Some(self.data.now);
             }
-            if self.watches_sequences {
-                self.sequences.sent(self.now, id, &segment);
+            if let Some(sequences) = &mut self.sequences {
+                sequences.sent(self.data.now, id, &segment);
             }
         }
         let lane = way.lanes.get_mut(segment.subflow);
         let order = lane.data_packets;
         lane.data_packets += u32::from(segment.payload > 0);
-        let cursor = match self.control {
-            Some(_) => Some(BY_FLOW_TABLE),
-            None => self.forwarding.start(self.now, lane.route, lane.key),
+        let start = match self.control {
+            Some(_) => None,
+            None => self.data.forwarding.start(self.data.now, lane.route, lane.key),
+        };
+        let (steering, cursor) = match start {
+            Some(Start::Path(first)) => (Steering::Path, first),
+            Some(Start::NextHops) => (Steering::NextHops, 0),
+            None => (Steering::FlowTables, 0),
         };
         if direction == Direction::Forward
             && let Some(multipath) = &mut flow.multipath
         {
-            let is_same =
-                |before, after| self.forwarding.is_same_path(&self.network, (before, after), way.to);
-            multipath.on_sent(self.now, &segment, cursor, is_same);
+            let is_same = |before, after| {
+                self.data.forwarding.is_same_path(&self.data.network, (before, after), way.to)
+            };
+            multipath.on_sent(self.data.now, &segment, start, is_same);
         }
         let packet = Packet {
             bytes: segment.packet_len(),
@@ -149,19 +156,18 @@ impl Simulation {
             direction,
             subflow: segment.subflow,
             destination: way.to,
-            cursor: cursor.unwrap_or(0),
+            steering,
+            cursor,
             hops_left: MAX_HOPS,
             order,
-            channel: false,
         };
         let node = way.from;
-        if self.taps.watches_hosts() {
-            self.taps.sent(self.now, &packet, &segment, &self.flows[id.index()]);
+        if self.data.taps.watches_hosts() {
+            self.data.taps.sent(self.data.now, &packet, &segment, &self.flows[id.index()]);
         }
-        let packet = self.pool.insert(packet, segment);
-        if cursor.is_none() {
-            self.taps.at(LinkId(0)).dropped(packet, &self.pool, DropCause::Unreachable);
-            self.pool.remove(packet);
+        let packet = self.data.pool.insert(packet, segment);
+        if start.is_none() && self.control.is_none() {
+            self.data.drop_unreachable(packet);
             return;
         }
         self.forward(node, packet, None);
@@ -173,13 +179,12 @@ impl Simulation {
         let checked = "Setup::check has accepted the losses of all events, and every link's jitter";
         let process = Loss::new(loss);
         let fresh = randomness(setup, loss, self.setup.streams()).expect(checked);
-        let (now, pool) = (self.now, &mut self.pool);
         // A link that loses nothing for a while keeps its stream: beginning it again would lose the same
         // packets again.
         let change = |current: &mut Option<Box<Randomness>>| match current {
             Some(current) => current.loss = process,
             None => *current = fresh,
         };
-        self.links[id.index()].set_randomness(now, change, pool, &mut self.taps.at(id));
+        self.data.change_link(id, |link, now, pool, taps| link.set_randomness(now, change, pool, taps));
     }
 }

@@ -21,12 +21,12 @@ impl Simulation {
         let mut tables = vec![self.flow_table(), self.link_table()];
         tables.extend(self.multipath_tables());
         tables.extend(self.probe.tables());
-        tables.push(self.events_log.table());
-        if self.watches_sequences {
-            tables.push(self.sequences.table(&self.flows));
+        tables.push(self.changes.table());
+        if let Some(sequences) = &self.sequences {
+            tables.push(sequences.table(&self.flows));
         }
         if let Some(control) = &self.control {
-            tables.extend(control.tables(&self.network, self.taps.control_drops));
+            tables.extend(control.tables(&self.data.network, self.data.taps.control_drops));
         }
         tables
     }
@@ -36,8 +36,8 @@ impl Simulation {
         let mut table = Table::new("flows");
         table.integers("flow", 0..setup.len() as u64);
         table.texts("name", setup.iter().map(|flow| flow.name.clone()));
-        table.texts("from", setup.iter().map(|flow| self.network.node(flow.from).name.clone()));
-        table.texts("to", setup.iter().map(|flow| self.network.node(flow.to).name.clone()));
+        table.texts("from", setup.iter().map(|flow| self.data.network.node(flow.from).name.clone()));
+        table.texts("to", setup.iter().map(|flow| self.data.network.node(flow.to).name.clone()));
         let transports = &self.setup.transports;
         table.texts("transport", setup.iter().map(|flow| transports[flow.transport].name.clone()));
         table.numbers("start_s", setup.iter().map(|flow| flow.start.as_secs_f64()));
@@ -51,7 +51,7 @@ impl Simulation {
 
     /// From the opening (the SYN) to the arrival of the last byte, or to now.
     pub(super) fn active(&self, flow: &Flow) -> Span {
-        flow.completed_at.unwrap_or(self.now).saturating_since(flow.application.start)
+        flow.completed_at.unwrap_or(self.data.now).saturating_since(flow.application.start)
     }
 
     fn add_progress(&self, table: &mut Table) {
@@ -74,7 +74,7 @@ impl Simulation {
     /// Why a flow was given up; empty if it was not.
     fn failure(&self, index: usize) -> String {
         let Some(Failure::NoAnswer) = self.flows[index].sender.failure() else { return String::new() };
-        let drops = &self.taps.drops[index];
+        let drops = &self.data.taps.drops[index];
         let reason = if drops.control > 0 {
             "the controller could not be reached"
         } else if drops.unreachable > 0 {
@@ -141,7 +141,7 @@ impl Simulation {
         let marks = self.flows.iter().map(|flow| flow.receiver.stats().marked_segments);
         table.integers("ecn_marks", marks);
         let mut count = |name, value: fn(&FlowDrops) -> u64| {
-            table.integers(name, self.taps.drops.iter().map(value));
+            table.integers(name, self.data.taps.drops.iter().map(value));
         };
         count("drops_data", |drops| drops.forward);
         count("drops_acks", |drops| drops.backward);
@@ -155,15 +155,15 @@ impl Simulation {
 
     fn link_table(&self) -> Table {
         let mut table = Table::new("links");
-        let links = self.network.links();
+        let links = self.data.network.links();
         table.integers("link", 0..links.len() as u64);
         table.texts("name", self.setup.links.iter().map(|link| link.name.clone()));
-        table.texts("from", links.iter().map(|link| self.network.node(link.from).name.clone()));
-        table.texts("to", links.iter().map(|link| self.network.node(link.to).name.clone()));
+        table.texts("from", links.iter().map(|link| self.data.network.node(link.from).name.clone()));
+        table.texts("to", links.iter().map(|link| self.data.network.node(link.to).name.clone()));
         table.numbers("capacity_mbps", links.iter().map(|link| link.capacity.as_bps() as f64 / 1e6));
         table.numbers("delay_ms", links.iter().map(|link| link.delay.as_secs_f64() * 1e3));
         let mut count = |name, value: fn(&LinkStats) -> u64| {
-            table.integers(name, self.links.iter().map(|link| value(link.stats())));
+            table.integers(name, self.data.links.iter().map(|link| value(link.stats())));
         };
         count("packets", |stats| stats.sent);
         count("bytes", |stats| stats.sent_bytes);
@@ -175,9 +175,9 @@ impl Simulation {
         count("queue_max_packets", |stats| stats.queue_max_packets);
         let duration_ps = self.duration().as_ps().max(1) as f64;
         let mean = |link: &Link| link.stats().queue_integral as f64 / duration_ps;
-        table.numbers("queue_mean_packets", self.links.iter().map(mean));
-        let busy = |link: &Link| link.busy(self.now).as_ps() as f64 / duration_ps;
-        table.numbers("utilization", self.links.iter().map(busy));
+        table.numbers("queue_mean_packets", self.data.links.iter().map(mean));
+        let busy = |link: &Link| link.busy(self.data.now).as_ps() as f64 / duration_ps;
+        table.numbers("utilization", self.data.links.iter().map(busy));
         table
     }
 
@@ -185,7 +185,7 @@ impl Simulation {
     /// multipath stream delivered once.
     pub(super) fn check_conservation(&self) -> Result<(), EngineError> {
         let mut in_network = 0;
-        for (index, link) in self.links.iter().enumerate() {
+        for (index, link) in self.data.links.iter().enumerate() {
             let stats = link.stats();
             let held = link.backlog().0 + link.in_flight();
             in_network += held;
@@ -197,8 +197,8 @@ impl Simulation {
             }
         }
         in_network += self.kept().count() as u64;
-        if in_network != self.pool.live() as u64 {
-            let books = format!("{in_network} packets on links, {} in the pool", self.pool.live());
+        if in_network != self.data.pool.live() as u64 {
+            let books = format!("{in_network} packets on links, {} in the pool", self.data.pool.live());
             return Err(EngineError::Conservation(books));
         }
         self.check_flows()
@@ -210,14 +210,14 @@ impl Simulation {
 
     fn check_flows(&self) -> Result<(), EngineError> {
         let mut held = vec![[0u64; 2]; self.flows.len()];
-        for id in self.links.iter().flat_map(Link::packets).chain(self.kept()) {
-            let packet = self.pool.get(id);
+        for id in self.data.links.iter().flat_map(Link::packets).chain(self.kept()) {
+            let packet = self.data.pool.get(id);
             if packet.flow != NO_FLOW {
                 held[packet.flow.index()][usize::from(packet.direction == Direction::Backward)] += 1;
             }
         }
         for (index, flow) in self.flows.iter().enumerate() {
-            let drops = &self.taps.drops[index];
+            let drops = &self.data.taps.drops[index];
             let ways = [(&flow.forward, drops.forward), (&flow.backward, drops.backward)];
             for (side, (way, dropped)) in ways.into_iter().enumerate() {
                 let accounted = way.delivered + dropped + held[index][side];

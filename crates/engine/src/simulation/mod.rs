@@ -1,34 +1,36 @@
 //! A run: the event loop and everything that happens in it.
 //!
-//! Event sources are numbered by class, and at one instant the lower number goes first: changes of
-//! the network, new routes, arrivals by link, timers of senders, timers of receivers, applications,
-//! and last the probe, which so sees the instant complete.
+//! Hosts stand at the ends (`hosts.rs`, `application.rs`), the data plane between them (`data_plane.rs`), and the
+//! control plane above that, where there is one (`control.rs`). [`Simulation::advance`] is the one loop; a run is a
+//! single step to the end, and any other steps give the same bytes.
 
 mod application;
 mod changes;
 mod control;
+mod data_plane;
 mod flow;
 mod hosts;
 mod log;
 mod measure;
 mod multipath;
+mod numbering;
 mod probe;
 mod sequences;
 mod taps;
 
 use crate::error::EngineError;
 use crate::forwarding::Forwarding;
-use crate::link::{DropCause, Link, LinkObserver};
-use crate::packet::{Packet, PacketId, PacketPool};
+use crate::packet::{Packet, PacketId, PacketPool, Steering};
 use crate::records::Table;
 use crate::schedule::{Schedule, Source};
 use crate::setup::Setup;
-use anabranch_network::Network;
-use anabranch_routing::{LinkMask, Mirror, Plan};
+use anabranch_routing::{Mirror, Plan};
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
-use changes::Reactions;
-use control::{BY_FLOW_TABLE, Control};
+use changes::Changes;
+use control::ControlPlane;
+use data_plane::DataPlane;
 use flow::{Flow, Maker};
+use numbering::{Event, Numbering};
 use probe::Probe;
 use sequences::Sequences;
 use std::ops::ControlFlow;
@@ -59,7 +61,7 @@ pub struct Outcome {
     pub tables: Vec<Table>,
     /// Where the run ended: its duration, or earlier if it was stopped.
     pub ended: Instant,
-    /// Whether it was stopped.
+    /// Whether it was stopped before its duration was over.
     pub interrupted: bool,
     /// Packet hops and events.
     pub progress: Progress,
@@ -67,76 +69,17 @@ pub struct Outcome {
     pub jain_index: Option<f64>,
 }
 
-/// Numbers of the event sources.
-#[derive(Clone, Copy, Debug)]
-struct Numbering {
-    links: u32,
-    flows: u32,
-    /// Sources of the control plane: the switches, by node, and the controller.
-    control: u32,
-}
-
-impl Numbering {
-    const CHANGES: Source = Source(0);
-    const ROUTES: Source = Source(1);
-    const FIRST_LINK: u32 = 2;
-
-    fn link(self, link: LinkId) -> Source {
-        Source(Self::FIRST_LINK + link.0)
-    }
-
-    fn sender(self, flow: FlowId) -> Source {
-        Source(Self::FIRST_LINK + self.links + flow.0)
-    }
-
-    fn receiver(self, flow: FlowId) -> Source {
-        Source(Self::FIRST_LINK + self.links + self.flows + flow.0)
-    }
-
-    fn application(self, flow: FlowId) -> Source {
-        Source(Self::FIRST_LINK + self.links + 2 * self.flows + flow.0)
-    }
-
-    fn switch(self, node: NodeId) -> Source {
-        Source(Self::FIRST_LINK + self.links + 3 * self.flows + node.0)
-    }
-
-    fn controller(self) -> Source {
-        Source(Self::FIRST_LINK + self.links + 3 * self.flows + self.control - 1)
-    }
-
-    fn probe(self) -> Source {
-        Source(Self::FIRST_LINK + self.links + 3 * self.flows + self.control)
-    }
-
-    fn count(self) -> usize {
-        self.probe().0 as usize + 1
-    }
-}
-
-/// A run in progress.
+/// A run in progress. It has neither a clock nor any input of its own: it goes on when it is told to, and only so far.
 pub struct Simulation {
     setup: Arc<Setup>,
-    network: Network,
     plan: Arc<Plan>,
-    now: Instant,
     end: Instant,
-    schedule: Schedule,
-    numbering: Numbering,
-    pool: PacketPool,
-    links: Vec<Link>,
-    forwarding: Forwarding,
+    data: DataPlane,
+    control: Option<Box<ControlPlane>>,
     flows: Vec<Flow>,
-    taps: Taps,
-    mask: LinkMask,
-    next_change: usize,
-    reactions: Reactions,
+    changes: Changes,
     probe: Probe,
-    sequences: Sequences,
-    watches_sequences: bool,
-    control: Option<Box<Control>>,
-    events_log: changes::Log,
-    packet_hops: u64,
+    sequences: Option<Sequences>,
     events: u64,
 }
 
@@ -149,11 +92,7 @@ impl Simulation {
         let (setup, plan): (Arc<Setup>, Arc<Plan>) = (setup.into(), plan.into());
         let network = setup.check()?;
         plan.check(&network)?;
-        let numbering = Numbering {
-            links: setup.links.len() as u32,
-            flows: setup.flows.len() as u32,
-            control: Numbering::controller_sources(&setup),
-        };
+        let numbering = Numbering::new(&setup);
         let streams = setup.streams();
         let ends = setup.flows.iter().flat_map(|flow| [(flow.from, flow.to), (flow.to, flow.from)]);
         let mut forwarding =
@@ -163,29 +102,25 @@ impl Simulation {
         let mut flows = maker.flows(&mut forwarding)?;
         log::begin(&setup, &mut flows);
         forwarding.install(&network, &plan);
-        let links = setup.links.iter().map(|link| hosts::link(link, streams)).collect::<Result<_, _>>()?;
-        let taps = Taps::new(&setup, &flows)?;
         let mut simulation = Self {
-            now: Instant::ZERO,
             end: Instant::ZERO + setup.duration,
-            schedule: Schedule::new(numbering.count()),
-            numbering,
-            pool: PacketPool::default(),
-            links,
-            forwarding,
-            flows,
-            taps,
-            mask: LinkMask::all_up(&network),
-            next_change: 0,
-            reactions: Reactions::default(),
+            control: ControlPlane::new(&setup, &network).map(Box::new),
+            changes: Changes::new(&network),
             probe: Probe::new(&setup),
-            watches_sequences: !setup.probes.sequences.is_empty(),
             sequences: Sequences::new(&setup),
-            control: Control::new(&setup, &network).map(Box::new),
-            events_log: changes::Log::default(),
-            packet_hops: 0,
             events: 0,
-            network,
+            data: DataPlane {
+                now: Instant::ZERO,
+                schedule: Schedule::new(numbering.count()),
+                numbering,
+                pool: PacketPool::default(),
+                links: setup.links.iter().map(|link| hosts::link(link, streams)).collect::<Result<_, _>>()?,
+                forwarding,
+                taps: Taps::new(&setup, &flows)?,
+                packet_hops: 0,
+                network,
+            },
+            flows,
             plan,
             setup,
         };
@@ -194,101 +129,138 @@ impl Simulation {
     }
 
     fn schedule_first(&mut self) {
+        let DataPlane { schedule, numbering, .. } = &mut self.data;
         if let Some(first) = self.setup.events.first() {
-            self.schedule.set(Numbering::CHANGES, first.at);
+            schedule.set(Numbering::CHANGES, first.at);
         }
         for (index, flow) in self.flows.iter().enumerate() {
-            let source = self.numbering.application(FlowId::from_index(index));
-            self.schedule.put(source, flow.next_application_event());
+            let source = numbering.application(FlowId::from_index(index));
+            schedule.put(source, flow.next_application_event());
         }
         if let Some(next) = self.control.as_ref().and_then(|control| control.next_timer()) {
-            self.schedule.set(self.numbering.controller(), next);
+            schedule.set(numbering.controller(), next);
         }
         if let Some(interval) = self.setup.probes.interval {
-            self.schedule.set(self.numbering.probe(), Instant::ZERO + interval);
+            schedule.set(numbering.probe(), Instant::ZERO + interval);
         }
+    }
+
+    /// The simulated time.
+    #[must_use]
+    pub const fn now(&self) -> Instant {
+        self.data.now
+    }
+
+    /// When the run will be over: it does not go beyond.
+    #[must_use]
+    pub const fn end(&self) -> Instant {
+        self.end
+    }
+
+    /// When something will happen next, unless something is put in or changed before; `None` if nothing will before
+    /// the end. Until then [`Simulation::advance`] has nothing to do.
+    #[must_use]
+    pub fn next_event(&self) -> Option<Instant> {
+        self.data.schedule.first().map(|(at, _)| at).filter(|&at| at <= self.end)
+    }
+
+    /// Works off every event up to and including `until`, or the end of the run if that is earlier; that is the time
+    /// then. Any steps to one time lead to the same state, whatever their number and length, zero included.
+    ///
+    /// `report` is called every 65,536 events of the run. Where it breaks, the step ends between two events, and so
+    /// does the answer say; the next step goes on from there.
+    ///
+    /// # Errors
+    /// If `until` is in the past, or a capture file cannot be written.
+    ///
+    /// # Panics
+    /// If an event lies in the past, which is a bug in the engine.
+    pub fn advance(
+        &mut self,
+        until: Instant,
+        mut report: impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, EngineError> {
+        let now = self.data.now;
+        if until < now {
+            return Err(EngineError::Past { now, until });
+        }
+        let until = until.min(self.end);
+        let mut left = EVENTS_PER_REPORT - self.events % EVENTS_PER_REPORT;
+        let mut reported = self.events + left;
+        while let Some((at, source)) = self.data.schedule.due_by(self.data.now, until) {
+            self.data.now = at;
+            self.handle(source);
+            left -= 1;
+            if left == 0 {
+                self.events = reported;
+                (left, reported) = (EVENTS_PER_REPORT, reported + EVENTS_PER_REPORT);
+                self.data.taps.check()?;
+                if report(self.progress()).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+        }
+        self.events = reported - left;
+        self.data.now = until;
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Runs to the end, or until `report` breaks; then checks conservation and gives the tables.
     ///
     /// # Errors
-    /// If a capture file cannot be written, or the books do not balance, which is a bug.
-    pub fn run(
-        mut self,
-        mut report: impl FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<Outcome, EngineError> {
-        let mut interrupted = false;
-        let mut until_report = EVENTS_PER_REPORT;
-        while let Some((at, source)) = self.schedule.first() {
-            if at > self.end {
-                break;
-            }
-            self.now = at;
-            self.handle(source);
-            until_report -= 1;
-            if until_report == 0 {
-                until_report = EVENTS_PER_REPORT;
-                self.events += EVENTS_PER_REPORT;
-                self.taps.check()?;
-                if report(self.progress()).is_break() {
-                    interrupted = true;
-                    break;
-                }
-            }
-        }
-        self.events += EVENTS_PER_REPORT - until_report;
-        if !interrupted {
-            self.now = self.end;
-        }
-        self.finish(interrupted)
+    /// As [`Simulation::advance`] and [`Simulation::finish`].
+    pub fn run(mut self, report: impl FnMut(Progress) -> ControlFlow<()>) -> Result<Outcome, EngineError> {
+        // Where it is stopped is seen by the time.
+        let _ = self.advance(self.end, report)?;
+        self.finish()
     }
 
     fn progress(&self) -> Progress {
-        Progress { now: self.now, packet_hops: self.packet_hops, events: self.events }
+        Progress { now: self.data.now, packet_hops: self.data.packet_hops, events: self.events }
     }
 
-    fn finish(mut self, interrupted: bool) -> Result<Outcome, EngineError> {
-        let now = self.now;
-        for (index, link) in self.links.iter_mut().enumerate() {
-            let mut observer = self.taps.at(LinkId::from_index(index));
-            link.settle(now, &mut self.pool, &mut observer);
-        }
+    /// Ends the run where it is: checks conservation, writes out the captures and gives the tables.
+    ///
+    /// # Errors
+    /// If a capture file cannot be written, or the books do not balance, which is a bug.
+    pub fn finish(mut self) -> Result<Outcome, EngineError> {
+        let now = self.data.now;
+        let interrupted = now < self.end || self.next_event().is_some();
+        self.settle_links();
         self.check_conservation()?;
         let mut tables = self.tables();
         tables.extend(self.log_table());
         let (progress, jain_index) = (self.progress(), self.jain_index());
-        self.taps.finish()?;
+        self.data.taps.finish()?;
         Ok(Outcome { tables, ended: now, interrupted, progress, jain_index })
+    }
+
+    /// Brings every link and its books forward to now.
+    fn settle_links(&mut self) {
+        let DataPlane { links, pool, taps, now, .. } = &mut self.data;
+        for (index, link) in links.iter_mut().enumerate() {
+            link.settle(*now, pool, &mut taps.at(LinkId::from_index(index)));
+        }
     }
 
     #[inline]
     fn handle(&mut self, source: Source) {
-        let Numbering { links, flows, control } = self.numbering;
-        let Some(number) = source.0.checked_sub(Numbering::FIRST_LINK) else {
-            if source == Numbering::CHANGES {
-                self.on_changes()
-            } else {
-                self.on_routes()
+        match self.data.numbering.event(source) {
+            Event::Link(link) => self.on_link(link),
+            Event::Sender(flow) => self.on_sender_timer(flow),
+            Event::Receiver(flow) => self.on_receiver_timer(flow),
+            Event::Application(flow) => self.on_application(flow),
+            Event::Changes => self.on_changes(),
+            Event::Routes => self.on_routes(),
+            Event::Probe => self.on_probe(),
+            Event::Switch(node) => {
+                if let Some(control) = &mut self.control {
+                    control.on_switch(&mut self.data, node);
+                }
             }
-            return;
-        };
-        if number < links {
-            self.on_link(LinkId(number));
-            return;
-        }
-        let number = number - links;
-        match number.checked_div(flows) {
-            Some(0) => self.on_sender_timer(FlowId(number)),
-            Some(1) => self.on_receiver_timer(FlowId(number - flows)),
-            Some(2) => self.on_application(FlowId(number - 2 * flows)),
-            _ => {
-                let number = number - 3 * flows;
-                if number == control {
-                    self.on_probe();
-                } else if number + 1 == control {
-                    self.on_controller();
-                } else {
-                    self.on_switch(NodeId(number));
+            Event::Controller => {
+                if let Some(control) = &mut self.control {
+                    control.on_timer(&mut self.data, &self.flows);
                 }
             }
         }
@@ -296,62 +268,49 @@ impl Simulation {
 
     #[inline]
     fn on_link(&mut self, id: LinkId) {
-        let link = &mut self.links[id.index()];
-        let packet = link.poll(self.now, &mut self.pool, &mut self.taps.at(id));
-        self.schedule.put(self.numbering.link(id), link.next_event());
-        if let Some(packet) = packet {
-            self.packet_hops += 1;
-            let node = self.network.link(id).to;
-            let Packet { destination, channel, .. } = *self.pool.get(packet);
-            if destination != node {
-                self.forward(node, packet, Some(id));
-            } else if channel {
-                self.on_channel_end(node, packet);
-            } else {
-                self.deliver(packet);
-            }
+        let Some(packet) = self.data.poll(id) else { return };
+        let node = self.data.network.link(id).to;
+        let Packet { destination, steering, .. } = *self.data.pool.get(packet);
+        if destination != node {
+            self.forward(node, packet, Some(id));
+        } else if steering == Steering::Channel {
+            self.on_channel_end(node, packet);
+        } else {
+            self.deliver(packet);
         }
     }
 
     /// Sends a packet on from a node, which had it over a link or made it itself.
     #[inline]
     fn forward(&mut self, node: NodeId, id: PacketId, over: Option<LinkId>) {
-        let packet = self.pool.get_mut(id);
-        if packet.cursor == BY_FLOW_TABLE {
+        if self.data.pool.get(id).steering == Steering::FlowTables {
             self.forward_by_table(node, id, over);
-            return;
-        }
-        let flows = &self.flows;
-        let key = |packet: &Packet| flows[packet.flow.index()].lane(packet.direction, packet.subflow).key;
-        let link = if packet.hops_left == 0 {
-            None
         } else {
-            packet.hops_left -= 1;
-            self.forwarding.next_link(self.now, node, packet, key)
-        };
-        let Some(link) = link else {
-            self.taps.at(LinkId(0)).dropped(id, &self.pool, DropCause::Unreachable);
-            self.pool.remove(id);
-            return;
-        };
-        let mut observer = self.taps.at(link);
-        if self.links[link.index()].offer(self.now, id, &mut self.pool, &mut observer) {
-            let next = self.links[link.index()].next_event();
-            self.schedule.put(self.numbering.link(link), next);
+            self.data.forward(&self.flows, node, id);
         }
     }
 
-    /// Sets a timer's event unless an earlier one is pending, which will set it anew.
-    #[inline]
-    fn set_timer(&mut self, source: Source, next: Option<Instant>) {
-        if let Some(next) = next
-            && self.schedule.due(source).is_none_or(|due| next < due)
-        {
-            self.schedule.set(source, next.max(self.now));
+    /// Apart from the path of networks without a controller, which stays small.
+    #[inline(never)]
+    fn forward_by_table(&mut self, node: NodeId, id: PacketId, over: Option<LinkId>) {
+        if let Some(control) = &mut self.control {
+            control.forward(&mut self.data, &self.flows, node, id, over);
+        }
+    }
+
+    /// A packet of the control plane has come to its end.
+    #[inline(never)]
+    fn on_channel_end(&mut self, node: NodeId, id: PacketId) {
+        let Some(control) = &mut self.control else { return };
+        if let Some(flow) = control.on_channel_end(&mut self.data, &mut self.flows, node, id) {
+            if let Some(sequences) = &mut self.sequences {
+                sequences.control(self.data.now, flow);
+            }
+            self.flush_sender(flow);
         }
     }
 
     fn duration(&self) -> Span {
-        self.now.since(Instant::ZERO)
+        self.data.now.since(Instant::ZERO)
     }
 }

@@ -3,6 +3,7 @@
 use super::Simulation;
 use super::flow::Flow;
 use super::probe::{mbps, milliseconds};
+use crate::forwarding::Start;
 use crate::packet::Direction;
 use crate::records::Table;
 use crate::reordering::Reordering;
@@ -22,8 +23,8 @@ pub(super) struct Multipath {
 struct Notes {
     /// When its first SYN left.
     opened_at: Option<Instant>,
-    /// Where the path of its latest packet begins in the forwarding's list.
-    cursor: Option<u32>,
+    /// How its latest packet set out.
+    start: Option<Start>,
     /// Packets that left by another path than the one before them.
     path_changes: u64,
 }
@@ -33,24 +34,24 @@ impl Multipath {
         Self { subflows: vec![Notes::default(); subflows], arrived: Arrived::default() }
     }
 
-    /// The sender hands a segment to the network, which puts it on a path; `is_same` compares two cursors.
+    /// The sender hands a segment to the network, which puts it on a path; `is_same` compares two paths.
     #[inline]
     pub(super) fn on_sent(
         &mut self,
         now: Instant,
         segment: &Segment,
-        cursor: Option<u32>,
-        is_same: impl FnOnce(u32, u32) -> bool,
+        start: Option<Start>,
+        is_same: impl FnOnce(Start, Start) -> bool,
     ) {
         let notes = &mut self.subflows[usize::from(segment.subflow)];
         if segment.flags.has(Flags::SYN) && notes.opened_at.is_none() {
             notes.opened_at = Some(now);
         }
-        let Some(after) = cursor.filter(|_| cursor != notes.cursor) else { return };
-        if notes.cursor.is_some_and(|before| !is_same(before, after)) {
+        let Some(after) = start.filter(|_| start != notes.start) else { return };
+        if notes.start.is_some_and(|before| !is_same(before, after)) {
             notes.path_changes += 1;
         }
-        notes.cursor = Some(after);
+        notes.start = Some(after);
     }
 
     /// A data segment reaches the receiver; the sender knows which bytes of the stream it carries.
@@ -196,7 +197,7 @@ impl Simulation {
         table.integers("duplicate_bytes", rows.iter().map(|row| row.3.duplicate_bytes));
         table.integers("most_waiting_bytes", rows.iter().map(|row| row.3.most_waiting_bytes));
         let waited = rows.iter().map(|row| {
-            let now = waits(row.1).map_or(Span::ZERO, |since| self.now.saturating_since(since));
+            let now = waits(row.1).map_or(Span::ZERO, |since| self.data.now.saturating_since(since));
             (row.2.stalled + now).as_secs_f64()
         });
         table.numbers("stalled_s", waited);
@@ -265,17 +266,17 @@ impl Simulation {
     /// that is reached by the second of parallel links or a later one has the link's number behind its name, as the
     /// link has in its own.
     fn path_text(&self, row: &Row<'_>) -> String {
-        let Some(cursor) = row.notes.cursor else { return String::new() };
+        let Some(Start::Path(cursor)) = row.notes.start else { return String::new() };
         let (from, to) = (row.flow.forward.from, row.flow.forward.to);
-        let links = self.forwarding.path_links(&self.network, cursor, to);
+        let links = self.data.forwarding.path_links(&self.data.network, cursor, to);
         let Some(_) = links.first() else { return String::new() };
-        let mut text = self.network.node(from).name.clone();
+        let mut text = self.data.network.node(from).name.clone();
         for &id in links {
-            let link = self.network.link(id);
-            let beside = self.network.links_out(link.from).iter().filter(|&&other| other < id);
-            let before = beside.filter(|&&other| self.network.link(other).to == link.to).count();
+            let link = self.data.network.link(id);
+            let beside = self.data.network.links_out(link.from).iter().filter(|&&other| other < id);
+            let before = beside.filter(|&&other| self.data.network.link(other).to == link.to).count();
             text.push_str(" > ");
-            text.push_str(&self.network.node(link.to).name);
+            text.push_str(&self.data.network.node(link.to).name);
             if before > 0 {
                 text.push_str(&format!("#{}", before + 1));
             }

@@ -1,6 +1,7 @@
 //! Samples of flows and links at regular times.
 
 use super::Simulation;
+use super::data_plane::DataPlane;
 use super::flow::Flow;
 use crate::records::Table;
 use crate::setup::Setup;
@@ -170,8 +171,8 @@ impl Simulation {
     pub(super) fn on_probe(&mut self) {
         self.sample_flows();
         self.sample_links();
-        let next = self.now.saturating_add(self.probe.interval);
-        self.schedule.set(self.numbering.probe(), next);
+        let next = self.data.now.saturating_add(self.probe.interval);
+        self.data.schedule.set(self.data.numbering.probe(), next);
     }
 
     /// A flow has rows from its opening until all it sent has been delivered.
@@ -185,7 +186,7 @@ impl Simulation {
             let fresh = delivered - std::mem::replace(&mut series.delivered[index], delivered);
             let (ssthresh, rtt) = (flow.sender.ssthresh(), flow.sender.rtt());
             series.rows.push(FlowRow {
-                time_s: self.now.as_secs_f64(),
+                time_s: self.data.now.as_secs_f64(),
                 flow: index as u64,
                 goodput_mbps: mbps(fresh, self.probe.interval),
                 cwnd_bytes: flow.sender.cwnd(),
@@ -196,7 +197,7 @@ impl Simulation {
                 retransmissions: flow.sender.stats().retransmissions,
             });
             if flow.multipath.is_some() {
-                series.sample_subflows(self.now, self.probe.interval, index, flow);
+                series.sample_subflows(self.data.now, self.probe.interval, index, flow);
             }
             series.done[index] = flow.completed_at.is_some();
         }
@@ -204,14 +205,14 @@ impl Simulation {
 
     fn sample_links(&mut self) {
         let Some(series) = &mut self.probe.links else { return };
-        for (index, link) in self.links.iter_mut().enumerate() {
-            let mut observer = self.taps.at(LinkId::from_index(index));
-            link.advance(self.now, &mut self.pool, &mut observer);
+        let DataPlane { links, pool, taps, now, .. } = &mut self.data;
+        for (index, link) in links.iter_mut().enumerate() {
+            link.advance(*now, pool, &mut taps.at(LinkId::from_index(index)));
             let stats = link.stats();
             let fresh = stats.sent_bytes - std::mem::replace(&mut series.sent_bytes[index], stats.sent_bytes);
             let (queue_packets, queue_bytes) = link.backlog();
             series.rows.push(LinkRow {
-                time_s: self.now.as_secs_f64(),
+                time_s: now.as_secs_f64(),
                 link: index as u64,
                 queue_packets,
                 queue_bytes,

@@ -31,12 +31,16 @@ struct Row {
 }
 
 impl Sequences {
-    pub(super) fn new(setup: &Setup) -> Self {
+    /// None where no flow is watched.
+    pub(super) fn new(setup: &Setup) -> Option<Self> {
+        if setup.probes.sequences.is_empty() {
+            return None;
+        }
         let mut flows = vec![None; setup.flows.len()];
         for flow in &setup.probes.sequences {
             flows[flow.index()] = Some(Progress::default());
         }
-        Self { flows, rows: Vec::new() }
+        Some(Self { flows, rows: Vec::new() })
     }
 
     /// The sender sends a segment.

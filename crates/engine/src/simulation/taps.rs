@@ -5,7 +5,7 @@ use super::flow::Flow;
 use crate::capture::{CaptureFile, CapturedPacket};
 use crate::error::EngineError;
 use crate::link::{DropCause, LinkObserver, LinkStats};
-use crate::packet::{Direction, Packet, PacketId, PacketPool};
+use crate::packet::{Direction, Packet, PacketId, PacketPool, Steering};
 use crate::setup::{CapturePoint, Setup};
 use anabranch_transport::Segment;
 use anabranch_transport::wire::Endpoint;
@@ -181,6 +181,29 @@ impl Taps {
         }
     }
 
+    /// A packet is dropped, on a link or where no link leads on.
+    pub(super) fn note_drop(&mut self, packet: &Packet, id: PacketId, cause: DropCause) {
+        if packet.flow == NO_FLOW {
+            self.control_drops.0 += 1;
+            self.control_drops.1 += u64::from(packet.bytes);
+            self.probes.under_way.remove(&id);
+            return;
+        }
+        let drops = &mut self.drops[packet.flow.index()];
+        drops.control += u64::from(packet.steering == Steering::Channel);
+        match packet.direction {
+            Direction::Forward => drops.forward += 1,
+            Direction::Backward => drops.backward += 1,
+        }
+        match cause {
+            DropCause::Queue => drops.queue += 1,
+            DropCause::Random => drops.random += 1,
+            DropCause::Down => drops.down += 1,
+            DropCause::Codel => drops.codel += 1,
+            DropCause::Unreachable => drops.unreachable += 1,
+        }
+    }
+
     /// Whether everything could be written so far.
     pub(super) fn check(&mut self) -> Result<(), EngineError> {
         self.error.take().map_or(Ok(()), Err)
@@ -204,26 +227,7 @@ pub(super) struct TapAt<'t> {
 
 impl LinkObserver for TapAt<'_> {
     fn dropped(&mut self, id: PacketId, pool: &PacketPool, cause: DropCause) {
-        let packet = pool.get(id);
-        if packet.flow == NO_FLOW {
-            self.taps.control_drops.0 += 1;
-            self.taps.control_drops.1 += u64::from(packet.bytes);
-            self.taps.probes.under_way.remove(&id);
-            return;
-        }
-        let drops = &mut self.taps.drops[packet.flow.index()];
-        drops.control += u64::from(packet.channel);
-        match packet.direction {
-            Direction::Forward => drops.forward += 1,
-            Direction::Backward => drops.backward += 1,
-        }
-        match cause {
-            DropCause::Queue => drops.queue += 1,
-            DropCause::Random => drops.random += 1,
-            DropCause::Down => drops.down += 1,
-            DropCause::Codel => drops.codel += 1,
-            DropCause::Unreachable => drops.unreachable += 1,
-        }
+        self.taps.note_drop(pool.get(id), id, cause);
     }
 
     #[inline]

@@ -1,6 +1,6 @@
 //! What polling tells the controller, and the tables of the control plane at the end of a run.
 
-use super::Control;
+use super::ControlPlane;
 use crate::control::table::FlowTable;
 use crate::control::{Application, KINDS, Statistics};
 use crate::records::Table;
@@ -8,7 +8,7 @@ use crate::simulation::probe::mbps;
 use anabranch_network::Network;
 use anabranch_units::{Instant, NodeId};
 
-impl Control {
+impl ControlPlane {
     pub(super) fn note_statistics(&mut self, now: Instant, statistics: &Statistics) {
         for counters in &statistics.sent {
             let (at, bytes) = &mut self.last_bytes[counters.link.index()];

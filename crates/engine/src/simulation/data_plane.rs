@@ -1,0 +1,106 @@
+//! The data plane: packets on links, and the events that bring them forward.
+
+use super::flow::Flow;
+use super::numbering::Numbering;
+use super::taps::{TapAt, Taps};
+use crate::forwarding::Forwarding;
+use crate::link::{DropCause, Link};
+use crate::packet::{Packet, PacketId, PacketPool};
+use crate::schedule::{Schedule, Source};
+use anabranch_network::Network;
+use anabranch_units::{Instant, LinkId, NodeId};
+
+/// Everything a packet meets between the hosts, and the time.
+pub(super) struct DataPlane {
+    pub(super) now: Instant,
+    pub(super) network: Network,
+    pub(super) schedule: Schedule,
+    pub(super) numbering: Numbering,
+    pub(super) pool: PacketPool,
+    pub(super) links: Vec<Link>,
+    pub(super) forwarding: Forwarding,
+    pub(super) taps: Taps,
+    /// Packets that have crossed a link, summed over links.
+    pub(super) packet_hops: u64,
+}
+
+impl DataPlane {
+    /// The packet that arrives over a link now, if one does.
+    #[inline]
+    pub(super) fn poll(&mut self, id: LinkId) -> Option<PacketId> {
+        let link = &mut self.links[id.index()];
+        let packet = link.poll(self.now, &mut self.pool, &mut self.taps.at(id));
+        self.schedule.put(self.numbering.link(id), link.next_event());
+        self.packet_hops += u64::from(packet.is_some());
+        packet
+    }
+
+    /// Sends a packet on from a node, along its path or to the next hop; without one it is dropped.
+    #[inline]
+    pub(super) fn forward(&mut self, flows: &[Flow], node: NodeId, id: PacketId) {
+        let key = |packet: &Packet| flows[packet.flow.index()].lane(packet.direction, packet.subflow).key;
+        let packet = self.pool.get_mut(id);
+        let link = if packet.hops_left == 0 {
+            None
+        } else {
+            packet.hops_left -= 1;
+            self.forwarding.next_link(self.now, node, packet, key)
+        };
+        match link {
+            Some(link) => self.offer(link, id),
+            None => self.drop_unreachable(id),
+        }
+    }
+
+    /// Sends a packet on along the path that has been laid for it.
+    pub(super) fn follow_path(&mut self, id: PacketId) {
+        let link = self.forwarding.follow(self.pool.get_mut(id));
+        self.send(link, id);
+    }
+
+    /// Sends a packet over a link, if it may take another hop.
+    pub(super) fn send(&mut self, link: LinkId, id: PacketId) {
+        let packet = self.pool.get_mut(id);
+        if packet.hops_left == 0 {
+            self.drop_unreachable(id);
+            return;
+        }
+        packet.hops_left -= 1;
+        self.offer(link, id);
+    }
+
+    #[inline]
+    fn offer(&mut self, link: LinkId, id: PacketId) {
+        let next = &mut self.links[link.index()];
+        if next.offer(self.now, id, &mut self.pool, &mut self.taps.at(link)) {
+            self.schedule.put(self.numbering.link(link), next.next_event());
+        }
+    }
+
+    /// A packet has no way to go on.
+    pub(super) fn drop_unreachable(&mut self, id: PacketId) {
+        self.taps.note_drop(self.pool.get(id), id, DropCause::Unreachable);
+        self.pool.remove(id);
+    }
+
+    /// Changes a link, or brings it forward, and sets its event anew.
+    pub(super) fn change_link(
+        &mut self,
+        id: LinkId,
+        change: impl FnOnce(&mut Link, Instant, &mut PacketPool, &mut TapAt<'_>),
+    ) {
+        let link = &mut self.links[id.index()];
+        change(link, self.now, &mut self.pool, &mut self.taps.at(id));
+        self.schedule.put(self.numbering.link(id), link.next_event());
+    }
+
+    /// Sets a timer's event unless an earlier one is pending, which will set it anew.
+    #[inline]
+    pub(super) fn set_timer(&mut self, source: Source, next: Option<Instant>) {
+        if let Some(next) = next
+            && self.schedule.due(source).is_none_or(|due| next < due)
+        {
+            self.schedule.set(source, next.max(self.now));
+        }
+    }
+}

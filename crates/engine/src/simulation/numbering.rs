@@ -1,0 +1,103 @@
+//! Numbers of the event sources.
+//!
+//! Sources are numbered by class, and at one instant the lower number goes first: changes of the network, new
+//! routes, arrivals by link, timers of senders, timers of receivers, applications, the control plane, and last the
+//! probe, which so sees the instant complete.
+
+use crate::schedule::Source;
+use crate::setup::Setup;
+use anabranch_units::{FlowId, LinkId, NodeId};
+
+/// How many sources of each class there are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Numbering {
+    links: u32,
+    flows: u32,
+    /// Sources of the control plane: the switches, by node, and the controller. A network without a controller has
+    /// no number for it.
+    control: u32,
+}
+
+/// Who an event is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Event {
+    Changes,
+    Routes,
+    Link(LinkId),
+    Sender(FlowId),
+    Receiver(FlowId),
+    Application(FlowId),
+    Switch(NodeId),
+    Controller,
+    Probe,
+}
+
+impl Numbering {
+    pub(super) const CHANGES: Source = Source(0);
+    pub(super) const ROUTES: Source = Source(1);
+    const FIRST_LINK: u32 = 2;
+
+    pub(super) fn new(setup: &Setup) -> Self {
+        let control = if setup.controller.is_some() { setup.nodes.len() as u32 + 1 } else { 0 };
+        Self { links: setup.links.len() as u32, flows: setup.flows.len() as u32, control }
+    }
+
+    pub(super) const fn link(self, link: LinkId) -> Source {
+        Source(Self::FIRST_LINK + link.0)
+    }
+
+    pub(super) const fn sender(self, flow: FlowId) -> Source {
+        Source(Self::FIRST_LINK + self.links + flow.0)
+    }
+
+    pub(super) const fn receiver(self, flow: FlowId) -> Source {
+        Source(Self::FIRST_LINK + self.links + self.flows + flow.0)
+    }
+
+    pub(super) const fn application(self, flow: FlowId) -> Source {
+        Source(Self::FIRST_LINK + self.links + 2 * self.flows + flow.0)
+    }
+
+    pub(super) const fn switch(self, node: NodeId) -> Source {
+        Source(Self::FIRST_LINK + self.links + 3 * self.flows + node.0)
+    }
+
+    pub(super) const fn controller(self) -> Source {
+        Source(Self::FIRST_LINK + self.links + 3 * self.flows + self.control - 1)
+    }
+
+    pub(super) const fn probe(self) -> Source {
+        Source(Self::FIRST_LINK + self.links + 3 * self.flows + self.control)
+    }
+
+    pub(super) const fn count(self) -> usize {
+        self.probe().0 as usize + 1
+    }
+
+    /// Who the event of a source is for.
+    #[inline]
+    pub(super) fn event(self, source: Source) -> Event {
+        let Some(number) = source.0.checked_sub(Self::FIRST_LINK) else {
+            return if source == Self::CHANGES { Event::Changes } else { Event::Routes };
+        };
+        if number < self.links {
+            return Event::Link(LinkId(number));
+        }
+        let number = number - self.links;
+        match number.checked_div(self.flows) {
+            Some(0) => Event::Sender(FlowId(number)),
+            Some(1) => Event::Receiver(FlowId(number - self.flows)),
+            Some(2) => Event::Application(FlowId(number - 2 * self.flows)),
+            _ => {
+                let number = number - 3 * self.flows;
+                if number == self.control {
+                    Event::Probe
+                } else if number + 1 == self.control {
+                    Event::Controller
+                } else {
+                    Event::Switch(NodeId(number))
+                }
+            }
+        }
+    }
+}
