@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from anabranch import result as tables
-from anabranch import runner
+from anabranch import runner, stepping
 from anabranch.errors import AnabranchError, Problem, ResultError, ScenarioError, StudyError
 from anabranch.routes import Routes
 from anabranch.routes import routes as routes_of
@@ -111,6 +111,14 @@ class Scenario(file.Scenario):
 
         return worst_loads(self, failures=failures)
 
+    def start(self) -> Simulation:
+        """A run in steps: it stands at time zero, and goes on when it is told to.
+
+        Raises:
+            ScenarioError: if the scenario cannot be run.
+        """
+        return Simulation(self)
+
     def run(self, out: Path | str | None = None, *, page: bool = True) -> Result:
         """Runs it; with ``out``, the result is saved in that folder, with ``page`` its page and figures too.
 
@@ -119,6 +127,19 @@ class Scenario(file.Scenario):
             ResultError: if the folder exists and is not a result.
         """
         return run(self, out=out, page=page)
+
+
+class Simulation(stepping.Simulation):
+    """A run that goes on when it is told to."""
+
+    def finish(self, out: Path | str | None = None, *, page: bool = True) -> Result:
+        """Ends the run where it is; with ``out``, the result is saved in that folder.
+
+        Raises:
+            ResultError: if the folder exists and is not a result.
+        """
+        found = super().finish(out, page=page)
+        return Result(found.tables, found.summary)
 
 
 def run(
@@ -158,6 +179,7 @@ __all__ = [
     "Run",
     "Scenario",
     "ScenarioError",
+    "Simulation",
     "Study",
     "StudyError",
     "StudyResult",

@@ -18,6 +18,7 @@ from anabranch import _core
 from anabranch.errors import ResultError
 from anabranch.result import Result, check_replaceable
 from anabranch.routes import plan, refused, route_tables, warnings
+from anabranch.routing import Planned
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
 
@@ -55,12 +56,8 @@ def run(
     setup = resolve(scenario)
     captures = Path(tempfile.mkdtemp(prefix="anabranch-")) if setup.captures else None
     try:
-        result = _simulate(scenario, setup if captures is None else _capture_into(setup, captures), progress)
-        if folder is not None:
-            _save(result, folder, scenario, captures, page=page)
-        elif captures is not None:
-            for capture in setup.captures:
-                shutil.move(captures / capture.file, capture.file)
+        result = _simulate(scenario, setup if captures is None else capture_into(setup, captures), progress)
+        keep(result, folder, scenario, captures, page=page)
     finally:
         if captures is not None:
             shutil.rmtree(captures, ignore_errors=True)
@@ -73,6 +70,17 @@ def page_writer(result: Result) -> Callable[[Path], None]:
     from anabranch.report.run_folder import write_run_folder  # noqa: PLC0415
 
     return partial(write_run_folder, result)
+
+
+def keep(
+    result: Result, folder: Path | None, scenario: Scenario, captures: Path | None, *, page: bool
+) -> None:
+    """Saves a result in a folder; without one, its captures go into the current folder."""
+    if folder is not None:
+        _save(result, folder, scenario, captures, page=page)
+    elif captures is not None:
+        for capture in scenario.capture:
+            shutil.move(captures / capture.file, capture.file)
 
 
 def _save(result: Result, folder: Path, scenario: Scenario, captures: Path | None, *, page: bool) -> None:
@@ -97,8 +105,14 @@ def _simulate(scenario: Scenario, setup: Setup, progress: Callable[[float, int],
         outcome = setup.core().simulate(planned.plan, progress)
     except _core.SetupError as error:
         raise refused(error, scenario.origin, setup) from None
-    wall_s = time.perf_counter() - begin
-    measured = Result.from_columns(outcome["tables"], {})
+    return measured(scenario, setup, planned, outcome, time.perf_counter() - begin)
+
+
+def measured(
+    scenario: Scenario, setup: Setup, planned: Planned, outcome: _core.Outcome, wall_s: float
+) -> Result:
+    """What the core has measured, with everything else that a result tells."""
+    result = Result.from_columns(outcome["tables"], {})
     summary = {
         "title": scenario.title,
         "version": _core.version(),
@@ -112,13 +126,13 @@ def _simulate(scenario: Scenario, setup: Setup, progress: Callable[[float, int],
             *_measured(outcome["tables"]),
             *_unreached(outcome["tables"]),
             *_waiting(outcome["tables"]),
-            *_full_logs(measured),
+            *_full_logs(result),
         ],
         **({"routing": dict(planned.facts)} if planned.facts else {}),
         **outcome["summary"],
         "wall_s": wall_s,
     }
-    return replace(measured, summary=summary, tables={**measured.tables, **route_tables(setup, planned.plan)})
+    return replace(result, summary=summary, tables={**result.tables, **route_tables(setup, planned.plan)})
 
 
 def _full_logs(result: Result) -> list[str]:
@@ -209,7 +223,7 @@ def _waiting(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
     return notes
 
 
-def _capture_into(setup: Setup, folder: Path) -> Setup:
+def capture_into(setup: Setup, folder: Path) -> Setup:
     """The setup with capture files in a folder."""
     captures = [replace(capture, file=str(folder / capture.file)) for capture in setup.captures]
     return replace(setup, captures=captures)

@@ -180,28 +180,7 @@ impl Setup {
                 return Err(error(place("at"), "events must be in order of time"));
             }
             last = event.at;
-            let links: &[LinkId] = match &event.change {
-                Change::Node { node, .. } => {
-                    self.check_node(&place("node"), *node)?;
-                    &[]
-                }
-                Change::Capacity { capacity, .. } if *capacity < Rate::from_bps(100) => {
-                    return Err(error(place("capacity"), "must be at least 100 bps"));
-                }
-                Change::Delay { delay, .. } if *delay > LONGEST => {
-                    return Err(error(place("delay"), "must be at most 30 days"));
-                }
-                Change::Loss { links, loss } => {
-                    check_loss(&place("loss"), loss)?;
-                    links
-                }
-                Change::Links { links, .. }
-                | Change::Capacity { links, .. }
-                | Change::Delay { links, .. } => links,
-            };
-            for &link in links {
-                self.check_link_id(&place("links"), link)?;
-            }
+            self.check_change(&format!("events[{index}]"), &event.change)?;
         }
         Ok(())
     }
@@ -211,6 +190,31 @@ impl Setup {
             scheme.check().map_err(|problem| below("routing.scheme", problem))?;
         }
         self.routing.load_balancing.check().map_err(|problem| below("routing.load_balancing", problem))
+    }
+
+    /// Checks a change of the network.
+    ///
+    /// # Errors
+    /// Names the first place that does not hold, below `place`.
+    pub fn check_change(&self, place: &str, change: &Change) -> Result<(), SetupError> {
+        let place = |what: &str| format!("{place}.{what}");
+        let links: &[LinkId] = match change {
+            Change::Node { node, .. } => return self.check_node(&place("node"), *node),
+            Change::Capacity { capacity, .. } if *capacity < Rate::from_bps(100) => {
+                return Err(error(place("capacity"), "must be at least 100 bps"));
+            }
+            Change::Delay { delay, .. } if *delay > LONGEST => {
+                return Err(error(place("delay"), "must be at most 30 days"));
+            }
+            Change::Loss { links, loss } => {
+                check_loss(&place("loss"), loss)?;
+                links
+            }
+            Change::Links { links, .. } | Change::Capacity { links, .. } | Change::Delay { links, .. } => {
+                links
+            }
+        };
+        links.iter().try_for_each(|&link| self.check_link_id(&place("links"), link))
     }
 
     fn check_node(&self, place: &str, node: NodeId) -> Checked {

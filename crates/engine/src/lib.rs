@@ -31,7 +31,9 @@ mod simulation;
 pub mod variate;
 
 pub use error::{EngineError, SetupError};
-pub use simulation::{Outcome, Progress, Simulation};
+pub use simulation::{
+    Departure, ExternalPacket, Fate, FlowState, LinkState, Outcome, Phase, Progress, Simulation,
+};
 
 /// Every algorithm of routing and of the engine that a scenario can name, with its parameters.
 #[must_use]

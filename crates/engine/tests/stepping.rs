@@ -135,6 +135,10 @@ fn bytes(outcome: &Outcome) -> Vec<u8> {
                     values.iter().for_each(|v| bytes.extend(v.to_bits().to_le_bytes()))
                 }
                 Column::Texts(values) => values.iter().for_each(|v| bytes.extend_from_slice(v.as_bytes())),
+                Column::Choices { names, places } => {
+                    names.iter().for_each(|name| bytes.extend_from_slice(name.as_bytes()));
+                    bytes.extend_from_slice(places);
+                }
             }
         }
     }

@@ -15,6 +15,7 @@ mod plan;
 mod quantity;
 mod run;
 mod setup;
+mod simulation;
 mod transport;
 mod watch;
 
@@ -42,6 +43,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(paths::metrics, module)?)?;
     module.add_class::<setup::Setup>()?;
     module.add_class::<plan::Plan>()?;
+    module.add_class::<simulation::Simulation>()?;
     module.add_function(wrap_pyfunction!(run::draw, module)?)?;
     module.add_function(wrap_pyfunction!(balancer::draw_source_ports, module)?)?;
     module.add_function(wrap_pyfunction!(balancer::balancer_choices, module)?)?;

@@ -38,7 +38,7 @@ pub(crate) fn simulate(
     }
 }
 
-fn result(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
+pub(crate) fn result(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
     let tables = PyDict::new(py);
     for table in outcome.tables {
         tables.set_item(table.name, columns(py, table)?)?;
@@ -55,7 +55,7 @@ fn result(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyDict>> {
     Ok(result)
 }
 
-fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
+pub(crate) fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
     let columns = PyDict::new(py);
     for (name, column) in table.columns {
         match column {

@@ -4,7 +4,9 @@ use crate::error::{engine_error, parse, setup_error};
 use crate::paths::{self, Astray, PairPaths};
 use crate::plan::Plan;
 use crate::run;
+use crate::simulation::Simulation;
 use crate::watch::Watch;
+use anabranch_engine as engine;
 use anabranch_engine::network::Network;
 use anabranch_engine::routing::{Fallback, LinkMask, Metric, Search};
 use anabranch_engine::setup;
@@ -151,5 +153,14 @@ impl Setup {
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         run::simulate(py, Arc::clone(&self.setup), Arc::clone(&plan.plan), Watch::new(progress))
+    }
+
+    /// A run over a plan, ready for its first step.
+    ///
+    /// Raises SetupError if the plan does not hold, OSError if a capture cannot be written.
+    fn start(&self, py: Python<'_>, plan: &Plan) -> PyResult<Simulation> {
+        let (setup, plan) = (Arc::clone(&self.setup), Arc::clone(&plan.plan));
+        let simulation = py.detach(|| engine::Simulation::new(setup, plan)).map_err(engine_error)?;
+        Ok(Simulation::new(simulation))
     }
 }

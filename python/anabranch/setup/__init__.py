@@ -44,6 +44,15 @@ def resolve(scenario: Scenario) -> Setup:
         ScenarioError: with every name that is not there, every pair that is not connected, and whatever
             else can only be seen with the network at hand.
     """
+    return resolve_names(scenario)[0]
+
+
+def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
+    """The same, and the network by whose names :func:`changes_of` goes.
+
+    Raises:
+        ScenarioError: as :func:`resolve`.
+    """
     problems = Problems(scenario.origin)
     network = ResolvedNetwork(scenario, problems)
     controller = ResolvedController(scenario, network, problems)
@@ -62,7 +71,7 @@ def resolve(scenario: Scenario) -> Setup:
     _check_series(scenario.run_settings, series, len(network.links), problems)
     demand = demand_setup(scenario, network, problems)
     problems.raise_if_any()
-    return Setup(
+    setup = Setup(
         seed=scenario.run_settings.seed,
         replication=scenario.run_settings.replication,
         duration=int(scenario.run_settings.duration),
@@ -80,6 +89,7 @@ def resolve(scenario: Scenario) -> Setup:
         demand=demand,
         provenance=tuple(network.provenance),
     )
+    return setup, network
 
 
 def _routing(scenario: Scenario) -> RoutingSetup:
@@ -132,6 +142,22 @@ def _check_series(run: Run, flows: int, links: int, problems: Problems) -> None:
             f"{_MOST_SERIES_ROWS:,} can "
             "be kept. Sample less often, or set flow_series or link_series to false",
         )
+
+
+def changes_of(event: Event, place: str, network: ResolvedNetwork) -> list[Tagged]:
+    """What changes with an event, whenever it is, as the engine reads it.
+
+    Args:
+        event: the event; its time does not matter.
+        place: where it stands, for messages.
+        network: the network of the run.
+
+    Raises:
+        ScenarioError: if the network has no such node or link, or a value does not hold there.
+    """
+    changes = [setup.change for setup in _event(event, place, network)]
+    network.raise_if_any_problem()
+    return changes
 
 
 def _event(event: Event, place: str, network: ResolvedNetwork) -> list[EventSetup]:

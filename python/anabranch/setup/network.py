@@ -62,6 +62,7 @@ class ResolvedNetwork:
             ScenarioError: if there is no such topology.
         """
         self._problems = problems
+        """What is wrong with the scenario, and later with changes of the network."""
         self._draws = Draws(scenario)
         found = load_topology(scenario, problems)
         self.label = found.name
@@ -84,6 +85,14 @@ class ResolvedNetwork:
         self.switches: list[int] | None = None
         """The switches of the controller; None where there is none."""
         self.lay(wires, self.label)
+
+    def raise_if_any_problem(self) -> None:
+        """Stops here if a name was not there, or something else was wrong with the network.
+
+        Raises:
+            ScenarioError: with all that was noted.
+        """
+        self._problems.raise_if_any()
 
     @property
     def hosts(self) -> list[int]:

@@ -23,10 +23,11 @@ class Problems:
         return len(self._found)
 
     def raise_if_any(self) -> None:
-        """Stops here if something was wrong.
+        """Stops here if something was wrong; what was noted is then forgotten.
 
         Raises:
             ScenarioError: with all that was noted.
         """
-        if self._found:
-            raise ScenarioError(self._found, self._origin)
+        found, self._found = self._found, []
+        if found:
+            raise ScenarioError(found, self._origin)

@@ -52,6 +52,19 @@ impl Simulation {
         if self.data.taps.watches_hosts() {
             self.data.taps.received(self.data.now, &packet, segment, flow);
         }
+        if let Some(external) = &mut self.data.taps.external
+            && external.on_arrival(self.data.now, id, &packet, segment)
+        {
+            match direction {
+                Direction::Forward => flow.forward.delivered += 1,
+                Direction::Backward => flow.backward.delivered += 1,
+            }
+            if direction == Direction::Forward && segment.payload > 0 {
+                flow.reordering.get_mut(subflow).on_arrival(u64::from(order));
+            }
+            self.data.pool.remove(id);
+            return;
+        }
         match direction {
             Direction::Forward => {
                 flow.forward.delivered += 1;
@@ -94,7 +107,7 @@ impl Simulation {
 
     pub(super) fn flush_sender(&mut self, id: FlowId) {
         while let Some(segment) = self.flows[id.index()].sender.poll_transmit(self.data.now) {
-            self.inject(id, Direction::Forward, segment);
+            self.transmit(id, Direction::Forward, segment);
         }
         let next = self.flows[id.index()].sender.next_timeout();
         self.data.set_timer(self.data.numbering.sender(id), next);
@@ -102,15 +115,28 @@ impl Simulation {
 
     fn flush_receiver(&mut self, id: FlowId) {
         while let Some(segment) = self.flows[id.index()].receiver.poll_transmit(self.data.now) {
-            self.inject(id, Direction::Backward, segment);
+            self.transmit(id, Direction::Backward, segment);
         }
         let next = self.flows[id.index()].receiver.next_timeout();
         self.data.set_timer(self.data.numbering.receiver(id), next);
     }
 
-    /// A host hands a segment to the network.
+    /// A simulated host hands a segment to the network.
     #[inline]
-    fn inject(&mut self, id: FlowId, direction: Direction, segment: Segment) {
+    fn transmit(&mut self, id: FlowId, direction: Direction, segment: Segment) {
+        self.put_in(id, direction, segment, segment.packet_len(), None);
+    }
+
+    /// A packet of so many bytes enters the network; what has a token is external, and followed.
+    #[inline]
+    pub(super) fn put_in(
+        &mut self,
+        id: FlowId,
+        direction: Direction,
+        segment: Segment,
+        bytes: u32,
+        token: Option<u64>,
+    ) {
         let flow = &mut self.flows[id.index()];
         let way = match direction {
             Direction::Forward => &mut flow.forward,
@@ -151,7 +177,7 @@ impl Simulation {
             multipath.on_sent(self.data.now, &segment, start, is_same);
         }
         let packet = Packet {
-            bytes: segment.packet_len(),
+            bytes,
             flow: id,
             direction,
             subflow: segment.subflow,
@@ -166,6 +192,9 @@ impl Simulation {
             self.data.taps.sent(self.data.now, &packet, &segment, &self.flows[id.index()]);
         }
         let packet = self.data.pool.insert(packet, segment);
+        if let (Some(token), Some(external)) = (token, &mut self.data.taps.external) {
+            external.follow(packet, token);
+        }
         if start.is_none() && self.control.is_none() {
             self.data.drop_unreachable(packet);
             return;

@@ -31,7 +31,7 @@ impl Simulation {
         tables
     }
 
-    fn flow_table(&self) -> Table {
+    pub(super) fn flow_table(&self) -> Table {
         let setup = &self.setup.flows;
         let mut table = Table::new("flows");
         table.integers("flow", 0..setup.len() as u64);
@@ -153,7 +153,7 @@ impl Simulation {
         count("drops_control", |drops| drops.control);
     }
 
-    fn link_table(&self) -> Table {
+    pub(super) fn link_table(&self) -> Table {
         let mut table = Table::new("links");
         let links = self.data.network.links();
         table.integers("link", 0..links.len() as u64);

@@ -8,6 +8,7 @@ mod application;
 mod changes;
 mod control;
 mod data_plane;
+mod external;
 mod flow;
 mod hosts;
 mod log;
@@ -16,6 +17,7 @@ mod multipath;
 mod numbering;
 mod probe;
 mod sequences;
+mod state;
 mod taps;
 
 use crate::error::EngineError;
@@ -23,16 +25,18 @@ use crate::forwarding::Forwarding;
 use crate::packet::{Packet, PacketId, PacketPool, Steering};
 use crate::records::Table;
 use crate::schedule::{Schedule, Source};
-use crate::setup::Setup;
+use crate::setup::{Change, Setup};
 use anabranch_routing::{Mirror, Plan};
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
 use changes::Changes;
 use control::ControlPlane;
 use data_plane::DataPlane;
+pub use external::{Departure, ExternalPacket, Fate};
 use flow::{Flow, Maker};
 use numbering::{Event, Numbering};
 use probe::Probe;
 use sequences::Sequences;
+pub use state::{FlowState, LinkState, Phase};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use taps::Taps;
@@ -213,6 +217,17 @@ impl Simulation {
         // Where it is stopped is seen by the time.
         let _ = self.advance(self.end, report)?;
         self.finish()
+    }
+
+    /// Makes a change of the network now, after what has happened at this instant. It shows in the table `events`, and
+    /// routing reacts to it, as to one that the setup announces.
+    ///
+    /// # Errors
+    /// If the change does not hold.
+    pub fn change(&mut self, change: &Change) -> Result<(), EngineError> {
+        self.setup.check_change("change", change)?;
+        self.apply(change);
+        Ok(())
     }
 
     fn progress(&self) -> Progress {

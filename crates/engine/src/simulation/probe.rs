@@ -3,6 +3,7 @@
 use super::Simulation;
 use super::data_plane::DataPlane;
 use super::flow::Flow;
+use super::state::FlowState;
 use crate::records::Table;
 use crate::setup::Setup;
 use anabranch_units::{Instant, LinkId, Span};
@@ -182,19 +183,18 @@ impl Simulation {
             if !flow.application.opened() || series.done[index] {
                 continue;
             }
-            let delivered = flow.receiver.stats().delivered;
-            let fresh = delivered - std::mem::replace(&mut series.delivered[index], delivered);
-            let (ssthresh, rtt) = (flow.sender.ssthresh(), flow.sender.rtt());
+            let state = FlowState::of(flow);
+            let before = std::mem::replace(&mut series.delivered[index], state.delivered_bytes);
             series.rows.push(FlowRow {
                 time_s: self.data.now.as_secs_f64(),
                 flow: index as u64,
-                goodput_mbps: mbps(fresh, self.probe.interval),
-                cwnd_bytes: flow.sender.cwnd(),
-                ssthresh_bytes: if ssthresh == u64::MAX { f64::NAN } else { ssthresh as f64 },
-                srtt_ms: milliseconds(rtt.smoothed),
-                rtt_ms: milliseconds(rtt.latest),
-                in_flight_bytes: flow.sender.in_flight(),
-                retransmissions: flow.sender.stats().retransmissions,
+                goodput_mbps: mbps(state.delivered_bytes - before, self.probe.interval),
+                cwnd_bytes: state.cwnd_bytes,
+                ssthresh_bytes: state.ssthresh_bytes.map_or(f64::NAN, |bytes| bytes as f64),
+                srtt_ms: milliseconds(state.smoothed_rtt),
+                rtt_ms: milliseconds(state.latest_rtt),
+                in_flight_bytes: state.in_flight_bytes,
+                retransmissions: state.retransmissions,
             });
             if flow.multipath.is_some() {
                 series.sample_subflows(self.data.now, self.probe.interval, index, flow);

@@ -1,6 +1,7 @@
 //! What is noted along the way: drops by flow, and packets that go to capture files.
 
 use super::control::NO_FLOW;
+use super::external::External;
 use super::flow::Flow;
 use crate::capture::{CaptureFile, CapturedPacket};
 use crate::error::EngineError;
@@ -81,6 +82,8 @@ pub(super) struct Taps {
     /// Messages of the control plane that were lost, and their bytes.
     pub(super) control_drops: (u64, u64),
     pub(super) probes: ProbeTaps,
+    /// Hosts that are not simulated, where there are any.
+    pub(super) external: Option<Box<External>>,
     captures: Vec<Capture>,
     /// Addresses of the ends of each flow's subflows, which a link does not know; only where links are watched.
     endpoints: Vec<Vec<(Endpoint, Endpoint)>>,
@@ -115,6 +118,7 @@ impl Taps {
         Ok(Self {
             control_drops: (0, 0),
             probes: ProbeTaps { links: vec![(0, 0); setup.links.len()], under_way: BTreeMap::new() },
+            external: None,
             drops: vec![FlowDrops::default(); setup.flows.len()],
             watches_hosts: captures.iter().any(|c| matches!(c.at, CapturePoint::Host(_))),
             watches_links,
@@ -183,6 +187,9 @@ impl Taps {
 
     /// A packet is dropped, on a link or where no link leads on.
     pub(super) fn note_drop(&mut self, packet: &Packet, id: PacketId, cause: DropCause) {
+        if let Some(external) = &mut self.external {
+            external.note_drop(id, cause);
+        }
         if packet.flow == NO_FLOW {
             self.control_drops.0 += 1;
             self.control_drops.1 += u64::from(packet.bytes);

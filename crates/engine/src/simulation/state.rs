@@ -1,0 +1,159 @@
+//! What a flow and a link are like now, for those who look between two steps.
+
+use super::Simulation;
+use super::flow::Flow;
+use super::probe::milliseconds;
+use crate::link::{Link, LinkStats};
+use crate::records::Table;
+use anabranch_units::{FlowId, LinkId, Rate, Span};
+
+/// A flow between two events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FlowState {
+    /// How far its connection is.
+    pub phase: Phase,
+    /// Bytes handed to the application at the receiving end.
+    pub delivered_bytes: u64,
+    /// Congestion window; the sum of the subflows' where there are several.
+    pub cwnd_bytes: u64,
+    /// Slow start threshold; `None` before the first loss.
+    pub ssthresh_bytes: Option<u64>,
+    /// Bytes sent and not acknowledged, as the sender takes them to be in the network.
+    pub in_flight_bytes: u64,
+    /// Smoothed round-trip time (RFC 6298); zero before the first sample.
+    pub smoothed_rtt: Span,
+    /// The latest sample of the round-trip time; zero before the first.
+    pub latest_rtt: Span,
+    /// Segments sent again.
+    pub retransmissions: u64,
+}
+
+/// How far a connection is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phase {
+    /// It has not begun.
+    Waiting,
+    /// It has sent a SYN, and has no answer.
+    Opening,
+    /// It carries data.
+    Open,
+    /// All that its application will ever send has been delivered.
+    Complete,
+    /// It was given up.
+    Failed,
+}
+
+impl Phase {
+    /// Its name in tables.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Opening => "opening",
+            Self::Open => "open",
+            Self::Complete => "complete",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+impl FlowState {
+    pub(super) fn of(flow: &Flow) -> Self {
+        let (sender, rtt, ssthresh) = (&flow.sender, flow.sender.rtt(), flow.sender.ssthresh());
+        let phase = if flow.completed_at.is_some() {
+            Phase::Complete
+        } else if sender.failure().is_some() {
+            Phase::Failed
+        } else if sender.established_at().is_some() {
+            Phase::Open
+        } else if flow.application.opened() {
+            Phase::Opening
+        } else {
+            Phase::Waiting
+        };
+        Self {
+            phase,
+            delivered_bytes: flow.receiver.stats().delivered,
+            cwnd_bytes: sender.cwnd(),
+            ssthresh_bytes: (ssthresh != u64::MAX).then_some(ssthresh),
+            in_flight_bytes: sender.in_flight(),
+            smoothed_rtt: rtt.smoothed,
+            latest_rtt: rtt.latest,
+            retransmissions: sender.stats().retransmissions,
+        }
+    }
+}
+
+/// A directed link between two events.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkState {
+    /// Whether it carries packets.
+    pub up: bool,
+    /// Rate of serialisation.
+    pub capacity: Rate,
+    /// Propagation delay.
+    pub delay: Span,
+    /// Packets that wait, without the one being sent.
+    pub queue_packets: u64,
+    /// Their bytes.
+    pub queue_bytes: u64,
+    /// What it has done since the start.
+    pub stats: LinkStats,
+}
+
+impl Simulation {
+    /// What a flow is like now.
+    ///
+    /// # Panics
+    /// If there is no such flow.
+    #[must_use]
+    pub fn flow(&self, id: FlowId) -> FlowState {
+        FlowState::of(&self.flows[id.index()])
+    }
+
+    /// What a link is like now.
+    ///
+    /// # Panics
+    /// If there is no such link.
+    pub fn link(&mut self, id: LinkId) -> LinkState {
+        self.data.change_link(id, |link, now, pool, taps| link.settle(now, pool, taps));
+        let (link, attributes) = (&self.data.links[id.index()], self.data.network.link(id));
+        let (queue_packets, queue_bytes) = link.backlog();
+        LinkState {
+            up: link.is_up(),
+            capacity: attributes.capacity,
+            delay: attributes.delay,
+            queue_packets,
+            queue_bytes,
+            stats: *link.stats(),
+        }
+    }
+
+    /// All flows: the table `flows` of the run up to now, and what is known of a flow only while it runs.
+    #[must_use]
+    pub fn flow_states(&self) -> Table {
+        let states: Vec<FlowState> = self.flows.iter().map(FlowState::of).collect();
+        let mut table = self.flow_table();
+        table.texts("state", states.iter().map(|state| state.phase.name().to_owned()));
+        table.integers("cwnd_bytes", states.iter().map(|state| state.cwnd_bytes));
+        let ssthresh = |state: &FlowState| state.ssthresh_bytes.map_or(f64::NAN, |bytes| bytes as f64);
+        table.numbers("ssthresh_bytes", states.iter().map(ssthresh));
+        table.numbers("srtt_ms", states.iter().map(|state| milliseconds(state.smoothed_rtt)));
+        table.numbers("rtt_ms", states.iter().map(|state| milliseconds(state.latest_rtt)));
+        table.integers("in_flight_bytes", states.iter().map(|state| state.in_flight_bytes));
+        table
+    }
+
+    /// All links: the table `links` of the run up to now, and what is known of a link only while it runs.
+    pub fn link_states(&mut self) -> Table {
+        self.settle_links();
+        let links = &self.data.links;
+        let mut table = self.link_table();
+        let state = |link: &Link| if link.is_up() { "up" } else { "down" };
+        table.texts("state", links.iter().map(|link| state(link).to_owned()));
+        table.integers("queue_packets", links.iter().map(|link| link.backlog().0));
+        table.integers("queue_bytes", links.iter().map(|link| link.backlog().1));
+        table.integers("in_flight_packets", links.iter().map(Link::in_flight));
+        table
+    }
+}

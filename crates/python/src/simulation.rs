@@ -1,0 +1,113 @@
+//! A run in steps, as Python holds it.
+
+use crate::error::{engine_error, parse};
+use crate::run;
+use crate::watch::Watch;
+use anabranch_engine as engine;
+use anabranch_engine::setup::Change;
+use anabranch_units::Instant;
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+
+/// A run that goes on when it is told to (`Setup.start`). Times are in picoseconds since its start.
+#[pyclass(frozen, module = "anabranch._core")]
+pub struct Simulation {
+    /// None once it is finished.
+    running: Mutex<Option<engine::Simulation>>,
+}
+
+impl Simulation {
+    pub(crate) fn new(simulation: engine::Simulation) -> Self {
+        Self { running: Mutex::new(Some(simulation)) }
+    }
+
+    /// Works on it without the interpreter lock: whoever waits for it must not keep others from finishing.
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut engine::Simulation) -> PyResult<T> + Send,
+    ) -> PyResult<T> {
+        py.detach(|| {
+            let mut running = self.running.lock().map_err(|_| broken())?;
+            work(running.as_mut().ok_or_else(finished)?)
+        })
+    }
+}
+
+fn broken() -> PyErr {
+    PyRuntimeError::new_err("the simulation has stopped in an error of the engine; start another one")
+}
+
+fn finished() -> PyErr {
+    PyRuntimeError::new_err("the simulation is finished; start another one")
+}
+
+#[pymethods]
+impl Simulation {
+    /// The simulated time.
+    fn now(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |simulation| Ok(simulation.now().as_ps()))
+    }
+
+    /// When the run will be over.
+    fn end(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |simulation| Ok(simulation.end().as_ps()))
+    }
+
+    /// When something will happen next; None if nothing will before the end.
+    fn next_event(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        self.with(py, |simulation| Ok(simulation.next_event().map(Instant::as_ps)))
+    }
+
+    /// Works off all events up to and including `until`, or the end.
+    ///
+    /// `progress(simulated_s, packet_hops)` is called now and then, if given. Ctrl-C ends the step with
+    /// KeyboardInterrupt between two events; the next step goes on from there.
+    ///
+    /// Raises ValueError if `until` is past, OSError if a capture cannot be written.
+    #[pyo3(signature = (until, progress=None))]
+    fn advance(&self, py: Python<'_>, until: u64, progress: Option<Py<PyAny>>) -> PyResult<()> {
+        let mut watch = Watch::new(progress);
+        self.with(py, |simulation| {
+            let mut failure = None;
+            let reached = simulation.advance(Instant::from_ps(until), |at| {
+                failure = watch.look((at.now.as_secs_f64(), at.packet_hops)).err();
+                if failure.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            });
+            let _ = reached.map_err(engine_error)?;
+            failure.map_or(Ok(()), Err)
+        })
+    }
+
+    /// Makes a change of the network now; JSON as in the events of a setup.
+    ///
+    /// Raises SetupError if it does not hold.
+    fn change(&self, py: Python<'_>, change_json: &str) -> PyResult<()> {
+        let change: Change = parse("change", change_json)?;
+        self.with(py, |simulation| simulation.change(&change).map_err(engine_error))
+    }
+
+    /// The columns of all flows as they are now.
+    fn flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        run::columns(py, self.with(py, |simulation| Ok(simulation.flow_states()))?)
+    }
+
+    /// The columns of all links as they are now.
+    fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        run::columns(py, self.with(py, |simulation| Ok(simulation.link_states()))?)
+    }
+
+    /// Ends the run where it is; the answer is that of `Setup.simulate`.
+    ///
+    /// Raises OSError if a capture cannot be written.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let outcome = py.detach(|| {
+            let simulation = self.running.lock().map_err(|_| broken())?.take().ok_or_else(finished)?;
+            simulation.finish().map_err(engine_error)
+        })?;
+        run::result(py, outcome)
+    }
+}

@@ -1,0 +1,173 @@
+"""A run in steps: look at it, change its network, go on."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import time
+import weakref
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+import polars as pl
+from pydantic import ValidationError
+
+from anabranch import _core
+from anabranch.errors import Problem, ScenarioError
+from anabranch.result import Result, check_replaceable, frame
+from anabranch.routes import plan, refused
+from anabranch.runner import capture_into, keep, measured
+from anabranch.scenario.event import Event
+from anabranch.scenario.messages import problems
+from anabranch.scenario.quantity import Span
+from anabranch.scenario.scenario import Scenario
+from anabranch.setup import changes_of, resolve_names
+
+
+class Simulation:
+    """A run that goes on when it is told to. ``Scenario.start`` makes one.
+
+    Whatever its steps, it computes what ``Scenario.run`` does, to the last byte.
+    """
+
+    def __init__(self, scenario: Scenario) -> None:
+        """Makes the routes, and stands at time zero, before the first event.
+
+        Raises:
+            ScenarioError: if the scenario cannot be run.
+        """
+        self._scenario = scenario
+        setup, self._network = resolve_names(scenario)
+        self._captures: Path | None = None
+        if setup.captures:
+            self._captures = Path(tempfile.mkdtemp(prefix="anabranch-"))
+            # Also where nobody finishes the run.
+            weakref.finalize(self, shutil.rmtree, self._captures, ignore_errors=True)
+            setup = capture_into(setup, self._captures)
+        self._setup = setup
+        self._planned = plan(setup, scenario.origin)
+        self._begin = time.perf_counter()
+        try:
+            self._core = setup.core().start(self._planned.plan)
+        except _core.SetupError as error:
+            raise refused(error, scenario.origin, setup) from None
+
+    @property
+    def now(self) -> Span:
+        """The simulated time."""
+        return Span(self._core.now())
+
+    @property
+    def end(self) -> Span:
+        """The duration of the scenario: no step goes beyond it."""
+        return Span(self._core.end())
+
+    @property
+    def next_event(self) -> Span | None:
+        """When something will happen next; None if nothing will before the end.
+
+        A step that ends before that only lets time pass.
+        """
+        ps = self._core.next_event()
+        return None if ps is None else Span(ps)
+
+    def advance(
+        self,
+        span: Span | str | None = None,
+        *,
+        until: Span | str | None = None,
+        progress: Callable[[float, int], object] | None = None,
+    ) -> Self:
+        """Goes on, at most to the end of the run; the events of the step's last instant are in it.
+
+        Args:
+            span: how far, such as ``"10 ms"``; zero works off what is due now.
+            until: in its place, the time to go on to.
+            progress: called now and then with the simulated seconds and the packet-hops so far.
+
+        Returns:
+            Itself.
+
+        Raises:
+            ValueError: if not one of both is given, it is no time, or ``until`` is past.
+            KeyboardInterrupt: after Ctrl-C, between two events; another step goes on from there.
+        """
+        if (span is None) == (until is None):
+            raise ValueError("give how far to go on, such as advance('10 ms'), or advance(until='1 s')")
+        if span is not None:
+            to = min(self._core.now() + int(Span.validate(span)), self._core.end())
+        else:
+            to = int(Span.validate(until))
+        self._core.advance(to, progress)
+        return self
+
+    @property
+    def flows(self) -> pl.DataFrame:
+        """A row for each flow: the table ``flows`` of a result so far, and the present state.
+
+        The latter is ``state`` (``waiting``, ``opening``, ``open``, ``complete`` or ``failed``),
+        ``cwnd_bytes``, ``ssthresh_bytes`` (null before the first loss), ``srtt_ms``, ``rtt_ms`` (the latest
+        sample) and ``in_flight_bytes``.
+        """
+        return frame(self._core.flows())
+
+    @property
+    def links(self) -> pl.DataFrame:
+        """A row for each directed link: the table ``links`` of a result so far, and the present state.
+
+        The latter is ``state`` (``up`` or ``down``), ``queue_packets`` and ``queue_bytes`` (waiting now) and
+        ``in_flight_packets``.
+        """
+        return frame(self._core.links())
+
+    def set(self, **change: Any) -> None:
+        """Changes the network now: the fields of an ``[[event]]`` of the scenario, but for ``at``.
+
+        Args:
+            change: such as ``link=["a", "b"], capacity="5 Mbps"`` or ``node="a", state="down"``.
+
+        Raises:
+            ScenarioError: if there is something wrong with it; nothing is changed then.
+        """
+        event = _event(change, self._core.now())
+        for entry in changes_of(event, "set", self._network):
+            self._core.change(json.dumps(entry))
+
+    def finish(self, out: Path | str | None = None, *, page: bool = True) -> Result:
+        """Ends the run where it is. It takes no further step.
+
+        Args:
+            out: folder to save the result in, as for ``Scenario.run``.
+            page: whether the folder gets ``report.html`` and the figures as well.
+
+        Returns:
+            What was measured; before the duration of the scenario, ``summary["interrupted"]`` is true.
+
+        Raises:
+            ResultError: if ``out`` exists and is not a result, or cannot be written.
+        """
+        folder = None if out is None else Path(out)
+        if folder is not None:
+            check_replaceable(folder)
+        outcome = self._core.finish()
+        wall_s = time.perf_counter() - self._begin
+        result = measured(self._scenario, self._setup, self._planned, outcome, wall_s)
+        keep(result, folder, self._scenario, self._captures, page=page)
+        return result
+
+
+def _event(change: Mapping[str, Any], now: int) -> Event:
+    """The change as an event.
+
+    Raises:
+        ScenarioError: if it is none.
+    """
+    if "at" in change:
+        raise ScenarioError([Problem("set.at", "a change is made now; leave at out, or write an [[event]]")])
+    try:
+        return Event.model_validate({**change, "at": Span(now)})
+    except ValidationError as error:
+        found = problems(error, Event)
+        raise ScenarioError([Problem(f"set.{entry.place}", entry.message) for entry in found]) from None
