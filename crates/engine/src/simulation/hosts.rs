@@ -163,11 +163,7 @@ impl Simulation {
             Some(_) => None,
             None => self.data.forwarding.start(self.data.now, lane.route, lane.key),
         };
-        let (steering, cursor) = match start {
-            Some(Start::Path(first)) => (Steering::Path, first),
-            Some(Start::NextHops) => (Steering::NextHops, 0),
-            None => (Steering::FlowTables, 0),
-        };
+        let (steering, cursor) = start.map_or((Steering::FlowTables, 0), Start::steering);
         if direction == Direction::Forward
             && let Some(multipath) = &mut flow.multipath
         {
