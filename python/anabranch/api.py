@@ -102,7 +102,7 @@ class Scenario(file.Scenario):
         """The highest load of every link within ``routing.demand``, with a matrix that causes it.
 
         Args:
-            failures: look at every failure of a single cable as well.
+            failures: look at every failure of a single edge (both directions of a link) as well.
 
         Raises:
             ScenarioError: if the scenario cannot be run, or has no bounds.

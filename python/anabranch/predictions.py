@@ -25,23 +25,23 @@ _HEADER_BYTES = 40
 """IPv4 and TCP without options (RFC 791, RFC 9293 section 3.1)."""
 _TIMESTAMP_BYTES = 12
 """The timestamps option with its padding (RFC 7323 appendix A)."""
-MOST_WAYS: Final = 256
-"""Most ways of a pair, hop by hop, that are looked at one by one."""
+MOST_PATHS: Final = 256
+"""Most paths of a pair, hop by hop, that are computed one by one."""
 _PER_PACKET: Final = ("packet", "packet-round-robin")
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """One way from a node to another."""
+class WeightedPath:
+    """One path from a node to another."""
 
     links: tuple[int, ...]
     share: float
-    """Share of the flows, or with a spread by packet of the packets, that take it."""
+    """Share of the flows, or with load balancing by packet of the packets, that take it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PathPrediction:
-    """What one flow gets that keeps to one path, or that spreads its packets over all of them."""
+    """What one flow gets that keeps to one path, or that distributes its packets over all of them."""
 
     nodes: tuple[str, ...]
     """Of the path; empty for a flow whose packets take several."""
@@ -50,13 +50,13 @@ class PathPrediction:
     rtt_ms: float
     """Round trip through an idle network; with several paths, the mean over packets."""
     loss: float
-    """Probability that a data packet is lost at random on the way, in the long run; with several paths, the
+    """Probability that a data packet is lost at random on its path, in the long run; with several paths, the
     mean over packets."""
     capacity_mbps: float
-    """Payload that the link which limits these flows can carry; with a spread by packet, all paths
+    """Payload that the link which limits these flows can carry; with load balancing by packet, all paths
     together."""
     flows: float
-    """Flows of the pair that share it, this one included; with a spread by flow, the expected number."""
+    """Flows of the pair that share it, this one included; an expectation with load balancing by flow."""
     mbps: float
     """Throughput of one flow in Mbps of payload."""
     warnings: tuple[str, ...]
@@ -95,7 +95,10 @@ class PacketSizes:
 
 
 def predictions(
-    setup: Setup, pair: tuple[int, int], there: Sequence[Way] | None, back: Sequence[Way] | None
+    setup: Setup,
+    pair: tuple[int, int],
+    there: Sequence[WeightedPath] | None,
+    back: Sequence[WeightedPath] | None,
 ) -> tuple[ThroughputPrediction, ...]:
     """A prediction for each transport that sends data from one node to another, in order of first flows.
 
@@ -104,7 +107,7 @@ def predictions(
     Args:
         setup: the scenario, resolved.
         pair: origin and destination.
-        there: the ways that data takes; None if there are too many.
+        there: the paths that data takes; None if there are too many.
         back: those of acknowledgments, likewise.
     """
     used = Counter(flow.transport for flow in setup.flows if (flow.origin, flow.to) == pair)
@@ -133,8 +136,8 @@ def path_prediction(
         back: links that acknowledgments take.
         flows: flows of the pair that take the same path, this one included.
     """
-    way = Way(there, 1.0)
-    returning = _time_s(setup, Way(back, 1.0), packet_sizes(transport.config).ack_packet)
+    way = WeightedPath(there, 1.0)
+    returning = _time_s(setup, WeightedPath(back, 1.0), packet_sizes(transport.config).ack_packet)
     return _kept_path(setup, model, transport.config, way, [way], flows, returning)
 
 
@@ -143,8 +146,8 @@ def _prediction(
     transport: TransportSetup,
     number: int,
     flows: int,
-    there: Sequence[Way] | None,
-    back: Sequence[Way] | None,
+    there: Sequence[WeightedPath] | None,
+    back: Sequence[WeightedPath] | None,
 ) -> ThroughputPrediction:
     def without(reason: str, model: str | None = None) -> ThroughputPrediction:
         return ThroughputPrediction(transport.name, number, model, None, reason, ())
@@ -154,7 +157,7 @@ def _prediction(
     except ModelError as error:
         return without(error.problem.message)
     if there is None or back is None:
-        return without(f"more than {MOST_WAYS} ways, hop by hop", model.name)
+        return without(f"more than {MOST_PATHS} paths, hop by hop", model.name)
     sizes = packet_sizes(transport.config)
     returning = _mean_time_s(setup, back, sizes.ack_packet)
     if len(there) > 1 and setup.routing.load_balancing["algorithm"] in _PER_PACKET:
@@ -172,14 +175,14 @@ def _kept_path(
     setup: Setup,
     model: Model,
     config: dict[str, Any],
-    way: Way,
-    there: Sequence[Way],
+    way: WeightedPath,
+    there: Sequence[WeightedPath],
     flows: float,
     returning_s: float,
 ) -> PathPrediction:
-    """The prediction for a flow that keeps to one way.
+    """The prediction for a flow that keeps to one path.
 
-    Of the other flows, each comes through a link with the share of the ways that do; Vilela 2022 (section
+    Of the other flows, each comes through a link with the share of the paths that do; Vilela 2022 (section
     3.6.2) gives each flow its part of the bandwidth that is available, min(TP, ABW / n_f).
     """
     sizes = packet_sizes(config)
@@ -201,13 +204,13 @@ def _kept_path(
 
 
 class _Mixture:
-    """A flow whose packets are spread over several ways.
+    """A flow whose packets are distributed over several paths.
 
     By Little's law its throughput is its window over the mean time that a packet and its acknowledgment take,
-    and its loss is the mean, whatever way a packet takes. What the models do not know is reordering.
+    and its loss is the mean, whatever path a packet takes. What the models do not know is reordering.
     """
 
-    def __init__(self, setup: Setup, there: Sequence[Way], sizes: PacketSizes) -> None:
+    def __init__(self, setup: Setup, there: Sequence[WeightedPath], sizes: PacketSizes) -> None:
         self._setup = setup
         self._ways = there
         self._sizes = sizes
@@ -242,7 +245,7 @@ class _Mixture:
         return math.ceil(self._differ_s * self._capacity_mbps * 1e6 / 8 / self._sizes.payload)
 
     def predict(self, model: Model, config: dict[str, Any], flows: int, returning_s: float) -> PathPrediction:
-        """The model over the mean of the ways."""
+        """The model over the mean of the paths."""
         setup, ways = self._setup, self._ways
         conditions = _conditions(
             config,
@@ -324,17 +327,17 @@ def packet_sizes(config: dict[str, Any]) -> PacketSizes:
     return PacketSizes(config["mss"] - options, config["mss"] + _HEADER_BYTES, _HEADER_BYTES + options)
 
 
-def _time_s(setup: Setup, way: Way, packet_bytes: int) -> float:
+def _time_s(setup: Setup, way: WeightedPath, packet_bytes: int) -> float:
     """Time that a packet takes where no other is in its way: propagation, and transmission at each link."""
     links = [setup.links[link] for link in way.links]
     return sum(link.delay / _PS_PER_S + packet_bytes * 8 / link.capacity for link in links)
 
 
-def _mean_time_s(setup: Setup, ways: Sequence[Way], packet_bytes: int) -> float:
+def _mean_time_s(setup: Setup, ways: Sequence[WeightedPath], packet_bytes: int) -> float:
     return sum(way.share * _time_s(setup, way, packet_bytes) for way in ways)
 
 
-def _loss(setup: Setup, way: Way) -> float:
+def _loss(setup: Setup, way: WeightedPath) -> float:
     return path_loss([setup.links[link] for link in way.links])
 
 

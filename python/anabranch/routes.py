@@ -13,7 +13,7 @@ import polars as pl
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.path_metrics import METRICS_OF_LOSS, METRICS_TIMES_DELAY, PATH_METRICS
-from anabranch.predictions import MOST_WAYS, ThroughputPrediction, Way, path_loss, predictions
+from anabranch.predictions import MOST_PATHS, ThroughputPrediction, WeightedPath, path_loss, predictions
 from anabranch.routing import Planned, planner_of
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
@@ -49,7 +49,7 @@ class PathRow:
     bottleneck_mbps: float
     """Smallest capacity."""
     loss: float
-    """Probability that a packet is lost at random on the way, in the long run."""
+    """Probability that a packet is lost at random on its path, in the long run."""
     capacities_mbps: tuple[float, ...]
     """Capacity of each link."""
     metric_value: float | None = None
@@ -230,7 +230,9 @@ class _Namer:
         setup, has_data = self._setup, (origin, to) in self._sends_data
         paths = self._paths[origin, to]
         told = (
-            predictions(setup, (origin, to), self._ways(origin, to), self._ways(to, origin))
+            predictions(
+                setup, (origin, to), self._weighted_paths(origin, to), self._weighted_paths(to, origin)
+            )
             if has_data
             else ()
         )
@@ -260,17 +262,17 @@ class _Namer:
         value = self._metric.of(row)
         return replace(row, metric_value=value if math.isfinite(value) else None)
 
-    def _ways(self, origin: int, to: int) -> list[Way] | None:
-        """Every way of a pair with its share; None if hop-by-hop forwarding has too many."""
+    def _weighted_paths(self, origin: int, to: int) -> list[WeightedPath] | None:
+        """Every path of a pair with its share; None if hop-by-hop forwarding has too many."""
         if paths := self._paths[origin, to]:
-            return [Way(tuple(path["links"]), path["weight"]) for path in paths]
+            return [WeightedPath(tuple(path["links"]), path["weight"]) for path in paths]
         table, found = self._tables[to], []
         stack: list[tuple[int, tuple[int, ...], float]] = [(origin, (), 1.0)]
         while stack:
             node, links, share = stack.pop()
             if node == to:
-                found.append(Way(links, share))
-                if len(found) > MOST_WAYS:
+                found.append(WeightedPath(links, share))
+                if len(found) > MOST_PATHS:
                     return None
                 continue
             following = table[node]
@@ -346,7 +348,7 @@ def warnings(setup: Setup, planned: _core.Plan) -> list[str]:
 
 
 def _slowest_hop_by_hop(setup: Setup, origin: int, to: int, table: _Table) -> int:
-    """Delay of the slowest way along a table in ps."""
+    """Delay of the slowest path along a table in ps."""
     delay = {origin: 0}
     for node in _topological(setup, origin, to, table):
         for link in [] if node == to else table[node]:

@@ -166,7 +166,7 @@ def _measured(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
     if not known.any():
         return [
             "controller: no link that was measured loses anything, so that d sqrt(p) is 0 on every path; "
-            "flows took the ways of least delay"
+            "flows took the paths of least delay"
         ]
     if not np.asarray(estimates["delay_ms"], dtype=float)[losses > 0].any():
         return [

@@ -62,7 +62,7 @@ class FailureLoad:
     """The worst case while some links are down."""
 
     links: tuple[str, ...]
-    """The links that are down together: both directions of a cable."""
+    """The links that are down together: both directions of an edge."""
     load: float
     worst_link: str
     stranded: tuple[tuple[str, str], ...]
@@ -78,7 +78,7 @@ class WorstLoads:
     links: tuple[LinkLoad, ...]
     """All links between routers, in the order of the scenario."""
     failures: tuple[FailureLoad, ...] | None
-    """For each cable that may fail; None where that was not asked for."""
+    """For each edge that may fail; None if failures were not requested."""
     warnings: tuple[str, ...]
     facts: dict[str, float | int | str]
     """What the maker of the plan says of it."""
@@ -180,8 +180,9 @@ def worst_loads(scenario: Scenario, *, failures: bool = False) -> WorstLoads:
 
     Args:
         scenario: with a table ``[routing.demand]``.
-        failures: look at every failure of a single cable as well. A plan of a robust scheme is spread in
-            proportion over the paths that are left, other schemes plan anew, as in a simulation.
+        failures: look at every failure of a single edge (both directions of a link) as well. A robust
+            scheme then distributes its traffic in proportion over the remaining paths; other schemes compute
+            new plans, as in a simulation.
 
     Raises:
         ScenarioError: if the scenario cannot be run, or has no bounds.

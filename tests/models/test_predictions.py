@@ -232,7 +232,7 @@ def test_too_many_ways_are_said_so() -> None:
     """
     assert len(only(data_pair(grid.replace("{0}", "6"))).paths) == 252
     prediction = only(data_pair(grid.replace("{0}", "7")))
-    assert (prediction.mbps, prediction.reason) == (None, "more than 256 ways, hop by hop")
+    assert (prediction.mbps, prediction.reason) == (None, "more than 256 paths, hop by hop")
 
 
 SLIDING = (

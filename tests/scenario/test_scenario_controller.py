@@ -176,7 +176,7 @@ def test_a_host_sends_over_its_first_link_to_a_switch_and_does_not_forward() -> 
     # The other direction is there: h2, s2, h1.
     over = "in this scenario over the controller's switches for its"
     assert caught.value.lines() == [
-        f'x.toml: traffic[0]: no way from "h1" to "h2" {over} {what}' for what in ("data", "acknowledgments")
+        f'x.toml: traffic[0]: no path from "h1" to "h2" {over} {what}' for what in ("data", "acknowledgments")
     ]
     assert len(resolved(text.replace('["h1", "s1"]', '["s2", "s1"]')).flows) == 2
 
@@ -370,14 +370,14 @@ MISTAKES: list[tuple[str, str, str, str]] = [
         CONTROLLED,
         "[controller]\n",
         '[controller]\nswitches = ["router-left", "router-middle1"]\n',
-        'traffic[0]: no way from "left1" to "right1" in dumbbell(left_hosts=2, right_hosts=1, middle=1) over '
-        "the controller's switches for its data\n"
-        'traffic[0]: no way from "right1" to "left1" in dumbbell(left_hosts=2, right_hosts=1, middle=1) over '
-        "the controller's switches for its acknowledgments\n"
-        'traffic[0]: no way from "left2" to "right1" in dumbbell(left_hosts=2, right_hosts=1, middle=1) over '
-        "the controller's switches for its data\n"
-        'traffic[0]: no way from "right1" to "left2" in dumbbell(left_hosts=2, right_hosts=1, middle=1) over '
-        "the controller's switches for its acknowledgments",
+        'traffic[0]: no path from "left1" to "right1" in dumbbell(left_hosts=2, right_hosts=1, middle=1) '
+        "over the controller's switches for its data\n"
+        'traffic[0]: no path from "right1" to "left1" in dumbbell(left_hosts=2, right_hosts=1, middle=1) '
+        "over the controller's switches for its acknowledgments\n"
+        'traffic[0]: no path from "left2" to "right1" in dumbbell(left_hosts=2, right_hosts=1, middle=1) '
+        "over the controller's switches for its data\n"
+        'traffic[0]: no path from "right1" to "left2" in dumbbell(left_hosts=2, right_hosts=1, middle=1) '
+        "over the controller's switches for its acknowledgments",
     ),
     (
         CONTROLLED,
@@ -445,7 +445,7 @@ MISTAKES: list[tuple[str, str, str, str]] = [
         IN_BAND,
         "[controller]\n",
         '[[network.node]]\nname = "island"\n[controller]\n',
-        'controller.channel: no way over the switches between the controller and "island"; leave it out of '
+        'controller.channel: no path over the switches between the controller and "island"; leave it out of '
         'switches, or choose channel = "apart"',
     ),
     (

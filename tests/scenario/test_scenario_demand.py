@@ -149,7 +149,7 @@ def test_every_mistake_in_a_file_has_its_line(tmp_path: Path) -> None:
         ({"routing__demand__pair": '{ from = "topology", unit = "1 Mbps" }'}, "has no traffic matrix"),
         ({"routing__demand__pair": '{ from = "d.csv" }'}, 'neither "topology" nor like "file:demands.csv"'),
         ({"routing__demand__pair": '{ from = "file:none.csv" }'}, "cannot be read: No such file"),
-        ({"network__node": '[{ name = "Oslo" }]'}, "no way over routers"),
+        ({"network__node": '[{ name = "Oslo" }]'}, "no path over routers"),
         ({"network__links__capacity": "0 bps"}, "must be above zero"),
         (
             {"routing__scheme": "shortest", "routing__scheme__gap": "0.1"},

@@ -180,15 +180,15 @@ MISTAKES: list[tuple[str, str, str]] = [
     (
         'to = "Atlanta"',
         'to = "lab"\n[[network.node]]\nname = "lab"',
-        'traffic[0]: no way from "Seattle" to "lab" in zoo/Abilene for its data\n'
-        'traffic[0]: no way from "lab" to "Seattle" in zoo/Abilene for its acknowledgments',
+        'traffic[0]: no path from "Seattle" to "lab" in zoo/Abilene for its data\n'
+        'traffic[0]: no path from "lab" to "Seattle" in zoo/Abilene for its acknowledgments',
     ),
     (
         'to = "Atlanta"',
         'to = "lab"\n[[network.node]]\nname = "lab"\n[[network.link]]\nnew = '
         'true\nbetween = ["Denver", "lab"]\n'
         'delay = "1 ms"\ndirection = "forward"',
-        'traffic[0]: no way from "lab" to "Seattle" in zoo/Abilene for its acknowledgments',
+        'traffic[0]: no path from "lab" to "Seattle" in zoo/Abilene for its acknowledgments',
     ),
     # Traffic and transports.
     (

@@ -18,7 +18,7 @@ from anabranch.study.check import design
 from anabranch.study.design import Design
 from anabranch.study.local import MOST_ATTEMPTS, available_cores, run_locally
 from anabranch.study.store import Store
-from anabranch.study.work import Bench
+from anabranch.study.work import RunWorker
 
 from .conftest import ENVIRONMENT, SCENARIO, STUDY, Anabranch, Write, command, contents
 
@@ -92,7 +92,7 @@ def test_sampling_changes_no_other_table(write: Write) -> None:
     kept, plain = (
         sampled.model_copy(update={"keep": keep, "metrics": metrics}) for keep in ("tables", "metrics")
     )
-    a, b = (Bench(design(study)) for study in (kept, plain))
+    a, b = (RunWorker(design(study)) for study in (kept, plain))
     assert [a.run(n).row for n in range(4)] == [b.run(n).row for n in range(4)]
     assert not b.run(0).tables
 

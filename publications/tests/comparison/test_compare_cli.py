@@ -106,7 +106,7 @@ state = "down"
     assert document["networks"][0]["failure"] == "what the scenario takes down at 1 s"
     assert found["hops"]["values"]["failure_lost_percent"] is not None
     assert found["sdn-paced"]["values"]["goodput_mbps"] is None
-    assert "no way from" in found["sdn-paced"]["missing"]["goodput_mbps"]
+    assert "no path from" in found["sdn-paced"]["missing"]["goodput_mbps"]
     for entry in found.values():
         for name, value in entry["values"].items():
             assert (value is None) == (name in entry["missing"]), (entry["system"], name)

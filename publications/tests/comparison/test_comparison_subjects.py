@@ -96,15 +96,15 @@ delay = "1 ms"
 def test_routers_without_a_way_between_them_have_no_worst_case(tmp_path: Path) -> None:
     found = only(pair(tmp_path, more=APART))
     assert found.demand is None
-    assert "no way over routers" in found.unbounded
+    assert "no path over routers" in found.unbounded
     # Their queues are measured all the same.
     assert found.links == {"a->b", "b->a", "c->d", "d->c"}
     assert found.size == "4 routers, 2 cables of 1 to 1 ms"
     outcome = compare([found], [SYSTEMS["robust"]], tmp_path / "out", replications=1)
     # Nothing was run, and every dash says why.
     assert not (tmp_path / "out").exists()
-    assert "no way over routers" in outcome.missing[found.name, "robust", "goodput_mbps"]
-    assert "no way over routers" in outcome.missing[found.name, "robust", "worst_load"]
+    assert "no path over routers" in outcome.missing[found.name, "robust", "goodput_mbps"]
+    assert "no path over routers" in outcome.missing[found.name, "robust", "worst_load"]
 
 
 def test_a_failure_that_leaves_no_route_has_no_load(tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ from anabranch.report.charts import CHART_ROWS, TABLE_BESIDE, Place, insert_char
 from anabranch.report.files import write_whole
 from anabranch.report.study_table import (
     Block,
-    Metric,
     MetricTable,
+    StudyMetric,
     StudyOutcome,
     axis_title,
     failed_runs,
@@ -191,7 +191,7 @@ class _Sheets:
         sheet.set_column(4, 4, 70)
         _page(sheet)
 
-    def _metric(self, metric: Metric, name: str) -> None:
+    def _metric(self, metric: StudyMetric, name: str) -> None:
         """The tables and charts of one metric."""
         result, table = self.result, metric_table(self.result, metric)
         sheet = self.book.add_worksheet(name)

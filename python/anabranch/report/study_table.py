@@ -41,7 +41,7 @@ class Factor(Protocol):
         """Its levels, in the user's order."""
 
 
-class Metric(Protocol):
+class StudyMetric(Protocol):
     """A metric of a study."""
 
     @property
@@ -73,7 +73,7 @@ class StudyOutcome(Protocol):
         """The factors: rows, columns, and the rest."""
 
     @property
-    def metrics(self) -> tuple[Metric, ...]:
+    def metrics(self) -> tuple[StudyMetric, ...]:
         """The metrics."""
 
     @property
@@ -116,7 +116,7 @@ class Block:
 class MetricTable:
     """One metric of a study, as blocks that all have the same rows and columns."""
 
-    metric: Metric
+    metric: StudyMetric
     first: Factor | None
     second: Factor | None
     blocks: tuple[Block, ...]
@@ -147,7 +147,7 @@ class MetricTable:
         return not self.continuous or smallest <= max(values) / 2
 
 
-def find_metric(result: StudyOutcome, name: str) -> Metric:
+def find_metric(result: StudyOutcome, name: str) -> StudyMetric:
     """The metric of this name.
 
     Raises:
@@ -160,7 +160,7 @@ def find_metric(result: StudyOutcome, name: str) -> Metric:
     raise ResultError(f"this study has no metric {name}; it has {names}")
 
 
-def metric_table(result: StudyOutcome, metric: Metric) -> MetricTable:
+def metric_table(result: StudyOutcome, metric: StudyMetric) -> MetricTable:
     """A metric of a study laid out for people.
 
     A combination of which no cell is there has no block, unless no cell is there at all.

@@ -144,7 +144,7 @@ class ResolvedController:
             others = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
             self._problems.add(
                 "controller.channel",
-                f"no way over the switches between the controller and {name}{others}; leave it out of "
+                f"no path over the switches between the controller and {name}{others}; leave it out of "
                 'switches, or choose channel = "apart"',
             )
 

@@ -94,7 +94,7 @@ class _Bounds:
         return [[*pair, round(bps)] for pair, bps in sorted(bounds.items())]
 
     def check_traffic(self, bounds: Tagged) -> None:
-        """Notes bounds that allow no traffic or any amount of it, and traffic that has no way."""
+        """Notes bounds that allow no traffic or any amount of it, and traffic that has no path."""
         ingress, egress = (dict(zip(self._routers, bounds[side], strict=True))  # type: ignore[call-overload]
                            for side in ("ingress_bps", "egress_bps"))  # fmt: skip
         pair_bps = bounds["pair_bps"]
@@ -127,7 +127,7 @@ class _Bounds:
         if cut:
             self._problems.add(
                 _PLACE,
-                f"there may be traffic from {cut[0]}, and no way over routers in {self._network.label}"
+                f"there may be traffic from {cut[0]}, and no path over routers in {self._network.label}"
                 f"{_others(cut)}; connect them, or bound that traffic to zero",
             )
 

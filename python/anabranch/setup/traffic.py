@@ -102,7 +102,7 @@ class Flows:
                 over = "" if self._network.switches is None else " over the controller's switches"
                 self._problems.add(
                     place,
-                    f"no way from {names[0]} to {names[1]} in {self._network.label}{over} for its {what}",
+                    f"no path from {names[0]} to {names[1]} in {self._network.label}{over} for its {what}",
                 )
 
     def _counts(self, entry: Traffic, name: str, pairs: int) -> list[int]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from anabranch.errors import Problem, StudyError
 from anabranch.study.design import Design
-from anabranch.study.work import Outcome, bench_for, failed
+from anabranch.study.work import Outcome, failed, worker_for
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -89,7 +89,7 @@ def _outcomes(client: Client, design: Design, runs: Iterator[int]) -> Iterator[O
 
 def _run(design: Design, number: int) -> Outcome:
     """One run, on a worker."""
-    return bench_for(design).run(number)
+    return worker_for(design).run(number)
 
 
 def _refusal(error: Any) -> BaseException:

@@ -49,7 +49,7 @@ class Outcome:
     """Of this, the engine's."""
 
 
-class Bench:
+class RunWorker:
     """Runs of one design, one after the other; the scenario of a cell is made once."""
 
     def __init__(self, design: Design) -> None:
@@ -153,16 +153,16 @@ class Bench:
         return dataclasses.replace(setup, probes=probes)
 
 
-_benches = threading.local()
+_workers = threading.local()
 
 
-def bench_for(design: Design) -> Bench:
-    """This thread's bench for a design."""
-    if getattr(_benches, "design", None) is not design:
-        _benches.bench = Bench(design)
-        _benches.design = design
-    bench: Bench = _benches.bench
-    return bench
+def worker_for(design: Design) -> RunWorker:
+    """This thread's worker for a design."""
+    if getattr(_workers, "design", None) is not design:
+        _workers.worker = RunWorker(design)
+        _workers.design = design
+    worker: RunWorker = _workers.worker
+    return worker
 
 
 def failed(design: Design, number: int, reason: str) -> Outcome:

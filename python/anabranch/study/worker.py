@@ -24,15 +24,15 @@ def main(descriptor: int) -> None:
             connection.send(HELLO)
             # The modules come with the design: a worker that cannot have them says nothing, and ends.
             design = pickle.loads(connection.recv_bytes())  # noqa: S301 - from the process that started us
-            from anabranch.study.work import Bench  # noqa: PLC0415 - as slow as the above
+            from anabranch.study.work import RunWorker  # noqa: PLC0415 - as slow as the above
 
-            bench = Bench(design)
+            worker = RunWorker(design)
             # What is here now stays to the end: no collection of garbage needs to look at it again.
             gc.collect()
             gc.freeze()
             connection.send(READY)
             while (number := connection.recv()) is not None:
-                connection.send(bench.run(number))
+                connection.send(worker.run(number))
         except (EOFError, ConnectionError):
             # The other side is gone: nobody is left to work for.
             sys.exit(0)

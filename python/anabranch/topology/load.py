@@ -1,4 +1,4 @@
-"""One door to all topologies: `load` by specification, `names` for what there is."""
+"""All topologies: `load` reads one by its specification, `names` lists them."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -123,7 +123,7 @@ def test_a_candidate_over_a_link_without_capacity() -> None:
 def test_a_pair_that_is_not_connected(solve: object) -> None:
     assert callable(solve)
     net = network(4, [(0, 1), (2, 3)])
-    with pytest.raises(BoundsError, match=r"^1 to 3: may have traffic and has no way, like 7 other pairs"):
+    with pytest.raises(BoundsError, match=r"^1 to 3: may have traffic and has no path, like 7 other pairs"):
         solve(net, uniform_bounds(4))
 
 

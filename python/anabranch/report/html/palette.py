@@ -1,4 +1,4 @@
-"""The house's colours on a screen: those of ``style.py`` on a light ground, lighter ones on a dark ground."""
+"""The project's colours on a screen: ``style.py`` on a light ground, lighter colours on a dark ground."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from anabranch.report.html.palette import screen_look
 from anabranch.report.study_table import (
     Block,
     Column,
-    Metric,
     MetricTable,
+    StudyMetric,
     StudyOutcome,
     axis_title,
     level_text,
@@ -53,7 +53,7 @@ class _Frame:
     x_title: str
 
 
-def metric_figure(result: StudyOutcome, metric: Metric) -> dict[str, Any]:
+def metric_figure(result: StudyOutcome, metric: StudyMetric) -> dict[str, Any]:
     """A metric over the first factor: a series for each level of the second, a panel for each of the rest.
 
     Returns:

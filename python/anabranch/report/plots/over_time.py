@@ -54,7 +54,7 @@ CWND = FlowMeasure("cwnd", "cwnd_bytes", "congestion window", "kB", 1e-3)
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeRange:
     """The time that is shown, in seconds from the start of the run, and whether values are logarithmic."""
 
     start_s: float | None = None
@@ -63,7 +63,7 @@ class Span:
 
 
 def flows_over_time(
-    result: Result, measure: FlowMeasure, flows: Names | None, by: By | None, span: Span, layout: Layout
+    result: Result, measure: FlowMeasure, flows: Names | None, by: By | None, span: TimeRange, layout: Layout
 ) -> Plot:
     """A measure of flows over time."""
     place = f"plot.{measure.name}"
@@ -212,7 +212,7 @@ def link_values(result: Result, samples: pl.DataFrame) -> pl.DataFrame:
 
 
 def links_over_time(
-    result: Result, measure: LinkMeasure, links: Names | None, span: Span, layout: Layout
+    result: Result, measure: LinkMeasure, links: Names | None, span: TimeRange, layout: Layout
 ) -> Plot:
     """A measure of links over time: of those that are named, else of the few that have most of it."""
     place = f"plot.{measure.name}"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from anabranch.report.plots import distributions, over_time, subflows
 from anabranch.report.plots.choice import Names
 from anabranch.report.plots.network import By, network_plot
-from anabranch.report.plots.over_time import CWND, DROPS, GOODPUT, QUEUE, RTT, UTILIZATION, Span
+from anabranch.report.plots.over_time import CWND, DROPS, GOODPUT, QUEUE, RTT, UTILIZATION, TimeRange
 from anabranch.report.plots.plot import Layout, Plot, Width
 from anabranch.report.plots.sequences import sequence_plot
 from anabranch.result import Result
@@ -55,7 +55,7 @@ class RunPlots:
             width: of the figure.
             title: a line above the axes.
         """
-        return self._flows(GOODPUT, flows, by, Span(start_s, end_s, log), Layout(width, title))
+        return self._flows(GOODPUT, flows, by, TimeRange(start_s, end_s, log), Layout(width, title))
 
     def rtt(
         self,
@@ -69,7 +69,7 @@ class RunPlots:
         title: bool | str = False,
     ) -> Plot:
         """Smoothed RTT (RFC 6298) over time; arguments as of :meth:`goodput`, without sums."""
-        return self._flows(RTT, flows, by, Span(start_s, end_s, log), Layout(width, title))
+        return self._flows(RTT, flows, by, TimeRange(start_s, end_s, log), Layout(width, title))
 
     def cwnd(
         self,
@@ -83,7 +83,7 @@ class RunPlots:
         title: bool | str = False,
     ) -> Plot:
         """Congestion window over time; arguments as of :meth:`goodput`, without sums."""
-        return self._flows(CWND, flows, by, Span(start_s, end_s, log), Layout(width, title))
+        return self._flows(CWND, flows, by, TimeRange(start_s, end_s, log), Layout(width, title))
 
     def queue(
         self,
@@ -96,7 +96,7 @@ class RunPlots:
         title: bool | str = False,
     ) -> Plot:
         """Packets that wait at links, not counting the one being sent; the four longest queues by default."""
-        return self._links(QUEUE, links, Span(start_s, end_s, log), Layout(width, title))
+        return self._links(QUEUE, links, TimeRange(start_s, end_s, log), Layout(width, title))
 
     def utilization(
         self,
@@ -108,7 +108,7 @@ class RunPlots:
         title: bool | str = False,
     ) -> Plot:
         """Share of the capacity of links that is used; of the four busiest if none is named."""
-        return self._links(UTILIZATION, links, Span(start_s, end_s), Layout(width, title))
+        return self._links(UTILIZATION, links, TimeRange(start_s, end_s), Layout(width, title))
 
     def drops(
         self,
@@ -121,7 +121,7 @@ class RunPlots:
         title: bool | str = False,
     ) -> Plot:
         """Packets that links dropped since the start; of the four that dropped most if none is named."""
-        return self._links(DROPS, links, Span(start_s, end_s, log), Layout(width, title))
+        return self._links(DROPS, links, TimeRange(start_s, end_s, log), Layout(width, title))
 
     def drop_causes(
         self, *, links: Names | None = None, width: Width = "double", title: bool | str = False
@@ -211,7 +211,7 @@ class RunPlots:
             width: of the figure.
             title: a line above the axes.
         """
-        span, layout = Span(start_s, end_s, log), Layout(width, title)
+        span, layout = TimeRange(start_s, end_s, log), Layout(width, title)
         return subflows.subflow_plot(self._result, flow, measure, span, layout)
 
     def sequence(
@@ -246,12 +246,14 @@ class RunPlots:
         measure: over_time.FlowMeasure,
         flows: Names | None,
         by: over_time.By | None,
-        span: Span,
+        span: TimeRange,
         layout: Layout,
     ) -> Plot:
         return over_time.flows_over_time(self._result, measure, flows, by, span, layout)
 
-    def _links(self, measure: over_time.LinkMeasure, links: Names | None, span: Span, layout: Layout) -> Plot:
+    def _links(
+        self, measure: over_time.LinkMeasure, links: Names | None, span: TimeRange, layout: Layout
+    ) -> Plot:
         return over_time.links_over_time(self._result, measure, links, span, layout)
 
 

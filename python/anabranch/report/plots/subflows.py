@@ -12,7 +12,7 @@ import polars as pl
 from anabranch.errors import ResultError
 from anabranch.report.plots.choice import chosen_flows, table_of, within
 from anabranch.report.plots.lines import TOGETHER, Chart, Line, by_place, chart, column, mean_and_band
-from anabranch.report.plots.over_time import FEW_FLOWS, Span
+from anabranch.report.plots.over_time import FEW_FLOWS, TimeRange
 from anabranch.report.plots.plot import Layout, Plot
 from anabranch.report.subflow_paths import SEPARATOR, names_of_paths, nodes_of
 from anabranch.result import Result
@@ -28,7 +28,7 @@ _PLACE = "plot.subflows"
 
 
 def subflow_plot(
-    result: Result, flow: str | int | None, measure: Measure, span: Span, layout: Layout
+    result: Result, flow: str | int | None, measure: Measure, span: TimeRange, layout: Layout
 ) -> Plot:
     """Few subflows have a line each; throughputs of many are stacked by path, all else is mean and band."""
     if measure not in _COLUMNS:

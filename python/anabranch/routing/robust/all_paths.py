@@ -40,7 +40,7 @@ def all_paths(
     """The routing over all paths with the least worst-case load, with the arguments of `link_flow`.
 
     Raises:
-        BoundsError: a pair that may have traffic has no way.
+        BoundsError: a pair that may have traffic has no path.
         SolverError: the solver failed.
     """
     budget = Budget(time_limit_s)

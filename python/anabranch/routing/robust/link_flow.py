@@ -37,7 +37,7 @@ def link_flow(
         time_limit_s: wall time after which the best so far is returned, with status `time-limit`.
 
     Raises:
-        BoundsError: a pair that may have traffic has no way.
+        BoundsError: a pair that may have traffic has no path.
         SolverError: the solver failed, stalled above the tolerance, or has no routing when time is over.
     """
     budget = Budget(time_limit_s)
@@ -66,7 +66,7 @@ def link_flow(
 
 
 def check_connected(network: Network, bounds: DemandBounds) -> None:
-    """Raise BoundsError for a pair that may have traffic and no way over arcs with capacity."""
+    """Raise BoundsError for a pair that may have traffic and no path over arcs with capacity."""
     bounds.check_nodes(network)
     nodes = len(network.nodes)
     usable = network.capacity_mbps > 0
@@ -79,7 +79,7 @@ def check_connected(network: Network, bounds: DemandBounds) -> None:
     if len(cut):
         raise BoundsError(
             network.pair_name(int(source[cut[0]]), int(target[cut[0]])),
-            f"may have traffic and has no way, like {len(cut) - 1} other pairs",
+            f"may have traffic and has no path, like {len(cut) - 1} other pairs",
             "connect the pair, or set its bound to 0",
         )
 

@@ -1,4 +1,4 @@
-"""What a generator is to the rest of the house: a name and typed parameters, to be listed and checked."""
+"""The registry of generators: each has a name and typed parameters, which are listed and checked."""
 
 import functools
 import inspect
