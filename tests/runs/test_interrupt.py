@@ -93,8 +93,9 @@ def test_what_progress_raises_ends_a_search(grid: _core.Setup) -> None:
 def test_ctrl_c_keeps_what_a_run_has_measured() -> None:
     text = GRID.replace('{ algorithm = "k-shortest", k = 64 }\nmetric = "tcpbp"', '"shortest"')
     setup = resolve(Scenario.loads(text)).core()
+    plan = setup.plan()
     timer = threading.Timer(AFTER_S, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
-    outcome = setup.simulate(setup.plan())
+    outcome = setup.simulate(plan)
     assert outcome["summary"]["interrupted"] is True
     assert outcome["tables"]["flows"]["delivered_bytes"][0] > 0

@@ -15,7 +15,7 @@ from anabranch import Scenario, ScenarioError
 from anabranch.scenario.quantity import Span
 
 SCENARIOS: dict[str, dict[str, Any]] = runpy.run_path(
-    str(Path(__file__).parents[1] / "fingerprints" / "scenarios.py")
+    str(Path(__file__).parents[1] / "fingerprints" / "cases.py")
 )["every_scenario"]()
 SAMPLE = sorted(
     {
