@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import typing
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from shape import anchor, distribution, name_of, whole_table
 
-from anabranch.scenario import ControlLink, Event, LinkOverride
 from anabranch.scenario.quantity import ByteCount, PacketCount, Quantity, Rate, Span, Speed
 from anabranch.scenario.table import Table
 
@@ -115,15 +115,19 @@ class Kinds:
         found: list[str] = []
         for option in options:
             words = self._words(book, option, field)
+            if option.get("type") == "array" and self._words(book, option["items"], field) == " or ".join(
+                found
+            ):
+                words = "list of these"
             if "$ref" in option:
                 table = name_of(option)
                 kind = distribution(table)
                 if kind is not None:
                     words = f"[distribution](#distributions) of {_PLURALS[kind]}"
-                elif "algorithm" in book.definitions[table].get("properties", {}):
+                elif book.is_declared(table):
                     words = f"a [table with its parameters](#{field})"
                 elif words == "table" and table != "Scenario":
-                    words = f"[table](#{anchor(self.variant_heading(book, field, table))})"
+                    words = f"[table](#{anchor(self.variant_heading(book, book.home(table, field), table))})"
             if words not in found:
                 found.append(words)
         return " or ".join(found)
@@ -151,10 +155,15 @@ def _number(value: float) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:g}"
 
 
+def _subclasses(table: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    for below in table.__subclasses__():
+        yield below
+        yield from _subclasses(below)
+
+
 def _refuses_zero(table: str, name: str, unit: str) -> bool:
     """Whether a field of a quantity takes no zero, which JSON Schema does not say."""
-    tables: list[type[BaseModel]] = [*Table.__subclasses__(), LinkOverride, Event, ControlLink]
-    models = {known.__name__: known for known in tables}
+    models = {known.__name__: known for known in _subclasses(Table)}
     if table not in models:
         # A distribution, whose tables are made for each quantity: it says in words what must be above zero.
         return False

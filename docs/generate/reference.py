@@ -11,6 +11,7 @@ from kinds import Kinds
 from shape import anchor, distribution, references, whole_table
 
 from anabranch import Scenario, Study
+from anabranch.scenario.algorithm import declarations
 from anabranch.scenario.variate import DISTRIBUTIONS
 
 Schema = dict[str, Any]
@@ -65,8 +66,21 @@ class Book:
             if whole_table(field) is None:
                 for found in references(field):
                     plain = distribution(found) is None and found not in ("JsonValue", "Scenario")
-                    if plain and "algorithm" not in self.definitions[found].get("properties", {}):
+                    if plain and not self.is_declared(found):
                         yield name, found
+
+    def is_declared(self, table: str) -> bool:
+        """Whether a table is an algorithm of the core's declarations, which have a chapter of their own."""
+        name = self.definitions[table].get("properties", {}).get("algorithm", {}).get("const")
+        return any(name in algorithms for algorithms in declarations().values())
+
+    def home(self, table: str, field: str) -> str:
+        """The field under which a table is described that several fields may be; else ``field``."""
+        for section in self.sections:
+            for name, found in self.variants(section.table):
+                if found == table:
+                    return name
+        return field
 
 
 def text(description: str) -> str:

@@ -262,11 +262,19 @@ def links() -> Iterator[tuple[str, Data]]:
     flows = [{**dumbbell()["traffic"][0], "transport": "marked"}]
     for name, settings in {
         "bytes": {"queue": "20 kB"},
-        "both": {"queue": {"packets": "20 packets", "bytes": "25 kB"}},
+        "both": {"queue": ["20 packets", "25 kB"]},
         "unlimited": {"queue": "unlimited"},
-        "mark": {"queue": "100 packets", "mark_at": "10 packets"},
-        "codel": {"queue": "unlimited", "codel": True},
-        "codel-ecn": {"queue": "100 packets", "codel": {"target": "3 ms", "interval": "50 ms", "ecn": True}},
+        "mark": {"queue": {"algorithm": "threshold", "mark_at": "10 packets"}},
+        "codel": {"queue": {"algorithm": "codel", "limit": "unlimited"}},
+        "codel-ecn": {
+            "queue": {
+                "algorithm": "codel",
+                "target": "3 ms",
+                "interval": "50 ms",
+                "ecn": True,
+                "limit": "100 packets",
+            }
+        },
         "bursts": {"loss": {"algorithm": "gilbert-elliott", "to_bad": 1e-3, "to_good": 0.3}},
         "jitter": {"jitter": {"distribution": "exponential", "mean": "1 ms"}},
         "random-delay": {"delay": {"distribution": "uniform", "low": "1 ms", "high": "9 ms"}},

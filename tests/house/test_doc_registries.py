@@ -10,11 +10,12 @@ from documents import ROOT
 
 from anabranch import Scenario, _core
 from anabranch.models import MODELS
-from anabranch.scenario import LinkSettings, QueueLimits
+from anabranch.scenario import BandwidthDelay, LinkSettings
 from anabranch.scenario.algorithm import declarations, parameters_of
 from anabranch.scenario.algorithms.scheme import Metric
 from anabranch.scenario.demand import Demand
 from anabranch.scenario.event import Event
+from anabranch.scenario.queue import DISCIPLINES
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.variate import DISTRIBUTIONS
 from anabranch.study.model import STATISTICS
@@ -64,8 +65,14 @@ REGISTRIES: dict[str, tuple[Iterable[str], str, int]] = {
     "solver of robust routing": (names_of("scheme", "robust", "method"), "robust.md", 4),
     "sharing": (names_of("scheme", "tcpbp-exact", "sharing"), "tcpbp.md", 3),
     "objective": (names_of("scheme", "tcpbp-exact", "objective"), "tcpbp.md", 2),
-    "setting of a link": (LinkSettings.model_fields, "links.md", 7),
-    "bound of a queue": (QueueLimits.model_fields, "links.md", 2),
+    "setting of a link": (LinkSettings.model_fields, "links.md", 5),
+    "room of a queue": (BandwidthDelay.model_fields, "links.md", 2),
+    "queue discipline": (DISCIPLINES, "links.md", 6),
+    "parameter of a queue discipline": (
+        {name for table in DISCIPLINES.values() for name in table.model_fields},
+        "links.md",
+        17,
+    ),
     "change of a link": ({"capacity", "delay", "loss"} & set(Event.model_fields), "links.md", 3),
     "application of the controller": (declarations()["application"], "sdn.md", 4),
     "parameter of an application": (

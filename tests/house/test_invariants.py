@@ -10,7 +10,7 @@ CRATES = ROOT / "crates"
 
 GIVEN_THE_TIME = (
     "link.rs",
-    "codel.rs",
+    "queues",
     "loss.rs",
     "balancer",
     "forwarding.rs",

@@ -70,7 +70,7 @@ def test_control_links_follow_those_of_the_network() -> None:
     assert {link.capacity for link in control} == {8 * 10**9}
     assert [link.delay // US for link in control] == [1, 1, 3, 3, 1, 1]
     # Unlimited by default; the one in the middle has settings of its own.
-    assert [link.queue.limit_packets for link in control] == [None, None, 10, 10, None, None]
+    assert [link.queue.limit["packets"] for link in control] == [None, None, 10, 10, None, None]
     assert [link.loss["algorithm"] for link in control] == ["none"] * 2 + ["bernoulli"] * 2 + ["none"] * 2
     (down,) = setup.events
     left = [setup.links.index(control[0]), setup.links.index(control[1])]

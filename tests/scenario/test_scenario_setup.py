@@ -81,11 +81,9 @@ def test_delays_on_abilene_are_those_of_the_thesis(abilene: Callable[..., Scenar
 
 def test_every_setting_of_a_link_reaches_the_core() -> None:
     settings = """
-queue = { packets = "10 packets", bytes = "15 kB" }
+queue = { algorithm = "codel", limit = ["10 packets", "15 kB"], target = "4 ms" }
 loss = { algorithm = "gilbert-elliott", to_bad = 0.1, to_good = 0.4, loss_good = 0.001 }
 jitter = { distribution = "uniform", low = "0 ms", high = "2 ms" }
-mark_at = "5 packets"
-codel = { target = "4 ms" }
 """
     setup = resolve(Scenario.loads(LINE + settings + A_TO_B + RUN))
     # Picoseconds, bits per second, bytes; interval of RFC 8289, loss_bad of Gilbert's model.
@@ -104,10 +102,13 @@ codel = { target = "4 ms" }
             "loss_bad": 1.0,
         },
         "queue": {
-            "limit_packets": 10,
-            "limit_bytes": 15_000,
-            "mark_at_packets": 5,
-            "codel": {"target": 4_000_000_000, "interval": 100_000_000_000, "ecn": False},
+            "limit": {"packets": 10, "bytes": 15_000},
+            "discipline": {
+                "algorithm": "codel",
+                "target": 4_000_000_000,
+                "interval": 100_000_000_000,
+                "ecn": False,
+            },
         },
     }
 

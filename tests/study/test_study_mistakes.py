@@ -52,8 +52,8 @@ MISTAKES = {
         "traffic[0].flows",
     ),
     "the wrong unit": (
-        FACTOR + '["5 packets", "5 ms"]\nlabel = "queue"',
-        'factor[0].levels[1]: queue = "5 ms": network.links.queue: "5 ms": "ms" is not a unit of a number of '
+        FACTOR + '["5 packets", "5 km"]\nlabel = "queue"',
+        'factor[0].levels[1]: queue = "5 km": network.links.queue: "5 km": "km" is not a unit of a number of '
         'packets (units: packets, packet); write it like "100 packets"',
     ),
     "no unit": (
@@ -61,8 +61,8 @@ MISTAKES = {
         "factor[0].levels[1]: queue = 7: network.links.queue: ",
     ),
     "a wrong first level": (
-        FACTOR + '["5 ms", "5 packets"]',
-        'factor[0].levels[0]: network.links.queue = "5 ms": "5 ms": "ms" is not a unit of ',
+        FACTOR + '["5 km", "5 packets"]',
+        'factor[0].levels[0]: network.links.queue = "5 km": "5 km": "km" is not a unit of ',
     ),
     "a level that the network does not have": (
         '[[factor]]\nfield = "network.parameters.hosts"\nlevels = [2, 1]',
@@ -171,16 +171,16 @@ def test_a_mistake_has_a_place_and_a_remedy(write: Write, text: str, expected: s
 
 
 def test_a_level_of_the_wrong_unit_is_told_what_is_right(write: Write) -> None:
-    (line,) = messages(write(f'scenario = "two.toml"\n{FACTOR}["5 packets", "5 ms"]'))
-    with pytest.raises(Exception, match="5 ms") as caught:
-        Scenario.loads(SCENARIO, {"network.links.queue": "5 ms"})
+    (line,) = messages(write(f'scenario = "two.toml"\n{FACTOR}["5 packets", "5 km"]'))
+    with pytest.raises(Exception, match="5 km") as caught:
+        Scenario.loads(SCENARIO, {"network.links.queue": "5 km"})
     # The scenario's own words, with its example.
     place, words = str(caught.value).split(": ", 1)
-    assert line == f'study.toml: factor[0].levels[1]: {place} = "5 ms": {words}; write it like "100 packets"'
+    assert line == f'study.toml: factor[0].levels[1]: {place} = "5 km": {words}; write it like "100 packets"'
 
 
 def test_every_mistake_is_told_at_once(write: Write) -> None:
-    text = f'scenario = "two.toml"\n{FACTOR}["5 ms", "6 ms", "7 packets"]\n'
+    text = f'scenario = "two.toml"\n{FACTOR}["5 km", "6 km", "7 packets"]\n'
     text += '[[factor]]\nfield = "run.seed"\nlevels = [1, "two"]'
     places = [line.split(": ")[1] for line in messages(write(text))]
     assert places == ["factor[0].levels[0]", "factor[0].levels[1]", "factor[1].levels[1]"]

@@ -4,9 +4,7 @@ use crate::check_controller::check_controller;
 use crate::error::{EngineError, SetupError};
 use crate::loss::mean_loss;
 use crate::random::Streams;
-use crate::setup::{
-    CapturePoint, Change, FlowSetup, LinkSetup, LossSetup, QueueSetup, Setup, SourceSetup, Variate,
-};
+use crate::setup::{CapturePoint, Change, FlowSetup, LinkSetup, LossSetup, Setup, SourceSetup, Variate};
 use crate::variate::Sampler;
 use anabranch_network::{Link, Network};
 use anabranch_routing::LinkMask;
@@ -133,7 +131,10 @@ impl Setup {
                 return Err(error(place("capacity"), "must be at least 100 bps"));
             }
             check_loss(&place("loss"), &link.loss)?;
-            check_queue(&place("queue"), &link.queue)?;
+            let queue = link.queue.discipline.verify();
+            queue.map_err(|problem| {
+                error(format!("{}.{}", place("queue"), problem.parameter), problem.problem)
+            })?;
             if let Some(jitter) = &link.jitter {
                 check_variate(&place("jitter"), jitter)?;
             }
@@ -243,15 +244,6 @@ fn check_loss(place: &str, loss: &LossSetup) -> Checked {
 
 fn check_variate(place: &str, variate: &Variate) -> Checked {
     Sampler::new(variate).map(|_| ()).map_err(|problem| error(place, problem.to_string()))
-}
-
-fn check_queue(place: &str, queue: &QueueSetup) -> Checked {
-    if let Some(codel) = &queue.codel
-        && (codel.interval == Span::ZERO || codel.interval > LONGEST || codel.target > LONGEST)
-    {
-        return Err(error(place, "CoDel needs an interval above zero; both times at most 30 days"));
-    }
-    Ok(())
 }
 
 fn check_times(place: &impl Fn(&str) -> String, flow: &FlowSetup) -> Checked {

@@ -3,7 +3,7 @@
 //!
 //! Start at [`Simulation`]: a [`setup::Setup`] and a plan go in, tables come out. Everything below it is
 //! given the time and does not know the event queue ([`schedule`]): links ([`link`]), balancers
-//! ([`balancer`]), forwarding ([`forwarding`]), loss ([`loss`]) and `CoDel` ([`codel`]).
+//! ([`balancer`]), forwarding ([`forwarding`]), loss ([`loss`]) and queue disciplines ([`queues`]).
 
 pub use anabranch_network as network;
 pub use anabranch_routing as routing;
@@ -13,7 +13,6 @@ pub mod balancer;
 pub mod capture;
 mod check;
 mod check_controller;
-pub mod codel;
 pub mod control;
 pub mod error;
 pub mod forwarding;
@@ -22,6 +21,7 @@ pub mod link;
 pub mod loss;
 pub mod packet;
 pub mod ports;
+pub mod queues;
 pub mod random;
 pub mod records;
 pub mod reordering;

@@ -4,32 +4,16 @@
 //! to be polled. Its state is brought forward lazily: transmissions that began since it was last
 //! touched are worked off at their own exact times, so one event per packet, its arrival, is enough.
 
-use crate::codel::{Codel, Verdict};
 use crate::loss::Loss;
-use crate::packet::{PacketId, PacketPool};
+use crate::packet::{Direction, PacketId, PacketPool};
+use crate::queues::{DropCause, Drops, Packets, Queue, Waiting};
 use crate::random::Stream;
-use crate::setup::QueueSetup;
 use crate::variate::Sampler;
-use anabranch_transport::{Flags, Segment};
+use anabranch_transport::Flags;
 use anabranch_units::{Bytes, Instant, Rate, Serializer, Span};
 use std::collections::VecDeque;
 
-/// Why a packet was dropped.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum DropCause {
-    /// The queue was full.
-    Queue,
-    /// Random loss.
-    Random,
-    /// The link or a node at it went down, or was down.
-    Down,
-    /// `CoDel` chose it.
-    Codel,
-    /// No route leads to its destination.
-    Unreachable,
-}
-
-/// What a link has done. Packets: `offered = delivered + drops + waiting + in flight`.
+/// What a link has done. Packets: `offered = delivered + dropped + waiting + in flight`.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct LinkStats {
     /// Packets that were handed to it.
@@ -42,35 +26,14 @@ pub struct LinkStats {
     pub busy_ps: u64,
     /// Packets that reached the other end.
     pub delivered: u64,
-    /// Drops because the queue was full.
-    pub drops_queue: u64,
-    /// Random losses.
-    pub drops_random: u64,
-    /// Drops because the link was down.
-    pub drops_down: u64,
-    /// Drops by `CoDel`.
-    pub drops_codel: u64,
+    /// Packets dropped, by cause.
+    pub drops: Drops,
     /// Packets marked with congestion experienced.
     pub marks: u64,
     /// Most packets that waited at once.
     pub queue_max_packets: u64,
     /// Integral of waiting packets over time, in packet-picoseconds.
     pub queue_integral: u128,
-}
-
-impl LinkStats {
-    /// Packets dropped, for whatever cause.
-    #[must_use]
-    pub const fn drops(&self) -> u64 {
-        self.drops_queue + self.drops_random + self.drops_down + self.drops_codel
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Waiting {
-    since: Instant,
-    packet: PacketId,
-    bytes: u32,
 }
 
 /// Random behaviour of a link, if it has any.
@@ -95,38 +58,64 @@ pub trait LinkObserver {
 pub struct Link {
     serializer: Serializer,
     delay: Span,
-    queue: QueueSetup,
-    codel: Option<Codel>,
+    queue: Queue,
     randomness: Option<Box<Randomness>>,
     up: bool,
     free_at: Instant,
     last_arrival: Instant,
-    waiting: VecDeque<Waiting>,
-    waiting_bytes: u64,
     flying: VecDeque<(Instant, PacketId)>,
     /// Up to where the queue integral is complete.
     integrated_to: Instant,
     stats: LinkStats,
 }
 
-/// Largest packet that `CoDel` leaves alone in a queue (RFC 8289 section 4.4.1 "MAXPACKET").
-const MAX_PACKET: u64 = 1514;
+/// The packets of a link as its queue sees them.
+struct Handling<'l, O> {
+    pool: &'l mut PacketPool,
+    observer: &'l mut O,
+    stats: &'l mut LinkStats,
+}
+
+impl<O: LinkObserver> Packets for Handling<'_, O> {
+    fn drop(&mut self, id: PacketId, cause: DropCause) {
+        self.stats.drops.add(cause, 1);
+        self.observer.dropped(id, self.pool, cause);
+        self.pool.remove(id);
+    }
+
+    fn mark(&mut self, id: PacketId) -> bool {
+        let segment = self.pool.segment_mut(id);
+        let capable = segment.flags.has(Flags::ECT);
+        if capable {
+            segment.flags = segment.flags.with(Flags::CE);
+            self.stats.marks += 1;
+        }
+        capable
+    }
+
+    fn is_ecn_capable(&self, id: PacketId) -> bool {
+        self.pool.segment(id).flags.has(Flags::ECT)
+    }
+
+    fn flow(&self, id: PacketId) -> u64 {
+        let packet = self.pool.get(id);
+        let backward = packet.direction == Direction::Backward;
+        (u64::from(packet.flow.0) << 16) | (u64::from(packet.subflow) << 1) | u64::from(backward)
+    }
+}
 
 impl Link {
     /// An idle link.
     #[must_use]
-    pub fn new(capacity: Rate, delay: Span, queue: QueueSetup, randomness: Option<Box<Randomness>>) -> Self {
+    pub fn new(capacity: Rate, delay: Span, queue: Queue, randomness: Option<Box<Randomness>>) -> Self {
         Self {
             serializer: Serializer::new(capacity),
             delay,
             queue,
-            codel: queue.codel.as_ref().map(Codel::new),
             randomness,
             up: true,
             free_at: Instant::ZERO,
             last_arrival: Instant::ZERO,
-            waiting: VecDeque::new(),
-            waiting_bytes: 0,
             flying: VecDeque::new(),
             integrated_to: Instant::ZERO,
             stats: LinkStats::default(),
@@ -153,19 +142,19 @@ impl Link {
 
     /// The packets it holds, in order.
     pub fn packets(&self) -> impl Iterator<Item = PacketId> {
-        self.flying.iter().map(|entry| entry.1).chain(self.waiting.iter().map(|waiting| waiting.packet))
+        self.flying.iter().map(|entry| entry.1).chain(self.queue.packets())
     }
 
     /// Packets and bytes that wait, without the one being sent.
     #[must_use]
     pub fn backlog(&self) -> (u64, u64) {
-        (self.waiting.len() as u64, self.waiting_bytes)
+        (self.queue.backlog(), self.queue.bytes())
     }
 
     /// When what it has now will have been sent, rounded up.
     #[must_use]
     pub fn free_at(&self) -> Instant {
-        self.free_at + self.serializer.rate().time_for(Bytes(self.waiting_bytes))
+        self.free_at + self.serializer.rate().time_for(Bytes(self.queue.bytes()))
     }
 
     /// Packets whose transmission has begun and that have not arrived.
@@ -189,94 +178,55 @@ impl Link {
             return false;
         }
         self.advance(now, pool, observer);
-        let bytes = pool.get(id).bytes;
-        if self.waiting.is_empty() && self.free_at <= now {
+        let arrival = Waiting { since: now, packet: id, bytes: pool.get(id).bytes };
+        let idle = self.free_at <= now && self.queue.is_empty();
+        let mut packets = Handling { pool, observer, stats: &mut self.stats };
+        if idle {
+            if !self.queue.pass(arrival, self.free_at, &mut packets) {
+                return false;
+            }
             let was_idle = self.flying.is_empty();
-            self.transmit(now, id, bytes, pool, observer);
+            self.transmit(now, arrival, pool, observer);
             return was_idle;
         }
-        self.enqueue(now, id, bytes, pool, observer);
+        self.integrate(now);
+        let mut packets = Handling { pool, observer, stats: &mut self.stats };
+        self.queue.enqueue(arrival, &mut packets);
+        self.stats.queue_max_packets = self.stats.queue_max_packets.max(self.queue.backlog());
         // With something in flight the next event is its arrival; otherwise a departure that
         // was due already.
         self.flying.is_empty()
-    }
-
-    #[inline]
-    fn enqueue(
-        &mut self,
-        now: Instant,
-        id: PacketId,
-        bytes: u32,
-        pool: &mut PacketPool,
-        observer: &mut impl LinkObserver,
-    ) {
-        let packets = self.waiting.len() as u64;
-        let full = self.queue.limit_packets.is_some_and(|limit| packets >= limit)
-            || self.queue.limit_bytes.is_some_and(|limit| self.waiting_bytes + u64::from(bytes) > limit);
-        if full {
-            self.drop_packet(id, pool, observer, DropCause::Queue);
-            return;
-        }
-        if self.queue.mark_at_packets.is_some_and(|threshold| packets >= threshold) {
-            self.mark(pool.segment_mut(id));
-        }
-        self.integrate(now);
-        self.waiting.push_back(Waiting { since: now, packet: id, bytes });
-        self.waiting_bytes += u64::from(bytes);
-        self.stats.queue_max_packets = self.stats.queue_max_packets.max(packets + 1);
-    }
-
-    fn mark(&mut self, segment: &mut Segment) -> bool {
-        let capable = segment.flags.has(Flags::ECT);
-        if capable {
-            segment.flags = segment.flags.with(Flags::CE);
-            self.stats.marks += 1;
-        }
-        capable
     }
 
     /// Adds up the queue since the last change.
     #[inline]
     fn integrate(&mut self, to: Instant) {
         let span = to.saturating_since(self.integrated_to).as_ps();
-        self.stats.queue_integral += self.waiting.len() as u128 * u128::from(span);
+        self.stats.queue_integral += u128::from(self.queue.backlog()) * u128::from(span);
         self.integrated_to = to;
     }
 
     /// Works off every transmission that began up to `now`.
     #[inline]
     pub fn advance(&mut self, now: Instant, pool: &mut PacketPool, observer: &mut impl LinkObserver) {
-        while self.free_at <= now && !self.waiting.is_empty() {
+        while self.free_at <= now && !self.queue.is_empty() {
             self.dequeue(self.free_at, pool, observer);
         }
     }
 
     fn dequeue(&mut self, at: Instant, pool: &mut PacketPool, observer: &mut impl LinkObserver) {
         self.integrate(at);
-        let Some(Waiting { since, packet, bytes }) = self.waiting.pop_front() else { return };
-        self.waiting_bytes -= u64::from(bytes);
-        if let Some(codel) = &mut self.codel {
-            let capable = pool.segment(packet).flags.has(Flags::ECT);
-            match codel.on_dequeue(at, at.since(since), self.waiting_bytes, MAX_PACKET, capable) {
-                Verdict::Forward => {}
-                Verdict::Mark => {
-                    self.mark(pool.segment_mut(packet));
-                }
-                Verdict::Drop => {
-                    self.drop_packet(packet, pool, observer, DropCause::Codel);
-                    return;
-                }
-            }
+        let mut packets = Handling { pool, observer, stats: &mut self.stats };
+        if let Some(first) = self.queue.dequeue(at, &mut packets) {
+            self.transmit(at, first, pool, observer);
         }
-        self.transmit(at, packet, bytes, pool, observer);
     }
 
     #[inline]
     fn transmit(
         &mut self,
         at: Instant,
-        id: PacketId,
-        bytes: u32,
+        Waiting { packet: id, bytes, .. }: Waiting,
         pool: &mut PacketPool,
         observer: &mut impl LinkObserver,
     ) {
@@ -308,7 +258,7 @@ impl Link {
     pub fn next_event(&self) -> Option<Instant> {
         match self.flying.front() {
             Some(&(arrival, _)) => Some(arrival),
-            None => (!self.waiting.is_empty()).then_some(self.free_at),
+            None => (!self.queue.is_empty()).then_some(self.free_at),
         }
     }
 
@@ -337,14 +287,7 @@ impl Link {
         observer: &mut impl LinkObserver,
         cause: DropCause,
     ) {
-        match cause {
-            DropCause::Queue => self.stats.drops_queue += 1,
-            DropCause::Random => self.stats.drops_random += 1,
-            DropCause::Codel => self.stats.drops_codel += 1,
-            DropCause::Down | DropCause::Unreachable => self.stats.drops_down += 1,
-        }
-        observer.dropped(id, pool, cause);
-        pool.remove(id);
+        Handling { pool, observer, stats: &mut self.stats }.drop(id, cause);
     }
 
     /// Goes down, losing what waits and what is in flight, or comes up, idle.
@@ -364,10 +307,9 @@ impl Link {
         while let Some((_, id)) = self.flying.pop_front() {
             self.drop_packet(id, pool, observer, DropCause::Down);
         }
-        while let Some(waiting) = self.waiting.pop_front() {
+        for waiting in self.queue.flush(now) {
             self.drop_packet(waiting.packet, pool, observer, DropCause::Down);
         }
-        self.waiting_bytes = 0;
         // A transmission that is cut short was counted in full.
         self.stats.busy_ps -= self.free_at.saturating_since(now).as_ps();
         self.free_at = now;
@@ -384,6 +326,7 @@ impl Link {
     ) {
         self.advance(now, pool, observer);
         self.serializer = Serializer::new(capacity);
+        self.queue.set_rate(now, capacity);
     }
 
     /// New propagation delay, for packets sent from now on.

@@ -9,6 +9,7 @@ pub use crate::control::applications::{ApplicationSetup, DelaySource, PacedSched
 pub use crate::control::channel::Channel;
 pub use crate::control::table::{FlowTableSetup, WhenFull};
 pub use crate::loss::LossSetup;
+pub use crate::queues::{Discipline, Limit};
 pub use crate::variate::Variate;
 use anabranch_network::Node;
 use anabranch_routing::Scheme;
@@ -69,29 +70,13 @@ pub struct LinkSetup {
 }
 
 /// The queue in front of a link: waiting packets, not the one being sent.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QueueSetup {
-    /// Most packets that wait; `None` for no such bound.
-    pub limit_packets: Option<u64>,
-    /// Most bytes that wait; `None` for no such bound.
-    pub limit_bytes: Option<u64>,
-    /// An ECN-capable packet that finds this many packets waiting is marked.
-    pub mark_at_packets: Option<u64>,
-    /// Controlled delay (RFC 8289); `None` for plain drop-tail.
-    pub codel: Option<CodelSetup>,
-}
-
-/// Parameters of CoDel (RFC 8289).
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct CodelSetup {
-    /// Acceptable standing delay (5 ms in the RFC).
-    pub target: Span,
-    /// Time it may be exceeded (100 ms in the RFC).
-    pub interval: Span,
-    /// Mark ECN-capable packets in place of dropping them.
-    pub ecn: bool,
+    /// Room for waiting packets.
+    pub limit: Limit,
+    /// Which wait, in which order they leave, and which are dropped or marked.
+    pub discipline: Discipline,
 }
 
 /// A transport under the name the scenario gives it.

@@ -5,6 +5,7 @@ mod common;
 use anabranch_engine::Outcome;
 use anabranch_engine::capture::host_address;
 use anabranch_engine::loss::Bernoulli;
+use anabranch_engine::queues::threshold::ThresholdParameters;
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::wire::{Decoded, decode};
 use anabranch_engine::transport::{Flags, tcp_preset};
@@ -50,7 +51,7 @@ fn captured(files: &Files) -> Outcome {
     b.link(a, middle, mbps(10), Span::from_ms(5), 30);
     b.link(middle, z, mbps(5), Span::from_ms(5), 30);
     b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.05 });
-    b.setup.links[2].queue.mark_at_packets = Some(3);
+    b.setup.links[2].queue.discipline = Discipline::Threshold(ThresholdParameters { mark_at: 3 });
     let mut tcp = tcp_preset("linux-cubic").expect("a preset");
     tcp.ecn = true;
     let tcp = b.tcp("linux-cubic with ECN", tcp);

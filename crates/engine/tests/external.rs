@@ -2,8 +2,8 @@
 
 mod common;
 
-use anabranch_engine::link::DropCause;
 use anabranch_engine::packet::Direction;
+use anabranch_engine::queues::DropCause;
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::{Flags, Segment};
 use anabranch_engine::{Departure, ExternalPacket, Fate, Phase, Simulation};
@@ -69,7 +69,7 @@ fn packets_cross_the_network_and_come_out_at_their_time() {
 #[test]
 fn what_a_failure_takes_and_what_a_queue_marks_is_told() {
     let mut b = line("cubic");
-    b.setup.links[0].queue.mark_at_packets = Some(0);
+    b.setup.links[0].queue = marking(2, 0);
     let mut simulation = started(b.setup, &[NodeId(0), NodeId(2)]);
     let mut capable = data(1460);
     capable.segment.flags = capable.segment.flags.with(Flags::ECT);

@@ -47,10 +47,11 @@ fn everything() -> Value {
     });
     links[1].jitter = Some(Variate::Gaussian { mean: 1e8, standard_deviation: 1e8 });
     links[4].jitter = Some(Variate::LogNormal { mean: 1e8, standard_deviation: 1e8 });
-    links[0].queue.mark_at_packets = Some(5);
-    links[4].queue.codel =
-        Some(CodelSetup { target: Span::from_ms(5), interval: Span::from_ms(100), ecn: true });
-    links[8].queue = QueueSetup { limit_packets: None, limit_bytes: Some(30_000), ..links[8].queue };
+    // Every discipline, from the first link of the first path on; there are 12 links.
+    for (link, name) in links.iter_mut().zip(Discipline::NAMES) {
+        link.queue = queue(name, 20);
+    }
+    links[11].queue.limit = Limit { packets: None, bytes: Some(30_000) };
     b.setup.routing.scheme = Some(disjoint(3));
     b.setup.routing.load_balancing = LoadBalancing::Flowlet(FlowletParameters { gap: Span::from_ms(1) });
     b.setup.routing.reaction = Some(Span::from_ms(30));

@@ -4,6 +4,7 @@ mod common;
 
 use anabranch_engine::Outcome;
 use anabranch_engine::loss::{Bernoulli, GilbertElliott};
+use anabranch_engine::queues::codel::CodelParameters;
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::tcp_preset;
 use anabranch_units::{Instant, NodeId, Rate, Span};
@@ -50,7 +51,7 @@ fn drop_tail_in_packets_fills_and_never_exceeds_its_limit() {
 fn drop_tail_in_bytes_fills_and_never_exceeds_its_limit() {
     // Room for 20 full segments and 900 bytes: a 21st never fits.
     let limit = 20 * 1500 + 900;
-    let queue = QueueSetup { limit_bytes: Some(limit), limit_packets: None, ..packets(0) };
+    let queue = QueueSetup { limit: Limit { packets: None, bytes: Some(limit) }, ..packets(0) };
     let outcome = ten_flows("newreno", queue, 10);
     let most = queue_series(&outcome, "queue_bytes").into_iter().max().unwrap();
     // Ten ACKs of handshakes are the only other packets there are.
@@ -60,7 +61,7 @@ fn drop_tail_in_bytes_fills_and_never_exceeds_its_limit() {
 
 #[test]
 fn a_queue_without_a_limit_drops_nothing() {
-    let queue = QueueSetup { limit_packets: None, ..packets(0) };
+    let queue = QueueSetup { limit: Limit::default(), ..packets(0) };
     let outcome = ten_flows("newreno", queue, 5);
     assert_eq!(integer(&outcome, "links", "drops_queue", 0), 0);
     // Slow start doubles into it until the receive windows of 4344 segments stop the flows.
@@ -71,7 +72,7 @@ fn a_queue_without_a_limit_drops_nothing() {
 fn ecn_marks_in_place_of_drops_hold_the_queue_near_the_threshold() {
     let threshold = 40;
     let mut b = two_hosts(mbps(10), Span::from_ms(10), 1_000, Span::from_secs(20));
-    b.setup.links[0].queue.mark_at_packets = Some(threshold);
+    b.setup.links[0].queue = marking(1_000, threshold);
     let mut tcp = tcp_preset("newreno").expect("a preset");
     tcp.ecn = true;
     let tcp = b.tcp("newreno with ECN", tcp);
@@ -99,8 +100,7 @@ fn ecn_marks_in_place_of_drops_hold_the_queue_near_the_threshold() {
 
 #[test]
 fn marking_does_nothing_to_a_sender_without_ecn() {
-    let queue = QueueSetup { mark_at_packets: Some(5), ..packets(50) };
-    let outcome = ten_flows("newreno", queue, 5);
+    let outcome = ten_flows("newreno", marking(50, 5), 5);
     assert_eq!(integer(&outcome, "links", "ecn_marks", 0), 0);
     assert_eq!(integer(&outcome, "links", "queue_max_packets", 0), 50);
 }
@@ -109,10 +109,9 @@ fn marking_does_nothing_to_a_sender_without_ecn() {
 /// each, the least that a window can be, and no queue management can hold a queue below what they add up to.
 #[test]
 fn codel_holds_the_sojourn_near_its_target_where_drop_tail_fills() {
-    let codel = CodelSetup { target: Span::from_ms(5), interval: Span::from_ms(100), ecn: false };
     let limit = 1_000;
     let outcome = |queue| ten_flows_over(mbps(100), "newreno", queue, 20);
-    let with = outcome(QueueSetup { codel: Some(codel), ..packets(limit) });
+    let with = outcome(queue("codel", limit));
     let without = outcome(packets(limit));
     // A packet takes 0.12 ms, so the queue's length gives the wait.
     let wait_ms = |outcome: &Outcome| {
@@ -133,8 +132,8 @@ fn codel_holds_the_sojourn_near_its_target_where_drop_tail_fills() {
 #[test]
 fn codel_marks_in_place_of_drops_for_senders_with_ecn() {
     let mut b = two_hosts(mbps(10), Span::from_ms(10), 1_000, Span::from_secs(20));
-    let codel = CodelSetup { target: Span::from_ms(5), interval: Span::from_ms(100), ecn: true };
-    b.setup.links[0].queue.codel = Some(codel);
+    let codel = Discipline::Codel(CodelParameters { ecn: true, ..CodelParameters::default() });
+    b.setup.links[0].queue.discipline = codel;
     let mut tcp = tcp_preset("cubic").expect("a preset");
     tcp.ecn = true;
     let tcp = b.tcp("cubic with ECN", tcp);
@@ -200,4 +199,55 @@ fn gilbert_elliott_loses_in_bursts_what_bernoulli_loses_one_by_one() {
     assert!((bursty_loss / 0.01 - 1.0).abs() < 0.3, "{bursty_loss}");
     assert!((single_loss / 0.01 - 1.0).abs() < 0.1, "{single_loss}");
     assert!(bursty_burst > 3.0 * single_burst, "losses per recovery: {bursty_burst}, {single_burst}");
+}
+
+/// Ten flows over 100 Mbps under each discipline with its defaults: the link is shared, and whatever has a law of
+/// its own keeps the wait far below that of drop-tail and says which drops are its own.
+#[test]
+fn every_discipline_holds_the_wait_that_it_promises() {
+    // The most that the mean wait may be, in milliseconds. CoDel and FQ-CoDel: twice their target of 5 ms. PIE: its target
+    // of 15 ms, and half of it for the saw-tooth. RED: its upper threshold of 15 packets of 0.12 ms.
+    let promised = [("codel", 10.0), ("fq-codel", 10.0), ("pie", 22.5), ("red", 1.8)];
+    for (name, most_ms) in promised {
+        let outcome = ten_flows_over(mbps(100), "newreno", queue(name, 1_000), 20);
+        let packets = series_mean(&outcome, ("link_series", "link"), 0, "queue_packets", (5.0, 20.0));
+        let column = format!("drops_{}", name.replace('-', "_"));
+        let (own, busy) =
+            (integer(&outcome, "links", &column, 0), number(&outcome, "links", "utilization", 0));
+        println!("{name}: {:.2} ms, {own} drops, {busy:.3} busy", 0.12 * packets);
+        assert!(0.12 * packets < most_ms, "{name}: {} ms", 0.12 * packets);
+        assert!(own > 50, "{name}: {own} drops of its own");
+        // RED with its early thresholds gives up some of the link; the others do not.
+        assert!(busy > if name == "red" { 0.8 } else { 0.95 }, "{name}: {busy}");
+        for other in promised.iter().filter(|other| other.0 != name) {
+            let column = format!("drops_{}", other.0.replace('-', "_"));
+            assert_eq!(integer(&outcome, "links", &column, 0), 0, "{name}: {column}");
+        }
+    }
+}
+
+/// A flow of a packet each 20 ms beside ten greedy ones: drop-tail makes it wait with them, FQ-CoDel does not.
+#[test]
+fn fq_codel_spares_a_sparse_flow_the_queue_of_the_others() {
+    let rtt = |discipline| {
+        let dumbbell = Dumbbell {
+            flows: 10,
+            transport: "newreno",
+            bottleneck: mbps(100),
+            delay: Span::from_ms(10),
+            queue: 0,
+            duration: Span::from_secs(10),
+        };
+        let mut b = dumbbell.build();
+        b.setup.links[0].queue = queue(discipline, 1_000);
+        let (from, to) = (b.setup.flows[0].from, b.setup.flows[0].to);
+        let tcp = b.transport("linux-cubic");
+        let (size, gap) = (Variate::Constant { value: 200.0 }, Variate::Constant { value: 2e10 });
+        b.flow(from, to, tcp, SourceSetup::Messages { size, gap }, at(3.0));
+        number(&b.run(), "flows", "rtt_mean_ms", 10)
+    };
+    let (fair, shared) = (rtt("fq-codel"), rtt("fifo"));
+    println!("FQ-CoDel {fair:.2} ms, drop-tail {shared:.2} ms");
+    // 20 ms of propagation, and up to a few packets of 0.12 ms before it; ACKs may be held back for 40 ms.
+    assert!(fair < 70.0 && shared > fair + 40.0, "{fair} and {shared}");
 }

@@ -2,6 +2,7 @@
 
 use crate::error::{engine_error, parse, value_error};
 use crate::watch::{Watch, is_interrupt};
+use anabranch_engine::queues::DropCause;
 use anabranch_engine::records::{Column, Table};
 use anabranch_engine::routing::Plan;
 use anabranch_engine::setup::{Setup, Variate};
@@ -86,4 +87,10 @@ pub fn draw<'py>(
     let mut stream = anabranch_engine::random::Streams::new(seed, replication).stream(name, purpose);
     let values: Vec<f64> = (0..count).map(|_| sampler.sample(&mut stream)).collect();
     Ok(values.into_pyarray(py))
+}
+
+/// The causes for which links drop packets: column of the table of links, and a name for people.
+#[pyfunction]
+pub fn drop_causes() -> Vec<(&'static str, &'static str)> {
+    DropCause::on_links().map(|cause| (cause.column(), cause.label())).collect()
 }

@@ -4,15 +4,22 @@ from anabranch.scenario.algorithms.loss import GilbertElliott
 from anabranch.scenario.controller import Controller, ControlLink, FlowTable
 from anabranch.scenario.event import Event
 from anabranch.scenario.network import (
-    Codel,
     DistanceDelay,
     LinkOverride,
     LinkSettings,
     Network,
     NewNode,
-    QueueLimits,
 )
 from anabranch.scenario.quantity import ByteCount, Number, PacketCount, Rate, Span, Speed
+from anabranch.scenario.queue import (
+    BandwidthDelay,
+    Codel,
+    Fifo,
+    FqCodel,
+    Pie,
+    Red,
+    Threshold,
+)
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.run import Capture, Run
 from anabranch.scenario.scenario import Scenario
@@ -29,6 +36,7 @@ from anabranch.scenario.variate import (
 )
 
 __all__ = [
+    "BandwidthDelay",
     "ByteCount",
     "Capture",
     "Codel",
@@ -39,7 +47,9 @@ __all__ = [
     "Empirical",
     "Event",
     "Exponential",
+    "Fifo",
     "FlowTable",
+    "FqCodel",
     "Gaussian",
     "GilbertElliott",
     "LinkOverride",
@@ -51,14 +61,16 @@ __all__ = [
     "Number",
     "PacketCount",
     "Pareto",
-    "QueueLimits",
+    "Pie",
     "Rate",
     "RateApplication",
+    "Red",
     "Routing",
     "Run",
     "Scenario",
     "Span",
     "Speed",
+    "Threshold",
     "Traffic",
     "Transport",
     "Uniform",

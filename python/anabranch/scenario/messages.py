@@ -14,6 +14,7 @@ from anabranch.errors import Problem
 from anabranch.scenario.algorithm import NAME_ONLY, Algorithm, owners
 from anabranch.scenario.docstrings import field_docstring
 from anabranch.scenario.quantity import ZERO_ERROR, quoted, shown
+from anabranch.scenario.queue import DISCIPLINES
 from anabranch.scenario.table import FIELD_ERROR, is_alternative
 from anabranch.scenario.variate import DISTRIBUTIONS
 from anabranch.topology import suggest
@@ -126,13 +127,21 @@ def _no_alternative(read: object, context: dict[str, Any]) -> str:
         return f"{shown(read)} is not a table"
     if "by_algorithm" in context.get("discriminator", ""):
         return _no_algorithm(read, context)
-    key = "kind" if "kind" in read or {"message", "rate", "gap"} & read.keys() else "distribution"
-    choices = ("constant-rate", "poisson", "messages") if key == "kind" else DISTRIBUTIONS
+    key, choices = _alternatives_of(read, context)
     if key in read:
-        return f"{key} {unknown_choice(read[key], choices)}"
+        return f"{key} {unknown_choice(read[key], list(choices))}"
     return (
         f"a table here needs the key {quoted(key)}: one of {', '.join(quoted(choice) for choice in choices)}"
     )
+
+
+def _alternatives_of(read: dict[str, Any], context: dict[str, Any]) -> tuple[str, Iterable[str]]:
+    """The key that tells the alternatives of a table apart, and its values."""
+    if context.get("discriminator") == "_queue_kind()":
+        return "algorithm", DISCIPLINES
+    if "kind" in read or {"message", "rate", "gap"} & read.keys():
+        return "kind", ("constant-rate", "poisson", "messages")
+    return "distribution", DISTRIBUTIONS
 
 
 def _not_a_table(read: object, _: dict[str, Any]) -> str:

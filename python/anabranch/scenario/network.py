@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, JsonValue, Tag, model_validator
 
@@ -13,16 +13,14 @@ from anabranch.scenario.algorithm import Algorithm, configuration, declarations
 from anabranch.scenario.algorithms.loss import Loss as LossModel
 from anabranch.scenario.moved import line
 from anabranch.scenario.quantity import (
-    ByteCount,
-    PacketCount,
     PositiveRate,
-    PositiveSpan,
     PositiveSpeed,
     Span,
     Speed,
     quoted,
     shown,
 )
+from anabranch.scenario.queue import Queue, refuse_former
 from anabranch.scenario.table import Table, alternative, refuse
 from anabranch.scenario.variate import (
     Constant,
@@ -72,26 +70,6 @@ class DistanceDelay(Table):
     """Added to every link, for what equipment takes."""
 
 
-class Codel(Table):
-    """Controlled delay (RFC 8289)."""
-
-    target: PositiveSpan = Span("5 ms")
-    """Acceptable standing delay (RFC 8289 section 4.2)."""
-    interval: PositiveSpan = Span("100 ms")
-    """Time it may be exceeded (RFC 8289 section 4.3)."""
-    ecn: bool = False
-    """Mark packets that can be marked, in place of dropping them."""
-
-
-class QueueLimits(Table):
-    """A queue that is bounded in packets and in bytes at once."""
-
-    packets: PacketCount
-    """Most packets that wait."""
-    bytes: ByteCount
-    """Most bytes that wait."""
-
-
 def _delay_kind(value: object) -> str:
     if isinstance(value, DistanceDelay) or (isinstance(value, dict) and "distribution" not in value):
         return alternative("distance")
@@ -129,21 +107,6 @@ def long_run_loss(loss: float | str | Algorithm) -> float:
     return _core.mean_loss(json.dumps(configuration(loss)))
 
 
-def _queue_kind(value: object) -> str:
-    if isinstance(value, dict | QueueLimits):
-        return alternative("limits")
-    if value == "unlimited":
-        return alternative("unlimited")
-    in_bytes = isinstance(value, ByteCount) or (
-        isinstance(value, str) and value.rstrip().endswith(("B", "bytes", "byte"))
-    )
-    return alternative("bytes" if in_bytes else "packets")
-
-
-def _codel_kind(value: object) -> str:
-    return alternative("switch" if isinstance(value, bool) else "parameters")
-
-
 Delay = Annotated[
     Annotated[Span, Tag("<fixed>")]
     | Annotated[DistanceDelay, Tag("<distance>")]
@@ -161,16 +124,6 @@ Loss = Annotated[
     | Annotated[LossModel, BeforeValidator(_moved_model), AfterValidator(_some_arrives), Tag("<model>")],
     Discriminator(_loss_kind),
 ]
-Queue = Annotated[
-    Annotated[PacketCount, Tag("<packets>")]
-    | Annotated[ByteCount, Tag("<bytes>")]
-    | Annotated[QueueLimits, Tag("<limits>")]
-    | Annotated[Literal["unlimited"], Tag("<unlimited>")],
-    Discriminator(_queue_kind),
-]
-CodelChoice = Annotated[
-    Annotated[bool, Tag("<switch>")] | Annotated[Codel, Tag("<parameters>")], Discriminator(_codel_kind)
-]
 
 
 class LinkSettings(Table):
@@ -182,17 +135,20 @@ class LinkSettings(Table):
     """Propagation delay: ``"5 ms"``, ``{ from = "distance", speed = "200 km/ms", plus = "1 ms" }``, or a
     distribution of which each link draws its own; left out everywhere, from the distance at 200 km/ms."""
     queue: Queue | None = None
-    """Room for waiting packets: ``"100 packets"`` (also where it is left out), ``"64 kB"``, ``"unlimited"``,
-    or ``{ packets = ..., bytes = ... }`` for both bounds."""
+    """Room for waiting packets, drop-tail: ``"100 packets"`` (also where it is left out), ``"64 kB"``,
+    ``"20 ms"`` at the link's capacity, ``"1 BDP"``, ``"unlimited"``, or a list of them; or another queue
+    discipline, by name or with its parameters: ``{ algorithm = "codel", limit = "64 kB", ecn = true }``."""
     loss: Loss | None = None
     """Random loss: the probability for each packet, or a table such as ``{ algorithm = "gilbert-elliott",
     to_bad = 0.001, to_good = 0.3 }``."""
     jitter: SpanVariate | None = None
     """Added to the delay of each packet; packets stay in order."""
-    mark_at: PacketCount | None = None
-    """An ECN-capable packet that finds this many packets waiting is marked."""
-    codel: CodelChoice | None = None
-    """CoDel: ``true`` for the values of RFC 8289, or a table of its parameters."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_former(cls, data: Any) -> Any:
+        refuse_former(data)
+        return data
 
 
 class LinkSelector(Table):

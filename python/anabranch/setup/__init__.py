@@ -25,6 +25,7 @@ from anabranch.setup.model import (
 )
 from anabranch.setup.network import ResolvedNetwork, loss_setup
 from anabranch.setup.problems import Problems
+from anabranch.setup.queue import size_queues
 from anabranch.setup.traffic import Flows
 from anabranch.setup.transport import Transports
 from anabranch.setup.watched import WatchedFlows
@@ -59,6 +60,8 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
     transports = Transports(scenario, problems)
     flows = Flows(scenario, network, controller, transports, problems)
     transports.check_unused()
+    governed = scenario.controller is not None
+    size_queues(network.unsized_queues, network.links, flows.setups, problems, governed)
     events = [
         setup
         for number, event in enumerate(scenario.event)

@@ -27,12 +27,12 @@ class NodeSetup:
 
 @dataclass(frozen=True, slots=True)
 class QueueSetup:
-    """Room for waiting packets; None where there is no such bound."""
+    """The queue in front of a link."""
 
-    limit_packets: int | None = None
-    limit_bytes: int | None = None
-    mark_at_packets: int | None = None
-    codel: Tagged | None = None
+    limit: Tagged
+    """Room for waiting packets: ``packets`` and ``bytes``, None where there is no such bound."""
+    discipline: Tagged
+    """The discipline by ``algorithm``, with its parameters."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,24 +10,22 @@ from dataclasses import dataclass
 from anabranch import topology
 from anabranch.scenario.algorithm import Algorithm, resolved
 from anabranch.scenario.network import (
-    Codel,
     DistanceDelay,
     LinkOverride,
     LinkSelector,
     LinkSettings,
     Network,
-    QueueLimits,
 )
-from anabranch.scenario.quantity import ByteCount, PacketCount, Span, Speed, quoted
+from anabranch.scenario.quantity import Span, Speed, quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.scenario.variate import Uniform, as_core
 from anabranch.setup.draws import Draws
-from anabranch.setup.model import LinkSetup, NodeSetup, QueueSetup, Tagged
+from anabranch.setup.model import LinkSetup, NodeSetup, Tagged
 from anabranch.setup.problems import Problems
+from anabranch.setup.queue import Unsized, products_of, queue_setup
 from anabranch.setup.topologies import is_generated, load_topology, new_nodes
 from anabranch.topology import Topology, TopologyLink, TopologyNode
 
-DEFAULT_QUEUE = PacketCount("100 packets")
 DEFAULT_DELAY = DistanceDelay(source="distance", speed=Speed("200 km/ms"))
 DELAY_CLASSES = {
     "LAN": Uniform[Span](distribution="uniform", low=Span("1 us"), high=Span("10 us")),
@@ -78,6 +76,8 @@ class ResolvedNetwork:
         self.nodes = [_node_setup(node) for node in self._nodes]
         wires = self._wires(found, scenario.network)
         self.links: list[LinkSetup] = []
+        self.unsized_queues: list[Unsized] = []
+        """Queues whose room depends on the flows."""
         self._between: dict[tuple[int, int], list[int]] = defaultdict(list)
         self._missing: dict[tuple[str, str], list[str]] = defaultdict(list)
         self.controller: int | None = None
@@ -270,15 +270,19 @@ class ResolvedNetwork:
         return f"{name}#{parallel + 1}" if parallel else name
 
     def _add(self, origin: int, to: int, wire: Wire, settings: dict[str, object], stream: str) -> None:
+        capacity = self._capacity(settings, wire)
+        queue = settings.get("queue")
+        if products_of(queue):
+            self.unsized_queues.append(Unsized(len(self.links), queue, f"{wire.place}.queue"))
         setup = LinkSetup(
             origin=origin,
             to=to,
             name=self._free_name(origin, to),
-            capacity=self._capacity(settings, wire),
+            capacity=capacity,
             delay=self._delay(settings, wire, stream),
             jitter=_jitter(settings),
             loss=self._loss(settings, wire.link),
-            queue=_queue(settings),
+            queue=queue_setup(queue, capacity),
         )
         self._between[origin, to].append(len(self.links))
         self.links.append(setup)
@@ -365,33 +369,6 @@ def set_fields(settings: LinkSettings) -> dict[str, object]:
 def _jitter(settings: dict[str, object]) -> Tagged | None:
     jitter = settings.get("jitter")
     return as_core(jitter) if jitter is not None else None  # type: ignore[arg-type]
-
-
-def _queue(settings: dict[str, object]) -> QueueSetup:
-    packets, in_bytes = _limits(settings.get("queue", DEFAULT_QUEUE))
-    mark = settings.get("mark_at")
-    codel = settings.get("codel")
-    parameters = Codel() if codel is True else codel
-    return QueueSetup(
-        limit_packets=packets,
-        limit_bytes=in_bytes,
-        mark_at_packets=int(mark) if isinstance(mark, PacketCount) else None,
-        codel={"target": int(parameters.target), "interval": int(parameters.interval), "ecn": parameters.ecn}
-        if isinstance(parameters, Codel)
-        else None,
-    )
-
-
-def _limits(queue: object) -> tuple[int | None, int | None]:
-    match queue:
-        case PacketCount():
-            return int(queue), None
-        case ByteCount():
-            return None, int(queue)
-        case QueueLimits():
-            return int(queue.packets), int(queue.bytes)
-        case _:
-            return None, None
 
 
 def _listed(what: str, names: Sequence[str]) -> str:

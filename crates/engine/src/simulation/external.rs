@@ -5,8 +5,8 @@
 
 use super::Simulation;
 use crate::error::{EngineError, SetupError};
-use crate::link::DropCause;
 use crate::packet::{Direction, Packet, PacketId};
+use crate::queues::DropCause;
 use anabranch_transport::Segment;
 use anabranch_units::{FlowId, Instant, NodeId};
 use std::collections::BTreeMap;

@@ -7,6 +7,7 @@ use crate::link::{Link, Randomness};
 use crate::loss::Loss;
 use crate::loss::NoLoss;
 use crate::packet::{Direction, Packet, PacketId, Steering};
+use crate::queues::{Place, Queue};
 use crate::random::Streams;
 use crate::setup::{LinkSetup, LossSetup};
 use crate::variate::Sampler;
@@ -16,7 +17,9 @@ use anabranch_units::{FlowId, LinkId};
 /// A link of a checked setup.
 pub(super) fn link(setup: &LinkSetup, streams: Streams) -> Result<Link, EngineError> {
     let randomness = randomness(setup, &setup.loss, streams)?;
-    Ok(Link::new(setup.capacity, setup.delay, setup.queue, randomness))
+    let place = Place { limit: setup.queue.limit, rate: setup.capacity, streams, link: &setup.name };
+    let queue = Queue::new(&setup.queue.discipline, &place);
+    Ok(Link::new(setup.capacity, setup.delay, queue, randomness))
 }
 
 fn randomness(

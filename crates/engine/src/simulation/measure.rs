@@ -9,6 +9,7 @@ use super::taps::FlowDrops;
 use crate::error::EngineError;
 use crate::link::{Link, LinkStats};
 use crate::packet::{Direction, PacketId};
+use crate::queues::DropCause;
 use crate::records::Table;
 use crate::reordering::Reordering;
 use anabranch_transport::Failure;
@@ -77,11 +78,11 @@ impl Simulation {
         let drops = &self.data.taps.drops[index];
         let reason = if drops.control > 0 {
             "the controller could not be reached"
-        } else if drops.unreachable > 0 {
+        } else if drops.causes.of(DropCause::Unreachable) > 0 {
             "there was no route"
-        } else if drops.down > 0 {
+        } else if drops.causes.of(DropCause::Down) > 0 {
             "a link was down"
-        } else if drops.queue + drops.random + drops.codel > 0 {
+        } else if drops.causes.total() > 0 {
             "every SYN or its answer was lost"
         } else {
             "no answer came in time"
@@ -145,12 +146,11 @@ impl Simulation {
         };
         count("drops_data", |drops| drops.forward);
         count("drops_acks", |drops| drops.backward);
-        count("drops_queue", |drops| drops.queue);
-        count("drops_random", |drops| drops.random);
-        count("drops_down", |drops| drops.down);
-        count("drops_codel", |drops| drops.codel);
-        count("drops_unreachable", |drops| drops.unreachable);
-        count("drops_control", |drops| drops.control);
+        for &cause in DropCause::ALL {
+            let drops = self.data.taps.drops.iter().map(|drops| drops.causes.of(cause));
+            table.integers(cause.column(), drops);
+        }
+        table.integers("drops_control", self.data.taps.drops.iter().map(|drops| drops.control));
     }
 
     pub(super) fn link_table(&self) -> Table {
@@ -167,10 +167,13 @@ impl Simulation {
         };
         count("packets", |stats| stats.sent);
         count("bytes", |stats| stats.sent_bytes);
-        count("drops_queue", |stats| stats.drops_queue);
-        count("drops_random", |stats| stats.drops_random);
-        count("drops_down", |stats| stats.drops_down);
-        count("drops_codel", |stats| stats.drops_codel);
+        for cause in DropCause::on_links() {
+            let drops = self.data.links.iter().map(|link| link.stats().drops.of(cause));
+            table.integers(cause.column(), drops);
+        }
+        let mut count = |name, value: fn(&LinkStats) -> u64| {
+            table.integers(name, self.data.links.iter().map(|link| value(link.stats())));
+        };
         count("ecn_marks", |stats| stats.marks);
         count("queue_max_packets", |stats| stats.queue_max_packets);
         let duration_ps = self.duration().as_ps().max(1) as f64;
@@ -189,7 +192,7 @@ impl Simulation {
             let stats = link.stats();
             let held = link.backlog().0 + link.in_flight();
             in_network += held;
-            let accounted = stats.delivered + stats.drops() + held;
+            let accounted = stats.delivered + stats.drops.total() + held;
             if stats.offered != accounted {
                 let name = &self.setup.links[index].name;
                 let books = format!("link {name}: offered {}, accounted for {accounted}", stats.offered);

@@ -217,7 +217,7 @@ impl Simulation {
                 queue_packets,
                 queue_bytes,
                 throughput_mbps: mbps(fresh, self.probe.interval),
-                drops: stats.drops(),
+                drops: stats.drops.total(),
             });
         }
     }

@@ -5,8 +5,9 @@ use super::external::External;
 use super::flow::Flow;
 use crate::capture::{CaptureFile, CapturedPacket};
 use crate::error::EngineError;
-use crate::link::{DropCause, LinkObserver, LinkStats};
+use crate::link::{LinkObserver, LinkStats};
 use crate::packet::{Direction, Packet, PacketId, PacketPool, Steering};
+use crate::queues::{DropCause, Drops};
 use crate::setup::{CapturePoint, Setup};
 use anabranch_transport::Segment;
 use anabranch_transport::wire::Endpoint;
@@ -22,11 +23,7 @@ const INITIAL_TTL: u8 = 64;
 pub(super) struct FlowDrops {
     pub(super) forward: u64,
     pub(super) backward: u64,
-    pub(super) queue: u64,
-    pub(super) random: u64,
-    pub(super) down: u64,
-    pub(super) codel: u64,
-    pub(super) unreachable: u64,
+    pub(super) causes: Drops,
     /// On the way between a switch and the controller.
     pub(super) control: u64,
 }
@@ -202,13 +199,7 @@ impl Taps {
             Direction::Forward => drops.forward += 1,
             Direction::Backward => drops.backward += 1,
         }
-        match cause {
-            DropCause::Queue => drops.queue += 1,
-            DropCause::Random => drops.random += 1,
-            DropCause::Down => drops.down += 1,
-            DropCause::Codel => drops.codel += 1,
-            DropCause::Unreachable => drops.unreachable += 1,
-        }
+        drops.causes.add(cause, 1);
     }
 
     /// Whether everything could be written so far.

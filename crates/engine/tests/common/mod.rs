@@ -3,6 +3,7 @@
 
 use anabranch_engine::balancer::{FlowParameters, HashParameters};
 use anabranch_engine::loss::NoLoss;
+use anabranch_engine::queues::threshold::ThresholdParameters;
 use anabranch_engine::records::Table;
 use anabranch_engine::routing::{AdditiveMetric, Metric, PathShares, Scheme};
 use anabranch_engine::routing::{DisjointScheme, EcmpScheme, SemperScheme, ShortestScheme};
@@ -19,8 +20,20 @@ pub struct Builder {
     pub setup: Setup,
 }
 
+/// Drop-tail with room for so many packets.
 pub fn packets(limit: u64) -> QueueSetup {
-    QueueSetup { limit_packets: Some(limit), limit_bytes: None, mark_at_packets: None, codel: None }
+    queue("fifo", limit)
+}
+
+/// A discipline with its defaults and room for so many packets.
+pub fn queue(discipline: &str, limit: u64) -> QueueSetup {
+    let discipline = Discipline::named(discipline).expect("a queue discipline");
+    QueueSetup { limit: Limit { packets: Some(limit), bytes: None }, discipline }
+}
+
+/// Drop-tail with room for so many packets, and marks from a threshold on.
+pub fn marking(limit: u64, mark_at: u64) -> QueueSetup {
+    QueueSetup { discipline: Discipline::Threshold(ThresholdParameters { mark_at }), ..packets(limit) }
 }
 
 pub fn mbps(value: u64) -> Rate {

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from anabranch.report.causes import causes_of
 from anabranch.result import Result
 
 NOTHING = "\N{EN DASH}"
@@ -103,10 +104,7 @@ def _of_links(result: Result) -> list[Card]:
         0, named=True
     )
     longest = links.sort("queue_max_packets", descending=True, maintain_order=True).row(0, named=True)
-    causes = {
-        "full queues": "drops_queue", "CoDel": "drops_codel", "random": "drops_random", "down": "drops_down",
-    }  # fmt: skip
-    drops = {label: int(links[name].sum()) for label, name in causes.items()}
+    drops = {label: int(links[name].sum()) for name, label in causes_of(links)}
     note = ", ".join(f"{quantity(count)} {label}" for label, count in drops.items() if count)
     busy = busiest["utilization"]
     return [

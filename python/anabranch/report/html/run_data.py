@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from anabranch.report.causes import causes_of
 from anabranch.report.html.cards import cards, quantity
 from anabranch.report.html.encode import Steps, column, table_columns, words
 from anabranch.report.html.multipath_data import multipath_data
@@ -64,13 +65,9 @@ LINK_COLUMNS = (
     ("queue_mean_packets", "queue mean", "packets"),
     ("queue_max_packets", "queue max", "packets"),
     ("packets", "sent", "packets"),
-    ("drops_queue", "full queue", "drops"),
-    ("drops_codel", "CoDel", "drops"),
-    ("drops_random", "random loss", "drops"),
-    ("drops_down", "link down", "drops"),
     ("ecn_marks", "ECN marks", ""),
 )
-"""The same of links."""
+"""The same of links, drops by cause apart."""
 
 
 def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
@@ -83,6 +80,7 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
     nodes = _node_names(result)
     number = {name: index for index, name in enumerate(nodes)}
     flows, links = result.flows, result.links
+    drops = [(name, label, "drops") for name, label in causes_of(links)]
     ends = [(number[a], number[b]) for a, b in links.select("from", "to").iter_rows()]
     transports = sorted(flows["transport"].unique().to_list())
     notes: list[str] = []
@@ -99,7 +97,7 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
             "name": links["name"].to_list(),
             "from": column([a for a, _ in ends], "i4"),
             "to": column([b for _, b in ends], "i4"),
-            "columns": table_columns(links, LINK_COLUMNS),
+            "columns": table_columns(links, [*LINK_COLUMNS, *drops]),
             "drops": column(_all_drops(links)),
         },
         "transports": transport_looks(transports),

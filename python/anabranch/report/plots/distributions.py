@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import Literal
 
 import numpy as np
@@ -10,6 +11,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from anabranch.errors import ResultError
+from anabranch.report.causes import CAUSES
 from anabranch.report.plots.choice import Names, chosen_flows, matching, stopped, table_of
 from anabranch.report.plots.over_time import looks_of
 from anabranch.report.plots.plot import Layout, Plot, finish, fitted, marker_of, new_figure, suited
@@ -27,12 +29,11 @@ _WIDE = 100.0
 _FEW = 40
 """Steps up to which each has its marker."""
 _MOST_LINKS = 12
-_CAUSES = (
-    ("drops_queue", "full queue", PALETTE[0], ""),
-    ("drops_codel", "CoDel", PALETTE[5], "////"),
-    ("drops_random", "random loss", PALETTE[4], ""),
-    ("drops_down", "link down", PALETTE[1], "\\\\\\\\"),
-)
+_CAUSE_LOOKS = (
+    (PALETTE[0], ""), (PALETTE[4], ""), (PALETTE[1], "\\\\\\\\"), (PALETTE[5], "////"), (PALETTE[2], "...."),
+    (PALETTE[3], "xxxx"), (PALETTE[7], "++++"),
+)  # fmt: skip
+"""Colour and hatch of the causes of drops, in the order of the core."""
 
 
 def completion_plot(result: Result, flows: Names | None, log: bool | None, layout: Layout) -> Plot:
@@ -138,7 +139,11 @@ def _room(least: float, most: float) -> tuple[float, float]:
 def cause_plot(result: Result, links: Names | None, layout: Layout) -> Plot:
     """Packets that links dropped, by cause: the links that are named, or those that dropped most."""
     table = table_of(result, "links", "plot.drop_causes")
-    known = [cause for cause in _CAUSES if cause[0] in table.columns]
+    known = [
+        (column, label, *look)
+        for (column, label), look in zip(CAUSES, cycle(_CAUSE_LOOKS), strict=False)
+        if column in table.columns
+    ]
     table = table.with_columns(pl.sum_horizontal(cause[0] for cause in known).alias("all"))
     notes = []
     if links is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from anabranch.report.causes import CAUSES
 from anabranch.report.plots import distributions, over_time, subflows
 from anabranch.report.plots.choice import Names
 from anabranch.report.plots.network import By, network_plot
@@ -271,8 +272,6 @@ def _some(result: Result, table: str, *columns: str) -> bool:
     return found is not None and any(bool((found[name] > 0).any()) for name in known)
 
 
-_CAUSES = ("drops_queue", "drops_random", "drops_down", "drops_codel")
-
 _SHOWS: dict[str, Callable[[Result], bool]] = {
     "goodput": lambda result: _sampled(result, "flow_series", "goodput_mbps"),
     "rtt": lambda result: _sampled(result, "flow_series", "srtt_ms"),
@@ -280,7 +279,7 @@ _SHOWS: dict[str, Callable[[Result], bool]] = {
     "queue": lambda result: _some(result, "link_series", "queue_packets"),
     "utilization": lambda result: _sampled(result, "link_series", "throughput_mbps"),
     "drops": lambda result: _some(result, "link_series", "drops"),
-    "drop_causes": lambda result: _some(result, "links", *_CAUSES),
+    "drop_causes": lambda result: _some(result, "links", *(column for column, _ in CAUSES)),
     "completion_times": lambda result: _sampled(result, "flows", "completion_s"),
     "reordering": lambda result: _some(result, "flows", "reordered_packets"),
     "network": lambda result: _sampled(result, "links", "capacity_mbps"),

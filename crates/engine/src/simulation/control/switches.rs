@@ -156,7 +156,7 @@ impl ControlPlane {
                 link,
                 sent_bytes: stats.sent_bytes,
                 sent: stats.sent,
-                dropped: stats.drops_queue + stats.drops_codel,
+                dropped: stats.drops.by_queues(),
                 queue_packets: leaving.backlog().0,
             });
         }

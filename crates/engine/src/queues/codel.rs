@@ -1,8 +1,49 @@
-//! CoDel (RFC 8289): when a packet at the head of a queue is to be dropped or marked. The control law
-//! alone; the queue is somebody else's.
+//! CoDel (RFC 8289): when a packet at the head of a queue is to be dropped or marked.
 
-use crate::setup::CodelSetup;
+use super::{Buffer, DropCause, Packets, Place, QueueDiscipline, Waiting};
+use anabranch_units::declaration::above;
 use anabranch_units::{Instant, Span};
+
+/// No span of a scenario is longer.
+pub(super) const LONGEST: Span = Span::from_secs(30 * 86_400);
+
+/// Largest packet: with no more behind it a packet is left alone (RFC 8289 section 4.4.1 "MAXPACKET").
+pub(super) const MAX_PACKET: u64 = 1514;
+
+anabranch_units::parameters! {
+    /// Controlled delay: drops at the head while packets wait too long (RFC 8289).
+    #[derive(Copy)]
+    pub struct CodelParameters {
+        /// Acceptable standing delay (RFC 8289 section 4.2).
+        target: Span = Span::from_ms(5), above(Span::ZERO).at_most(LONGEST);
+        /// Time it may be exceeded (RFC 8289 section 4.3).
+        interval: Span = Span::from_ms(100), above(Span::ZERO).at_most(LONGEST);
+        /// Mark ECN-capable packets in place of dropping them.
+        ecn: bool = false;
+    }
+}
+
+/// A queue under CoDel.
+#[derive(Debug)]
+pub struct Codel {
+    law: ControlLaw,
+}
+
+impl QueueDiscipline for Codel {
+    type Parameters = CodelParameters;
+
+    fn new(parameters: &CodelParameters, _place: &Place<'_>) -> Self {
+        Self { law: ControlLaw::new(parameters) }
+    }
+
+    fn enqueue(&mut self, buffer: &mut Buffer, arrival: Waiting, packets: &mut impl Packets) {
+        buffer.push_or_drop(arrival, packets);
+    }
+
+    fn dequeue(&mut self, buffer: &mut Buffer, now: Instant, packets: &mut impl Packets) -> Option<Waiting> {
+        self.law.dequeue(now, buffer, DropCause::Codel, packets)
+    }
+}
 
 /// What to do with the packet at the head of the queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,7 +58,7 @@ pub enum Verdict {
 
 /// State of one queue (RFC 8289 section 5.2), with the names of the RFC.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Codel {
+pub struct ControlLaw {
     target: Span,
     interval: Span,
     ecn: bool,
@@ -35,21 +76,44 @@ pub struct Codel {
     schedule_pending: bool,
 }
 
-impl Codel {
+impl ControlLaw {
     /// The state of an empty queue. The interval must not be zero.
     #[must_use]
-    pub fn new(setup: &CodelSetup) -> Self {
-        debug_assert!(setup.interval > Span::ZERO, "an interval of zero leaves no time between drops");
+    pub fn new(parameters: &CodelParameters) -> Self {
+        debug_assert!(parameters.interval > Span::ZERO, "an interval of zero leaves no time between drops");
         Self {
-            target: setup.target,
-            interval: setup.interval,
-            ecn: setup.ecn,
+            target: parameters.target,
+            interval: parameters.interval,
+            ecn: parameters.ecn,
             first_above_time: None,
             drop_next: Instant::ZERO,
             count: 0,
             last_count: 0,
             dropping: false,
             schedule_pending: false,
+        }
+    }
+
+    /// The packet to send next from a buffer; what is dropped on the way has this cause.
+    pub fn dequeue(
+        &mut self,
+        now: Instant,
+        buffer: &mut Buffer,
+        cause: DropCause,
+        packets: &mut impl Packets,
+    ) -> Option<Waiting> {
+        loop {
+            let first = buffer.pop()?;
+            let sojourn = now.since(first.since);
+            let capable = packets.is_ecn_capable(first.packet);
+            match self.on_dequeue(now, sojourn, buffer.bytes(), MAX_PACKET, capable) {
+                Verdict::Forward => return Some(first),
+                Verdict::Mark => {
+                    packets.mark(first.packet);
+                    return Some(first);
+                }
+                Verdict::Drop => packets.drop(first.packet, cause),
+            }
         }
     }
 
@@ -136,28 +200,27 @@ impl Codel {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queues::testing::{Ledger, at_us, place, waiting};
+    use crate::queues::{Discipline, Limit, Queue};
 
     const MTU: u64 = 1500;
     const BACKLOG: u64 = 100 * MTU;
 
-    fn codel(ecn: bool) -> Codel {
-        Codel::new(&CodelSetup { target: Span::from_ms(5), interval: Span::from_ms(100), ecn })
-    }
-
-    fn at_us(us: u64) -> Instant {
-        Instant::ZERO + Span::from_us(us)
+    fn codel(ecn: bool) -> ControlLaw {
+        ControlLaw::new(&CodelParameters { target: Span::from_ms(5), interval: Span::from_ms(100), ecn })
     }
 
     /// Dequeues at `us` with that sojourn time and a long queue; returns how many packets were dropped
     /// before one was forwarded.
-    fn dequeue(codel: &mut Codel, us: u64, sojourn_ms: u64) -> usize {
-        let verdict =
-            |codel: &mut Codel| codel.on_dequeue(at_us(us), Span::from_ms(sojourn_ms), BACKLOG, MTU, false);
+    fn dequeue(codel: &mut ControlLaw, us: u64, sojourn_ms: u64) -> usize {
+        let verdict = |codel: &mut ControlLaw| {
+            codel.on_dequeue(at_us(us), Span::from_ms(sojourn_ms), BACKLOG, MTU, false)
+        };
         (0..).take_while(|_| verdict(codel) == Verdict::Drop).count()
     }
 
     /// Times of the drops, in microseconds, when a packet is dequeued each millisecond in `range`.
-    fn drops(codel: &mut Codel, range: std::ops::Range<u64>, sojourn_ms: u64) -> Vec<u64> {
+    fn drops(codel: &mut ControlLaw, range: std::ops::Range<u64>, sojourn_ms: u64) -> Vec<u64> {
         range.flat_map(|ms| std::iter::repeat_n(ms, dequeue(codel, ms * 1000, sojourn_ms))).collect()
     }
 
@@ -262,5 +325,25 @@ mod tests {
             let verdict = codel.on_dequeue(at_us(100_000), Span::from_ms(20), BACKLOG, MTU, capable);
             assert_eq!(verdict, Verdict::Drop);
         }
+    }
+
+    /// A packet of 1250 bytes a millisecond in and out, each having waited for 20 ms: what is dropped at the times of
+    /// the control law is the head of the queue, and the next packet goes in its place.
+    #[test]
+    fn drops_are_taken_from_the_head() {
+        let mut queue = Queue::new(&Discipline::Codel(CodelParameters::default()), &place(Limit::default()));
+        let mut ledger = Ledger::default();
+        let mut sent = Vec::new();
+        for ms in 0..=220u32 {
+            queue.enqueue(waiting(u64::from(ms) * 1000, ms, 1_250), &mut ledger);
+            if ms >= 20 {
+                sent.extend(
+                    queue.dequeue(at_us(u64::from(ms) * 1000), &mut ledger).map(|first| first.packet),
+                );
+            }
+        }
+        // From 20 ms on above the target: packet 100 is at the head at 120 ms, 201 (one was dropped) at 220 ms.
+        assert_eq!(ledger.dropped(DropCause::Codel), [100, 201]);
+        assert!(!sent.contains(&100) && sent.contains(&101) && sent.contains(&202));
     }
 }

@@ -1,0 +1,381 @@
+//! Queue disciplines: which packets wait in front of a link, in which order they leave, and which are dropped or
+//! marked.
+//!
+//! A discipline is a type of its own that implements [`QueueDiscipline`], with its parameters declared beside it. It is
+//! given the time and what arrives; it knows neither the event queue nor what a packet carries ([`Packets`] says the
+//! little that it may ask). Each has a line in the registry at the end of this file, which makes the enumerations
+//! [`Discipline`] (parameters) and [`Queue`] (state) of it, and one in [`DropCause`] if it drops packets by a law of its
+//! own; counters and columns of the tables follow from that.
+//!
+//! | discipline | source |
+//! |---|---|
+//! | [`fifo`] | drop-tail |
+//! | [`threshold`] | drop-tail with marks above a length (RFC 3168, RFC 8257 section 3.1) |
+//! | [`codel`] | RFC 8289 |
+//! | [`fq_codel`] | RFC 8290 |
+//! | [`pie`] | RFC 8033 |
+//! | [`red`] | Floyd and Jacobson 1993 |
+
+mod buffer;
+pub mod codel;
+pub mod fifo;
+pub mod fq_codel;
+pub mod pie;
+#[cfg(test)]
+mod properties;
+pub mod red;
+#[cfg(test)]
+mod testing;
+pub mod threshold;
+
+pub use buffer::{Buffer, Waiting};
+
+use crate::packet::PacketId;
+use crate::random::{Stream, Streams};
+use anabranch_units::declaration::{OutOfRange, Parameters};
+use anabranch_units::{Instant, Rate};
+use serde::{Deserialize, Serialize};
+
+/// Most packets and bytes that may wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Limit {
+    /// Packets; `None` for no such bound.
+    pub packets: Option<u64>,
+    /// Bytes; `None` for no such bound.
+    pub bytes: Option<u64>,
+}
+
+/// The link that a queue stands in front of.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'l> {
+    /// Room for waiting packets.
+    pub limit: Limit,
+    /// Rate of the link.
+    pub rate: Rate,
+    /// Random streams of the run.
+    pub streams: Streams,
+    /// Name of the link.
+    pub link: &'l str,
+}
+
+impl Place<'_> {
+    /// The random stream of the queue, from its beginning.
+    #[must_use]
+    pub fn stream(&self) -> Stream {
+        self.streams.stream(self.link, "queue")
+    }
+}
+
+/// What a discipline may know of packets and do with them.
+pub trait Packets {
+    /// A packet is lost for this cause. It is no longer in the queue.
+    fn drop(&mut self, packet: PacketId, cause: DropCause);
+
+    /// Sets "congestion experienced" (RFC 3168) if the transport is ECN-capable; whether it is.
+    fn mark(&mut self, packet: PacketId) -> bool;
+
+    /// Whether the packet could be marked.
+    fn is_ecn_capable(&self, packet: PacketId) -> bool;
+
+    /// What distinguishes the packet's subflow and direction, the same for all its packets: it stands for the 5-tuple.
+    fn flow(&self, packet: PacketId) -> u64;
+}
+
+/// What a discipline decides about the packets that wait. The one being sent does not count.
+///
+/// Calls come in the order of time. The buffer holds the packets and has room for so many. A discipline that keeps them
+/// itself, because it sends them in another order, counts them in the buffer and implements
+/// [`QueueDiscipline::flush`] and [`QueueDiscipline::packets`]. [`Packets::drop`] is called for each packet that was
+/// taken and is given back by neither [`QueueDiscipline::dequeue`] nor [`QueueDiscipline::flush`].
+pub trait QueueDiscipline: Sized {
+    /// What can be set.
+    type Parameters: Parameters;
+
+    /// An empty queue.
+    fn new(parameters: &Self::Parameters, place: &Place<'_>) -> Self;
+
+    /// Checks parameters against each other; each is within its bounds.
+    ///
+    /// # Errors
+    /// The first that does not go with the others.
+    fn check(_parameters: &Self::Parameters) -> Result<(), OutOfRange> {
+        Ok(())
+    }
+
+    /// A packet arrives while the link is busy, and waits or is dropped.
+    fn enqueue(&mut self, buffer: &mut Buffer, arrival: Waiting, packets: &mut impl Packets);
+
+    /// A packet arrives while nothing waits and the link has had nothing to send since `idle_since`: whether it is sent
+    /// at once. If not, it has been dropped.
+    #[inline]
+    fn pass(&mut self, _arrival: Waiting, _idle_since: Instant, _packets: &mut impl Packets) -> bool {
+        true
+    }
+
+    /// The packet to send at `now`; `None` if none is left.
+    fn dequeue(&mut self, buffer: &mut Buffer, now: Instant, packets: &mut impl Packets) -> Option<Waiting>;
+
+    /// The link has another rate from now on.
+    #[inline]
+    fn set_rate(&mut self, _buffer: &Buffer, _now: Instant, _rate: Rate) {}
+
+    /// Takes out all that waits, because the link goes down.
+    fn flush(&mut self, buffer: &mut Buffer, _now: Instant) -> Vec<Waiting> {
+        buffer.flush()
+    }
+
+    /// The packets that wait, in some order.
+    fn packets(&self, buffer: &Buffer) -> Vec<PacketId> {
+        buffer.packets()
+    }
+}
+
+/// Makes the enumeration of causes, with the end of its column's name and a name for people.
+macro_rules! causes {
+    ($( $(#[doc = $text:literal])+ $variant:ident: $name:literal, $label:literal; )+) => {
+        /// Why a packet was dropped.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum DropCause {
+            $( $(#[doc = $text])+ $variant, )+
+        }
+
+        impl DropCause {
+            /// All of them, in the order of the columns.
+            pub const ALL: &'static [Self] = &[$( Self::$variant ),+];
+
+            /// Its column: `drops_queue`.
+            #[must_use]
+            pub const fn column(self) -> &'static str {
+                match self {
+                    $( Self::$variant => concat!("drops_", $name), )+
+                }
+            }
+
+            /// What a figure calls it.
+            #[must_use]
+            pub const fn label(self) -> &'static str {
+                match self {
+                    $( Self::$variant => $label, )+
+                }
+            }
+        }
+    };
+}
+
+causes! {
+    /// The queue was full.
+    Queue: "queue", "full queue";
+    /// Random loss.
+    Random: "random", "random loss";
+    /// The link or a node at it went down, or was down.
+    Down: "down", "link down";
+    /// CoDel chose it.
+    Codel: "codel", "CoDel";
+    /// No route leads to its destination.
+    Unreachable: "unreachable", "no route";
+    /// CoDel of a flow's own queue chose it.
+    FqCodel: "fq_codel", "FQ-CoDel";
+    /// PIE chose it.
+    Pie: "pie", "PIE";
+    /// RED chose it.
+    Red: "red", "RED";
+}
+
+impl DropCause {
+    /// Those that happen on a link; a packet without a route is on none.
+    pub fn on_links() -> impl Iterator<Item = Self> {
+        Self::ALL.iter().copied().filter(|&cause| cause != Self::Unreachable)
+    }
+
+    /// Whether a queue dropped the packet, for want of room or by its law.
+    #[must_use]
+    pub const fn is_queue(self) -> bool {
+        !matches!(self, Self::Random | Self::Down | Self::Unreachable)
+    }
+}
+
+/// Packets dropped, by cause.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Drops([u64; DropCause::ALL.len()]);
+
+impl Drops {
+    /// Counts so many more.
+    #[inline]
+    pub fn add(&mut self, cause: DropCause, packets: u64) {
+        self.0[cause as usize] += packets;
+    }
+
+    /// Those for one cause.
+    #[must_use]
+    pub const fn of(&self, cause: DropCause) -> u64 {
+        self.0[cause as usize]
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.iter().sum()
+    }
+
+    /// Those of queues.
+    #[must_use]
+    pub fn by_queues(&self) -> u64 {
+        DropCause::ALL.iter().filter(|cause| cause.is_queue()).map(|&cause| self.of(cause)).sum()
+    }
+}
+
+/// Makes the enumerations of disciplines: their parameters, and their states.
+macro_rules! disciplines {
+    ($( $name:literal => $variant:ident($type:ty) ),+ $(,)?) => {
+        anabranch_units::registry! {
+            /// Which packets wait in front of a link, in which order they leave, and which are dropped or marked.
+            pub enum Discipline: "queue" {
+                $( $name => $variant(<$type as QueueDiscipline>::Parameters), )+
+            }
+        }
+
+        impl Discipline {
+            /// Checks the parameters against their bounds and against each other.
+            ///
+            /// # Errors
+            /// The first that does not hold.
+            pub fn verify(&self) -> Result<(), OutOfRange> {
+                self.check()?;
+                match self {
+                    $( Self::$variant(parameters) => <$type as QueueDiscipline>::check(parameters), )+
+                }
+            }
+        }
+
+        #[derive(Debug)]
+        enum State {
+            $( $variant($type), )+
+        }
+
+        /// The queue in front of a link: the packets that wait, and the discipline that rules them. The calls are those
+        /// of [`QueueDiscipline`].
+        #[derive(Debug)]
+        pub struct Queue {
+            buffer: Buffer,
+            state: State,
+        }
+
+        impl Queue {
+            /// An empty queue.
+            #[must_use]
+            pub fn new(discipline: &Discipline, place: &Place<'_>) -> Self {
+                let state = match discipline {
+                    $( Discipline::$variant(parameters) => {
+                        State::$variant(QueueDiscipline::new(parameters, place))
+                    } )+
+                };
+                Self { buffer: Buffer::new(place.limit), state }
+            }
+
+            /// A packet arrives while the link is busy.
+            #[inline]
+            pub fn enqueue(&mut self, arrival: Waiting, packets: &mut impl Packets) {
+                // Most queues are drop-tail, and what they do is worth a place in the loop of events.
+                if let State::Fifo(fifo) = &mut self.state {
+                    return fifo.enqueue(&mut self.buffer, arrival, packets);
+                }
+                self.enqueue_by_law(arrival, packets)
+            }
+
+            #[inline(never)]
+            fn enqueue_by_law(&mut self, arrival: Waiting, packets: &mut impl Packets) {
+                match &mut self.state {
+                    $( State::$variant(law) => law.enqueue(&mut self.buffer, arrival, packets), )+
+                }
+            }
+
+            /// A packet arrives while the link is idle.
+            #[inline]
+            pub fn pass(&mut self, arrival: Waiting, idle_since: Instant, packets: &mut impl Packets) -> bool {
+                if let State::Fifo(_) = self.state {
+                    return true;
+                }
+                self.pass_by_law(arrival, idle_since, packets)
+            }
+
+            #[inline(never)]
+            fn pass_by_law(&mut self, arrival: Waiting, idle_since: Instant, packets: &mut impl Packets) -> bool {
+                match &mut self.state {
+                    $( State::$variant(law) => law.pass(arrival, idle_since, packets), )+
+                }
+            }
+
+            /// The packet to send at `now`.
+            #[inline]
+            pub fn dequeue(&mut self, now: Instant, packets: &mut impl Packets) -> Option<Waiting> {
+                // Most queues are drop-tail, and what they do is worth a place in the loop of events.
+                if let State::Fifo(fifo) = &mut self.state {
+                    return fifo.dequeue(&mut self.buffer, now, packets);
+                }
+                self.dequeue_by_law(now, packets)
+            }
+
+            #[inline(never)]
+            fn dequeue_by_law(&mut self, now: Instant, packets: &mut impl Packets) -> Option<Waiting> {
+                match &mut self.state {
+                    $( State::$variant(law) => law.dequeue(&mut self.buffer, now, packets), )+
+                }
+            }
+
+            /// The link has another rate.
+            pub fn set_rate(&mut self, now: Instant, rate: Rate) {
+                match &mut self.state {
+                    $( State::$variant(law) => law.set_rate(&self.buffer, now, rate), )+
+                }
+            }
+
+            /// Takes out all that waits.
+            pub fn flush(&mut self, now: Instant) -> Vec<Waiting> {
+                match &mut self.state {
+                    $( State::$variant(law) => law.flush(&mut self.buffer, now), )+
+                }
+            }
+
+            /// The packets that wait, in some order.
+            #[must_use]
+            pub fn packets(&self) -> Vec<PacketId> {
+                match &self.state {
+                    $( State::$variant(law) => law.packets(&self.buffer), )+
+                }
+            }
+        }
+    };
+}
+
+impl Queue {
+    /// Packets that wait.
+    #[inline]
+    #[must_use]
+    pub fn backlog(&self) -> u64 {
+        self.buffer.backlog()
+    }
+
+    /// Their bytes.
+    #[inline]
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.buffer.bytes()
+    }
+
+    /// Whether none waits.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.buffer.is_empty()
+    }
+}
+
+disciplines! {
+    "fifo" => Fifo(fifo::Fifo),
+    "threshold" => Threshold(threshold::Threshold),
+    "codel" => Codel(codel::Codel),
+    "fq-codel" => FqCodel(fq_codel::FqCodel),
+    "pie" => Pie(pie::Pie),
+    "red" => Red(red::Red),
+}

@@ -1,0 +1,62 @@
+//! What the tests of disciplines share.
+
+use super::{DropCause, Limit, Packets, Place, Waiting};
+use crate::packet::PacketId;
+use crate::random::Streams;
+use anabranch_units::{Instant, Rate, Span};
+
+/// Notes what a discipline does.
+#[derive(Default)]
+pub struct Ledger {
+    /// Packets dropped, with the cause.
+    pub drops: Vec<(PacketId, DropCause)>,
+    /// Packets marked.
+    pub marked: Vec<PacketId>,
+    /// Whether packets can be marked.
+    pub capable: bool,
+    /// Packets of the flow n are n modulo this; 0 for one flow.
+    pub flows: u32,
+}
+
+impl Ledger {
+    /// The packets dropped for a cause.
+    pub fn dropped(&self, cause: DropCause) -> Vec<PacketId> {
+        self.drops.iter().filter(|drop| drop.1 == cause).map(|drop| drop.0).collect()
+    }
+}
+
+impl Packets for Ledger {
+    fn drop(&mut self, packet: PacketId, cause: DropCause) {
+        self.drops.push((packet, cause));
+    }
+
+    fn mark(&mut self, packet: PacketId) -> bool {
+        if self.capable {
+            self.marked.push(packet);
+        }
+        self.capable
+    }
+
+    fn is_ecn_capable(&self, _packet: PacketId) -> bool {
+        self.capable
+    }
+
+    fn flow(&self, packet: PacketId) -> u64 {
+        u64::from(packet.checked_rem(self.flows).unwrap_or(0))
+    }
+}
+
+/// A link of 10 Mbps: 1250 bytes take a millisecond.
+pub fn place(limit: Limit) -> Place<'static> {
+    Place { limit, rate: Rate::from_bps(10_000_000), streams: Streams::new(1, 0), link: "a->b" }
+}
+
+/// So many microseconds after the start.
+pub fn at_us(us: u64) -> Instant {
+    Instant::ZERO + Span::from_us(us)
+}
+
+/// A packet that arrives.
+pub fn waiting(us: u64, packet: PacketId, bytes: u32) -> Waiting {
+    Waiting { since: at_us(us), packet, bytes }
+}

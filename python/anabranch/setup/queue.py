@@ -1,0 +1,179 @@
+"""The queue of a link as the core reads it, and what a bandwidth-delay product is."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from anabranch.scenario.quantity import PS_PER_SECOND, ByteCount, PacketCount, Quantity, Span, quoted
+from anabranch.scenario.queue import BandwidthDelay, QueueDiscipline, in_bdps
+from anabranch.setup.model import FlowSetup, LinkSetup, QueueSetup, Tagged
+from anabranch.setup.problems import Problems
+
+DEFAULT_LIMIT = PacketCount("100 packets")
+DEFAULT_LIMITS = {"fq-codel": PacketCount("10240 packets")}
+"""Room where none is given: RFC 8290 section 5.2.3 has its own for FQ-CoDel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unsized:
+    """The queue of a link whose room is in bandwidth-delay products of the round-trip time there."""
+
+    link: int
+    """Id of the link."""
+    queue: object
+    """The queue as the scenario has it."""
+    place: str
+    """Where the scenario has it."""
+
+
+def queue_setup(queue: object, capacity_bps: int, rtt_ps: int = 0) -> QueueSetup:
+    """The queue of a link.
+
+    Args:
+        queue: what the scenario has for it; None where it has nothing.
+        capacity_bps: capacity of the link.
+        rtt_ps: round-trip time for products that name none.
+    """
+    discipline: Tagged = {"algorithm": queue if _is_name(queue) else "fifo"}
+    limit = queue
+    if isinstance(queue, QueueDiscipline):
+        limit = queue.limit
+        names = (name for name in type(queue).model_fields if name != "limit")
+        discipline = {name: _plain(getattr(queue, name)) for name in names}
+    if limit is None or _is_name(limit):
+        limit = DEFAULT_LIMITS.get(str(discipline["algorithm"]), DEFAULT_LIMIT)
+    packets: list[int] = []
+    in_bytes: list[int] = []
+    for bound in limit if isinstance(limit, list) else [limit]:
+        if isinstance(bound, PacketCount):
+            packets.append(int(bound))
+        elif bound != "unlimited":
+            in_bytes.append(_bytes(bound, capacity_bps, rtt_ps))
+    room: Tagged = {"packets": min(packets, default=None), "bytes": min(in_bytes, default=None)}
+    return QueueSetup(room, discipline)
+
+
+def products_of(queue: object) -> list[str]:
+    """The rooms of a queue that are products of a round-trip time that they do not name."""
+    limit = queue.limit if isinstance(queue, QueueDiscipline) else queue
+    bounds = limit if isinstance(limit, list) else [limit]
+    return [str(bound) for bound in bounds if in_bdps(bound)]
+
+
+def _is_name(queue: object) -> bool:
+    return isinstance(queue, str) and queue != "unlimited" and not in_bdps(queue)
+
+
+def _plain(value: object) -> object:
+    return int(value) if isinstance(value, Quantity) else value
+
+
+def _bytes(bound: object, capacity_bps: int, rtt_ps: int) -> int:
+    """Whole bytes that are sent in a time, or the size itself."""
+    if isinstance(bound, ByteCount):
+        return int(bound)
+    if isinstance(bound, Span):
+        return capacity_bps * int(bound) // (8 * PS_PER_SECOND)
+    if isinstance(bound, BandwidthDelay):
+        return int(bound.bdp * (capacity_bps * int(bound.rtt) / (8 * PS_PER_SECOND)))
+    products = in_bdps(bound)
+    assert products is not None  # noqa: S101 - by the type of Limit
+    return int(products * (capacity_bps * rtt_ps / (8 * PS_PER_SECOND)))
+
+
+def size_queues(
+    waiting: Sequence[Unsized],
+    links: list[LinkSetup],
+    flows: Sequence[FlowSetup],
+    problems: Problems,
+    controller: bool,
+) -> None:
+    """Gives queues in bandwidth-delay products their room, where all flows of their link have one base RTT.
+
+    That can be said before routes are chosen only where there is one way between any two nodes. Where it
+    cannot, a problem asks for the round-trip time.
+    """
+    if not waiting:
+        return
+    tree = None if controller else _Tree.of(links)
+    found = tree.rtts(flows) if tree else {}
+    for unsized in waiting:
+        link = links[unsized.link]
+        # No packet comes to a link that no flow crosses.
+        rtts = found.get(unsized.link, {0})
+        if tree and len(rtts) == 1:
+            links[unsized.link] = replace(link, queue=queue_setup(unsized.queue, link.capacity, *rtts))
+            continue
+        if controller:
+            reason = "needs a round-trip time where there is a controller"
+        elif tree is None:
+            reason = "needs a round-trip time: there are several ways between nodes of this network"
+        else:
+            least, most = Span(min(rtts)), Span(max(rtts))
+            reason = f"of which round-trip time? Flows of {least.text} to {most.text} cross {link.name}"
+        product = products_of(unsized.queue)[0]
+        remedy = f'write {{ bdp = {in_bdps(product):g}, rtt = "50 ms" }}'
+        problems.add(unsized.place, f"{quoted(product)} {reason}; {remedy}")
+
+
+class _Tree:
+    """A network with one way between any two nodes."""
+
+    def __init__(self, links: Sequence[LinkSetup], parents: dict[int, int]) -> None:
+        self._links = links
+        self._ids = {(link.origin, link.to): index for index, link in enumerate(links)}
+        self._parents = parents
+
+    @classmethod
+    def of(cls, links: Sequence[LinkSetup]) -> _Tree | None:
+        """The network of these links; None where there are several ways, or one way only."""
+        pairs = {(link.origin, link.to) for link in links}
+        if len(pairs) < len(links) or any((to, origin) not in pairs for origin, to in pairs):
+            return None
+        neighbours: dict[int, list[int]] = defaultdict(list)
+        for origin, to in sorted(pairs):
+            neighbours[origin].append(to)
+        parents: dict[int, int] = {}
+        for root in neighbours:
+            if root not in parents:
+                parents[root] = root
+                waiting = [root]
+                while waiting:
+                    node = waiting.pop()
+                    for neighbour in neighbours[node]:
+                        if neighbour == parents[node]:
+                            continue
+                        if neighbour in parents:
+                            return None
+                        parents[neighbour] = node
+                        waiting.append(neighbour)
+        return cls(links, parents)
+
+    def rtts(self, flows: Sequence[FlowSetup]) -> dict[int, set[int]]:
+        """For each link that a flow crosses, there or back, the propagation delays both ways of its flows."""
+        found: dict[int, set[int]] = defaultdict(set)
+        for origin, to in {(flow.origin, flow.to) for flow in flows}:
+            way = list(self._way(origin, to))
+            crossed = [self._ids[hop] for hop in way] + [self._ids[hop[::-1]] for hop in way]
+            rtt = sum(self._links[link].delay for link in crossed)
+            for link in crossed:
+                found[link].add(rtt)
+        return found
+
+    def _way(self, origin: int, to: int) -> Iterator[tuple[int, int]]:
+        """The hops from one node to another, over their nearest common ancestor."""
+        up, down = self._to_root(origin), self._to_root(to)
+        while up and down and up[-1] == down[-1]:
+            up.pop()
+            down.pop()
+        yield from up
+        yield from ((parent, node) for node, parent in reversed(down))
+
+    def _to_root(self, node: int) -> list[tuple[int, int]]:
+        hops = []
+        while self._parents[node] != node:
+            hops.append((node, self._parents[node]))
+            node = self._parents[node]
+        return hops
