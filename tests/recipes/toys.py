@@ -172,7 +172,100 @@ impl Schedule for Toy {
 }
 """
 
+LOAD_BALANCER = """//! Every packet takes the heaviest route.
+
+use super::{Choices, FlowKey, Spread};
+use anabranch_units::Instant;
+
+anabranch_units::parameters! {
+    /// Every packet takes the heaviest route.
+    #[derive(Copy, Eq)]
+    pub struct ToyParameters {}
+}
+
+#[derive(Clone, Debug)]
+pub struct Toy {
+    heaviest: usize,
+}
+
+impl Spread for Toy {
+    type Parameters = ToyParameters;
+    const SYMMETRIC: bool = false;
+
+    fn configured(_: &ToyParameters, choices: Choices<'_>) -> Self {
+        let weights = choices.weights.iter().enumerate();
+        let heaviest = weights.max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(index, _)| index);
+        Self { heaviest }
+    }
+
+    fn choose(&mut self, _: Instant, _: FlowKey) -> usize {
+        self.heaviest
+    }
+}
+"""
+
+SCHEME = """use super::{Wanted, in_equal_shares};
+use crate::{AdditiveMetric, Plan, Watch};
+
+anabranch_units::parameters! {
+    /// One shortest path by a sum over links.
+    #[derive(Copy, Eq)]
+    pub struct ToyScheme {
+        /// What a short path is short in.
+        metric: AdditiveMetric = AdditiveMetric::Hops;
+    }
+}
+
+impl ToyScheme {
+    pub(super) fn plan<E>(self, wanted: Wanted<'_>, watch: &mut Watch<'_, E>) -> Result<Plan, E> {
+        let planner = wanted.planner(self.metric);
+        let graph = planner.core();
+        planner.paths(
+            wanted.pairs,
+            |_| u64::MAX,
+            watch,
+            |tree, from, _, _| Ok(in_equal_shares(tree.path(graph, from).into_iter().collect())),
+        )
+    }
+}
+"""
+
+ESTIMATOR = """//! The last sample.
+
+use super::{Estimate, Sample};
+
+anabranch_units::parameters! {
+    /// The last sample.
+    #[derive(Copy)]
+    pub struct ToyParameters {}
+}
+
+/// The last sample.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Toy {
+    last: Option<f64>,
+}
+
+impl Estimate for Toy {
+    type Parameters = ToyParameters;
+
+    fn configured(_: &ToyParameters) -> Self {
+        Self { last: None }
+    }
+
+    fn add(&mut self, sample: Sample) {
+        self.last = Some(sample.value());
+    }
+
+    fn estimate(&self) -> Option<f64> {
+        self.last
+    }
+}
+"""
+
 TRANSPORT = "crates/transport/src"
+ROUTING = "crates/routing/src"
+ENGINE = "crates/engine/src"
 TOYS: dict[str, Toy] = {
     "a congestion control with two parameters": Toy(
         most_files=3,
@@ -208,6 +301,47 @@ TOYS: dict[str, Toy] = {
             ]
         },
         tests=(("anabranch-transport", "mptcp::tests::a_clean_transfer"),),
+    ),
+    "a load balancer": Toy(
+        most_files=3,
+        files={f"{ENGINE}/balancer/toy.rs": LOAD_BALANCER},
+        insertions={
+            f"{ENGINE}/balancer/mod.rs": [
+                ("mod shares;\n", "mod toy;\n"),
+                ("pub use packet::PacketParameters;\n", "pub use toy::ToyParameters;\n"),
+                (
+                    '    "subflow-round-robin" => SubflowRoundRobin(SubflowRoundRobin),\n',
+                    '    "toy" => Toy(toy::Toy),\n',
+                ),
+            ]
+        },
+        tests=(("anabranch-engine", "balancer"),),
+    ),
+    "a routing scheme": Toy(
+        most_files=3,
+        files={f"{ROUTING}/scheme/toy.rs": SCHEME},
+        insertions={
+            f"{ROUTING}/scheme/mod.rs": [
+                ("mod tcpbp;\n", "mod toy;\n"),
+                ("pub use shortest::ShortestScheme;\n", "pub use toy::ToyScheme;\n"),
+                ('    "semper" => Semper(SemperScheme),\n', '    "toy" => Toy(ToyScheme),\n'),
+            ]
+        },
+    ),
+    "an estimator": Toy(
+        most_files=3,
+        files={f"{ROUTING}/estimate/toy.rs": ESTIMATOR},
+        insertions={
+            f"{ROUTING}/estimate/mod.rs": [
+                ("mod sma;\n", "mod toy;\n"),
+                (
+                    "pub use sma::{MovingAverage, MovingAverageParameters};\n",
+                    "pub use toy::{Toy, ToyParameters};\n",
+                ),
+                ('    "hte" => Hte(HypothesisTest),\n', '    "toy" => Toy(Toy),\n'),
+            ]
+        },
+        tests=(("anabranch-routing", "estimate"),),
     ),
 }
 """The recipes that are followed, by what they add."""
