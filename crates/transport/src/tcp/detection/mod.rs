@@ -192,7 +192,7 @@ pub(crate) trait LossDetection {
     fn on_dsack(&mut self, _end: u64) {}
 
     /// The window stands at `cwnd` again after a spurious episode, with `pipe` bytes in flight.
-    fn on_restored(&mut self, _cwnd: u64, _pipe: u64) {}
+    fn on_restored(&mut self, _now: Instant, _cwnd: u64, _pipe: u64) {}
 
     /// Bytes of a window of `cwnd` bytes that new data must leave unused outside recovery, with
     /// `outstanding` bytes between snd_una and snd_nxt.
@@ -334,8 +334,8 @@ macro_rules! dispatch_detectors {
                 each_detector!(self, d => d.on_dsack(end); $($variant)+);
             }
 
-            pub(crate) fn on_restored(&mut self, cwnd: u64, pipe: u64) {
-                each_detector!(self, d => d.on_restored(cwnd, pipe); $($variant)+);
+            pub(crate) fn on_restored(&mut self, now: Instant, cwnd: u64, pipe: u64) {
+                each_detector!(self, d => d.on_restored(now, cwnd, pipe); $($variant)+);
             }
 
             #[inline]

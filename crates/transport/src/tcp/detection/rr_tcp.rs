@@ -238,7 +238,7 @@ impl LossDetection for RrTcp {
         self.start_over = true;
     }
 
-    fn on_restored(&mut self, cwnd: u64, pipe: u64) {
+    fn on_restored(&mut self, _: Instant, cwnd: u64, pipe: u64) {
         self.owed = cwnd.saturating_sub(pipe);
     }
 
@@ -357,7 +357,7 @@ mod tests {
         let mut b = bench(10);
         b.send(0, 10);
         assert_eq!([19, 20, 21].map(|outstanding| b.detector.withheld(10, outstanding)), [0, 10, 10]);
-        b.detector.on_restored(10, 4);
+        b.detector.on_restored(Instant::ZERO, 10, 4);
         for (ack, owed) in [(1, 5), (3, 3), (6, 1), (10, 0)] {
             b.ack(1, ack, None, None);
             assert_eq!(b.detector.withheld(10, 5), owed, "{ack}");

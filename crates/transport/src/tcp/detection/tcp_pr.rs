@@ -186,6 +186,13 @@ impl LossDetection for TcpPr {
         true
     }
 
+    /// What was dropped is in flight again, and no timer runs for it if it was all there was.
+    fn on_restored(&mut self, now: Instant, _: u64, pipe: u64) {
+        if pipe > 0 && self.timeout.is_none() {
+            self.timeout = Some(now.saturating_add(self.mxrtt + self.ack_delay));
+        }
+    }
+
     #[inline]
     fn next_timeout(&self) -> Option<Instant> {
         self.timeout
@@ -293,5 +300,23 @@ mod tests {
         }
         b.ack(8020, 8, None, None);
         assert_eq!(state(&mut b).mxrtt, Span::from_ms(60));
+    }
+
+    /// Each packet in flight has a timer (ICDCS 2003, section 2): also one that is in flight again because the drop
+    /// was taken back, with nothing else out.
+    #[test]
+    fn what_an_undo_puts_back_in_flight_has_a_timer() {
+        let mut b = bench(0.995, 1);
+        b.send(0, 1);
+        b.detector.on_timeout(&mut b.board, ms(1000));
+        assert_eq!((b.lost(), b.detector.next_timeout()), (vec![0], None));
+        b.detector.on_restored(ms(1010), 1, 1);
+        // The first mxrtt is a second; alone, and without what extreme losses add, it starts anew.
+        let due = b.detector.next_timeout().expect("a timer runs");
+        assert!(due > ms(1010) && due <= ms(1010) + Span::from_secs(2), "{due:?}");
+        // With nothing in flight there is nothing to time.
+        let mut idle = bench(0.995, 1);
+        idle.detector.on_restored(ms(10), 1, 0);
+        assert_eq!(idle.detector.next_timeout(), None);
     }
 }

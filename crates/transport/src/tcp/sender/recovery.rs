@@ -189,7 +189,7 @@ impl Sender {
         let (from, before) = (self.recovery.kind(), self.controller.cwnd());
         self.recovery = RecoveryState::Open;
         self.controller.on_undo(now);
-        self.detector.on_restored(self.controller.cwnd(), self.board.pipe());
+        self.detector.on_restored(now, self.controller.cwnd(), self.board.pipe());
         // The window of data is no longer answered for.
         self.ecn_point = self.snd_una;
         self.stats.undone_recoveries += 1;
