@@ -36,7 +36,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models declarations recipes fingerprints reference picture reproduce reproduced compare wheel check-release lint-js fuzz clean
+.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models declarations recipes mutants fingerprints reference picture reproduce reproduced compare wheel check-release lint-js fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -134,6 +134,18 @@ declarations: $(STAMPS)/package ## the Python models of algorithms, from what th
 
 recipes: setup ## follow the recipes of CONTRIBUTING.md with toys in a copy of the sources, and compile it
 	$(RUN) tests/recipes/follow.py
+
+# Survivors do not fail it: docs/mutants.md says which carry no rule. Exit status 4 means that tests fail without a mutant.
+MUTANTS ?=
+mutants: check-tools ## which small changes of transport and engine no test notes; hours, or a sample: MUTANTS="--shard 0/50"
+	@cargo mutants --version >/dev/null 2>&1 || { \
+		echo "make: needs cargo-mutants, and there is none; try: cargo install cargo-mutants --locked" >&2; exit 1; }
+	@mkdir -p target/mutants
+	cargo mutants --package anabranch-transport --package anabranch-engine \
+		--file 'crates/transport/src/tcp/**' --file 'crates/transport/src/congestion/**' \
+		--file crates/engine/src/link.rs --file crates/engine/src/codel.rs --file 'crates/engine/src/queues/**' \
+		--file crates/engine/src/forwarding.rs --output target/mutants $(MUTANTS) \
+		|| { status=$$?; [ $$status -eq 2 ] || [ $$status -eq 3 ]; }
 
 fingerprints: setup ## renew the hashes of what small scenarios compute, after a change that is meant to move them
 	$(RUN) tests/fingerprints/renew.py
