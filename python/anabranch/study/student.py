@@ -1,4 +1,8 @@
-"""Student's t distribution: how wide a confidence interval over few replications must be."""
+"""Student's t distribution: how wide a confidence interval over few replications must be.
+
+``scipy.special.stdtrit`` says the same, but takes 0.2 s of processor time to import, and a study needs no
+more of scipy unless its routes take a solver.
+"""
 
 from __future__ import annotations
 
