@@ -170,8 +170,9 @@ def _measured(tables: Mapping[str, Mapping[str, Any]]) -> list[str]:
         ]
     if not np.asarray(estimates["delay_ms"], dtype=float)[losses > 0].any():
         return [
-            "controller.delay_granularity: the delay of every link that loses packets is rounded to 0, so "
-            "that d sqrt(p) says nothing of its loss; choose a step well below the delays, or 0 ms for none"
+            "controller.application.delay_granularity: the delay of every link that loses packets is rounded "
+            "to 0, so that d sqrt(p) says nothing of its loss; choose a step well below the delays, or 0 ms "
+            "for none"
         ]
     return []
 

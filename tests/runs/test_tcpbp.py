@@ -103,9 +103,11 @@ def test_a_network_that_loses_nothing_is_told() -> None:
 
 def test_steps_that_round_every_delay_away_are_told() -> None:
     """In steps of 1 s a link of 5 ms with a queue of 24 ms has no delay, and d sqrt(p) is 0 anyway."""
-    text = TWO_ROUTES.replace('application = "tcpbp"', 'application = "tcpbp"\ndelay_granularity = "1 s"')
+    text = TWO_ROUTES.replace('algorithm = "tcpbp"', 'algorithm = "tcpbp", delay_granularity = "1 s"')
     (warning,) = warnings(text)
-    assert warning.startswith("controller.delay_granularity: the delay of every link that loses packets")
+    assert warning.startswith(
+        "controller.application.delay_granularity: the delay of every link that loses packets"
+    )
 
 
 def test_a_run_without_an_estimate_is_told() -> None:
@@ -130,7 +132,7 @@ transport = "newreno"
 
 @pytest.mark.parametrize("estimator", ["sma", "ewma", "hte"])
 def test_traffic_between_neighbours_measures_every_link(estimator: str) -> None:
-    found = Scenario.loads(MEASURED.replace('"tcpbp"', f'"tcpbp"\nestimator = "{estimator}"')).run()
+    found = Scenario.loads(MEASURED.replace('"tcpbp"', f'"tcpbp", estimator = "{estimator}"')).run()
     last = found.tables["link_estimates"].filter(pl.col("time_s") == pl.col("time_s").max())
     assert last.height == 10
     assert last["loss"].null_count() == 0

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from anabranch import Scenario
+from anabranch.scenario.reading import field_steps, with_value
 from anabranch_publications.papers.model import Context
 from anabranch_publications.papers.tcpbp import asymmetry, beyond, stability
 from anabranch_publications.papers.tcpbp.network import LINKS
@@ -93,7 +94,8 @@ def test_a_strategy_is_a_controller_that_a_scenario_takes() -> None:
     assert factor.level is not None
     assert len(factor.level) == len(stability.STRATEGIES) >= 10
     for level in factor.level:
-        Scenario.from_data({**study.scenario, **level.settings})
+        (change,) = level.settings.items()
+        Scenario.from_data(with_value(study.scenario, field_steps(change[0]), change[1]))
 
 
 def test_loads_are_scenarios_with_routes_of_their_own() -> None:
