@@ -18,8 +18,16 @@ QUANTITIES: dict[str, type[Quantity]] = {
     "bytes": ByteCount,
     "rate": Rate,
     "packets": PacketCount,
+    "room": PacketCount,
 }
-WORDS = {"span": "time", "bytes": "size", "rate": "rate", "packets": "packets", "switch": "`true`, `false`"}
+WORDS = {
+    "span": "time",
+    "bytes": "size",
+    "rate": "rate",
+    "packets": "packets",
+    "room": "[room](links.md#queues)",
+    "switch": "`true`, `false`",
+}
 NUMBERS = {"integer": "whole number", "number": "number"}
 BOUNDS = {"least": "at least", "above": "above", "most": "at most", "below": "below"}
 UNBOUNDED = (2**32 - 1, int(Span.largest))

@@ -22,7 +22,13 @@ WIDTH = 110
 
 Declaration = dict[str, Any]
 
-QUANTITIES = {"span": "Span", "bytes": "ByteCount", "rate": "Rate", "packets": "PacketCount"}
+QUANTITIES = {
+    "span": "Span",
+    "bytes": "ByteCount",
+    "rate": "Rate",
+    "packets": "PacketCount",
+    "room": "PacketCount",
+}
 PLAIN = {"switch": "bool", "integer": "int", "number": "float"}
 BOUNDS = {"least": "ge", "above": "gt", "most": "le", "below": "lt"}
 LARGEST_INTEGER = 2**63 - 1
@@ -96,6 +102,8 @@ def annotation(parameter: Declaration) -> str:
         return f"Literal[{', '.join(json.dumps(choice['name']) for choice in parameter['choices'])}]"
     if kind == "algorithm":
         return camel(parameter["registry"])
+    if kind == "room":
+        return "Limit"
     if kind in QUANTITIES:
         limits = {key: int(value) for key, value in limits.items()}
         if kind == "span" and limits.get("most") == 30 * 86_400 * 10**12:
@@ -187,8 +195,9 @@ def imports(text: str, others: list[str]) -> str:
     if base:
         lines.append(f"from anabranch.scenario.algorithm import {', '.join(base)}")
     lines += [f"from anabranch.scenario.algorithms.{other} import {camel(other)}" for other in others]
-    quantities = [name for name in QUANTITIES.values() if re.search(rf"\b{name}\b", text)]
-    quantities.sort()
+    if re.search(r"\bLimit\b", text):
+        lines.append("from anabranch.scenario.limit import Limit")
+    quantities = sorted({name for name in QUANTITIES.values() if re.search(rf"\b{name}\b", text)})
     quantities += ["within"] if "within(" in text else []
     if quantities:
         lines.append(f"from anabranch.scenario.quantity import {', '.join(quantities)}")

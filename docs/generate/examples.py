@@ -154,16 +154,6 @@ figures = ["png", "pdf"]
 VARIANTS = {
     "DistanceDelay": '[network.links]\ndelay = { from = "distance", speed = "200 km/ms", plus = "1 ms" }',
     "BandwidthDelay": '[network.links]\nqueue = { bdp = 1.5, rtt = "40 ms" }',
-    "Fifo": '[network.links]\nqueue = { algorithm = "fifo", limit = ["100 packets", "64 kB"] }',
-    "Threshold": "[network.links]\n"
-    'queue = { algorithm = "threshold", limit = "200 packets", mark_at = "30 packets" }',
-    "Codel": "[network.links]\n"
-    'queue = { algorithm = "codel", limit = "1 MB", target = "5 ms", interval = "100 ms", ecn = true }',
-    "FqCodel": '[network.links]\nqueue = { algorithm = "fq-codel", limit = "10240 packets", flows = 1024, '
-    'quantum = "1514 B" }',
-    "Pie": '[network.links]\nqueue = { algorithm = "pie", limit = "1 MB", target = "15 ms", ecn = true }',
-    "Red": "[network.links]\n"
-    'queue = { algorithm = "red", min_threshold = "5 packets", max_threshold = "15 packets", gentle = true }',
     "PairRates": '[network]\ntopology = "sndlib/germany50"\n'
     '[routing.demand]\npair = { from = "topology", unit = "1 Mbps", direction = "both" }',
     "RateApplication": '[[traffic]]\nfrom = "Denver"\nto = "Atlanta"\n'

@@ -15,7 +15,6 @@ from anabranch.scenario.algorithm import declarations, parameters_of
 from anabranch.scenario.algorithms.scheme import Metric
 from anabranch.scenario.demand import Demand
 from anabranch.scenario.event import Event
-from anabranch.scenario.queue import DISCIPLINES
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.variate import DISTRIBUTIONS
 from anabranch.study.model import STATISTICS
@@ -67,11 +66,11 @@ REGISTRIES: dict[str, tuple[Iterable[str], str, int]] = {
     "objective": (names_of("scheme", "tcpbp-exact", "objective"), "tcpbp.md", 2),
     "setting of a link": (LinkSettings.model_fields, "links.md", 5),
     "room of a queue": (BandwidthDelay.model_fields, "links.md", 2),
-    "queue discipline": (DISCIPLINES, "links.md", 6),
+    "queue discipline": (declarations()["queue"], "links.md", 6),
     "parameter of a queue discipline": (
-        {name for table in DISCIPLINES.values() for name in table.model_fields},
+        {name for known in declarations()["queue"] for name in parameters_of("queue", known)},
         "links.md",
-        17,
+        16,
     ),
     "change of a link": ({"capacity", "delay", "loss"} & set(Event.model_fields), "links.md", 3),
     "application of the controller": (declarations()["application"], "sdn.md", 4),

@@ -6,7 +6,7 @@ import pytest
 
 from anabranch import Scenario
 from anabranch.errors import ScenarioError
-from anabranch.scenario.queue import DISCIPLINES
+from anabranch.scenario.algorithm import declarations
 from anabranch.setup import resolve
 
 DUMBBELL = """
@@ -80,7 +80,7 @@ def test_a_bandwidth_delay_product_without_a_round_trip_time_is_not_guessed() ->
     assert queue_of('queue = { bdp = 1, rtt = "60 ms" }', cycle)[0]["bytes"] == 75_000
 
 
-@pytest.mark.parametrize("name", DISCIPLINES)
+@pytest.mark.parametrize("name", declarations()["queue"])
 def test_every_discipline_runs_by_name_and_with_its_parameters(name: str) -> None:
     by_name = Scenario.loads(DUMBBELL % f'queue = "{name}"').run()
     spelt = Scenario.loads(DUMBBELL % f'queue = {{ algorithm = "{name}" }}').run()
@@ -105,7 +105,11 @@ def test_every_discipline_runs_by_name_and_with_its_parameters(name: str) -> Non
         ),
         (
             'queue = { algorithm = "fifo", mark_at = "5 packets" }',
-            'queue.mark_at: is a parameter of threshold; the algorithm here is "fifo"',
+            'queue.mark_at: is a parameter of threshold (queue); the queue here is "fifo", which has limit',
+        ),
+        (
+            'queue = { algorithm = "red", min_threshold = "9 packets", max_threshold = "9 packets" }',
+            "network.links.queue.max_threshold: is 9; it must be above min_threshold",
         ),
         # As it was written before.
         (

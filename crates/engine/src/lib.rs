@@ -42,6 +42,7 @@ pub fn described() -> Vec<anabranch_units::declaration::Registry> {
         routing::Scheme::described(),
         balancer::LoadBalancing::described(),
         loss::LossSetup::described(),
+        queues::Discipline::described_with_room(),
         control::applications::ApplicationSetup::described(),
         routing::EstimatorSetup::described(),
     ]

@@ -4,6 +4,7 @@ use crate::error::{parse, setup_error, value_error};
 use anabranch_engine::balancer::LoadBalancing;
 use anabranch_engine::control::applications::ApplicationSetup;
 use anabranch_engine::loss::{self, LossSetup};
+use anabranch_engine::queues::Discipline;
 use anabranch_engine::routing::{EstimatorSetup, Scheme};
 use anabranch_engine::transport;
 use pyo3::exceptions::PyValueError;
@@ -23,9 +24,12 @@ pub fn declarations() -> PyResult<String> {
 #[pyfunction]
 pub fn resolve_algorithm(kind: &str, config_json: &str) -> PyResult<String> {
     macro_rules! resolved {
-        ($registry:ty) => {{
+        ($registry:ty) => {
+            resolved!($registry, check)
+        };
+        ($registry:ty, $check:ident) => {{
             let config: $registry = parse(kind, config_json)?;
-            config.check().map_err(|problem| setup_error(&problem.parameter, problem.problem))?;
+            config.$check().map_err(|problem| setup_error(&problem.parameter, problem.problem))?;
             serde_json::to_string(&config).map_err(value_error)
         }};
     }
@@ -33,6 +37,7 @@ pub fn resolve_algorithm(kind: &str, config_json: &str) -> PyResult<String> {
         "scheme" => resolved!(Scheme),
         "load_balancing" => resolved!(LoadBalancing),
         "loss" => resolved!(LossSetup),
+        "queue" => resolved!(Discipline, verify),
         "application" => resolved!(ApplicationSetup),
         "estimator" => resolved!(EstimatorSetup),
         _ => Err(PyValueError::new_err(format!("no kind of algorithm {kind:?}"))),

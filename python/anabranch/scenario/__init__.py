@@ -1,8 +1,10 @@
 """What a user writes: the typed scenario, its checks and its messages."""
 
 from anabranch.scenario.algorithms.loss import GilbertElliott
+from anabranch.scenario.algorithms.queue import Codel, Fifo, FqCodel, Pie, Red, Threshold
 from anabranch.scenario.controller import Controller, ControlLink, FlowTable
 from anabranch.scenario.event import Event
+from anabranch.scenario.limit import BandwidthDelay
 from anabranch.scenario.network import (
     DistanceDelay,
     LinkOverride,
@@ -11,15 +13,6 @@ from anabranch.scenario.network import (
     NewNode,
 )
 from anabranch.scenario.quantity import ByteCount, Number, PacketCount, Rate, Span, Speed
-from anabranch.scenario.queue import (
-    BandwidthDelay,
-    Codel,
-    Fifo,
-    FqCodel,
-    Pie,
-    Red,
-    Threshold,
-)
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.run import Capture, Run
 from anabranch.scenario.scenario import Scenario

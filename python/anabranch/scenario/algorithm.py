@@ -22,11 +22,12 @@ class Algorithm(Table):
     algorithm: str
 
     def core(self) -> dict[str, Any]:
-        """The algorithm as the core reads it: numbers in base units."""
+        """The algorithm as the core reads it: numbers in base units, without the room of a queue."""
         kinds = {entry["name"]: entry["kind"] for entry in self.declared()["parameters"]}
         return {
             name: configuration(value) if kinds.get(name) == "algorithm" else core_value(value)
             for name, value in ((name, getattr(self, name)) for name in type(self).model_fields)
+            if kinds.get(name) != "room"
         }
 
     @classmethod

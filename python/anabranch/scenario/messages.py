@@ -14,7 +14,6 @@ from anabranch.errors import Problem
 from anabranch.scenario.algorithm import NAME_ONLY, Algorithm, owners
 from anabranch.scenario.docstrings import field_docstring
 from anabranch.scenario.quantity import ZERO_ERROR, quoted, shown
-from anabranch.scenario.queue import DISCIPLINES
 from anabranch.scenario.table import FIELD_ERROR, is_alternative
 from anabranch.scenario.variate import DISTRIBUTIONS
 from anabranch.topology import suggest
@@ -127,7 +126,7 @@ def _no_alternative(read: object, context: dict[str, Any]) -> str:
         return f"{shown(read)} is not a table"
     if "by_algorithm" in context.get("discriminator", ""):
         return _no_algorithm(read, context)
-    key, choices = _alternatives_of(read, context)
+    key, choices = _alternatives_of(read)
     if key in read:
         return f"{key} {unknown_choice(read[key], list(choices))}"
     return (
@@ -135,10 +134,8 @@ def _no_alternative(read: object, context: dict[str, Any]) -> str:
     )
 
 
-def _alternatives_of(read: dict[str, Any], context: dict[str, Any]) -> tuple[str, Iterable[str]]:
+def _alternatives_of(read: dict[str, Any]) -> tuple[str, Iterable[str]]:
     """The key that tells the alternatives of a table apart, and its values."""
-    if context.get("discriminator") == "_queue_kind()":
-        return "algorithm", DISCIPLINES
     if "kind" in read or {"message", "rate", "gap"} & read.keys():
         return "kind", ("constant-rate", "poisson", "messages")
     return "distribution", DISTRIBUTIONS

@@ -6,14 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from anabranch.scenario.quantity import PS_PER_SECOND, ByteCount, PacketCount, Quantity, Span, quoted
-from anabranch.scenario.queue import BandwidthDelay, QueueDiscipline, in_bdps
+from anabranch.scenario.algorithm import configuration
+from anabranch.scenario.limit import BandwidthDelay, in_bdps
+from anabranch.scenario.quantity import PS_PER_SECOND, ByteCount, PacketCount, Span, quoted
+from anabranch.scenario.queue import parted
 from anabranch.setup.model import FlowSetup, LinkSetup, QueueSetup, Tagged
 from anabranch.setup.problems import Problems
-
-DEFAULT_LIMIT = PacketCount("100 packets")
-DEFAULT_LIMITS = {"fq-codel": PacketCount("10240 packets")}
-"""Room where none is given: RFC 8290 section 5.2.3 has its own for FQ-CoDel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +34,7 @@ def queue_setup(queue: object, capacity_bps: int, rtt_ps: int = 0) -> QueueSetup
         capacity_bps: capacity of the link.
         rtt_ps: round-trip time for products that name none.
     """
-    discipline: Tagged = {"algorithm": queue if _is_name(queue) else "fifo"}
-    limit = queue
-    if isinstance(queue, QueueDiscipline):
-        limit = queue.limit
-        names = (name for name in type(queue).model_fields if name != "limit")
-        discipline = {name: _plain(getattr(queue, name)) for name in names}
-    if limit is None or _is_name(limit):
-        limit = DEFAULT_LIMITS.get(str(discipline["algorithm"]), DEFAULT_LIMIT)
+    limit, discipline = parted(queue)
     packets: list[int] = []
     in_bytes: list[int] = []
     for bound in limit if isinstance(limit, list) else [limit]:
@@ -52,22 +43,14 @@ def queue_setup(queue: object, capacity_bps: int, rtt_ps: int = 0) -> QueueSetup
         elif bound != "unlimited":
             in_bytes.append(_bytes(bound, capacity_bps, rtt_ps))
     room: Tagged = {"packets": min(packets, default=None), "bytes": min(in_bytes, default=None)}
-    return QueueSetup(room, discipline)
+    return QueueSetup(room, configuration(discipline))
 
 
 def products_of(queue: object) -> list[str]:
     """The rooms of a queue that are products of a round-trip time that they do not name."""
-    limit = queue.limit if isinstance(queue, QueueDiscipline) else queue
+    limit, _ = parted(queue)
     bounds = limit if isinstance(limit, list) else [limit]
     return [str(bound) for bound in bounds if in_bdps(bound)]
-
-
-def _is_name(queue: object) -> bool:
-    return isinstance(queue, str) and queue != "unlimited" and not in_bdps(queue)
-
-
-def _plain(value: object) -> object:
-    return int(value) if isinstance(value, Quantity) else value
 
 
 def _bytes(bound: object, capacity_bps: int, rtt_ps: int) -> int:

@@ -82,6 +82,9 @@ impl FqCodel {
 impl QueueDiscipline for FqCodel {
     type Parameters = FqCodelParameters;
 
+    /// RFC 8290 section 5.2.3.
+    const ROOM: u64 = 10_240;
+
     fn new(parameters: &FqCodelParameters, place: &Place<'_>) -> Self {
         Self {
             parameters: *parameters,

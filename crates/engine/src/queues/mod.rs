@@ -32,7 +32,7 @@ pub use buffer::{Buffer, Waiting};
 
 use crate::packet::PacketId;
 use crate::random::{Stream, Streams};
-use anabranch_units::declaration::{OutOfRange, Parameters};
+use anabranch_units::declaration::{Kind, OutOfRange, Parameter, Parameters, Registry};
 use anabranch_units::{Instant, Rate};
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +45,9 @@ pub struct Limit {
     /// Bytes; `None` for no such bound.
     pub bytes: Option<u64>,
 }
+
+const ROOM_TEXT: &str = "Room for waiting packets, such as `\"64 kB\"`, `\"20 ms\"` or `\"1 BDP\"`, or a list of rooms, \
+     which all hold.";
 
 /// The link that a queue stands in front of.
 #[derive(Clone, Copy, Debug)]
@@ -92,6 +95,9 @@ pub trait QueueDiscipline: Sized {
     /// What can be set.
     type Parameters: Parameters;
 
+    /// Packets that may wait where nobody has given a limit.
+    const ROOM: u64 = 100;
+
     /// An empty queue.
     fn new(parameters: &Self::Parameters, place: &Place<'_>) -> Self;
 
@@ -99,7 +105,7 @@ pub trait QueueDiscipline: Sized {
     ///
     /// # Errors
     /// The first that does not go with the others.
-    fn check(_parameters: &Self::Parameters) -> Result<(), OutOfRange> {
+    fn check_together(_parameters: &Self::Parameters) -> Result<(), OutOfRange> {
         Ok(())
     }
 
@@ -229,13 +235,25 @@ impl Drops {
 macro_rules! disciplines {
     ($( $name:literal => $variant:ident($type:ty) ),+ $(,)?) => {
         anabranch_units::registry! {
-            /// Which packets wait in front of a link, in which order they leave, and which are dropped or marked.
+            /// The queue discipline of a link.
             pub enum Discipline: "queue" {
                 $( $name => $variant(<$type as QueueDiscipline>::Parameters), )+
             }
         }
 
         impl Discipline {
+            /// All disciplines with their parameters, the first of which is the room in front of a link.
+            #[must_use]
+            pub fn described_with_room() -> Registry {
+                let rooms = [$( <$type as QueueDiscipline>::ROOM ),+];
+                let mut registry = Self::described();
+                for (discipline, room) in registry.algorithms.iter_mut().zip(rooms) {
+                    let limit = Parameter::new("limit", &[ROOM_TEXT], &room);
+                    discipline.parameters.insert(0, Parameter { kind: Kind::Room, ..limit });
+                }
+                registry
+            }
+
             /// Checks the parameters against their bounds and against each other.
             ///
             /// # Errors
@@ -243,7 +261,7 @@ macro_rules! disciplines {
             pub fn verify(&self) -> Result<(), OutOfRange> {
                 self.check()?;
                 match self {
-                    $( Self::$variant(parameters) => <$type as QueueDiscipline>::check(parameters), )+
+                    $( Self::$variant(parameters) => <$type as QueueDiscipline>::check_together(parameters), )+
                 }
             }
         }

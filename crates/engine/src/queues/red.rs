@@ -15,9 +15,9 @@ anabranch_units::parameters! {
     #[derive(Copy)]
     pub struct RedParameters {
         /// Average of waiting packets below which nothing is dropped ("min_th", section 6).
-        min_threshold: u64 = 5, at_least(1).at_most(1_000_000_000).packets();
+        min_threshold: u64 = 5, at_least(1).at_most(999_999_999).packets();
         /// Average from which on everything is, without `gentle` ("max_th"); above the other.
-        max_threshold: u64 = 15, at_least(1).at_most(1_000_000_000).packets();
+        max_threshold: u64 = 15, at_least(2).at_most(1_000_000_000).packets();
         /// Probability near the upper threshold ("max_p", section 6: 1/50).
         max_probability: f64 = 0.02, above(0.0).at_most(1.0);
         /// Weight of the length now in the average ("w_q", section 6).
@@ -117,7 +117,7 @@ impl QueueDiscipline for Red {
         }
     }
 
-    fn check(parameters: &RedParameters) -> Result<(), OutOfRange> {
+    fn check_together(parameters: &RedParameters) -> Result<(), OutOfRange> {
         if parameters.min_threshold < parameters.max_threshold {
             return Ok(());
         }

@@ -30,6 +30,8 @@ pub enum Kind {
     Bytes,
     /// A number of packets.
     Packets,
+    /// Room for packets that wait, in any form that a scenario has for it; a default is a number of packets.
+    Room,
     /// One of several names.
     Choice,
     /// One of several algorithms, with its parameters.

@@ -1,0 +1,83 @@
+"""Room for the packets that wait in front of a link."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Discriminator, Field, Tag, WithJsonSchema
+
+from anabranch.scenario.quantity import ByteCount, PacketCount, PositiveSpan, Quantity, Span, quoted
+from anabranch.scenario.table import Table, alternative
+
+_BDP = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*BDP\s*")
+
+
+def in_bdps(value: object) -> float | None:
+    """The number in a text such as ``"1.5 BDP"``; None for anything else."""
+    found = _BDP.fullmatch(value) if isinstance(value, str) else None
+    return float(found[1]) if found else None
+
+
+def _products(text: str) -> str:
+    products = in_bdps(text)
+    if not products:
+        raise ValueError(f'{quoted(text)} is not a number of bandwidth-delay products; write "1 BDP"')
+    return text
+
+
+class BandwidthDelay(Table):
+    """Room in bandwidth-delay products of a given round-trip time."""
+
+    bdp: Annotated[float, Field(gt=0, le=1e6)]
+    """How many: 1 is the capacity times ``rtt``."""
+    rtt: PositiveSpan
+    """Round-trip time without queues."""
+
+
+Products = Annotated[
+    str, AfterValidator(_products), WithJsonSchema({"type": "string", "pattern": _BDP.pattern})
+]
+
+
+def _has_unit(value: object, quantity: type[Quantity]) -> bool:
+    units = "|".join(map(re.escape, quantity.units))
+    return isinstance(value, quantity) or (
+        isinstance(value, str) and re.fullmatch(rf".*[\d.]\s*({units})\s*", value) is not None
+    )
+
+
+def _bound_kind(value: object) -> str:
+    if isinstance(value, dict | BandwidthDelay):
+        return alternative("products-of-rtt")
+    if isinstance(value, str) and value.rstrip().endswith("BDP"):
+        return alternative("products")
+    if value == "unlimited":
+        return alternative("unlimited")
+    if _has_unit(value, Span):
+        return alternative("time")
+    in_bytes = isinstance(value, ByteCount) or (
+        isinstance(value, str) and value.rstrip().endswith(("B", "bytes", "byte"))
+    )
+    return alternative("bytes" if in_bytes else "packets")
+
+
+Bound = Annotated[
+    Annotated[PacketCount, Tag("<packets>")]
+    | Annotated[ByteCount, Tag("<bytes>")]
+    | Annotated[Span, Tag("<time>")]
+    | Annotated[Products, Tag("<products>")]
+    | Annotated[BandwidthDelay, Tag("<products-of-rtt>")]
+    | Annotated[Literal["unlimited"], Tag("<unlimited>")],
+    Discriminator(_bound_kind),
+]
+Bounds = Annotated[list[Bound], Field(min_length=1)]
+
+
+def _limit_kind(value: object) -> str:
+    return alternative("bounds" if isinstance(value, list) else "bound")
+
+
+Limit = Annotated[
+    Annotated[Bound, Tag("<bound>")] | Annotated[Bounds, Tag("<bounds>")], Discriminator(_limit_kind)
+]
