@@ -40,6 +40,15 @@ between = ["Denver", "Kansas City"]
 direction = "forward"
 loss = 0.01
 """,
+    "network.hosts": """
+[network.hosts]
+offload = "44 segments"
+""",
+    "network.host": """
+[[network.host]]
+name = "Denver"
+offload = "6 segments"
+""",
     "network.node": """
 [[network.node]]
 name = "Salt Lake City"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, TypeAdapter, ValidationError
 from shape import anchor, distribution, name_of, whole_table
 
-from anabranch.scenario.quantity import ByteCount, PacketCount, Quantity, Rate, Span, Speed
+from anabranch.scenario.quantity import ByteCount, PacketCount, Quantity, Rate, SegmentCount, Span, Speed
 from anabranch.scenario.table import Table
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ QUANTITIES: dict[str, type[Quantity]] = {
     "rate": Rate,
     "size": ByteCount,
     "packets": PacketCount,
+    "segments": SegmentCount,
     "speed": Speed,
 }
 _BY_EXAMPLE = {quantity.example: name for name, quantity in QUANTITIES.items()}

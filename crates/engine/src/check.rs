@@ -38,6 +38,9 @@ impl Setup {
         }
         let network = self.network()?;
         self.check_links()?;
+        for (index, host) in self.hosts.iter().enumerate() {
+            self.check_node(&format!("hosts[{index}].node"), host.node)?;
+        }
         self.check_transports()?;
         self.check_flows()?;
         self.check_events()?;

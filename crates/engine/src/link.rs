@@ -84,12 +84,8 @@ impl<O: LinkObserver> Packets for Handling<'_, O> {
     }
 
     fn mark(&mut self, id: PacketId) -> bool {
-        let segment = self.pool.segment_mut(id);
-        let capable = segment.flags.has(Flags::ECT);
-        if capable {
-            segment.flags = segment.flags.with(Flags::CE);
-            self.stats.marks += 1;
-        }
+        let capable = self.pool.mark(id);
+        self.stats.marks += u64::from(capable);
         capable
     }
 

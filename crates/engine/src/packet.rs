@@ -1,7 +1,8 @@
 //! Packets and where they live.
 
-use anabranch_transport::Segment;
+use anabranch_transport::{Flags, Segment};
 use anabranch_units::{FlowId, NodeId};
+use std::collections::BTreeMap;
 
 /// Which way a packet of a flow goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,18 +29,20 @@ pub enum Steering {
 /// Handle of a packet in the [`PacketPool`].
 pub type PacketId = u32;
 
-/// A packet on its way, without what it carries.
+/// A packet on its way, without what it carries. It may be a train: several segments that the sending host left to be
+/// cut later (segmentation offload), and that links take, delay, mark and lose as one.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
     /// Whose it is.
     pub flow: FlowId,
     /// Where it goes.
     pub destination: NodeId,
-    /// Bytes of the IP packet.
+    /// Bytes of the IP packet; of a train, of all of its packets.
     pub bytes: u32,
     /// Index of its next hop in the engine's list of path links, if it goes along a path; 0 otherwise.
     pub cursor: u32,
-    /// Its place among the packets of its subflow and direction that carry data, in order of sending.
+    /// Its place among the packets of its subflow and direction that carry data, in order of sending; of a train,
+    /// that of its first segment.
     pub order: u32,
     /// Hops it may still take; ends loops in plans made elsewhere.
     pub hops_left: u8,
@@ -58,6 +61,8 @@ pub struct PacketPool {
     packets: Vec<Packet>,
     segments: Vec<Segment>,
     free: Vec<PacketId>,
+    /// The segments of trains behind the first, apart: without offload no packet pays for them.
+    trains: BTreeMap<PacketId, Vec<Segment>>,
 }
 
 impl PacketPool {
@@ -78,7 +83,51 @@ impl PacketPool {
     /// Frees a packet's place.
     #[inline]
     pub fn remove(&mut self, id: PacketId) {
+        if !self.trains.is_empty() {
+            self.trains.remove(&id);
+        }
         self.free.push(id);
+    }
+
+    /// Makes a packet the head of a train that goes on with these segments.
+    pub fn couple(&mut self, id: PacketId, rest: Vec<Segment>) {
+        self.trains.insert(id, rest);
+    }
+
+    /// Takes the segments of a train behind the first; none where the packet is no train.
+    #[inline]
+    pub fn uncouple(&mut self, id: PacketId) -> Vec<Segment> {
+        if self.trains.is_empty() { Vec::new() } else { self.trains.remove(&id).unwrap_or_default() }
+    }
+
+    /// All that a packet carries: one segment, or those of a train in order.
+    #[inline]
+    pub fn segments(&self, id: PacketId) -> impl Iterator<Item = &Segment> {
+        let rest = if self.trains.is_empty() { None } else { self.trains.get(&id) };
+        std::iter::once(self.segment(id)).chain(rest.into_iter().flatten())
+    }
+
+    /// How many segments a packet carries.
+    #[inline]
+    #[must_use]
+    pub fn segment_count(&self, id: PacketId) -> u64 {
+        self.segments(id).count() as u64
+    }
+
+    /// Marks a packet, all segments of a train, with congestion experienced; whether it can be marked.
+    #[inline]
+    pub fn mark(&mut self, id: PacketId) -> bool {
+        let first = &mut self.segments[id as usize];
+        if !first.flags.has(Flags::ECT) {
+            return false;
+        }
+        first.flags = first.flags.with(Flags::CE);
+        if !self.trains.is_empty() {
+            for segment in self.trains.get_mut(&id).into_iter().flatten() {
+                segment.flags = segment.flags.with(Flags::CE);
+            }
+        }
+        true
     }
 
     /// A packet.
@@ -94,14 +143,14 @@ impl PacketPool {
         &mut self.packets[id as usize]
     }
 
-    /// What a packet carries.
+    /// The first segment that a packet carries, mostly the only one.
     #[inline]
     #[must_use]
     pub fn segment(&self, id: PacketId) -> &Segment {
         &self.segments[id as usize]
     }
 
-    /// What a packet carries, to mark it.
+    /// The first segment that a packet carries, to change it.
     #[inline]
     pub fn segment_mut(&mut self, id: PacketId) -> &mut Segment {
         &mut self.segments[id as usize]

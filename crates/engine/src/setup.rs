@@ -16,6 +16,7 @@ use anabranch_routing::Scheme;
 use anabranch_transport::TransportConfig;
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Rate, Span};
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroU16;
 
 /// Everything the engine needs besides the plan.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -31,6 +32,8 @@ pub struct Setup {
     pub nodes: Vec<Node>,
     /// Directed links; a link id is an index into this list.
     pub links: Vec<LinkSetup>,
+    /// What hosts do besides their transports, where it is not the usual.
+    pub hosts: Vec<HostSetup>,
     /// Transports that flows point at by index.
     pub transports: Vec<TransportSetup>,
     /// Flows, in the order of their ids.
@@ -67,6 +70,16 @@ pub struct LinkSetup {
     pub loss: LossSetup,
     /// The queue in front of the link.
     pub queue: QueueSetup,
+}
+
+/// What a host does besides its transports.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostSetup {
+    /// Where it is.
+    pub node: NodeId,
+    /// Most segments that it hands to the network as one train (segmentation offload); 1 for none.
+    pub offload: NonZeroU16,
 }
 
 /// The queue in front of a link: waiting packets, not the one being sent.

@@ -13,6 +13,7 @@ use anabranch_engine::{EngineError, Outcome, Simulation};
 use anabranch_units::{Instant, LinkId, NodeId, Span};
 use common::*;
 use proptest::prelude::*;
+use std::num::NonZeroU16;
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
@@ -47,6 +48,7 @@ fn setups() -> Vec<(String, Setup)> {
     let plain = PRESETS.iter().map(|(name, _)| *name).filter(|name| *name != "sdn-paced");
     let mut all: Vec<(String, Setup)> = plain.map(|name| (name.to_owned(), lossy(name))).collect();
     all.push(("failures".into(), failures()));
+    all.push(("trains".into(), trains()));
     all.push(("controller".into(), governed(ApplicationSetup::Forwarding(ForwardingParameters {}), "cubic")));
     let (alpha, beta, gamma) = (0.9, 1.1, 1.1);
     let schedule = PacedSchedule::Published;
@@ -71,6 +73,13 @@ fn lossy(transport: &str) -> Setup {
     b.flow(from, to, transport, SourceSetup::Messages { size, gap }, Instant::ZERO);
     sample(&mut b.setup, Span::from_ms(50));
     b.setup
+}
+
+/// The same with segmentation offload at a host.
+fn trains() -> Setup {
+    let mut setup = failures();
+    setup.hosts = vec![HostSetup { node: NodeId(0), offload: NonZeroU16::new(4).expect("segments") }];
+    setup
 }
 
 /// A path goes down and comes back, a node follows, and a link gets other attributes; routes react.

@@ -33,6 +33,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(quantity::parse_rate, module)?)?;
     module.add_function(wrap_pyfunction!(quantity::parse_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(quantity::parse_packets, module)?)?;
+    module.add_function(wrap_pyfunction!(quantity::parse_segments, module)?)?;
     module.add_function(wrap_pyfunction!(quantity::parse_speed, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::declarations, module)?)?;
     module.add_function(wrap_pyfunction!(algorithms::resolve_algorithm, module)?)?;

@@ -32,6 +32,12 @@ pub fn parse_packets(text: &str) -> PyResult<u64> {
     checked(units::parse_count(text))
 }
 
+/// Segments from text such as `"44 segments"`. Raises ValueError with what would be right.
+#[pyfunction]
+pub fn parse_segments(text: &str) -> PyResult<u64> {
+    checked(units::parse_segments(text))
+}
+
 /// Metres per second from text such as `"200 km/ms"`. Raises ValueError with what would be right.
 #[pyfunction]
 pub fn parse_speed(text: &str) -> PyResult<u64> {

@@ -115,6 +115,16 @@ impl SenderAgent {
         }
     }
 
+    /// The host hands trains of up to so many segments to the network at once (segmentation offload). What the
+    /// controller paces leaves segment by segment all the same.
+    pub fn set_offload(&mut self, segments: u16) {
+        match self {
+            Self::Tcp(sender) => sender.set_offload(segments),
+            Self::Mptcp(sender) => sender.set_offload(segments),
+            Self::SdnPaced(_) | Self::SlidingWindow(_) => {}
+        }
+    }
+
     /// Starts the handshake.
     pub fn open(&mut self) {
         each!(self, agent => agent.open());

@@ -211,6 +211,18 @@ impl Segment {
         matches!(self.mptcp(), Some(MptcpOption::Dss(dss)) if dss.data_fin)
     }
 
+    /// Whether a host may leave it to the network to cut this segment and the next one from a longer one, as
+    /// segmentation offload does: data of one subflow without a gap, each as long as this one but for the last.
+    #[must_use]
+    pub fn goes_on_with(&self, next: &Self) -> bool {
+        let ends = self.flags.has(Flags::FIN) || self.flags.has(Flags::SYN) || self.is_data_fin();
+        // One IP header for all: a mark on it must hold for each.
+        let alike = self.subflow == next.subflow
+            && self.flags.has(Flags::ECT) == next.flags.has(Flags::ECT)
+            && (1..=self.payload).contains(&next.payload);
+        !ends && alike && next.seq == self.seq.wrapping_add(u32::from(self.payload))
+    }
+
     /// Adds the MPTCP option, or puts it in the place of another. SACK blocks for which the header has no more
     /// room go, the last first, as in Linux, whose tcp_established_options() gives SACK what MPTCP leaves.
     #[inline]

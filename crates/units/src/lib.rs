@@ -14,5 +14,7 @@ mod time;
 pub use bytes::Bytes;
 pub use ids::{FlowId, LinkId, NodeId, PathId};
 pub use rate::{Rate, Serializer};
-pub use text::{ParseError, Quantity, parse_bytes, parse_count, parse_rate, parse_span, parse_speed};
+pub use text::{
+    ParseError, Quantity, parse_bytes, parse_count, parse_rate, parse_segments, parse_span, parse_speed,
+};
 pub use time::{Instant, Span};

@@ -16,6 +16,8 @@ pub enum Quantity {
     Bytes,
     /// A number of packets.
     Packets,
+    /// A number of TCP segments.
+    Segments,
     /// A speed of propagation.
     Speed,
 }
@@ -60,6 +62,8 @@ const BYTES: Units = &[
 ];
 /// Base unit: packet.
 const PACKETS: Units = &[("packets", 1), ("packet", 1)];
+/// Base unit: segment.
+const SEGMENTS: Units = &[("segments", 1), ("segment", 1)];
 /// Base unit: metre per second.
 const SPEED: Units = &[("km/ms", 1_000_000), ("km/s", 1_000), ("m/s", 1)];
 
@@ -70,6 +74,7 @@ impl Quantity {
             Self::Rate => RATE,
             Self::Bytes => BYTES,
             Self::Packets => PACKETS,
+            Self::Segments => SEGMENTS,
             Self::Speed => SPEED,
         }
     }
@@ -80,6 +85,7 @@ impl Quantity {
             Self::Rate => "a rate",
             Self::Bytes => "a size",
             Self::Packets => "a number of packets",
+            Self::Segments => "a number of segments",
             Self::Speed => "a speed",
         }
     }
@@ -90,6 +96,7 @@ impl Quantity {
             Self::Rate => "10 Mbps",
             Self::Bytes => "64 kB",
             Self::Packets => "100 packets",
+            Self::Segments => "44 segments",
             Self::Speed => "200 km/ms",
         }
     }
@@ -178,6 +185,14 @@ pub fn parse_bytes(text: &str) -> Result<Bytes, ParseError> {
 /// Any [`ParseError`].
 pub fn parse_count(text: &str) -> Result<u64, ParseError> {
     parse(text, Quantity::Packets)
+}
+
+/// A number of TCP segments from text such as `44 segments`.
+///
+/// # Errors
+/// Any [`ParseError`].
+pub fn parse_segments(text: &str) -> Result<u64, ParseError> {
+    parse(text, Quantity::Segments)
 }
 
 /// A speed of propagation in m/s from text such as `200 km/ms`.
@@ -285,6 +300,7 @@ mod tests {
         assert_eq!(parse_span("0.1 us"), Ok(Span::from_ps(100_000)));
         assert_eq!(parse_bytes("64 KiB"), Ok(Bytes(65_536)));
         assert_eq!(parse_count("100 packets"), Ok(100));
+        assert_eq!(parse_segments("1 segment"), Ok(1));
         assert_eq!(parse_speed("200 km/ms"), Ok(200_000_000));
     }
 

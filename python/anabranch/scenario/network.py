@@ -15,6 +15,7 @@ from anabranch.scenario.moved import line
 from anabranch.scenario.quantity import (
     PositiveRate,
     PositiveSpeed,
+    SegmentCount,
     Span,
     Speed,
     quoted,
@@ -197,6 +198,22 @@ class NewNode(Table):
         return self
 
 
+class HostSettings(Table):
+    """What the hosts do besides their transports."""
+
+    offload: Annotated[SegmentCount, Field(ge=1, le=65_535)] | None = None
+    """Segmentation offload: up to so many segments of a flow that leave at once are one train, such as
+    ``"44 segments"`` (64 kB). Links take, delay, mark and lose it as one packet; the receiving host answers it
+    with one ACK. Left out: each segment is a packet."""
+
+
+class HostOverride(HostSettings):
+    """Settings of one host."""
+
+    name: NodeName
+    """A node where traffic begins."""
+
+
 class Network(Table):
     """The network that carries the traffic."""
 
@@ -217,3 +234,7 @@ class Network(Table):
     """Settings of single links, in this order; they take precedence over ``links``."""
     node: list[NewNode] = []
     """Nodes added to the topology."""
+    hosts: HostSettings = HostSettings()
+    """Settings of all nodes where traffic begins."""
+    host: list[HostOverride] = []
+    """Settings of single hosts, in this order; they take precedence over ``hosts``."""

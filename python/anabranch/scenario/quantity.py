@@ -171,6 +171,17 @@ class PacketCount(Quantity):
     _parse = staticmethod(_core.parse_packets)
 
 
+class SegmentCount(Quantity):
+    """A number of TCP segments."""
+
+    noun = "a number of segments"
+    example = "44 segments"
+    base_unit = "segments"
+    units = ("segments", "segment")
+    _written = ()
+    _parse = staticmethod(_core.parse_segments)
+
+
 class Number(Quantity):
     """A plain number of things, which needs no unit."""
 

@@ -23,7 +23,7 @@ from anabranch.setup.model import (
     Tagged,
     TransportSetup,
 )
-from anabranch.setup.network import ResolvedNetwork, loss_setup
+from anabranch.setup.network import ResolvedNetwork, host_setups, loss_setup
 from anabranch.setup.problems import Problems
 from anabranch.setup.queue import size_queues
 from anabranch.setup.traffic import Flows
@@ -68,6 +68,7 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
         for setup in _event(event, f"event[{number}]", network)
     ]
     captures = _captures(scenario.capture, network, problems)
+    hosts = host_setups(scenario.network, network)
     watched = WatchedFlows(flows.setups, transports.setups, problems)
     sequences, log = (watched.sequences(scenario.run_settings), watched.log(scenario.run_settings))
     series = len(flows.setups) + _subflows(flows.setups, transports.setups, network)
@@ -80,6 +81,7 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
         duration=int(scenario.run_settings.duration),
         nodes=network.nodes,
         links=network.links,
+        hosts=hosts,
         transports=transports.setups,
         flows=flows.setups,
         # Stable: events at the same time keep the order of the scenario.

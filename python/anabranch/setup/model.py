@@ -50,6 +50,15 @@ class LinkSetup:
 
 
 @dataclass(frozen=True, slots=True)
+class HostSetup:
+    """What a host does besides its transports."""
+
+    node: int
+    offload: int
+    """Most segments that it hands to the network as one train."""
+
+
+@dataclass(frozen=True, slots=True)
 class TransportSetup:
     """A transport under the name that the scenario gives it."""
 
@@ -116,6 +125,7 @@ class Setup:
     duration: int
     nodes: list[NodeSetup]
     links: list[LinkSetup]
+    hosts: list[HostSetup]
     transports: list[TransportSetup]
     flows: list[FlowSetup]
     events: list[EventSetup]

@@ -20,7 +20,7 @@ from anabranch.scenario.quantity import Span, Speed, quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.scenario.variate import Uniform, as_core
 from anabranch.setup.draws import Draws
-from anabranch.setup.model import LinkSetup, NodeSetup, Tagged
+from anabranch.setup.model import HostSetup, LinkSetup, NodeSetup, Tagged
 from anabranch.setup.problems import Problems
 from anabranch.setup.queue import Unsized, products_of, queue_setup
 from anabranch.setup.topologies import is_generated, load_topology, new_nodes
@@ -35,6 +35,17 @@ DELAY_CLASSES = {
 # Below, one packet outlasts every run; above, its sending takes less than the clock can tell.
 _SMALLEST_CAPACITY_BPS, _LARGEST_CAPACITY_BPS = 100, 10**15
 _FIELDS = tuple(LinkSettings.model_fields)
+
+
+def host_setups(settings: Network, network: ResolvedNetwork) -> list[HostSetup]:
+    """What hosts do besides their transports, where the scenario says it; unknown hosts are noted."""
+    everywhere = settings.hosts.offload
+    offload = {} if everywhere is None else dict.fromkeys(range(len(network.nodes)), int(everywhere))
+    for number, host in enumerate(settings.host):
+        node = network.node(host.name, f"network.host[{number}].name")
+        if node is not None and host.offload is not None:
+            offload[node] = int(host.offload)
+    return [HostSetup(node, segments) for node, segments in sorted(offload.items())]
 
 
 @dataclass(frozen=True, slots=True)

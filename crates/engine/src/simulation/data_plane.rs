@@ -80,7 +80,7 @@ impl DataPlane {
 
     /// A packet has no way to go on.
     pub(super) fn drop_unreachable(&mut self, id: PacketId) {
-        self.taps.note_drop(self.pool.get(id), id, DropCause::Unreachable);
+        self.taps.note_drop(id, &self.pool, DropCause::Unreachable);
         self.pool.remove(id);
     }
 

@@ -79,7 +79,7 @@ impl External {
         }
     }
 
-    /// A packet is at its destination. Whether that is external.
+    /// A packet, or one segment of a train, is at its destination. Whether that is external.
     pub(super) fn on_arrival(
         &mut self,
         at: Instant,
@@ -151,7 +151,7 @@ impl Simulation {
             let name = &self.data.network.node(way.from).name;
             return refuse(format!("the host at {name} is simulated; declare its node external"));
         }
-        self.put_in(id, direction, segment, bytes, Some(token));
+        self.put_in(id, direction, segment, Vec::new(), bytes, Some(token));
         Ok(())
     }
 

@@ -9,13 +9,14 @@ use crate::packet::Direction;
 use crate::ports::{SERVER_PORT, draw_source_port};
 use crate::random::{Stream, Streams};
 use crate::reordering::Reordering;
-use crate::setup::{FlowSetup, Setup};
+use crate::setup::{FlowSetup, HostSetup, Setup};
 use anabranch_network::Network;
 use anabranch_routing::{Mirror, Plan};
 use anabranch_transport::mptcp::Interfaces;
 use anabranch_transport::wire::Endpoint;
-use anabranch_transport::{PathManagerConfig, ReceiverAgent, SenderAgent, TransportConfig};
+use anabranch_transport::{Flags, PathManagerConfig, ReceiverAgent, Segment, SenderAgent, TransportConfig};
 use anabranch_units::{Instant, NodeId};
+use std::collections::BTreeMap;
 
 /// One connection: both ends, the application, the way there and back.
 pub(super) struct Flow {
@@ -32,6 +33,8 @@ pub(super) struct Flow {
     pub(super) first_data_at: Option<Instant>,
     pub(super) fin_at: Option<Instant>,
     pub(super) completed_at: Option<Instant>,
+    /// Most segments that its sender's host hands to the network as one.
+    pub(super) offload: usize,
 }
 
 /// One direction of a flow.
@@ -105,8 +108,14 @@ impl Maker<'_> {
     pub(super) fn flows(&self, forwarding: &mut Forwarding) -> Result<Vec<Flow>, EngineError> {
         let mut flows = Vec::with_capacity(self.setup.flows.len());
         let mut subflows = 0;
+        let offload = |host: &HostSetup| (host.node, host.offload.get());
+        let offload: BTreeMap<_, _> = self.setup.hosts.iter().map(offload).collect();
         for (index, flow) in self.setup.flows.iter().enumerate() {
-            let flow = self.flow(index, flow, subflows, forwarding)?;
+            let mut flow = self.flow(index, flow, subflows, forwarding)?;
+            if let Some(&segments) = offload.get(&flow.forward.from) {
+                flow.offload = usize::from(segments);
+                flow.sender.set_offload(segments);
+            }
             subflows += u32::from(flow.sender.subflow_count());
             flows.push(flow);
         }
@@ -162,6 +171,7 @@ impl Maker<'_> {
             first_data_at: None,
             fin_at: None,
             completed_at: None,
+            offload: 1,
         })
     }
 
@@ -234,6 +244,32 @@ impl Flow {
         match direction {
             Direction::Forward => self.forward.lanes.get(subflow),
             Direction::Backward => self.backward.lanes.get(subflow),
+        }
+    }
+
+    /// Notes when data begin and end: the sender sends a packet, from its first segment to its last.
+    #[inline]
+    pub(super) fn note_sent(&mut self, now: Instant, first: &Segment, last: &Segment) {
+        if first.payload > 0 && self.first_data_at.is_none() {
+            self.first_data_at = Some(now);
+        }
+        let closes = if self.multipath.is_some() { last.is_data_fin() } else { last.flags.has(Flags::FIN) };
+        if closes && self.fin_at.is_none() {
+            self.fin_at = Some(now);
+        }
+    }
+
+    /// The receiver gets a segment of the sender.
+    #[inline]
+    pub(super) fn on_data(&mut self, now: Instant, segment: &Segment) {
+        if segment.payload > 0
+            && let Some(multipath) = &mut self.multipath
+        {
+            multipath.on_arrival(&self.sender, segment);
+        }
+        self.receiver.on_segment(now, segment);
+        if self.completed_at.is_none() && self.is_complete() {
+            self.completed_at = Some(now);
         }
     }
 

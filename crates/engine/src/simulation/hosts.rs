@@ -11,7 +11,7 @@ use crate::queues::{Place, Queue};
 use crate::random::Streams;
 use crate::setup::{LinkSetup, LossSetup};
 use crate::variate::Sampler;
-use anabranch_transport::{Flags, Segment};
+use anabranch_transport::Segment;
 use anabranch_units::{FlowId, LinkId};
 
 /// A link of a checked setup.
@@ -44,56 +44,71 @@ fn randomness(
 }
 
 impl Simulation {
-    /// A packet has reached its destination.
+    /// A packet has reached its destination. A train is one packet to the receiving host, too (receive offload): it
+    /// looks at every segment, and answers when it has seen the last.
     #[inline]
     pub(super) fn deliver(&mut self, id: PacketId) {
         let packet = *self.data.pool.get(id);
+        let rest = self.data.pool.uncouple(id);
+        let is_ours = if rest.is_empty() {
+            self.receive(id, &packet, None)
+        } else {
+            self.receive_train(id, packet, &rest)
+        };
+        self.data.pool.remove(id);
+        match packet.direction {
+            _ if !is_ours => {}
+            Direction::Forward => self.flush_receiver(packet.flow),
+            Direction::Backward => self.flush_sender(packet.flow),
+        }
+    }
+
+    /// A host takes the segments of a train. Whether the host is a simulated one.
+    #[inline(never)]
+    fn receive_train(&mut self, id: PacketId, train: Packet, rest: &[Segment]) -> bool {
+        let mut is_ours = false;
+        for (order, segment) in (train.order..).zip(std::iter::once(None).chain(rest.iter().map(Some))) {
+            let bytes = segment.unwrap_or(self.data.pool.segment(id)).packet_len();
+            is_ours = self.receive(id, &Packet { order, bytes, ..train }, segment);
+        }
+        is_ours
+    }
+
+    /// A host takes a segment: that which the packet carries first, or another one of its train. Whether the host is
+    /// a simulated one.
+    #[inline]
+    fn receive(&mut self, id: PacketId, packet: &Packet, other: Option<&Segment>) -> bool {
         // Where it is: a copy would cost each packet a line of the cache.
-        let segment = self.data.pool.segment(id);
-        let Packet { flow: flow_id, direction, subflow, order, .. } = packet;
+        let segment = other.unwrap_or(self.data.pool.segment(id));
+        let Packet { flow: flow_id, direction, subflow, order, .. } = *packet;
         let flow = &mut self.flows[flow_id.index()];
+        let now = self.data.now;
         if self.data.taps.watches_hosts() {
-            self.data.taps.received(self.data.now, &packet, segment, flow);
+            self.data.taps.received(now, packet, segment, flow);
         }
-        if let Some(external) = &mut self.data.taps.external
-            && external.on_arrival(self.data.now, id, &packet, segment)
-        {
-            match direction {
-                Direction::Forward => flow.forward.delivered += 1,
-                Direction::Backward => flow.backward.delivered += 1,
-            }
-            if direction == Direction::Forward && segment.payload > 0 {
-                flow.reordering.get_mut(subflow).on_arrival(u64::from(order));
-            }
-            self.data.pool.remove(id);
-            return;
-        }
+        let external = self.data.taps.external.as_mut();
+        let is_ours = !external.is_some_and(|external| external.on_arrival(now, id, packet, segment));
         match direction {
             Direction::Forward => {
                 flow.forward.delivered += 1;
                 if segment.payload > 0 {
                     flow.reordering.get_mut(subflow).on_arrival(u64::from(order));
-                    if let Some(multipath) = &mut flow.multipath {
-                        multipath.on_arrival(&flow.sender, segment);
-                    }
                 }
-                flow.receiver.on_segment(self.data.now, segment);
-                if flow.completed_at.is_none() && flow.is_complete() {
-                    flow.completed_at = Some(self.data.now);
+                if is_ours {
+                    flow.on_data(now, segment);
                 }
-                self.data.pool.remove(id);
-                self.flush_receiver(flow_id);
             }
             Direction::Backward => {
-                if let Some(sequences) = &mut self.sequences {
-                    sequences.received(self.data.now, flow_id, segment);
-                }
                 flow.backward.delivered += 1;
-                flow.sender.on_segment(self.data.now, segment);
-                self.data.pool.remove(id);
-                self.flush_sender(flow_id);
+                if is_ours {
+                    if let Some(sequences) = &mut self.sequences {
+                        sequences.received(now, flow_id, segment);
+                    }
+                    flow.sender.on_segment(now, segment);
+                }
             }
         }
+        is_ours
     }
 
     pub(super) fn on_sender_timer(&mut self, id: FlowId) {
@@ -109,11 +124,37 @@ impl Simulation {
     }
 
     pub(super) fn flush_sender(&mut self, id: FlowId) {
-        while let Some(segment) = self.flows[id.index()].sender.poll_transmit(self.data.now) {
-            self.transmit(id, Direction::Forward, segment);
+        if self.flows[id.index()].offload > 1 {
+            self.flush_trains(id);
+        } else {
+            while let Some(segment) = self.flows[id.index()].sender.poll_transmit(self.data.now) {
+                self.transmit(id, Direction::Forward, segment);
+            }
         }
         let next = self.flows[id.index()].sender.next_timeout();
         self.data.set_timer(self.data.numbering.sender(id), next);
+    }
+
+    /// Sends what the sender has at once, in trains as long as may be.
+    #[inline(never)]
+    fn flush_trains(&mut self, id: FlowId) {
+        let (now, flow) = (self.data.now, id.index());
+        let mut next = self.flows[flow].sender.poll_transmit(now);
+        while let Some(head) = next {
+            let (mut last, mut rest) = (head, Vec::new());
+            next = self.flows[flow].sender.poll_transmit(now);
+            while let Some(segment) = next
+                && rest.len() + 1 < self.flows[flow].offload
+                && last.payload == head.payload
+                && last.goes_on_with(&segment)
+            {
+                rest.push(segment);
+                last = segment;
+                next = self.flows[flow].sender.poll_transmit(now);
+            }
+            let bytes = head.packet_len() + rest.iter().map(Segment::packet_len).sum::<u32>();
+            self.put_in(id, Direction::Forward, head, rest, bytes, None);
+        }
     }
 
     fn flush_receiver(&mut self, id: FlowId) {
@@ -127,41 +168,38 @@ impl Simulation {
     /// A simulated host hands a segment to the network.
     #[inline]
     fn transmit(&mut self, id: FlowId, direction: Direction, segment: Segment) {
-        self.put_in(id, direction, segment, segment.packet_len(), None);
+        self.put_in(id, direction, segment, Vec::new(), segment.packet_len(), None);
     }
 
-    /// A packet of so many bytes enters the network; what has a token is external, and followed.
+    /// A packet of so many bytes enters the network, alone or with the `rest` of a train; what has a token is
+    /// external, and followed.
     #[inline]
     pub(super) fn put_in(
         &mut self,
         id: FlowId,
         direction: Direction,
         segment: Segment,
+        rest: Vec<Segment>,
         bytes: u32,
         token: Option<u64>,
     ) {
         let flow = &mut self.flows[id.index()];
+        if direction == Direction::Forward {
+            flow.note_sent(self.data.now, &segment, rest.last().unwrap_or(&segment));
+            if let Some(sequences) = &mut self.sequences {
+                for segment in std::iter::once(&segment).chain(&rest) {
+                    sequences.sent(self.data.now, id, segment);
+                }
+            }
+        }
         let way = match direction {
             Direction::Forward => &mut flow.forward,
             Direction::Backward => &mut flow.backward,
         };
-        way.injected += 1;
-        if direction == Direction::Forward {
-            if segment.payload > 0 && flow.first_data_at.is_none() {
-                flow.first_data_at = Some(self.data.now);
-            }
-            let closes =
-                if flow.multipath.is_some() { segment.is_data_fin() } else { segment.flags.has(Flags::FIN) };
-            if closes && flow.fin_at.is_none() {
-                flow.fin_at = Some(self.data.now);
-            }
-            if let Some(sequences) = &mut self.sequences {
-                sequences.sent(self.data.now, id, &segment);
-            }
-        }
+        way.injected += 1 + rest.len() as u64;
         let lane = way.lanes.get_mut(segment.subflow);
         let order = lane.data_packets;
-        lane.data_packets += u32::from(segment.payload > 0);
+        lane.data_packets += u32::from(segment.payload > 0) + rest.len() as u32;
         let start = match self.control {
             Some(_) => None,
             None => self.data.forwarding.start(self.data.now, lane.route, lane.key),
@@ -188,9 +226,14 @@ impl Simulation {
         };
         let node = way.from;
         if self.data.taps.watches_hosts() {
-            self.data.taps.sent(self.data.now, &packet, &segment, &self.flows[id.index()]);
+            for segment in std::iter::once(&segment).chain(&rest) {
+                self.data.taps.sent(self.data.now, &packet, segment, &self.flows[id.index()]);
+            }
         }
         let packet = self.data.pool.insert(packet, segment);
+        if !rest.is_empty() {
+            self.data.pool.couple(packet, rest);
+        }
         if let (Some(token), Some(external)) = (token, &mut self.data.taps.external) {
             external.follow(packet, token);
         }

@@ -216,7 +216,8 @@ impl Simulation {
         for id in self.data.links.iter().flat_map(Link::packets).chain(self.kept()) {
             let packet = self.data.pool.get(id);
             if packet.flow != NO_FLOW {
-                held[packet.flow.index()][usize::from(packet.direction == Direction::Backward)] += 1;
+                let side = usize::from(packet.direction == Direction::Backward);
+                held[packet.flow.index()][side] += self.data.pool.segment_count(id);
             }
         }
         for (index, flow) in self.flows.iter().enumerate() {

@@ -182,8 +182,9 @@ impl Taps {
         }
     }
 
-    /// A packet is dropped, on a link or where no link leads on.
-    pub(super) fn note_drop(&mut self, packet: &Packet, id: PacketId, cause: DropCause) {
+    /// A packet is dropped, on a link or where no link leads on. Flows lose each segment of a train.
+    pub(super) fn note_drop(&mut self, id: PacketId, pool: &PacketPool, cause: DropCause) {
+        let packet = pool.get(id);
         if let Some(external) = &mut self.external {
             external.note_drop(id, cause);
         }
@@ -193,13 +194,13 @@ impl Taps {
             self.probes.under_way.remove(&id);
             return;
         }
-        let drops = &mut self.drops[packet.flow.index()];
+        let (drops, segments) = (&mut self.drops[packet.flow.index()], pool.segment_count(id));
         drops.control += u64::from(packet.steering == Steering::Channel);
         match packet.direction {
-            Direction::Forward => drops.forward += 1,
-            Direction::Backward => drops.backward += 1,
+            Direction::Forward => drops.forward += segments,
+            Direction::Backward => drops.backward += segments,
         }
-        drops.causes.add(cause, 1);
+        drops.causes.add(cause, segments);
     }
 
     /// Whether everything could be written so far.
@@ -225,7 +226,7 @@ pub(super) struct TapAt<'t> {
 
 impl LinkObserver for TapAt<'_> {
     fn dropped(&mut self, id: PacketId, pool: &PacketPool, cause: DropCause) {
-        self.taps.note_drop(pool.get(id), id, cause);
+        self.taps.note_drop(id, pool, cause);
     }
 
     #[inline]
@@ -242,7 +243,9 @@ impl LinkObserver for TapAt<'_> {
                 Direction::Backward => (destination, source),
             };
             let point = CapturePoint::Link(self.link);
-            self.taps.record(point, at, packet, pool.segment(id), ends);
+            for segment in pool.segments(id) {
+                self.taps.record(point, at, packet, segment, ends);
+            }
         }
     }
 }

@@ -53,6 +53,7 @@ impl Builder {
                 duration,
                 nodes: Vec::new(),
                 links: Vec::new(),
+                hosts: Vec::new(),
                 transports: Vec::new(),
                 flows: Vec::new(),
                 events: Vec::new(),

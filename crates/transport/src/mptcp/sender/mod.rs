@@ -162,6 +162,13 @@ impl MptcpSender {
         self.wake(index);
     }
 
+    /// The host sends trains of up to so many segments of a subflow (segmentation offload).
+    pub fn set_offload(&mut self, segments: u16) {
+        for subflow in &mut self.subflows {
+            subflow.sender.set_offload(segments);
+        }
+    }
+
     /// The application writes `bytes` more.
     pub fn write(&mut self, bytes: u64) {
         debug_assert!(!self.data.closing, "no writing after close");

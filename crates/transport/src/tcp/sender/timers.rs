@@ -13,10 +13,40 @@ pub(super) struct Timers {
     purpose: Purpose,
     /// Next instant at which a paced segment may leave.
     pub(super) pace_at: Instant,
+    /// Segments that leave together where pacing lets one go: those of a train (segmentation offload).
+    pub(super) train: Train,
     /// The last poll gave nothing because of pacing.
     pub(super) held_by_pacing: bool,
     /// A tail loss probe is out, or one is to be sent now.
     pub(super) probe: Probe,
+}
+
+/// The train that a paced sender is sending.
+#[derive(Default, Debug)]
+pub(super) struct Train {
+    /// How many segments may leave with the first one.
+    more: u16,
+    /// How many of them are left, and when the first one left.
+    left: u16,
+    at: Instant,
+}
+
+impl Train {
+    /// Whether a segment may leave with the one before it.
+    #[inline]
+    pub(super) fn goes_on(&self, now: Instant) -> bool {
+        self.left > 0 && self.at == now
+    }
+
+    /// A segment leaves.
+    #[inline]
+    pub(super) fn on_sent(&mut self, now: Instant) {
+        if self.goes_on(now) {
+            self.left -= 1;
+        } else {
+            (self.left, self.at) = (self.more, now);
+        }
+    }
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -57,6 +87,12 @@ impl Timers {
 }
 
 impl Sender {
+    /// The host sends trains of up to so many segments (segmentation offload): where the sender is paced, whole
+    /// trains are.
+    pub fn set_offload(&mut self, segments: u16) {
+        self.timers.train.more = segments.saturating_sub(1);
+    }
+
     /// When [`Sender::on_timeout`] wants to be called; `None` for never.
     #[inline]
     #[must_use]

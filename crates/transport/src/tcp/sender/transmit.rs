@@ -27,7 +27,8 @@ impl Sender {
         if self.timers.probe == Probe::Due {
             return self.tail_loss_probe(now);
         }
-        self.timers.held_by_pacing = self.is_paced() && now < self.timers.pace_at;
+        let due = now >= self.timers.pace_at || self.timers.train.goes_on(now);
+        self.timers.held_by_pacing = !due && self.is_paced();
         if self.timers.held_by_pacing {
             return None;
         }
@@ -239,6 +240,7 @@ impl Sender {
     fn pace(&mut self, now: Instant, payload: u64) {
         let Some(rate) = self.pacing_rate() else { return };
         let gap = rate.time_for(Bytes(payload));
+        self.timers.train.on_sent(now);
         self.timers.pace_at = self.timers.pace_at.max(now).saturating_add(gap);
     }
 
