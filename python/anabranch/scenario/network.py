@@ -203,8 +203,8 @@ class HostSettings(Table):
 
     offload: Annotated[SegmentCount, Field(ge=1, le=65_535)] | None = None
     """Segmentation offload: up to so many segments of a flow that leave at once are one train, such as
-    ``"44 segments"`` (64 kB). Links take, delay, mark and lose it as one packet; the receiving host answers it
-    with one ACK. Left out: each segment is a packet."""
+    ``"44 segments"`` (64 kB). Links take, delay, mark and lose it as one packet; the receiving host answers
+    it with one ACK. Left out: each segment is a packet."""
 
 
 class HostOverride(HostSettings):
