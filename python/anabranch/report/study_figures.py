@@ -83,10 +83,10 @@ def study_figure(
         grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).ravel()
         drawn: list[Drawn] = []
         for axes, block in zip(grid, table.blocks, strict=False):
-            drawn = _panel(axes, table, block)
+            drawn = draw_block(axes, table, block)
         for axes in grid[len(table.blocks) :]:
             axes.set_axis_off()
-        _scale(grid[0], table)
+        scale_axes(grid[0], table)
         if heading:
             figure.suptitle(heading, fontsize=10, x=0.01, ha="left")
         _explain(figure, list(grid), result, table)
@@ -107,8 +107,8 @@ def _height(width: float, down: int, across: int) -> float:
     return 0.7 + down * min(max(width / across * 0.62, 1.7), 2.9)
 
 
-def _panel(axes: Axes, table: MetricTable, block: Block) -> list[Drawn]:
-    """Draws one block."""
+def draw_block(axes: Axes, table: MetricTable, block: Block) -> list[Drawn]:
+    """Draws one block; returns its series in the order of the columns."""
     styles = looks([column.name for column in block.columns])
     if block.title:
         axes.set_title(_wrapped(block.title, _PANEL_WIDTH), loc="left", fontsize=9)
@@ -199,7 +199,7 @@ def _shortened(name: str) -> str:
     return name if len(name) <= 40 else f"{name[:22]}...{name[-15:]}"
 
 
-def _scale(axes: Axes, table: MetricTable) -> None:
+def scale_axes(axes: Axes, table: MetricTable) -> None:
     """Axes that begin at zero unless that would flatten the lines; all panels share them."""
     rows = table.blocks[0].rows
     if table.continuous and wants_logarithm([float(level) for level in rows]):
