@@ -10,34 +10,7 @@ from typing import TYPE_CHECKING, Any
 from anabranch._core import version as _version
 
 if TYPE_CHECKING:
-    from anabranch.api import (
-        AnabranchError,
-        Capture,
-        Event,
-        Factor,
-        Level,
-        LinkOverride,
-        LinkSettings,
-        Metric,
-        Network,
-        NewNode,
-        Problem,
-        Range,
-        Result,
-        ResultError,
-        Routes,
-        Routing,
-        Run,
-        Scenario,
-        ScenarioError,
-        Simulation,
-        Study,
-        StudyError,
-        StudyResult,
-        Traffic,
-        Transport,
-        run,
-    )
+    from anabranch.api import *
 
 __version__ = _version()
 

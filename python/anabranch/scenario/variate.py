@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Generic, Literal, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -11,14 +11,41 @@ from anabranch.scenario.quantity import ByteCount, Number, Quantity, Span, quote
 from anabranch.scenario.table import Table, alternative, refuse
 
 Q = TypeVar("Q", bound=Quantity)
-Core = dict[str, object]
+Core = dict[str, Any]
 """A variate as the core reads it: numbers in base units (crates/engine/src/setup.rs)."""
 
 FIXED = alternative("fixed")
 NonNegative = Annotated[float, Field(ge=0)]
 
 
-class Constant(Table, Generic[Q]):
+class Distribution(Table):
+    """What a random variate follows."""
+
+    above_zero: ClassVar[str | None] = None
+    """The parameter that must not be zero."""
+    distribution: str
+
+    @model_validator(mode="after")
+    def _check_zero(self) -> Self:
+        if self.above_zero and (value := getattr(self, self.above_zero)) == 0:
+            refuse(self.above_zero, f"{quoted(value.text)} is zero; it must be above zero")
+        return self
+
+    def mean_base_units(self) -> float:
+        """The mean, in base units; of a Gaussian as if nothing fell below zero."""
+        return float(self.core()["mean"])
+
+    def core(self) -> Core:
+        """As the core reads it."""
+        given = {name: getattr(self, name) for name in type(self).model_fields if name != "distribution"}
+        numbers = {
+            name: [float(each) for each in value] if isinstance(value, list) else float(value)
+            for name, value in given.items()
+        }
+        return {"distribution": self.distribution, **numbers}
+
+
+class Constant(Distribution, Generic[Q]):
     """Always the same."""
 
     distribution: Literal["constant"]
@@ -30,12 +57,8 @@ class Constant(Table, Generic[Q]):
         """The mean, in base units."""
         return float(self.value)
 
-    def core(self) -> Core:
-        """As the core reads it."""
-        return {"distribution": "constant", "value": float(self.value)}
 
-
-class Uniform(Table, Generic[Q]):
+class Uniform(Distribution, Generic[Q]):
     """Anything between two ends, all equally likely; the ends are given, or mean and standard deviation."""
 
     distribution: Literal["uniform"]
@@ -90,29 +113,17 @@ class Uniform(Table, Generic[Q]):
         return {"distribution": "uniform", "low": low, "high": high}
 
 
-class Exponential(Table, Generic[Q]):
+class Exponential(Distribution, Generic[Q]):
     """Exponential: gaps of a Poisson process."""
 
+    above_zero = "mean"
     distribution: Literal["exponential"]
     """Gaps of a Poisson process."""
     mean: Q
     """Mean, above zero."""
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        _positive("mean", self.mean)
-        return self
 
-    def mean_base_units(self) -> float:
-        """The mean, in base units."""
-        return float(self.mean)
-
-    def core(self) -> Core:
-        """As the core reads it."""
-        return {"distribution": "exponential", "mean": float(self.mean)}
-
-
-class Gaussian(Table, Generic[Q]):
+class Gaussian(Distribution, Generic[Q]):
     """Gaussian; what falls below zero counts as zero."""
 
     distribution: Literal["gaussian"]
@@ -122,22 +133,11 @@ class Gaussian(Table, Generic[Q]):
     standard_deviation: Q
     """Standard deviation, likewise."""
 
-    def mean_base_units(self) -> float:
-        """The mean, in base units, as if nothing fell below zero."""
-        return float(self.mean)
 
-    def core(self) -> Core:
-        """As the core reads it."""
-        return {
-            "distribution": "gaussian",
-            "mean": float(self.mean),
-            "standard_deviation": float(self.standard_deviation),
-        }
-
-
-class LogNormal(Table, Generic[Q]):
+class LogNormal(Distribution, Generic[Q]):
     """Log-normal, by mean and standard deviation of the variate itself, not of its logarithm."""
 
+    above_zero = "mean"
     distribution: Literal["log-normal"]
     """By mean and standard deviation of the variate itself, not of its logarithm."""
     mean: Q
@@ -145,27 +145,11 @@ class LogNormal(Table, Generic[Q]):
     standard_deviation: Q
     """Standard deviation."""
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        _positive("mean", self.mean)
-        return self
 
-    def mean_base_units(self) -> float:
-        """The mean, in base units."""
-        return float(self.mean)
-
-    def core(self) -> Core:
-        """As the core reads it."""
-        return {
-            "distribution": "log-normal",
-            "mean": float(self.mean),
-            "standard_deviation": float(self.standard_deviation),
-        }
-
-
-class Pareto(Table, Generic[Q]):
+class Pareto(Distribution, Generic[Q]):
     """Pareto type I: many small values and a heavy tail."""
 
+    above_zero = "scale"
     distribution: Literal["pareto"]
     """Pareto type I: many small values and a heavy tail."""
     scale: Q
@@ -173,21 +157,12 @@ class Pareto(Table, Generic[Q]):
     shape: Annotated[float, Field(gt=0)]
     """Tail index; at 1 and below the mean is infinite."""
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        _positive("scale", self.scale)
-        return self
-
     def mean_base_units(self) -> float:
         """The mean, in base units; infinite for a shape of 1 and below."""
         return float(self.scale) * self.shape / (self.shape - 1) if self.shape > 1 else float("inf")
 
-    def core(self) -> Core:
-        """As the core reads it."""
-        return {"distribution": "pareto", "scale": float(self.scale), "shape": self.shape}
 
-
-class Empirical(Table, Generic[Q]):
+class Empirical(Distribution, Generic[Q]):
     """One of given values."""
 
     distribution: Literal["empirical"]
@@ -209,14 +184,6 @@ class Empirical(Table, Generic[Q]):
         """The mean, in base units."""
         weights = self.weights or [1.0] * len(self.values)
         return sum(w * float(v) for w, v in zip(weights, self.values, strict=True)) / sum(weights)
-
-    def core(self) -> Core:
-        """As the core reads it."""
-        return {
-            "distribution": "empirical",
-            "values": [float(value) for value in self.values],
-            "weights": self.weights,
-        }
 
 
 Variate = Constant[Q] | Uniform[Q] | Exponential[Q] | Gaussian[Q] | LogNormal[Q] | Pareto[Q] | Empirical[Q]
@@ -268,8 +235,3 @@ def as_core(value: Quantity | Variate[Span] | Variate[ByteCount] | Variate[Numbe
 def mean_base_units(value: Quantity | Variate[Span] | Variate[ByteCount] | Variate[Number]) -> float:
     """The mean of a fixed quantity or a variate, in base units; possibly infinite."""
     return float(value) if isinstance(value, Quantity) else value.mean_base_units()
-
-
-def _positive(field: str, value: Quantity) -> None:
-    if value == 0:
-        refuse(field, f"{quoted(value.text)} is zero; it must be above zero")
