@@ -134,7 +134,7 @@ models: setup ## hold the throughput models against simulation; writes docs/mode
 declarations: $(STAMPS)/package ## the Python models of algorithms, from what the core declares
 	$(RUN) docs/generate/algorithms.py
 
-recipes: setup ## follow the recipes of CONTRIBUTING.md with toys in a copy of the sources, and compile it
+recipes: setup ## follow the recipes of CONTRIBUTING.md with toys in a copy of the sources, and run them
 	$(RUN) tests/recipes/follow.py
 
 # Survivors do not fail it: docs/mutants.md says which carry no rule. Exit status 4 means that tests fail without a mutant.

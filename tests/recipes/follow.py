@@ -1,13 +1,14 @@
-"""``make recipes``: follows recipes of CONTRIBUTING.md with toys, in a copy of the sources, and compiles it.
+"""``make recipes``: follows recipes of CONTRIBUTING.md with toys, in a copy of the sources, and runs it.
 
 Each toy is a list of new files, and of lines that are put behind a line that is there. The program prints how
 many files and lines each recipe takes. It fails if one takes more files than it may, or if the copy does not
-compile or does not pass its tests.
+compile, does not pass its tests or does not run the toys.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,25 @@ from pathlib import Path
 from toys import TOYS, Toy
 
 ROOT = Path(__file__).parents[2]
+PRELUDE = '''
+import anabranch
+
+def scenario(fields):
+    return anabranch.Scenario.loads("""
+[network]
+topology = "dumbbell"
+parameters = { hosts = 2, bottleneck_capacity = "10 Mbps", bottleneck_delay = "5 ms" }
+links = { capacity = "100 Mbps", delay = "1 ms" }
+[[traffic]]
+from = ["left1", "left2"]
+to = ["right1", "right2"]
+pairs = "in-order"
+application = { kind = "constant-rate", message = "1400 B", rate = "1 Mbps" }
+[run]
+duration = "2 s"
+""", fields)
+'''
+"""What the program of each toy begins with."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +84,7 @@ def followed(toy: Toy, folder: Path) -> Effort:
             if text.count(behind) != 1:
                 raise ValueError(f"{name} has {behind!r} {text.count(behind)} times, not once")
             text = text.replace(behind, behind + new)
-            lines += new.count("\n")
+            lines += max(1, new.count("\n"))
         path.write_text(text, encoding="utf-8")
     return Effort(len(toy.files) + len(toy.insertions), lines)
 
@@ -86,6 +106,22 @@ def checked(folder: Path, target: Path) -> None:
         subprocess.run(command, cwd=folder, check=True)  # noqa: S603
 
 
+def run(folder: Path, target: Path) -> None:
+    """Makes the package of the copy, and runs the programs of the toys with it.
+
+    Raises:
+        subprocess.CalledProcessError: if that fails.
+    """
+    build = ["cargo", "build", "--quiet", "--target-dir", str(target), "-p", "anabranch-python"]
+    subprocess.run(build, cwd=folder, check=True)  # noqa: S603
+    (library,) = (found for found in (target / "debug").glob("*_core.*") if found.suffix in (".so", ".dylib"))
+    shutil.copyfile(library, folder / "python" / "anabranch" / "_core.abi3.so")
+    programs = [["docs/generate/algorithms.py"], *(["-c", PRELUDE + toy.run] for toy in TOYS.values())]
+    environment = {**os.environ, "PYTHONPATH": str(folder / "python")}
+    for program in programs:
+        subprocess.run([sys.executable, *program], cwd=folder, check=True, env=environment)  # noqa: S603
+
+
 def main() -> int:
     """Follows every recipe, prints what it took, and says whether it may."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -96,6 +132,7 @@ def main() -> int:
         copied(folder)
         efforts = {name: followed(toy, folder) for name, toy in TOYS.items()}
         checked(folder, target)
+        run(folder, target)
     too_many = [name for name, effort in efforts.items() if effort.files > TOYS[name].most_files]
     print("| to add | files by hand | allowed | lines |\n|---|---|---|---|")  # noqa: T201
     for name, effort in efforts.items():

@@ -20,6 +20,8 @@ class Toy:
     """For each file lines, each behind which text that is there."""
     tests: tuple[tuple[str, str], ...] = ()
     """Tests that then hold the toy, too: a package and a filter."""
+    run: str = ""
+    """A program that runs the toy in Python. It has ``scenario``, a function of the fields that it sets."""
 
 
 CONGESTION_CONTROL = """//! A window that grows by a share of what is acknowledged.
@@ -95,6 +97,11 @@ impl CongestionControl for Toy {
     }
 
     fn on_recovered(&mut self, _: Instant, _: Recovery) {}
+
+    fn penalise(&mut self) {
+        self.cwnd = (self.cwnd / 2).max(self.mss);
+        self.before = 0;
+    }
 
     fn on_undo(&mut self, _: Instant) {
         self.cwnd = self.cwnd.max(self.before);
@@ -263,9 +270,52 @@ impl Estimate for Toy {
 }
 """
 
+QUEUE_DISCIPLINE = """//! The oldest packets go when there is no room.
+
+use super::{Buffer, DropCause, Packets, Place, QueueDiscipline, Waiting};
+use anabranch_units::Instant;
+use anabranch_units::declaration::at_least;
+
+anabranch_units::parameters! {
+    /// First in, first out; without room the oldest go.
+    #[derive(Copy)]
+    pub struct ToyParameters {
+        /// Packets that go at once.
+        at_once: u32 = 1, at_least(1);
+    }
+}
+
+/// Drops at the head.
+#[derive(Debug)]
+pub struct Toy {
+    at_once: u32,
+}
+
+impl QueueDiscipline for Toy {
+    type Parameters = ToyParameters;
+
+    fn new(parameters: &ToyParameters, _: &Place<'_>) -> Self {
+        Self { at_once: parameters.at_once }
+    }
+
+    fn enqueue(&mut self, buffer: &mut Buffer, arrival: Waiting, packets: &mut impl Packets) {
+        let going = if buffer.has_room(arrival.bytes) { 0 } else { self.at_once };
+        for oldest in (0..going).map_while(|_| buffer.pop()) {
+            packets.drop(oldest.packet, DropCause::Toy);
+        }
+        buffer.push_or_drop(arrival, packets);
+    }
+
+    fn dequeue(&mut self, buffer: &mut Buffer, _: Instant, _: &mut impl Packets) -> Option<Waiting> {
+        buffer.pop()
+    }
+}
+"""
+
 TRANSPORT = "crates/transport/src"
 ROUTING = "crates/routing/src"
 ENGINE = "crates/engine/src"
+SCENARIO = "python/anabranch/scenario"
 TOYS: dict[str, Toy] = {
     "a congestion control with two parameters": Toy(
         most_files=3,
@@ -342,6 +392,113 @@ TOYS: dict[str, Toy] = {
             ]
         },
         tests=(("anabranch-routing", "estimate"),),
+    ),
+    "a queue discipline with a cause of its own": Toy(
+        most_files=3,
+        files={f"{ENGINE}/queues/toy.rs": QUEUE_DISCIPLINE},
+        insertions={
+            f"{ENGINE}/queues/mod.rs": [
+                ("pub mod threshold;\n", "pub mod toy;\n"),
+                ('    Red: "red", "RED";\n', '    /// The toy chose it.\n    Toy: "toy", "toy";\n'),
+                ('    "red" => Red(red::Red),\n', '    "toy" => Toy(toy::Toy),\n'),
+            ]
+        },
+        tests=(("anabranch-engine", "queues"),),
+        run="""
+queue = '{ algorithm = "toy", at_once = 2, limit = "5 packets" }'
+slow = {"network.parameters.bottleneck_capacity": "1 Mbps", "network.links.queue": queue}
+links = scenario(slow).run().links
+assert links["drops_toy"].sum() > 0 == links["drops_queue"].sum(), links
+""",
+    ),
+    "a property of a link": Toy(
+        most_files=4,
+        insertions={
+            f"{SCENARIO}/network.py": [
+                ("from anabranch.scenario.quantity import (\n", "    ByteCount,\n"),
+                (
+                    '    """Added to the delay of each packet; packets stay in order."""\n',
+                    "    overhead: ByteCount | None = None\n"
+                    '    """Bytes that the link adds to each packet."""\n',
+                ),
+            ],
+            "python/anabranch/setup/model.py": [("    queue: QueueSetup\n", "    overhead: int = 0\n")],
+            f"{ENGINE}/link_setup.rs": [
+                (
+                    "    pub queue: QueueSetup,\n",
+                    "    /// Bytes that it adds to each packet.\n"
+                    "    #[serde(default)]\n"
+                    "    pub overhead: Bytes,\n",
+                ),
+                ("jitter: None, loss, queue", ", overhead: Bytes(0)"),
+                (
+                    "        check_delay(self.delay)?;\n",
+                    '        check("overhead", &self.overhead, &at_most(Bytes(9_000)))?;\n',
+                ),
+                ("use anabranch_units::{", "Bytes, "),
+            ],
+            f"{ENGINE}/link.rs": [
+                ("    delay: Span,\n    queue: Queue,\n", "    overhead: u32,\n"),
+                ("            delay: setup.delay,\n", "            overhead: setup.overhead.0 as u32,\n"),
+                ("let serialisation = self.serializer.next(bytes", " + self.overhead"),
+            ],
+        },
+        run="""
+plain = scenario({}).run().links["utilization"].max()
+slow = scenario({"network.links.overhead": "1500 B"}).run().links["utilization"].max()
+assert 0 < plain < 0.4 and slow > 1.9 * plain, (plain, slow)
+try:
+    scenario({"network.links.overhead": "1 MB"}).run()
+except anabranch.errors.ScenarioError as error:
+    assert "it must be at most 9000 B" in str(error), error
+else:
+    raise AssertionError("a bound that nobody checks")
+""",
+    ),
+    "a result column": Toy(
+        most_files=2,
+        insertions={
+            f"{ENGINE}/link.rs": [
+                (
+                    "    /// Their bytes.\n    pub sent_bytes: u64,\n",
+                    "    /// Packets that found the link idle.\n    pub unhindered: u64,\n",
+                ),
+                (
+                    "            let was_idle = self.flying.is_empty();\n",
+                    "            self.stats.unhindered += 1;\n",
+                ),
+            ],
+            f"{ENGINE}/simulation/measure.rs": [
+                (
+                    '        count("ecn_marks", |stats| stats.marks);\n',
+                    '        count("unhindered", |stats| stats.unhindered);\n',
+                ),
+            ],
+        },
+        run="""
+links = scenario({}).run().links
+assert 0 < links["unhindered"].sum() <= links["packets"].sum(), links
+""",
+    ),
+    "a traffic pattern": Toy(
+        most_files=2,
+        insertions={
+            f"{SCENARIO}/traffic.py": [
+                ('"in-order", "permutation", "neighbours"', ', "crossed"'),
+                ("the first to the first and\n    so on; ", "``crossed``: the first to the last; "),
+            ],
+            "python/anabranch/setup/traffic.py": [
+                (
+                    "            pairs = list(zip(senders, receivers, strict=False))\n",
+                    '        elif entry.pairs == "crossed":\n'
+                    "            pairs = list(zip(senders, receivers[::-1], strict=False))\n",
+                ),
+            ],
+        },
+        run="""
+flows = scenario({"traffic[0].pairs": "crossed"}).run().flows
+assert flows["to"].to_list() == ["right2", "right1"], flows
+""",
     ),
 }
 """The recipes that are followed, by what they add."""

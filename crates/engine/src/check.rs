@@ -2,6 +2,7 @@
 
 use crate::check_controller::check_controller;
 use crate::error::{EngineError, SetupError};
+use crate::link_setup::{check_capacity, check_delay};
 use crate::loss::mean_loss;
 use crate::random::Streams;
 use crate::setup::{CapturePoint, Change, FlowSetup, LinkSetup, LossSetup, Setup, SourceSetup, Variate};
@@ -10,7 +11,7 @@ use anabranch_network::{Link, Network};
 use anabranch_routing::LinkMask;
 use anabranch_transport::TransportConfig;
 use anabranch_units::declaration::OutOfRange;
-use anabranch_units::{FlowId, Instant, LinkId, NodeId, Rate, Span};
+use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
 use std::collections::BTreeSet;
 
 /// Longest run and longest delay.
@@ -122,25 +123,11 @@ impl Setup {
     fn check_links(&self) -> Checked {
         let mut names = BTreeSet::new();
         for (index, link) in self.links.iter().enumerate() {
-            let place = |what: &str| format!("links[{index}].{what}");
+            let place = format!("links[{index}]");
             if !names.insert(&link.name) {
-                return Err(error(place("name"), format!("{:?} is taken", link.name)));
+                return Err(error(format!("{place}.name"), format!("{:?} is taken", link.name)));
             }
-            if link.delay > LONGEST {
-                return Err(error(place("delay"), "must be at most 30 days"));
-            }
-            // Slower than this and one packet outlasts every run.
-            if link.capacity < Rate::from_bps(100) {
-                return Err(error(place("capacity"), "must be at least 100 bps"));
-            }
-            check_loss(&place("loss"), &link.loss)?;
-            let queue = link.queue.discipline.verify();
-            queue.map_err(|problem| {
-                error(format!("{}.{}", place("queue"), problem.parameter), problem.problem)
-            })?;
-            if let Some(jitter) = &link.jitter {
-                check_variate(&place("jitter"), jitter)?;
-            }
+            link.check().map_err(|problem| below(&place, problem))?;
         }
         Ok(())
     }
@@ -201,24 +188,15 @@ impl Setup {
     /// # Errors
     /// Names the first place that does not hold, below `place`.
     pub fn check_change(&self, place: &str, change: &Change) -> Result<(), SetupError> {
-        let place = |what: &str| format!("{place}.{what}");
-        let links: &[LinkId] = match change {
-            Change::Node { node, .. } => return self.check_node(&place("node"), *node),
-            Change::Capacity { capacity, .. } if *capacity < Rate::from_bps(100) => {
-                return Err(error(place("capacity"), "must be at least 100 bps"));
-            }
-            Change::Delay { delay, .. } if *delay > LONGEST => {
-                return Err(error(place("delay"), "must be at most 30 days"));
-            }
-            Change::Loss { links, loss } => {
-                check_loss(&place("loss"), loss)?;
-                links
-            }
-            Change::Links { links, .. } | Change::Capacity { links, .. } | Change::Delay { links, .. } => {
-                links
-            }
+        let (links, checked) = match change {
+            Change::Node { node, .. } => return self.check_node(&format!("{place}.node"), *node),
+            Change::Links { links, .. } => (links, Ok(())),
+            Change::Capacity { links, capacity } => (links, check_capacity(*capacity)),
+            Change::Delay { links, delay } => (links, check_delay(*delay)),
+            Change::Loss { links, loss } => (links, loss.check().map_err(|problem| problem.within("loss"))),
         };
-        links.iter().try_for_each(|&link| self.check_link_id(&place("links"), link))
+        checked.map_err(|problem| below(place, problem))?;
+        links.iter().try_for_each(|&link| self.check_link_id(&format!("{place}.links"), link))
     }
 
     fn check_node(&self, place: &str, node: NodeId) -> Checked {
@@ -239,10 +217,6 @@ fn routing_loss(loss: &LossSetup) -> f64 {
     let mean = mean_loss(loss);
     // A link that loses everything is still a link; routing sees it as nearly so.
     if mean >= 1.0 { 1.0 - f64::EPSILON } else { mean }
-}
-
-fn check_loss(place: &str, loss: &LossSetup) -> Checked {
-    loss.check().map_err(|problem| below(place, problem))
 }
 
 fn check_variate(place: &str, variate: &Variate) -> Checked {

@@ -18,6 +18,7 @@ pub mod error;
 pub mod forwarding;
 pub mod interfaces;
 pub mod link;
+mod link_setup;
 pub mod loss;
 pub mod packet;
 pub mod ports;

@@ -8,6 +8,7 @@ use crate::loss::Loss;
 use crate::packet::{Direction, PacketId, PacketPool};
 use crate::queues::{DropCause, Drops, Packets, Queue, Waiting};
 use crate::random::Stream;
+use crate::setup::LinkSetup;
 use crate::variate::Sampler;
 use anabranch_transport::Flags;
 use anabranch_units::{Bytes, Instant, Rate, Serializer, Span};
@@ -103,10 +104,10 @@ impl<O: LinkObserver> Packets for Handling<'_, O> {
 impl Link {
     /// An idle link.
     #[must_use]
-    pub fn new(capacity: Rate, delay: Span, queue: Queue, randomness: Option<Box<Randomness>>) -> Self {
+    pub fn new(setup: &LinkSetup, queue: Queue, randomness: Option<Box<Randomness>>) -> Self {
         Self {
-            serializer: Serializer::new(capacity),
-            delay,
+            serializer: Serializer::new(setup.capacity),
+            delay: setup.delay,
             queue,
             randomness,
             up: true,

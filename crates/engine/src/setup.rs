@@ -8,6 +8,7 @@ pub use crate::control::ControllerSetup;
 pub use crate::control::applications::{ApplicationSetup, DelaySource, PacedSchedule, TcpbpSetup};
 pub use crate::control::channel::Channel;
 pub use crate::control::table::{FlowTableSetup, WhenFull};
+pub use crate::link_setup::{LinkSetup, QueueSetup};
 pub use crate::loss::LossSetup;
 pub use crate::queues::{Discipline, Limit};
 pub use crate::variate::Variate;
@@ -50,28 +51,6 @@ pub struct Setup {
     pub controller: Option<ControllerSetup>,
 }
 
-/// A directed link.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct LinkSetup {
-    /// Node that sends.
-    pub from: NodeId,
-    /// Node that receives.
-    pub to: NodeId,
-    /// Unique name, such as `Denver->Kansas City` or `a->b#2`; random streams hang on it.
-    pub name: String,
-    /// Rate of serialisation.
-    pub capacity: Rate,
-    /// Propagation delay.
-    pub delay: Span,
-    /// Added to the delay of each packet, in picoseconds; packets stay in order.
-    pub jitter: Option<Variate>,
-    /// Random loss.
-    pub loss: LossSetup,
-    /// The queue in front of the link.
-    pub queue: QueueSetup,
-}
-
 /// What a host does besides its transports.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -80,16 +59,6 @@ pub struct HostSetup {
     pub node: NodeId,
     /// Most segments that it hands to the network as one train (segmentation offload); 1 for none.
     pub offload: NonZeroU16,
-}
-
-/// The queue in front of a link: waiting packets, not the one being sent.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct QueueSetup {
-    /// Room for waiting packets.
-    pub limit: Limit,
-    /// Which wait, in which order they leave, and which are dropped or marked.
-    pub discipline: Discipline,
 }
 
 /// A transport under the name the scenario gives it.

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import AfterValidator, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from anabranch import _core
@@ -272,10 +272,7 @@ def within(
 
 PositiveSpan = Annotated[Span, AfterValidator(above_zero)]
 PositiveRate = Annotated[Rate, AfterValidator(above_zero)]
-PositiveBytes = Annotated[ByteCount, AfterValidator(above_zero)]
-PositivePackets = Annotated[PacketCount, AfterValidator(above_zero)]
 PositiveSpeed = Annotated[Speed, AfterValidator(above_zero)]
-Probability = Annotated[float, Field(ge=0, le=1)]
 
 
 def quoted(text: str) -> str:

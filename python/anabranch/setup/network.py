@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from anabranch import topology
-from anabranch.scenario.algorithm import Algorithm, resolved
+from anabranch.scenario.algorithm import Algorithm, core_value, resolved
 from anabranch.scenario.network import (
     DistanceDelay,
     LinkOverride,
@@ -35,6 +35,8 @@ DELAY_CLASSES = {
 # Below, one packet outlasts every run; above, its sending takes less than the clock can tell.
 _SMALLEST_CAPACITY_BPS, _LARGEST_CAPACITY_BPS = 100, 10**15
 _FIELDS = tuple(LinkSettings.model_fields)
+_RESOLVED = frozenset({"capacity", "delay", "queue", "loss", "jitter"})
+"""Settings of which the core gets something else; any other one is passed on as it is."""
 
 
 def host_setups(settings: Network, network: ResolvedNetwork) -> list[HostSetup]:
@@ -294,6 +296,7 @@ class ResolvedNetwork:
             jitter=_jitter(settings),
             loss=self._loss(settings, wire.link),
             queue=queue_setup(queue, capacity),
+            **{name: core_value(value) for name, value in settings.items() if name not in _RESOLVED},
         )
         self._between[origin, to].append(len(self.links))
         self.links.append(setup)

@@ -19,7 +19,7 @@ pub(super) fn link(setup: &LinkSetup, streams: Streams) -> Result<Link, EngineEr
     let randomness = randomness(setup, &setup.loss, streams)?;
     let place = Place { limit: setup.queue.limit, rate: setup.capacity, streams, link: &setup.name };
     let queue = Queue::new(&setup.queue.discipline, &place);
-    Ok(Link::new(setup.capacity, setup.delay, queue, randomness))
+    Ok(Link::new(setup, queue, randomness))
 }
 
 fn randomness(

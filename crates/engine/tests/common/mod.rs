@@ -2,7 +2,6 @@
 #![allow(dead_code, reason = "each test uses its own part")]
 
 use anabranch_engine::balancer::{FlowParameters, HashParameters};
-use anabranch_engine::loss::NoLoss;
 use anabranch_engine::queues::threshold::ThresholdParameters;
 use anabranch_engine::records::Table;
 use anabranch_engine::routing::{AdditiveMetric, Metric, PathShares, Scheme};
@@ -79,16 +78,7 @@ impl Builder {
         let first = self.setup.links.len();
         for (from, to) in [(a, b), (b, a)] {
             let name = format!("{}->{}", self.name(from), self.name(to));
-            self.setup.links.push(LinkSetup {
-                from,
-                to,
-                name,
-                capacity,
-                delay,
-                jitter: None,
-                loss: LossSetup::None(NoLoss {}),
-                queue: packets(queue),
-            });
+            self.setup.links.push(LinkSetup::plain((from, to), name, capacity, delay, packets(queue)));
         }
         first
     }
