@@ -152,7 +152,7 @@ impl LossDetection for Toy {
 }
 """
 
-SCHEDULER = """use super::{Choice, Configured, Schedule, View};
+SCHEDULER = """use super::{Choice, Configured, SubflowScheduler, View};
 
 anabranch_units::parameters! {
     /// The first subflow with room.
@@ -171,7 +171,7 @@ impl Configured for Toy {
     }
 }
 
-impl Schedule for Toy {
+impl SubflowScheduler for Toy {
     fn pick(&mut self, view: &View<'_>) -> Option<Choice> {
         let subflow = view.paths.ready().next()?;
         Some(Choice { subflow, from: view.data_nxt })

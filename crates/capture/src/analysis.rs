@@ -33,7 +33,7 @@ pub struct Options {
 
 /// How far an analysis is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Progress {
+pub struct ReadProgress {
     /// Bytes read, of both passes.
     pub bytes: u64,
     /// Bytes to be read.
@@ -48,7 +48,7 @@ pub struct Progress {
 pub fn analyze(
     paths: &[PathBuf],
     options: &Options,
-    progress: impl FnMut(Progress) -> ControlFlow<()>,
+    progress: impl FnMut(ReadProgress) -> ControlFlow<()>,
 ) -> Result<Analysis, CaptureError> {
     analyze_in_batches(paths, options, batch::PACKETS, progress)
 }
@@ -58,11 +58,11 @@ pub(crate) fn analyze_in_batches(
     paths: &[PathBuf],
     options: &Options,
     batch: usize,
-    mut progress: impl FnMut(Progress) -> ControlFlow<()>,
+    mut progress: impl FnMut(ReadProgress) -> ControlFlow<()>,
 ) -> Result<Analysis, CaptureError> {
     let meter = Meter::default();
     let total_bytes = total_bytes(paths);
-    let mut hear = || progress(Progress { bytes: meter.bytes(), total_bytes }).is_continue();
+    let mut hear = || progress(ReadProgress { bytes: meter.bytes(), total_bytes }).is_continue();
     let surveyed = for_each(paths.len(), options.threads, &meter, &mut hear, |file| {
         survey(&paths[file], &options.ports, batch, &meter)
     });

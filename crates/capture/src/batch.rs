@@ -3,7 +3,7 @@
 use crate::flow::FlowKey;
 use crate::format::{End, Next, Reader, Record};
 use crate::options::{self, Options};
-use crate::packet::{self, Packet, Segment};
+use crate::packet::{self, Dissected, Segment};
 use std::hint::black_box;
 use std::io::{self, Read};
 
@@ -83,7 +83,7 @@ impl Batch {
         &mut self,
         reader: &mut Reader<R>,
         most: u64,
-        mut keep: impl FnMut(&Record<'_>, &Packet<'_>) -> bool,
+        mut keep: impl FnMut(&Record<'_>, &Dissected<'_>) -> bool,
     ) -> io::Result<(u64, Option<End>)> {
         self.segments.clear();
         self.multipath.clear();
@@ -95,7 +95,7 @@ impl Batch {
             };
             let packet = packet::parse(record.link_type, record.data, record.original_len);
             if keep(&record, &packet)
-                && let Packet::Tcp(segment) = &packet
+                && let Dissected::Tcp(segment) = &packet
             {
                 self.hold(&record, segment);
             }

@@ -38,7 +38,7 @@ mod survey;
 #[cfg(test)]
 extern crate self as anabranch_capture;
 
-pub use analysis::{Options, Progress, analyze};
+pub use analysis::{Options, ReadProgress, analyze};
 pub use error::{CaptureError, FileProblem};
 pub use group::Tie;
-pub use report::{Analysis, Column, Summary, Table};
+pub use report::{Analysis, Summary};

@@ -1,7 +1,7 @@
 //! The link layer of a packet: where its IP header begins, and in which direction the capturing host
 //! saw it, where the format says so.
 
-/// Link types (<https://www.tcpdump.org/linktypes.html>).
+/// LinkHeader types (<https://www.tcpdump.org/linktypes.html>).
 const NULL: u16 = 0;
 const ETHERNET: u16 = 1;
 const RAW_BSD: u16 = 12;
@@ -24,7 +24,7 @@ const SLL_OUTGOING: u16 = 4;
 
 /// A packet below its network layer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Link {
+pub(crate) struct LinkHeader {
     /// Where the IP header begins.
     pub ip_at: usize,
     /// Which of the interface's views it is from: "any" of Linux sees a forwarded packet twice, as it
@@ -42,8 +42,8 @@ pub(crate) fn is_known(link_type: u16) -> bool {
 
 /// The link layer of a packet; None if it carries no IP or ends before it.
 #[inline]
-pub(crate) fn link(link_type: u16, data: &[u8]) -> Option<Link> {
-    let plain = |ip_at| Some(Link { ip_at, view: 0 });
+pub(crate) fn link(link_type: u16, data: &[u8]) -> Option<LinkHeader> {
+    let plain = |ip_at| Some(LinkHeader { ip_at, view: 0 });
     match link_type {
         ETHERNET => ethernet(data, 12, 0),
         RAW | RAW_BSD | RAW_OPENBSD | IPV4 | IPV6 => plain(0),
@@ -59,7 +59,7 @@ pub(crate) fn link(link_type: u16, data: &[u8]) -> Option<Link> {
             let device = u32::from_be_bytes([device[0], device[1], device[2], device[3]]);
             let outgoing = u16::from(*data.get(10)?) == SLL_OUTGOING;
             let view = u64::from(device) << 1 | u64::from(outgoing);
-            is_ip(protocol).then_some(Link { ip_at: 20, view })
+            is_ip(protocol).then_some(LinkHeader { ip_at: 20, view })
         }
         _ => None,
     }
@@ -67,11 +67,11 @@ pub(crate) fn link(link_type: u16, data: &[u8]) -> Option<Link> {
 
 /// An ethertype at `at`, with tags before it.
 #[inline]
-fn ethernet(data: &[u8], mut at: usize, view: u64) -> Option<Link> {
+fn ethernet(data: &[u8], mut at: usize, view: u64) -> Option<LinkHeader> {
     for _ in 0..=MOST_TAGS {
         let ethertype = u16_at(data, at)?;
         if is_ip(ethertype) {
-            return Some(Link { ip_at: at + 2, view });
+            return Some(LinkHeader { ip_at: at + 2, view });
         }
         if !TAGS.contains(&ethertype) {
             return None;

@@ -5,7 +5,7 @@ use crate::error::FileProblem;
 use crate::flow::{FlowTable, MOST_FLOWS};
 use crate::format::Reader;
 use crate::options;
-use crate::packet::{ACK, Packet, RST, SYN};
+use crate::packet::{ACK, Dissected, RST, SYN};
 use crate::progress::Meter;
 use crate::select::{Flow, PointId, Selection};
 use crate::sequence::{Acked, Arrival, DataAcked, DataCounts, Disorder, Sequence};
@@ -156,7 +156,8 @@ impl<'a> FileReader<'a> {
         while self.events.is_empty() && self.packets_left > 0 {
             let until_report = (self.packets_left - 1) % PACKETS_PER_REPORT + 1;
             let ports = self.job.ports;
-            let keep = |packet: &Packet<'_>| matches!(packet, Packet::Tcp(segment) if wanted(ports, segment));
+            let keep =
+                |packet: &Dissected<'_>| matches!(packet, Dissected::Tcp(segment) if wanted(ports, segment));
             let read = self.batch.fill(&mut self.reader, until_report, |_, packet| keep(packet));
             let (read, end) = read.map_err(|error| FileProblem::io(self.path, &error))?;
             self.packets_left = if end.is_some() { 0 } else { self.packets_left - read };

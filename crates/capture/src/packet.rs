@@ -40,13 +40,13 @@ pub(crate) struct Segment<'a> {
     pub options: &'a [u8],
     /// Whether options were cut off.
     pub options_cut: bool,
-    /// The capture point's view of the interface; see [`crate::link::Link`].
+    /// The capture point's view of the interface; see [`crate::link::LinkHeader`].
     pub view: u64,
 }
 
 /// What a packet is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Packet<'a> {
+pub(crate) enum Dissected<'a> {
     Tcp(Segment<'a>),
     /// No IP, or no TCP in it.
     Other,
@@ -69,21 +69,21 @@ struct Transport {
 
 /// Reads a packet of a link type; `original_len` is its length on the wire.
 #[inline]
-pub(crate) fn parse(link_type: u16, data: &[u8], original_len: u32) -> Packet<'_> {
-    let Some(link) = link(link_type, data) else { return Packet::Other };
-    let Some(ip) = data.get(link.ip_at..) else { return Packet::Cut };
+pub(crate) fn parse(link_type: u16, data: &[u8], original_len: u32) -> Dissected<'_> {
+    let Some(link) = link(link_type, data) else { return Dissected::Other };
+    let Some(ip) = data.get(link.ip_at..) else { return Dissected::Cut };
     let network = match ip.first().map(|byte| byte >> 4) {
         Some(4) => ipv4(ip),
         Some(6) => ipv6(ip),
-        Some(_) => return Packet::Other,
-        None => return Packet::Cut,
+        Some(_) => return Dissected::Other,
+        None => return Dissected::Cut,
     };
-    let Some(transport) = network else { return Packet::Cut };
+    let Some(transport) = network else { return Dissected::Cut };
     if transport.protocol != PROTOCOL_TCP {
-        return Packet::Other;
+        return Dissected::Other;
     }
     if transport.later_fragment {
-        return Packet::Fragment;
+        return Dissected::Fragment;
     }
     // A host that leaves segmentation to its card may note a length of 0.
     let on_the_wire = original_len.saturating_sub((link.ip_at + transport.at) as u32);
@@ -165,17 +165,17 @@ fn ipv6(ip: &[u8]) -> Option<Transport> {
 
 /// Ports, numbers and flags must be there; options are taken as far as they were kept.
 #[inline]
-fn tcp<'a>(ip: &'a [u8], transport: &Transport, length: u32, view: u64) -> Packet<'a> {
-    let Some(bytes) = ip.get(transport.at..) else { return Packet::Cut };
-    let Some(fixed) = bytes.first_chunk::<14>() else { return Packet::Cut };
+fn tcp<'a>(ip: &'a [u8], transport: &Transport, length: u32, view: u64) -> Dissected<'a> {
+    let Some(bytes) = ip.get(transport.at..) else { return Dissected::Cut };
+    let Some(fixed) = bytes.first_chunk::<14>() else { return Dissected::Cut };
     let header_len = usize::from(fixed[12] >> 4) * 4;
     if header_len < 20 || length < header_len as u32 {
-        return Packet::Cut;
+        return Dissected::Cut;
     }
     let u32_at = |at: usize| u32::from_be_bytes([fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]]);
     let port_at = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
     let options = bytes.get(20..header_len.min(bytes.len()).max(20)).unwrap_or(&[]);
-    Packet::Tcp(Segment {
+    Dissected::Tcp(Segment {
         source: Endpoint { address: transport.source, port: port_at(0) },
         destination: Endpoint { address: transport.destination, port: port_at(2) },
         seq: u32_at(4),

@@ -4,43 +4,13 @@ use crate::group::{Connection, Tie};
 use crate::measure::{Measured, Times, handshake_rtt_ns};
 use crate::packet::Endpoint;
 use crate::select::{Flow, PointId, Selection};
-use crate::series::{DataLevel, data_level, jain_index};
+use crate::series::{DataLevel, data_level};
 use crate::steady::Steady;
 use crate::survey::{FileSurvey, NEVER};
+use anabranch_units::jain_index;
+use anabranch_units::records::{Column, Table};
 use std::fmt::Display;
 use std::net::Ipv6Addr;
-
-/// A column of a table; its unit is the end of its name. A number that is not known is NaN, a text empty.
-#[derive(Clone, Debug)]
-pub enum Column {
-    /// Whole numbers.
-    Integers(Vec<u64>),
-    /// Measurements.
-    Numbers(Vec<f64>),
-    /// Names.
-    Texts(Vec<String>),
-}
-
-impl Column {
-    /// Adds the rows of a column of the same kind.
-    fn append(&mut self, more: Self) {
-        match (self, more) {
-            (Self::Integers(all), Self::Integers(more)) => all.extend(more),
-            (Self::Numbers(all), Self::Numbers(more)) => all.extend(more),
-            (Self::Texts(all), Self::Texts(more)) => all.extend(more),
-            _ => unreachable!("a column has one kind"),
-        }
-    }
-}
-
-/// A table: columns of one length.
-#[derive(Clone, Debug)]
-pub struct Table {
-    /// Its name.
-    pub name: &'static str,
-    /// Names and values.
-    pub columns: Vec<(&'static str, Column)>,
-}
 
 /// What an analysis says as a whole. Times are seconds since the first packet of all flows.
 #[derive(Clone, Debug)]
@@ -170,7 +140,7 @@ pub(crate) fn report(mut found: Found<'_>) -> Analysis {
         t2_s: seconds(found.steady.t2_ns),
         window_start_s: found.since(found.times.start_ns),
         window_end_s: found.since(found.times.end_ns),
-        jain_index: jain_index(shares()),
+        jain_index: jain_index(shares()).unwrap_or(f64::NAN),
         throughput_mbps: shares().filter(|share| !share.is_nan()).reduce(|a, b| a + b).unwrap_or(f64::NAN),
         established: found.steady.established,
         finished: found.steady.finished,
@@ -504,7 +474,7 @@ fn capture_series(found: &Found<'_>, sums: &[ConnectionSeries]) -> Table {
         let bin = interval[0].0;
         times.push(interval_end(found, bin));
         throughputs.push(interval_mbps(found, bin, interval.iter().map(|share| share.1).sum()));
-        jain.push(jain_index(interval.iter().map(|share| share.1 as f64)));
+        jain.push(jain_index(interval.iter().map(|share| share.1 as f64)).unwrap_or(f64::NAN));
         present.push(interval.len() as u64);
     }
     let columns = vec![

@@ -57,30 +57,9 @@ fn shift_to(value: u64, reference: u64) -> u64 {
     reference.wrapping_add_signed(near).wrapping_sub(value)
 }
 
-/// Jain's fairness index (1984): (sum x)^2 / (n sum x^2); NaN where nothing is shared.
-pub(crate) fn jain_index(shares: impl Iterator<Item = f64>) -> f64 {
-    let (mut count, mut sum, mut squares) = (0u64, 0.0, 0.0);
-    for share in shares.filter(|share| !share.is_nan()) {
-        count += 1;
-        sum += share;
-        squares += share * share;
-    }
-    if squares == 0.0 { f64::NAN } else { sum * sum / (count as f64 * squares) }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Jain, Chiu and Hawe 1984, section 3: equal shares give 1, one user of n gives 1/n.
-    #[test]
-    fn fairness_of_extremes() {
-        assert_eq!(jain_index([5.0, 5.0, 5.0].into_iter()), 1.0);
-        assert_eq!(jain_index([8.0, 0.0, 0.0, 0.0].into_iter()), 0.25);
-        assert!(jain_index([0.0].into_iter()).is_nan());
-        // By hand: (1 + 3)^2 / (2 (1 + 9)) = 0.8; what was not measured does not count.
-        assert_eq!(jain_index([1.0, f64::NAN, 3.0].into_iter()), 0.8);
-    }
 
     #[test]
     fn halves_are_moved_next_to_the_whole_number() {

@@ -8,7 +8,7 @@ use crate::flow::{FlowTable, Known, MOST_FLOWS};
 use crate::format::{End, Oddities, OpenError, Reader, Record};
 use crate::link;
 use crate::options::{DataNumber, Options};
-use crate::packet::{ACK, FIN, Packet, RST, SYN, Segment};
+use crate::packet::{ACK, Dissected, FIN, RST, SYN, Segment};
 use crate::progress::Meter;
 use std::fs::File;
 use std::path::Path;
@@ -317,24 +317,24 @@ impl<'a> Seen<'a> {
 
     /// Counts a packet; true if it is a segment to be looked at.
     #[inline]
-    fn packet(&mut self, record: &Record<'_>, packet: &Packet<'_>) -> bool {
+    fn packet(&mut self, record: &Record<'_>, packet: &Dissected<'_>) -> bool {
         self.counts.packets += 1;
         self.clocks.note(record.interface, record.time_ns);
         match packet {
-            Packet::Tcp(segment) => {
+            Dissected::Tcp(segment) => {
                 self.counts.tcp += 1;
                 self.counts.options_cut += u64::from(segment.options_cut);
                 return wanted(self.ports, segment);
             }
-            Packet::Other if !link::is_known(record.link_type) => {
+            Dissected::Other if !link::is_known(record.link_type) => {
                 self.counts.unknown_link += 1;
                 if !self.unknown_link_types.contains(&record.link_type) {
                     self.unknown_link_types.push(record.link_type);
                 }
             }
-            Packet::Other => self.counts.other += 1,
-            Packet::Fragment => self.counts.fragments += 1,
-            Packet::Cut => self.counts.headers_cut += 1,
+            Dissected::Other => self.counts.other += 1,
+            Dissected::Fragment => self.counts.fragments += 1,
+            Dissected::Cut => self.counts.headers_cut += 1,
         }
         false
     }

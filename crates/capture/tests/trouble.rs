@@ -250,7 +250,7 @@ fn the_caller_can_stop_it() {
     let packets: Vec<_> = (0..40).flat_map(|i| connection(i * 10_000, CLIENT, 900)).collect();
     let path = folder.write("long.pcap", &file(&packets));
     let paths = vec![path; 20];
-    let stop = |_: anabranch_capture::Progress| std::ops::ControlFlow::Break(());
+    let stop = |_: anabranch_capture::ReadProgress| std::ops::ControlFlow::Break(());
     let error = anabranch_capture::analyze(&paths, &options(), stop).expect_err("stopped");
     assert!(matches!(error, anabranch_capture::CaptureError::Interrupted), "{error}");
 }

@@ -27,7 +27,7 @@ const BUFFER_BYTES: usize = 1 << 18;
 
 /// A capture that could not be written.
 #[derive(Debug, Error)]
-pub enum CaptureError {
+pub enum CaptureWriteError {
     /// The file cannot be created or written, for example because the disk is full.
     #[error("cannot write the capture {}: {source}", path.display())]
     Io {
@@ -84,9 +84,9 @@ impl CaptureFile {
     ///
     /// # Errors
     /// If the file cannot be created or written, or a name is above 65535 bytes.
-    pub fn create(path: &Path, points: &[String], snap_length: u32) -> Result<Self, CaptureError> {
+    pub fn create(path: &Path, points: &[String], snap_length: u32) -> Result<Self, CaptureWriteError> {
         if let Some(name) = points.iter().find(|name| name.len() > usize::from(u16::MAX)) {
-            return Err(CaptureError::Name { path: path.to_path_buf(), length: name.len() });
+            return Err(CaptureWriteError::Name { path: path.to_path_buf(), length: name.len() });
         }
         let section = SectionHeaderBlock {
             // Not the machine's own order: the same run gives the same bytes everywhere.
@@ -126,11 +126,11 @@ impl CaptureFile {
         interface: u32,
         at: Instant,
         packet: &CapturedPacket<'_>,
-    ) -> Result<(), CaptureError> {
+    ) -> Result<(), CaptureWriteError> {
         let CapturedPacket { segment, source, destination, identification, ttl } = *packet;
         self.packet.clear();
         encode_headers(segment, source, destination, identification, ttl, &mut self.packet)
-            .map_err(|source| CaptureError::Packet { path: self.path.clone(), source })?;
+            .map_err(|source| CaptureWriteError::Packet { path: self.path.clone(), source })?;
         let original_len = segment.packet_len();
         let kept = if self.snap_length == 0 { original_len } else { original_len.min(self.snap_length) };
         // Cuts the headers short, or adds as much of the payload, all zeros, as is kept.
@@ -151,18 +151,18 @@ impl CaptureFile {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn finish(mut self) -> Result<(), CaptureError> {
+    pub fn finish(mut self) -> Result<(), CaptureWriteError> {
         let flushed = self.writer.get_mut().flush();
         flushed.map_err(|error| io_error(&self.path, PcapError::IoError(error)))
     }
 }
 
-fn io_error(path: &Path, error: PcapError) -> CaptureError {
+fn io_error(path: &Path, error: PcapError) -> CaptureWriteError {
     let source = match error {
         PcapError::IoError(error) => error,
         other => io::Error::other(other),
     };
-    CaptureError::Io { path: path.to_path_buf(), source }
+    CaptureWriteError::Io { path: path.to_path_buf(), source }
 }
 
 /// The IPv4 address of a node in captures and 5-tuples: 10.x.y.z, where x.y.z is the node's id in base
@@ -285,7 +285,7 @@ mod tests {
         ]
     }
 
-    fn write(path: &Path, snap_length: u32) -> Result<(), CaptureError> {
+    fn write(path: &Path, snap_length: u32) -> Result<(), CaptureWriteError> {
         let mut file =
             CaptureFile::create(path, &["Denver->Kansas City".to_owned(), "b->a".to_owned()], snap_length)?;
         for (index, (ps, from_client, segment)) in connection().iter().enumerate() {
@@ -364,7 +364,7 @@ mod tests {
         );
         let name = "x".repeat(70_000);
         let error = CaptureFile::create(Path::new("/no/such/folder"), &[name], 0).err().expect("refused");
-        assert!(matches!(error, CaptureError::Name { length: 70_000, .. }), "{error}");
+        assert!(matches!(error, CaptureWriteError::Name { length: 70_000, .. }), "{error}");
     }
 
     #[test]
@@ -372,7 +372,7 @@ mod tests {
     fn a_full_disk_is_an_error() {
         // The file fits the buffer, so it is `finish` that finds out.
         let error = write(Path::new("/dev/full"), 0).expect_err("always full");
-        let CaptureError::Io { source, .. } = &error else { panic!("{error}") };
+        let CaptureWriteError::Io { source, .. } = &error else { panic!("{error}") };
         assert_eq!(source.kind(), io::ErrorKind::StorageFull);
     }
 
@@ -389,7 +389,7 @@ mod tests {
             ttl: 64,
         };
         let error = capture.record(0, Instant::ZERO, &packet(&too_long)).expect_err("too long");
-        assert!(matches!(error, CaptureError::Packet { .. }), "{error}");
+        assert!(matches!(error, CaptureWriteError::Packet { .. }), "{error}");
         let error = capture.record(1, Instant::ZERO, &packet(&Segment::default())).expect_err("one point");
         assert!(error.to_string().contains("interface id: 1"), "{error}");
     }

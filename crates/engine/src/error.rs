@@ -1,6 +1,6 @@
 //! What can go wrong: a setup that does not hold, a file that cannot be written.
 
-use crate::capture::CaptureError;
+use crate::capture::CaptureWriteError;
 use anabranch_network::NetworkError;
 use anabranch_routing::PlanError;
 use anabranch_units::Instant;
@@ -46,7 +46,7 @@ pub enum EngineError {
     },
     /// A capture file cannot be written.
     #[error(transparent)]
-    Capture(#[from] CaptureError),
+    Capture(#[from] CaptureWriteError),
     /// Packets were lost from the books, or made up: a bug in the engine.
     #[error("the books do not balance, which is a bug: {0}")]
     Conservation(String),

@@ -5,7 +5,7 @@ use crate::interfaces::Interfaces;
 use crate::packet::{Packet, Steering};
 use crate::random::Streams;
 use anabranch_network::Network;
-use anabranch_routing::{Mirror, Plan, Route, Table as PlanTable};
+use anabranch_routing::{Mirror, NextHopsTo, Plan, Route};
 use anabranch_units::{Instant, LinkId, NodeId};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -298,7 +298,7 @@ impl Forwarding {
     fn table(
         &self,
         network: &Network,
-        table: &PlanTable,
+        table: &NextHopsTo,
         mirror: Option<&Mirror>,
         old: Option<Table>,
     ) -> Table {

@@ -8,6 +8,7 @@
 pub use anabranch_network as network;
 pub use anabranch_routing as routing;
 pub use anabranch_transport as transport;
+pub use anabranch_units::records;
 
 pub mod balancer;
 pub mod capture;
@@ -24,7 +25,6 @@ pub mod packet;
 pub mod ports;
 pub mod queues;
 pub mod random;
-pub mod records;
 pub mod reordering;
 pub mod schedule;
 pub mod setup;

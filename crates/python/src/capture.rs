@@ -1,12 +1,12 @@
 //! Packet captures: paths in, columns out.
 
+use crate::run::columns;
 use crate::watch::Watch;
-use anabranch_capture::{Analysis, CaptureError, Column, Options, Summary, analyze};
+use anabranch_capture::{Analysis, CaptureError, Options, Summary, analyze};
 use anabranch_units::Span;
-use numpy::IntoPyArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::PyDict;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
@@ -74,15 +74,7 @@ fn capture_error(error: CaptureError) -> PyErr {
 fn result(py: Python<'_>, analysis: Analysis) -> PyResult<Bound<'_, PyDict>> {
     let tables = PyDict::new(py);
     for table in analysis.tables {
-        let columns = PyDict::new(py);
-        for (name, column) in table.columns {
-            match column {
-                Column::Integers(values) => columns.set_item(name, values.into_pyarray(py))?,
-                Column::Numbers(values) => columns.set_item(name, values.into_pyarray(py))?,
-                Column::Texts(values) => columns.set_item(name, PyList::new(py, values)?)?,
-            }
-        }
-        tables.set_item(table.name, columns)?;
+        tables.set_item(table.name, columns(py, table)?)?;
     }
     let result = PyDict::new(py);
     result.set_item("tables", tables)?;

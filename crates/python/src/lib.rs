@@ -43,6 +43,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(transport::transport_preset, module)?)?;
     module.add_function(wrap_pyfunction!(paths::metrics, module)?)?;
     module.add_function(wrap_pyfunction!(run::drop_causes, module)?)?;
+    module.add_function(wrap_pyfunction!(run::jain_index, module)?)?;
     module.add_class::<setup::Setup>()?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<simulation::Simulation>()?;

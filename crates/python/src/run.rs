@@ -89,6 +89,12 @@ pub fn draw<'py>(
     Ok(values.into_pyarray(py))
 }
 
+/// Jain's fairness index of numbers; None where nothing is shared.
+#[pyfunction]
+pub fn jain_index(shares: Vec<f64>) -> Option<f64> {
+    anabranch_units::jain_index(shares)
+}
+
 /// The causes for which links drop packets: column of the table of links, and a name for people.
 #[pyfunction]
 pub fn drop_causes() -> Vec<(&'static str, &'static str)> {

@@ -3,7 +3,7 @@
 //! (RFC 2992).
 
 use crate::graph::{Arc, CostGraph};
-use crate::{Table, TreeTo};
+use crate::{NextHopsTo, TreeTo};
 use anabranch_units::{LinkId, NodeId};
 
 /// Next hops of every node towards `to`, over all paths of equal and least cost, however many
@@ -13,8 +13,8 @@ use anabranch_units::{LinkId, NodeId};
 /// Where links cost nothing, a next hop must be nearer to the destination in hops if it is not in
 /// cost, so that no packet can go in a circle.
 #[must_use]
-pub fn ecmp_table(graph: &CostGraph<'_>, to: NodeId) -> Table {
-    Table { to, next: next_hops(graph, to) }
+pub fn ecmp_table(graph: &CostGraph<'_>, to: NodeId) -> NextHopsTo {
+    NextHopsTo { to, next: next_hops(graph, to) }
 }
 
 /// The entries of the table to `to`, for every node from which there is a way.

@@ -61,7 +61,7 @@ pub use metric::{AdditiveMetric, Fallback, Metric, MetricKind, REFERENCE_CAPACIT
 pub use mirror::Mirror;
 pub use pareto::{TooMany, pareto_paths};
 pub use path_metric::{PathMetric, Rank};
-pub use plan::{Plan, Route, Table, WeightedPath};
+pub use plan::{NextHopsTo, Plan, Route, WeightedPath};
 pub use plan_error::PlanError;
 pub use prune::prune;
 pub use quality::{LinkQuality, PathQuality};

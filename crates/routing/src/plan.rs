@@ -15,7 +15,7 @@ pub struct Plan {
     /// Routes by pair, in the order of (from, to). A pair that cannot be connected is absent.
     pub routes: Vec<Route>,
     /// Forwarding tables, for destinations that are forwarded hop by hop.
-    pub tables: Vec<Table>,
+    pub tables: Vec<NextHopsTo>,
 }
 
 /// The routes of one pair.
@@ -43,7 +43,7 @@ pub struct WeightedPath {
 /// Next hops towards one destination, all equally good.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Table {
+pub struct NextHopsTo {
     /// Destination.
     pub to: NodeId,
     /// The links that a node may use, for nodes that know a way, in the order of the nodes. A
@@ -61,7 +61,7 @@ impl Plan {
 
     /// The table of a destination.
     #[must_use]
-    pub fn table(&self, to: NodeId) -> Option<&Table> {
+    pub fn table(&self, to: NodeId) -> Option<&NextHopsTo> {
         self.tables.iter().find(|table| table.to == to)
     }
 
@@ -130,7 +130,7 @@ impl Route {
     }
 }
 
-impl Table {
+impl NextHopsTo {
     /// The links that a node may use; none where there is no way, and at the destination. The
     /// table must be in order, as a checked one is.
     #[must_use]

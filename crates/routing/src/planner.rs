@@ -8,7 +8,7 @@
 use crate::ecmp::next_hops;
 use crate::graph::CostGraph;
 use crate::stubs::{Ends, Stubs};
-use crate::{LinkMask, Plan, Route, Table, TreeTo, Watch, WeightedPath};
+use crate::{LinkMask, NextHopsTo, Plan, Route, TreeTo, Watch, WeightedPath};
 use anabranch_network::Network;
 use anabranch_units::{LinkId, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -162,7 +162,13 @@ impl<'n> Planner<'n> {
     }
 
     /// The table of a destination, given the next hops of the core towards the root of its stubs.
-    fn table(&self, to: NodeId, root: NodeId, in_core: &[NextHops], sources: &BTreeSet<NodeId>) -> Table {
+    fn table(
+        &self,
+        to: NodeId,
+        root: NodeId,
+        in_core: &[NextHops],
+        sources: &BTreeSet<NodeId>,
+    ) -> NextHopsTo {
         let mut next: BTreeMap<NodeId, Vec<LinkId>> = BTreeMap::new();
         let leads = |next: &BTreeMap<NodeId, Vec<LinkId>>, node| node == to || next.contains_key(&node);
         let mut stub = to;
@@ -185,7 +191,7 @@ impl<'n> Planner<'n> {
                 }
             }
         }
-        Table { to, next: next.into_iter().collect() }
+        NextHopsTo { to, next: next.into_iter().collect() }
     }
 
     /// The usable link from a stub to its parent.

@@ -1,4 +1,4 @@
-use crate::{LinkMask, Plan, Route, Table, WeightedPath};
+use crate::{LinkMask, NextHopsTo, Plan, Route, WeightedPath};
 use anabranch_network::{Network, Path};
 use anabranch_units::{LinkId, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,8 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 /// the table no longer leads to its destination. The plan must have passed [`Plan::check`].
 #[must_use]
 pub fn prune(plan: &Plan, network: &Network, mask: &LinkMask) -> Plan {
-    let tables: Vec<Table> = plan.tables.iter().map(|table| prune_table(table, network, mask)).collect();
-    let by_destination: BTreeMap<NodeId, &Table> = tables.iter().map(|table| (table.to, table)).collect();
+    let tables: Vec<NextHopsTo> = plan.tables.iter().map(|table| prune_table(table, network, mask)).collect();
+    let by_destination: BTreeMap<NodeId, &NextHopsTo> =
+        tables.iter().map(|table| (table.to, table)).collect();
     let leads_on =
         |route: &Route| by_destination.get(&route.to).is_some_and(|table| !table.at(route.from).is_empty());
     let prune_route = |route: &Route| {
@@ -39,18 +40,18 @@ fn prune_paths(paths: &[WeightedPath], network: &Network, mask: &LinkMask) -> Ve
     left
 }
 
-fn prune_table(table: &Table, network: &Network, mask: &LinkMask) -> Table {
+fn prune_table(table: &NextHopsTo, network: &Network, mask: &LinkMask) -> NextHopsTo {
     let arrives = arriving(table, network, mask);
     let keep = |link: &LinkId| mask.usable(network, *link) && arrives.contains(&network.link(*link).to);
     let prune_entry = |(node, next): &(NodeId, Vec<LinkId>)| {
         let next: Vec<LinkId> = next.iter().copied().filter(keep).collect();
         (!next.is_empty()).then_some((*node, next))
     };
-    Table { to: table.to, next: table.next.iter().filter_map(prune_entry).collect() }
+    NextHopsTo { to: table.to, next: table.next.iter().filter_map(prune_entry).collect() }
 }
 
 /// The nodes from which some usable way along the table leads to its destination.
-fn arriving(table: &Table, network: &Network, mask: &LinkMask) -> BTreeSet<NodeId> {
+fn arriving(table: &NextHopsTo, network: &Network, mask: &LinkMask) -> BTreeSet<NodeId> {
     let mut before: BTreeMap<NodeId, Vec<NodeId>> = BTreeMap::new();
     for (node, next) in &table.next {
         for &link in next.iter().filter(|&&link| mask.usable(network, link)) {

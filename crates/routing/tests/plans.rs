@@ -4,7 +4,7 @@ mod common;
 
 use anabranch_network::{Network, Path};
 use anabranch_routing::{
-    AdditiveMetric, LinkMask, Metric, PathShares, Plan, Route, Scheme, Table, TcpbpMetric, WeightedPath,
+    AdditiveMetric, LinkMask, Metric, NextHopsTo, PathShares, Plan, Route, Scheme, TcpbpMetric, WeightedPath,
     prune,
 };
 use anabranch_routing::{
@@ -283,14 +283,14 @@ fn hand_made(network: &Network) -> Plan {
             Route { from: seattle, to: atlanta, paths },
             Route { from: seattle, to: denver, paths: Vec::new() },
         ],
-        tables: vec![Table { to: denver, next: next.into_iter().collect() }],
+        tables: vec![NextHopsTo { to: denver, next: next.into_iter().collect() }],
     }
 }
 
 #[test]
 fn plans_read_as_they_are_written() {
     let paths = Vec::new();
-    let table = Table { to: NodeId(2), next: vec![(NodeId(0), vec![LinkId(4), LinkId(7)])] };
+    let table = NextHopsTo { to: NodeId(2), next: vec![(NodeId(0), vec![LinkId(4), LinkId(7)])] };
     let plan = Plan { routes: vec![Route { from: NodeId(0), to: NodeId(2), paths }], tables: vec![table] };
     let text = r#"{"routes":[{"from":0,"to":2,"paths":[]}],"tables":[{"to":2,"next":[[0,[4,7]]]}]}"#;
     assert_eq!(serde_json::to_string(&plan).unwrap(), text);

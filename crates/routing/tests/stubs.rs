@@ -163,7 +163,7 @@ proptest! {
                 let whole = ecmp_table(&graph, to);
                 prop_assert_eq!(plan.route(from, to).is_some(), !whole.at(from).is_empty());
                 let Some(table) = plan.table(to) else { continue };
-                let along = |table: &anabranch_routing::Table| {
+                let along = |table: &anabranch_routing::NextHopsTo| {
                     followed(&sample.network, from, |node| table.at(node).to_vec())
                 };
                 prop_assert_eq!(along(table), along(&whole));

@@ -1,4 +1,4 @@
-//! Quantities of the simulator: instants, spans, rates, byte counts and ids.
+//! Quantities of the simulator: instants, spans, rates, byte counts and ids; the tables of its results.
 //!
 //! Arithmetic is exact integer arithmetic: time in picoseconds, rates in bits per second.
 //! An [`Instant`] and a [`Span`] are different types, so two instants cannot be added.
@@ -6,12 +6,15 @@
 
 mod bytes;
 pub mod declaration;
+mod fairness;
 mod ids;
 mod rate;
+pub mod records;
 mod text;
 mod time;
 
 pub use bytes::Bytes;
+pub use fairness::jain_index;
 pub use ids::{FlowId, LinkId, NodeId, PathId};
 pub use rate::{Rate, Serializer};
 pub use text::{

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from anabranch._core import jain_index
 from anabranch.errors import AnabranchError
 from anabranch.result import Column
 from anabranch.scenario.messages import unknown_choice
@@ -151,18 +152,12 @@ def percentile(values: list[float], percent: float) -> float:
     return ordered[below] + (position - below) * (ordered[above] - ordered[below])
 
 
-def jain(values: list[float]) -> float | None:
-    """Jain's fairness index (Jain, Chiu and Hawe 1984): 1 where all are equal; None where all are zero."""
-    squares = math.fsum(entry * entry for entry in values)
-    return math.fsum(values) ** 2 / (len(values) * squares) if squares > 0 else None
-
-
 _STATISTICS: Mapping[str, Callable[[list[float]], float | None]] = {
     "mean": lambda values: math.fsum(values) / len(values),
     "median": lambda values: percentile(values, 50),
     "min": min,
     "max": max,
     "sum": math.fsum,
-    "jain": jain,
+    "jain": jain_index,
     "first": lambda values: values[0],
 }

@@ -1,8 +1,9 @@
 //! Captures written byte by byte from the formats' definitions, with code of their own.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use anabranch_capture::{Analysis, CaptureError, Column, Options, analyze};
+use anabranch_capture::{Analysis, CaptureError, Options, analyze};
 use anabranch_units::Span;
+use anabranch_units::records::Column;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -200,7 +201,7 @@ pub fn numbers(analysis: &Analysis, table: &str, column: &str) -> Vec<f64> {
     match find(analysis, table, column) {
         Column::Integers(values) => values.iter().map(|value| *value as f64).collect(),
         Column::Numbers(values) => values.clone(),
-        Column::Texts(_) => panic!("{column} is text"),
+        _ => panic!("{column} is text"),
     }
 }
 

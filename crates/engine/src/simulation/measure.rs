@@ -14,7 +14,7 @@ use crate::records::Table;
 use crate::reordering::Reordering;
 use anabranch_transport::Failure;
 use anabranch_transport::tcp::SenderStats;
-use anabranch_units::{Instant, Span};
+use anabranch_units::{Instant, Span, jain_index};
 
 impl Simulation {
     /// The tables of the run up to now.
@@ -90,18 +90,10 @@ impl Simulation {
         format!("the handshake was given up: {reason}")
     }
 
-    /// (sum x)^2 / (n sum x^2) over the goodputs of the flows that opened (Jain, Chiu, Hawe 1984,
-    /// DEC TR-301): 1 where all are equal, 1/n where one has everything. `None` if none got anything.
+    /// Over the goodputs of the flows that opened. `None` if none got anything.
     pub(super) fn jain_index(&self) -> Option<f64> {
         let opened = self.flows.iter().filter(|flow| flow.application.opened());
-        let goodputs = opened.map(|flow| mbps(flow.receiver.stats().delivered, self.active(flow)));
-        let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
-        for goodput in goodputs.filter(|goodput| goodput.is_finite()) {
-            count += 1.0;
-            sum += goodput;
-            squares += goodput * goodput;
-        }
-        (squares > 0.0).then(|| sum * sum / (count * squares))
+        jain_index(opened.map(|flow| mbps(flow.receiver.stats().delivered, self.active(flow))))
     }
 
     fn add_sender(&self, table: &mut Table) {

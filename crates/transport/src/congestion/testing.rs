@@ -156,7 +156,7 @@ struct InFlight {
 
 /// One flow with data without end on one link with an endless queue; every segment is acknowledged, and
 /// the delivery rate sampled as draft-cheng-iccrg-delivery-rate-estimation says.
-pub struct Link<C> {
+pub struct Bottleneck<C> {
     pub controller: C,
     pub now: Instant,
     pub rate: Rate,
@@ -175,7 +175,7 @@ pub struct Link<C> {
     cwnd_limited: bool,
 }
 
-impl<C: CongestionControl> Link<C> {
+impl<C: CongestionControl> Bottleneck<C> {
     pub fn new(mut controller: C, rate: Rate, propagation: Span) -> Self {
         controller.on_established(Instant::ZERO, Some(propagation));
         Self {

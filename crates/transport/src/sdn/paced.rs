@@ -1,4 +1,4 @@
-use super::schedule::Schedule;
+use super::schedule::CycleSchedule;
 use super::stream::{Stream, StreamConfig, TimeoutFloor};
 use crate::agent::{CycleParameters, Failure};
 use crate::config::SdnPacedConfig;
@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 pub struct PacedSender {
     reliable: bool,
     stream: Stream,
-    schedule: Schedule,
+    schedule: CycleSchedule,
     /// Epoch of the newest parameters.
     epoch: Option<u32>,
     confirmations: VecDeque<u32>,
@@ -41,7 +41,7 @@ impl PacedSender {
         Self {
             reliable: config.reliable,
             stream: Stream::new(&stream, initial_sequence),
-            schedule: Schedule::default(),
+            schedule: CycleSchedule::default(),
             epoch: None,
             confirmations: VecDeque::new(),
         }

@@ -5,12 +5,12 @@ use anabranch_units::{Instant, Span};
 /// (Gholizadeh 2019, section 4.3.2). `NextCycleTimer` is `next`; the other timers of table 4.2 are the
 /// slots of a [`Cycle`].
 #[derive(Default, Debug)]
-pub(super) struct Schedule {
+pub(super) struct CycleSchedule {
     current: Option<Cycle>,
     next: Option<(Instant, CycleParameters)>,
 }
 
-impl Schedule {
+impl CycleSchedule {
     /// Stores the parameters of a CTRL. They replace stored ones, but the start of a cycle that is already
     /// pending is never brought forward.
     pub(super) fn store(&mut self, now: Instant, parameters: CycleParameters) {

@@ -17,7 +17,7 @@ pub(super) enum Fate {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Packet {
+pub(super) enum InTransit {
     Forward(Segment),
     Backward(Segment),
     Control(CycleParameters),
@@ -88,10 +88,10 @@ pub(super) struct Network {
     pub(super) controller: Controller,
     delays: Delays,
     busy_until: Instant,
-    wire: Vec<(Instant, u64, Packet)>,
+    wire: Vec<(Instant, u64, InTransit)>,
     sent: u64,
     /// What was put on the wire, and when.
-    pub(super) log: Vec<(Instant, Packet)>,
+    pub(super) log: Vec<(Instant, InTransit)>,
     /// CTRLs that arrived, and how many packets had been sent before each.
     pub(super) heard: Vec<(Instant, usize, CycleParameters)>,
 }
@@ -118,7 +118,7 @@ impl Network {
     }
 
     /// A stream of `bytes`, opened at once.
-    pub(super) fn transfer(mut self, bytes: u64, fate: impl FnMut(&Packet, u64) -> Fate) -> Self {
+    pub(super) fn transfer(mut self, bytes: u64, fate: impl FnMut(&InTransit, u64) -> Fate) -> Self {
         self.sender.open();
         self.sender.write(bytes);
         self.sender.close();
@@ -126,19 +126,19 @@ impl Network {
         self
     }
 
-    fn put(&mut self, packet: Packet, fate: &mut dyn FnMut(&Packet, u64) -> Fate) {
+    fn put(&mut self, packet: InTransit, fate: &mut dyn FnMut(&InTransit, u64) -> Fate) {
         self.log.push((self.now, packet));
         let number = self.sent;
         self.sent += 1;
         let delay = match packet {
-            Packet::Forward(segment) if segment.payload > 0 => {
+            InTransit::Forward(segment) if segment.payload > 0 => {
                 let departure = self.busy_until.max(self.now);
                 self.busy_until = departure + self.delays.transmission;
                 departure.since(self.now) + self.delays.data
             }
-            Packet::Forward(_) => self.delays.syn,
-            Packet::Backward(_) => self.delays.answer,
-            Packet::Control(_) | Packet::Confirmation(_) => self.delays.control,
+            InTransit::Forward(_) => self.delays.syn,
+            InTransit::Backward(_) => self.delays.answer,
+            InTransit::Control(_) | InTransit::Confirmation(_) => self.delays.control,
         };
         let arrival = self.now + delay;
         match fate(&packet, number) {
@@ -152,25 +152,25 @@ impl Network {
         }
     }
 
-    pub(super) fn flush(&mut self, fate: &mut dyn FnMut(&Packet, u64) -> Fate) {
+    pub(super) fn flush(&mut self, fate: &mut dyn FnMut(&InTransit, u64) -> Fate) {
         while let Some(segment) = self.sender.poll_transmit(self.now) {
             if segment.flags.has(Flags::SYN)
                 && let Some(parameters) = self.controller.on_syn(self.now)
             {
-                self.put(Packet::Control(parameters), fate);
+                self.put(InTransit::Control(parameters), fate);
             }
-            self.put(Packet::Forward(segment), fate);
+            self.put(InTransit::Forward(segment), fate);
         }
         while let Some(segment) = self.receiver.poll_transmit(self.now) {
-            self.put(Packet::Backward(segment), fate);
+            self.put(InTransit::Backward(segment), fate);
         }
         while let Some(epoch) = self.sender.poll_confirmation() {
-            self.put(Packet::Confirmation(epoch), fate);
+            self.put(InTransit::Confirmation(epoch), fate);
         }
     }
 
     /// Runs until nothing is left to happen or `end`; returns whether it came to rest.
-    pub(super) fn run(&mut self, end: Instant, mut fate: impl FnMut(&Packet, u64) -> Fate) -> bool {
+    pub(super) fn run(&mut self, end: Instant, mut fate: impl FnMut(&InTransit, u64) -> Fate) -> bool {
         self.flush(&mut fate);
         loop {
             let arrival = self.wire.iter().enumerate().min_by_key(|(_, w)| (w.0, w.1)).map(|(i, w)| (w.0, i));
@@ -187,7 +187,7 @@ impl Network {
                 self.deliver(packet);
             } else if self.controller.next_event().is_some_and(|at| at <= next) {
                 if let Some(parameters) = self.controller.on_time(next) {
-                    self.put(Packet::Control(parameters), &mut fate);
+                    self.put(InTransit::Control(parameters), &mut fate);
                 }
             } else {
                 self.sender.on_timeout(next);
@@ -197,15 +197,15 @@ impl Network {
         }
     }
 
-    fn deliver(&mut self, packet: Packet) {
+    fn deliver(&mut self, packet: InTransit) {
         match packet {
-            Packet::Forward(segment) => self.receiver.on_segment(self.now, &segment),
-            Packet::Backward(segment) => self.sender.on_segment(self.now, &segment),
-            Packet::Control(parameters) => {
+            InTransit::Forward(segment) => self.receiver.on_segment(self.now, &segment),
+            InTransit::Backward(segment) => self.sender.on_segment(self.now, &segment),
+            InTransit::Control(parameters) => {
                 self.heard.push((self.now, self.log.len(), parameters));
                 self.sender.on_control(self.now, &parameters);
             }
-            Packet::Confirmation(epoch) => self.controller.on_confirmation(epoch),
+            InTransit::Confirmation(epoch) => self.controller.on_confirmation(epoch),
         }
     }
 
@@ -218,7 +218,7 @@ impl Network {
     pub(super) fn forward(&self, wanted: impl Fn(&Segment) -> bool) -> Vec<(Instant, Segment)> {
         let log = self.log.iter();
         log.filter_map(|&(at, packet)| match packet {
-            Packet::Forward(segment) if wanted(&segment) => Some((at, segment)),
+            InTransit::Forward(segment) if wanted(&segment) => Some((at, segment)),
             _ => None,
         })
         .collect()
@@ -228,7 +228,7 @@ impl Network {
     pub(super) fn backward(&self) -> Vec<(Instant, Segment)> {
         let log = self.log.iter();
         log.filter_map(|&(at, packet)| match packet {
-            Packet::Backward(segment) => Some((at, segment)),
+            InTransit::Backward(segment) => Some((at, segment)),
             _ => None,
         })
         .collect()
@@ -256,7 +256,7 @@ impl Network {
             if let Some(next) = pending.take_if(|(start, _)| *start <= *now) {
                 (cycle, last) = (Some(next), None);
             }
-            if matches!(packet, Packet::Forward(segment) if segment.payload > 0) {
+            if matches!(packet, InTransit::Forward(segment) if segment.payload > 0) {
                 let (start, parameters) = cycle.expect("no data before the first cycle");
                 let slot = Some(slot_of(*now, start, &parameters));
                 assert!(slot > last, "two segments in one slot at {now}");

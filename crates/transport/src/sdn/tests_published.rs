@@ -122,7 +122,7 @@ fn slots_pass_unused_during_the_handshake() {
 fn a_lost_segment_leaves_the_flow_unfinished() {
     let mut number = 0;
     let network = thesis(false).transfer(30 * 960, |packet, _| {
-        let data = matches!(packet, Packet::Forward(segment) if segment.payload > 0);
+        let data = matches!(packet, InTransit::Forward(segment) if segment.payload > 0);
         number += u64::from(data);
         if data && number == 5 { Fate::Lost } else { Fate::Arrive }
     });
@@ -152,15 +152,15 @@ fn published_mode_knows_no_epochs() {
 fn a_handshake_without_answer_fails() {
     for lost in [Flags::SYN, Flags::SYN.with(Flags::ACK)] {
         let network = thesis(false).transfer(960, |packet, _| match packet {
-            Packet::Forward(segment) | Packet::Backward(segment) if segment.flags == lost => Fate::Lost,
+            InTransit::Forward(segment) | InTransit::Backward(segment) if segment.flags == lost => Fate::Lost,
             _ => Fate::Arrive,
         });
         assert_eq!(network.sender.failure(), Some(Failure::NoAnswer));
         assert_eq!(network.now, Instant::ZERO + Span::from_secs(127));
-        assert_eq!(network.log.iter().filter(|(_, p)| matches!(p, Packet::Forward(_))).count(), 1);
+        assert_eq!(network.log.iter().filter(|(_, p)| matches!(p, InTransit::Forward(_))).count(), 1);
     }
     let silent = thesis(false).transfer(960, |packet, _| match packet {
-        Packet::Control(_) => Fate::Lost,
+        InTransit::Control(_) => Fate::Lost,
         _ => Fate::Arrive,
     });
     assert_eq!(silent.sender.failure(), Some(Failure::NoAnswer));

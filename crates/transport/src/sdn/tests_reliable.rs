@@ -7,10 +7,10 @@ use anabranch_units::{Instant, Span};
 use proptest::prelude::*;
 
 /// Which data segments are lost, by their place among all data segments, the first being 1.
-fn losing(lost: &'static [u64]) -> impl FnMut(&Packet, u64) -> Fate {
+fn losing(lost: &'static [u64]) -> impl FnMut(&InTransit, u64) -> Fate {
     let mut number = 0;
     move |packet, _| {
-        let data = matches!(packet, Packet::Forward(segment) if segment.payload > 0);
+        let data = matches!(packet, InTransit::Forward(segment) if segment.payload > 0);
         number += u64::from(data);
         if data && lost.contains(&number) { Fate::Lost } else { Fate::Arrive }
     }
@@ -23,8 +23,10 @@ fn place(segment: &Segment) -> u32 {
 
 fn confirmations(network: &Network) -> Vec<u32> {
     let log = network.log.iter();
-    log.filter_map(|(_, packet)| if let Packet::Confirmation(epoch) = packet { Some(*epoch) } else { None })
-        .collect()
+    log.filter_map(
+        |(_, packet)| if let InTransit::Confirmation(epoch) = packet { Some(*epoch) } else { None },
+    )
+    .collect()
 }
 
 /// Without loss it sends what published mode sends, when published mode sends it; only the CTRL is
@@ -106,7 +108,7 @@ fn a_lost_window_is_sent_again_in_order() {
 fn lost_acknowledgments_cost_nothing() {
     let mut number = 0;
     let network = thesis(true).transfer(60 * 960, |packet, _| {
-        let ack = matches!(packet, Packet::Backward(segment) if segment.flags == Flags::ACK);
+        let ack = matches!(packet, InTransit::Backward(segment) if segment.flags == Flags::ACK);
         number += u64::from(ack);
         if ack && number % 3 != 0 { Fate::Lost } else { Fate::Arrive }
     });
@@ -121,7 +123,7 @@ fn lost_acknowledgments_cost_nothing() {
 fn slight_reordering_is_no_loss() {
     for (late, retransmissions) in [(us(250), 0), (us(350), 1)] {
         let network = thesis(true).transfer(50 * 960, |packet, _| match packet {
-            Packet::Forward(segment) if segment.payload > 0 && place(segment) == 20 => Fate::Late(late),
+            InTransit::Forward(segment) if segment.payload > 0 && place(segment) == 20 => Fate::Late(late),
             _ => Fate::Arrive,
         });
         assert_eq!(network.sender.stats().retransmissions, retransmissions);
@@ -134,7 +136,7 @@ fn slight_reordering_is_no_loss() {
 #[test]
 fn the_syn_is_repeated_until_the_handshake_is_given_up() {
     let network = thesis(true).transfer(960, |packet, _| match packet {
-        Packet::Forward(_) => Fate::Lost,
+        InTransit::Forward(_) => Fate::Lost,
         _ => Fate::Arrive,
     });
     let seconds: Vec<u64> = times(&network.forward(|_| true)).iter().map(|at| at / 100_000_000).collect();
@@ -149,8 +151,8 @@ fn the_syn_is_repeated_until_the_handshake_is_given_up() {
 fn a_sender_without_control_asks_again() {
     let mut controls = 0;
     let network = thesis(true).transfer(20 * 960, |packet, _| {
-        controls += u64::from(matches!(packet, Packet::Control(_)));
-        if matches!(packet, Packet::Control(_)) && controls == 1 { Fate::Lost } else { Fate::Arrive }
+        controls += u64::from(matches!(packet, InTransit::Control(_)));
+        if matches!(packet, InTransit::Control(_)) && controls == 1 { Fate::Lost } else { Fate::Arrive }
     });
     assert_eq!(times(&network.forward(|segment| segment.flags.has(Flags::SYN))), [0, 1048 + 3144]);
     assert_eq!(network.heard.len(), 1);
@@ -160,7 +162,7 @@ fn a_sender_without_control_asks_again() {
     assert_eq!(syn_acks, 2);
     assert!(is_finished(&network.sender));
     let silent = thesis(true).transfer(960, |packet, _| match packet {
-        Packet::Control(_) => Fate::Lost,
+        InTransit::Control(_) => Fate::Lost,
         _ => Fate::Arrive,
     });
     assert_eq!(silent.sender.failure(), Some(Failure::NoAnswer));
@@ -174,15 +176,15 @@ fn a_fin_is_repeated_until_it_is_acknowledged() {
     let (mut fins, mut answers) = (0, 0);
     let network = thesis(true).transfer(17 * 960, |packet, _| {
         match packet {
-            Packet::Forward(segment) if segment.flags.has(Flags::FIN) => {
+            InTransit::Forward(segment) if segment.flags.has(Flags::FIN) => {
                 fins += 1;
                 return if fins == 1 { Fate::Lost } else { Fate::Arrive };
             }
-            Packet::Backward(_) => answers += 1,
+            InTransit::Backward(_) => answers += 1,
             _ => {}
         }
         // SYN-ACK, 17 ACKs, then the FIN's.
-        if matches!(packet, Packet::Backward(_)) && answers == 19 { Fate::Lost } else { Fate::Arrive }
+        if matches!(packet, InTransit::Backward(_)) && answers == 19 { Fate::Lost } else { Fate::Arrive }
     });
     let first = 1888 + 1600 + 1216;
     let fin = network.forward(|segment| segment.flags.has(Flags::FIN));
@@ -319,9 +321,9 @@ proptest! {
     ) {
         let network = Network::new(&paced(false), 9, thesis_delays(), Controller::new(changes, None));
         let network = network.transfer(bytes, |packet, number| match packet {
-            Packet::Forward(segment) if segment.flags.has(Flags::SYN) => Fate::Arrive,
-            Packet::Backward(segment) if segment.flags.has(Flags::SYN) => Fate::Arrive,
-            Packet::Control(_) => Fate::Arrive,
+            InTransit::Forward(segment) if segment.flags.has(Flags::SYN) => Fate::Arrive,
+            InTransit::Backward(segment) if segment.flags.has(Flags::SYN) => Fate::Arrive,
+            InTransit::Control(_) => Fate::Arrive,
             _ => fates.get(number as usize).copied().unwrap_or(Fate::Arrive),
         });
         prop_assert_eq!(network.assert_in_slots(false) as u64, bytes.div_ceil(960));

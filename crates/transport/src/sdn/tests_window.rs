@@ -42,7 +42,7 @@ fn the_window_of_the_thesis_slides() {
 fn a_hole_is_filled_without_a_timeout() {
     let mut lost = false;
     let network = network(&config(5, 1000)).transfer(9_600, |packet, _| match packet {
-        Packet::Forward(segment) if segment.payload > 0 && !lost => {
+        InTransit::Forward(segment) if segment.payload > 0 && !lost => {
             lost = true;
             Fate::Lost
         }
@@ -61,7 +61,7 @@ fn a_hole_is_filled_without_a_timeout() {
 fn a_lost_tail_waits_for_the_timer() {
     let mut number = 0;
     let network = network(&config(5, 1000)).transfer(4_800, |packet, _| {
-        let data = matches!(packet, Packet::Forward(segment) if segment.payload > 0);
+        let data = matches!(packet, InTransit::Forward(segment) if segment.payload > 0);
         number += u64::from(data);
         if data && (number == 5 || number == 6) { Fate::Lost } else { Fate::Arrive }
     });

@@ -1,4 +1,4 @@
-use crate::congestion::testing::{Link, MSS, SEGMENT, episode, plain_ack};
+use crate::congestion::testing::{Bottleneck, MSS, SEGMENT, episode, plain_ack};
 use crate::congestion::{Ack, Bbr, CongestionControl, RateSample, Recovery};
 use anabranch_units::{Instant, Rate, Span};
 
@@ -7,8 +7,8 @@ const RATE: Rate = Rate::from_bps(80_000_000);
 const RTT: Span = Span::from_ms(20);
 const BDP: u64 = 200;
 
-fn link(seed: u64) -> Link<Bbr> {
-    Link::new(Bbr::new(MSS, 10 * SEGMENT, seed), RATE, RTT)
+fn link(seed: u64) -> Bottleneck<Bbr> {
+    Bottleneck::new(Bbr::new(MSS, 10 * SEGMENT, seed), RATE, RTT)
 }
 
 fn at_ms(ms: u64) -> Instant {
@@ -16,7 +16,7 @@ fn at_ms(ms: u64) -> Instant {
 }
 
 /// Pacing rate in parts of the link's.
-fn pacing(link: &Link<Bbr>) -> f64 {
+fn pacing(link: &Bottleneck<Bbr>) -> f64 {
     let rate = link.controller.pacing_rate().expect("BBR paces");
     rate.as_bps() as f64 / RATE.as_bps() as f64
 }

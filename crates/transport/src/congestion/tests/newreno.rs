@@ -1,4 +1,4 @@
-use crate::congestion::testing::{Link, MSS, Rounds, SEGMENT, episode, plain_ack};
+use crate::congestion::testing::{Bottleneck, MSS, Rounds, SEGMENT, episode, plain_ack};
 use crate::congestion::{Ack, CongestionControl, HyStart, LossEpisode, NewReno, Recovery};
 use anabranch_units::{Instant, Rate, Span};
 
@@ -133,11 +133,12 @@ fn hystart_ends_slow_start_where_the_queue_begins() {
     let (rate, propagation) = (Rate::from_bps(80_000_000), Span::from_ms(50));
     let bdp = 500 * SEGMENT;
     let end = Instant::ZERO + Span::from_secs(2);
-    let mut plain = Link::new(NewReno::new(MSS, 10 * SEGMENT), rate, propagation);
+    let mut plain = Bottleneck::new(NewReno::new(MSS, 10 * SEGMENT), rate, propagation);
     plain.run(end, |_| ());
     assert_eq!(plain.controller.ssthresh(), u64::MAX);
     let hystart = HyStart::new(MSS);
-    let mut careful = Link::new(NewReno::new(MSS, 10 * SEGMENT).with_hystart(hystart), rate, propagation);
+    let mut careful =
+        Bottleneck::new(NewReno::new(MSS, 10 * SEGMENT).with_hystart(hystart), rate, propagation);
     careful.run(end, |_| ());
     let ssthresh = careful.controller.ssthresh();
     assert!((bdp..=12 * bdp).contains(&ssthresh), "{} segments", ssthresh / SEGMENT);

@@ -1,4 +1,4 @@
-use super::{Choice, Configured, Schedule, View, fastest};
+use super::{Choice, Configured, SubflowScheduler, View, fastest};
 use anabranch_units::{Instant, Span};
 
 /// Blocking estimation (Ferlin, Alay, Mehani, Boreli, "BLEST: Blocking estimation-based MPTCP scheduler for
@@ -69,7 +69,7 @@ impl Configured for Blest {
     }
 }
 
-impl Schedule for Blest {
+impl SubflowScheduler for Blest {
     fn pick(&mut self, view: &View<'_>) -> Option<Choice> {
         let fast = fastest(view.paths, view.paths.usable())?;
         self.correct(view.now, view.paths.get(fast).srtt);

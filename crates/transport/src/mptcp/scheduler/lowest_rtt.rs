@@ -1,4 +1,4 @@
-use super::{Choice, Configured, Schedule, View, fastest};
+use super::{Choice, Configured, SubflowScheduler, View, fastest};
 
 /// The ready subflow with the smallest smoothed RTT: Linux's default scheduler.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ impl Configured for LowestRtt {
     }
 }
 
-impl Schedule for LowestRtt {
+impl SubflowScheduler for LowestRtt {
     #[inline]
     fn pick(&mut self, view: &View<'_>) -> Option<Choice> {
         let subflow = fastest(view.paths, view.paths.ready())?;

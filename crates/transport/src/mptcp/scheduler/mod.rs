@@ -55,7 +55,7 @@ pub trait Configured {
 }
 
 /// A scheduler at work.
-pub(super) trait Schedule {
+pub(super) trait SubflowScheduler {
     /// Which subflow takes the next segment of data below `limit`; none to wait.
     fn pick(&mut self, view: &View<'_>) -> Option<Choice>;
 
@@ -109,7 +109,7 @@ macro_rules! schedulers {
             }
         }
 
-        impl Schedule for Scheduler {
+        impl SubflowScheduler for Scheduler {
             #[inline]
             fn pick(&mut self, view: &View<'_>) -> Option<Choice> {
                 each_scheduler!(self, s => s.pick(view); $($variant)+)

@@ -1,4 +1,4 @@
-use super::{Choice, Configured, Schedule, View};
+use super::{Choice, Configured, SubflowScheduler, View};
 
 /// Every subflow carries the whole stream at its own pace; what has been acknowledged meanwhile, it skips
 /// (Linux's `redundant`).
@@ -32,7 +32,7 @@ impl Configured for Redundant {
     }
 }
 
-impl Schedule for Redundant {
+impl SubflowScheduler for Redundant {
     fn pick(&mut self, view: &View<'_>) -> Option<Choice> {
         let wants = |subflow: &u8| self.next_of(*subflow, view) < view.limit;
         let behind = |subflow: &u8| self.last.is_none_or(|last| *subflow > last);

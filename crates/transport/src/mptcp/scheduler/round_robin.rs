@@ -1,4 +1,4 @@
-use super::{Choice, Configured, Schedule, View};
+use super::{Choice, Configured, SubflowScheduler, View};
 
 /// The ready subflows in turn, a segment each, as far as their windows allow (Linux's `roundrobin` with
 /// num_segments 1 and cwnd_limited).
@@ -20,7 +20,7 @@ impl Configured for RoundRobin {
     }
 }
 
-impl Schedule for RoundRobin {
+impl SubflowScheduler for RoundRobin {
     fn pick(&mut self, view: &View<'_>) -> Option<Choice> {
         let behind = |subflow: &u8| self.last.is_none_or(|last| *subflow > last);
         let subflow = view.paths.ready().find(behind).or_else(|| view.paths.ready().next())?;

@@ -1,4 +1,4 @@
-use super::{Choice, Schedule, Scheduler, View};
+use super::{Choice, Scheduler, SubflowScheduler, View};
 use crate::SchedulerConfig;
 use crate::mptcp::paths::{Path, Paths};
 use anabranch_units::{Instant, Span};

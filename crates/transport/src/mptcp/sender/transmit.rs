@@ -5,7 +5,7 @@ use super::{MptcpSender, UNLIMITED};
 use crate::log::{BlockCause, Decision};
 use crate::mptcp::keys;
 use crate::mptcp::option::{Dss, DssMapping, MptcpOption};
-use crate::mptcp::scheduler::{Schedule, View};
+use crate::mptcp::scheduler::{SubflowScheduler, View};
 use crate::segment::{Flags, Segment};
 use anabranch_units::Instant;
 

@@ -35,6 +35,19 @@ impl Column {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// Adds the rows of a column of the same kind.
+    ///
+    /// # Panics
+    /// If it is of another kind, or of choices.
+    pub fn append(&mut self, more: Self) {
+        match (self, more) {
+            (Self::Integers(all), Self::Integers(more)) => all.extend(more),
+            (Self::Numbers(all), Self::Numbers(more)) => all.extend(more),
+            (Self::Texts(all), Self::Texts(more)) => all.extend(more),
+            _ => unreachable!("a column has one kind"),
+        }
+    }
 }
 
 /// A table: columns of one length, in a fixed order.
