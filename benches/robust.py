@@ -27,7 +27,7 @@ from robust_networks import nsfnet, shortest_candidates, sndlib, uniform_bounds
 
 from anabranch.routing.robust import (
     DemandBounds,
-    Network,
+    FlowNetwork,
     Solution,
     all_paths,
     exchange,
@@ -66,7 +66,7 @@ def result(solution: Solution) -> Row:
     )  # fmt: skip
 
 
-def evaluator_row(network: Network, bounds: DemandBounds, solution: Solution) -> Row:
+def evaluator_row(network: FlowNetwork, bounds: DemandBounds, solution: Solution) -> Row:
     """Worst matrices of all links."""
     times = []
     for _ in range(REPEATS):

@@ -32,11 +32,12 @@ _PER_PACKET: Final = ("packet", "packet-round-robin")
 
 @dataclass(frozen=True, slots=True)
 class WeightedPath:
-    """One path from a node to another."""
+    """A path and the share of packets, or of flows, that takes it."""
 
     links: tuple[int, ...]
-    share: float
-    """Share of the flows, or with load balancing by packet of the packets, that take it."""
+    """Ids of its links, first link first."""
+    weight: float
+    """Share, above 0 and at most 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +189,7 @@ def _kept_path(
     sizes = packet_sizes(config)
 
     def sharing(link: int) -> float:
-        return 1 + (flows - 1) * sum(other.share for other in there if link in other.links)
+        return 1 + (flows - 1) * sum(other.weight for other in there if link in other.links)
 
     limit = min(way.links, key=lambda link: setup.links[link].capacity / sharing(link))
     conditions = _conditions(
@@ -200,7 +201,7 @@ def _kept_path(
     )
     links = [setup.links[link] for link in way.links]
     nodes = tuple(setup.nodes[node].name for node in (links[0].origin, *(link.to for link in links)))
-    return _told(setup, model, conditions, nodes, way.share, _bursts(links))
+    return _told(setup, model, conditions, nodes, way.weight, _bursts(links))
 
 
 class _Mixture:
@@ -217,7 +218,7 @@ class _Mixture:
         share: dict[int, float] = {}
         for way in there:
             for link in way.links:
-                share[link] = share.get(link, 0.0) + way.share
+                share[link] = share.get(link, 0.0) + way.weight
         # Each link gets its share of all packets, so that the first one that is full limits them all.
         self._capacity_mbps = sizes.efficiency * min(
             setup.links[link].capacity / 1e6 / part for link, part in share.items()
@@ -250,7 +251,7 @@ class _Mixture:
         conditions = _conditions(
             config,
             rtt_s=_mean_time_s(setup, ways, self._sizes.data_packet) + returning_s,
-            loss=min(1.0, sum(way.share * _loss(setup, way) for way in ways)),
+            loss=min(1.0, sum(way.weight * _loss(setup, way) for way in ways)),
             capacity_mbps=self._capacity_mbps,
             flows=flows,
         )
@@ -334,7 +335,7 @@ def _time_s(setup: Setup, way: WeightedPath, packet_bytes: int) -> float:
 
 
 def _mean_time_s(setup: Setup, ways: Sequence[WeightedPath], packet_bytes: int) -> float:
-    return sum(way.share * _time_s(setup, way, packet_bytes) for way in ways)
+    return sum(way.weight * _time_s(setup, way, packet_bytes) for way in ways)
 
 
 def _loss(setup: Setup, way: WeightedPath) -> float:

@@ -13,8 +13,8 @@ import polars as pl
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.path_metrics import METRICS_OF_LOSS, METRICS_TIMES_DELAY, PATH_METRICS
-from anabranch.predictions import MOST_PATHS, ThroughputPrediction, WeightedPath, path_loss, predictions
-from anabranch.routing import Planned, planner_of
+from anabranch.predictions import MOST_PATHS, ThroughputPrediction, path_loss, predictions
+from anabranch.routing import Planned, WeightedPath, planner_of
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve

@@ -20,7 +20,7 @@ from anabranch.routing import Planned
 from anabranch.routing.robust import (
     Candidates,
     RobustRoutingError,
-    Routing,
+    TrafficSplit,
     WorstCase,
     worst_case_under_failures,
 )
@@ -213,7 +213,7 @@ def _score(scenario: Scenario, setup: Setup, routers: RouterNetwork, *, failures
     planned, pairs = plan_of_all_pairs(routers, scenario.origin)
     source, target = (np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1))
     share = _shares(routers, planned, pairs)
-    worst = evaluate(routers.network, routers.bounds, Routing(source, target, share))
+    worst = evaluate(routers.network, routers.bounds, TrafficSplit(source, target, share))
     names = [setup.links[link] for link in routers.links]
     cases = None
     if failures:
@@ -272,7 +272,7 @@ def _shares(routers: RouterNetwork, planned: Planned, pairs: list[tuple[int, int
     return sparse.csr_array((values, (rows, columns)), shape=shape)
 
 
-def _by_paths(routers: RouterNetwork, planned: Planned, pairs: list[tuple[int, int]]) -> Routing:
+def _by_paths(routers: RouterNetwork, planned: Planned, pairs: list[tuple[int, int]]) -> TrafficSplit:
     """A plan of paths as fractions of candidate paths."""
     arc_of = {link: arc for arc, link in enumerate(routers.links)}
     routes = {(route["from"], route["to"]): route["paths"] for route in planned.plan.data()["routes"]}
@@ -286,7 +286,7 @@ def _by_paths(routers: RouterNetwork, planned: Planned, pairs: list[tuple[int, i
     return candidates.routing(routers.network.arc_count, fractions)
 
 
-def _after_pruning(routers: RouterNetwork, routing: Routing) -> tuple[FailureLoad, ...]:
+def _after_pruning(routers: RouterNetwork, routing: TrafficSplit) -> tuple[FailureLoad, ...]:
     """The worst case of each failure where the paths that are left share the traffic in proportion."""
     found = worst_case_under_failures(routers.network, routers.bounds, routing)
     cases = []

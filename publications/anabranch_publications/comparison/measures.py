@@ -9,8 +9,7 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from anabranch._core import jain_index
-from anabranch.study.metrics import percentile
+from anabranch.study.metrics import jain, percentile
 from anabranch_publications.comparison.failure import cost
 from anabranch_publications.comparison.subjects import Failure, Part
 
@@ -248,7 +247,7 @@ def _goodput(tables: Tables, window: tuple[float, float], transfers: tuple[str, 
         values |= {
             "flow_goodput_mbps": sum(each) / len(each),
             "flow_goodput_p5_mbps": percentile(each, 5),
-            "jain_index": jain_index(each),
+            "jain_index": jain(each),
         }
     return values
 

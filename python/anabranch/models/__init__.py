@@ -17,7 +17,7 @@ from anabranch.models.cubic import cubic
 from anabranch.models.errors import ModelError
 from anabranch.models.mathis import MODEL as MATHIS
 from anabranch.models.mathis import mathis
-from anabranch.models.model import Model, Range
+from anabranch.models.model import Model, ValidRange
 from anabranch.models.path import PathConditions, Prediction
 from anabranch.models.pftk import MODEL as PFTK
 from anabranch.models.pftk import pftk
@@ -111,7 +111,7 @@ __all__ = [
     "ModelError",
     "PathConditions",
     "Prediction",
-    "Range",
+    "ValidRange",
     "bbr",
     "configured_model",
     "coverage_distribution",

@@ -6,7 +6,7 @@ import math
 from typing import Final
 
 from anabranch.models.errors import ModelError
-from anabranch.models.model import Model, Range
+from anabranch.models.model import Model, ValidRange
 from anabranch.models.path import PathConditions, Prediction
 
 NAME: Final = "bbr"
@@ -34,7 +34,7 @@ def bbr(path: PathConditions, probe_gain: float = PROBE_GAIN) -> Prediction:
     """
     if not (math.isfinite(probe_gain) and probe_gain > 1):
         raise ModelError("probe_gain", f"{probe_gain!r} is not a number above 1 (BBR has {PROBE_GAIN})")
-    valid = Range(0.0, (probe_gain - 1) / probe_gain, least_window=MIN_PIPE_SEGMENTS)
+    valid = ValidRange(0.0, (probe_gain - 1) / probe_gain, least_window=MIN_PIPE_SEGMENTS)
     window_mbps = path.mbps_of(min(path.largest_window, MIN_PIPE_SEGMENTS))
     reached = min(path.share_mbps, path.mbps_of(path.largest_window))
     warnings = []
@@ -52,5 +52,8 @@ def bbr(path: PathConditions, probe_gain: float = PROBE_GAIN) -> Prediction:
 
 
 MODEL: Final = Model(
-    NAME, "Cardwell et al. 2016 (a bound)", Range(0.0, (PROBE_GAIN - 1) / PROBE_GAIN, MIN_PIPE_SEGMENTS), bbr
+    NAME,
+    "Cardwell et al. 2016 (a bound)",
+    ValidRange(0.0, (PROBE_GAIN - 1) / PROBE_GAIN, MIN_PIPE_SEGMENTS),
+    bbr,
 )

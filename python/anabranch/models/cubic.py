@@ -7,11 +7,11 @@ from functools import partial
 from typing import Final
 
 from anabranch.models.errors import ModelError
-from anabranch.models.model import Model, Range, predicted
+from anabranch.models.model import Model, ValidRange, predicted
 from anabranch.models.path import PathConditions, Prediction
 
 NAME: Final = "cubic"
-VALID: Final = Range(1e-8, 0.05, least_window=4)
+VALID: Final = ValidRange(1e-8, 0.05, least_window=4)
 """Loss: from the smallest of the RFC's tables 1 and 2 to that of the square-root law, which CUBIC follows
 there. Window: three duplicate ACKs, as with the square-root law.
 """

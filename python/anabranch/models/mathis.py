@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from anabranch.models.model import Model, Range, predicted
+from anabranch.models.model import Model, ValidRange, predicted
 from anabranch.models.path import PathConditions, Prediction
 
 NAME: Final = "mathis"
-VALID: Final = Range(1e-5, 0.05, least_window=4)
+VALID: Final = ValidRange(1e-5, 0.05, least_window=4)
 """Loss: where Vilela 2022 (TCPBP) takes the law to hold. Window: below 4 segments there are no three
 duplicate ACKs, and the timeouts that the law leaves out decide.
 """

@@ -13,7 +13,7 @@ NO_LOSS = 1e-15
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
+class ValidRange:
     """Where a model holds."""
 
     least_loss: float
@@ -35,13 +35,13 @@ class Model:
     name: str
     source: str
     """Publication, with section or equation."""
-    valid: Range
+    valid: ValidRange
     predict: Callable[[PathConditions], Prediction]
     """The model with its parameters at their published values."""
 
 
 def predicted(
-    path: PathConditions, name: str, valid: Range, window_of: Callable[[PathConditions], float]
+    path: PathConditions, name: str, valid: ValidRange, window_of: Callable[[PathConditions], float]
 ) -> Prediction:
     """The prediction of a response function, bounded by what the path and the largest window allow.
 
@@ -64,7 +64,9 @@ def predicted(
     return Prediction(mbps, name, _outside(path, name, valid, mbps, bounded=bound <= formula))
 
 
-def _outside(path: PathConditions, name: str, valid: Range, mbps: float, *, bounded: bool) -> tuple[str, ...]:
+def _outside(
+    path: PathConditions, name: str, valid: ValidRange, mbps: float, *, bounded: bool
+) -> tuple[str, ...]:
     """One warning for each way in which the path is outside a model's range."""
     found = []
     # Where the bound is below what the formula says, little loss does not put the answer in doubt.

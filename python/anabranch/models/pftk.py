@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from anabranch.models.model import Model, Range, predicted
+from anabranch.models.model import Model, ValidRange, predicted
 from anabranch.models.path import PathConditions, Prediction
 
 NAME: Final = "pftk"
-VALID: Final = Range(1e-5, 0.2)
+VALID: Final = ValidRange(1e-5, 0.2)
 """Loss: from where the square-root law begins, to where the window falls to 3 segments with the paper's b = 2
 (4/19): beyond, every loss is a timeout, and the model consists of its backoff.
 """

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from anabranch.models.model import Model, Range
+from anabranch.models.model import Model, ValidRange
 from anabranch.models.path import PathConditions, Prediction
 
 NAME: Final = "window"
-VALID: Final = Range(0.0, 0.0)
+VALID: Final = ValidRange(0.0, 0.0)
 """Without loss it is exact. With loss nothing is sent behind a hole until the sender's timer ends, so that
 the throughput depends on that timer and not on the path alone.
 """

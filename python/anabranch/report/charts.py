@@ -31,7 +31,7 @@ Cell = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ChartPlace:
     """Where in a sheet a block's numbers are, and where its chart goes."""
 
     sheet: str
@@ -51,7 +51,7 @@ def insert_chart(
     sheet: Worksheet,
     table: MetricTable,
     block: Block,
-    place: Place,
+    place: ChartPlace,
     titles: tuple[Cell, Cell],
 ) -> None:
     """Adds the chart of a block; ``titles`` are the cells that name its x axis and its y axis."""
@@ -90,7 +90,7 @@ def insert_chart(
 
 
 def _series(
-    table: MetricTable, block: Block, place: Place, header: int, index: int, look: Look
+    table: MetricTable, block: Block, place: ChartPlace, header: int, index: int, look: Look
 ) -> dict[str, Any]:
     """One column of a block as a series: lines with markers, or bars."""
     column, top, bottom = block.columns[index], place.top, place.top + len(block.rows) - 1

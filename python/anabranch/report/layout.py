@@ -26,7 +26,7 @@ _SPREAD = 0.012
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class Placement:
     """Positions of all nodes.
 
     Attributes:
@@ -57,7 +57,7 @@ class Layout:
 
 def layout(
     places: Sequence[tuple[float, float] | None], ends: Sequence[tuple[int, int]], names: Sequence[str]
-) -> Layout:
+) -> Placement:
     """The layout of a network.
 
     Args:
@@ -71,11 +71,11 @@ def layout(
     neighbours = [sorted(near) for near in _neighbours(len(places), ends)]
     tiers = _tiers(neighbours)
     if tiers is not None:
-        return Layout(_in_tiers(tiers, neighbours, names), "tiers")
-    return Layout(_with_leaves(neighbours, names), "distances")
+        return Placement(_in_tiers(tiers, neighbours, names), "tiers")
+    return Placement(_with_leaves(neighbours, names), "distances")
 
 
-def _map(places: Sequence[tuple[float, float]]) -> Layout:
+def _map(places: Sequence[tuple[float, float]]) -> Placement:
     """Equirectangular, true to scale at the middle latitude; no distances are torn apart at 180 degrees."""
     latitudes = np.array([latitude for latitude, _ in places])
     longitudes = np.array([longitude for _, longitude in places])
@@ -85,7 +85,7 @@ def _map(places: Sequence[tuple[float, float]]) -> Layout:
     stretch = math.cos(math.radians((latitudes.max() + latitudes.min()) / 2))
     middle = float((longitudes.max() + longitudes.min()) / 2)
     points = np.column_stack([(longitudes - middle) * stretch, -latitudes])
-    return Layout(_apart(points), "map", middle, stretch)
+    return Placement(_apart(points), "map", middle, stretch)
 
 
 def _apart(points: Points) -> Points:

@@ -16,7 +16,7 @@ from xlsxwriter.format import Format
 from xlsxwriter.worksheet import Worksheet
 
 from anabranch import _core
-from anabranch.report.charts import CHART_ROWS, TABLE_BESIDE, Place, insert_chart
+from anabranch.report.charts import CHART_ROWS, TABLE_BESIDE, ChartPlace, insert_chart
 from anabranch.report.files import write_whole
 from anabranch.report.study_table import (
     Block,
@@ -235,7 +235,7 @@ class _Sheets:
             return row + 2
         beside = len(layout.heads) <= TABLE_BESIDE
         corner = (top, len(layout.heads) + 1) if beside else (row + 1, 1)
-        place = Place(sheet.get_name(), top, layout.value_columns, layout.width_columns, heading, corner)
+        place = ChartPlace(sheet.get_name(), top, layout.value_columns, layout.width_columns, heading, corner)
         insert_chart(self.book, sheet, layout.table, block, place, titles=((_HEADER, 0), (_TITLE, 0)))
         return max(row, corner[0] + CHART_ROWS) + 2
 

@@ -17,7 +17,7 @@ Level = float | str
 """One value of a factor."""
 
 
-class Factor(Protocol):
+class StudyFactor(Protocol):
     """A factor of a study."""
 
     @property
@@ -69,7 +69,7 @@ class StudyOutcome(Protocol):
         """Runs of each cell."""
 
     @property
-    def factors(self) -> tuple[Factor, ...]:
+    def factors(self) -> tuple[StudyFactor, ...]:
         """The factors: rows, columns, and the rest."""
 
     @property
@@ -117,8 +117,8 @@ class MetricTable:
     """One metric of a study, as blocks that all have the same rows and columns."""
 
     metric: StudyMetric
-    first: Factor | None
-    second: Factor | None
+    first: StudyFactor | None
+    second: StudyFactor | None
     blocks: tuple[Block, ...]
 
     @property
@@ -191,22 +191,22 @@ def metric_table(result: StudyOutcome, metric: StudyMetric) -> MetricTable:
     return MetricTable(metric, first, second, tuple(blocks or empty))
 
 
-def _key(factor: Factor | None, level: Level | None) -> tuple[Level | None, ...]:
+def _key(factor: StudyFactor | None, level: Level | None) -> tuple[Level | None, ...]:
     return () if factor is None else (level,)
 
 
-def is_continuous(factor: Factor) -> bool:
+def is_continuous(factor: StudyFactor) -> bool:
     """Whether a factor's levels are numbers on an axis."""
     return factor.kind == "continuous"
 
 
-def ordered_levels(factor: Factor) -> tuple[Level, ...]:
+def ordered_levels(factor: StudyFactor) -> tuple[Level, ...]:
     """Each level once: numbers of a continuous factor ascending, all others in the user's order."""
     levels = tuple(dict.fromkeys(factor.levels))
     return tuple(sorted(levels, key=float)) if is_continuous(factor) else levels
 
 
-def axis_title(factor: Factor) -> str:
+def axis_title(factor: StudyFactor) -> str:
     """A factor with its unit, as on an axis."""
     label = printable(factor.label)
     if not factor.unit or label.endswith((f" in {factor.unit}", f"({factor.unit})", f"[{factor.unit}]")):
@@ -214,7 +214,7 @@ def axis_title(factor: Factor) -> str:
     return f"{label} in {factor.unit}"
 
 
-def level_text(factor: Factor, level: Level) -> str:
+def level_text(factor: StudyFactor, level: Level) -> str:
     """A level as in a legend: ``cubic``, ``10 ms``, or ``flows = 4`` where a number has no unit."""
     if isinstance(level, str):
         return printable(level) or '""'
@@ -223,7 +223,7 @@ def level_text(factor: Factor, level: Level) -> str:
     return f"{printable(factor.label)} = {number_text(level)}"
 
 
-def level_in_words(factor: Factor, level: Level) -> str:
+def level_in_words(factor: StudyFactor, level: Level) -> str:
     """A level together with its factor: ``transport = cubic``, ``delay = 10 ms``."""
     text = level_text(factor, level)
     label = printable(factor.label)

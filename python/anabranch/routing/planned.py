@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from anabranch import _core
+from anabranch.predictions import WeightedPath
 from anabranch.setup.model import Setup, Tagged
 
 Pair = tuple[int, int]
@@ -14,16 +15,6 @@ Pair = tuple[int, int]
 
 LEAST_WEIGHT = 1e-9
 """Shares below this are solvers' rounding, and no route."""
-
-
-@dataclass(frozen=True, slots=True)
-class WeightedPath:
-    """A path and the share of packets that takes it."""
-
-    links: tuple[int, ...]
-    """Ids of its links, first link first."""
-    weight: float
-    """Share, above 0 and at most 1."""
 
 
 @dataclass(frozen=True, slots=True)

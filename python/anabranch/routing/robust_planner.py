@@ -14,12 +14,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
+from anabranch.predictions import WeightedPath
 from anabranch.routing.answers import answer_to
-from anabranch.routing.planned import Pair, Planned, WeightedPath, pairs_of, plan_of
+from anabranch.routing.planned import Pair, Planned, pairs_of, plan_of
 from anabranch.routing.robust import (
     Candidates,
     RobustRoutingError,
-    Routing,
+    TrafficSplit,
     WorstCase,
     all_paths,
     exchange,
@@ -42,7 +43,7 @@ _IN_USE = 1e-6
 class _Answer:
     """What a solver found, whichever it was."""
 
-    routing: Routing
+    routing: TrafficSplit
     worst_case: WorstCase
     load: float
     lower_bound: float | None
@@ -197,7 +198,7 @@ def _limits(parameters: Tagged) -> _Limits:
     }
 
 
-def _paths_in_use(routing: Routing) -> list[int]:
+def _paths_in_use(routing: TrafficSplit) -> list[int]:
     candidates, fraction = routing.candidates, routing.fraction
     assert candidates is not None  # noqa: S101 - all solvers answer with paths
     assert fraction is not None  # noqa: S101 - the same
@@ -208,7 +209,7 @@ def _paths_in_use(routing: Routing) -> list[int]:
 
 
 def _routes(
-    routers: RouterNetwork, routing: Routing, metric: str
+    routers: RouterNetwork, routing: TrafficSplit, metric: str
 ) -> tuple[dict[Pair, list[WeightedPath]], list[Pair]]:
     """Paths of every pair that sends, and the pairs among them without traffic by the bounds.
 

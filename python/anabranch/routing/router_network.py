@@ -18,7 +18,7 @@ from anabranch.routing.robust import (
     Candidates,
     CapacityError,
     DemandBounds,
-    Network,
+    FlowNetwork,
     RobustRoutingError,
     SolverError,
 )
@@ -40,7 +40,7 @@ class RouterNetwork:
     """A setup as robust routing sees it; routers and arcs count from 0."""
 
     setup: Setup
-    network: Network
+    network: FlowNetwork
     bounds: DemandBounds
     routers: tuple[int, ...]
     """Node of each router."""
@@ -67,7 +67,7 @@ class RouterNetwork:
         ]
         arcs = [setup.links[number] for number in links]
         try:
-            network = Network(
+            network = FlowNetwork(
                 tuple(setup.nodes[node].name for node in routers),
                 np.array([index[arc.origin] for arc in arcs], np.int64),
                 np.array([index[arc.to] for arc in arcs], np.int64),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from anabranch._core import jain_index
+from anabranch import _core
 from anabranch.errors import AnabranchError
 from anabranch.result import Column
 from anabranch.scenario.messages import unknown_choice
@@ -152,12 +152,15 @@ def percentile(values: list[float], percent: float) -> float:
     return ordered[below] + (position - below) * (ordered[above] - ordered[below])
 
 
+jain = _core.jain_index
+"""Jain's fairness index; None where all values are zero."""
+
 _STATISTICS: Mapping[str, Callable[[list[float]], float | None]] = {
     "mean": lambda values: math.fsum(values) / len(values),
     "median": lambda values: percentile(values, 50),
     "min": min,
     "max": max,
     "sum": math.fsum,
-    "jain": jain_index,
+    "jain": jain,
     "first": lambda values: values[0],
 }

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from anabranch.routing.robust import Candidates, DemandBounds, Network
+from anabranch.routing.robust import Candidates, DemandBounds, FlowNetwork
 from anabranch.topology import load
 
 NSFNET_LINKS = (
@@ -14,21 +14,21 @@ NSFNET_LINKS = (
 """The 14-node, 21-link NSFNET of Fukushima et al. 2016, figure 8."""
 
 
-def network(node_count: int, links: Iterable[tuple[int, int]], capacity_mbps: float = 500.0) -> Network:
+def network(node_count: int, links: Iterable[tuple[int, int]], capacity_mbps: float = 500.0) -> FlowNetwork:
     """A network of links in both directions, with equal capacities; nodes are called 1, 2, ..."""
     ends = [pair for a, b in links for pair in ((a, b), (b, a))]
     names = tuple(str(node + 1) for node in range(node_count))
     tail, head = np.array(ends).T
-    return Network(names, tail, head, np.full(len(ends), capacity_mbps), np.ones(len(ends)))
+    return FlowNetwork(names, tail, head, np.full(len(ends), capacity_mbps), np.ones(len(ends)))
 
 
-def nsfnet() -> Network:
+def nsfnet() -> FlowNetwork:
     """NSFNET with 500 Mbps on every link."""
     links = [link.split("-") for link in NSFNET_LINKS.split()]
     return network(14, [(int(a) - 1, int(b) - 1) for a, b in links])
 
 
-def sndlib(name: str) -> Network:
+def sndlib(name: str) -> FlowNetwork:
     """A network of SNDlib with 500 Mbps on every link; parallel links count once."""
     topology = load(f"sndlib/{name}")
     index = {node.name: number for number, node in enumerate(topology.nodes)}
@@ -42,7 +42,7 @@ def uniform_bounds(node_count: int, hose_mbps: float = 130.0, pipe_mbps: float =
     return DemandBounds(hose, hose, np.full((node_count, node_count), pipe_mbps))
 
 
-def shortest_candidates(net: Network, bounds: DemandBounds, count: int) -> Candidates:
+def shortest_candidates(net: FlowNetwork, bounds: DemandBounds, count: int) -> Candidates:
     """The `count` shortest paths of each pair by hops, ties by node numbers, lowest first."""
     source, target = bounds.pairs()
     pairs = zip(source.tolist(), target.tolist(), strict=True)
@@ -53,7 +53,7 @@ def shortest_candidates(net: Network, bounds: DemandBounds, count: int) -> Candi
 class _Shortest:
     """Enumerates simple paths by length, each length in the order of its node numbers."""
 
-    def __init__(self, net: Network) -> None:
+    def __init__(self, net: FlowNetwork) -> None:
         nodes = len(net.nodes)
         arcs = zip(net.tail.tolist(), net.head.tolist(), range(net.arc_count), strict=True)
         self._out: list[list[tuple[int, int]]] = [[] for _ in range(nodes)]
@@ -146,13 +146,13 @@ class _Shortest:
             path.pop()
 
 
-def random_network(random: np.random.Generator, node_count: int, extra_links: int) -> Network:
+def random_network(random: np.random.Generator, node_count: int, extra_links: int) -> FlowNetwork:
     """A connected network: a random tree and more links, each arc with a capacity of its own."""
     links = [(int(random.integers(node)), node) for node in range(1, node_count)]
     links += [tuple(random.choice(node_count, 2, replace=False).tolist()) for _ in range(extra_links)]
     plain = network(node_count, links)
     capacity = random.choice([50.0, 100.0, 155.0, 622.0], plain.arc_count)
-    return Network(plain.nodes, plain.tail, plain.head, capacity, plain.delay_ms)
+    return FlowNetwork(plain.nodes, plain.tail, plain.head, capacity, plain.delay_ms)
 
 
 def random_bounds(random: np.random.Generator, node_count: int, kind: str) -> DemandBounds:

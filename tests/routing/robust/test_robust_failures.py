@@ -14,9 +14,9 @@ from robust_networks import (
 from anabranch.routing.robust import (
     Candidates,
     DemandBounds,
-    Network,
-    Routing,
+    FlowNetwork,
     RoutingError,
+    TrafficSplit,
     single_lp,
     survivable,
     worst_case,
@@ -24,11 +24,13 @@ from anabranch.routing.robust import (
 )
 
 
-def parallel(capacities_mbps: list[float], traffic_mbps: float) -> tuple[Network, DemandBounds, Candidates]:
+def parallel(
+    capacities_mbps: list[float], traffic_mbps: float
+) -> tuple[FlowNetwork, DemandBounds, Candidates]:
     """One pair, nodes 0 and 1, over disjoint paths of two links with these capacities."""
     count = len(capacities_mbps)
     plain = network(2 + count, [link for k in range(count) for link in ((0, 2 + k), (2 + k, 1))])
-    net = Network(plain.nodes, plain.tail, plain.head, np.repeat(capacities_mbps, 4), plain.delay_ms)
+    net = FlowNetwork(plain.nodes, plain.tail, plain.head, np.repeat(capacities_mbps, 4), plain.delay_ms)
     pair = np.zeros((2 + count, 2 + count))
     pair[0, 1] = traffic_mbps
     bounds = DemandBounds.pipe(pair)
@@ -90,7 +92,7 @@ def test_shares_without_paths_cannot_fail() -> None:
     net, bounds, candidates = parallel([100, 100], 60)
     routing = candidates.routing(net.arc_count, [0.5, 0.5])
     with pytest.raises(RoutingError, match="only shares of links are known"):
-        worst_case_under_failures(net, bounds, Routing(routing.source, routing.target, routing.share))
+        worst_case_under_failures(net, bounds, TrafficSplit(routing.source, routing.target, routing.share))
 
 
 @pytest.mark.parametrize(

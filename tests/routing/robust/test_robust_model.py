@@ -13,7 +13,7 @@ from anabranch.routing.robust import (
     Candidates,
     CapacityError,
     DemandBounds,
-    Network,
+    FlowNetwork,
     NetworkError,
     all_paths,
     link_flow,
@@ -91,7 +91,7 @@ def test_networks_that_make_no_sense(change: dict[str, list[float]], message: st
         "capacity_mbps": [1.0, 1.0], "delay_ms": [1.0, 1.0],
     }  # fmt: skip
     with pytest.raises(NetworkError, match=message):
-        Network(**(whole | change))  # type: ignore[arg-type]
+        FlowNetwork(**(whole | change))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from scipy import sparse
 from anabranch.routing.robust import (
     Candidates,
     DemandBounds,
-    Network,
+    FlowNetwork,
     RoutingError,
     Solution,
     SolverError,
@@ -35,7 +35,7 @@ from anabranch.routing.robust import (
 AGREEMENT = 1e-6
 
 
-def certified(net: Network, bounds: DemandBounds, solution: Solution) -> Solution:
+def certified(net: FlowNetwork, bounds: DemandBounds, solution: Solution) -> Solution:
     """The solution, once the evaluator has confirmed its load and its bound lies where it should."""
     assert solution.status == "optimal"
     assert worst_case(net, bounds, solution.routing).max_load == pytest.approx(solution.load, rel=1e-9)
@@ -44,7 +44,7 @@ def certified(net: Network, bounds: DemandBounds, solution: Solution) -> Solutio
     return solution
 
 
-def every_simple_path(net: Network, bounds: DemandBounds) -> Candidates:
+def every_simple_path(net: FlowNetwork, bounds: DemandBounds) -> Candidates:
     """All simple paths, by networkx."""
     graph = nx.MultiDiGraph()
     graph.add_nodes_from(range(len(net.nodes)))
@@ -67,7 +67,7 @@ def every_simple_path(net: Network, bounds: DemandBounds) -> Candidates:
 )
 @pytest.mark.parametrize("solve", [single_lp, exchange])
 def test_nsfnet_with_few_paths(
-    count: int, load: float, solve: Callable[[Network, DemandBounds, Candidates], Solution]
+    count: int, load: float, solve: Callable[[FlowNetwork, DemandBounds, Candidates], Solution]
 ) -> None:
     net, bounds = nsfnet(), uniform_bounds(14)
     solution = certified(net, bounds, solve(net, bounds, shortest_candidates(net, bounds, count)))
@@ -139,7 +139,7 @@ def test_one_pair_fills_its_paths_in_proportion_to_their_capacities() -> None:
     # Over disjoint paths of capacities 30, 60 and 90 the least load is w over their sum.
     net = network(5, [(0, 1), (1, 4), (0, 2), (2, 4), (0, 3), (3, 4)])
     capacity = np.repeat([30.0, 60.0, 90.0], 4)
-    net = Network(net.nodes, net.tail, net.head, capacity, net.delay_ms)
+    net = FlowNetwork(net.nodes, net.tail, net.head, capacity, net.delay_ms)
     pair = np.zeros((5, 5))
     pair[0, 4] = 45.0
     solution = certified(net, bounds := DemandBounds.pipe(pair), link_flow(net, bounds))
@@ -154,7 +154,7 @@ def test_links_without_capacity_are_left_alone() -> None:
     capacity[[4, 5]] = (
         0.0  # what is left is the chain 0-1-3-2, whose middle has four pairs of 50 Mbps each way
     )
-    net = Network(plain.nodes, plain.tail, plain.head, capacity, plain.delay_ms)
+    net = FlowNetwork(plain.nodes, plain.tail, plain.head, capacity, plain.delay_ms)
     bounds = uniform_bounds(4)
     for solve in (link_flow, all_paths):
         assert certified(net, bounds, solve(net, bounds)).load == pytest.approx(200 / 500, rel=AGREEMENT)

@@ -20,16 +20,18 @@ from anabranch.routing.robust import (
     BoundsError,
     CapacityError,
     DemandBounds,
-    Network,
-    Routing,
+    FlowNetwork,
     RoutingError,
+    TrafficSplit,
     worst_case,
 )
 
 KINDS = ("hose", "pipe", "both")
 
 
-def spread(net: Network, bounds: DemandBounds, random: np.random.Generator, count: int = 3) -> Routing:
+def spread(
+    net: FlowNetwork, bounds: DemandBounds, random: np.random.Generator, count: int = 3
+) -> TrafficSplit:
     """Random fractions over the shortest paths."""
     candidates = shortest_candidates(net, bounds, count)
     fraction = random.uniform(0, 1, candidates.path_count)
@@ -37,7 +39,7 @@ def spread(net: Network, bounds: DemandBounds, random: np.random.Generator, coun
     return candidates.routing(net.arc_count, fraction / total[candidates.pair_of_path()])
 
 
-def by_plain_program(net: Network, bounds: DemandBounds, routing: Routing, arc: int) -> float:
+def by_plain_program(net: FlowNetwork, bounds: DemandBounds, routing: TrafficSplit, arc: int) -> float:
     """Eqs. (6) to (8) as they stand, over all pairs."""
     nodes, pairs = len(net.nodes), len(routing.source)
     out, into = np.zeros((2, nodes, pairs))
@@ -120,13 +122,13 @@ def test_shares_that_lose_traffic_are_refused() -> None:
     share = routing.share.toarray()
     share[0, share[0].argmax()] *= 0.5
     with pytest.raises(RoutingError, match=r"^1 to 2: a share of .* begins or ends at"):
-        worst_case(net, bounds, Routing(routing.source, routing.target, sparse.csr_array(share)))
+        worst_case(net, bounds, TrafficSplit(routing.source, routing.target, sparse.csr_array(share)))
 
 
 def test_a_pair_without_a_route_is_refused() -> None:
     net, bounds = nsfnet(), uniform_bounds(14)
     routing = spread(net, bounds, np.random.default_rng(0), 1)
-    part = Routing(routing.source[1:], routing.target[1:], routing.share[1:])
+    part = TrafficSplit(routing.source[1:], routing.target[1:], routing.share[1:])
     with pytest.raises(BoundsError, match=r"^1 to 2: may have traffic and has no route"):
         worst_case(net, bounds, part)
 
@@ -134,7 +136,7 @@ def test_a_pair_without_a_route_is_refused() -> None:
 def test_a_used_link_without_capacity_is_refused() -> None:
     net, bounds = network(3, [(0, 1), (1, 2)]), uniform_bounds(3)
     routing = spread(net, bounds, np.random.default_rng(0), 1)
-    dead = Network(net.nodes, net.tail, net.head, [500.0, 500.0, 0.0, 500.0], net.delay_ms)
+    dead = FlowNetwork(net.nodes, net.tail, net.head, [500.0, 500.0, 0.0, 500.0], net.delay_ms)
     with pytest.raises(
         CapacityError, match=r"^link 2 -> 3: has no capacity, and traffic from 1 to 3 uses it"
     ):

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from anabranch.routing.robust import Candidates, DemandBounds, Network
+from anabranch.routing.robust import Candidates, DemandBounds, FlowNetwork
 
 # Delays in ms that match the five printed for the pairs 1-2 to 1-6.
 NSFNET = {
@@ -18,14 +18,14 @@ NSFNET = {
     (9, 10): 3.5, (9, 12): 1.4, (9, 13): 1.4, (11, 12): 2.8, (11, 13): 3.5, (12, 14): 1.4, (13, 14): 0.7,
 }  # fmt: skip
 
-Case = tuple[Network, DemandBounds]
-Shortest = Callable[[Network, DemandBounds, int, Literal["hops", "delay"]], Candidates]
+Case = tuple[FlowNetwork, DemandBounds]
+Shortest = Callable[[FlowNetwork, DemandBounds, int, Literal["hops", "delay"]], Candidates]
 
 
-def network_of(nodes: int, cables: dict[tuple[int, int], float], capacity_mbps: list[float]) -> Network:
+def network_of(nodes: int, cables: dict[tuple[int, int], float], capacity_mbps: list[float]) -> FlowNetwork:
     """Both directions of each cable, one after the other; nodes count from 0."""
     ends = [end for a, b in cables for end in ((a, b), (b, a))]
-    return Network(
+    return FlowNetwork(
         tuple(str(node + 1) for node in range(nodes)), np.array([a for a, _ in ends]),
         np.array([b for _, b in ends]), np.repeat(capacity_mbps, 2), np.repeat(list(cables.values()), 2),
     )  # fmt: skip
@@ -39,7 +39,7 @@ def nsfnet() -> Case:
     return network_of(14, cables, [500.0] * len(cables)), bounds
 
 
-def simple_paths(network: Network, source: int, target: int) -> list[list[int]]:
+def simple_paths(network: FlowNetwork, source: int, target: int) -> list[list[int]]:
     """Every path, as arcs."""
     found, waiting = [], [(source, [source], [])]
     while waiting:
@@ -58,10 +58,10 @@ def simple_paths(network: Network, source: int, target: int) -> list[list[int]]:
 def shortest() -> Shortest:
     """The K shortest of all paths, sorted by metric, hops, then node numbers, the lowest first."""
     known: dict[tuple[int, int, int], list[list[int]]] = {}
-    alive: list[Network] = []  # An id may not come back for another network.
+    alive: list[FlowNetwork] = []  # An id may not come back for another network.
 
     def candidates(
-        network: Network, bounds: DemandBounds, k: int, metric: Literal["hops", "delay"]
+        network: FlowNetwork, bounds: DemandBounds, k: int, metric: Literal["hops", "delay"]
     ) -> Candidates:
         paths = {}
         alive.append(network)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from anabranch.routing.robust import DemandBounds, Network
+from anabranch.routing.robust import DemandBounds, FlowNetwork
 from anabranch.routing.robust.link_traffic import LinkTraffic, finite_bounds
 from anabranch.routing.robust.local_search import SinglePathSearch
 from anabranch.routing.robust.master import Budget
@@ -116,7 +116,7 @@ def test_bounds_without_a_common_measure():
     bounds = DemandBounds.hose([np.pi, np.e], [1.0, 2.0])
     assert round_up(0.3, None) == 0.3
     assert next_below(0.3, None) < 0.3
-    two = Network(("a", "b"), [0, 1], [1, 0], [10.0, 10.0], [1.0, 1.0])
+    two = FlowNetwork(("a", "b"), [0, 1], [1, 0], [10.0, 10.0], [1.0, 1.0])
     assert attainable_loads(two, bounds) is None
 
 
@@ -137,7 +137,7 @@ def test_cuts_never_promise_too_much(shortest, ends, uniform):
     both = [*ends, *((b, a) for a, b in ends)]
     nodes = max(max(pair) for pair in ends) + 1
     tail, head = zip(*both, strict=True)
-    network = Network(tuple(map(str, range(nodes))), tail, head, [50.0] * len(both), [1.0] * len(both))
+    network = FlowNetwork(tuple(map(str, range(nodes))), tail, head, [50.0] * len(both), [1.0] * len(both))
     ingress, egress, pair = uniform
     bounds = DemandBounds(np.full(nodes, ingress), np.full(nodes, egress), np.full((nodes, nodes), pair))
     loads = every_assignment(network, bounds, shortest(network, bounds, 9, "hops"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from anabranch._core import jain_index as jain
+from anabranch.study.metrics import jain
 
 
 def placed_fairness(hosts: int, subflows: int, paths: int, *, draws: int = 2000) -> float:

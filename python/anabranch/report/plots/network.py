@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from anabranch.errors import ResultError
 from anabranch.report.html.outlines import outlines
 from anabranch.report.labels import text_width
-from anabranch.report.layout import Layout as Places
+from anabranch.report.layout import Placement
 from anabranch.report.layout import layout as place_nodes
 from anabranch.report.network_parts import draw_nodes, half_arrows, rate_text
 from anabranch.report.plots.choice import stopped, table_of
@@ -177,7 +177,7 @@ def _down(result: Result, at: float | None) -> set[int]:
     return down
 
 
-def _fit(placed: Places, layout: Layout, longest: float) -> _Sheet:
+def _fit(placed: Placement, layout: Layout, longest: float) -> _Sheet:
     """The nodes on paper, true to scale, with room for names of this width."""
     width = layout.inches * 72.0
     points = placed.points * np.array([1.0, -1.0])
@@ -204,7 +204,7 @@ def _axes(sheet: _Sheet, layout: Layout, titled: bool) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def _draw_outlines(axes: Axes, placed: Places, sheet: _Sheet) -> None:
+def _draw_outlines(axes: Axes, placed: Placement, sheet: _Sheet) -> None:
     """Land and borders of countries."""
     shapes = outlines(placed.box())
     # Longitude and latitude to points of print.

@@ -22,7 +22,7 @@ from .errors import (
 from .exchange import exchange
 from .failures import FailureCase, FailureUnit, FailureWorstCase, worst_case_under_failures
 from .link_flow import link_flow
-from .model import Candidates, DemandBounds, Network, Routing, Solution, Status, WorstCase
+from .model import Candidates, DemandBounds, FlowNetwork, Solution, Status, TrafficSplit, WorstCase
 from .single_lp import single_lp
 from .survivable import SurvivableSolution, survivable
 from .worst_case import worst_case
@@ -36,15 +36,15 @@ __all__ = [
     "FailureCase",
     "FailureUnit",
     "FailureWorstCase",
-    "Network",
+    "FlowNetwork",
     "NetworkError",
     "RobustRoutingError",
-    "Routing",
     "RoutingError",
     "Solution",
     "SolverError",
     "Status",
     "SurvivableSolution",
+    "TrafficSplit",
     "WorstCase",
     "all_paths",
     "cut_bound",

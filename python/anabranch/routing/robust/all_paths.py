@@ -19,7 +19,7 @@ from .dual_program import Mirror, mirror_of_arcs
 from .errors import SolverError
 from .link_flow import check_connected
 from .master import SMALL, Budget, start, step
-from .model import Candidates, DemandBounds, Floats, Ints, Network, Solution, Status
+from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, Solution, Status
 
 _FIRST_PATHS = 6
 """Paths of each pair to begin with, at most."""
@@ -35,7 +35,7 @@ Pool = dict[tuple[int, int], dict[tuple[int, ...], None]]
 
 
 def all_paths(
-    network: Network, bounds: DemandBounds, *, tolerance: float = 1e-6, time_limit_s: float = math.inf
+    network: FlowNetwork, bounds: DemandBounds, *, tolerance: float = 1e-6, time_limit_s: float = math.inf
 ) -> Solution:
     """The routing over all paths with the least worst-case load, with the arguments of `link_flow`.
 
@@ -83,7 +83,9 @@ def all_paths(
     )
 
 
-def _first_paths(network: Network, bounds: DemandBounds, cheapest: AllPaths, opposite: Ints | None) -> Pool:
+def _first_paths(
+    network: FlowNetwork, bounds: DemandBounds, cheapest: AllPaths, opposite: Ints | None
+) -> Pool:
     source, target = bounds.pairs()
     pool: Pool = {pair: {} for pair in zip(source.tolist(), target.tolist(), strict=True)}
     uses = np.zeros((len(source), network.arc_count))
@@ -117,5 +119,5 @@ def _add_cheaper(
         _add(pool, (int(candidates.source[pair]), int(candidates.target[pair])), paths[pair], opposite)
 
 
-def _candidates(network: Network, pool: Pool) -> Candidates:
+def _candidates(network: FlowNetwork, pool: Pool) -> Candidates:
     return Candidates.from_paths(network, {pair: list(paths) for pair, paths in pool.items()})

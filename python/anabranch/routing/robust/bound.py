@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
 
-from .model import Candidates, DemandBounds, Floats, Ints, Network
+from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints
 
 _NO_WEIGHT = 1e-12
 _ROUNDS = 4
@@ -42,8 +42,8 @@ class Prices:
 
 
 def prices(
-    network: Network, bounds: DemandBounds, source: Ints, target: Ints, weight: Floats, dual: sparse.sparray,
-    *, fill: bool = False,
+    network: FlowNetwork, bounds: DemandBounds, source: Ints, target: Ints, weight: Floats,
+    dual: sparse.sparray, *, fill: bool = False,
 ) -> Prices:  # fmt: skip
     """Prices from a solver's dual values, brought within the bounds where they miss them.
 
@@ -104,7 +104,7 @@ def _within(bounds: DemandBounds, source: Ints, target: Ints, traffic: Floats, f
 class AllPaths:
     """The cheapest of all paths of each pair, where every pair has prices of its own."""
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: FlowNetwork) -> None:
         usable = np.flatnonzero(network.capacity_mbps > 0)
         nodes = len(network.nodes)
         ends = network.tail[usable] * nodes + network.head[usable]

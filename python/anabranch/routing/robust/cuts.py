@@ -12,14 +12,14 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order
 
-from .model import DemandBounds, Floats, Ints, Network
+from .model import DemandBounds, Floats, FlowNetwork, Ints
 from .worst_case import Oracle
 
 _CLIMBS = 3
 """How many of the best sets are improved."""
 
 
-def cut_bound(network: Network, bounds: DemandBounds) -> float:
+def cut_bound(network: FlowNetwork, bounds: DemandBounds) -> float:
     """The highest load that some cut proves; 0 where no cut is found that traffic must cross."""
     cuts = _Cuts(network, bounds)
     found = dict[bytes, float]()
@@ -37,7 +37,7 @@ def cut_bound(network: Network, bounds: DemandBounds) -> float:
 class _Cuts:
     """Loads of cuts under the same bounds."""
 
-    def __init__(self, network: Network, bounds: DemandBounds) -> None:
+    def __init__(self, network: FlowNetwork, bounds: DemandBounds) -> None:
         self._network = network
         self._source, self._target = bounds.pairs()
         self._oracle = Oracle(bounds, self._source, self._target)

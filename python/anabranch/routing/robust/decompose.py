@@ -6,13 +6,13 @@ import numpy as np
 from scipy import sparse
 
 from .errors import RoutingError
-from .model import Candidates, Floats, Ints, Network, Routing
+from .model import Candidates, Floats, FlowNetwork, Ints, TrafficSplit
 
 _DUST = 1e-9
 """Shares of a pair's traffic up to this are what a solver leaves, and no flow."""
 
 
-def decompose(network: Network, source: Ints, target: Ints, share: sparse.csr_array) -> Routing:
+def decompose(network: FlowNetwork, source: Ints, target: Ints, share: sparse.csr_array) -> TrafficSplit:
     """The routing by paths that puts on any link what these shares do, or less.
 
     A pair gets one path after the other, each with the largest flow that is left, until its traffic is

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .highs import Answer, Program
-from .model import Candidates, DemandBounds, Floats, Ints, Network
+from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Mirror:
     pair: Ints
 
     @classmethod
-    def find(cls, network: Network, bounds: DemandBounds, candidates: Candidates) -> Mirror | None:
+    def find(cls, network: FlowNetwork, bounds: DemandBounds, candidates: Candidates) -> Mirror | None:
         """The mirror image of all, or None if anything differs in the two directions."""
         arc = mirror_of_arcs(network, bounds)
         if arc is None:
@@ -63,7 +63,7 @@ class Mirror:
         return cls(arc, np.array(path, np.int64), pair)
 
 
-def mirror_of_arcs(network: Network, bounds: DemandBounds) -> Ints | None:
+def mirror_of_arcs(network: FlowNetwork, bounds: DemandBounds) -> Ints | None:
     """The opposite of each arc, or None if network or bounds differ in the two directions."""
     if not np.array_equal(bounds.ingress_mbps, bounds.egress_mbps):
         return None
@@ -114,7 +114,7 @@ class DualProgram:
 
     def __init__(
         self,
-        network: Network,
+        network: FlowNetwork,
         bounds: DemandBounds,
         candidates: Candidates,
         links: Ints,

@@ -18,7 +18,7 @@ from .bound import prices
 from .errors import SolverError
 from .highs import Answer, Program, solve_interior
 from .master import Budget, Incumbent, evenly, start
-from .model import Candidates, DemandBounds, Floats, Ints, Network, Solution, Status, WorstCase
+from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, Solution, Status, WorstCase
 from .worst_case import check_covered, load_of_shares
 
 _TOWARDS_BEST = 0.8
@@ -39,7 +39,7 @@ class _Cut:
 
 
 def exchange(
-    network: Network,
+    network: FlowNetwork,
     bounds: DemandBounds,
     candidates: Candidates,
     *,
@@ -100,7 +100,7 @@ class _Master:
     far more of the matrices yet unknown than a vertex does.
     """
 
-    def __init__(self, network: Network, bounds: DemandBounds, candidates: Candidates) -> None:
+    def __init__(self, network: FlowNetwork, bounds: DemandBounds, candidates: Candidates) -> None:
         self._network = network
         self._bounds = bounds
         self._candidates = candidates

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from .errors import RoutingError
-from .model import Candidates, DemandBounds, Floats, Ints, Network, Routing, WorstCase
+from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, TrafficSplit, WorstCase
 from .worst_case import check_covered, load_of_shares
 
 FailureUnit = Literal["cable", "arc"]
@@ -54,7 +54,7 @@ class FailureWorstCase:
         return worst if worst.worst_case.max_load > self.normal.max_load else None
 
 
-def single_failures(network: Network, unit: FailureUnit = "cable") -> tuple[Ints, ...]:
+def single_failures(network: FlowNetwork, unit: FailureUnit = "cable") -> tuple[Ints, ...]:
     """The arcs of every single failure."""
     if unit == "arc":
         return tuple(np.array([arc]) for arc in range(network.arc_count))
@@ -78,7 +78,7 @@ def fractions_after(candidates: Candidates, fraction: Floats, hit: Ints) -> tupl
 
 
 def worst_case_under_failures(
-    network: Network, bounds: DemandBounds, routing: Routing, unit: FailureUnit = "cable"
+    network: FlowNetwork, bounds: DemandBounds, routing: TrafficSplit, unit: FailureUnit = "cable"
 ) -> FailureWorstCase:
     """The worst case of a routing over paths with all links up, and with each one down.
 
@@ -99,7 +99,7 @@ def worst_case_under_failures(
 
 
 def under_failures(
-    network: Network,
+    network: FlowNetwork,
     bounds: DemandBounds,
     candidates: Candidates,
     fraction: Floats,

@@ -18,12 +18,12 @@ from .dual_program import Entries, mirror_of_arcs
 from .errors import BoundsError, RoutingError, SolverError
 from .highs import Answer, Program, solve_interior
 from .master import Budget
-from .model import DemandBounds, Floats, Ints, Network, Solution, Status
+from .model import DemandBounds, Floats, FlowNetwork, Ints, Solution, Status
 from .worst_case import load_of_shares
 
 
 def link_flow(
-    network: Network, bounds: DemandBounds, *, tolerance: float = 1e-6, time_limit_s: float = math.inf
+    network: FlowNetwork, bounds: DemandBounds, *, tolerance: float = 1e-6, time_limit_s: float = math.inf
 ) -> Solution:
     """The routing over all paths with the least worst-case load, by one linear program.
 
@@ -65,7 +65,7 @@ def link_flow(
     return solution
 
 
-def check_connected(network: Network, bounds: DemandBounds) -> None:
+def check_connected(network: FlowNetwork, bounds: DemandBounds) -> None:
     """Raise BoundsError for a pair that may have traffic and no path over arcs with capacity."""
     bounds.check_nodes(network)
     nodes = len(network.nodes)
@@ -91,7 +91,7 @@ class _LinkFlow:
     given in `dual_program`; every arc then has the flow of those pairs, and of the others mirrored.
     """
 
-    def __init__(self, network: Network, bounds: DemandBounds) -> None:
+    def __init__(self, network: FlowNetwork, bounds: DemandBounds) -> None:
         self._network = network
         self.source, self.target = bounds.pairs()
         self._mirror = mirror_of_arcs(network, bounds)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from .link_traffic import LinkTraffic, finite_bounds
 from .master import Budget
-from .model import Candidates, DemandBounds, Network
+from .model import Candidates, DemandBounds, FlowNetwork
 
 _ROUND = 8000
 """Steps from one heating to the next."""
@@ -40,7 +40,7 @@ class SinglePaths:
 class SinglePathSearch:
     """A routing with one path for each pair that is changed step by step. The same seed, the same steps."""
 
-    def __init__(self, network: Network, bounds: DemandBounds, candidates: Candidates, seed: int) -> None:
+    def __init__(self, network: FlowNetwork, bounds: DemandBounds, candidates: Candidates, seed: int) -> None:
         finite = finite_bounds(bounds)
         self._random = random.Random(seed)  # noqa: S311 - a search, no secret.
         self._capacity = network.capacity_mbps.tolist()

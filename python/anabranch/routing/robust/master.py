@@ -16,7 +16,7 @@ import numpy as np
 from .bound import Prices, prices
 from .dual_program import DualProgram, Mirror
 from .highs import solve_interior
-from .model import Candidates, DemandBounds, Floats, Ints, Network, Routing, WorstCase
+from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, TrafficSplit, WorstCase
 from .worst_case import load_of_shares
 
 _START = 0.7
@@ -48,11 +48,11 @@ class Budget:
 class Incumbent:
     """The best routing so far, and the best bound."""
 
-    routing: Routing
+    routing: TrafficSplit
     worst_case: WorstCase
     lower_bound: float = 0.0
 
-    def offer(self, routing: Routing, worst_case: WorstCase) -> None:
+    def offer(self, routing: TrafficSplit, worst_case: WorstCase) -> None:
         """Take a routing if it is better."""
         if worst_case.max_load < self.worst_case.max_load:
             self.routing, self.worst_case = routing, worst_case
@@ -68,7 +68,7 @@ def evenly(candidates: Candidates) -> Floats:
     return np.asarray(1.0 / np.diff(candidates.path_start)[candidates.pair_of_path()])
 
 
-def start(network: Network, bounds: DemandBounds, candidates: Candidates) -> tuple[Incumbent, Ints]:
+def start(network: FlowNetwork, bounds: DemandBounds, candidates: Candidates) -> tuple[Incumbent, Ints]:
     """Evenly spread traffic, its worst case, and the links to begin with."""
     routing = candidates.routing(network.arc_count, evenly(candidates))
     worst = load_of_shares(network, bounds, routing.source, routing.target, routing.share)
@@ -86,7 +86,7 @@ class Step:
 
 
 def step(
-    network: Network, bounds: DemandBounds, candidates: Candidates, links: Ints, best: Incumbent,
+    network: FlowNetwork, bounds: DemandBounds, candidates: Candidates, links: Ints, best: Incumbent,
     time_limit_s: float, *, mirror: Mirror | None, fill: bool = False,
 ) -> Step:  # fmt: skip
     """Solve for these links, offer the routing, and find the links that it overloads.

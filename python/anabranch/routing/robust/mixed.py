@@ -14,7 +14,7 @@ from scipy import sparse
 
 from .errors import SolverError
 from .highs import Program, load, new_solver
-from .model import Candidates, DemandBounds, Floats, Ints, Network
+from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints
 
 MixedEnding = Literal["optimal", "infeasible", "time-limit", "unknown"]
 """`unknown`: the solver gave up, mostly for numerical reasons; what it has is no proof of anything."""
@@ -57,7 +57,7 @@ class HoseProgram:
 
     @classmethod
     def of(
-        cls, network: Network, bounds: DemandBounds, candidates: Candidates, extra: int = 0
+        cls, network: FlowNetwork, bounds: DemandBounds, candidates: Candidates, extra: int = 0
     ) -> HoseProgram:
         """The program of these candidates."""
         arcs = network.arc_count

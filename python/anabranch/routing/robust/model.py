@@ -35,7 +35,7 @@ def frozen(values: ArrayLike, dtype: Any) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class Network:
+class FlowNetwork:
     """A network of directed arcs.
 
     Arcs of one cable fail together. Where `cable` is not given, each arc shares a cable with the arc of the
@@ -201,7 +201,7 @@ class DemandBounds:
         hose = np.minimum(self.ingress_mbps[source], self.egress_mbps[target])
         return np.asarray(np.minimum(hose, self.pair_mbps[source, target]))
 
-    def check_nodes(self, network: Network) -> None:
+    def check_nodes(self, network: FlowNetwork) -> None:
         """Raise BoundsError unless there is a bound for each node of this network."""
         if len(self.ingress_mbps) != len(network.nodes):
             raise BoundsError(
@@ -243,7 +243,7 @@ class Candidates:
 
     @classmethod
     def from_paths(
-        cls, network: Network, paths: Mapping[tuple[int, int], Sequence[Sequence[int]]]
+        cls, network: FlowNetwork, paths: Mapping[tuple[int, int], Sequence[Sequence[int]]]
     ) -> Candidates:
         """Candidates from paths as sequences of arcs, by (source, target); pairs are put in that order.
 
@@ -265,7 +265,7 @@ class Candidates:
         made.check(network)
         return made
 
-    def check(self, network: Network) -> None:
+    def check(self, network: FlowNetwork) -> None:
         """Raise as `from_paths` does, unless these are candidates in this network."""
         for pair, (s, t) in enumerate(zip(self.source.tolist(), self.target.tolist(), strict=True)):
             if not (0 <= s < len(network.nodes) and 0 <= t < len(network.nodes) and s != t):
@@ -301,7 +301,7 @@ class Candidates:
         ones = np.ones(len(self.arcs))
         return sparse.csr_array((ones, self.arcs, self.arc_start), shape=(self.path_count, arc_count))
 
-    def routing(self, arc_count: int, fraction: ArrayLike) -> Routing:
+    def routing(self, arc_count: int, fraction: ArrayLike) -> TrafficSplit:
         """The routing that sends `fraction[p]` of its pair's traffic over path p."""
         fractions = frozen(fraction, np.float64)
         if fractions.shape != (self.path_count,):
@@ -314,10 +314,10 @@ class Candidates:
             (fractions, np.arange(self.path_count), self.path_start), shape=(self.pair_count, self.path_count)
         )
         share = sparse.csr_array(by_pair @ self.incidence(arc_count))
-        return Routing(self.source, self.target, share, self, fractions)
+        return TrafficSplit(self.source, self.target, share, self, fractions)
 
 
-def _check_path(network: Network, place: str, source: int, target: int, path: Sequence[int]) -> None:
+def _check_path(network: FlowNetwork, place: str, source: int, target: int, path: Sequence[int]) -> None:
     at, visited = source, {source}
     for arc in path:
         if not 0 <= arc < network.arc_count or network.tail[arc] != at:
@@ -342,7 +342,7 @@ def _check_path(network: Network, place: str, source: int, target: int, path: Se
 
 
 @dataclass(frozen=True, eq=False)
-class Routing:
+class TrafficSplit:
     """Which share of the traffic of each pair crosses each arc; by paths, too, where they are known."""
 
     source: Ints
@@ -356,7 +356,7 @@ class Routing:
     fraction: Floats | None = None
     """x_p for each path of `candidates`, shape (paths,)."""
 
-    def check(self, network: Network) -> None:
+    def check(self, network: FlowNetwork) -> None:
         """Raise RoutingError unless each pair's whole traffic leaves its source and arrives, eq. (4)."""
         shape = (len(self.source), network.arc_count)
         if len(self.source) != len(self.target) or self.share.shape != shape:
@@ -423,7 +423,7 @@ class Solution:
     no routing over the same paths has a smaller worst-case load.
     """
 
-    routing: Routing
+    routing: TrafficSplit
     worst_case: WorstCase
     lower_bound: float
     status: Status

@@ -18,7 +18,7 @@ from .errors import SolverError
 from .local_search import SinglePathSearch
 from .master import Budget
 from .mixed import HoseProgram, MixedSolver
-from .model import Candidates, DemandBounds, Floats, Network, Routing, Status, WorstCase
+from .model import Candidates, DemandBounds, Floats, FlowNetwork, Status, TrafficSplit, WorstCase
 from .selection import SelectionError, path_delay_ms
 from .single_lp import single_lp
 from .single_path import single_path_routing
@@ -41,7 +41,7 @@ class OptimalSelection:
     own fractions are predicted to give is `throughput_mbps`.
     """
 
-    routing: Routing
+    routing: TrafficSplit
     worst_case: WorstCase
     level: float
     single: NDArray[np.bool_]
@@ -81,7 +81,7 @@ class OptimalSelection:
 
 
 def even_split_loss_mbps(
-    network: Network, candidates: Candidates, connection: Connection = PAPER_CONNECTION
+    network: FlowNetwork, candidates: Candidates, connection: Connection = PAPER_CONNECTION
 ) -> Floats:
     """What each pair is predicted to lose over all its candidates in equal shares, in Mbps."""
     delay_ms = path_delay_ms(network, candidates)
@@ -95,7 +95,7 @@ def even_split_loss_mbps(
 
 
 def robust_optimal(
-    network: Network,
+    network: FlowNetwork,
     bounds: DemandBounds,
     candidates: Candidates,
     level: float,
@@ -175,7 +175,7 @@ class _Problem:
 
     def __init__(
         self,
-        network: Network,
+        network: FlowNetwork,
         bounds: DemandBounds,
         candidates: Candidates,
         level: float,
@@ -184,13 +184,13 @@ class _Problem:
     ) -> None:
         self._network, self._bounds, self._candidates = network, bounds, candidates
         self._level, self._weight, self._budget = level, weight, budget
-        self._best: tuple[Routing, WorstCase] | None = None
+        self._best: tuple[TrafficSplit, WorstCase] | None = None
         self._paths = np.arange(candidates.path_count)
         self._path_weight = weight[candidates.pair_of_path()]
         self.lost = np.inf
         """Cost of the best routing."""
 
-    def offer(self, routing: Routing) -> None:
+    def offer(self, routing: TrafficSplit) -> None:
         """Take a routing that the evaluator finds within the level, if it costs less."""
         worst = worst_case(self._network, self._bounds, routing)
         single = _singles(self._candidates, np.asarray(routing.fraction))
@@ -198,7 +198,7 @@ class _Problem:
         if worst.max_load <= self._level * (1 + 1e-6) and lost < self.lost:
             self._best, self.lost = (routing, worst), lost
 
-    def result(self, least: float) -> tuple[Routing, WorstCase]:
+    def result(self, least: float) -> tuple[TrafficSplit, WorstCase]:
         """The best routing.
 
         Raises:
@@ -211,7 +211,7 @@ class _Problem:
             )  # fmt: skip
         return self._best
 
-    def solve(self, alone: Routing, tolerance: float) -> tuple[int, float]:
+    def solve(self, alone: TrafficSplit, tolerance: float) -> tuple[int, float]:
         """Look for cheaper routings; how many programs that took, and the cost proven.
 
         Args:
@@ -223,7 +223,7 @@ class _Problem:
             return programs, 0.0
         return programs + 1, self._exact(tolerance)
 
-    def _around(self, alone: Routing) -> int:
+    def _around(self, alone: TrafficSplit) -> int:
         """Give back their paths to the pairs on the most loaded links, as few as make the level possible."""
         candidates = self._candidates
         loads = worst_case(self._network, self._bounds, alone).load
@@ -332,5 +332,5 @@ class _Problem:
         sums = np.add.reduceat(fraction, self._candidates.path_start[:-1])
         return np.asarray(fraction / sums[self._candidates.pair_of_path()])
 
-    def _routing(self, fraction: Floats) -> Routing:
+    def _routing(self, fraction: Floats) -> TrafficSplit:
         return self._candidates.routing(self._network.arc_count, fraction)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import CandidateError, RobustRoutingError
-from .model import Candidates, Floats, Ints, Network
+from .model import Candidates, Floats, FlowNetwork, Ints
 
 
 class SelectionError(RobustRoutingError):
@@ -31,7 +31,7 @@ def first_paths(candidates: Candidates, k: int) -> Candidates:
     return keep_paths(candidates, rank < k)
 
 
-def hybrid(network: Network, candidates: Candidates, percent: float) -> Candidates:
+def hybrid(network: FlowNetwork, candidates: Candidates, percent: float) -> Candidates:
     """Step 2: the top `percent` of the pairs by the delay of their longest candidate keep only their first.
 
     The paper does not say how a part of a pair is rounded: to the nearest whole number here, a half to the
@@ -85,12 +85,12 @@ def keep_paths(candidates: Candidates, keep: NDArray[np.bool_]) -> Candidates:
     )  # fmt: skip
 
 
-def longest_delay_ms(network: Network, candidates: Candidates) -> Floats:
+def longest_delay_ms(network: FlowNetwork, candidates: Candidates) -> Floats:
     """Propagation delay of the longest candidate of each pair, shape (pairs,)."""
     return np.asarray(np.maximum.reduceat(path_delay_ms(network, candidates), candidates.path_start[:-1]))
 
 
-def path_delay_ms(network: Network, candidates: Candidates) -> Floats:
+def path_delay_ms(network: FlowNetwork, candidates: Candidates) -> Floats:
     """Propagation delay of each path, shape (paths,)."""
     return np.asarray(candidates.incidence(network.arc_count) @ network.delay_ms)
 

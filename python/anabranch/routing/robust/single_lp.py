@@ -10,12 +10,12 @@ import numpy as np
 from .dual_program import Mirror
 from .errors import SolverError
 from .master import SMALL, Budget, start, step
-from .model import Candidates, DemandBounds, Network, Solution, Status
+from .model import Candidates, DemandBounds, FlowNetwork, Solution, Status
 from .worst_case import check_covered
 
 
 def single_lp(
-    network: Network,
+    network: FlowNetwork,
     bounds: DemandBounds,
     candidates: Candidates,
     *,

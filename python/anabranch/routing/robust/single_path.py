@@ -9,7 +9,7 @@ import numpy as np
 from .local_search import SinglePaths, SinglePathSearch
 from .master import Budget
 from .mixed import HoseProgram, MixedSolver
-from .model import Candidates, DemandBounds, Floats, Network, Routing, Solution, Status
+from .model import Candidates, DemandBounds, Floats, FlowNetwork, Solution, Status, TrafficSplit
 from .selection import SelectionError
 from .single_lp import single_lp
 from .single_path_bounds import attainable_loads, next_below, pair_count_bound, round_up
@@ -17,7 +17,7 @@ from .worst_case import check_covered, worst_case
 
 
 def least_single_path(
-    network: Network,
+    network: FlowNetwork,
     bounds: DemandBounds,
     candidates: Candidates,
     *,
@@ -73,7 +73,7 @@ def least_single_path(
     return Solution(routing, worst, lower, status, "single-path", programs, budget.cpu_s)
 
 
-def single_path_routing(network: Network, candidates: Candidates, path: tuple[int, ...]) -> Routing:
+def single_path_routing(network: FlowNetwork, candidates: Candidates, path: tuple[int, ...]) -> TrafficSplit:
     """The routing that sends all of each pair over one path, given by its index among all candidates."""
     fraction = np.zeros(candidates.path_count)
     fraction[list(path)] = 1.0
@@ -100,7 +100,7 @@ def _search(
 
 
 def _improve(
-    network: Network, bounds: DemandBounds, candidates: Candidates, ceiling: float, budget: Budget
+    network: FlowNetwork, bounds: DemandBounds, candidates: Candidates, ceiling: float, budget: Budget
 ) -> tuple[tuple[int, ...] | None, float]:
     """The best single paths up to a load, if any are found, and the load proven: infinite if none are."""
     program = HoseProgram.of(network, bounds, candidates)

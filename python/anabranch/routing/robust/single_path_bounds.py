@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from .model import DemandBounds, Floats, Ints, Network
+from .model import DemandBounds, Floats, FlowNetwork, Ints
 
 _RESOLUTION_MBPS: Final = 1e-3
 _MOST_UNITS: Final = 200_000
@@ -23,7 +23,7 @@ _SLACK: Final = 1e-6
 """What a bound by floating point may be too high, as a part of it."""
 
 
-def attainable_loads(network: Network, bounds: DemandBounds) -> Floats | None:
+def attainable_loads(network: FlowNetwork, bounds: DemandBounds) -> Floats | None:
     """Every load, ascending, that a link may have in its worst case if each pair has one path.
 
     None where the bounds are no whole numbers of kbps, or have too fine a common measure.
@@ -72,7 +72,7 @@ def next_below(load: float, attainable: Floats | None) -> float:
     return float(below[-1]) if len(below) else 0.0
 
 
-def pair_count_bound(network: Network, bounds: DemandBounds, attainable: Floats | None) -> float:
+def pair_count_bound(network: FlowNetwork, bounds: DemandBounds, attainable: Floats | None) -> float:
     """A load that no routing with one path for each pair can go below, over all paths.
 
     The pairs across a cut must all be on its links, and at a given load each link covers only so many. Known
@@ -101,7 +101,7 @@ def pair_count_bound(network: Network, bounds: DemandBounds, attainable: Floats 
     return bound
 
 
-def _cuts(network: Network) -> Ints:
+def _cuts(network: FlowNetwork) -> Ints:
     """Each different (nodes inside, links that lead out) of all cuts, shape (cuts, 2)."""
     nodes = len(network.nodes)
     sets = np.arange(1, 2**nodes - 1)

@@ -31,7 +31,7 @@ from .failures import (
 )
 from .highs import Program, load, new_solver, run
 from .master import Budget
-from .model import Candidates, DemandBounds, Floats, Ints, Network, Routing, WorstCase
+from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, TrafficSplit, WorstCase
 from .single_lp import single_lp
 from .worst_case import check_covered
 
@@ -50,7 +50,7 @@ _NEAR = 0.8
 class SurvivableSolution:
     """Fractions for all failures, with a bound that no fractions over the same paths can beat."""
 
-    routing: Routing
+    routing: TrafficSplit
     worst_case: FailureWorstCase
     lower_bound: float
     status: Literal["optimal", "local-optimum", "time-limit"]
@@ -72,7 +72,7 @@ class SurvivableSolution:
 
 
 def survivable(
-    network: Network,
+    network: FlowNetwork,
     bounds: DemandBounds,
     candidates: Candidates,
     *,
@@ -115,7 +115,7 @@ class _Search:
     """Bound, first fractions and steps of the search."""
 
     def __init__(
-        self, network: Network, bounds: DemandBounds, candidates: Candidates, failures: tuple[Ints, ...]
+        self, network: FlowNetwork, bounds: DemandBounds, candidates: Candidates, failures: tuple[Ints, ...]
     ) -> None:
         self._network = network
         self._bounds = bounds

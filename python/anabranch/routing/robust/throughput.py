@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .errors import RobustRoutingError, RoutingError
-from .model import SHARE_TOLERANCE, Floats, Network, Routing
+from .model import SHARE_TOLERANCE, Floats, FlowNetwork, TrafficSplit
 from .selection import path_delay_ms
 
 MATHIS_CONSTANT: Final = math.sqrt(3 / 2)
@@ -116,7 +116,9 @@ def pair_throughput_mbps(
     return low
 
 
-def throughput_mbps(network: Network, routing: Routing, connection: Connection = PAPER_CONNECTION) -> Floats:
+def throughput_mbps(
+    network: FlowNetwork, routing: TrafficSplit, connection: Connection = PAPER_CONNECTION
+) -> Floats:
     """Predicted TCP throughput of one connection of each pair, in Mbps, shape (pairs,).
 
     Raises:

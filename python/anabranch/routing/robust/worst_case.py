@@ -15,7 +15,7 @@ from scipy import sparse
 
 from .errors import BoundsError, CapacityError, SolverError
 from .highs import new_solver
-from .model import DemandBounds, Floats, Ints, Network, Routing, WorstCase
+from .model import DemandBounds, Floats, FlowNetwork, Ints, TrafficSplit, WorstCase
 
 CERTAINTY = 1e-9
 """Relative difference allowed between the proofs of a worst-case load from below and from above."""
@@ -24,7 +24,7 @@ _UNUSED = 1e-12
 """Shares up to this are none: they are dust of the solvers."""
 
 
-def worst_case(network: Network, bounds: DemandBounds, routing: Routing) -> WorstCase:
+def worst_case(network: FlowNetwork, bounds: DemandBounds, routing: TrafficSplit) -> WorstCase:
     """The highest load of every link over all matrices within the bounds, with a matrix for each.
 
     Raises:
@@ -37,7 +37,7 @@ def worst_case(network: Network, bounds: DemandBounds, routing: Routing) -> Wors
     return load_of_shares(network, bounds, routing.source, routing.target, routing.share)
 
 
-def check_covered(network: Network, bounds: DemandBounds, source: Ints, target: Ints) -> None:
+def check_covered(network: FlowNetwork, bounds: DemandBounds, source: Ints, target: Ints) -> None:
     """Raise BoundsError for a pair that may have traffic and is not among these."""
     bounds.check_nodes(network)
     nodes = len(network.nodes)
@@ -53,7 +53,7 @@ def check_covered(network: Network, bounds: DemandBounds, source: Ints, target: 
 
 
 def load_of_shares(
-    network: Network, bounds: DemandBounds, source: Ints, target: Ints, share: sparse.csr_array
+    network: FlowNetwork, bounds: DemandBounds, source: Ints, target: Ints, share: sparse.csr_array
 ) -> WorstCase:
     """`worst_case` of shares of any kind: they need not lead a pair's whole traffic to its target."""
     by_arc = sparse.csc_array(share)
