@@ -9,14 +9,11 @@ from rich.console import Console
 from rich.text import Text
 
 from anabranch.capture import CaptureResult
-from anabranch.console import plain_table, print_table, table_cell
+from anabranch.console import FrameColumn, frame_table, print_more, print_table
 
 _MOST_ROWS = 40
 
-Column = tuple[str, str, str]
-"""Heading, column of the table, and how its values are written."""
-
-_CONNECTIONS: tuple[Column, ...] = (
+_CONNECTIONS: tuple[FrameColumn, ...] = (
     ("connec- tion", "connection", "d"),
     ("kind", "kind", ""),
     ("client", "client", ""),
@@ -29,7 +26,7 @@ _CONNECTIONS: tuple[Column, ...] = (
     ("retrans- mitted", "retransmissions", ",d"),
     ("reordered", "reordered_packets", ",d"),
 )
-_SUBFLOWS: tuple[Column, ...] = (
+_SUBFLOWS: tuple[FrameColumn, ...] = (
     ("subflow", "subflow", "d"),
     ("connec- tion", "connection", "d"),
     ("client port", "client_port", "d"),
@@ -54,18 +51,11 @@ def show_capture(console: Console, result: CaptureResult, folder: Path | None) -
         console.print(Text(f"tables in {folder}"))
 
 
-def _show(console: Console, title: str, rows: pl.DataFrame, columns: tuple[Column, ...]) -> None:
+def _show(console: Console, title: str, rows: pl.DataFrame, columns: tuple[FrameColumn, ...]) -> None:
     shown = rows.head(_MOST_ROWS)
     columns = tuple(column for column in columns if shown[column[1]].null_count() < shown.height)
-    table = plain_table(title)
-    for heading, _, form in columns:
-        words = Text("\n".join(heading.split(" ")))
-        table.add_column(words, justify="right" if form else "left", vertical="bottom")
-    for row in shown.to_dicts():
-        table.add_row(*(table_cell(row[name], form) for _, name, form in columns))
-    print_table(console, table)
-    if rows.height > _MOST_ROWS:
-        console.print(Text(f"... and {rows.height - _MOST_ROWS:,} more"))
+    print_table(console, frame_table(title, shown, columns, no_wrap=False))
+    print_more(console, rows.height, _MOST_ROWS)
 
 
 def _totals(result: CaptureResult) -> list[str]:

@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
+
+if TYPE_CHECKING:
+    import polars as pl
 
 EXIT_MISTAKE = 2
 """The user's input is wrong; the message says where and what would be right."""
@@ -76,3 +80,46 @@ def table_cell(value: Any, form: str) -> Text:
     if value is None:
         return Text("-")
     return Text(format(value, form) if form else str(value))
+
+
+def print_rows(
+    console: Console, title: str | None, columns: Mapping[str, str], rows: Iterable[Sequence[str]]
+) -> None:
+    """Prints a table of texts.
+
+    Args:
+        console: where to.
+        title: above the table.
+        columns: of each heading ``left``, ``right``, or ``fold`` for texts that may break anywhere.
+        rows: a text for each column.
+    """
+    table = plain_table(title)
+    for heading, kind in columns.items():
+        justify: Literal["left", "right"] = "right" if kind == "right" else "left"
+        table.add_column(heading, justify=justify, overflow="fold" if kind == "fold" else "ellipsis")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    print_table(console, table)
+
+
+def print_more(console: Console, count: int, shown: int, what: str = "") -> None:
+    """Says how many more rows there are than are shown, if there are more."""
+    if count > shown:
+        console.print(Text(f"... and {count - shown:,} more {what}".rstrip()))
+
+
+FrameColumn = tuple[str, str, str]
+"""Heading, column of a table of results, and how its values are written."""
+
+
+def frame_table(
+    title: str, frame: pl.DataFrame, columns: Sequence[FrameColumn], *, no_wrap: bool = True
+) -> Table:
+    """Rows of a result. Headings break at spaces where that saves width; values only without ``no_wrap``."""
+    table = plain_table(title)
+    for heading, _, form in columns:
+        words = Text("\n".join(heading.split(" ")))
+        table.add_column(words, justify="right" if form else "left", vertical="bottom", no_wrap=no_wrap)
+    for row in frame.to_dicts():
+        table.add_row(*(table_cell(row[name], form) for _, name, form in columns))
+    return table

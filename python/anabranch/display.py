@@ -12,7 +12,16 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from anabranch.console import natural_width, plain_table, print_table, table_cell
+from anabranch.console import (
+    FrameColumn,
+    frame_table,
+    natural_width,
+    plain_table,
+    print_more,
+    print_rows,
+    print_table,
+    table_cell,
+)
 from anabranch.predictions import PathPrediction, ThroughputPrediction
 from anabranch.result import LOGS, Result
 from anabranch.routes import PairRoutes, PathRow, Routes
@@ -27,10 +36,7 @@ if TYPE_CHECKING:
 _MOST_ROWS = 40
 _MOST_LOADED = 15
 
-FlowColumn = tuple[str, str, str]
-"""Heading, column of the flows table, and how its values are written."""
-
-_FLOW_COLUMNS: tuple[FlowColumn, ...] = (
+_FLOW_COLUMNS: tuple[FrameColumn, ...] = (
     ("flow", "name", ""),
     ("from", "from", ""),
     ("to", "to", ""),
@@ -85,13 +91,12 @@ def show_result(console: Console, title: str, result: Result, folder: Path) -> N
         if column[1] in shown.columns and shown[column[1]].null_count() < max(shown.height, 1)
     ]
     left_out = [column for name in _DISPENSABLE for column in columns if column[1] == name]
-    table = _flow_table(title, shown, columns)
+    table = frame_table(title, shown, columns)
     while left_out and natural_width(console, table) > console.width:
         columns.remove(left_out.pop(0))
-        table = _flow_table(title, shown, columns)
+        table = frame_table(title, shown, columns)
     print_table(console, table)
-    if flows.height > _MOST_ROWS:
-        console.print(Text(f"... and {flows.height - _MOST_ROWS:,} more flows"))
+    print_more(console, flows.height, _MOST_ROWS, "flows")
     for line in _failures(flows):
         console.print(Text(line))
     console.print(Text(_totals(result)))
@@ -119,17 +124,6 @@ def _failures(flows: pl.DataFrame) -> list[str]:
             f"ended, before handshake_timeout was over{to_controller}"
         )
     return lines
-
-
-def _flow_table(title: str, flows: pl.DataFrame, columns: Sequence[FlowColumn]) -> Table:
-    table = plain_table(title)
-    for heading, _, form in columns:
-        # Headings break at spaces where that saves width; values never break.
-        words = Text("\n".join(heading.split(" ")))
-        table.add_column(words, justify="right" if form else "left", vertical="bottom", no_wrap=True)
-    for row in flows.to_dicts():
-        table.add_row(*(table_cell(row[name], form) for _, name, form in columns))
-    return table
 
 
 def _totals(result: Result) -> str:
@@ -189,8 +183,7 @@ def _show_paths(console: Console, routes: Routes, pairs: Sequence[PairRoutes]) -
                 cells.append("infinite" if path.metric_value is None else f"{path.metric_value:.6g}")
             table.add_row(Text(name), Text(_path_text(path)), *cells)
     print_table(console, table)
-    if len(pairs) > _MOST_ROWS:
-        console.print(Text(f"... and {len(pairs) - _MOST_ROWS:,} more pairs"))
+    print_more(console, len(pairs), _MOST_ROWS, "pairs")
 
 
 def _path_text(path: PathRow) -> str:
@@ -200,13 +193,12 @@ def _path_text(path: PathRow) -> str:
 
 
 def _show_hops(console: Console, pair: PairRoutes) -> None:
-    table = plain_table(f"{pair.source} -> {pair.destination}, hop by hop")
-    table.add_column("at")
-    table.add_column("next, in equal shares", overflow="fold")
-    table.add_column("share of packets", justify="right")
-    for hop in pair.hop_by_hop:
-        table.add_row(Text(hop.node), Text(", ".join(hop.next_nodes)), f"{hop.share:.4f}")
-    print_table(console, table)
+    print_rows(
+        console,
+        f"{pair.source} -> {pair.destination}, hop by hop",
+        {"at": "left", "next, in equal shares": "fold", "share of packets": "right"},
+        ((hop.node, ", ".join(hop.next_nodes), f"{hop.share:.4f}") for hop in pair.hop_by_hop),
+    )
 
 
 def _show_predictions(console: Console, pairs: Sequence[PairRoutes]) -> None:
@@ -228,8 +220,7 @@ def _show_predictions(console: Console, pairs: Sequence[PairRoutes]) -> None:
             left_out.append(heading)
             table = _prediction_table(rows, left_out)
     print_table(console, table)
-    if len(pairs) > _MOST_ROWS:
-        console.print(Text(f"... and {len(pairs) - _MOST_ROWS:,} more pairs"))
+    print_more(console, len(pairs), _MOST_ROWS, "pairs")
     for note, number in notes.items():
         console.print(Text(f"note {number}: {note}"))
     console.print(
@@ -315,18 +306,14 @@ def show_forwarding(console: Console, found: ForwardingCheck) -> None:
             Text(f"hop by hop by {found.metric}{search}: every packet takes the path that its source wants")
         )
         return
-    table = plain_table(f"\nhop by hop by {found.metric}{search}")
-    for heading in ("pair", "path wanted", "path taken", "ends"):
-        table.add_column(heading, overflow="fold")
+    rows = []
     for pair in found.astray[:_MOST_ROWS]:
         ends = "arrives" if pair.loop is None else f"loops: {' - '.join(pair.loop)}"
         name = f"{pair.source} -> {pair.destination}"
-        table.add_row(
-            *(Text(text) for text in (name, " - ".join(pair.wanted), " - ".join(pair.walked), ends))
-        )
-    print_table(console, table)
-    if len(found.astray) > _MOST_ROWS:
-        console.print(Text(f"... and {len(found.astray) - _MOST_ROWS:,} more pairs"))
+        rows.append((name, " - ".join(pair.wanted), " - ".join(pair.walked), ends))
+    columns = dict.fromkeys(("pair", "path wanted", "path taken", "ends"), "fold")
+    print_rows(console, f"\nhop by hop by {found.metric}{search}", columns, rows)
+    print_more(console, len(found.astray), _MOST_ROWS, "pairs")
     console.print(
         Text(
             f"packets of {len(found.astray):,} {'pair' if len(found.astray) == 1 else 'pairs'} go astray, of "
@@ -337,42 +324,31 @@ def show_forwarding(console: Console, found: ForwardingCheck) -> None:
 
 def show_loads(console: Console, loads: WorstLoads, link: str) -> None:
     """The most loaded links, the matrix behind one of them, and the worst failures."""
-    table = plain_table(f"worst-case load of each link, {loads.scheme}")
-    table.add_column("link")
-    for heading in ("capacity Mbps", "load"):
-        table.add_column(heading, justify="right")
     ranked = sorted(loads.links, key=lambda found: -found.load)
-    for found in ranked[:_MOST_LOADED]:
-        table.add_row(Text(found.link), f"{found.capacity_mbps:g}", f"{found.load:.4f}")
-    print_table(console, table)
-    if len(ranked) > _MOST_LOADED:
-        console.print(Text(f"... and {len(ranked) - _MOST_LOADED:,} more links (--json shows all)"))
+    print_rows(
+        console,
+        f"worst-case load of each link, {loads.scheme}",
+        {"link": "left", "capacity Mbps": "right", "load": "right"},
+        ((found.link, f"{found.capacity_mbps:g}", f"{found.load:.4f}") for found in ranked[:_MOST_LOADED]),
+    )
+    print_more(console, len(ranked), _MOST_LOADED, "links (--json shows all)")
     matrix = loads.matrix(link)
-    table = plain_table(f"\ntraffic that loads {link} most")
-    for heading in ("from", "to"):
-        table.add_column(heading)
-    for heading in ("Mbps", "share over the link"):
-        table.add_column(heading, justify="right")
-    for entry in matrix[:_MOST_ROWS]:
-        table.add_row(Text(entry.source), Text(entry.destination), f"{entry.mbps:.4g}", f"{entry.share:.4f}")
-    print_table(console, table)
-    if len(matrix) > _MOST_ROWS:
-        console.print(Text(f"... and {len(matrix) - _MOST_ROWS:,} more pairs"))
+    print_rows(
+        console,
+        f"\ntraffic that loads {link} most",
+        {"from": "left", "to": "left", "Mbps": "right", "share over the link": "right"},
+        ((e.source, e.destination, f"{e.mbps:.4g}", f"{e.share:.4f}") for e in matrix[:_MOST_ROWS]),
+    )
+    print_more(console, len(matrix), _MOST_ROWS, "pairs")
     if loads.failures is None:
         return
-    table = plain_table("\nworst-case load while a link is down, both directions")
-    for heading, justify in (
-        ("down", "left"),
-        ("load", "right"),
-        ("worst link", "left"),
-        ("pairs cut off", "right"),
-    ):
-        table.add_column(heading, justify="right" if justify == "right" else "left")
-    for case in sorted(loads.failures, key=lambda case: -case.load)[:_MOST_LOADED]:
-        table.add_row(
-            Text(case.links[0]), f"{case.load:.4f}", Text(case.worst_link), f"{len(case.stranded):,}"
-        )
-    print_table(console, table)
+    worst = sorted(loads.failures, key=lambda case: -case.load)[:_MOST_LOADED]
+    print_rows(
+        console,
+        "\nworst-case load while a link is down, both directions",
+        {"down": "left", "load": "right", "worst link": "left", "pairs cut off": "right"},
+        ((case.links[0], f"{case.load:.4f}", case.worst_link, f"{len(case.stranded):,}") for case in worst),
+    )
 
 
 def show_study(console: Console, title: str, result: StudyResult, folder: Path) -> None:
@@ -390,8 +366,7 @@ def show_study(console: Console, title: str, result: StudyResult, folder: Path) 
         levels = (table_cell(row[factor.name], "g" if factor.unit else "") for factor in result.factors)
         table.add_row(*levels, *(_estimate(row, metric.name) for metric in result.metrics))
     print_table(console, table)
-    if result.cells.height > _MOST_ROWS:
-        console.print(Text(f"... and {result.cells.height - _MOST_ROWS:,} more cells"))
+    print_more(console, result.cells.height, _MOST_ROWS, "cells")
     runs = result.runs
     failed = runs.filter(pl.col("status") == "failed")
     parts = [f"{runs.height:,} runs over {result.cells.height:,} cells"]
@@ -413,10 +388,5 @@ def _estimate(row: dict[str, Any], name: str) -> Text:
 
 def show_topology_names(console: Console, names: Sequence[TopologyName]) -> None:
     """Every network by name, with the reason where one cannot be had."""
-    table = plain_table(None)
-    table.add_column("name")
-    table.add_column("source")
-    table.add_column("note", overflow="fold")
-    for name in names:
-        table.add_row(Text(name.spec), name.source, Text(name.note))
-    print_table(console, table)
+    columns = {"name": "left", "source": "left", "note": "fold"}
+    print_rows(console, None, columns, ((name.spec, name.source, name.note) for name in names))

@@ -4,6 +4,7 @@ import itertools
 import json
 import math
 import re
+import runpy
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from anabranch import Result, ResultError, Scenario
 from anabranch.report.html import run_report, save_run_report, save_study_report, study_report
 from anabranch.report.html.cards import cards, duration, quantity, rate
 from anabranch.report.html.encode import Steps, embedded
-from anabranch.report.html.outlines import UNITS_PER_DEGREE, convert, outlines
+from anabranch.report.html.outlines import UNITS_PER_DEGREE, outlines
 from anabranch.report.html.palette import DARK_PALETTE
 from anabranch.report.html.run_data import MOST_FLOWS, MOST_STEPS, run_document
 from anabranch.report.layout import layout
@@ -344,7 +345,8 @@ def test_outlines_are_converted_from_topojson() -> None:
             },
         },
     }
-    found = convert(topology)
+    world = Path(__file__).parents[2] / "docs" / "generate" / "world.py"
+    found = runpy.run_path(str(world))["convert"](topology)
     side = UNITS_PER_DEGREE
     assert found["borders"] == [[side, 0, 0, side]]
     # From (1, 0) around both squares.

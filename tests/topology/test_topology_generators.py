@@ -260,7 +260,7 @@ def test_the_registry_describes_every_parameter() -> None:
         assert generator.summary.endswith(".")
         assert not any(parameter.required for parameter in generator.parameters)
         for parameter in generator.parameters:
-            expected = {"_bps": "int | None", "_ps": "int | None", "oss": "float | None"}
+            expected = {"_bps": int | None, "_ps": int | None, "oss": float | None}
             known = [kind for suffix, kind in expected.items() if parameter.name.endswith(suffix)]
-            assert parameter.type_name == (known[0] if known else parameter.type_name)
-            assert parameter.type_name in ("int", "int | None", "float | None") or parameter.name == "paths"
+            assert parameter.annotation == (known[0] if known else parameter.annotation)
+            assert parameter.annotation in (int, int | None, float | None) or parameter.name == "paths"

@@ -10,7 +10,6 @@ import pytest
 from anabranch.routing.robust import CandidateError, Candidates
 from anabranch.routing.robust.selection import (
     SelectionError,
-    first_paths,
     hybrid,
     keep_paths,
     longest_delay_ms,
@@ -28,7 +27,7 @@ def test_the_papers_example(nsfnet, shortest):
     pairs = np.zeros((14, 14))
     pairs[0, 1:6] = 50.0
     five = type(bounds)(bounds.ingress_mbps, bounds.egress_mbps, pairs)
-    candidates = first_paths(shortest(network, five, 5, "hops"), 2)
+    candidates = shortest(network, five, 2, "hops")
     assert longest_delay_ms(network, candidates) == pytest.approx([9.8, 7.5, 13.3, 21.0, 15.9])
     assert paths_of_pairs(hybrid(network, candidates, 60)) == [2, 2, 1, 1, 1]
 
@@ -54,8 +53,9 @@ def test_all_or_nothing(nsfnet, shortest):
     two = shortest(network, bounds, 2, "hops")
     assert paths_of_pairs(hybrid(network, two, 0)) == [2] * 182
     everything = hybrid(network, two, 100)
-    assert everything.arcs.tolist() == first_paths(two, 1).arcs.tolist()
-    assert everything.arc_start.tolist() == first_paths(two, 1).arc_start.tolist()
+    one = shortest(network, bounds, 1, "hops")
+    assert everything.arcs.tolist() == one.arcs.tolist()
+    assert everything.arc_start.tolist() == one.arc_start.tolist()
 
 
 @pytest.mark.parametrize(("percent", "singles"), [(20, 36), (40, 73), (60, 109), (80, 146), (0.2, 0)])
@@ -74,13 +74,6 @@ def test_equal_delays_go_by_pair(nsfnet, shortest):
     single = np.diff(hybrid(network, two, 100 / 182).path_start) == 1
     assert single.sum() == 1
     assert int(np.flatnonzero(single)[0]) == int(np.flatnonzero(longest > longest.max() - 1e-6)[0])
-
-
-@pytest.mark.parametrize("k", [0, -1])
-def test_no_candidates_at_all(nsfnet, shortest, k):
-    network, bounds = nsfnet
-    with pytest.raises(SelectionError, match=f"K: {k} candidate paths for each pair; give 1 or more"):
-        first_paths(shortest(network, bounds, 1, "hops"), k)
 
 
 @pytest.mark.parametrize("percent", [-1, 100.5, math.nan, math.inf])

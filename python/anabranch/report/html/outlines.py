@@ -1,20 +1,12 @@
-"""Outlines of land and borders of countries for maps, and how the file that holds them is made.
-
-``python -m anabranch.report.html.outlines countries-50m.json`` writes ``assets/world.json`` anew, from the
-file of that name in the npm package ``world-atlas`` 2.0.2 (ISC licence; Natural Earth 1:50m, public domain).
-"""
+"""Outlines of land and borders of countries for maps, of the file that ``docs/generate/world.py`` makes."""
 
 from __future__ import annotations
 
 import json
 import math
-import sys
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cache
 from importlib import resources
-from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,8 +17,6 @@ UNITS_PER_DEGREE = 50
 _MOST_POINTS = 12_000
 """Points on one map; more are made fewer by a coarser grid."""
 
-Point = tuple[float, float]
-"""Longitude and latitude in degrees."""
 Box = tuple[float, float, float, float]
 """West, south, east and north in degrees; east may lie beyond 180."""
 _Line = NDArray[np.int64]
@@ -90,79 +80,6 @@ def _clamped(line: _Line, box: Box) -> _Line:
     return kept
 
 
-def convert(topology: dict[str, Any]) -> dict[str, list[list[int]]]:
-    """The lines of land and of borders, from TopoJSON with the objects ``land`` and ``countries``."""
-    arcs = _arcs(topology)
-    rings = [
-        _unwound([point for index in ring for point in _arc(arcs, index)])
-        for polygon in _polygons(topology["objects"]["land"])
-        for ring in polygon
-    ]
-    uses = Counter(
-        index if index >= 0 else ~index
-        for polygon in _polygons(topology["objects"]["countries"])
-        for ring in polygon
-        for index in ring
-    )
-    # What two countries have in common is a border; what one has alone is coast.
-    shared = [arcs[index] for index, times in sorted(uses.items()) if times > 1]
-    return {"land": [_steps(ring) for ring in rings], "borders": [_steps(arc) for arc in shared]}
-
-
-def _steps(points: Sequence[Point]) -> list[int]:
-    """The first point and the steps from there, in whole units; equal points in a row are one."""
-    whole = np.round(np.array(points) * UNITS_PER_DEGREE).astype(int)
-    steps = np.diff(whole, axis=0)
-    found: list[int] = np.concatenate([whole[:1], steps[steps.any(axis=1)]]).ravel().tolist()
-    return found
-
-
-def _arcs(topology: dict[str, Any]) -> list[list[Point]]:
-    """The arcs in degrees: TopoJSON writes each point as its integer distance from the one before."""
-    (scale_x, scale_y), (left, bottom) = topology["transform"]["scale"], topology["transform"]["translate"]
-    arcs = []
-    for deltas in topology["arcs"]:
-        x = y = 0
-        points = []
-        for dx, dy in deltas:
-            x, y = x + dx, y + dy
-            points.append((x * scale_x + left, y * scale_y + bottom))
-        arcs.append(points)
-    return arcs
-
-
-def _arc(arcs: Sequence[list[Point]], index: int) -> list[Point]:
-    """An arc; ``~i`` stands for arc i from its end to its beginning."""
-    return arcs[index] if index >= 0 else arcs[~index][::-1]
-
-
-def _unwound(ring: Sequence[Point]) -> list[Point]:
-    """A ring without jumps at the 180th meridian: it runs on beyond it, and a map repeats after 360 degrees.
-
-    A ring around a pole (Antarctica) does not come back to where it began; it is closed along that pole.
-    """
-    found, turns = [ring[0]], 0
-    for (before, _), (x, y) in pairwise(ring):
-        turns += (before - x > 180) - (x - before > 180)
-        found.append((x + 360 * turns, y))
-    if turns:
-        pole = math.copysign(90, found[0][1])
-        found += [(found[-1][0], pole), (found[0][0], pole)]
-    return found
-
-
-def _polygons(geometry: dict[str, Any]) -> Iterable[list[list[int]]]:
-    """The rings of arcs of every polygon below a geometry."""
-    match geometry["type"]:
-        case "Polygon":
-            yield geometry["arcs"]
-        case "MultiPolygon":
-            yield from geometry["arcs"]
-        case "GeometryCollection":
-            for part in geometry["geometries"]:
-                yield from _polygons(part)
-
-
 def _path(line: _Line, grid: int, *, closed: bool) -> str:
     """A piece of an SVG path on a grid of so many units; points that fall together are written once."""
     whole = np.round(line / grid).astype(int)
@@ -172,9 +89,3 @@ def _path(line: _Line, grid: int, *, closed: bool) -> str:
         return ""
     text = " ".join(map(str, steps.ravel().tolist())).replace(" -", "-")
     return f"M{whole[0, 0]} {whole[0, 1]}l{text}{'z' if closed else ''}"
-
-
-if __name__ == "__main__":
-    world = convert(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))
-    target = Path(__file__).parent / "assets" / "world.json"
-    target.write_text(json.dumps(world, separators=(",", ":")) + "\n", encoding="utf-8")

@@ -19,18 +19,6 @@ class SelectionError(RobustRoutingError):
     """A selection of paths that cannot be: K of 0, X outside 0 to 100, a level of load out of reach."""
 
 
-def first_paths(candidates: Candidates, k: int) -> Candidates:
-    """Step 1: the first `k` candidates of each pair, or all where a pair has fewer.
-
-    Raises:
-        SelectionError: k is less than 1.
-    """
-    if k < 1:
-        raise SelectionError("K", f"{k} candidate paths for each pair", "give 1 or more")
-    rank = np.arange(candidates.path_count) - candidates.path_start[candidates.pair_of_path()]
-    return keep_paths(candidates, rank < k)
-
-
 def hybrid(network: FlowNetwork, candidates: Candidates, percent: float) -> Candidates:
     """Step 2: the top `percent` of the pairs by the delay of their longest candidate keep only their first.
 

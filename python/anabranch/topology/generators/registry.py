@@ -2,7 +2,6 @@
 
 import functools
 import inspect
-import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,13 +20,6 @@ class Parameter:
     annotation: Any
     default: Any
     required: bool
-
-    @property
-    def type_name(self) -> str:
-        """The type as a reader would write it: "int", "int | None", ..."""
-        if isinstance(self.annotation, type) and not isinstance(self.annotation, types.GenericAlias):
-            return self.annotation.__name__
-        return str(self.annotation).replace("collections.abc.", "").replace(f"{__package__}.parallel.", "")
 
 
 @dataclass(frozen=True, slots=True)
