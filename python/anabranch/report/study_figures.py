@@ -139,7 +139,7 @@ def _draw_line(axes: Axes, x: NDArray[np.float64], column: Column, look: Look) -
 
 def _draw_bars(axes: Axes, table: MetricTable, block: Block, styles: Sequence[Look]) -> list[Drawn]:
     """Groups of bars, one group for each level of the first factor."""
-    names = _group_names(table)
+    names = group_names(table)
     positions = np.arange(len(names), dtype=float)
     # Bars of one series take no more than half of the room, and those of several leave a gap between groups.
     width = 0.5 if len(styles) == 1 else 0.8 / len(styles)
@@ -173,7 +173,7 @@ def _draw_bars(axes: Axes, table: MetricTable, block: Block, styles: Sequence[Lo
     return drawn
 
 
-def _group_names(table: MetricTable) -> list[str]:
+def group_names(table: MetricTable) -> list[str]:
     """The names under groups of bars."""
     rows = table.blocks[0].rows
     return [level_text(table.first, level) if table.first else "all runs" for level in rows]
@@ -187,7 +187,7 @@ def _crowded(table: MetricTable, names: Sequence[str]) -> bool:
 
 def _room_below(table: MetricTable) -> float:
     """Inches that slanted names under bars take."""
-    names = _group_names(table)
+    names = group_names(table)
     if table.continuous or not _crowded(table, names):
         return 0.0
     longest = max(len(_shortened(name)) for name in names)

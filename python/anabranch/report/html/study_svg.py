@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
-from anabranch.report.study_figures import draw_block, scale_axes
+from anabranch.report.study_figures import draw_block, group_names, scale_axes
 from anabranch.report.study_table import (
     Block,
     Column,
@@ -26,7 +26,7 @@ from anabranch.report.study_table import (
     metric_table,
     number_text,
 )
-from anabranch.report.style import PALETTE, Look, looks, printable, styled, wants_logarithm
+from anabranch.report.style import PALETTE, Look, looks, plain, printable, styled, wants_logarithm
 
 _ALONE, _ABREAST = (5.2, 2.75), (3.2, 2.1)
 """Inches of a figure with one panel, and of a panel beside others."""
@@ -39,6 +39,8 @@ _LARGE = 1e5
 """Values from here on are marked in thousands, millions, ..."""
 _LONGEST_NAME = 18
 """Letters of a name under bars."""
+_HEIGHT_PER_LETTER = 0.035
+"""Inches below the axes that a letter of a slanted name takes."""
 _INK = "#55626f"
 _ON_THE_PAGE = {
     **{color.lower(): f"var(--c{number})" for number, color in enumerate(PALETTE)},
@@ -87,6 +89,8 @@ def _panels(table: MetricTable) -> list[dict[str, Any]]:
         marked = draw_block(axes, table, replace(block, title=""))
         scale_axes(axes, table)
         _mark(axes, table)
+        if not table.continuous:
+            _cut_names(figure, axes, table)
         for number, series in enumerate(marked):
             for index, artist in enumerate(series.patches if hasattr(series, "patches") else series[:1]):
                 artist.set_gid(f"{number}.{index}")
@@ -105,6 +109,18 @@ def _panels(table: MetricTable) -> list[dict[str, Any]]:
         }
         panels.append({"title": block.title, "svg": _written(picture)})
     return panels
+
+
+def _cut_names(figure: Figure, axes: Axes, table: MetricTable) -> None:
+    """Short names under bars, and room for them where they are slanted."""
+    names = [_cut(name) for name in group_names(table)]
+    axes.set_xticklabels([plain(name) for name in names])
+    if axes.get_xticklabels()[0].get_rotation():
+        figure.set_figheight(figure.get_figheight() + max(map(len, names)) * _HEIGHT_PER_LETTER)
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
 
 
 def _mark(axes: Axes, table: MetricTable) -> None:
@@ -147,12 +163,11 @@ def _explain(picture: ElementTree.Element, table: MetricTable, block: Block) -> 
             marks = list(groups[f"{number}.0"].iter("use")) if known else []
         for index, mark in zip(known, marks, strict=True):
             _say(mark, _words(table, column, index))
-    if not table.continuous and table.first is not None:
-        for number, level in enumerate(block.rows, start=1):
-            (text,) = groups[f"xtick_{number}"].iter("text")
-            name = level_text(table.first, level)
-            text.text = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
-            _say(text, name)
+    for number, name in enumerate([] if table.continuous else group_names(table), start=1):
+        (text,) = groups[f"xtick_{number}"].iter("text")
+        # In letters that the font of print may lack.
+        text.text = _cut(name)
+        _say(text, name)
 
 
 def _say(element: ElementTree.Element, words: str) -> None:
