@@ -17,6 +17,7 @@ from anabranch.scenario.algorithm import parameters
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
+from anabranch.setup.problems import refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +69,7 @@ def check_forwarding(scenario: Scenario) -> ForwardingCheck:
     try:
         found = setup.core().check_hop_by_hop(metric, search)
     except _core.SetupError as error:
-        place, message = error.args if len(error.args) == 2 else ("", str(error))
-        raise ScenarioError([Problem(str(place), str(message))], scenario.origin) from None
+        raise refused(error, scenario.origin, setup) from None
     return ForwardingCheck(metric, search, tuple(_astray(setup, entry) for entry in found))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Any
@@ -11,13 +10,14 @@ from typing import Any
 import polars as pl
 
 from anabranch import _core
-from anabranch.errors import Problem, ScenarioError
+from anabranch.errors import ScenarioError
 from anabranch.path_metrics import METRICS_OF_LOSS, METRICS_TIMES_DELAY, PATH_METRICS
 from anabranch.predictions import MOST_PATHS, ThroughputPrediction, path_loss, predictions
 from anabranch.routing import Planned, WeightedPath, planner_of
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
+from anabranch.setup.problems import refused
 
 _PS_PER_MS = 1e9
 _LINKS = pl.List(pl.UInt64)
@@ -32,7 +32,6 @@ _ROUTES: _Schema = {
 _NEXT_HOPS: _Schema = {"to": pl.String, "node": pl.String, "links": _LINKS}
 
 
-_FLOW = re.compile(r"flows\[(\d+)\]")
 """A flow, as the core names it."""
 
 
@@ -144,14 +143,6 @@ def _says_nothing(setup: Setup) -> tuple[str, ...]:
     return (
         f"{place}: no link {why}, so that {quoted(metric)} tells no paths apart; routes are those of {least}",
     )
-
-
-def refused(error: _core.SetupError, origin: str | None, setup: Setup) -> ScenarioError:
-    """What the core refused, as an error of the scenario: a flow by its name, which scenarios know."""
-    place, message = error.args if len(error.args) == 2 else ("", str(error))
-    if flow := _FLOW.fullmatch(str(place)):
-        place = setup.flows[int(flow[1])].name
-    return ScenarioError([Problem(str(place), str(message))], origin)
 
 
 def routes(scenario: Scenario) -> Routes:

@@ -17,10 +17,11 @@ import polars as pl
 from anabranch import _core
 from anabranch.errors import ResultError
 from anabranch.result import Result, check_replaceable
-from anabranch.routes import plan, refused, route_tables, warnings
+from anabranch.routes import plan, route_tables, warnings
 from anabranch.routing import Planned
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
+from anabranch.setup.problems import refused
 
 
 def run(

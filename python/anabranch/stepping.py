@@ -17,13 +17,14 @@ from pydantic import ValidationError
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.result import Result, check_replaceable, frame
-from anabranch.routes import plan, refused
+from anabranch.routes import plan
 from anabranch.runner import capture_into, keep, measured
 from anabranch.scenario.event import Event
 from anabranch.scenario.messages import problems
 from anabranch.scenario.quantity import Span
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import changes_of, resolve_names
+from anabranch.setup.problems import refused
 
 
 class Simulation:

@@ -72,7 +72,7 @@ REGISTRIES: dict[str, tuple[Iterable[str], str, int]] = {
         "links.md",
         16,
     ),
-    "change of a link": ({"capacity", "delay", "loss"} & set(Event.model_fields), "links.md", 3),
+    "change of a link": ({"capacity", "delay", "loss", "queue"} & set(Event.model_fields), "links.md", 4),
     "application of the controller": (declarations()["application"], "sdn.md", 4),
     "parameter of an application": (
         {name for known in declarations()["application"] for name in parameters_of("application", known)},

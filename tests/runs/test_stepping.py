@@ -120,6 +120,25 @@ def test_what_is_set_between_steps_is_an_event_of_the_scenario() -> None:
     ]  # fmt: skip
 
 
+def test_a_queue_that_is_set_takes_over_what_waits() -> None:
+    at = "700.000000123 ms"
+    queue = {"algorithm": "codel", "limit": ["20 ms", "12 packets"], "target": "3 ms"}
+    changes: dict[str, Any] = {"link": ["a", "b"], "direction": "forward", "queue": queue}
+    announced = two_hosts(event=[{"at": at, **changes}]).run()
+    simulation = two_hosts().start().advance(until=at)
+    before = simulation.links.row(0, named=True)
+    simulation.set(**changes)
+    after = simulation.links.row(0, named=True)
+    assert before["queue_packets"] > 12 == after["queue_packets"]
+    assert after["drops_queue"] - before["drops_queue"] == before["queue_packets"] - 12
+    simulation.advance("2 s")
+    found = simulation.finish()
+    for name in ("flows", "links", "events"):
+        assert same(found.tables[name], announced.tables[name]), name
+    assert found.links["drops_codel"].to_list()[0] > 0
+    assert found.events["kind"].to_list() == ["queue"], "routing has nothing to react to"
+
+
 def test_links_and_nodes_fail_and_come_back() -> None:
     simulation = two_hosts().start().advance("500 ms")
     simulation.set(link=["a", "b"], state="down")
@@ -139,9 +158,18 @@ def test_links_and_nodes_fail_and_come_back() -> None:
     [
         ({"link": ["a", "c"], "state": "down"}, 'set.link[1]: no node "c" in '),
         ({"node": "c", "state": "down"}, 'set.node: no node "c" in '),
-        ({"link": ["a", "b"]}, "set.state: nothing changes; give state, capacity, delay or loss"),
+        ({"link": ["a", "b"]}, "set.state: nothing changes; give state, capacity, delay, loss or queue"),
         ({"link": ["a", "b"], "capacity": "5 m"}, "set.capacity: "),
         ({"link": ["a", "b"], "capasity": "5 Mbps"}, "capasity"),
+        (
+            {"link": ["a", "b"], "queue": "2 BDP"},
+            'set.queue: "2 BDP" needs a round-trip time here; write { bdp = 2, rtt = "50 ms" }',
+        ),
+        (
+            {"link": ["a", "b"], "queue": {"algorithm": "red", "max_threshold": "5 packets"}},
+            "set.queue.max_threshold: is 5; it must be above min_threshold",
+        ),
+        ({"node": "a", "queue": "fifo"}, "set.queue: only a link has one"),
         ({"link": ["a", "b"], "capacity": "5 bps"}, "set.capacity: 5 bps is not between 100 bps"),
         ({"link": ["a", "b"], "state": "down", "at": "1 s"}, "set.at: a change is made now"),
     ],

@@ -141,7 +141,7 @@ MISTAKES: list[tuple[str, str, str]] = [
     (
         "[run]",
         '[[event]]\nat = "1 s"\nlink = ["Denver", "Seattle"]\n[run]',
-        "event[0].state: nothing changes; give state, capacity, delay or loss",
+        "event[0].state: nothing changes; give state, capacity, delay, loss or queue",
     ),
     (
         "[run]",

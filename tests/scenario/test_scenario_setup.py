@@ -154,6 +154,14 @@ capacity = "2 Gbps"
             "loss = 0.5",
             {"kind": "loss", "links": [0, 1], "loss": {"algorithm": "bernoulli", "probability": 0.5}},
         ),
+        (
+            'queue = "2 ms"\ndirection = "forward"',
+            {
+                "kind": "queue",
+                "links": [0],
+                "queue": {"limit": {"packets": None, "bytes": 250}, "discipline": {"algorithm": "fifo"}},
+            },
+        ),
         ('state = "up"', {"kind": "links", "links": [0, 1], "up": True}),
     ],
 )
@@ -161,6 +169,19 @@ def test_events_on_a_link_name_both_directions(text: str, change: dict[str, obje
     event = f'[[event]]\nat = "250 ms"\nlink = ["a", "b"]\n{text}\n'
     (setup,) = resolve(Scenario.loads(LINE + A_TO_B + event + RUN)).events
     assert (setup.at, setup.change) == (250_000_000_000, change)
+
+
+def test_what_only_the_core_can_refuse_names_the_link_and_the_flow() -> None:
+    far = '[network]\ntopology = "zoo/Abilene"\n[network.links]\ncapacity = "1 Mbps"\n'
+    far += 'delay = { from = "distance", plus = "720 h" }\n[[traffic]]\nfrom = "Seattle"\nto = "Denver"\n'
+    late = '[[traffic]]\nfrom = ["a", "b"]\npairs = "permutation"\nstart = "719 h"\nstagger = "9 h"\n'
+    for text, message in (
+        (far, "delay of the link New York->Chicago: is 2592000005"),
+        (LINE + late, "start of the flow traffic[0].1: must be at most 30 days"),
+    ):
+        with pytest.raises(ScenarioError) as caught:
+            Scenario.loads(text + RUN).run()
+        assert message in str(caught.value)
 
 
 def test_events_are_in_the_order_of_time_and_then_of_the_scenario() -> None:

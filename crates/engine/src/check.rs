@@ -194,6 +194,7 @@ impl Setup {
             Change::Capacity { links, capacity } => (links, check_capacity(*capacity)),
             Change::Delay { links, delay } => (links, check_delay(*delay)),
             Change::Loss { links, loss } => (links, loss.check().map_err(|problem| problem.within("loss"))),
+            Change::Queue { links, queue } => (links, queue.check()),
         };
         checked.map_err(|problem| below(place, problem))?;
         links.iter().try_for_each(|&link| self.check_link_id(&format!("{place}.links"), link))

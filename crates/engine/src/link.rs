@@ -338,6 +338,20 @@ impl Link {
         self.delay = delay;
     }
 
+    /// Another queue, empty so far, which takes over what waits.
+    pub fn set_queue(
+        &mut self,
+        now: Instant,
+        queue: Queue,
+        pool: &mut PacketPool,
+        observer: &mut impl LinkObserver,
+    ) {
+        self.advance(now, pool, observer);
+        self.integrate(now);
+        let mut packets = Handling { pool, observer, stats: &mut self.stats };
+        self.queue.hand_over(now, queue, &mut packets);
+    }
+
     /// New random behaviour, for packets sent from now on.
     pub fn set_randomness(
         &mut self,

@@ -160,6 +160,13 @@ pub enum Change {
         /// New value.
         loss: LossSetup,
     },
+    /// New queue; what waits moves into it, in the order of arrival.
+    Queue {
+        /// Which.
+        links: Vec<LinkId>,
+        /// New value.
+        queue: QueueSetup,
+    },
 }
 
 /// How routes are chosen and packets spread over them.

@@ -64,6 +64,7 @@ fn everything() -> Value {
         Change::Delay { links: vec![LinkId(8)], delay: Span::from_ms(1) },
         Change::Links { links: links.clone(), up: true },
         Change::Loss { links, loss },
+        Change::Queue { links: vec![LinkId(0), LinkId(8)], queue: packets(3) },
     ];
     for (index, change) in changes.into_iter().enumerate() {
         b.setup.events.push(EventSetup { at: at(0.05 * (index + 1) as f64), change });

@@ -7,7 +7,7 @@ use anabranch_engine::loss::{Bernoulli, GilbertElliott};
 use anabranch_engine::queues::codel::CodelParameters;
 use anabranch_engine::setup::*;
 use anabranch_engine::transport::tcp_preset;
-use anabranch_units::{Instant, NodeId, Rate, Span};
+use anabranch_units::{Instant, LinkId, NodeId, Rate, Span};
 use common::*;
 
 const BOTTLENECK: u64 = 0;
@@ -250,4 +250,66 @@ fn fq_codel_spares_a_sparse_flow_the_queue_of_the_others() {
     println!("FQ-CoDel {fair:.2} ms, drop-tail {shared:.2} ms");
     // 20 ms of propagation, and up to a few packets of 0.12 ms before it; ACKs may be held back for 40 ms.
     assert!(fair < 70.0 && shared > fair + 40.0, "{fair} and {shared}");
+}
+
+/// Ten flows over a bottleneck whose queue changes at these times.
+fn ten_flows_with(changes: &[(Instant, QueueSetup)], seconds: u64) -> Outcome {
+    let dumbbell = Dumbbell {
+        flows: 10,
+        transport: "newreno",
+        bottleneck: mbps(10),
+        delay: Span::from_ms(10),
+        queue: 40,
+        duration: Span::from_secs(seconds),
+    };
+    let mut b = dumbbell.build();
+    for (time, queue) in changes {
+        let change = Change::Queue { links: vec![LinkId(BOTTLENECK as u32)], queue: queue.clone() };
+        b.setup.events.push(EventSetup { at: *time, change });
+    }
+    sample(&mut b.setup, Span::from_ms(1));
+    b.run()
+}
+
+#[test]
+fn a_smaller_queue_keeps_what_came_first_and_a_larger_one_fills() {
+    let changes = [(at(2.0), packets(3)), (at(2.5), packets(60))];
+    let outcome = ten_flows_with(&changes, 6);
+    let (backlog, drops) = (queue_series(&outcome, "queue_packets"), queue_series(&outcome, "drops"));
+    // The first sample is at 1 ms; one at the time of the change comes after it. A packet leaves in 1.2 ms.
+    let (before, after) = (1_998, 1_999);
+    assert!(backlog[before] > 10 && backlog[after] == 3, "{} then {}", backlog[before], backlog[after]);
+    let gone = drops[after] - drops[before];
+    assert!(gone + 4 >= backlog[before] - 3, "{gone} dropped of {}", backlog[before]);
+    assert!(backlog[after..2_499].iter().all(|&waiting| waiting <= 3));
+    assert_eq!(backlog.iter().max(), Some(&60));
+    assert_eq!(table(&outcome, "events").text("kind").unwrap(), ["queue", "queue"]);
+}
+
+/// Every run checks that no packet is lost without a cause; and a link keeps the order of packets.
+#[test]
+fn every_discipline_takes_over_from_every_other() {
+    let names = Discipline::NAMES;
+    let pairs = names.iter().flat_map(|from| names.iter().flat_map(move |to| [from, to]));
+    let times = (1..).map(|step| at(0.05 * f64::from(step)));
+    let room = Limit { packets: Some(25), bytes: None };
+    let named = |name: &&str| QueueSetup { limit: room, discipline: Discipline::named(name).unwrap() };
+    let changes: Vec<_> = times.zip(pairs.map(named)).collect();
+    assert!(changes.len() >= 72);
+    let outcome = ten_flows_with(&changes, 5);
+    assert!(integer(&outcome, "links", "packets", 0) > 3_500, "the link stays busy");
+    assert_eq!((0..10).map(|flow| integer(&outcome, "flows", "reordered_packets", flow)).sum::<u64>(), 0);
+}
+
+/// With the draws of the first one it would drop the same packets again.
+#[test]
+fn a_queue_that_takes_over_has_draws_of_its_own() {
+    let drops = |ps: &[u64]| {
+        let red = QueueSetup { discipline: Discipline::named("red").unwrap(), ..packets(60) };
+        let changes: Vec<_> = ps.iter().map(|ps| (Instant::from_ps(*ps), red.clone())).collect();
+        queue_series(&ten_flows_with(&changes, 3), "drops")
+    };
+    let first = drops(&[1]);
+    assert_eq!(first, drops(&[1]));
+    assert!(first.last() > Some(&20) && first != drops(&[2]));
 }

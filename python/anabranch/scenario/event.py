@@ -8,6 +8,7 @@ from pydantic import model_validator
 
 from anabranch.scenario.network import LinkSelector, Loss, NodeName, NodePair
 from anabranch.scenario.quantity import PositiveRate, Span
+from anabranch.scenario.queue import Queue
 from anabranch.scenario.table import refuse
 
 
@@ -31,14 +32,17 @@ class Event(LinkSelector):
     """New propagation delay of the link, for packets sent from then on."""
     loss: Loss | None = None
     """New loss of the link."""
+    queue: Queue | None = None
+    """New queue of the link; what waits moves into it. Room in time is that at the capacity of this event, or
+    of the start; in bandwidth-delay products it needs an ``rtt``."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         if (self.link is None) == (self.node is None):
             refuse("link", "give either link or node" + (", not both" if self.link is not None else ""))
-        changes = {"capacity": self.capacity, "delay": self.delay, "loss": self.loss}
+        changes = {"capacity": self.capacity, "delay": self.delay, "loss": self.loss, "queue": self.queue}
         if self.state is None and not any(value is not None for value in changes.values()):
-            refuse("state", "nothing changes; give state, capacity, delay or loss")
+            refuse("state", "nothing changes; give state, capacity, delay, loss or queue")
         if self.node is not None:
             for field, value in changes.items():
                 if value is not None:

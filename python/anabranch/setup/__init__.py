@@ -184,6 +184,8 @@ def _event(event: Event, place: str, network: ResolvedNetwork) -> list[EventSetu
         changes.append({"kind": "delay", "links": links, "delay": int(event.delay)})
     if event.loss is not None:
         changes.append({"kind": "loss", "links": links, "loss": loss_setup(event.loss)})
+    if event.queue is not None:
+        changes += network.queue_changes(links, event.queue, event.capacity, f"{place}.queue")
     if event.state is not None:
         # Last: a link that comes up comes up with its new capacity.
         changes.append({"kind": "links", "links": links, "up": event.state == "up"})

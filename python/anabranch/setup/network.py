@@ -22,7 +22,7 @@ from anabranch.scenario.variate import Uniform, as_core
 from anabranch.setup.draws import Draws
 from anabranch.setup.model import HostSetup, LinkSetup, NodeSetup, Tagged
 from anabranch.setup.problems import Problems
-from anabranch.setup.queue import Unsized, products_of, queue_setup
+from anabranch.setup.queue import Unsized, products_of, queue_setup, with_rtt
 from anabranch.setup.topologies import is_generated, load_topology, new_nodes
 from anabranch.topology import Topology, TopologyLink, TopologyNode
 
@@ -175,6 +175,20 @@ class ResolvedNetwork:
         """Notes a capacity that the engine cannot work with."""
         if not _SMALLEST_CAPACITY_BPS <= capacity <= _LARGEST_CAPACITY_BPS:
             self._problems.add(place, f"{int(capacity)} bps is not between 100 bps and 1000 Tbps")
+
+    def queue_changes(
+        self, links: list[int], queue: object, capacity: int | None, place: str
+    ) -> list[Tagged]:
+        """Changes of links to a queue, each at its capacity or at a new one; room without a size is noted."""
+        if products := products_of(queue):
+            reason = f"{quoted(products[0])} needs a round-trip time here; {with_rtt(products[0])}"
+            self._problems.add(place, reason)
+            return []
+        setups = ((link, queue_setup(queue, capacity or self.links[link].capacity)) for link in links)
+        return [
+            {"kind": "queue", "links": [link], "queue": {"limit": to.limit, "discipline": to.discipline}}
+            for link, to in setups
+        ]
 
     def _no_link(self, a: int, b: int, index: int | None) -> str:
         names = (quoted(self.nodes[a].name), quoted(self.nodes[b].name))

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
+from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
+from anabranch.setup.model import FlowSetup, LinkSetup, Setup
+
+_ENTRY = re.compile(r"(flow|link)s\[(\d+)\](?:\.(.+))?")
 
 
 class Problems:
@@ -31,3 +37,13 @@ class Problems:
         found, self._found = self._found, []
         if found:
             raise ScenarioError(found, self._origin)
+
+
+def refused(error: _core.SetupError, origin: str | None, setup: Setup) -> ScenarioError:
+    """What the core refused, as an error of the scenario, which knows flows and links by their names."""
+    place, message = error.args if len(error.args) == 2 else ("", str(error))
+    if found := _ENTRY.fullmatch(str(place)):
+        kind, number, field = found.groups()
+        entry: FlowSetup | LinkSetup = (setup.flows if kind == "flow" else setup.links)[int(number)]
+        place = f"{field} of the {kind} {entry.name}" if field else entry.name
+    return ScenarioError([Problem(str(place), str(message))], origin)

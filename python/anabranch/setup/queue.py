@@ -53,6 +53,11 @@ def products_of(queue: object) -> list[str]:
     return [str(bound) for bound in bounds if in_bdps(bound)]
 
 
+def with_rtt(product: str) -> str:
+    """What to write in place of a product of a round-trip time that it does not name."""
+    return f'write {{ bdp = {in_bdps(product):g}, rtt = "50 ms" }}'
+
+
 def _bytes(bound: object, capacity_bps: int, rtt_ps: int) -> int:
     """Whole bytes that are sent in a time, or the size itself."""
     if isinstance(bound, ByteCount):
@@ -97,8 +102,7 @@ def size_queues(
             least, most = Span(min(rtts)), Span(max(rtts))
             reason = f"of which round-trip time? Flows of {least.text} to {most.text} cross {link.name}"
         product = products_of(unsized.queue)[0]
-        remedy = f'write {{ bdp = {in_bdps(product):g}, rtt = "50 ms" }}'
-        problems.add(unsized.place, f"{quoted(product)} {reason}; {remedy}")
+        problems.add(unsized.place, f"{quoted(product)} {reason}; {with_rtt(product)}")
 
 
 class _Tree:

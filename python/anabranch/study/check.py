@@ -12,13 +12,14 @@ from pydantic import BaseModel
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError, StudyError
-from anabranch.routes import plan, refused
+from anabranch.routes import plan
 from anabranch.routing import solved
 from anabranch.scenario.messages import place
 from anabranch.scenario.quantity import Quantity, quoted
 from anabranch.scenario.reading import field_steps, parse_toml, read_text, with_value
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
+from anabranch.setup.problems import refused
 from anabranch.study.design import Design, Dimension, Setting
 from anabranch.study.fields import overlap, unknown_field
 from anabranch.study.files import TopologyFiles, unpacked

@@ -17,10 +17,11 @@ import polars as pl
 from anabranch import _core
 from anabranch.errors import AnabranchError
 from anabranch.result import frame
-from anabranch.routes import plan, refused
+from anabranch.routes import plan
 from anabranch.routing import recall
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
+from anabranch.setup.problems import refused
 from anabranch.study.design import Design
 from anabranch.study.files import unpack
 from anabranch.study.metrics import value

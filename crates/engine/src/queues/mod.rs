@@ -60,13 +60,15 @@ pub struct Place<'l> {
     pub streams: Streams,
     /// Name of the link.
     pub link: &'l str,
+    /// Name of the random stream among those of the link.
+    pub draws: &'l str,
 }
 
 impl Place<'_> {
     /// The random stream of the queue, from its beginning.
     #[must_use]
     pub fn stream(&self) -> Stream {
-        self.streams.stream(self.link, "queue")
+        self.streams.stream(self.link, self.draws)
     }
 }
 
@@ -386,6 +388,16 @@ impl Queue {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.buffer.is_empty()
+    }
+
+    /// Another queue, empty so far, takes its place. What waits moves there in the order of arrival, as if it arrived
+    /// there: it is taken, marked or dropped. The time that it has waited counts on.
+    pub fn hand_over(&mut self, now: Instant, to: Self, packets: &mut impl Packets) {
+        let mut moving = std::mem::replace(self, to).flush(now);
+        moving.sort_by_key(|waiting| waiting.since);
+        for waiting in moving {
+            self.enqueue(waiting, packets);
+        }
     }
 }
 

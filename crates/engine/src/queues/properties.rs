@@ -63,6 +63,27 @@ fn play(name: &str, steps: &[Step], limit: Limit, capable: bool) -> (Ledger, Vec
     (ledger, sent, queue)
 }
 
+/// Flows that a discipline serves in turn stand in one line again, and the last ones find no room.
+#[test]
+fn what_waits_moves_to_another_queue_in_the_order_of_arrival() {
+    for name in Discipline::NAMES {
+        let named = |name, packets| {
+            let limit = Limit { packets, bytes: None };
+            Queue::new(&Discipline::named(name).expect("a name of the registry"), &place(limit))
+        };
+        let mut queue = named(name, None);
+        let mut ledger = Ledger { flows: 3, ..Ledger::default() };
+        for packet in 0..20 {
+            queue.enqueue(waiting(u64::from(packet), packet, 1_000), &mut ledger);
+        }
+        queue.hand_over(at_us(100), named("fifo", Some(12)), &mut ledger);
+        assert_eq!(ledger.dropped(DropCause::Queue), (12..20).collect::<Vec<_>>(), "{name}");
+        let left: Vec<_> = std::iter::from_fn(|| queue.dequeue(at_us(200), &mut ledger)).collect();
+        let first = (0..12).map(|packet| waiting(u64::from(packet), packet, 1_000));
+        assert_eq!(left, first.collect::<Vec<_>>(), "{name}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

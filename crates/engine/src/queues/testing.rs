@@ -48,7 +48,13 @@ impl Packets for Ledger {
 
 /// A link of 10 Mbps: 1250 bytes take a millisecond.
 pub fn place(limit: Limit) -> Place<'static> {
-    Place { limit, rate: Rate::from_bps(10_000_000), streams: Streams::new(1, 0), link: "a->b" }
+    Place {
+        limit,
+        rate: Rate::from_bps(10_000_000),
+        streams: Streams::new(1, 0),
+        link: "a->b",
+        draws: "queue",
+    }
 }
 
 /// So many microseconds after the start.

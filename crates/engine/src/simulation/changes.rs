@@ -99,6 +99,14 @@ impl Simulation {
                     self.note("loss", link);
                 }
             }
+            Change::Queue { links, queue } => {
+                for &link in links {
+                    self.set_queue(link, queue);
+                    self.note("queue", link);
+                }
+                // No route depends on queues.
+                return;
+            }
         }
         self.expect_reaction();
     }

@@ -9,17 +9,21 @@ use crate::loss::NoLoss;
 use crate::packet::{Direction, Packet, PacketId, Steering};
 use crate::queues::{Place, Queue};
 use crate::random::Streams;
-use crate::setup::{LinkSetup, LossSetup};
+use crate::setup::{LinkSetup, LossSetup, QueueSetup};
 use crate::variate::Sampler;
 use anabranch_transport::Segment;
-use anabranch_units::{FlowId, LinkId};
+use anabranch_units::{FlowId, LinkId, Rate};
 
 /// A link of a checked setup.
 pub(super) fn link(setup: &LinkSetup, streams: Streams) -> Result<Link, EngineError> {
     let randomness = randomness(setup, &setup.loss, streams)?;
-    let place = Place { limit: setup.queue.limit, rate: setup.capacity, streams, link: &setup.name };
-    let queue = Queue::new(&setup.queue.discipline, &place);
+    let queue = queue(&setup.queue, setup.capacity, streams, &setup.name, "queue");
     Ok(Link::new(setup, queue, randomness))
+}
+
+/// An empty queue of a link; `draws` names its random stream.
+fn queue(setup: &QueueSetup, rate: Rate, streams: Streams, link: &str, draws: &str) -> Queue {
+    Queue::new(&setup.discipline, &Place { limit: setup.limit, rate, streams, link, draws })
 }
 
 fn randomness(
@@ -257,5 +261,14 @@ impl Simulation {
             None => *current = fresh,
         };
         self.data.change_link(id, |link, now, pool, taps| link.set_randomness(now, change, pool, taps));
+    }
+
+    /// A link has another queue from now on, with draws of its own: those of the first queue would come again.
+    pub(super) fn set_queue(&mut self, id: LinkId, setup: &QueueSetup) {
+        let rate = self.data.network.links()[id.index()].capacity;
+        let name = &self.setup.links[id.index()].name;
+        let draws = format!("queue from {}", self.data.now.as_ps());
+        let queue = queue(setup, rate, self.setup.streams(), name, &draws);
+        self.data.change_link(id, |link, now, pool, taps| link.set_queue(now, queue, pool, taps));
     }
 }
