@@ -115,26 +115,56 @@ fn four_ways() -> Network {
     Network::new(nodes, links).expect("a valid network")
 }
 
+const FORTH: (NodeId, NodeId) = (NodeId(0), NodeId(4));
+const BACK: (NodeId, NodeId) = (NodeId(4), NodeId(0));
+
+/// The middle node over which a packet of the subflow from this port of node 0 sets out.
+fn middle(forwarding: &mut Forwarding, network: &Network, (from, to): (NodeId, NodeId), port: u16) -> NodeId {
+    let client = Endpoint { addr: host_address(NodeId(0)), port };
+    let server = Endpoint { addr: host_address(NodeId(4)), port: 5001 };
+    let key = match (from, to) {
+        FORTH => FlowKey::new(client, server, 0),
+        _ => FlowKey::new(server, client, 1),
+    };
+    let route = forwarding.index(from, to).expect("a pair that was given");
+    let start = forwarding.start(Instant::ZERO, route, key);
+    let Some(Start::Path(cursor)) = start else { panic!("{start:?} is no path") };
+    network.link(forwarding.path_links[cursor as usize]).to
+}
+
 /// The middle nodes over which a hundred subflows go from 0 to 4, while segments and acknowledgments take
 /// turns. Both go the same way.
 fn middles(forwarding: &mut Forwarding, network: &Network) -> Vec<NodeId> {
-    let ends = [(NodeId(0), NodeId(4)), (NodeId(4), NodeId(0))];
-    let [forth, back] = ends.map(|(from, to)| forwarding.index(from, to).expect("a pair that was given"));
-    let mut over = |route, key| {
-        let start = forwarding.start(Instant::ZERO, route, key);
-        let Some(Start::Path(cursor)) = start else { panic!("{start:?} is no path") };
-        network.link(forwarding.path_links[cursor as usize]).to
-    };
-    let both = |port: u16| {
-        let (client, server) = (
-            Endpoint { addr: host_address(NodeId(0)), port },
-            Endpoint { addr: host_address(NodeId(4)), port: 5001 },
-        );
-        let forth = over(forth, FlowKey::new(client, server, 0));
-        assert_eq!(over(back, FlowKey::new(server, client, 1)), forth);
+    let mut both = |port| {
+        let forth = middle(forwarding, network, FORTH, port);
+        assert_eq!(middle(forwarding, network, BACK, port), forth);
         forth
     };
-    (50_000..50_100).map(both).collect()
+    (50_000..50_100).map(&mut both).collect()
+}
+
+fn semper_of_hops() -> Scheme {
+    let shares = anabranch_routing::PathShares::Equal;
+    Scheme::Semper(SemperScheme { k: None, metric: AdditiveMetric::Hops, shares })
+}
+
+/// The stateful balancer (Garcia-Aviles 2017, section IV) has one entry for both directions of a subflow: where
+/// acknowledgments begin in another order than the segments did, each still goes back as its subflow went.
+#[test]
+fn acknowledgments_follow_the_entries_of_their_subflows() {
+    let network = four_ways();
+    let stateful = LoadBalancing::SubflowRoundRobin(SubflowRoundRobinParameters { idle_timeout: None });
+    let mut forwarding = Forwarding::new(stateful, Streams::new(1, 0), 6, [FORTH, BACK].into_iter());
+    let plan = semper_of_hops().plan(&network, &LinkMask::all_up(&network), &[FORTH, BACK]);
+    forwarding.install(&network, &plan);
+    let ports = 50_000..50_008;
+    let forth: Vec<NodeId> =
+        ports.clone().map(|port| middle(&mut forwarding, &network, FORTH, port)).collect();
+    assert_eq!(forth.iter().collect::<BTreeSet<_>>().len(), 4, "eight subflows take four ways in turn");
+    let mut back: Vec<NodeId> =
+        ports.rev().map(|port| middle(&mut forwarding, &network, BACK, port)).collect();
+    back.reverse();
+    assert_eq!(back, forth);
 }
 
 /// The cable over node 2 fails and returns. Flows that it carried go elsewhere and come back. With the
@@ -144,9 +174,7 @@ fn middles(forwarding: &mut Forwarding, network: &Network) -> Vec<NodeId> {
 #[test]
 fn a_failure_moves_the_flows_of_the_path_and_both_directions_alike() {
     let network = four_ways();
-    let ends = [(NodeId(0), NodeId(4)), (NodeId(4), NodeId(0))];
-    let shares = anabranch_routing::PathShares::Equal;
-    let scheme = Scheme::Semper(SemperScheme { k: None, metric: AdditiveMetric::Hops, shares });
+    let (ends, scheme) = ([FORTH, BACK], semper_of_hops());
     let stateful = LoadBalancing::SubflowRoundRobin(SubflowRoundRobinParameters { idle_timeout: None });
     for (spread, expected) in [
         (LoadBalancing::Hash(HashParameters {}), 34..=66),
@@ -181,9 +209,7 @@ fn a_failure_moves_the_flows_of_the_path_and_both_directions_alike() {
 #[should_panic(expected = "left == right")]
 fn a_plain_hash_is_not_symmetric() {
     let network = four_ways();
-    let ends = [(NodeId(0), NodeId(4)), (NodeId(4), NodeId(0))];
-    let shares = anabranch_routing::PathShares::Equal;
-    let scheme = Scheme::Semper(SemperScheme { k: None, metric: AdditiveMetric::Hops, shares });
+    let (ends, scheme) = ([FORTH, BACK], semper_of_hops());
     let mut forwarding =
         Forwarding::new(LoadBalancing::Flow(FlowParameters {}), Streams::new(1, 0), 6, ends.into_iter());
     forwarding.install(&network, &scheme.plan(&network, &LinkMask::all_up(&network), &ends));

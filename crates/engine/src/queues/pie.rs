@@ -248,6 +248,20 @@ mod tests {
         assert_eq!(pie.burst_allowance, Span::from_ms(150));
     }
 
+    /// Section 4.4: the allowance returns only while the old and the new delay are below half of the reference, 7.5 ms.
+    #[test]
+    fn the_allowance_returns_below_half_of_the_reference() {
+        for (old, new, returns) in
+            [(0.007_4, 0.007_4, true), (0.007_6, 0.007_4, false), (0.007_4, 0.007_6, false)]
+        {
+            let mut pie = pie(|_| ());
+            (pie.burst_allowance, pie.qdelay_old) = (Span::ZERO, old);
+            pie.update(new);
+            assert_eq!(pie.drop_prob, 0.0);
+            assert_eq!(pie.burst_allowance == Span::from_ms(150), returns, "{old} s, then {new} s");
+        }
+    }
+
     /// Section 4.1: nothing is dropped with a short old delay and a low probability, or with two packets or fewer.
     #[test]
     fn short_queues_are_left_alone() {

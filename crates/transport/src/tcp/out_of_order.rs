@@ -58,3 +58,33 @@ impl OutOfOrder {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The third example of RFC 2018 section 5: of segments of 500 bytes from 5000 on, the second, fourth, sixth and
+    /// eighth are missing; then the fourth comes, then the second. No block lies within another (section 4).
+    #[test]
+    fn blocks_are_those_of_the_example_of_the_rfc() {
+        let mut arrived = OutOfOrder::default();
+        let rows: [(u64, &[(u32, u32)]); 4] = [
+            (6000, &[(6000, 6500)]),
+            (7000, &[(7000, 7500), (6000, 6500)]),
+            (8000, &[(8000, 8500), (7000, 7500), (6000, 6500)]),
+            (6500, &[(6000, 7500), (8000, 8500)]),
+        ];
+        let blocks = |arrived: &OutOfOrder| {
+            let mut blocks = SackBlocks::default();
+            arrived.add_blocks(&mut blocks, 4);
+            blocks.as_slice().to_vec()
+        };
+        for (start, expected) in rows {
+            let (left, _) = arrived.insert(start, start + 500);
+            arrived.remember(left);
+            assert_eq!(blocks(&arrived), expected, "segment {start}");
+        }
+        arrived.remove_below(7500);
+        assert_eq!(blocks(&arrived), [(8000, 8500)]);
+    }
+}

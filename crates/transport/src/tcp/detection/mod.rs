@@ -374,3 +374,20 @@ detectors! {
     "rr-tcp" => RrTcp(Box<RrTcp>),
     "tcp-ncr" => TcpNcr(TcpNcr),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 6298 (2.3): the clock granularity, here a millisecond, is the least margin above SRTT. Linux, and so
+    /// RACK, has its smallest timeout there.
+    #[test]
+    fn the_timeout_leaves_a_margin_above_the_round_trip() {
+        assert!(LossDetectionConfig::NAMES.len() >= 6);
+        for &name in LossDetectionConfig::NAMES {
+            let detection = LossDetectionConfig::named(name).expect("a registered name");
+            let expected = if name == "rack" { 200 } else { 1 };
+            assert_eq!(detection.rto_margin(Span::from_ms(200)), Span::from_ms(expected), "{name}");
+        }
+    }
+}

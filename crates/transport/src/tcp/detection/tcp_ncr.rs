@@ -238,6 +238,24 @@ mod tests {
         assert!(b.lost().is_empty());
     }
 
+    /// (I.1), (T.1): a window of 20 of which 12 were in use. FlightSizePrev stays at 12, whatever Extended Limited
+    /// Transmit adds, and the window is 10 of these 12, not of 20.
+    #[test]
+    fn the_flight_before_is_that_of_the_first_report() {
+        let careful =
+            LossDetectionConfig::TcpNcr(TcpNcrParameters { limited_transmit: LimitedTransmit::Careful });
+        let mut b = Bench::new(&careful, 20);
+        b.send(0, 12);
+        for n in 1..=4 {
+            b.sack(n, n);
+            if n % 2 == 1 {
+                b.send(n, 1);
+            }
+        }
+        b.ack(5, 5, None, None);
+        assert_eq!((b.board.pipe(), b.detector.withheld(20, 0)), (9, 2));
+    }
+
     /// The start of recovery ends it (section 3.3).
     #[test]
     fn recovery_holds_nothing_back() {
