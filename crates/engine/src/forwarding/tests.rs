@@ -1,6 +1,6 @@
 use super::*;
 use crate::balancer::{
-    FlowParameters, HashParameters, ResilientHashParameters, SubflowRoundRobinParameters,
+    FlowParameters, FlowletParameters, HashParameters, ResilientHashParameters, SubflowRoundRobinParameters,
     WeightedHashParameters,
 };
 use crate::capture::host_address;
@@ -122,9 +122,10 @@ const BACK: (NodeId, NodeId) = (NodeId(4), NodeId(0));
 fn middle(forwarding: &mut Forwarding, network: &Network, (from, to): (NodeId, NodeId), port: u16) -> NodeId {
     let client = Endpoint { addr: host_address(NodeId(0)), port };
     let server = Endpoint { addr: host_address(NodeId(4)), port: 5001 };
+    let index = 2 * u32::from(port - 50_000);
     let key = match (from, to) {
-        FORTH => FlowKey::new(client, server, 0),
-        _ => FlowKey::new(server, client, 1),
+        FORTH => FlowKey::new(client, server, index),
+        _ => FlowKey::new(server, client, index + 1),
     };
     let route = forwarding.index(from, to).expect("a pair that was given");
     let start = forwarding.start(Instant::ZERO, route, key);
@@ -165,6 +166,24 @@ fn acknowledgments_follow_the_entries_of_their_subflows() {
         ports.rev().map(|port| middle(&mut forwarding, &network, BACK, port)).collect();
     back.reverse();
     assert_eq!(back, forth);
+}
+
+/// A plan that leaves a route as it was leaves its flowlets where they are (Kandula 2007: a flowlet is not split).
+/// A hundred that were drawn anew would stay with a probability of 4^-100.
+#[test]
+fn a_plan_with_the_same_paths_moves_no_flowlet() {
+    let network = four_ways();
+    let flowlets = LoadBalancing::Flowlet(FlowletParameters { gap: Span::from_ms(1) });
+    let mut forwarding = Forwarding::new(flowlets, Streams::new(1, 0), 6, [FORTH].into_iter());
+    let plan = semper_of_hops().plan(&network, &LinkMask::all_up(&network), &[FORTH]);
+    let mut taken = || {
+        forwarding.install(&network, &plan);
+        let ports = 50_000..50_100;
+        ports.map(|port| middle(&mut forwarding, &network, FORTH, port)).collect::<Vec<_>>()
+    };
+    let before = taken();
+    assert_eq!(before.iter().collect::<BTreeSet<_>>().len(), 4);
+    assert_eq!(taken(), before);
 }
 
 /// The cable over node 2 fails and returns. Flows that it carried go elsewhere and come back. With the

@@ -1,5 +1,6 @@
 //! Rules of the RFCs that take a particular history to show.
 
+use super::Receiver;
 use super::tests::{Fate, Pair, Side, is_data};
 use crate::config::TcpConfig;
 use crate::segment::{Flags, Segment};
@@ -31,6 +32,24 @@ fn run_until(
         let next = pair.now + Span::from_ms(1);
         pair.run(next, &mut *fate);
         pair.now = next;
+    }
+}
+
+/// RFC 9293 section 3.7.1: each SYN announces the largest segment that its side takes, and no segment is larger than
+/// the smaller of the two. 12 bytes of each are the timestamps.
+#[test]
+fn no_segment_is_larger_than_either_end_announced() {
+    for (ours, theirs) in [(1460, 1000), (1000, 1460)] {
+        let with = |mss| TcpConfig { mss, ..named("newreno") };
+        let mut pair = opened(&with(ours), 100_000);
+        pair.receiver = Receiver::new(&with(theirs), 7);
+        pair.run(END, |_, _, _| Fate::Arrive);
+        let syn =
+            |side| pair.log.iter().find(|sent| sent.1 == side && sent.2.flags.has(Flags::SYN)).unwrap().2;
+        assert_eq!(syn(Side::Sender).mss, ours);
+        assert!((1..=theirs).contains(&syn(Side::Receiver).mss));
+        assert_eq!(pair.log.iter().map(|sent| sent.2.payload).max(), Some(1000 - 12), "{ours} and {theirs}");
+        assert_eq!(pair.receiver.stats().delivered, 100_000);
     }
 }
 
