@@ -177,9 +177,8 @@ impl Link {
         self.advance(now, pool, observer);
         let arrival = Waiting { since: now, packet: id, bytes: pool.get(id).bytes };
         let idle = self.free_at <= now && self.queue.is_empty();
-        let mut packets = Handling { pool, observer, stats: &mut self.stats };
         if idle {
-            if !self.queue.pass(arrival, self.free_at, &mut packets) {
+            if !self.queue.is_drop_tail() && !self.pass(arrival, pool, observer) {
                 return false;
             }
             let was_idle = self.flying.is_empty();
@@ -187,12 +186,39 @@ impl Link {
             return was_idle;
         }
         self.integrate(now);
-        let mut packets = Handling { pool, observer, stats: &mut self.stats };
-        self.queue.enqueue(arrival, &mut packets);
+        if !(self.queue.is_drop_tail() && self.queue.push(arrival)) {
+            self.enqueue(arrival, pool, observer);
+        }
         self.stats.queue_max_packets = self.stats.queue_max_packets.max(self.queue.backlog());
         // With something in flight the next event is its arrival; otherwise a departure that
         // was due already.
         self.flying.is_empty()
+    }
+
+    /// Asks the discipline about a packet that finds the link idle.
+    #[inline(never)]
+    fn pass(&mut self, arrival: Waiting, pool: &mut PacketPool, observer: &mut impl LinkObserver) -> bool {
+        let mut packets = Handling { pool, observer, stats: &mut self.stats };
+        self.queue.pass(arrival, self.free_at, &mut packets)
+    }
+
+    /// Hands a packet to the discipline.
+    #[inline(never)]
+    fn enqueue(&mut self, arrival: Waiting, pool: &mut PacketPool, observer: &mut impl LinkObserver) {
+        let mut packets = Handling { pool, observer, stats: &mut self.stats };
+        self.queue.enqueue(arrival, &mut packets);
+    }
+
+    /// Takes the packet to send from the discipline.
+    #[inline(never)]
+    fn choose(
+        &mut self,
+        at: Instant,
+        pool: &mut PacketPool,
+        observer: &mut impl LinkObserver,
+    ) -> Option<Waiting> {
+        let mut packets = Handling { pool, observer, stats: &mut self.stats };
+        self.queue.dequeue(at, &mut packets)
     }
 
     /// Adds up the queue since the last change.
@@ -213,8 +239,9 @@ impl Link {
 
     fn dequeue(&mut self, at: Instant, pool: &mut PacketPool, observer: &mut impl LinkObserver) {
         self.integrate(at);
-        let mut packets = Handling { pool, observer, stats: &mut self.stats };
-        if let Some(first) = self.queue.dequeue(at, &mut packets) {
+        let first =
+            if self.queue.is_drop_tail() { self.queue.pop() } else { self.choose(at, pool, observer) };
+        if let Some(first) = first {
             self.transmit(at, first, pool, observer);
         }
     }

@@ -268,9 +268,10 @@ macro_rules! disciplines {
             }
         }
 
+        // In boxes, because links lie side by side and most are drop-tail, whose state is empty.
         #[derive(Debug)]
         enum State {
-            $( $variant($type), )+
+            $( $variant(Box<$type>), )+
         }
 
         /// The queue in front of a link: the packets that wait, and the discipline that rules them. The calls are those
@@ -287,57 +288,28 @@ macro_rules! disciplines {
             pub fn new(discipline: &Discipline, place: &Place<'_>) -> Self {
                 let state = match discipline {
                     $( Discipline::$variant(parameters) => {
-                        State::$variant(QueueDiscipline::new(parameters, place))
+                        State::$variant(Box::new(QueueDiscipline::new(parameters, place)))
                     } )+
                 };
                 Self { buffer: Buffer::new(place.limit), state }
             }
 
             /// A packet arrives while the link is busy.
-            #[inline]
             pub fn enqueue(&mut self, arrival: Waiting, packets: &mut impl Packets) {
-                // Most queues are drop-tail, and what they do is worth a place in the loop of events.
-                if let State::Fifo(fifo) = &mut self.state {
-                    return fifo.enqueue(&mut self.buffer, arrival, packets);
-                }
-                self.enqueue_by_law(arrival, packets)
-            }
-
-            #[inline(never)]
-            fn enqueue_by_law(&mut self, arrival: Waiting, packets: &mut impl Packets) {
                 match &mut self.state {
                     $( State::$variant(law) => law.enqueue(&mut self.buffer, arrival, packets), )+
                 }
             }
 
             /// A packet arrives while the link is idle.
-            #[inline]
             pub fn pass(&mut self, arrival: Waiting, idle_since: Instant, packets: &mut impl Packets) -> bool {
-                if let State::Fifo(_) = self.state {
-                    return true;
-                }
-                self.pass_by_law(arrival, idle_since, packets)
-            }
-
-            #[inline(never)]
-            fn pass_by_law(&mut self, arrival: Waiting, idle_since: Instant, packets: &mut impl Packets) -> bool {
                 match &mut self.state {
                     $( State::$variant(law) => law.pass(arrival, idle_since, packets), )+
                 }
             }
 
             /// The packet to send at `now`.
-            #[inline]
             pub fn dequeue(&mut self, now: Instant, packets: &mut impl Packets) -> Option<Waiting> {
-                // Most queues are drop-tail, and what they do is worth a place in the loop of events.
-                if let State::Fifo(fifo) = &mut self.state {
-                    return fifo.dequeue(&mut self.buffer, now, packets);
-                }
-                self.dequeue_by_law(now, packets)
-            }
-
-            #[inline(never)]
-            fn dequeue_by_law(&mut self, now: Instant, packets: &mut impl Packets) -> Option<Waiting> {
                 match &mut self.state {
                     $( State::$variant(law) => law.dequeue(&mut self.buffer, now, packets), )+
                 }
@@ -369,6 +341,30 @@ macro_rules! disciplines {
 }
 
 impl Queue {
+    /// Whether it is drop-tail, which asks nothing of a packet but its bytes: [`Queue::push`] and [`Queue::pop`] then do
+    /// what [`Queue::enqueue`] and [`Queue::dequeue`] do, and fit into the loop of events.
+    #[inline]
+    #[must_use]
+    pub fn is_drop_tail(&self) -> bool {
+        matches!(self.state, State::Fifo(_))
+    }
+
+    /// Puts a packet at the end of a drop-tail queue; whether there was room.
+    #[inline]
+    pub fn push(&mut self, arrival: Waiting) -> bool {
+        let room = self.buffer.has_room(arrival.bytes);
+        if room {
+            self.buffer.push(arrival);
+        }
+        room
+    }
+
+    /// Takes the first of a drop-tail queue.
+    #[inline]
+    pub fn pop(&mut self) -> Option<Waiting> {
+        self.buffer.pop()
+    }
+
     /// Packets that wait.
     #[inline]
     #[must_use]

@@ -41,7 +41,7 @@ anabranch_units::parameters! {
 pub struct Pie {
     parameters: PieParameters,
     rate: Rate,
-    stream: Box<Stream>,
+    stream: Stream,
     drop_prob: f64,
     /// Delay of the queue at the last update, in seconds.
     qdelay_old: f64,
@@ -120,7 +120,7 @@ impl QueueDiscipline for Pie {
         Self {
             parameters: *parameters,
             rate: place.rate,
-            stream: Box::new(place.stream()),
+            stream: place.stream(),
             drop_prob: 0.0,
             qdelay_old: 0.0,
             burst_allowance: parameters.burst,

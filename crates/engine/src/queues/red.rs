@@ -42,7 +42,7 @@ pub struct Red {
     gentle: bool,
     ecn: bool,
     rate: Rate,
-    stream: Box<Stream>,
+    stream: Stream,
     avg: f64,
     /// Packets since the last mark or drop; -1 while the average is below the lower threshold.
     count: i64,
@@ -111,7 +111,7 @@ impl QueueDiscipline for Red {
             gentle: parameters.gentle,
             ecn: parameters.ecn,
             rate: place.rate,
-            stream: Box::new(place.stream()),
+            stream: place.stream(),
             avg: 0.0,
             count: -1,
         }
