@@ -20,6 +20,9 @@ struct Entry {
 }
 
 impl Entry {
+    /// What fills up the last children: behind every event, and of no source.
+    const NONE: Self = Self { at: u64::MAX, source: u32::MAX };
+
     /// Time and source as one number: one comparison without a branch between the two. Each has a word of
     /// its own, so that nothing has to be shifted.
     #[inline]
@@ -36,7 +39,10 @@ impl Entry {
 /// Pending events, at most one per source.
 #[derive(Clone, Debug)]
 pub struct Schedule {
+    /// The root, and groups of children: the last group is filled up, so that a step always has four candidates.
     heap: Vec<Entry>,
+    /// Pending events: the first so many entries.
+    count: usize,
     /// Place of each source in the heap, or [`ABSENT`].
     places: Vec<u32>,
 }
@@ -45,19 +51,19 @@ impl Schedule {
     /// An empty schedule for sources `0..sources`.
     #[must_use]
     pub fn new(sources: usize) -> Self {
-        Self { heap: Vec::with_capacity(sources.min(1 << 16)), places: vec![ABSENT; sources] }
+        Self { heap: vec![Entry::NONE], count: 0, places: vec![ABSENT; sources] }
     }
 
     /// Pending events.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.heap.len()
+        self.count
     }
 
     /// Whether nothing is pending.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.heap.is_empty()
+        self.count == 0
     }
 
     /// When the source's event is due, if it has one.
@@ -72,7 +78,8 @@ impl Schedule {
     #[inline]
     #[must_use]
     pub fn first(&self) -> Option<(Instant, Source)> {
-        self.heap.first().map(|entry| (Instant::from_ps(entry.at), Source(entry.source)))
+        let first = self.heap[0];
+        (first.source != Entry::NONE.source).then(|| (Instant::from_ps(first.at), Source(first.source)))
     }
 
     /// The first event, if it is due by `until`.
@@ -93,8 +100,11 @@ impl Schedule {
         let entry = Entry { at: at.as_ps(), source: source.0 };
         let place = self.places[source.0 as usize];
         if place == ABSENT {
-            self.heap.push(entry);
-            self.rise(self.heap.len() - 1, entry);
+            if self.count == self.heap.len() {
+                self.heap.extend([Entry::NONE; ARITY]);
+            }
+            self.count += 1;
+            self.rise(self.count - 1, entry);
             return;
         }
         let place = place as usize;
@@ -114,8 +124,9 @@ impl Schedule {
         }
         self.places[source.0 as usize] = ABSENT;
         let place = place as usize;
-        let Some(last) = self.heap.pop() else { return };
-        if place == self.heap.len() {
+        self.count -= 1;
+        let last = std::mem::replace(&mut self.heap[self.count], Entry::NONE);
+        if place == self.count {
             return;
         }
         if last.before(self.heap[place]) {
@@ -152,25 +163,10 @@ impl Schedule {
         while let Some(&[a, b, c, d]) = self.heap.get(place * ARITY + 1..place * ARITY + 1 + ARITY) {
             let (least, candidate) = least_of([a, b, c, d]);
             if !candidate.before(entry) {
-                self.settle(place, entry);
-                return;
+                break;
             }
             self.settle(place, candidate);
             place = place * ARITY + 1 + least;
-        }
-        self.sink_last(place, entry);
-    }
-
-    /// The last step, where there are fewer children or none.
-    fn sink_last(&mut self, mut place: usize, entry: Entry) {
-        let first = place * ARITY + 1;
-        let children = self.heap.get(first..).unwrap_or_default();
-        let least = (first..).zip(children.iter().copied()).min_by_key(|(_, child)| child.key());
-        if let Some((least, candidate)) = least
-            && candidate.before(entry)
-        {
-            self.settle(place, candidate);
-            place = least;
         }
         self.settle(place, entry);
     }

@@ -289,3 +289,25 @@ fn a_run_that_ends_early_is_interrupted() {
         integer(&shorter, "flows", "delivered_bytes", 0)
     );
 }
+
+/// New routes of a large network take a while. A step that ends in the middle of them has done none of them, and the
+/// next step does all: the same bytes come out.
+#[test]
+fn routes_under_way_can_be_stopped() {
+    let reacts_at = at(0.12);
+    let expected = run(failures());
+    let mut simulation = simulation(failures());
+    for refused in 0..3 {
+        let mut heard = Vec::new();
+        let reached = simulation.advance(reacts_at, |progress| {
+            heard.push(progress.now);
+            ControlFlow::Break(())
+        });
+        assert!(reached.expect("a step").is_break(), "step {refused}");
+        assert_eq!(heard, [reacts_at]);
+        assert_eq!(simulation.next_event(), Some(reacts_at));
+    }
+    let end = simulation.end();
+    go_on(&mut simulation, end);
+    assert!(bytes(&simulation.finish().expect("a run")) == bytes(&expected));
+}

@@ -1,6 +1,6 @@
 //! Changes of the network, and routing's reaction to them.
 
-use super::{Numbering, Simulation};
+use super::{Numbering, Progress, Simulation};
 use crate::loss::mean_loss;
 use crate::records::Table;
 use crate::setup::Change;
@@ -8,6 +8,7 @@ use anabranch_network::Network;
 use anabranch_routing::{LinkMask, prune};
 use anabranch_units::{Instant, LinkId, NodeId};
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// What has changed so far.
@@ -153,19 +154,33 @@ impl Simulation {
     }
 
     /// Routing has noticed: new routes are in force. A scheme computes them anew; a plan from
-    /// elsewhere loses its dead paths.
-    pub(super) fn on_routes(&mut self) {
-        self.changes.reactions.pop_front();
-        self.data.schedule.put(Numbering::ROUTES, self.changes.reactions.front().copied());
+    /// elsewhere loses its dead paths. Where `report` breaks, nothing has happened yet.
+    pub(super) fn on_routes(
+        &mut self,
+        report: &mut impl FnMut(Progress) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         let (network, for_data) = (&self.data.network, self.data_mask());
         let plan = match &self.setup.routing.scheme {
-            Some(scheme) => scheme.plan(network, &for_data, &self.setup.pairs()),
-            None => prune(&self.plan, network, &self.changes.mask),
+            Some(scheme) => {
+                let (progress, pairs) = (self.progress(), self.setup.pairs());
+                scheme.plan_watched(network, &for_data, &pairs, &mut |_| match report(progress) {
+                    ControlFlow::Continue(()) => Ok(()),
+                    stop @ ControlFlow::Break(()) => Err(stop),
+                })
+            }
+            None => Ok(prune(&self.plan, network, &self.changes.mask)),
         };
+        let plan = match plan {
+            Ok(plan) => plan,
+            Err(stop) => return stop,
+        };
+        self.changes.reactions.pop_front();
+        self.data.schedule.put(Numbering::ROUTES, self.changes.reactions.front().copied());
         self.data.forwarding.install(&self.data.network, &plan);
         if let Some(control) = &mut self.control {
             control.on_network_change(&mut self.data, &self.flows, &self.changes.mask, for_data);
         }
         self.changes.log.note(self.data.now, "new routes", "");
+        ControlFlow::Continue(())
     }
 }

@@ -151,7 +151,7 @@ impl Simulation {
             let name = &self.data.network.node(way.from).name;
             return refuse(format!("the host at {name} is simulated; declare its node external"));
         }
-        self.put_in(id, direction, segment, Vec::new(), bytes, Some(token));
+        self.put_in(id, direction, (&segment, &[]), bytes, Some(token));
         Ok(())
     }
 

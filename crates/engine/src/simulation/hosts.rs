@@ -132,7 +132,7 @@ impl Simulation {
             self.flush_trains(id);
         } else {
             while let Some(segment) = self.flows[id.index()].sender.poll_transmit(self.data.now) {
-                self.transmit(id, Direction::Forward, segment);
+                self.send_data(id, &segment);
             }
         }
         let next = self.flows[id.index()].sender.next_timeout();
@@ -157,41 +157,45 @@ impl Simulation {
                 next = self.flows[flow].sender.poll_transmit(now);
             }
             let bytes = head.packet_len() + rest.iter().map(Segment::packet_len).sum::<u32>();
-            self.put_in(id, Direction::Forward, head, rest, bytes, None);
+            self.put_in(id, Direction::Forward, (&head, &rest), bytes, None);
         }
     }
 
     fn flush_receiver(&mut self, id: FlowId) {
         while let Some(segment) = self.flows[id.index()].receiver.poll_transmit(self.data.now) {
-            self.transmit(id, Direction::Backward, segment);
+            self.send_ack(id, &segment);
         }
         let next = self.flows[id.index()].receiver.next_timeout();
         self.data.set_timer(self.data.numbering.receiver(id), next);
     }
 
-    /// A simulated host hands a segment to the network.
-    #[inline]
-    fn transmit(&mut self, id: FlowId, direction: Direction, segment: Segment) {
-        self.put_in(id, direction, segment, Vec::new(), segment.packet_len(), None);
+    /// The simulated source hands a segment to the network.
+    fn send_data(&mut self, id: FlowId, segment: &Segment) {
+        self.put_in(id, Direction::Forward, (segment, &[]), segment.packet_len(), None);
+    }
+
+    /// The simulated destination hands a segment to the network.
+    fn send_ack(&mut self, id: FlowId, segment: &Segment) {
+        self.put_in(id, Direction::Backward, (segment, &[]), segment.packet_len(), None);
     }
 
     /// A packet of so many bytes enters the network, alone or with the `rest` of a train; what has a token is
     /// external, and followed.
-    #[inline]
+    // Its few callers know most of its arguments, and each packet comes by.
+    #[inline(always)]
     pub(super) fn put_in(
         &mut self,
         id: FlowId,
         direction: Direction,
-        segment: Segment,
-        rest: Vec<Segment>,
+        (segment, rest): (&Segment, &[Segment]),
         bytes: u32,
         token: Option<u64>,
     ) {
         let flow = &mut self.flows[id.index()];
         if direction == Direction::Forward {
-            flow.note_sent(self.data.now, &segment, rest.last().unwrap_or(&segment));
+            flow.note_sent(self.data.now, segment, rest.last().unwrap_or(segment));
             if let Some(sequences) = &mut self.sequences {
-                for segment in std::iter::once(&segment).chain(&rest) {
+                for segment in std::iter::once(segment).chain(rest) {
                     sequences.sent(self.data.now, id, segment);
                 }
             }
@@ -215,7 +219,7 @@ impl Simulation {
             let is_same = |before, after| {
                 self.data.forwarding.is_same_path(&self.data.network, (before, after), way.to)
             };
-            multipath.on_sent(self.data.now, &segment, start, is_same);
+            multipath.on_sent(self.data.now, segment, start, is_same);
         }
         let packet = Packet {
             bytes,
@@ -230,13 +234,13 @@ impl Simulation {
         };
         let node = way.from;
         if self.data.taps.watches_hosts() {
-            for segment in std::iter::once(&segment).chain(&rest) {
+            for segment in std::iter::once(segment).chain(rest) {
                 self.data.taps.sent(self.data.now, &packet, segment, &self.flows[id.index()]);
             }
         }
-        let packet = self.data.pool.insert(packet, segment);
+        let packet = self.data.pool.insert(packet, *segment);
         if !rest.is_empty() {
-            self.data.pool.couple(packet, rest);
+            self.data.pool.couple(packet, rest.to_vec());
         }
         if let (Some(token), Some(external)) = (token, &mut self.data.taps.external) {
             external.follow(packet, token);

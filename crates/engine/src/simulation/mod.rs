@@ -171,8 +171,8 @@ impl Simulation {
     /// Works off every event up to and including `until`, or the end of the run if that is earlier; that is the time
     /// then. Any steps to one time lead to the same state, whatever their number and length, zero included.
     ///
-    /// `report` is called every 65,536 events of the run. Where it breaks, the step ends between two events, and so
-    /// does the answer say; the next step goes on from there.
+    /// `report` is called every 65,536 events of the run, and while a scheme computes new routes. Where it breaks, the
+    /// step ends between two events, and so does the answer say; the next step goes on from there.
     ///
     /// # Errors
     /// If `until` is in the past, or a capture file cannot be written.
@@ -193,7 +193,14 @@ impl Simulation {
         let mut reported = self.events + left;
         while let Some((at, source)) = self.data.schedule.due_by(self.data.now, until) {
             self.data.now = at;
-            self.handle(source);
+            if source == Numbering::ROUTES {
+                self.events = reported - left;
+                if self.on_routes(&mut report).is_break() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            } else {
+                self.handle(source);
+            }
             left -= 1;
             if left == 0 {
                 self.events = reported;
@@ -266,7 +273,6 @@ impl Simulation {
             Event::Receiver(flow) => self.on_receiver_timer(flow),
             Event::Application(flow) => self.on_application(flow),
             Event::Changes => self.on_changes(),
-            Event::Routes => self.on_routes(),
             Event::Probe => self.on_probe(),
             Event::Switch(node) => {
                 if let Some(control) = &mut self.control {

@@ -22,7 +22,6 @@ pub(super) struct Numbering {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Event {
     Changes,
-    Routes,
     Link(LinkId),
     Sender(FlowId),
     Receiver(FlowId),
@@ -74,12 +73,10 @@ impl Numbering {
         self.probe().0 as usize + 1
     }
 
-    /// Who the event of a source is for.
+    /// Who the event of a source is for, new routes apart.
     #[inline]
     pub(super) fn event(self, source: Source) -> Event {
-        let Some(number) = source.0.checked_sub(Self::FIRST_LINK) else {
-            return if source == Self::CHANGES { Event::Changes } else { Event::Routes };
-        };
+        let Some(number) = source.0.checked_sub(Self::FIRST_LINK) else { return Event::Changes };
         if number < self.links {
             return Event::Link(LinkId(number));
         }
