@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from anabranch import AnabranchError, Result, Routing, Scenario, run
-from anabranch.progress import terminal_progress
+from anabranch.progress import run_progress
 from anabranch.report.figures import compare_goodput, save_figure
 
 EXAMPLES = Path(__file__).parent
@@ -53,8 +53,8 @@ def main(out: Path) -> int:
     rows: list[dict[str, object]] = []
     for network, how, transport, scenario in scenarios():
         folder = out / f"{network}-{how}-{transport}".lower().replace(" ", "-")
-        with terminal_progress(scenario.title, scenario.run_settings.duration.seconds) as progress:
-            result = run(scenario, out=folder, progress=progress)
+        with run_progress(scenario.title, scenario.run_settings.duration.seconds) as progress:
+            result = run(scenario, out=folder, progress=progress.run)
         if result.interrupted:
             return 130
         panels.setdefault(f"{network}, {how}", {})[transport] = result

@@ -148,6 +148,7 @@ def run(
     out: Path | str | None = None,
     page: bool = True,
     progress: Callable[[float, int], None] | None = None,
+    plan_progress: Callable[[int, int], None] | None = None,
 ) -> Result:
     """Simulates a scenario; see :func:`anabranch.runner.run` for arguments and errors.
 
@@ -155,7 +156,7 @@ def run(
         What was measured. After Ctrl-C that is what was measured until then, and
         ``summary["interrupted"]`` is true.
     """
-    found = runner.run(scenario, out=out, page=page, progress=progress)
+    found = runner.run(scenario, out=out, page=page, progress=progress, plan_progress=plan_progress)
     return Result(found.tables, found.summary)
 
 

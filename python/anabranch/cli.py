@@ -77,15 +77,18 @@ def run(
 ) -> None:
     """Simulate a scenario and keep what was measured."""
     from anabranch import display
-    from anabranch.progress import terminal_progress
+    from anabranch.progress import run_progress
     from anabranch.result import json_ready
     from anabranch.runner import run as run_scenario
 
     loaded = _load(scenario, set_, seed)
     folder = out if out is not None else Path("results") / scenario.stem
     title = loaded.title or scenario.stem
-    with terminal_progress(title, loaded.run_settings.duration.seconds) as progress:
-        result = run_scenario(loaded, out=folder, page=not no_page, progress=progress)
+    with run_progress(title, loaded.run_settings.duration.seconds) as progress:
+        page = not no_page
+        result = run_scenario(
+            loaded, out=folder, page=page, progress=progress.run, plan_progress=progress.plan
+        )
     for warning in result.summary["warnings"]:
         say(f"warning: {warning}")
     if as_json:
@@ -119,10 +122,12 @@ def routes(
     """Show the routes of a scenario; nothing is simulated."""
     from anabranch import display
     from anabranch.forwarding import check_forwarding
+    from anabranch.progress import plan_progress
     from anabranch.routes import routes as routes_of
 
     loaded = _load(scenario, set_, None)
-    found = routes_of(loaded)
+    with plan_progress(loaded.title or scenario.stem) as progress:
+        found = routes_of(loaded, progress)
     forwarding = check_forwarding(loaded) if check else None
     for warning in found.warnings:
         say(f"warning: {warning}")

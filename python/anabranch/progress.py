@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -13,32 +14,50 @@ if TYPE_CHECKING:
 
 Report = Callable[[float, int], None]
 """Called now and then with the simulated seconds and the packet-hops so far."""
+PlanReport = Callable[[int, int], None]
+"""Called now and then with the pairs that have routes and all pairs."""
 CaptureReport = Callable[[int, int], None]
 """Called now and then with the bytes of captures read and those to be read."""
 StudyReport = Callable[[int, int, int], None]
 """Called after each run with the runs done, the failed ones among them, and all runs."""
 
 
+@dataclass(frozen=True)
+class RunProgress:
+    """What a run tells of its progress, first of its routes and then of simulated time; nothing in a pipe."""
+
+    plan: PlanReport | None = None
+    run: Report | None = None
+
+
 @contextmanager
-def terminal_progress(title: str, duration_s: float) -> Iterator[Report | None]:
-    """A progress line on standard error while the block runs; None where that is no terminal.
+def run_progress(title: str, duration_s: float) -> Iterator[RunProgress]:
+    """A progress line on standard error while the block runs.
 
     Args:
         title: what is running.
         duration_s: simulated time of the whole run, in seconds.
     """
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield None
-        return
-    with _line(console) as progress:
-        task = progress.add_task(_plain(title), total=duration_s, done="")
+    with _line(title) as update:
+        if update is None:
+            yield RunProgress()
+            return
 
-        def report(simulated_s: float, _packet_hops: int) -> None:
-            text = f"{simulated_s:.4g} of {duration_s:g} s simulated, left"
-            progress.update(task, completed=simulated_s, done=text)
+        def simulated(simulated_s: float, _packet_hops: int) -> None:
+            update(simulated_s, duration_s, f"{simulated_s:.4g} of {duration_s:g} s simulated, left")
 
-        yield report
+        yield RunProgress(_planned(update), simulated)
+
+
+@contextmanager
+def plan_progress(title: str) -> Iterator[PlanReport | None]:
+    """A progress line on standard error while routes are found; None where that is no terminal.
+
+    Args:
+        title: what they are for.
+    """
+    with _line(title) as update:
+        yield None if update is None else _planned(update)
 
 
 @contextmanager
@@ -48,23 +67,19 @@ def study_progress(title: str) -> Iterator[StudyReport | None]:
     Args:
         title: what is running.
     """
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield None
-        return
-    with _line(console) as progress:
-        task = progress.add_task(_plain(title), total=None, done="checking every level")
-        begun = 0
+    with _line(title, "checking every level") as update:
+        if update is None:
+            yield None
+            return
+        begun: int | None = None
 
         def report(done: int, failed: int, runs: int) -> None:
             nonlocal begun
-            if progress.tasks[0].total is None:
+            if begun is None:
                 # What was done before this call says nothing about the time that is left.
                 begun = done
-                progress.reset(task, total=runs - begun)
             failures = f", {failed:,} failed" if failed else ""
-            text = f"{done:,} of {runs:,} runs{failures}, left"
-            progress.update(task, completed=done - begun, done=text)
+            update(done - begun, runs - begun, f"{done:,} of {runs:,} runs{failures}, left")
 
         yield report
 
@@ -76,21 +91,47 @@ def capture_progress(title: str) -> Iterator[CaptureReport | None]:
     Args:
         title: what is read.
     """
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield None
-        return
-    with _line(console) as progress:
-        task = progress.add_task(_plain(title), total=None, done="")
+    with _line(title) as update:
+        if update is None:
+            yield None
+            return
 
         def report(read_bytes: int, total_bytes: int) -> None:
             text = f"{read_bytes / 1e6:,.0f} of {total_bytes / 1e6:,.0f} MB, left"
-            progress.update(task, total=total_bytes, completed=read_bytes, done=text)
+            update(read_bytes, total_bytes, text)
 
         yield report
 
 
-def _line(console: Console) -> Progress:
+_Update = Callable[[float, float, str], None]
+"""Called with what is done, all there is to do, and both in words."""
+
+
+def _planned(update: _Update) -> PlanReport:
+    return lambda done, pairs: update(done, pairs, f"routes of {done:,} of {pairs:,} pairs, left")
+
+
+@contextmanager
+def _line(title: str, begin: str = "") -> Iterator[_Update | None]:
+    """A line that shows the share done, in words too, and the time left; None where nobody would see it."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield None
+        return
+    with _columns(console) as progress:
+        # Titles are the user's text: brackets in them are not markup.
+        task = progress.add_task(title.replace("[", r"\["), total=None, done=begin)
+
+        def update(done: float, total: float, text: str) -> None:
+            if progress.tasks[0].total != total:
+                # Another kind of work: the time that is left is not told from what came before.
+                progress.reset(task, total=total)
+            progress.update(task, completed=done, done=text)
+
+        yield update
+
+
+def _columns(console: Console) -> Progress:
     """A line that shows a task's share, its field ``done``, and the time left."""
     # Only terminals have such a line; in a pipe nobody waits for these imports.
     from rich.progress import (  # noqa: PLC0415
@@ -113,8 +154,3 @@ def _line(console: Console) -> Progress:
         TimeRemainingColumn(),
     )
     return Progress(*columns, console=console, transient=True)
-
-
-def _plain(title: str) -> str:
-    """Titles are the user's text: brackets in them are not markup."""
-    return title.replace("[", r"\[")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Any
@@ -104,12 +105,13 @@ _Table = dict[int, list[int]]
 """Next hops towards one destination: for each node that has some, its links."""
 
 
-def plan(setup: Setup, origin: str | None) -> Planned:
+def plan(setup: Setup, origin: str | None, progress: Callable[[int, int], None] | None = None) -> Planned:
     """The plan of a setup: the core's where it has a scheme, and else its planner's.
 
     Args:
         setup: what to plan for.
         origin: name of the scenario's file, for messages.
+        progress: told of the core's progress; planners have none to tell.
 
     Raises:
         ScenarioError: if there is something wrong with the setup that only routing can find.
@@ -121,7 +123,7 @@ def plan(setup: Setup, origin: str | None) -> Planned:
             # A planner does not know the file's name.
             raise ScenarioError(error.problems, origin) from None
     try:
-        return Planned(setup.core().plan(), _says_nothing(setup))
+        return Planned(setup.core().plan(progress), _says_nothing(setup))
     except _core.SetupError as error:
         raise refused(error, origin, setup) from None
 
@@ -145,14 +147,18 @@ def _says_nothing(setup: Setup) -> tuple[str, ...]:
     )
 
 
-def routes(scenario: Scenario) -> Routes:
+def routes(scenario: Scenario, progress: Callable[[int, int], None] | None = None) -> Routes:
     """The routes of all pairs of a scenario.
+
+    Args:
+        scenario: whose routes.
+        progress: called now and then with the pairs that have routes and all pairs.
 
     Raises:
         ScenarioError: if the scenario cannot be run.
     """
     setup = resolve(scenario)
-    planned = plan(setup, scenario.origin)
+    planned = plan(setup, scenario.origin, progress)
     found = planned.plan.data()
     tables: dict[int, _Table] = {table["to"]: dict(table["next"]) for table in found["tables"]}
     scheme = scenario.routing.scheme_name

@@ -30,6 +30,7 @@ def run(
     out: Path | str | None = None,
     page: bool = True,
     progress: Callable[[float, int], None] | None = None,
+    plan_progress: Callable[[int, int], None] | None = None,
 ) -> Result:
     """Simulates a scenario.
 
@@ -40,6 +41,7 @@ def run(
         page: whether the folder gets ``report.html`` and the figures as well, which may take longer than a
             small run.
         progress: called now and then with the simulated seconds and the packet-hops so far.
+        plan_progress: called before that with the pairs that have routes and all pairs.
 
     Returns:
         What was measured. After Ctrl-C that is what was measured until then, and
@@ -57,7 +59,9 @@ def run(
     setup = resolve(scenario)
     captures = Path(tempfile.mkdtemp(prefix="anabranch-")) if setup.captures else None
     try:
-        result = _simulate(scenario, setup if captures is None else capture_into(setup, captures), progress)
+        planned = plan(setup, scenario.origin, plan_progress)
+        captured = setup if captures is None else capture_into(setup, captures)
+        result = _simulate(scenario, captured, planned, progress)
         keep(result, folder, scenario, captures, page=page)
     finally:
         if captures is not None:
@@ -99,8 +103,12 @@ def _save(result: Result, folder: Path, scenario: Scenario, captures: Path | Non
         raise ResultError(f"{error}; what was measured is kept in {spare}") from None
 
 
-def _simulate(scenario: Scenario, setup: Setup, progress: Callable[[float, int], None] | None) -> Result:
-    planned = plan(setup, scenario.origin)
+def _simulate(
+    scenario: Scenario,
+    setup: Setup,
+    planned: Planned,
+    progress: Callable[[float, int], None] | None,
+) -> Result:
     begin = time.perf_counter()
     try:
         outcome = setup.core().simulate(planned.plan, progress)

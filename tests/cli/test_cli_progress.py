@@ -1,0 +1,73 @@
+"""The line of progress on a terminal."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from anabranch import Scenario, progress
+from anabranch.routes import routes
+from anabranch.runner import run
+
+ABILENE = """
+[network]
+topology = "zoo/Abilene"
+[network.links]
+capacity = "10 Mbps"
+[[traffic]]
+from = "*"
+to = "*"
+size = "10 kB"
+transport = "cubic"
+[run]
+duration = "1 s"
+"""
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
+    """What a terminal of 120 columns gets; each report is drawn at once."""
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=120)
+    monkeypatch.setattr(progress, "Console", lambda **_: console)
+    return screen
+
+
+@pytest.mark.parametrize(
+    ("reports", "shown"),
+    [
+        ([("plan", (30, 110))], "routes of 30 of 110 pairs, left"),
+        ([("plan", (30, 110)), ("run", (0.5, 9))], "0.5 of 2 s simulated, left"),
+    ],
+)
+def test_the_line_shows_the_last_report(
+    terminal: io.StringIO, reports: list[tuple[str, tuple[float, int]]], shown: str
+) -> None:
+    with progress.run_progress("abilene [small]", 2.0) as told:
+        for kind, values in reports:
+            report = getattr(told, kind)
+            report(*values)
+    assert "abilene [small]" in terminal.getvalue()
+    assert shown in terminal.getvalue()
+
+
+def test_a_pipe_gets_no_line(capfd: pytest.CaptureFixture[str]) -> None:
+    with progress.run_progress("abilene", 2.0) as told:
+        assert told == progress.RunProgress()
+    with progress.plan_progress("abilene") as plan:
+        assert plan is None
+    assert capfd.readouterr() == ("", "")
+
+
+def test_routes_and_runs_report_the_pairs_that_have_routes(tmp_path: Path) -> None:
+    heard: list[tuple[int, int]] = []
+    scenario = Scenario.loads(ABILENE)
+    routes(scenario, lambda done, pairs: heard.append((done, pairs)))
+    assert heard
+    assert {pairs for _, pairs in heard} == {110}
+    before = len(heard)
+    run(scenario, out=tmp_path / "out", page=False, plan_progress=lambda *at: heard.append(at))
+    assert len(heard) > before
