@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import polars as pl
@@ -271,3 +271,28 @@ def _series(name: str, values: Column) -> pl.Series:
         names, places = values
         return _series(name, names).gather(places)
     return pl.Series(name, [text or None for text in values], dtype=pl.String)
+
+
+@dataclass(frozen=True, slots=True)
+class FactorInfo:
+    """A factor as the tables of a study show it."""
+
+    name: str
+    """Name of its column, with the unit at the end where it has one."""
+    label: str
+    """Name for people, as on an axis."""
+    kind: Literal["continuous", "categorical"]
+    unit: str | None
+    """Unit of the levels of a continuous factor; None where they are plain numbers."""
+    levels: tuple[float | str, ...]
+    """Numbers, in ``unit``, for a continuous factor; texts for a categorical one."""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricInfo:
+    """A metric as the tables of a study show it."""
+
+    name: str
+    """Name of its column, with the unit at the end."""
+    label: str
+    """Name for people, as on an axis."""

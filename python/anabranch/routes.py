@@ -105,6 +105,11 @@ _Table = dict[int, list[int]]
 """Next hops towards one destination: for each node that has some, its links."""
 
 
+def _tables(found: _core.PlanData) -> dict[int, _Table]:
+    """The next hops of a plan, by destination."""
+    return {table["to"]: dict(table["next"]) for table in found["tables"]}
+
+
 def plan(setup: Setup, origin: str | None, progress: Callable[[int, int], None] | None = None) -> Planned:
     """The plan of a setup: the core's where it has a scheme, and else its planner's.
 
@@ -160,7 +165,7 @@ def routes(scenario: Scenario, progress: Callable[[int, int], None] | None = Non
     setup = resolve(scenario)
     planned = plan(setup, scenario.origin, progress)
     found = planned.plan.data()
-    tables: dict[int, _Table] = {table["to"]: dict(table["next"]) for table in found["tables"]}
+    tables = _tables(found)
     scheme = scenario.routing.scheme_name
     metric: str = scenario.routing.metric
     if scenario.controller is not None:
@@ -286,7 +291,7 @@ def shares_on_links(setup: Setup, planned: _core.Plan) -> dict[tuple[int, int], 
     Forwarding hop by hop splits equally at every node, as in :func:`routes`.
     """
     found = planned.data()
-    tables: dict[int, _Table] = {table["to"]: dict(table["next"]) for table in found["tables"]}
+    tables = _tables(found)
     shares: dict[tuple[int, int], dict[int, float]] = {}
     for route in found["routes"]:
         origin, to = route["from"], route["to"]
@@ -320,7 +325,7 @@ def warnings(setup: Setup, planned: _core.Plan) -> list[str]:
     if not bounds:
         return []
     found = planned.data()
-    tables: dict[int, _Table] = {table["to"]: dict(table["next"]) for table in found["tables"]}
+    tables = _tables(found)
     routes = {(route["from"], route["to"]): route["paths"] for route in found["routes"]}
 
     @cache

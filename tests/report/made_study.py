@@ -8,27 +8,10 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from anabranch.result import FactorInfo, MetricInfo
+
 Level = float | str
 Formula = Callable[[tuple[Level, ...]], float | None]
-
-
-@dataclass(frozen=True, slots=True)
-class FactorInfo:
-    """As the study's own."""
-
-    name: str
-    label: str
-    kind: str
-    unit: str | None
-    levels: tuple[Level, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class MetricInfo:
-    """As the study's own."""
-
-    name: str
-    label: str
 
 
 @dataclass(frozen=True)

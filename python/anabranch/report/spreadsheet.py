@@ -21,7 +21,6 @@ from anabranch.report.files import write_whole
 from anabranch.report.study_table import (
     Block,
     MetricTable,
-    StudyMetric,
     StudyOutcome,
     axis_title,
     failed_runs,
@@ -30,6 +29,7 @@ from anabranch.report.study_table import (
     number_text,
 )
 from anabranch.report.style import printable
+from anabranch.result import MetricInfo
 
 _NAME_LENGTH = 31
 """Letters of a sheet's name at most, in UTF-16; Excel's own limit, as are those below."""
@@ -191,7 +191,7 @@ class _Sheets:
         sheet.set_column(4, 4, 70)
         _page(sheet)
 
-    def _metric(self, metric: StudyMetric, name: str) -> None:
+    def _metric(self, metric: MetricInfo, name: str) -> None:
         """The tables and charts of one metric."""
         result, table = self.result, metric_table(self.result, metric)
         sheet = self.book.add_worksheet(name)

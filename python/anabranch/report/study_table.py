@@ -12,45 +12,10 @@ import polars as pl
 
 from anabranch.errors import ResultError
 from anabranch.report.style import printable
+from anabranch.result import FactorInfo, MetricInfo
 
 Level = float | str
 """One value of a factor."""
-
-
-class StudyFactor(Protocol):
-    """A factor of a study."""
-
-    @property
-    def name(self) -> str:
-        """Its column in the frames."""
-
-    @property
-    def label(self) -> str:
-        """Its name for people."""
-
-    @property
-    def kind(self) -> str:
-        """``continuous`` or ``categorical``."""
-
-    @property
-    def unit(self) -> str | None:
-        """Unit of its levels, if they have one."""
-
-    @property
-    def levels(self) -> tuple[Level, ...]:
-        """Its levels, in the user's order."""
-
-
-class StudyMetric(Protocol):
-    """A metric of a study."""
-
-    @property
-    def name(self) -> str:
-        """Its column in the frames."""
-
-    @property
-    def label(self) -> str:
-        """Its name for people, with the unit."""
 
 
 class StudyOutcome(Protocol):
@@ -69,11 +34,11 @@ class StudyOutcome(Protocol):
         """Runs of each cell."""
 
     @property
-    def factors(self) -> tuple[StudyFactor, ...]:
+    def factors(self) -> tuple[FactorInfo, ...]:
         """The factors: rows, columns, and the rest."""
 
     @property
-    def metrics(self) -> tuple[StudyMetric, ...]:
+    def metrics(self) -> tuple[MetricInfo, ...]:
         """The metrics."""
 
     @property
@@ -116,9 +81,9 @@ class Block:
 class MetricTable:
     """One metric of a study, as blocks that all have the same rows and columns."""
 
-    metric: StudyMetric
-    first: StudyFactor | None
-    second: StudyFactor | None
+    metric: MetricInfo
+    first: FactorInfo | None
+    second: FactorInfo | None
     blocks: tuple[Block, ...]
 
     @property
@@ -147,7 +112,7 @@ class MetricTable:
         return not self.continuous or smallest <= max(values) / 2
 
 
-def find_metric(result: StudyOutcome, name: str) -> StudyMetric:
+def find_metric(result: StudyOutcome, name: str) -> MetricInfo:
     """The metric of this name.
 
     Raises:
@@ -160,7 +125,7 @@ def find_metric(result: StudyOutcome, name: str) -> StudyMetric:
     raise ResultError(f"this study has no metric {name}; it has {names}")
 
 
-def metric_table(result: StudyOutcome, metric: StudyMetric) -> MetricTable:
+def metric_table(result: StudyOutcome, metric: MetricInfo) -> MetricTable:
     """A metric of a study laid out for people.
 
     A combination of which no cell is there has no block, unless no cell is there at all.
@@ -191,22 +156,22 @@ def metric_table(result: StudyOutcome, metric: StudyMetric) -> MetricTable:
     return MetricTable(metric, first, second, tuple(blocks or empty))
 
 
-def _key(factor: StudyFactor | None, level: Level | None) -> tuple[Level | None, ...]:
+def _key(factor: FactorInfo | None, level: Level | None) -> tuple[Level | None, ...]:
     return () if factor is None else (level,)
 
 
-def is_continuous(factor: StudyFactor) -> bool:
+def is_continuous(factor: FactorInfo) -> bool:
     """Whether a factor's levels are numbers on an axis."""
     return factor.kind == "continuous"
 
 
-def ordered_levels(factor: StudyFactor) -> tuple[Level, ...]:
+def ordered_levels(factor: FactorInfo) -> tuple[Level, ...]:
     """Each level once: numbers of a continuous factor ascending, all others in the user's order."""
     levels = tuple(dict.fromkeys(factor.levels))
     return tuple(sorted(levels, key=float)) if is_continuous(factor) else levels
 
 
-def axis_title(factor: StudyFactor) -> str:
+def axis_title(factor: FactorInfo) -> str:
     """A factor with its unit, as on an axis."""
     label = printable(factor.label)
     if not factor.unit or label.endswith((f" in {factor.unit}", f"({factor.unit})", f"[{factor.unit}]")):
@@ -214,7 +179,7 @@ def axis_title(factor: StudyFactor) -> str:
     return f"{label} in {factor.unit}"
 
 
-def level_text(factor: StudyFactor, level: Level) -> str:
+def level_text(factor: FactorInfo, level: Level) -> str:
     """A level as in a legend: ``cubic``, ``10 ms``, or ``flows = 4`` where a number has no unit."""
     if isinstance(level, str):
         return printable(level) or '""'
@@ -223,7 +188,7 @@ def level_text(factor: StudyFactor, level: Level) -> str:
     return f"{printable(factor.label)} = {number_text(level)}"
 
 
-def level_in_words(factor: StudyFactor, level: Level) -> str:
+def level_in_words(factor: FactorInfo, level: Level) -> str:
     """A level together with its factor: ``transport = cubic``, ``delay = 10 ms``."""
     text = level_text(factor, level)
     label = printable(factor.label)

@@ -6,40 +6,19 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Self
 
 import polars as pl
 
 from anabranch.errors import Problem, StudyError
+from anabranch.result import FactorInfo, MetricInfo
 from anabranch.study.student import half_width
 
 if TYPE_CHECKING:
     from anabranch.report.plots.study_plots import StudyPlots
 
 
-@dataclass(frozen=True, slots=True)
-class FactorInfo:
-    """A factor as the tables of a study show it."""
-
-    name: str
-    """Name of its column, with the unit at the end where it has one."""
-    label: str
-    """Name for people, as on an axis."""
-    kind: Literal["continuous", "categorical"]
-    unit: str | None
-    """Unit of the levels of a continuous factor; None where they are plain numbers."""
-    levels: tuple[float | str, ...]
-    """Numbers, in ``unit``, for a continuous factor; texts for a categorical one."""
-
-
-@dataclass(frozen=True, slots=True)
-class MetricInfo:
-    """A metric as the tables of a study show it."""
-
-    name: str
-    """Name of its column, with the unit at the end."""
-    label: str
-    """Name for people, as on an axis."""
+__all__ = ["FactorInfo", "MetricInfo", "StudyResult"]
 
 
 @dataclass(frozen=True)

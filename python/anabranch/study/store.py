@@ -96,14 +96,8 @@ class Store:
             fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             journal.close()
-            raise StudyError(
-                [
-                    Problem(
-                        "", "another process is working on this study; wait for it, or choose another folder"
-                    )
-                ],
-                str(self._folder),
-            ) from None
+            message = "another process is working on this study; wait for it, or choose another folder"
+            raise StudyError([Problem("", message)], str(self._folder)) from None
         journal.seek(0)
         content = journal.read()
         journal.truncate(content.rfind(b"\n") + 1)

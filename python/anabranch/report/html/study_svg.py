@@ -19,7 +19,6 @@ from anabranch.report.study_table import (
     Block,
     Column,
     MetricTable,
-    StudyMetric,
     StudyOutcome,
     axis_title,
     level_text,
@@ -27,6 +26,7 @@ from anabranch.report.study_table import (
     number_text,
 )
 from anabranch.report.style import PALETTE, Look, looks, plain, printable, styled, wants_logarithm
+from anabranch.result import MetricInfo
 
 _ALONE, _ABREAST = (5.2, 2.75), (3.2, 2.1)
 """Inches of a figure with one panel, and of a panel beside others."""
@@ -57,7 +57,7 @@ _STYLE: Any = {
 }
 
 
-def metric_figure(result: StudyOutcome, metric: StudyMetric) -> dict[str, Any]:
+def metric_figure(result: StudyOutcome, metric: MetricInfo) -> dict[str, Any]:
     """A metric over the first factor: a series for each level of the second, a panel for each of the rest.
 
     Returns:
