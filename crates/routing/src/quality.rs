@@ -106,7 +106,7 @@ impl PathQuality {
 
     /// Whether no packet arrives.
     #[must_use]
-    pub fn delivers_nothing(self) -> bool {
+    pub(crate) fn delivers_nothing(self) -> bool {
         self.delivery <= 0.0
     }
 

@@ -58,7 +58,7 @@ impl Flags {
 
     /// The eight flag bits of the TCP header.
     #[must_use]
-    pub const fn header_bits(self) -> u8 {
+    pub(crate) const fn header_bits(self) -> u8 {
         self.0 as u8
     }
 

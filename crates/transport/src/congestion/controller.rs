@@ -59,19 +59,19 @@ macro_rules! controllers {
         impl CongestionConfig {
             /// Whether it looks at the other subflows of a multipath connection.
             #[must_use]
-            pub const fn is_coupled(&self) -> bool {
+            pub(crate) const fn is_coupled(&self) -> bool {
                 match self { $( Self::$variant(_) => <$controller as Configured>::COUPLED, )+ }
             }
 
             /// Whether it compares how often the subflows lose.
             #[must_use]
-            pub const fn compares_losses(&self) -> bool {
+            pub(crate) const fn compares_losses(&self) -> bool {
                 match self { $( Self::$variant(_) => <$controller as Configured>::COMPARES_LOSSES, )+ }
             }
 
             /// Whether it measures delivery rates.
             #[must_use]
-            pub const fn measures_rate(&self) -> bool {
+            pub(crate) const fn measures_rate(&self) -> bool {
                 match self { $( Self::$variant(_) => <$controller as Configured>::MEASURES_RATE, )+ }
             }
         }

@@ -107,7 +107,7 @@ impl Cubic {
 
     /// The same, with a slow start that ends early on rising delay (RFC 9406, RFC 9438 section 4.10).
     #[must_use]
-    pub fn with_hystart(mut self, hystart: HyStart) -> Self {
+    pub(crate) fn with_hystart(mut self, hystart: HyStart) -> Self {
         self.window.hystart = Some(hystart);
         self
     }

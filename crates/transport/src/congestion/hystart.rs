@@ -59,7 +59,7 @@ impl HyStart {
 
     /// Whether it is in conservative slow start.
     #[must_use]
-    pub const fn is_conservative(&self) -> bool {
+    pub(crate) const fn is_conservative(&self) -> bool {
         matches!(self.phase, Phase::Conservative { .. })
     }
 

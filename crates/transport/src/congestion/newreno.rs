@@ -50,7 +50,7 @@ impl NewReno {
 
     /// The same, with a slow start that ends early on rising delay (RFC 9406).
     #[must_use]
-    pub fn with_hystart(mut self, hystart: HyStart) -> Self {
+    pub(crate) fn with_hystart(mut self, hystart: HyStart) -> Self {
         self.window.hystart = Some(hystart);
         self
     }

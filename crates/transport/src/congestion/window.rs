@@ -33,7 +33,7 @@ impl Window {
         }
     }
 
-    pub const fn in_slow_start(&self) -> bool {
+    pub(crate) const fn in_slow_start(&self) -> bool {
         self.cwnd < self.ssthresh
     }
 
@@ -57,12 +57,12 @@ impl Window {
 
     /// Whether the ACK belongs to fast recovery, where the sender leads the window to ssthresh, or to the
     /// round of an ECN reduction.
-    pub fn is_held(&self, ack: &Ack) -> bool {
+    pub(crate) fn is_held(&self, ack: &Ack) -> bool {
         ack.recovery == Recovery::Fast || ack.snd_una < self.hold_until
     }
 
     /// Falls to one segment, the loss window of RFC 5681 section 3.1, whatever the initial window was.
-    pub const fn collapse(&mut self) {
+    pub(crate) const fn collapse(&mut self) {
         self.cwnd = self.mss;
         self.hold_until = 0;
     }
@@ -78,7 +78,7 @@ impl Window {
     /// A pause longer than the retransmission timeout has stopped the ACK clock: the window starts again
     /// from the restart window (RFC 5681 section 4.1). The threshold remembers three quarters of what it
     /// was (RFC 2861 section 3), so that slow start leads most of the way back.
-    pub fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         if self.cwnd > self.initial {
             self.ssthresh = self.ssthresh.max(self.cwnd / 4 * 3);
             self.cwnd = self.initial;
@@ -92,7 +92,7 @@ impl Window {
     /// sender the two mean the same, but the bytes in flight are then short of cwnd by what the present ACK
     /// has just delivered: halving them would take up to a segment too much at each loss, which at ten
     /// segments is 5 % of the throughput. Hence cwnd if it was the limit, the bytes in flight otherwise.
-    pub fn before_reduction(&self, flight_size: u64) -> u64 {
+    pub(crate) fn before_reduction(&self, flight_size: u64) -> u64 {
         if self.limited { self.cwnd } else { self.cwnd.min(flight_size) }
     }
 
@@ -104,7 +104,7 @@ impl Window {
     /// the same under delayed ACKs and only slow down paths that lose or thin out ACKs.
     /// After a timeout L is one segment (RFC 3465 section 2.3), because one cumulative ACK may then
     /// cover segments that arrived long before.
-    pub fn slow_start(&mut self, ack: &Ack) -> u64 {
+    pub(crate) fn slow_start(&mut self, ack: &Ack) -> u64 {
         if !self.in_slow_start() {
             return ack.delivered;
         }

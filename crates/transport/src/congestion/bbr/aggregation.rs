@@ -25,7 +25,7 @@ pub struct AckAggregation {
 
 impl AckAggregation {
     /// Nothing was expected up to now.
-    pub fn restart(&mut self, now: Instant) {
+    pub(crate) fn restart(&mut self, now: Instant) {
         self.epoch_start = now;
         self.epoch_acked = 0;
     }

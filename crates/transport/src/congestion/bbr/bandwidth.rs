@@ -108,7 +108,7 @@ impl BandwidthModel {
     }
 
     /// A round begins with what is delivered now.
-    pub fn restart_round(&mut self) {
+    pub(crate) fn restart_round(&mut self) {
         self.next_round_delivered = self.delivered;
     }
 }

@@ -12,7 +12,7 @@ const NOMINAL_RTT: Span = Span::from_ms(1);
 const ONE_SEGMENT_BELOW: Rate = Rate::from_bps(1_200_000);
 
 /// Startup's gain times the initial window per RTT (draft section 4.2.1, "BBRInitPacingRate").
-pub fn initial_rate(initial_window: u64, rtt: Option<Span>) -> Rate {
+pub(crate) fn initial_rate(initial_window: u64, rtt: Option<Span>) -> Rate {
     let rtt = rtt.filter(|&rtt| rtt > Span::ZERO).unwrap_or(NOMINAL_RTT);
     Bandwidth::of(initial_window, rtt).map_or(Rate::from_bps(1), |bandwidth| paced(bandwidth, HIGH_GAIN))
 }

@@ -30,11 +30,11 @@ impl GainCycle {
         self.start = now;
     }
 
-    pub const fn gain(&self) -> f64 {
+    pub(crate) const fn gain(&self) -> f64 {
         GAINS[self.index]
     }
 
-    pub const fn is_probing_up(&self) -> bool {
+    pub(crate) const fn is_probing_up(&self) -> bool {
         self.index == PROBE_UP
     }
 

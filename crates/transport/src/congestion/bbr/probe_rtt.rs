@@ -62,7 +62,7 @@ impl ProbeRtt {
     /// Whether a segment that left when `prior_delivered` bytes were delivered left during ProbeRTT. The
     /// draft and Linux mark the connection as limited by the application instead; the marks come
     /// out the same.
-    pub fn depressed(&self, prior_delivered: u64) -> bool {
+    pub(crate) fn depressed(&self, prior_delivered: u64) -> bool {
         self.depressed.is_some_and(|(first, last)| (first..=last).contains(&prior_delivered))
     }
 }

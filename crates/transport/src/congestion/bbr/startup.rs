@@ -21,7 +21,7 @@ pub struct FullPipe {
 
 impl FullPipe {
     /// A round that the application did not limit has ended.
-    pub fn on_round(&mut self, bandwidth: Bandwidth) {
+    pub(crate) fn on_round(&mut self, bandwidth: Bandwidth) {
         if self.reached {
             return;
         }
@@ -35,12 +35,12 @@ impl FullPipe {
     }
 
     /// The next round's bandwidth counts as growth (Linux on a timeout).
-    pub fn forget_bandwidth(&mut self) {
+    pub(crate) fn forget_bandwidth(&mut self) {
         self.bandwidth = Bandwidth::default();
     }
 
     /// Looks for growth from the start; a pipe once known to be full stays so.
-    pub fn restart(&mut self) {
+    pub(crate) fn restart(&mut self) {
         self.bandwidth = Bandwidth::default();
         self.rounds = 0;
     }
