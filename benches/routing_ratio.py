@@ -24,10 +24,10 @@ from anabranch import Scenario, _core
 from anabranch.setup import Setup, resolve
 
 SIZES = ((10, 20), (25, 50), (50, 100), (100, 200), (100, 1000), (300, 600))
-"""Nodes and cables."""
+"""Nodes and edges."""
 RUNS = 3
 """Runs of which the quickest counts."""
-HEAD = ("nodes", "cables", "ours, CPU ms", "networkx, CPU ms", "ratio", "rustworkx, CPU ms", "ratio")
+HEAD = ("nodes", "edges", "ours, CPU ms", "networkx, CPU ms", "ratio", "rustworkx, CPU ms", "ratio")
 
 Delays = dict[tuple[int, int], int]
 """Microseconds of the route of each pair."""
@@ -52,11 +52,11 @@ def timed(routes: Callable[[], Any], delays: Callable[[Any], Delays]) -> Timed:
     return Timed(best, delays(found))
 
 
-def random_graph(nodes: int, cables: int) -> nx.Graph:
-    """A ring, so that it hangs together, and cables drawn at random; delays of up to 10 ms."""
+def random_graph(nodes: int, edges: int) -> nx.Graph:
+    """A ring, so that it hangs together, and edges drawn at random; delays of up to 10 ms."""
     draw = random.Random(1)  # noqa: S311 - a network, not a secret
     graph = nx.cycle_graph(nodes)
-    while graph.number_of_edges() < cables:
+    while graph.number_of_edges() < edges:
         graph.add_edge(*draw.sample(range(nodes), 2))
     for edge in graph.edges.values():
         edge["delay_us"] = draw.randrange(10, 10_000)
@@ -122,24 +122,24 @@ def by_rustworkx(graph: nx.Graph) -> Timed | None:
     return timed(lambda: rx.all_pairs_dijkstra_shortest_paths(copy, lambda delay: delay), delays)
 
 
-def row(nodes: int, cables: int) -> list[str]:
+def row(nodes: int, edges: int) -> list[str]:
     """A row of the table; stops if somebody found another delay for a pair."""
-    graph = random_graph(nodes, cables)
+    graph = random_graph(nodes, edges)
     us = ours(graph)
-    cells = [str(nodes), str(cables), f"{us.seconds * 1e3:.2f}"]
+    cells = [str(nodes), str(edges), f"{us.seconds * 1e3:.2f}"]
     for name, theirs in (("networkx", by_networkx(graph)), ("rustworkx", by_rustworkx(graph))):
         if theirs is None:
             cells += ["not installed", "-"]
             continue
         if theirs.delays != us.delays:
-            raise SystemExit(f"{name} finds other delays in {nodes} nodes and {cables} cables")
+            raise SystemExit(f"{name} finds other delays in {nodes} nodes and {edges} edges")
         cells += [f"{theirs.seconds * 1e3:.2f}", f"{theirs.seconds / us.seconds:.1f}"]
     return cells
 
 
 def main() -> None:
     """Prints the table."""
-    rows = [list(HEAD), *(row(nodes, cables) for nodes, cables in SIZES)]
+    rows = [list(HEAD), *(row(nodes, edges) for nodes, edges in SIZES)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
     for cells in rows:
         sys.stdout.write(

@@ -302,8 +302,8 @@ def _after_planning(
     """The worst case of each failure where the scheme plans anew without the failed links."""
     setup, network = routers.setup, routers.network
     cases = []
-    for cable in range(int(network.cable.max()) + 1):
-        arcs = np.flatnonzero(network.cable == cable)
+    for edge in range(int(network.edge.max()) + 1):
+        arcs = np.flatnonzero(network.edge == edge)
         failed = {routers.links[arc] for arc in arcs}
         # An arc that is down keeps its number here, and has no traffic.
         kept = [number for number in range(len(setup.links)) if number not in failed]

@@ -159,6 +159,44 @@ def test_long_functions_are_found() -> None:
     assert list(python_functions(python)) == [("long", 71)]
 
 
+PUBLIC_RUST_TYPE = re.compile(r"^\s*pub (?:struct|enum|trait|type|union) (\w+)", re.MULTILINE)
+# What Python sees of the engine has the engine's names, and the library's face repeats those of its parts.
+FACES = ("crates/python/src", "python/anabranch/api.py")
+
+
+def types_of_one_name(sources: dict[str, str]) -> list[str]:
+    """Public types that share their name with another one of the same language, with their files."""
+    places: dict[tuple[str, str], list[str]] = {}
+    for place, source in sources.items():
+        if place.endswith(".rs"):
+            names = PUBLIC_RUST_TYPE.findall(source)
+        else:
+            classes = (node for node in ast.parse(source).body if isinstance(node, ast.ClassDef))
+            names = [node.name for node in classes if not node.name.startswith("_")]
+        for name in names:
+            places.setdefault((Path(place).suffix, name), []).append(place)
+    return [f"{name}: {', '.join(found)}" for (_, name), found in places.items() if len(found) > 1]
+
+
+def test_no_two_public_types_have_one_name() -> None:
+    sources = {relative(file): file.read_text(encoding="utf-8") for file in files(".rs", ".py")}
+    public = {
+        place: source
+        for place, source in sources.items()
+        if re.match(r"crates/\w+/src/|python/anabranch/", place) and not place.startswith(FACES)
+    }
+    assert types_of_one_name(public) == []
+
+
+def test_types_of_one_name_are_found() -> None:
+    sources = {
+        "a.rs": "pub struct Link {\n}\n",
+        "b.rs": "mod x {\n    pub enum Link {}\n}",
+        "c.py": "class Link: pass",
+    }
+    assert types_of_one_name(sources) == ["Link: a.rs, b.rs"]
+
+
 @pytest.mark.parametrize(
     ("rule", "sample"), [(MARKERS, "# TO" + "DO: later"), (MACHINE_PATHS, "see /" + "home/me/net.toml")]
 )

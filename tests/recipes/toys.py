@@ -26,7 +26,7 @@ class Toy:
 
 CONGESTION_CONTROL = """//! A window that grows by a share of what is acknowledged.
 
-use super::{Ack, Configured, CongestionControl, LossEpisode, Recovery, Start};
+use super::{Ack, ConfiguredController, CongestionControl, LossEpisode, Recovery, Start};
 use anabranch_units::Instant;
 use anabranch_units::declaration::above;
 
@@ -49,7 +49,7 @@ pub struct Toy {
     before: u64,
 }
 
-impl Configured for Toy {
+impl ConfiguredController for Toy {
     type Parameters = ToyParameters;
 
     fn configured(parameters: &ToyParameters, start: Start) -> Self {
@@ -111,7 +111,7 @@ impl CongestionControl for Toy {
 
 LOSS_DETECTION = """//! Losses by a fixed time.
 
-use super::{AckFacts, Configured, DeliveredSegment, LossDetection};
+use super::{AckFacts, ConfiguredDetection, DeliveredSegment, LossDetection};
 use crate::log::LossCause;
 use crate::tcp::scoreboard::{Judgement, Scoreboard};
 use anabranch_units::declaration::above;
@@ -131,7 +131,7 @@ pub struct Toy {
     patience: Span,
 }
 
-impl Configured for Toy {
+impl ConfiguredDetection for Toy {
     type Parameters = ToyParameters;
 
     fn configured(parameters: &ToyParameters) -> Self {
@@ -152,7 +152,7 @@ impl LossDetection for Toy {
 }
 """
 
-SCHEDULER = """use super::{Choice, Configured, SubflowScheduler, View};
+SCHEDULER = """use super::{Choice, ConfiguredScheduler, SubflowScheduler, View};
 
 anabranch_units::parameters! {
     /// The first subflow with room.
@@ -163,7 +163,7 @@ anabranch_units::parameters! {
 #[derive(Debug)]
 pub struct Toy {}
 
-impl Configured for Toy {
+impl ConfiguredScheduler for Toy {
     type Parameters = ToyParameters;
 
     fn configured(_: &ToyParameters, _: usize) -> Self {
@@ -272,7 +272,7 @@ impl Estimate for Toy {
 
 QUEUE_DISCIPLINE = """//! The oldest packets go when there is no room.
 
-use super::{Buffer, DropCause, Packets, Place, QueueDiscipline, Waiting};
+use super::{Buffer, DropCause, Packets, QueueContext, QueueDiscipline, Waiting};
 use anabranch_units::Instant;
 use anabranch_units::declaration::at_least;
 
@@ -294,7 +294,7 @@ pub struct Toy {
 impl QueueDiscipline for Toy {
     type Parameters = ToyParameters;
 
-    fn new(parameters: &ToyParameters, _: &Place<'_>) -> Self {
+    fn new(parameters: &ToyParameters, _: &QueueContext<'_>) -> Self {
         Self { at_once: parameters.at_once }
     }
 

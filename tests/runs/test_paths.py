@@ -11,7 +11,7 @@ from anabranch import Scenario, _core
 from anabranch.setup import Setup, resolve
 
 # Vilela 2022: ends, delay in seconds, loss.
-CABLES = """
+EDGES = """
 1-3 .0085 .003; 1-5 .004 .0181; 1-6 .0015 .009; 1-9 .0032 .0012; 2-3 .004 .004; 2-5 .0055 .0079;
 2-8 .0019 .0116; 2-9 .007 .0196; 3-4 .0018 .0002; 3-6 .0096 .0116; 3-7 .0082 .0144; 3-10 .0044 .0192;
 4-5 .0005 .0005; 4-7 .0073 .013; 4-10 .003 .0037; 5-6 .0094 .0137; 5-8 1e-5 .0023; 5-9 .0063 .0057;
@@ -21,8 +21,8 @@ CABLES = """
 
 def ten_nodes() -> nx.Graph:
     graph = nx.Graph()
-    for cable in CABLES.split(";"):
-        ends, delay_s, loss = cable.split()
+    for edge in EDGES.split(";"):
+        ends, delay_s, loss = edge.split()
         graph.add_edge(*ends.split("-"), delay_s=float(delay_s), loss=float(loss))
     return graph
 

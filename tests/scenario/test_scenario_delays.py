@@ -63,7 +63,7 @@ def test_a_delay_class_is_that_of_the_links_between_switches(
     assert min(drawn) < (low + high) / 2 < max(drawn)
 
 
-def test_both_directions_of_a_cable_are_of_one_length() -> None:
+def test_both_directions_of_a_edge_are_of_one_length() -> None:
     drawn = delays(fabric(RANDOM))
     assert len(drawn) == 22
     for name, delay in drawn.items():

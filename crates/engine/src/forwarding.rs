@@ -1,7 +1,7 @@
 //! Where a packet goes next: source routes along a plan's paths, or tables hop by hop.
 
 use crate::balancer::{Balancer, Choices, FlowKey, LoadBalancing, mix};
-use crate::interfaces::Interfaces;
+use crate::interfaces::InterfacePair;
 use crate::packet::{Packet, Steering};
 use crate::random::Streams;
 use anabranch_network::Network;
@@ -12,14 +12,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How a new packet sets out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Start {
+pub enum PathStart {
     /// Along a path, of which this is the first cursor.
     Path(u32),
     /// Hop by hop.
     NextHops,
 }
 
-impl Start {
+impl PathStart {
     /// How its packet is steered, and its first cursor.
     #[inline]
     #[must_use]
@@ -50,7 +50,7 @@ pub struct Forwarding {
 }
 
 /// Who sends to whom, and between which interfaces if only those will do.
-type Pair = (NodeId, NodeId, Option<Interfaces>);
+type Pair = (NodeId, NodeId, Option<InterfacePair>);
 
 enum PathChoice {
     /// First position in `path_links` of each path.
@@ -132,7 +132,7 @@ impl Forwarding {
     }
 
     /// The index of the paths of a pair that lead between two interfaces, from the next plan on.
-    pub fn index_between(&mut self, from: NodeId, to: NodeId, interfaces: Interfaces) -> RouteIndex {
+    pub fn index_between(&mut self, from: NodeId, to: NodeId, interfaces: InterfacePair) -> RouteIndex {
         let next = self.routes.len() as u32;
         let index = *self.pairs.entry((from, to, Some(interfaces))).or_insert(next);
         if index == next {
@@ -150,8 +150,8 @@ impl Forwarding {
 
     /// Whether two packets to `to` set out along the same path.
     #[must_use]
-    pub fn is_same_path(&self, network: &Network, starts: (Start, Start), to: NodeId) -> bool {
-        let (Start::Path(one), Start::Path(other)) = starts else { return starts.0 == starts.1 };
+    pub fn is_same_path(&self, network: &Network, starts: (PathStart, PathStart), to: NodeId) -> bool {
+        let (PathStart::Path(one), PathStart::Path(other)) = starts else { return starts.0 == starts.1 };
         let links = |cursor: u32| self.path_links.get(cursor as usize..).unwrap_or_default();
         let (one, other) = (links(one), links(other));
         let end = one.iter().position(|&link| network.link(link).to == to);
@@ -187,7 +187,7 @@ impl Forwarding {
     }
 
     /// What is asked of the route of a pair: all of it, or its paths between two interfaces.
-    fn wanted(&self, route: &Route) -> Vec<(Option<Interfaces>, u32)> {
+    fn wanted(&self, route: &Route) -> Vec<(Option<InterfacePair>, u32)> {
         let first = (route.from, route.to, None);
         let of_pair =
             self.pairs.range(first..).take_while(|(pair, _)| (pair.0, pair.1) == (first.0, first.1));
@@ -198,7 +198,7 @@ impl Forwarding {
         &mut self,
         network: &Network,
         plan: &Plan,
-        (route, between): (&Route, Option<Interfaces>),
+        (route, between): (&Route, Option<InterfacePair>),
         mirror: &Mirror,
         old: Option<PathChoice>,
     ) -> PathChoice {
@@ -231,7 +231,7 @@ impl Forwarding {
     fn choice(
         &mut self,
         network: &Network,
-        (route, between): (&Route, Option<Interfaces>),
+        (route, between): (&Route, Option<InterfacePair>),
         mirror: &Mirror,
         old: Option<PathChoice>,
     ) -> PathChoice {
@@ -248,9 +248,9 @@ impl Forwarding {
             return PathChoice::Paths { starts, balancer };
         }
         let mut name = format!("{}->{}", network.node(route.from).name, network.node(route.to).name);
-        if let Some(Interfaces { first, last }) = between {
-            let neighbour = |cable: LinkId, of: NodeId| {
-                let link = network.link(cable);
+        if let Some(InterfacePair { first, last }) = between {
+            let neighbour = |edge: LinkId, of: NodeId| {
+                let link = network.link(edge);
                 &network.node(if link.from == of { link.to } else { link.from }).name
             };
             name += &format!(" by {} and {}", neighbour(first, route.from), neighbour(last, route.to));
@@ -264,14 +264,14 @@ impl Forwarding {
     fn reverse(
         &mut self,
         plan: &Plan,
-        (route, between): (&Route, Option<Interfaces>),
+        (route, between): (&Route, Option<InterfacePair>),
         mirror: &Mirror,
         old: Option<&PathChoice>,
     ) -> Option<PathChoice> {
         if !self.load_balancing.keeps_entries() || route.from < route.to {
             return None;
         }
-        let opposite = between.map(Interfaces::reversed);
+        let opposite = between.map(InterfacePair::reversed);
         let of = *self.pairs.get(&(route.to, route.from, opposite))?;
         let forth = plan.route(route.to, route.from)?;
         let forth = match opposite {
@@ -365,10 +365,12 @@ impl Forwarding {
 
     /// Where the route of a new packet starts; `None` where there is no route.
     #[inline]
-    pub fn start(&mut self, now: Instant, route: RouteIndex, key: FlowKey) -> Option<Start> {
+    pub fn start(&mut self, now: Instant, route: RouteIndex, key: FlowKey) -> Option<PathStart> {
         match self.routes[route.0 as usize].as_mut()? {
-            PathChoice::HopByHop => Some(Start::NextHops),
-            PathChoice::Paths { starts, balancer } => Some(Start::Path(starts[balancer.choose(now, key)])),
+            PathChoice::HopByHop => Some(PathStart::NextHops),
+            PathChoice::Paths { starts, balancer } => {
+                Some(PathStart::Path(starts[balancer.choose(now, key)]))
+            }
             PathChoice::Reverse { of, .. } => {
                 let of = *of as usize;
                 self.start_back(now, route, of, key)
@@ -376,11 +378,11 @@ impl Forwarding {
         }
     }
 
-    fn start_back(&mut self, now: Instant, route: RouteIndex, of: usize, key: FlowKey) -> Option<Start> {
+    fn start_back(&mut self, now: Instant, route: RouteIndex, of: usize, key: FlowKey) -> Option<PathStart> {
         let Some(PathChoice::Paths { balancer, .. }) = &mut self.routes[of] else { return None };
         let choice = balancer.choose(now, key);
         let Some(PathChoice::Reverse { starts, .. }) = &self.routes[route.0 as usize] else { return None };
-        Some(Start::Path(starts[choice]))
+        Some(PathStart::Path(starts[choice]))
     }
 
     /// The next link of a packet along its path.
@@ -411,15 +413,15 @@ impl Forwarding {
     }
 }
 
-/// What paths are known by in both directions and in every plan: the cables they go over. Spreads that look at
+/// What paths are known by in both directions and in every plan: the edges they go over. Spreads that look at
 /// no identity do not need the mirror.
 fn identities<'p>(paths: impl Iterator<Item = &'p [LinkId]>, mirror: Option<&Mirror>) -> Vec<u64> {
     let Some(mirror) = mirror else { return vec![0; paths.count()] };
     let mut seen = BTreeMap::new();
     let mut identity = |links: &[LinkId]| {
-        // A sum, because the way back has the same cables from the other end. Zero is no good start: `mix` keeps it.
-        let cable = |&link: &LinkId| mix(u64::from(mirror.cable(link).0) + 1);
-        let sum = links.iter().map(cable).fold(0, u64::wrapping_add);
+        // A sum, because the way back has the same edges from the other end. Zero is no good start: `mix` keeps it.
+        let edge = |&link: &LinkId| mix(u64::from(mirror.edge(link).0) + 1);
+        let sum = links.iter().map(edge).fold(0, u64::wrapping_add);
         // A plan may list a path twice.
         let before: &mut u64 = seen.entry(sum).or_default();
         *before += 1;

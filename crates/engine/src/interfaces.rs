@@ -1,21 +1,21 @@
-//! Interfaces of hosts: the cables by which a host is joined to the network.
+//! InterfacePair of hosts: the edges by which a host is joined to the network.
 
 use crate::capture::MOST_INTERFACES;
 use anabranch_network::Network;
 use anabranch_routing::{Mirror, Route, WeightedPath};
 use anabranch_units::{LinkId, NodeId};
 
-/// The interfaces between which packets must travel. An interface is the cable behind it, for which one of its
-/// links stands ([`Mirror::cable`]), so that both directions name it alike.
+/// The interfaces between which packets must travel. An interface is the edge behind it, for which one of its
+/// links stands ([`Mirror::edge`]), so that both directions name it alike.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Interfaces {
+pub struct InterfacePair {
     /// By which packets leave their source.
     pub first: LinkId,
     /// By which they arrive.
     pub last: LinkId,
 }
 
-impl Interfaces {
+impl InterfacePair {
     /// Those of packets the other way.
     #[must_use]
     pub const fn reversed(self) -> Self {
@@ -33,36 +33,36 @@ impl Interfaces {
     }
 }
 
-fn ends(path: &WeightedPath, mirror: &Mirror) -> Option<Interfaces> {
+fn ends(path: &WeightedPath, mirror: &Mirror) -> Option<InterfacePair> {
     let links = path.links.links();
-    Some(Interfaces { first: mirror.cable(*links.first()?), last: mirror.cable(*links.last()?) })
+    Some(InterfacePair { first: mirror.edge(*links.first()?), last: mirror.edge(*links.last()?) })
 }
 
 /// The interfaces of two hosts, as one that opens connections and one that listens see them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hosts {
-    /// Cables of the host that opens.
+    /// Edges of the host that opens.
     pub from: Vec<LinkId>,
-    /// Cables of the host that listens.
+    /// Edges of the host that listens.
     pub to: Vec<LinkId>,
 }
 
 impl Hosts {
-    /// Every cable at either host, in the order of their links; but those of the first path between them come
-    /// first, so that the first subflow of a connection has a way wherever there is one. Cables beyond
+    /// Every edge at either host, in the order of their links; but those of the first path between them come
+    /// first, so that the first subflow of a connection has a way wherever there is one. Edges beyond
     /// [`MOST_INTERFACES`] stay unused.
     #[must_use]
     pub fn new(network: &Network, mirror: &Mirror, from: NodeId, to: NodeId, route: Option<&Route>) -> Self {
         let first = route.and_then(|route| route.paths.first()).and_then(|path| ends(path, mirror));
         let all = |links: &[LinkId], first: Option<LinkId>| {
-            let mut cables: Vec<LinkId> = first.into_iter().collect();
-            for cable in links.iter().map(|&link| mirror.cable(link)) {
-                if !cables.contains(&cable) {
-                    cables.push(cable);
+            let mut edges: Vec<LinkId> = first.into_iter().collect();
+            for edge in links.iter().map(|&link| mirror.edge(link)) {
+                if !edges.contains(&edge) {
+                    edges.push(edge);
                 }
             }
-            cables.truncate(usize::from(MOST_INTERFACES));
-            cables
+            edges.truncate(usize::from(MOST_INTERFACES));
+            edges
         };
         Self {
             from: all(network.links_out(from), first.map(|ends| ends.first)),
@@ -70,11 +70,11 @@ impl Hosts {
         }
     }
 
-    /// The cables of the n-th interface here and the m-th there, if there are that many.
+    /// The edges of the n-th interface here and the m-th there, if there are that many.
     #[must_use]
-    pub fn between(&self, local: u8, remote: u8) -> Option<Interfaces> {
+    pub fn between(&self, local: u8, remote: u8) -> Option<InterfacePair> {
         let first = *self.from.get(usize::from(local))?;
-        Some(Interfaces { first, last: *self.to.get(usize::from(remote))? })
+        Some(InterfacePair { first, last: *self.to.get(usize::from(remote))? })
     }
 }
 
@@ -84,7 +84,7 @@ mod tests {
     use anabranch_network::{Link, Node, Path};
     use anabranch_units::{Rate, Span};
 
-    /// a has a cable to each of m, n and o; z to m and n. Link 2i leads as written, 2i + 1 back.
+    /// a has an edge to each of m, n and o; z to m and n. Link 2i leads as written, 2i + 1 back.
     fn network() -> Network {
         let link = |from, to| Link {
             from: NodeId(from),
@@ -93,8 +93,8 @@ mod tests {
             delay: Span::from_ms(1),
             loss: 0.0,
         };
-        let cables = [(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (1, 2)];
-        let links = cables.iter().flat_map(|&(a, b)| [link(a, b), link(b, a)]).collect();
+        let edges = [(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (1, 2)];
+        let links = edges.iter().flat_map(|&(a, b)| [link(a, b), link(b, a)]).collect();
         let nodes = ["a", "m", "n", "o", "z"].map(|name| Node { name: name.into(), place: None });
         Network::new(nodes.to_vec(), links).expect("a network")
     }
@@ -107,7 +107,7 @@ mod tests {
         Route { from: NodeId(0), to: NodeId(4), paths: paths.iter().map(weighted).collect() }
     }
 
-    /// The first path goes by n, so its cables are interface 0 at both ends, whatever their links' numbers.
+    /// The first path goes by n, so its edges are interface 0 at both ends, whatever their links' numbers.
     #[test]
     fn the_first_path_has_the_first_interfaces() {
         let network = network();

@@ -1,6 +1,6 @@
 //! A directed link with the queue in front of it.
 //!
-//! It is given the time and does not know the event queue: [`Link::next_event`] says when it wants
+//! It is given the time and does not know the event queue: [`SimulatedLink::next_event`] says when it wants
 //! to be polled. Its state is brought forward lazily: transmissions that began since it was last
 //! touched are worked off at their own exact times, so one event per packet, its arrival, is enough.
 
@@ -56,7 +56,7 @@ pub trait LinkObserver {
 }
 
 /// A directed link.
-pub struct Link {
+pub struct SimulatedLink {
     serializer: Serializer,
     delay: Span,
     queue: Queue,
@@ -101,7 +101,7 @@ impl<O: LinkObserver> Packets for Handling<'_, O> {
     }
 }
 
-impl Link {
+impl SimulatedLink {
     /// An idle link.
     #[must_use]
     pub fn new(setup: &LinkSetup, queue: Queue, randomness: Option<Box<Randomness>>) -> Self {
@@ -391,7 +391,7 @@ impl Link {
         change(&mut self.randomness);
     }
 
-    /// Brings the queue integral up to `now`, for reading [`Link::stats`].
+    /// Brings the queue integral up to `now`, for reading [`SimulatedLink::stats`].
     pub fn settle(&mut self, now: Instant, pool: &mut PacketPool, observer: &mut impl LinkObserver) {
         self.advance(now, pool, observer);
         self.integrate(now);

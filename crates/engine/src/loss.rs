@@ -1,6 +1,6 @@
 //! Random loss of a link: each model with its parameters and its process, and a line in the list below.
 
-use crate::random::{Stream, Threshold};
+use crate::random::{ChanceThreshold, Stream};
 use anabranch_units::declaration::Parameters;
 use anabranch_units::declaration::at_least;
 
@@ -117,13 +117,13 @@ anabranch_units::parameters! {
 
 /// The process of [`Bernoulli`], which takes one draw.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Independent(Threshold);
+struct Independent(ChanceThreshold);
 
 impl LossModel for Bernoulli {
     type Process = Independent;
 
     fn start(&self) -> Independent {
-        Independent(Threshold::new(self.probability))
+        Independent(ChanceThreshold::new(self.probability))
     }
 
     fn mean(&self) -> f64 {
@@ -158,10 +158,10 @@ anabranch_units::parameters! {
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct TwoStates {
     bad: bool,
-    to_bad: Threshold,
-    to_good: Threshold,
-    loss_good: Threshold,
-    loss_bad: Threshold,
+    to_bad: ChanceThreshold,
+    to_good: ChanceThreshold,
+    loss_good: ChanceThreshold,
+    loss_bad: ChanceThreshold,
 }
 
 impl LossModel for GilbertElliott {
@@ -170,10 +170,10 @@ impl LossModel for GilbertElliott {
     fn start(&self) -> TwoStates {
         TwoStates {
             bad: false,
-            to_bad: Threshold::new(self.to_bad),
-            to_good: Threshold::new(self.to_good),
-            loss_good: Threshold::new(self.loss_good),
-            loss_bad: Threshold::new(self.loss_bad),
+            to_bad: ChanceThreshold::new(self.to_bad),
+            to_good: ChanceThreshold::new(self.to_good),
+            loss_good: ChanceThreshold::new(self.loss_good),
+            loss_bad: ChanceThreshold::new(self.loss_bad),
         }
     }
 

@@ -24,7 +24,7 @@ pub struct Stream(ChaCha8Rng);
 
 /// A probability as an integer, in units of 2^-63: exact at 0 and 1, and no float in a draw.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Threshold(u64);
+pub struct ChanceThreshold(u64);
 
 impl Streams {
     /// The streams of replication `replication` under `seed`.
@@ -52,7 +52,7 @@ impl Streams {
     }
 }
 
-impl Threshold {
+impl ChanceThreshold {
     /// The multiple of 2^-63 nearest to `probability`; below 0 and NaN count as 0, above 1 as 1.
     #[must_use]
     pub fn new(probability: f64) -> Self {
@@ -92,7 +92,7 @@ impl Stream {
 
     /// True with the probability of `threshold`. Takes one draw, whatever the probability.
     #[inline]
-    pub fn chance(&mut self, threshold: Threshold) -> bool {
+    pub fn chance(&mut self, threshold: ChanceThreshold) -> bool {
         (self.next_u64() >> 1) < threshold.0
     }
 }
@@ -178,14 +178,14 @@ mod tests {
 
     #[test]
     fn thresholds_are_exact_at_the_ends() {
-        assert_eq!(Threshold::new(1.0), Threshold(1 << 63));
-        assert_eq!(Threshold::new(0.25), Threshold(1 << 61));
-        assert_eq!(Threshold::new(7.0), Threshold::new(1.0));
-        assert_eq!(Threshold::new(-1.0), Threshold(0));
-        assert_eq!(Threshold::new(0.0), Threshold(0));
+        assert_eq!(ChanceThreshold::new(1.0), ChanceThreshold(1 << 63));
+        assert_eq!(ChanceThreshold::new(0.25), ChanceThreshold(1 << 61));
+        assert_eq!(ChanceThreshold::new(7.0), ChanceThreshold::new(1.0));
+        assert_eq!(ChanceThreshold::new(-1.0), ChanceThreshold(0));
+        assert_eq!(ChanceThreshold::new(0.0), ChanceThreshold(0));
         let mut stream = Streams::new(1, 0).stream("x", "chance");
-        assert!((0..1000).all(|_| stream.chance(Threshold::new(1.0))));
-        assert!((0..1000).all(|_| !stream.chance(Threshold::new(0.0))));
+        assert!((0..1000).all(|_| stream.chance(ChanceThreshold::new(1.0))));
+        assert!((0..1000).all(|_| !stream.chance(ChanceThreshold::new(0.0))));
     }
 
     /// Pearson's chi-square over 10 cells, 9 degrees of freedom: 27.9 is exceeded once in 1000.

@@ -226,7 +226,7 @@ fn a_full_mesh_uses_each_interface_for_its_own_subflow() {
     assert_eq!(states, ["established", "opening", "opening", "established"]);
     assert_eq!(texts(&outcome, "subflows", "client"), ["10.0.0.0", "10.0.0.0", "11.0.0.0", "11.0.0.0"]);
     assert_eq!(texts(&outcome, "subflows", "server"), ["10.0.0.1", "11.0.0.1", "10.0.0.1", "11.0.0.1"]);
-    // Acknowledgments come back on the cable of the data (links 4i + 1 and 4i + 3 lead back).
+    // Acknowledgments come back on the edge of the data (links 4i + 1 and 4i + 3 lead back).
     for path in 0..2 {
         assert!(integer(&outcome, "links", "packets", 4 * path) > 500, "path {path}");
         assert!(integer(&outcome, "links", "packets", 4 * path + 3) > 250, "path {path}");

@@ -19,7 +19,7 @@ fn main() {
 #[derive(Default)]
 struct Builder {
     nodes: u32,
-    cables: Vec<(u32, u32)>,
+    edges: Vec<(u32, u32)>,
     hosts: Vec<u32>,
 }
 
@@ -31,12 +31,12 @@ impl Builder {
 
     fn add_hosts(&mut self, switch: u32, count: u32) {
         let hosts = self.add(count);
-        self.cables.extend(hosts.iter().map(|&host| (host, switch)));
+        self.edges.extend(hosts.iter().map(|&host| (host, switch)));
         self.hosts.extend(hosts);
     }
 
     fn join(&mut self, some: &[u32], others: &[u32]) {
-        self.cables.extend(some.iter().flat_map(|&a| others.iter().map(move |&b| (a, b))));
+        self.edges.extend(some.iter().flat_map(|&a| others.iter().map(move |&b| (a, b))));
     }
 
     fn build(self) -> (Network, Vec<NodeId>) {
@@ -47,7 +47,7 @@ impl Builder {
             delay: Span::from_us(1),
             loss: 0.0,
         };
-        let links = self.cables.iter().flat_map(|&(a, b)| [link(a, b), link(b, a)]).collect();
+        let links = self.edges.iter().flat_map(|&(a, b)| [link(a, b), link(b, a)]).collect();
         let nodes = (0..self.nodes).map(|number| Node { name: number.to_string(), place: None }).collect();
         let hosts = self.hosts.into_iter().map(NodeId).collect();
         (Network::new(nodes, links).expect("a valid network"), hosts)

@@ -8,7 +8,7 @@ use anabranch_units::{NodeId, Rate, Span};
 use std::time::Instant;
 
 const NODES: u32 = 200;
-const CABLES: usize = 400;
+const EDGES: usize = 400;
 
 fn main() {
     let network = random_network();
@@ -39,14 +39,14 @@ fn time(network: &Network, mask: &LinkMask, pairs: &[(NodeId, NodeId)], scheme: 
     println!("{seconds:.3} s  {} pairs, {paths} paths  {scheme:?}", plan.routes.len());
 }
 
-/// A ring, so that it hangs together, and cables between nodes drawn at random, each of a delay up
+/// A ring, so that it hangs together, and edges between nodes drawn at random, each of a delay up
 /// to 10 ms and of 10, 40 or 100 Gbps.
 fn random_network() -> Network {
     let mut draw = Draw(1);
     let mut links = Vec::new();
-    for cable in 0..CABLES {
-        let from = if cable < NODES as usize { cable as u32 } else { draw.below(NODES) };
-        let step = if cable < NODES as usize { 1 } else { 1 + draw.below(NODES - 1) };
+    for edge in 0..EDGES {
+        let from = if edge < NODES as usize { edge as u32 } else { draw.below(NODES) };
+        let step = if edge < NODES as usize { 1 } else { 1 + draw.below(NODES - 1) };
         let (from, to) = (NodeId(from), NodeId((from + step) % NODES));
         let delay = Span::from_us(u64::from(draw.below(10_000)));
         let capacity = Rate::from_bps([10, 40, 100][draw.below(3) as usize] * 1_000_000_000);

@@ -12,9 +12,9 @@ const RUNS: usize = 5;
 
 fn main() {
     for nodes in [10, 25, 50, 100, 200] {
-        // Twice as many cables as nodes are the density of the thesis's network of ten, the other a dense one.
-        for cables in [2 * nodes, 10 * nodes] {
-            let network = random_network(nodes, cables);
+        // Twice as many edges as nodes are the density of the thesis's network of ten, the other a dense one.
+        for edges in [2 * nodes, 10 * nodes] {
+            let network = random_network(nodes, edges);
             let (elapsed, _) = (0..RUNS).map(|_| time(&network, published)).min().expect("a run");
             report(&network, "tcpbp, published", elapsed);
             for metric in PathMetric::ALL {
@@ -72,14 +72,14 @@ fn time(network: &Network, search: impl Fn(&Network, NodeId) -> usize) -> (Durat
     (start.elapsed(), ways)
 }
 
-/// A ring, so that it hangs together, and cables between nodes drawn at random. Delays up to 10 ms and losses
+/// A ring, so that it hangs together, and edges between nodes drawn at random. Delays up to 10 ms and losses
 /// up to 2 %, as in the thesis's network of ten, and 10, 40 or 100 Gbps, drawn apart from each other.
-fn random_network(nodes: u32, cables: u32) -> Network {
+fn random_network(nodes: u32, edges: u32) -> Network {
     let mut draw = Draw(1);
     let mut links = Vec::new();
-    for cable in 0..cables {
-        let from = if cable < nodes { cable } else { draw.below(nodes) };
-        let step = if cable < nodes { 1 } else { 1 + draw.below(nodes - 1) };
+    for edge in 0..edges {
+        let from = if edge < nodes { edge } else { draw.below(nodes) };
+        let step = if edge < nodes { 1 } else { 1 + draw.below(nodes - 1) };
         let (from, to) = (NodeId(from), NodeId((from + step) % nodes));
         let delay = Span::from_us(10 + u64::from(draw.below(10_000)));
         let loss = f64::from(1 + draw.below(200)) / 1e4;

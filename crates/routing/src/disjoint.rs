@@ -2,7 +2,7 @@
 //! Networks 4, 1974; R. Bhandari, "Survivable Networks", 1999. It is the minimum-cost flow in
 //! which every link carries at most one path.
 //!
-//! Links are directed, and the two directions of a cable are two links; but paths of least total
+//! Links are directed, and the two directions of an edge are two links; but paths of least total
 //! cost never use both, since exchanging their ends would save both crossings.
 
 use crate::TreeTo;

@@ -10,7 +10,7 @@
 //! paths that no other beats in delay, loss and capacity ([`pareto`]); [`hop_by_hop`] says where
 //! forwarding by such a metric would go wrong. All break ties by the one rule that [`dijkstra`]
 //! states, and answer the same for the same network on every machine. A plan for many pairs leaves
-//! hosts and whatever else hangs on one cable out of its searches; that changes no path.
+//! hosts and whatever else hangs on one edge out of its searches; that changes no path.
 
 mod bounds;
 pub mod dijkstra;

@@ -1,11 +1,11 @@
-//! Which link leads back over the same cable, and which path back the same way.
+//! Which link leads back over the same edge, and which path back the same way.
 
 use anabranch_network::Network;
 use anabranch_units::{LinkId, NodeId};
 use std::collections::BTreeMap;
 
 /// The other direction of each link: of parallel links the n-th from a to b and the n-th from b to a are one
-/// cable, in the order in which the network lists them. A link that is left over has no other direction.
+/// edge, in the order in which the network lists them. A link that is left over has no other direction.
 #[derive(Clone, Debug)]
 pub struct Mirror {
     back: Vec<Option<LinkId>>,
@@ -29,7 +29,7 @@ impl Mirror {
         Self { back: network.links().iter().zip(ranks).map(back).collect() }
     }
 
-    /// The link that leads back over the same cable.
+    /// The link that leads back over the same edge.
     ///
     /// # Panics
     /// If the network has no such link.
@@ -47,12 +47,12 @@ impl Mirror {
         links.iter().rev().map(|&link| self.link(link)).collect()
     }
 
-    /// A link that stands for the cable: the same one for both directions.
+    /// A link that stands for the edge: the same one for both directions.
     ///
     /// # Panics
     /// If the network has no such link.
     #[must_use]
-    pub fn cable(&self, link: LinkId) -> LinkId {
+    pub fn edge(&self, link: LinkId) -> LinkId {
         self.link(link).map_or(link, |back| back.min(link))
     }
 }

@@ -1,7 +1,7 @@
 //! Plans by metrics of whole paths. As in [`crate::planner`], stubs are left out of the searches; but what
-//! their cables are like counts, because it can make one way through the core better than another. So a search
+//! their edges are like counts, because it can make one way through the core better than another. So a search
 //! begins with the delay, loss and capacity of the links up to the core, and ends with those down from it, and
-//! only pairs whose cables are alike in these share one.
+//! only pairs whose edges are alike in these share one.
 
 use crate::hop_by_hop::Search;
 use crate::k_best::{Ends as Free, KBest};
@@ -19,9 +19,9 @@ use std::collections::{BTreeMap, BTreeSet};
 const MANY_DESTINATIONS: usize = 8;
 
 /// Links between a node and the core, and what a metric sees of them.
-type Cables = (Vec<LinkId>, Vec<LinkQuality>);
+type Edges = (Vec<LinkId>, Vec<LinkQuality>);
 
-/// Pairs that differ in nothing that a search sees: where they leave and enter the core, and what their cables
+/// Pairs that differ in nothing that a search sees: where they leave and enter the core, and what their edges
 /// are like up and down.
 type Alike = (NodeId, Vec<(u64, u64, u64)>, NodeId, Vec<(u64, u64, u64)>);
 
@@ -109,8 +109,8 @@ impl<'n> PathPlanner<'n> {
         let mut known: BTreeMap<Alike, Vec<Vec<LinkId>>> = BTreeMap::new();
         for &(from, to) in pairs {
             let Ends { ascent, top, descent } = self.stubs.between(from, to);
-            let up = self.cables(ascent.iter().map(|&stub| self.stubs.cable(stub)?.up));
-            let down = self.cables(descent.iter().map(|&stub| self.stubs.cable(stub)?.down));
+            let up = self.edges(ascent.iter().map(|&stub| self.stubs.edge(stub)?.up));
+            let down = self.edges(descent.iter().map(|&stub| self.stubs.edge(stub)?.down));
             let (Some((up, up_qualities)), Some((down, tail))) = (up, down) else { continue };
             if top.0 == top.1 {
                 found.insert((from, to), vec![self.path([up, down].concat())]);
@@ -136,7 +136,7 @@ impl<'n> PathPlanner<'n> {
     }
 
     /// Links and what the metric sees of them, if all of them are there and usable.
-    fn cables(&self, links: impl Iterator<Item = Option<LinkId>>) -> Option<Cables> {
+    fn edges(&self, links: impl Iterator<Item = Option<LinkId>>) -> Option<Edges> {
         let usable = |link: Option<LinkId>| link.and_then(|link| Some((link, self.quality(link)?)));
         let known: Option<Vec<(LinkId, LinkQuality)>> = links.map(usable).collect();
         Some(known?.into_iter().map(|(link, quality)| (link, self.metric.seen(quality))).unzip())

@@ -172,11 +172,11 @@ impl<'n> Planner<'n> {
         let mut next: BTreeMap<NodeId, Vec<LinkId>> = BTreeMap::new();
         let leads = |next: &BTreeMap<NodeId, Vec<LinkId>>, node| node == to || next.contains_key(&node);
         let mut stub = to;
-        while let Some(cable) = self.stubs.cable(stub) {
+        while let Some(edge) = self.stubs.edge(stub) {
             if let (Some(link), true) = (self.down(stub), leads(&next, stub)) {
-                next.insert(cable.parent, vec![link]);
+                next.insert(edge.parent, vec![link]);
             }
-            stub = cable.parent;
+            stub = edge.parent;
         }
         if leads(&next, root) {
             next.extend(in_core.iter().cloned());
@@ -184,7 +184,7 @@ impl<'n> Planner<'n> {
         for &from in sources {
             // Highest first: a stub leads on if its parent does.
             for stub in self.stubs.between(from, to).ascent.into_iter().rev() {
-                let parent = self.stubs.cable(stub).map(|cable| cable.parent);
+                let parent = self.stubs.edge(stub).map(|edge| edge.parent);
                 if let (Some(link), true) = (self.up(stub), parent.is_some_and(|parent| leads(&next, parent)))
                 {
                     next.insert(stub, vec![link]);
@@ -196,11 +196,11 @@ impl<'n> Planner<'n> {
 
     /// The usable link from a stub to its parent.
     fn up(&self, stub: NodeId) -> Option<LinkId> {
-        self.stubs.cable(stub)?.up.filter(|&link| self.mask.usable(self.network, link))
+        self.stubs.edge(stub)?.up.filter(|&link| self.mask.usable(self.network, link))
     }
 
     /// The usable link to a stub from its parent.
     fn down(&self, stub: NodeId) -> Option<LinkId> {
-        self.stubs.cable(stub)?.down.filter(|&link| self.mask.usable(self.network, link))
+        self.stubs.edge(stub)?.down.filter(|&link| self.mask.usable(self.network, link))
     }
 }

@@ -1,6 +1,6 @@
-//! The parts of a network that hang on it by one cable, such as the hosts at a switch. No
+//! The parts of a network that hang on it by one edge, such as the hosts at a switch. No
 //! loop-free path leads through such a part and out again, so the paths of all pairs behind the
-//! same two cables differ only at their ends, and searches need not look at stubs at all.
+//! same two edges differ only at their ends, and searches need not look at stubs at all.
 
 use anabranch_network::Network;
 use anabranch_units::{LinkId, NodeId};
@@ -15,14 +15,14 @@ use std::collections::VecDeque;
 /// Masks do not matter: what is a stub when everything is up is one whatever fails.
 #[derive(Clone, Debug)]
 pub(crate) struct Stubs {
-    parent: Vec<Option<Cable>>,
+    parent: Vec<Option<Edge>>,
     /// Number of steps to the core.
     depth: Vec<u32>,
 }
 
 /// What ties a stub to its parent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Cable {
+pub(crate) struct Edge {
     pub(crate) parent: NodeId,
     /// The link to the parent, if there is one.
     pub(crate) up: Option<LinkId>,
@@ -54,42 +54,42 @@ impl Stubs {
             .map(|node| network.links_out(node).len() + network.links_into(node).len())
             .collect();
         while let Some(node) = to_visit.pop_front() {
-            // Not as many links as a cable has: not worth a look at each of them.
+            // Not as many links as an edge has: not worth a look at each of them.
             if stubs.parent[node.index()].is_some() || !(1..=2).contains(&left[node.index()]) {
                 continue;
             }
-            let Some(cable) = stubs.only_cable(network, node) else { continue };
-            left[cable.parent.index()] -= left[node.index()];
-            stubs.parent[node.index()] = Some(cable);
+            let Some(edge) = stubs.only_edge(network, node) else { continue };
+            left[edge.parent.index()] -= left[node.index()];
+            stubs.parent[node.index()] = Some(edge);
             taken.push(node);
-            to_visit.push_back(cable.parent);
+            to_visit.push_back(edge.parent);
         }
         // A parent is taken after all that hangs on it.
         for &node in taken.iter().rev() {
-            let above = stubs.parent[node.index()].map_or(0, |cable| stubs.depth[cable.parent.index()]);
+            let above = stubs.parent[node.index()].map_or(0, |edge| stubs.depth[edge.parent.index()]);
             stubs.depth[node.index()] = above + 1;
         }
         stubs
     }
 
     /// The links between a node and what is not yet taken away, if they make it a stub.
-    fn only_cable(&self, network: &Network, node: NodeId) -> Option<Cable> {
+    fn only_edge(&self, network: &Network, node: NodeId) -> Option<Edge> {
         let in_core = |node: NodeId| self.parent[node.index()].is_none();
         let mut up = network.links_out(node).iter().filter(|&&link| in_core(network.link(link).to));
         let mut down = network.links_into(node).iter().filter(|&&link| in_core(network.link(link).from));
-        let cable = match (up.next(), down.next()) {
-            (Some(&up), None) => Cable { parent: network.link(up).to, up: Some(up), down: None },
-            (None, Some(&down)) => Cable { parent: network.link(down).from, up: None, down: Some(down) },
+        let edge = match (up.next(), down.next()) {
+            (Some(&up), None) => Edge { parent: network.link(up).to, up: Some(up), down: None },
+            (None, Some(&down)) => Edge { parent: network.link(down).from, up: None, down: Some(down) },
             (Some(&up), Some(&down)) if network.link(up).to == network.link(down).from => {
-                Cable { parent: network.link(up).to, up: Some(up), down: Some(down) }
+                Edge { parent: network.link(up).to, up: Some(up), down: Some(down) }
             }
             _ => return None,
         };
-        (up.next().is_none() && down.next().is_none()).then_some(cable)
+        (up.next().is_none() && down.next().is_none()).then_some(edge)
     }
 
     /// What ties a node to its parent; `None` in the core.
-    pub(crate) fn cable(&self, node: NodeId) -> Option<Cable> {
+    pub(crate) fn edge(&self, node: NodeId) -> Option<Edge> {
         self.parent[node.index()]
     }
 
@@ -100,8 +100,8 @@ impl Stubs {
 
     /// The node of the core that a node hangs on or is.
     pub(crate) fn root(&self, mut node: NodeId) -> NodeId {
-        while let Some(cable) = self.cable(node) {
-            node = cable.parent;
+        while let Some(edge) = self.edge(node) {
+            node = edge.parent;
         }
         node
     }
@@ -113,9 +113,9 @@ impl Stubs {
         while top.0 != top.1 {
             let higher = self.depth[top.0.index()] < self.depth[top.1.index()];
             let (stub, passed) = if higher { (&mut top.1, &mut descent) } else { (&mut top.0, &mut ascent) };
-            let Some(cable) = self.cable(*stub) else { break };
+            let Some(edge) = self.edge(*stub) else { break };
             passed.push(*stub);
-            *stub = cable.parent;
+            *stub = edge.parent;
         }
         descent.reverse();
         Ends { ascent, top, descent }
@@ -147,8 +147,8 @@ mod tests {
 
     /// A triangle 0-1-2; 3 hangs on 0, 4 on 3, 5 on 3 too.
     fn triangle_with_a_tree() -> Network {
-        let cables = [(0, 1), (1, 2), (2, 0), (0, 3), (3, 4), (3, 5)];
-        network(6, &cables.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect::<Vec<_>>())
+        let edges = [(0, 1), (1, 2), (2, 0), (0, 3), (3, 4), (3, 5)];
+        network(6, &edges.iter().flat_map(|&(a, b)| [(a, b), (b, a)]).collect::<Vec<_>>())
     }
 
     #[test]
@@ -164,7 +164,7 @@ mod tests {
 
     /// Of the nodes that hang on 0 by two links, only those by one out and one in are stubs.
     #[test]
-    fn only_single_cables_make_stubs() {
+    fn only_single_edges_make_stubs() {
         let one_way_through = network(3, &[(0, 1), (1, 2), (2, 0)]);
         assert_eq!(core(&one_way_through), [0, 1, 2]);
         let parallel = network(2, &[(0, 1), (0, 1), (1, 0)]);

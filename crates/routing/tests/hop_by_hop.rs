@@ -10,8 +10,8 @@ use anabranch_units::{LinkId, NodeId, Rate, Span};
 use common::{Sample, by_hand, lossy_samples, node, spell, ten_nodes};
 use proptest::prelude::*;
 
-/// Nodes "1" to `count` and cables of 1 Gbps (a, b, delay in microseconds, loss).
-fn network(count: u32, cables: &[(u32, u32, u64, f64)]) -> Network {
+/// Nodes "1" to `count` and edges of 1 Gbps (a, b, delay in microseconds, loss).
+fn network(count: u32, edges: &[(u32, u32, u64, f64)]) -> Network {
     let link = |from: u32, to: u32, us, loss| Link {
         from: NodeId(from - 1),
         to: NodeId(to - 1),
@@ -21,7 +21,7 @@ fn network(count: u32, cables: &[(u32, u32, u64, f64)]) -> Network {
     };
     let both = |&(a, b, us, loss): &_| [link(a, b, us, loss), link(b, a, us, loss)];
     let nodes = (1..=count).map(|number| node(&number.to_string())).collect();
-    Network::new(nodes, cables.iter().flat_map(both).collect()).expect("a valid network")
+    Network::new(nodes, edges.iter().flat_map(both).collect()).expect("a valid network")
 }
 
 fn checked(network: &Network, metric: Metric, search: Search) -> Vec<(String, String, String)> {
@@ -51,9 +51,9 @@ fn checked(network: &Network, metric: Metric, search: Search) -> Vec<(String, St
 #[test]
 fn packets_take_another_path_than_their_source_chose() {
     let behind = |us, loss| {
-        let cables =
+        let edges =
             [(1, 2, us, loss), (2, 3, 1_000, 0.02), (3, 4, 1_000, 0.020_408_163), (2, 4, 4_100, 0.009)];
-        checked(&network(4, &cables), Metric::Tcpbp, Search::Exact)
+        checked(&network(4, &edges), Metric::Tcpbp, Search::Exact)
     };
     let to_4 = |rows: Vec<(String, String, String)>| -> Vec<_> {
         rows.into_iter().filter(|(wanted, ..)| wanted.starts_with('1') && wanted.ends_with('4')).collect()

@@ -181,8 +181,8 @@ proptest! {
 
     /// Plans, with hosts and other stubs taken out of the searches, are what is found pair by pair.
     #[test]
-    fn plans_are_what_is_found_pair_by_pair(sample in lossy_samples(8, 14), cables in 0usize..4) {
-        let sample = with_hosts(sample, cables);
+    fn plans_are_what_is_found_pair_by_pair(sample in lossy_samples(8, 14), edges in 0usize..4) {
+        let sample = with_hosts(sample, edges);
         let schemes = PathMetric::ALL.into_iter().flat_map(|path| {
             let named = Metric::NAMES.into_iter().find(|(_, metric)| metric.kind() == MetricKind::Path(path));
             let metric = named.expect("a name").1;
@@ -216,11 +216,11 @@ proptest! {
     }
 }
 
-/// The same network with hosts at its first nodes, each with a cable of its own kind.
-fn with_hosts(sample: Sample, cables: usize) -> Sample {
+/// The same network with hosts at its first nodes, each with an edge of its own kind.
+fn with_hosts(sample: Sample, edges: usize) -> Sample {
     use anabranch_network::{Link, Network, Node};
     let (mut nodes, mut links) = (sample.network.nodes().to_vec(), sample.network.links().to_vec());
-    for number in 0..cables.min(nodes.len()) {
+    for number in 0..edges.min(nodes.len()) {
         let (host, switch) = (NodeId::from_index(nodes.len()), NodeId::from_index(number / 2));
         nodes.push(Node { name: format!("host {number}"), place: None });
         for (from, to) in [(host, switch), (switch, host)] {

@@ -14,8 +14,8 @@ fn semper(k: Option<u32>, shares: PathShares) -> Scheme {
     Scheme::Semper(SemperScheme { k, metric: AdditiveMetric::Delay, shares })
 }
 
-/// A network of cables (a, b, Mbps there, Mbps back, delay in ms); 0 Mbps: no link that way.
-fn network(nodes: u32, cables: &[(u32, u32, u64, u64, u64)]) -> Network {
+/// A network of edges (a, b, Mbps there, Mbps back, delay in ms); 0 Mbps: no link that way.
+fn network(nodes: u32, edges: &[(u32, u32, u64, u64, u64)]) -> Network {
     let link = |from, to, mbps: u64, ms| Link {
         from: NodeId(from),
         to: NodeId(to),
@@ -23,7 +23,7 @@ fn network(nodes: u32, cables: &[(u32, u32, u64, u64, u64)]) -> Network {
         delay: Span::from_ms(ms),
         loss: 0.0,
     };
-    let links = cables.iter().flat_map(|&(a, b, there, back, ms)| {
+    let links = edges.iter().flat_map(|&(a, b, there, back, ms)| {
         [(a, b, there), (b, a, back)]
             .into_iter()
             .filter(|link| link.2 > 0)
@@ -63,7 +63,7 @@ const DUMBBELL: [(u32, u32, u64, u64, u64); 9] = [
 ];
 
 /// The thesis' topology (figure 5): every host has all paths between the routers, though it hangs on one
-/// cable; those of least delay come first, and the way back has the same ones in the same order.
+/// edge; those of least delay come first, and the way back has the same ones in the same order.
 #[test]
 fn hosts_have_all_paths_between_their_routers() {
     let network = network(8, &DUMBBELL);
@@ -83,7 +83,7 @@ fn k_limits_the_paths() {
     assert_eq!(paths(&plan, &network, 7, 0), ["7-6-4-2-0", "7-6-3-2-0"]);
 }
 
-/// 100, 20 and 10 Mbps: the last path has 30 Mbps one way and 10 the other. The cables of hosts do not count.
+/// 100, 20 and 10 Mbps: the last path has 30 Mbps one way and 10 the other. The edges of hosts do not count.
 #[test]
 fn shares_follow_the_narrowest_link_of_both_directions() {
     let network = network(8, &DUMBBELL);
@@ -96,28 +96,28 @@ fn shares_follow_the_narrowest_link_of_both_directions() {
     }
 }
 
-/// Three cables side by side are three paths.
+/// Three edges side by side are three paths.
 #[test]
 fn parallel_links_are_paths_of_their_own() {
-    let cables =
+    let edges =
         [(0, 1, 100, 100, 1), (1, 2, 50, 50, 1), (1, 2, 50, 50, 1), (1, 2, 50, 50, 1), (2, 3, 100, 100, 1)];
-    let network = network(4, &cables);
+    let network = network(4, &edges);
     let plan = plan(&network, &semper(None, PathShares::Equal), &[(0, 3), (3, 0)]);
     let middle = |from, to| -> Vec<u32> {
         let route = plan.route(NodeId(from), NodeId(to)).unwrap();
         route.paths.iter().map(|path| path.links.links()[1].0).collect()
     };
-    // Cable n has the links 2n there and 2n + 1 back.
+    // Edge n has the links 2n there and 2n + 1 back.
     assert_eq!(middle(0, 3), [2, 4, 6]);
     assert_eq!(middle(3, 0), [3, 5, 7]);
 }
 
 /// A link without a way back is no path, unless there is nothing else.
 #[test]
-fn one_way_links_serve_only_where_no_cable_does() {
+fn one_way_links_serve_only_where_no_edge_does() {
     // The shorter way over 1 has no way back.
-    let cables = [(0, 1, 10, 0, 1), (1, 3, 10, 0, 1), (0, 2, 10, 10, 5), (2, 3, 10, 10, 5)];
-    let network = network(4, &cables);
+    let edges = [(0, 1, 10, 0, 1), (1, 3, 10, 0, 1), (0, 2, 10, 10, 5), (2, 3, 10, 10, 5)];
+    let network = network(4, &edges);
     let plan = plan(&network, &semper(None, PathShares::Equal), &[(0, 3), (3, 0), (0, 1)]);
     assert_eq!(paths(&plan, &network, 0, 3), ["0-2-3"]);
     assert_eq!(paths(&plan, &network, 3, 0), ["3-2-0"]);
@@ -134,24 +134,24 @@ fn a_mirror_pairs_parallel_links_in_their_order() {
     assert_eq!(mirror.link(LinkId(1)), Some(LinkId(0)));
     assert_eq!(mirror.link(LinkId(2)), None);
     assert_eq!(mirror.path(&[LinkId(2)]), None);
-    assert_eq!([0, 1, 2].map(|link| mirror.cable(LinkId(link)).0), [0, 0, 2]);
+    assert_eq!([0, 1, 2].map(|link| mirror.edge(LinkId(link)).0), [0, 0, 2]);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// On any network of cables, with single directions down: the way back is the way there, path by path, in
-    /// the same shares; and paths have a cable in common only where every way has it.
+    /// On any network of edges, with single directions down: the way back is the way there, path by path, in
+    /// the same shares; and paths have an edge in common only where every way has it.
     #[test]
     fn the_way_back_is_the_way_there(
-        cables in prop::collection::vec((0u32..7, 0u32..7, 1u64..200, 1u64..200, 0u64..9), 1..18),
+        edges in prop::collection::vec((0u32..7, 0u32..7, 1u64..200, 1u64..200, 0u64..9), 1..18),
         down in prop::collection::vec(any::<prop::sample::Index>(), 0..4),
         capacity in any::<bool>(),
         k in prop::option::of(1u32..4),
     ) {
-        let cables: Vec<_> = cables.into_iter().filter(|cable| cable.0 != cable.1).collect();
-        prop_assume!(!cables.is_empty());
-        let network = network(7, &cables);
+        let edges: Vec<_> = edges.into_iter().filter(|edge| edge.0 != edge.1).collect();
+        prop_assume!(!edges.is_empty());
+        let network = network(7, &edges);
         let mirror = Mirror::new(&network);
         let mut mask = LinkMask::all_up(&network);
         let mut both = LinkMask::all_up(&network);
@@ -166,7 +166,7 @@ proptest! {
         let shares = if capacity { PathShares::Capacity } else { PathShares::Equal };
         let plan = semper(k, shares).plan(&network, &mask, &pairs);
         prop_assert_eq!(plan.check(&network), Ok(()));
-        // One path over cables with both directions up, if there is any.
+        // One path over edges with both directions up, if there is any.
         let shortest = Scheme::Shortest(ShortestScheme { metric: Metric::Hops }).plan(&network, &both, &pairs);
         for route in shortest.routes {
             let there = plan.route(route.from, route.to).unwrap();

@@ -1,4 +1,4 @@
-//! Plans on networks with hosts and other parts that hang on one cable: the same as pair by pair
+//! Plans on networks with hosts and other parts that hang on one edge: the same as pair by pair
 //! over the whole network, and no larger than they must be.
 
 mod common;
@@ -190,8 +190,8 @@ fn dumbbell(hosts_a_side: u32) -> (Network, Vec<(NodeId, NodeId)>) {
         delay: Span::from_us(10),
         loss: 0.0,
     };
-    let cables = std::iter::once((0, 1)).chain(hosts);
-    let links = cables.flat_map(|(a, b)| [link(a, b), link(b, a)]).collect();
+    let edges = std::iter::once((0, 1)).chain(hosts);
+    let links = edges.flat_map(|(a, b)| [link(a, b), link(b, a)]).collect();
     let nodes = (0..2 + 2 * hosts_a_side).map(|number| node(&number.to_string())).collect();
     let across = (0..hosts_a_side).map(|host| (NodeId(at(0, host)), NodeId(at(1, host))));
     let pairs = across.flat_map(|(left, right)| [(left, right), (right, left)]).collect();

@@ -53,7 +53,7 @@ fn thirty_nine_of_45_routes_are_those_of_least_delay() {
     assert_eq!(pairs.iter().filter(same).count(), 39);
 }
 
-/// Parallel links, and a cable of no delay and no loss both ways that a search could run over for ever.
+/// Parallel links, and an edge of no delay and no loss both ways that a search could run over for ever.
 #[test]
 fn links_that_cost_nothing_make_no_loop_and_the_lowest_of_equals_is_taken() {
     let link = |from, to, ms, loss| Link {

@@ -125,7 +125,7 @@ _ALL = (
         "worst_failure_load",
         "worst load, failure",
         "less",
-        "the same in the worst failure of one cable, with the routes that there are after it",
+        "the same in the worst failure of one edge, with the routes that there are after it",
         2,
     ),
     Measure(

@@ -18,7 +18,7 @@ def controller_table(subject: Subject, application: Mapping[str, Any]) -> dict[s
     """The table ``[controller]`` of an application, placed where the delays to all routers sum up to least.
 
     Of equal places it is the first. Control messages take as long as the shortest way over the network's own
-    cables, in links of their own, so that data do not delay them: a management network along the same routes.
+    edges, in links of their own, so that data do not delay them: a management network along the same routes.
     """
     setup = resolve(subject.scenario(None, {"transport": {SENDER: {"preset": "cubic"}}}))
     switches = _switches(setup, subject)

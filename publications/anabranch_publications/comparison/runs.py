@@ -25,8 +25,8 @@ from anabranch_publications.comparison.systems import System
 from anabranch_publications.errors import ComparisonError
 
 REPLICATIONS, REPLICATIONS_QUICK = 5, 2
-_MOST_CABLES, _MOST_CABLES_QUICK = 60, 30
-"""Networks with more have no worst-case load under failures: it takes a plan for each cable."""
+_MOST_EDGES, _MOST_EDGES_QUICK = 60, 30
+"""Networks with more have no worst-case load under failures: it takes a plan for each edge."""
 
 OpenProgress = Callable[[str], AbstractContextManager[Progress | None]]
 Missing = dict[tuple[str, str, str], str]
@@ -164,7 +164,7 @@ class _OnSubject:
         values: Values = {} if system.controller is not None else {"control_messages_per_s": 0.0}
         names = ["worst_load", "worst_failure_load", "stranded_percent"]
         names += [] if system.entries == "flow" else ["entries_mean", "entries_max"]
-        most = _MOST_CABLES_QUICK if self._quick else _MOST_CABLES
+        most = _MOST_EDGES_QUICK if self._quick else _MOST_EDGES
         failures = len(self._subject.links) <= 2 * most
         key = str(
             (
@@ -184,7 +184,7 @@ class _OnSubject:
         values |= {"worst_load": found.load, "worst_failure_load": found.failure_load}
         values["stranded_percent"] = found.stranded_percent
         if not failures:
-            self._note(system, names[1:3], f"more than {most} cables, each of which would need a plan")
+            self._note(system, names[1:3], f"more than {most} edges, each of which would need a plan")
         elif found.failure_load is None:
             self._note(system, names[1:2], "no two routers have a route after a failure")
         if system.entries != "flow":

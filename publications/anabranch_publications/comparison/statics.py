@@ -26,7 +26,7 @@ class Static:
     load: float
     """Worst-case maximum link load over the traffic within the bounds; 1 is a full link."""
     failure_load: float | None
-    """The same in the worst failure of a single cable, with routes as they are after it; None where that was
+    """The same in the worst failure of a single edge, with routes as they are after it; None where that was
     not asked for, or no two routers have a route then."""
     stranded_percent: float | None
     """Pairs of routers without a route in the failure that leaves most without one."""
@@ -65,7 +65,7 @@ def statics(system: System, subject: Subject, routing: Mapping[str, Any], *, fai
         system: the system.
         subject: the network.
         routing: :func:`routing_of`.
-        failures: look at the failure of each cable as well.
+        failures: look at the failure of each edge as well.
 
     Raises:
         ScenarioError: if its routes cannot be planned.

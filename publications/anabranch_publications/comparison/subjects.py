@@ -17,7 +17,7 @@ from anabranch.setup.model import LinkSetup
 from anabranch.setup.network import ResolvedNetwork
 from anabranch.setup.problems import Problems
 from anabranch.topology import TopologyError, suggest
-from anabranch_publications.comparison.victim import Cable, busiest_cable
+from anabranch_publications.comparison.victim import Edge, busiest_edge
 from anabranch_publications.comparison.workload import (
     FULL,
     NETWORKS,
@@ -37,7 +37,7 @@ _PS_PER_MS = 1e9
 COUNTED_SHARE = 0.75
 """Transfers of a user's scenario count that begin in this part of it: the rest is for them to end."""
 _DRAWS_LOOKED_AT = 10
-"""Replications whose flows are counted: full and quick comparisons break the same cable."""
+"""Replications whose flows are counted: full and quick comparisons break the same edge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Subject:
     unbounded: str = ""
     """Why there are no bounds."""
     size: str = ""
-    """Routers, cables and their delays, in words."""
+    """Routers, edges and their delays, in words."""
     reaction: Any = None
     """``routing.reaction`` of the user's scenario."""
 
@@ -164,22 +164,22 @@ def from_network(name: str, spec: str, times: Times) -> Subject:
     subject = Subject(name, name, data, None, None, None, (_part("flows", flows, times.long_s),), "")
     bare = _checked(subject)
     subject = _bounded(subject, bare, None)
-    cable = busiest_cable(_replications(bare, _DRAWS_LOOKED_AT))
+    edge = busiest_edge(_replications(bare, _DRAWS_LOOKED_AT))
     parts = [replace(subject.parts[0], window_s=(times.warm_s, times.long_s))]
-    if cable is not None:
-        failure = Failure(cable.name, times.warm_s, times.long_s, end_s - times.lasting_s, end_s)
-        parts.append(_failing("failure", flows, cable, failure, end_s))
+    if edge is not None:
+        failure = Failure(edge.name, times.warm_s, times.long_s, end_s - times.lasting_s, end_s)
+        parts.append(_failing("failure", flows, edge, failure, end_s))
     sent = {"traffic": [{**transfers(), "transport": SENDER}], "event": []}
     last_s = times.transfers_s + times.grace_s
     part = _part("transfers", sent, last_s, series=False)
     parts.append(replace(part, counted_until_s=times.transfers_s, transfers=("transfers",)))
-    return replace(subject, parts=tuple(parts), failed=_failed(cable, times.long_s))
+    return replace(subject, parts=tuple(parts), failed=_failed(edge, times.long_s))
 
 
 def from_scenario(path: Path) -> Subject:
     """A user's scenario: its network, traffic, events and demand.
 
-    One run as it is, and one more in which the cable that most of its flows cross fails halfway, unless the
+    One run as it is, and one more in which the edge that most of its flows cross fails halfway, unless the
     scenario has a failure itself: that one counts then.
 
     Raises:
@@ -222,13 +222,13 @@ def from_scenario(path: Path) -> Subject:
         failure = Failure("the scenario's own", at_s / 4, at_s, (at_s + duration_s) / 2, duration_s)
         part = replace(whole, failure=failure, window_s=(at_s / 4, at_s))
         return replace(subject, parts=(part,), failed=f"what the scenario takes down at {at_s:g} s")
-    cable = busiest_cable(_replications(bare, _DRAWS_LOOKED_AT))
+    edge = busiest_edge(_replications(bare, _DRAWS_LOOKED_AT))
     half_s = duration_s / 2
     parts = [whole]
-    if cable is not None:
-        failure = Failure(cable.name, half_s / 2, half_s, 1.5 * half_s, duration_s)
-        parts.append(_failing("failure", own, cable, failure, duration_s, run))
-    return replace(subject, parts=tuple(parts), failed=_failed(cable, half_s))
+    if edge is not None:
+        failure = Failure(edge.name, half_s / 2, half_s, 1.5 * half_s, duration_s)
+        parts.append(_failing("failure", own, edge, failure, duration_s, run))
+    return replace(subject, parts=tuple(parts), failed=_failed(edge, half_s))
 
 
 def _check_controller(scenario: Scenario, path: Path) -> None:
@@ -272,20 +272,20 @@ def _part(
 def _failing(
     name: str,
     fields: Mapping[str, Any],
-    cable: Cable,
+    edge: Edge,
     failure: Failure,
     duration_s: float,
     run: Mapping[str, Any] | None = None,
 ) -> Part:
-    event = {"at": f"{failure.at_s * 1e6:.0f} us", "link": list(cable.ends), "state": "down"}
+    event = {"at": f"{failure.at_s * 1e6:.0f} us", "link": list(edge.ends), "state": "down"}
     part = _part(name, {**fields, "event": [*fields["event"], event]}, duration_s, run=run)
     return replace(part, failure=failure)
 
 
-def _failed(cable: Cable | None, at_s: float) -> str:
-    if cable is None:
-        return "no cable can fail without cutting somebody off"
-    return f"{cable.name} goes down at {at_s:g} s; {cable.flows:g} flows a run cross it by fewest hops"
+def _failed(edge: Edge | None, at_s: float) -> str:
+    if edge is None:
+        return "no edge can fail without cutting somebody off"
+    return f"{edge.name} goes down at {at_s:g} s; {edge.flows:g} flows a run cross it by fewest hops"
 
 
 def _checked(subject: Subject) -> Scenario:
@@ -335,11 +335,11 @@ def _bounded(subject: Subject, scenario: Scenario, given: Mapping[str, Any] | No
 
 
 def _size(network: ResolvedNetwork, between: Sequence[LinkSetup]) -> str:
-    """How large a network is, in words: routers, cables, delays one way."""
+    """How large a network is, in words: routers, edges, delays one way."""
     routers = sum(not network.is_host(node) for node in range(len(network.nodes)))
-    cables = len({frozenset((link.origin, link.to)) for link in between})
+    edges = len({frozenset((link.origin, link.to)) for link in between})
     delays = sorted(link.delay / _PS_PER_MS for link in between)
-    told = f"{_counted(routers, 'router')}, {_counted(cables, 'cable')}"
+    told = f"{_counted(routers, 'router')}, {_counted(edges, 'edge')}"
     return f"{told} of {delays[0]:.2g} to {delays[-1]:.2g} ms" if delays else told
 
 

@@ -1,4 +1,4 @@
-"""Which cable fails: the one that most flows cross by fewest hops, the same for every system."""
+"""Which edge fails: the one that most flows cross by fewest hops, the same for every system."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from anabranch.setup.reach import Reach
 
 
 @dataclass(frozen=True, slots=True)
-class Cable:
+class Edge:
     """All links between two nodes, both ways."""
 
     ends: tuple[str, str]
@@ -25,10 +25,10 @@ class Cable:
         return " - ".join(self.ends)
 
 
-def busiest_cable(setups: Sequence[Setup]) -> Cable | None:
-    """The cable that most flows cross, among those whose loss cuts off no flow.
+def busiest_edge(setups: Sequence[Setup]) -> Edge | None:
+    """The edge that most flows cross, among those whose loss cuts off no flow.
 
-    Of equals the first in the order of the network's links. None if there is no such cable.
+    Of equals the first in the order of the network's links. None if there is no such edge.
 
     Args:
         setups: replications over one network, with routes of fewest hops.
@@ -38,15 +38,15 @@ def busiest_cable(setups: Sequence[Setup]) -> Cable | None:
         crossing.update(_crossings(setup))
     links, names = setups[0].links, [node.name for node in setups[0].nodes]
     first = {frozenset((link.origin, link.to)): number for number, link in reversed(list(enumerate(links)))}
-    for cable in sorted(crossing, key=lambda cable: (-crossing[cable], first[cable])):
-        if all(_spared(setup, cable) for setup in setups):
-            link = links[first[cable]]
-            return Cable((names[link.origin], names[link.to]), crossing[cable] / len(setups))
+    for edge in sorted(crossing, key=lambda edge: (-crossing[edge], first[edge])):
+        if all(_spared(setup, edge) for setup in setups):
+            link = links[first[edge]]
+            return Edge((names[link.origin], names[link.to]), crossing[edge] / len(setups))
     return None
 
 
 def _crossings(setup: Setup) -> Counter[frozenset[int]]:
-    """Flows over each cable, by its two nodes."""
+    """Flows over each edge, by its two nodes."""
     found = plan(setup, None).plan.data()
     links: dict[tuple[int, int], list[int]] = {
         (route["from"], route["to"]): route["paths"][0]["links"] for route in found["routes"]
@@ -60,9 +60,9 @@ def _crossings(setup: Setup) -> Counter[frozenset[int]]:
     return crossing
 
 
-def _spared(setup: Setup, cable: frozenset[int]) -> bool:
-    """Whether every flow still has a way there and back without the cable."""
-    reach = Reach([link for link in setup.links if {link.origin, link.to} != cable])
+def _spared(setup: Setup, edge: frozenset[int]) -> bool:
+    """Whether every flow still has a way there and back without the edge."""
+    reach = Reach([link for link in setup.links if {link.origin, link.to} != edge])
     return all(
         reach.connected(flow.origin, flow.to) and reach.connected(flow.to, flow.origin)
         for flow in setup.flows

@@ -138,7 +138,7 @@ def described() -> tuple[str, ...]:
         f"host to one other in the same way, Poisson arrivals, {TRANSFER_KB} kB on the mean "
         f"(log-normal, standard deviation twice that), {OFFERED_SHARE:.0%} of a link's capacity from "
         "each host.",
-        "Failure: with the long flows, the cable that most of them cross by fewest hops, on the mean "
+        "Failure: with the long flows, the edge that most of them cross by fewest hops, on the mean "
         "over ten replications, goes down for good; routers that react have new routes after 1 s.",
         f"{_times(FULL).capitalize()} With --quick: {_times(QUICK)}",
         "Bounds of traffic for worst-case loads: half of a link's capacity into and out of each router "

@@ -69,7 +69,7 @@ def test_what_fails_within_the_run_is_the_failure_and_later_events_are_none(writ
     assert part.failure is not None
     assert part.failure.at_s == 0.5
     late = only(write(more=DOWN.format(at="5 s"), name="late.toml"))
-    # The run ends at 2 s: the failure after that costs nothing, and the busiest cable fails halfway instead.
+    # The run ends at 2 s: the failure after that costs nothing, and the busiest edge fails halfway instead.
     assert [part.failure and part.failure.at_s for part in late.parts] == [None, 1.0]
     assert late.failed.startswith("a - b goes down at 1 s")
 
@@ -99,7 +99,7 @@ def test_routers_without_a_way_between_them_have_no_worst_case(tmp_path: Path) -
     assert "no path over routers" in found.unbounded
     # Their queues are measured all the same.
     assert found.links == {"a->b", "b->a", "c->d", "d->c"}
-    assert found.size == "4 routers, 2 cables of 1 to 1 ms"
+    assert found.size == "4 routers, 2 edges of 1 to 1 ms"
     outcome = compare([found], [SYSTEMS["robust"]], tmp_path / "out", replications=1)
     # Nothing was run, and every dash says why.
     assert not (tmp_path / "out").exists()

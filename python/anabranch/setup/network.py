@@ -134,7 +134,7 @@ class ResolvedNetwork:
         """Adds the directed links of wires; what they lack is noted as missing in ``owner``."""
         for wire in wires:
             a, b = self._ids[wire.link.a], self._ids[wire.link.b]
-            # One cable, one length: the same distribution draws the same delay in both directions.
+            # One edge, one length: the same distribution draws the same delay in both directions.
             stream = self._free_name(a, b)
             self._add(a, b, wire, wire.settings, stream)
             if not wire.link.directed:

@@ -69,9 +69,9 @@ def test_the_least_of_three_bounds_is_the_ceiling() -> None:
     assert bounds.ceiling_mbps(np.array([0, 1]), np.array([1, 0])).tolist() == [7.0, 3.0]
 
 
-def test_opposite_arcs_share_a_cable_and_parallel_ones_do_not() -> None:
+def test_opposite_arcs_share_a_edge_and_parallel_ones_do_not() -> None:
     net = network(3, [(0, 1), (1, 2), (1, 0)])
-    assert net.cable.tolist() == [0, 0, 1, 1, 2, 2]
+    assert net.edge.tolist() == [0, 0, 1, 1, 2, 2]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_opposite_arcs_share_a_cable_and_parallel_ones_do_not() -> None:
         ({"head": [0, 0]}, "^arc 0: leads from node 0 to 0"),
         ({"capacity_mbps": [1.0, -1.0]}, r"^network.capacity_mbps\[1\]: -1.0; must be finite"),
         ({"delay_ms": [1.0]}, r"^network.delay_ms: shape \(1,\)"),
-        ({"cable": [0, 2]}, "^network.cable: a number is left out"),
+        ({"edge": [0, 2]}, "^network.edge: a number is left out"),
         ({"nodes": ("a", "a")}, "^network: two nodes have the same name"),
     ],
 )

@@ -22,21 +22,21 @@ Case = tuple[FlowNetwork, DemandBounds]
 Shortest = Callable[[FlowNetwork, DemandBounds, int, Literal["hops", "delay"]], Candidates]
 
 
-def network_of(nodes: int, cables: dict[tuple[int, int], float], capacity_mbps: list[float]) -> FlowNetwork:
-    """Both directions of each cable, one after the other; nodes count from 0."""
-    ends = [end for a, b in cables for end in ((a, b), (b, a))]
+def network_of(nodes: int, edges: dict[tuple[int, int], float], capacity_mbps: list[float]) -> FlowNetwork:
+    """Both directions of each edge, one after the other; nodes count from 0."""
+    ends = [end for a, b in edges for end in ((a, b), (b, a))]
     return FlowNetwork(
         tuple(str(node + 1) for node in range(nodes)), np.array([a for a, _ in ends]),
-        np.array([b for _, b in ends]), np.repeat(capacity_mbps, 2), np.repeat(list(cables.values()), 2),
+        np.array([b for _, b in ends]), np.repeat(capacity_mbps, 2), np.repeat(list(edges.values()), 2),
     )  # fmt: skip
 
 
 @pytest.fixture(scope="session")
 def nsfnet() -> Case:
     """Table 1 of the paper."""
-    cables = {(a - 1, b - 1): delay for (a, b), delay in NSFNET.items()}
+    edges = {(a - 1, b - 1): delay for (a, b), delay in NSFNET.items()}
     bounds = DemandBounds(np.full(14, 130.0), np.full(14, 130.0), np.full((14, 14), 50.0))
-    return network_of(14, cables, [500.0] * len(cables)), bounds
+    return network_of(14, edges, [500.0] * len(edges)), bounds
 
 
 def simple_paths(network: FlowNetwork, source: int, target: int) -> list[list[int]]:
@@ -91,8 +91,8 @@ def small() -> Callable[[int, int], Case]:
         draw = random.Random(seed)  # noqa: S311 - a case, no secret.
         ring = {(a, (a + 1) % 5): draw.randint(1, 9) * 1.0 for a in range(5)}
         chord = draw.choice([(0, 2), (1, 3), (2, 4), (0, 3), (1, 4)])
-        cables = {**ring, chord: 2.0}
-        network = network_of(5, cables, [draw.choice([40.0, 50.0, 100.0]) for _ in cables])
+        edges = {**ring, chord: 2.0}
+        network = network_of(5, edges, [draw.choice([40.0, 50.0, 100.0]) for _ in edges])
         pair = np.zeros((5, 5))
         ends = [(a, b) for a in range(5) for b in range(5) if a != b]
         for a, b in draw.sample(ends, pairs):

@@ -27,8 +27,8 @@ proptest! {
     }
 }
 
-/// Host 0 at switch 1, hosts 4 and 5 at switch 3; between the switches a cable and node 2,
-/// whose two cables are as short together. Link 2n leads the way written, 2n + 1 back.
+/// Host 0 at switch 1, hosts 4 and 5 at switch 3; between the switches an edge and node 2,
+/// whose two edges are as short together. Link 2n leads the way written, 2n + 1 back.
 fn network() -> Network {
     let link = |from, to, us| Link {
         from: NodeId(from),
@@ -37,8 +37,8 @@ fn network() -> Network {
         delay: Span::from_us(us),
         loss: 0.0,
     };
-    let cables = [(0, 1, 1), (1, 3, 2), (1, 2, 1), (2, 3, 1), (3, 4, 1), (3, 5, 1)];
-    let links = cables.iter().flat_map(|&(a, b, us)| [link(a, b, us), link(b, a, us)]).collect();
+    let edges = [(0, 1, 1), (1, 3, 2), (1, 2, 1), (2, 3, 1), (3, 4, 1), (3, 5, 1)];
+    let links = edges.iter().flat_map(|&(a, b, us)| [link(a, b, us), link(b, a, us)]).collect();
     let nodes = (0..6).map(|number| Node { name: number.to_string(), place: None }).collect();
     Network::new(nodes, links).expect("a valid network")
 }
@@ -81,7 +81,7 @@ fn tables_lead_hop_by_hop_over_all_equal_ways() {
     let mut ways = BTreeSet::new();
     for index in 0..50 {
         let key = key(49_152 + index);
-        assert_eq!(forwarding.start(Instant::ZERO, route, key), Some(Start::NextHops));
+        assert_eq!(forwarding.start(Instant::ZERO, route, key), Some(PathStart::NextHops));
         let (mut node, mut packet, mut way) = (from, packet_to(to), Vec::new());
         while node != to {
             let link = forwarding.next_link(Instant::ZERO, node, &mut packet, |_| key);
@@ -129,7 +129,7 @@ fn middle(forwarding: &mut Forwarding, network: &Network, (from, to): (NodeId, N
     };
     let route = forwarding.index(from, to).expect("a pair that was given");
     let start = forwarding.start(Instant::ZERO, route, key);
-    let Some(Start::Path(cursor)) = start else { panic!("{start:?} is no path") };
+    let Some(PathStart::Path(cursor)) = start else { panic!("{start:?} is no path") };
     network.link(forwarding.path_links[cursor as usize]).to
 }
 
@@ -186,7 +186,7 @@ fn a_plan_with_the_same_paths_moves_no_flowlet() {
     assert_eq!(taken(), before);
 }
 
-/// The cable over node 2 fails and returns. Flows that it carried go elsewhere and come back. With the
+/// The edge over node 2 fails and returns. Flows that it carried go elsewhere and come back. With the
 /// spreads that promise it no other flow moves. With `hash` two in three of the 75 others do, standard
 /// deviation 4; with `weighted-hash` those between 2/3 and 3/4, which the fourth path takes from the third:
 /// 1/12 of all, 8 with a deviation of 3.

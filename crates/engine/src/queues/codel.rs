@@ -1,6 +1,6 @@
 //! CoDel (RFC 8289): when a packet at the head of a queue is to be dropped or marked.
 
-use super::{Buffer, DropCause, Packets, Place, QueueDiscipline, Waiting};
+use super::{Buffer, DropCause, Packets, QueueContext, QueueDiscipline, Waiting};
 use anabranch_units::declaration::above;
 use anabranch_units::{Instant, Span};
 
@@ -32,7 +32,7 @@ pub struct Codel {
 impl QueueDiscipline for Codel {
     type Parameters = CodelParameters;
 
-    fn new(parameters: &CodelParameters, _place: &Place<'_>) -> Self {
+    fn new(parameters: &CodelParameters, _place: &QueueContext<'_>) -> Self {
         Self { law: ControlLaw::new(parameters) }
     }
 

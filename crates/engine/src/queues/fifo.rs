@@ -1,6 +1,6 @@
 //! First in, first out, and what finds the queue full is lost (drop-tail).
 
-use super::{Buffer, Packets, Place, QueueDiscipline, Waiting};
+use super::{Buffer, Packets, QueueContext, QueueDiscipline, Waiting};
 use anabranch_units::Instant;
 
 anabranch_units::parameters! {
@@ -16,7 +16,7 @@ pub struct Fifo;
 impl QueueDiscipline for Fifo {
     type Parameters = FifoParameters;
 
-    fn new(_parameters: &FifoParameters, _place: &Place<'_>) -> Self {
+    fn new(_parameters: &FifoParameters, _place: &QueueContext<'_>) -> Self {
         Self
     }
 

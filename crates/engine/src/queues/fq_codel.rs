@@ -4,7 +4,7 @@
 //! of the longest queue (section 4.1). Linux drops up to 64 packets there at once, to save searches; the RFC demands one.
 
 use super::codel::{CodelParameters, ControlLaw, LONGEST};
-use super::{Buffer, DropCause, Limit, Packets, Place, QueueDiscipline, Waiting};
+use super::{Buffer, DropCause, Limit, Packets, QueueContext, QueueDiscipline, Waiting};
 use crate::balancer::mix;
 use crate::packet::PacketId;
 use anabranch_units::declaration::{above, at_least};
@@ -85,7 +85,7 @@ impl QueueDiscipline for FqCodel {
     /// RFC 8290 section 5.2.3.
     const ROOM: u64 = 10_240;
 
-    fn new(parameters: &FqCodelParameters, place: &Place<'_>) -> Self {
+    fn new(parameters: &FqCodelParameters, place: &QueueContext<'_>) -> Self {
         Self {
             parameters: *parameters,
             salt: place.stream().next_u64(),
@@ -275,8 +275,10 @@ mod tests {
     #[test]
     fn the_hash_is_even_and_salted() {
         let of = |link| {
-            let mut fq =
-                FqCodel::new(&FqCodelParameters::default(), &Place { link, ..place(Limit::default()) });
+            let mut fq = FqCodel::new(
+                &FqCodelParameters::default(),
+                &QueueContext { link, ..place(Limit::default()) },
+            );
             let mut counts = vec![0u32; 1024];
             let numbers: Vec<u32> = (0..100_000).map(|flow| fq.classify(flow << 16)).collect();
             for &number in &numbers {

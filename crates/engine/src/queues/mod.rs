@@ -51,7 +51,7 @@ const ROOM_TEXT: &str = "Room for waiting packets, such as `\"64 kB\"`, `\"20 ms
 
 /// The link that a queue stands in front of.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'l> {
+pub struct QueueContext<'l> {
     /// Room for waiting packets.
     pub limit: Limit,
     /// Rate of the link.
@@ -64,7 +64,7 @@ pub struct Place<'l> {
     pub draws: &'l str,
 }
 
-impl Place<'_> {
+impl QueueContext<'_> {
     /// The random stream of the queue, from its beginning.
     #[must_use]
     pub fn stream(&self) -> Stream {
@@ -101,7 +101,7 @@ pub trait QueueDiscipline: Sized {
     const ROOM: u64 = 100;
 
     /// An empty queue.
-    fn new(parameters: &Self::Parameters, place: &Place<'_>) -> Self;
+    fn new(parameters: &Self::Parameters, place: &QueueContext<'_>) -> Self;
 
     /// Checks parameters against each other; each is within its bounds.
     ///
@@ -285,7 +285,7 @@ macro_rules! disciplines {
         impl Queue {
             /// An empty queue.
             #[must_use]
-            pub fn new(discipline: &Discipline, place: &Place<'_>) -> Self {
+            pub fn new(discipline: &Discipline, place: &QueueContext<'_>) -> Self {
                 let state = match discipline {
                     $( Discipline::$variant(parameters) => {
                         State::$variant(Box::new(QueueDiscipline::new(parameters, place)))

@@ -8,7 +8,7 @@
 //! Between arrivals and departures nothing changes that an update looks at. So the updates that have fallen due are made
 //! up for before the next of them, each with what waited at its time, and need no event.
 
-use super::{Buffer, DropCause, Packets, Place, QueueDiscipline, Waiting};
+use super::{Buffer, DropCause, Packets, QueueContext, QueueDiscipline, Waiting};
 use crate::random::Stream;
 use anabranch_units::declaration::{above, at_least, at_most};
 use anabranch_units::{Bytes, Instant, Rate, Span};
@@ -116,7 +116,7 @@ impl Pie {
 impl QueueDiscipline for Pie {
     type Parameters = PieParameters;
 
-    fn new(parameters: &PieParameters, place: &Place<'_>) -> Self {
+    fn new(parameters: &PieParameters, place: &QueueContext<'_>) -> Self {
         Self {
             parameters: *parameters,
             rate: place.rate,

@@ -5,7 +5,7 @@
 //! are uniform; above them each packet is dropped, or with `gentle` ever more of them (Floyd, "Recommendation on using
 //! the gentle variant of RED", 2000).
 
-use super::{Buffer, DropCause, Packets, Place, QueueDiscipline, Waiting};
+use super::{Buffer, DropCause, Packets, QueueContext, QueueDiscipline, Waiting};
 use crate::random::Stream;
 use anabranch_units::declaration::{OutOfRange, above, at_least};
 use anabranch_units::{Bytes, Instant, Rate};
@@ -101,7 +101,7 @@ impl Red {
 impl QueueDiscipline for Red {
     type Parameters = RedParameters;
 
-    fn new(parameters: &RedParameters, place: &Place<'_>) -> Self {
+    fn new(parameters: &RedParameters, place: &QueueContext<'_>) -> Self {
         Self {
             min_th: parameters.min_threshold as f64,
             max_th: parameters.max_threshold as f64,

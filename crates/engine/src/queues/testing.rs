@@ -1,6 +1,6 @@
 //! What the tests of disciplines share.
 
-use super::{DropCause, Limit, Packets, Place, Waiting};
+use super::{DropCause, Limit, Packets, QueueContext, Waiting};
 use crate::packet::PacketId;
 use crate::random::Streams;
 use anabranch_units::{Instant, Rate, Span};
@@ -47,8 +47,8 @@ impl Packets for Ledger {
 }
 
 /// A link of 10 Mbps: 1250 bytes take a millisecond.
-pub fn place(limit: Limit) -> Place<'static> {
-    Place {
+pub fn place(limit: Limit) -> QueueContext<'static> {
+    QueueContext {
         limit,
         rate: Rate::from_bps(10_000_000),
         streams: Streams::new(1, 0),

@@ -1,7 +1,7 @@
 //! A threshold on the queue's length at the moment: an ECN-capable packet that finds so many waiting is marked (RFC 3168;
 //! as DCTCP wants it, RFC 8257 section 3.1).
 
-use super::{Buffer, Packets, Place, QueueDiscipline, Waiting};
+use super::{Buffer, Packets, QueueContext, QueueDiscipline, Waiting};
 use anabranch_units::Instant;
 use anabranch_units::declaration::Bounds;
 
@@ -24,7 +24,7 @@ pub struct Threshold {
 impl QueueDiscipline for Threshold {
     type Parameters = ThresholdParameters;
 
-    fn new(parameters: &ThresholdParameters, _place: &Place<'_>) -> Self {
+    fn new(parameters: &ThresholdParameters, _place: &QueueContext<'_>) -> Self {
         Self { mark_at: parameters.mark_at }
     }
 

@@ -4,7 +4,7 @@ use super::flow::Flow;
 use super::numbering::Numbering;
 use super::taps::{TapAt, Taps};
 use crate::forwarding::Forwarding;
-use crate::link::Link;
+use crate::link::SimulatedLink;
 use crate::packet::{Packet, PacketId, PacketPool};
 use crate::queues::DropCause;
 use crate::schedule::{Schedule, Source};
@@ -18,7 +18,7 @@ pub(super) struct DataPlane {
     pub(super) schedule: Schedule,
     pub(super) numbering: Numbering,
     pub(super) pool: PacketPool,
-    pub(super) links: Vec<Link>,
+    pub(super) links: Vec<SimulatedLink>,
     pub(super) forwarding: Forwarding,
     pub(super) taps: Taps,
     /// Packets that have crossed a link, summed over links.
@@ -88,7 +88,7 @@ impl DataPlane {
     pub(super) fn change_link(
         &mut self,
         id: LinkId,
-        change: impl FnOnce(&mut Link, Instant, &mut PacketPool, &mut TapAt<'_>),
+        change: impl FnOnce(&mut SimulatedLink, Instant, &mut PacketPool, &mut TapAt<'_>),
     ) {
         let link = &mut self.links[id.index()];
         change(link, self.now, &mut self.pool, &mut self.taps.at(id));

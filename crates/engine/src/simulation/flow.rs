@@ -4,7 +4,7 @@ use crate::balancer::FlowKey;
 use crate::capture::interface_address;
 use crate::error::{EngineError, SetupError};
 use crate::forwarding::{Forwarding, RouteIndex};
-use crate::interfaces::{Hosts, Interfaces as CableEnds};
+use crate::interfaces::{Hosts, InterfacePair};
 use crate::packet::Direction;
 use crate::ports::{SERVER_PORT, draw_source_port};
 use crate::random::{Stream, Streams};
@@ -209,7 +209,7 @@ impl Maker<'_> {
 /// The routes there and back, by any interfaces or between two.
 fn routes(
     (from, to): (NodeId, NodeId),
-    between: Option<CableEnds>,
+    between: Option<InterfacePair>,
     forwarding: &mut Forwarding,
 ) -> Option<(RouteIndex, RouteIndex)> {
     match between {

@@ -2,12 +2,12 @@
 
 use super::{MAX_HOPS, Simulation};
 use crate::error::{EngineError, SetupError};
-use crate::forwarding::Start;
-use crate::link::{Link, Randomness};
+use crate::forwarding::PathStart;
+use crate::link::{Randomness, SimulatedLink};
 use crate::loss::Loss;
 use crate::loss::NoLoss;
 use crate::packet::{Direction, Packet, PacketId, Steering};
-use crate::queues::{Place, Queue};
+use crate::queues::{Queue, QueueContext};
 use crate::random::Streams;
 use crate::setup::{LinkSetup, LossSetup, QueueSetup};
 use crate::variate::Sampler;
@@ -15,15 +15,15 @@ use anabranch_transport::Segment;
 use anabranch_units::{FlowId, LinkId, Rate};
 
 /// A link of a checked setup.
-pub(super) fn link(setup: &LinkSetup, streams: Streams) -> Result<Link, EngineError> {
+pub(super) fn link(setup: &LinkSetup, streams: Streams) -> Result<SimulatedLink, EngineError> {
     let randomness = randomness(setup, &setup.loss, streams)?;
     let queue = queue(&setup.queue, setup.capacity, streams, &setup.name, "queue");
-    Ok(Link::new(setup, queue, randomness))
+    Ok(SimulatedLink::new(setup, queue, randomness))
 }
 
 /// An empty queue of a link; `draws` names its random stream.
 fn queue(setup: &QueueSetup, rate: Rate, streams: Streams, link: &str, draws: &str) -> Queue {
-    Queue::new(&setup.discipline, &Place { limit: setup.limit, rate, streams, link, draws })
+    Queue::new(&setup.discipline, &QueueContext { limit: setup.limit, rate, streams, link, draws })
 }
 
 fn randomness(
@@ -212,7 +212,7 @@ impl Simulation {
             Some(_) => None,
             None => self.data.forwarding.start(self.data.now, lane.route, lane.key),
         };
-        let (steering, cursor) = start.map_or((Steering::FlowTables, 0), Start::steering);
+        let (steering, cursor) = start.map_or((Steering::FlowTables, 0), PathStart::steering);
         if direction == Direction::Forward
             && let Some(multipath) = &mut flow.multipath
         {

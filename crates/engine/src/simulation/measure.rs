@@ -7,7 +7,7 @@ use super::multipath::Multipath;
 use super::probe::{mbps, milliseconds};
 use super::taps::FlowDrops;
 use crate::error::EngineError;
-use crate::link::{Link, LinkStats};
+use crate::link::{LinkStats, SimulatedLink};
 use crate::packet::{Direction, PacketId};
 use crate::queues::DropCause;
 use crate::records::Table;
@@ -169,9 +169,9 @@ impl Simulation {
         count("ecn_marks", |stats| stats.marks);
         count("queue_max_packets", |stats| stats.queue_max_packets);
         let duration_ps = self.duration().as_ps().max(1) as f64;
-        let mean = |link: &Link| link.stats().queue_integral as f64 / duration_ps;
+        let mean = |link: &SimulatedLink| link.stats().queue_integral as f64 / duration_ps;
         table.numbers("queue_mean_packets", self.data.links.iter().map(mean));
-        let busy = |link: &Link| link.busy(self.data.now).as_ps() as f64 / duration_ps;
+        let busy = |link: &SimulatedLink| link.busy(self.data.now).as_ps() as f64 / duration_ps;
         table.numbers("utilization", self.data.links.iter().map(busy));
         table
     }
@@ -205,7 +205,7 @@ impl Simulation {
 
     fn check_flows(&self) -> Result<(), EngineError> {
         let mut held = vec![[0u64; 2]; self.flows.len()];
-        for id in self.data.links.iter().flat_map(Link::packets).chain(self.kept()) {
+        for id in self.data.links.iter().flat_map(SimulatedLink::packets).chain(self.kept()) {
             let packet = self.data.pool.get(id);
             if packet.flow != NO_FLOW {
                 let side = usize::from(packet.direction == Direction::Backward);

@@ -3,7 +3,7 @@
 use super::Simulation;
 use super::flow::Flow;
 use super::probe::{mbps, milliseconds};
-use crate::forwarding::Start;
+use crate::forwarding::PathStart;
 use crate::packet::Direction;
 use crate::records::Table;
 use crate::reordering::Reordering;
@@ -24,7 +24,7 @@ struct Notes {
     /// When its first SYN left.
     opened_at: Option<Instant>,
     /// How its latest packet set out.
-    start: Option<Start>,
+    start: Option<PathStart>,
     /// Packets that left by another path than the one before them.
     path_changes: u64,
 }
@@ -40,8 +40,8 @@ impl Multipath {
         &mut self,
         now: Instant,
         segment: &Segment,
-        start: Option<Start>,
-        is_same: impl FnOnce(Start, Start) -> bool,
+        start: Option<PathStart>,
+        is_same: impl FnOnce(PathStart, PathStart) -> bool,
     ) {
         let notes = &mut self.subflows[usize::from(segment.subflow)];
         if segment.flags.has(Flags::SYN) && notes.opened_at.is_none() {
@@ -266,7 +266,7 @@ impl Simulation {
     /// that is reached by the second of parallel links or a later one has the link's number behind its name, as the
     /// link has in its own.
     fn path_text(&self, row: &Row<'_>) -> String {
-        let Some(Start::Path(cursor)) = row.notes.start else { return String::new() };
+        let Some(PathStart::Path(cursor)) = row.notes.start else { return String::new() };
         let (from, to) = (row.flow.forward.from, row.flow.forward.to);
         let links = self.data.forwarding.path_links(&self.data.network, cursor, to);
         let Some(_) = links.first() else { return String::new() };

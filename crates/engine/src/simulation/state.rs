@@ -3,7 +3,7 @@
 use super::Simulation;
 use super::flow::Flow;
 use super::probe::milliseconds;
-use crate::link::{Link, LinkStats};
+use crate::link::{LinkStats, SimulatedLink};
 use crate::records::Table;
 use anabranch_units::{FlowId, LinkId, Rate, Span};
 
@@ -149,11 +149,11 @@ impl Simulation {
         self.settle_links();
         let links = &self.data.links;
         let mut table = self.link_table();
-        let state = |link: &Link| if link.is_up() { "up" } else { "down" };
+        let state = |link: &SimulatedLink| if link.is_up() { "up" } else { "down" };
         table.texts("state", links.iter().map(|link| state(link).to_owned()));
         table.integers("queue_packets", links.iter().map(|link| link.backlog().0));
         table.integers("queue_bytes", links.iter().map(|link| link.backlog().1));
-        table.integers("in_flight_packets", links.iter().map(Link::in_flight));
+        table.integers("in_flight_packets", links.iter().map(SimulatedLink::in_flight));
         table
     }
 }

@@ -3,10 +3,10 @@
 //! way back the same paths in the same order, so that a hash that is the same in both directions sends the
 //! segments and acknowledgments of a subflow along the same path.
 //!
-//! The thesis has P parallel paths between two routers, to which hosts hang by one cable each. Here the edge
+//! The thesis has P parallel paths between two routers, to which hosts hang by one link each. Here the edge
 //! routers are where the stubs of a pair join the core, and the paths are those that cost least there and
 //! back together, in the order that [`crate::dijkstra`] states, seen from the node of the lower number. Only
-//! cables with both directions usable count. A pair that such cables do not connect gets the disjoint paths of
+//! edges with both directions usable count. A pair that such edges do not connect gets the disjoint paths of
 //! each direction, which then need not agree.
 
 use super::{MOST_PATHS, Wanted};
@@ -69,8 +69,8 @@ fn semper_plan<E>(
     let there_and_back = |link| cost(link).saturating_add(mirror.link(link).map_or(0, &cost));
     let narrowest = |path: &Path| {
         let rate = |link: LinkId| network.link(link).capacity.as_bps();
-        let cable = |&link: &LinkId| mirror.link(link).map_or(rate(link), |back| rate(link).min(rate(back)));
-        path.links().iter().map(cable).min().unwrap_or(0)
+        let edge = |&link: &LinkId| mirror.link(link).map_or(rate(link), |back| rate(link).min(rate(back)));
+        path.links().iter().map(edge).min().unwrap_or(0)
     };
     let mut find = |mask, pairs: &[(NodeId, NodeId)], cost: &dyn Fn(LinkId) -> u64| {
         let planner = Planner::new(network, mask, cost);
@@ -116,10 +116,10 @@ fn weighted(paths: Vec<Path>, shares: PathShares, narrowest: impl Fn(&Path) -> u
     paths.into_iter().zip(weights).map(share).collect()
 }
 
-/// The route of the reverse pair over the same cables.
+/// The route of the reverse pair over the same edges.
 fn reversed(network: &Network, mirror: &Mirror, route: &Route) -> Route {
     let back = |path: &WeightedPath| {
-        let links = mirror.path(path.links.links()).expect("every cable of it has both directions");
+        let links = mirror.path(path.links.links()).expect("every edge of it has both directions");
         let links = Path::new(network, links).expect("a path backwards is a path");
         WeightedPath { links, weight: path.weight }
     };

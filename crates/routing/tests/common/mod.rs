@@ -7,7 +7,7 @@ use anabranch_units::{LinkId, NodeId, Rate, Span};
 use proptest::prelude::*;
 
 /// A network of nodes called by these names and links of 10 Mbps and 1 ms both ways.
-pub fn two_way(names: &[&str], cables: &[(&str, &str)]) -> Network {
+pub fn two_way(names: &[&str], edges: &[(&str, &str)]) -> Network {
     let id =
         |name: &str| NodeId::from_index(names.iter().position(|other| *other == name).expect("a known name"));
     let link = |from, to| Link {
@@ -17,7 +17,7 @@ pub fn two_way(names: &[&str], cables: &[(&str, &str)]) -> Network {
         delay: Span::from_ms(1),
         loss: 0.0,
     };
-    let links = cables.iter().flat_map(|&(a, b)| [link(a, b), link(b, a)]).collect();
+    let links = edges.iter().flat_map(|&(a, b)| [link(a, b), link(b, a)]).collect();
     Network::new(names.iter().map(|&name| node(name)).collect(), links).expect("a valid network")
 }
 
@@ -36,7 +36,7 @@ pub fn spell(network: &Network, path: &Path) -> String {
     names.join("-")
 }
 
-/// Abilene as of 2003, 11 nodes and 14 cables. Numbers of nodes are alphabetical.
+/// Abilene as of 2003, 11 nodes and 14 edges. Numbers of nodes are alphabetical.
 pub fn abilene() -> Network {
     let names = [
         "Atlanta",
@@ -51,7 +51,7 @@ pub fn abilene() -> Network {
         "Sunnyvale",
         "Washington",
     ];
-    let cables = [
+    let edges = [
         ("New York", "Chicago"),
         ("New York", "Washington"),
         ("Chicago", "Indianapolis"),
@@ -67,13 +67,13 @@ pub fn abilene() -> Network {
         ("Houston", "Atlanta"),
         ("Indianapolis", "Atlanta"),
     ];
-    two_way(&names, &cables)
+    two_way(&names, &edges)
 }
 
-/// NSFNET, 14 nodes and 21 cables (a, b, delay in tenths of a millisecond), after Fukushima et
+/// NSFNET, 14 nodes and 21 edges (a, b, delay in tenths of a millisecond), after Fukushima et
 /// al. 2016; node "1" is number 0.
 pub fn nsfnet() -> Network {
-    const CABLES: [(u32, u32, u64); 21] = [
+    const EDGES: [(u32, u32, u64); 21] = [
         (1, 2, 47),
         (1, 3, 70),
         (1, 8, 112),
@@ -96,11 +96,11 @@ pub fn nsfnet() -> Network {
         (12, 14, 14),
         (13, 14, 7),
     ];
-    numbered(14, &CABLES.map(|(a, b, tenths)| (a, b, Span::from_us(tenths * 100))))
+    numbered(14, &EDGES.map(|(a, b, tenths)| (a, b, Span::from_us(tenths * 100))))
 }
 
-/// Nodes "1" to `count` with cables (a, b, delay) of 500 Mbps.
-pub fn numbered(count: u32, cables: &[(u32, u32, Span)]) -> Network {
+/// Nodes "1" to `count` with edges (a, b, delay) of 500 Mbps.
+pub fn numbered(count: u32, edges: &[(u32, u32, Span)]) -> Network {
     let link = |from: u32, to: u32, delay| Link {
         from: NodeId(from - 1),
         to: NodeId(to - 1),
@@ -108,7 +108,7 @@ pub fn numbered(count: u32, cables: &[(u32, u32, Span)]) -> Network {
         delay,
         loss: 0.0,
     };
-    let links = cables.iter().flat_map(|&(a, b, delay)| [link(a, b, delay), link(b, a, delay)]).collect();
+    let links = edges.iter().flat_map(|&(a, b, delay)| [link(a, b, delay), link(b, a, delay)]).collect();
     let nodes = (1..=count).map(|number| node(&number.to_string())).collect();
     Network::new(nodes, links).expect("a valid network")
 }
@@ -243,7 +243,7 @@ fn sample(count: u32, links: &[(u32, u32, u64, u64, bool)], nodes_up: &[bool]) -
     Sample { network, mask }
 }
 
-/// The ten nodes and 21 cables of Vilela 2022: ends, delay in microseconds, loss in 1/10,000.
+/// The ten nodes and 21 edges of Vilela 2022: ends, delay in microseconds, loss in 1/10,000.
 const TEN_NODES: [(u32, u32, u64, u64); 21] = [
     (1, 3, 8_500, 30),
     (1, 5, 4_000, 181),
@@ -283,11 +283,11 @@ pub fn ten_nodes() -> Network {
 
 /// d sqrt(p) written out from the links of a path, given by its nodes.
 pub fn by_hand(nodes: &[u32]) -> f64 {
-    let cable = |a: u32, b: u32| {
-        TEN_NODES.iter().find(|cable| (cable.0, cable.1) == (a.min(b), a.max(b))).expect("a cable")
+    let edge = |a: u32, b: u32| {
+        TEN_NODES.iter().find(|edge| (edge.0, edge.1) == (a.min(b), a.max(b))).expect("an edge")
     };
-    let cables: Vec<_> = nodes.windows(2).map(|pair| cable(pair[0], pair[1])).collect();
-    let seconds: f64 = cables.iter().map(|cable| cable.2 as f64 / 1e6).sum();
-    let delivery: f64 = cables.iter().map(|cable| 1.0 - cable.3 as f64 / 1e4).product();
+    let edges: Vec<_> = nodes.windows(2).map(|pair| edge(pair[0], pair[1])).collect();
+    let seconds: f64 = edges.iter().map(|edge| edge.2 as f64 / 1e6).sum();
+    let delivery: f64 = edges.iter().map(|edge| 1.0 - edge.3 as f64 / 1e4).product();
     seconds * (1.0 - delivery).sqrt()
 }

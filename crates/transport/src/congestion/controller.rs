@@ -14,12 +14,12 @@ pub struct Start {
 }
 
 /// A controller that a scenario can name.
-pub trait Configured {
+pub trait ConfiguredController {
     /// What it lets a user choose.
     type Parameters: Parameters;
     /// Whether it looks at the other subflows of a multipath connection.
     const COUPLED: bool = false;
-    /// Whether it compares how often the subflows lose ([`Coupling::olia_alpha`]).
+    /// Whether it compares how often the subflows lose ([`crate::congestion::Coupling::olia_alpha`]).
     const COMPARES_LOSSES: bool = false;
     /// Whether it measures delivery rates, and so asks whether the application or the network was the limit.
     const MEASURES_RATE: bool = false;
@@ -28,7 +28,7 @@ pub trait Configured {
     fn configured(parameters: &Self::Parameters, start: Start) -> Self;
 }
 
-impl<C: Configured> Configured for Box<C> {
+impl<C: ConfiguredController> ConfiguredController for Box<C> {
     type Parameters = C::Parameters;
     const COUPLED: bool = C::COUPLED;
     const COMPARES_LOSSES: bool = C::COMPARES_LOSSES;
@@ -52,7 +52,7 @@ macro_rules! controllers {
         anabranch_units::registry! {
             /// How the congestion window is set.
             pub enum CongestionConfig: "congestion_control" {
-                $( $name => $variant(<$controller as Configured>::Parameters), )+
+                $( $name => $variant(<$controller as ConfiguredController>::Parameters), )+
             }
         }
 
@@ -60,19 +60,19 @@ macro_rules! controllers {
             /// Whether it looks at the other subflows of a multipath connection.
             #[must_use]
             pub(crate) const fn is_coupled(&self) -> bool {
-                match self { $( Self::$variant(_) => <$controller as Configured>::COUPLED, )+ }
+                match self { $( Self::$variant(_) => <$controller as ConfiguredController>::COUPLED, )+ }
             }
 
             /// Whether it compares how often the subflows lose.
             #[must_use]
             pub(crate) const fn compares_losses(&self) -> bool {
-                match self { $( Self::$variant(_) => <$controller as Configured>::COMPARES_LOSSES, )+ }
+                match self { $( Self::$variant(_) => <$controller as ConfiguredController>::COMPARES_LOSSES, )+ }
             }
 
             /// Whether it measures delivery rates.
             #[must_use]
             pub(crate) const fn measures_rate(&self) -> bool {
-                match self { $( Self::$variant(_) => <$controller as Configured>::MEASURES_RATE, )+ }
+                match self { $( Self::$variant(_) => <$controller as ConfiguredController>::MEASURES_RATE, )+ }
             }
         }
 
@@ -88,7 +88,7 @@ macro_rules! controllers {
             pub fn new(config: &CongestionConfig, start: Start) -> Self {
                 match config {
                     $( CongestionConfig::$variant(parameters) => {
-                        Self::$variant(Configured::configured(parameters, start))
+                        Self::$variant(ConfiguredController::configured(parameters, start))
                     } )+
                 }
             }

@@ -3,7 +3,7 @@
 //!
 //! The connection sums up its subflows in a [`Coupling`] before each ACK, so that controllers share no state.
 
-use super::{Ack, Configured, CongestionControl, LossEpisode, NewReno, Recovery, Start};
+use super::{Ack, ConfiguredController, CongestionControl, LossEpisode, NewReno, Recovery, Start};
 use anabranch_units::declaration::Parameters;
 use anabranch_units::{Instant, Span};
 
@@ -63,7 +63,7 @@ pub struct Coupled<R> {
     credit: f64,
 }
 
-impl<R: CouplingRule> Configured for Coupled<R> {
+impl<R: CouplingRule> ConfiguredController for Coupled<R> {
     type Parameters = R::Parameters;
     const COUPLED: bool = true;
     const COMPARES_LOSSES: bool = R::COMPARES_LOSSES;

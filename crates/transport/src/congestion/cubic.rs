@@ -4,7 +4,7 @@
 //! Arithmetic is IEEE doubles with `+ - * /` and [`libm::cbrt`] only, so it is the same on every platform.
 
 use super::window::Window;
-use super::{Ack, Configured, CongestionControl, HyStart, LossEpisode, Recovery, Start};
+use super::{Ack, ConfiguredController, CongestionControl, HyStart, LossEpisode, Recovery, Start};
 use anabranch_units::declaration::above;
 use anabranch_units::{Instant, Span};
 
@@ -23,7 +23,7 @@ anabranch_units::parameters! {
     }
 }
 
-impl Configured for Cubic {
+impl ConfiguredController for Cubic {
     type Parameters = CubicParameters;
 
     fn configured(parameters: &CubicParameters, start: Start) -> Self {

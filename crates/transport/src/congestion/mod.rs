@@ -34,7 +34,7 @@ mod window;
 
 pub use balia::Balia;
 pub use bbr::Bbr;
-pub use controller::{Configured, Start};
+pub use controller::{ConfiguredController, Start};
 pub use coupling::{Coupled, Coupling, CouplingRule};
 pub use cubic::{Cubic, CubicParameters};
 pub use hystart::HyStart;

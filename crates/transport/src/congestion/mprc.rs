@@ -1,6 +1,6 @@
 //! MPRC: NewReno whose losses cost half of the window, however they were found (Chang 2024, section 4).
 
-use super::{Ack, Configured, CongestionControl, LossEpisode, NewReno, Recovery, Start};
+use super::{Ack, ConfiguredController, CongestionControl, LossEpisode, NewReno, Recovery, Start};
 use anabranch_units::{Instant, Span};
 
 anabranch_units::parameters! {
@@ -8,7 +8,7 @@ anabranch_units::parameters! {
     pub struct MprcParameters {}
 }
 
-impl Configured for Mprc {
+impl ConfiguredController for Mprc {
     type Parameters = MprcParameters;
 
     fn configured(_: &MprcParameters, start: Start) -> Self {

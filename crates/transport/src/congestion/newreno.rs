@@ -4,7 +4,7 @@
 //! in the square-root law MSS/RTT x sqrt(3 / (2 b p)) b is 1 with and without delayed ACKs.
 
 use super::window::Window;
-use super::{Ack, Configured, CongestionControl, HyStart, LossEpisode, Recovery, Start};
+use super::{Ack, ConfiguredController, CongestionControl, HyStart, LossEpisode, Recovery, Start};
 use anabranch_units::{Instant, Span};
 
 anabranch_units::parameters! {
@@ -15,7 +15,7 @@ anabranch_units::parameters! {
     }
 }
 
-impl Configured for NewReno {
+impl ConfiguredController for NewReno {
     type Parameters = NewRenoParameters;
 
     fn configured(parameters: &NewRenoParameters, start: Start) -> Self {

@@ -54,7 +54,7 @@ def _sequence(
 def sliding_window(_: Context) -> FigureResult:
     """Section 3.3, figure 3.10: a window of five over the shorter of two ways."""
     switches = [f"Sw{number}" for number in range(4)]
-    cables = [("S0", "Sw0"), ("Sw0", "Sw1"), ("Sw1", "Sw3"), ("Sw0", "Sw2"), ("Sw2", "Sw3"), ("Sw3", "R0")]
+    edges = [("S0", "Sw0"), ("Sw0", "Sw1"), ("Sw1", "Sw3"), ("Sw0", "Sw2"), ("Sw2", "Sw3"), ("Sw3", "R0")]
     slow = {("Sw0", "Sw2"), ("Sw2", "Sw3")}
     result = _run(
         {
@@ -65,7 +65,7 @@ def sliding_window(_: Context) -> FigureResult:
                 ],
                 "link": [
                     {"between": list(ends), "new": True, "capacity": "4 Gbps" if ends in slow else GBPS}
-                    for ends in cables
+                    for ends in edges
                 ],
                 "links": {"capacity": GBPS, "delay": DELAY, "queue": "unlimited"},
             },

@@ -166,10 +166,10 @@ def _all_pairs_s(nodes: int, search: str, repetitions: int) -> float:
 def _random_network(nodes: int) -> str:
     """A connected random network with as many links for each node as the thesis's, as the core reads it."""
     draw = np.random.default_rng(nodes)
-    cables = {(int(draw.integers(node)), node) for node in range(1, nodes)}
-    while len(cables) < len(LINKS) * nodes // 10:
+    edges = {(int(draw.integers(node)), node) for node in range(1, nodes)}
+    while len(edges) < len(LINKS) * nodes // 10:
         a, b = sorted(int(end) for end in draw.choice(nodes, 2, replace=False))
-        cables.add((a, b))
+        edges.add((a, b))
     links = [
         {
             "between": [str(a), str(b)],
@@ -177,7 +177,7 @@ def _random_network(nodes: int) -> str:
             "delay": f"{draw.uniform(0, 10):.4f} ms",
             "loss": float(draw.uniform(0, 0.02)),
         }
-        for a, b in sorted(cables)
+        for a, b in sorted(edges)
     ]
     scenario = {
         "network": {

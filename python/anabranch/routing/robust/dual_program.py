@@ -72,8 +72,8 @@ def mirror_of_arcs(network: FlowNetwork, bounds: DemandBounds) -> Ints | None:
     key = network.tail * len(network.nodes) + network.head
     opposite = network.head * len(network.nodes) + network.tail
     # Parallel arcs are told apart by their capacities; equal ones by their order.
-    here = np.lexsort((network.cable, network.capacity_mbps, key))
-    there = np.lexsort((network.cable, network.capacity_mbps, opposite))
+    here = np.lexsort((network.edge, network.capacity_mbps, key))
+    there = np.lexsort((network.edge, network.capacity_mbps, opposite))
     same = np.array_equal(key[here], opposite[there]) and np.array_equal(
         network.capacity_mbps[here], network.capacity_mbps[there]
     )

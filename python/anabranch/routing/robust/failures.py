@@ -17,8 +17,8 @@ from .errors import RoutingError
 from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, TrafficSplit, WorstCase
 from .worst_case import check_covered, load_of_shares
 
-FailureUnit = Literal["cable", "arc"]
-"""What fails at once: both directions of a cable, or a single arc."""
+FailureUnit = Literal["edge", "arc"]
+"""What fails at once: both directions of an edge, or a single arc."""
 
 _NOTHING = 1e-9
 """Fractions that together are at most this are the dust of a solver: nothing can be spread over them."""
@@ -54,11 +54,11 @@ class FailureWorstCase:
         return worst if worst.worst_case.max_load > self.normal.max_load else None
 
 
-def single_failures(network: FlowNetwork, unit: FailureUnit = "cable") -> tuple[Ints, ...]:
+def single_failures(network: FlowNetwork, unit: FailureUnit = "edge") -> tuple[Ints, ...]:
     """The arcs of every single failure."""
     if unit == "arc":
         return tuple(np.array([arc]) for arc in range(network.arc_count))
-    return tuple(np.flatnonzero(network.cable == cable) for cable in range(int(network.cable.max()) + 1))
+    return tuple(np.flatnonzero(network.edge == edge) for edge in range(int(network.edge.max()) + 1))
 
 
 def hit_paths(candidates: Candidates, arcs: Ints, arc_count: int) -> Ints:
@@ -78,7 +78,7 @@ def fractions_after(candidates: Candidates, fraction: Floats, hit: Ints) -> tupl
 
 
 def worst_case_under_failures(
-    network: FlowNetwork, bounds: DemandBounds, routing: TrafficSplit, unit: FailureUnit = "cable"
+    network: FlowNetwork, bounds: DemandBounds, routing: TrafficSplit, unit: FailureUnit = "edge"
 ) -> FailureWorstCase:
     """The worst case of a routing over paths with all links up, and with each one down.
 

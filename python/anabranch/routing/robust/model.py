@@ -38,7 +38,7 @@ def frozen(values: ArrayLike, dtype: Any) -> NDArray[Any]:
 class FlowNetwork:
     """A network of directed arcs.
 
-    Arcs of one cable fail together. Where `cable` is not given, each arc shares a cable with the arc of the
+    Arcs of one edge fail together. Where `edge` is not given, each arc shares an edge with the arc of the
     opposite direction; of several parallel arcs the first belongs to the first opposite one, and so on.
     """
 
@@ -52,18 +52,18 @@ class FlowNetwork:
     """Shape (arcs,); 0 for an arc that nothing may use."""
     delay_ms: Floats
     """Propagation delay, shape (arcs,)."""
-    cable: Ints = field(default_factory=lambda: np.empty(0, np.int64))
-    """The cable of each arc, shape (arcs,), numbered from 0 without gaps."""
+    edge: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    """The edge of each arc, shape (arcs,), numbered from 0 without gaps."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "nodes", tuple(self.nodes))
-        for name, dtype in (("tail", np.int64), ("head", np.int64), ("cable", np.int64)):
+        for name, dtype in (("tail", np.int64), ("head", np.int64), ("edge", np.int64)):
             object.__setattr__(self, name, frozen(getattr(self, name), dtype))
         for name in ("capacity_mbps", "delay_ms"):
             object.__setattr__(self, name, frozen(getattr(self, name), np.float64))
         self._check()
-        if not len(self.cable):
-            object.__setattr__(self, "cable", frozen(_cables(self.tail, self.head), np.int64))
+        if not len(self.edge):
+            object.__setattr__(self, "edge", frozen(_edges(self.tail, self.head), np.int64))
 
     def _check(self) -> None:
         arcs = len(self.tail)
@@ -73,9 +73,9 @@ class FlowNetwork:
             )
         if len(set(self.nodes)) != len(self.nodes):
             raise NetworkError("network", "two nodes have the same name", "names must differ")
-        for name in ("tail", "head", "capacity_mbps", "delay_ms", "cable"):
+        for name in ("tail", "head", "capacity_mbps", "delay_ms", "edge"):
             values = getattr(self, name)
-            if values.shape != (arcs,) and not (name == "cable" and not len(values)):
+            if values.shape != (arcs,) and not (name == "edge" and not len(values)):
                 raise NetworkError(
                     f"network.{name}", f"shape {values.shape}", f"one number for each of {arcs} arcs"
                 )
@@ -91,10 +91,8 @@ class FlowNetwork:
                 f"arc {wrong[0]}", f"leads from node {self.tail[wrong[0]]} to {self.head[wrong[0]]}",
                 f"nodes are 0 to {len(self.nodes) - 1}, and an arc joins two of them",
             )  # fmt: skip
-        if len(self.cable) and not np.array_equal(np.unique(self.cable), np.arange(self.cable.max() + 1)):
-            raise NetworkError(
-                "network.cable", "a number is left out", "number the cables from 0 without gaps"
-            )
+        if len(self.edge) and not np.array_equal(np.unique(self.edge), np.arange(self.edge.max() + 1)):
+            raise NetworkError("network.edge", "a number is left out", "number the edges from 0 without gaps")
 
     @property
     def arc_count(self) -> int:
@@ -110,16 +108,16 @@ class FlowNetwork:
         return f"{self.nodes[source]} to {self.nodes[target]}"
 
 
-def _cables(tail: Ints, head: Ints) -> list[int]:
-    """A cable for each arc, shared with the opposite arc of the same rank among its parallels."""
+def _edges(tail: Ints, head: Ints) -> list[int]:
+    """An edge for each arc, shared with the opposite arc of the same rank among its parallels."""
     seen: dict[tuple[int, int], int] = {}
     numbers: dict[tuple[int, int, int], int] = {}
-    cables = []
+    edges = []
     for a, b in zip(tail.tolist(), head.tolist(), strict=True):
         rank = seen.get((a, b), 0)
         seen[a, b] = rank + 1
-        cables.append(numbers.setdefault((min(a, b), max(a, b), rank), len(numbers)))
-    return cables
+        edges.append(numbers.setdefault((min(a, b), max(a, b), rank), len(numbers)))
+    return edges
 
 
 @dataclass(frozen=True, eq=False)

@@ -76,7 +76,7 @@ def survivable(
     bounds: DemandBounds,
     candidates: Candidates,
     *,
-    unit: FailureUnit = "cable",
+    unit: FailureUnit = "edge",
     tolerance: float = 1e-6,
     time_limit_s: float = math.inf,
 ) -> SurvivableSolution:

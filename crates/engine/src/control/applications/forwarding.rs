@@ -1,6 +1,6 @@
-//! Forwarding by flow along the best path (Gholizadeh 2019, figure 3.6).
+//! ForwardingApplication by flow along the best path (Gholizadeh 2019, figure 3.6).
 
-use super::Configured;
+use super::ConfiguredApplication;
 use super::router::{ByMetric, PathFinder, Router, from_sender};
 use crate::control::ControllerSetup;
 use crate::control::table::Removal;
@@ -15,11 +15,11 @@ anabranch_units::parameters! {
 
 /// Entries for each new flow along the best path; they go when the flow ends.
 #[derive(Debug)]
-pub struct Forwarding<F = ByMetric> {
+pub struct ForwardingApplication<F = ByMetric> {
     pub(super) router: Router<F>,
 }
 
-impl Configured for Forwarding {
+impl ConfiguredApplication for ForwardingApplication {
     type Parameters = ForwardingParameters;
 
     fn configured(_: &ForwardingParameters, setup: &ControllerSetup, _: u32) -> Self {
@@ -27,7 +27,7 @@ impl Configured for Forwarding {
     }
 }
 
-impl<F: PathFinder> Application for Forwarding<F> {
+impl<F: PathFinder> Application for ForwardingApplication<F> {
     fn on_packet(&mut self, view: &View<'_>, packet: &PacketIn, out: &mut Vec<Order>) {
         let header = &packet.header;
         let known = self.router.flow(header.flow).is_some();

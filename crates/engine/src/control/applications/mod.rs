@@ -12,7 +12,7 @@ use crate::control::ControllerSetup;
 use crate::records::Table;
 use anabranch_units::declaration::Parameters;
 use anabranch_units::{FlowId, Instant, NodeId};
-use forwarding::Forwarding;
+use forwarding::ForwardingApplication;
 pub use forwarding::ForwardingParameters;
 use paced::Paced;
 pub use paced::{PacedParameters, PacedSchedule};
@@ -26,7 +26,7 @@ pub use window_clamp::WindowClampParameters;
 const LARGEST_FACTOR: f64 = 1000.0;
 
 /// An application that a scenario can name.
-pub trait Configured {
+pub trait ConfiguredApplication {
     /// What it lets a user choose.
     type Parameters: Parameters;
     /// Whether it measures links by probes and counters, so that it needs both.
@@ -43,7 +43,7 @@ macro_rules! applications {
         anabranch_units::registry! {
             /// What the SDN controller does.
             pub enum ApplicationSetup: "application" {
-                $( $name => $variant(<$application as Configured>::Parameters), )+
+                $( $name => $variant(<$application as ConfiguredApplication>::Parameters), )+
             }
         }
 
@@ -51,7 +51,7 @@ macro_rules! applications {
             /// Whether it measures links by probes and counters, so that it needs both.
             #[must_use]
             pub const fn measures_links(&self) -> bool {
-                match self { $( Self::$variant(_) => <$application as Configured>::MEASURES_LINKS, )+ }
+                match self { $( Self::$variant(_) => <$application as ConfiguredApplication>::MEASURES_LINKS, )+ }
             }
         }
 
@@ -67,7 +67,7 @@ macro_rules! applications {
             pub fn new(setup: &ControllerSetup, segment_bytes: u32) -> Self {
                 match &setup.application {
                     $( ApplicationSetup::$variant(parameters) => {
-                        Self::$variant(Box::new(Configured::configured(parameters, setup, segment_bytes)))
+                        Self::$variant(Box::new(ConfiguredApplication::configured(parameters, setup, segment_bytes)))
                     } )+
                 }
             }
@@ -84,7 +84,7 @@ macro_rules! applications {
 }
 
 applications! {
-    "forwarding" => Forwarding(Forwarding),
+    "forwarding" => Forwarding(ForwardingApplication),
     "sdn-paced" => SdnPaced(Paced),
     "window-clamp" => WindowClamp(WindowClamp),
     "tcpbp" => Tcpbp(Tcpbp),

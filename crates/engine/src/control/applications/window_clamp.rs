@@ -3,7 +3,7 @@
 //! lowers the window field of the ACKs that pass.
 
 use super::router::{KnownFlow, Router, from_sender};
-use super::{Configured, LARGEST_FACTOR};
+use super::{ConfiguredApplication, LARGEST_FACTOR};
 use crate::control::ControllerSetup;
 use crate::control::channel::links_delay;
 use crate::control::table::{Action, Removal, Rule};
@@ -51,7 +51,7 @@ pub struct WindowClamp {
     windows: BTreeMap<FlowId, Clamped>,
 }
 
-impl Configured for WindowClamp {
+impl ConfiguredApplication for WindowClamp {
     type Parameters = WindowClampParameters;
 
     fn configured(parameters: &WindowClampParameters, setup: &ControllerSetup, _: u32) -> Self {

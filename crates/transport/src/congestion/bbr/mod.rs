@@ -26,7 +26,7 @@ mod probe_bw;
 mod probe_rtt;
 mod startup;
 
-use super::{Ack, Configured, CongestionControl, LossEpisode, Recovery, Start};
+use super::{Ack, ConfiguredController, CongestionControl, LossEpisode, Recovery, Start};
 use aggregation::AckAggregation;
 use anabranch_units::{Instant, Rate, Span};
 use bandwidth::BandwidthModel;
@@ -49,7 +49,7 @@ anabranch_units::parameters! {
     pub struct BbrParameters {}
 }
 
-impl Configured for Bbr {
+impl ConfiguredController for Bbr {
     type Parameters = BbrParameters;
     const MEASURES_RATE: bool = true;
 

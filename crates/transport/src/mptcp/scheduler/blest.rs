@@ -1,4 +1,4 @@
-use super::{Choice, Configured, SubflowScheduler, View, fastest};
+use super::{Choice, ConfiguredScheduler, SubflowScheduler, View, fastest};
 use anabranch_units::{Instant, Span};
 
 /// Blocking estimation (Ferlin, Alay, Mehani, Boreli, "BLEST: Blocking estimation-based MPTCP scheduler for
@@ -61,7 +61,7 @@ anabranch_units::parameters! {
     pub struct BlestParameters {}
 }
 
-impl Configured for Blest {
+impl ConfiguredScheduler for Blest {
     type Parameters = BlestParameters;
 
     fn configured(_: &BlestParameters, _: usize) -> Self {

@@ -1,4 +1,4 @@
-use super::{Choice, Configured, SubflowScheduler, View, fastest};
+use super::{Choice, ConfiguredScheduler, SubflowScheduler, View, fastest};
 
 /// The ready subflow with the smallest smoothed RTT: Linux's default scheduler.
 #[derive(Debug)]
@@ -9,7 +9,7 @@ anabranch_units::parameters! {
     pub struct LowestRttParameters {}
 }
 
-impl Configured for LowestRtt {
+impl ConfiguredScheduler for LowestRtt {
     type Parameters = LowestRttParameters;
 
     fn configured(_: &LowestRttParameters, _: usize) -> Self {

@@ -46,7 +46,7 @@ pub(super) struct Choice {
 }
 
 /// A scheduler that a scenario can name.
-pub trait Configured {
+pub trait ConfiguredScheduler {
     /// What it lets a user choose.
     type Parameters: Parameters;
 
@@ -89,7 +89,7 @@ macro_rules! schedulers {
         anabranch_units::registry! {
             /// Which subflow takes the next segment.
             pub enum SchedulerConfig: "scheduler" {
-                $( $name => $variant(<$scheduler as Configured>::Parameters), )+
+                $( $name => $variant(<$scheduler as ConfiguredScheduler>::Parameters), )+
             }
         }
 
@@ -103,7 +103,7 @@ macro_rules! schedulers {
             pub(super) fn new(config: &SchedulerConfig, subflows: usize) -> Self {
                 match config {
                     $( SchedulerConfig::$variant(parameters) => {
-                        Self::$variant(Configured::configured(parameters, subflows))
+                        Self::$variant(ConfiguredScheduler::configured(parameters, subflows))
                     } )+
                 }
             }

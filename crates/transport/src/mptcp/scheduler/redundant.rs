@@ -1,4 +1,4 @@
-use super::{Choice, Configured, SubflowScheduler, View};
+use super::{Choice, ConfiguredScheduler, SubflowScheduler, View};
 
 /// Every subflow carries the whole stream at its own pace; what has been acknowledged meanwhile, it skips
 /// (Linux's `redundant`).
@@ -24,7 +24,7 @@ anabranch_units::parameters! {
     pub struct RedundantParameters {}
 }
 
-impl Configured for Redundant {
+impl ConfiguredScheduler for Redundant {
     type Parameters = RedundantParameters;
 
     fn configured(_: &RedundantParameters, subflows: usize) -> Self {

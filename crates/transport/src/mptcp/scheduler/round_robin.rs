@@ -1,4 +1,4 @@
-use super::{Choice, Configured, SubflowScheduler, View};
+use super::{Choice, ConfiguredScheduler, SubflowScheduler, View};
 
 /// The ready subflows in turn, a segment each, as far as their windows allow (Linux's `roundrobin` with
 /// num_segments 1 and cwnd_limited).
@@ -12,7 +12,7 @@ anabranch_units::parameters! {
     pub struct RoundRobinParameters {}
 }
 
-impl Configured for RoundRobin {
+impl ConfiguredScheduler for RoundRobin {
     type Parameters = RoundRobinParameters;
 
     fn configured(_: &RoundRobinParameters, _: usize) -> Self {

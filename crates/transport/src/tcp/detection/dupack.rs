@@ -1,6 +1,6 @@
 //! Losses by duplicate ACKs: with SACK, RFC 6675's IsLost(); without, RFC 5681 and RFC 6582.
 
-use super::{AckFacts, Configured, DeliveredSegment, LossDetection};
+use super::{AckFacts, ConfiguredDetection, DeliveredSegment, LossDetection};
 use crate::log::LossCause;
 use crate::tcp::scoreboard::Scoreboard;
 use anabranch_units::declaration::at_least;
@@ -90,7 +90,7 @@ impl Dupack {
     }
 }
 
-impl Configured for Dupack {
+impl ConfiguredDetection for Dupack {
     type Parameters = DupackParameters;
 
     fn configured(parameters: &DupackParameters) -> Self {

@@ -18,7 +18,7 @@
 //! - A segment waits for the peer's delayed ACK as well as long as nothing sent later is known to have
 //!   arrived: that would have made the receiver answer at once (RFC 8985 section 7.2 likewise).
 
-use super::{AckFacts, Configured, DeliveredSegment, Handshake, LossDetection, TransmissionFacts};
+use super::{AckFacts, ConfiguredDetection, DeliveredSegment, Handshake, LossDetection, TransmissionFacts};
 use crate::log::LossCause;
 use crate::tcp::scoreboard::{Judgement, Scoreboard, Sent};
 use anabranch_units::declaration::above;
@@ -238,7 +238,7 @@ impl FastRto {
     }
 }
 
-impl Configured for FastRto {
+impl ConfiguredDetection for FastRto {
     type Parameters = FastRtoParameters;
 
     fn configured(parameters: &FastRtoParameters) -> Self {

@@ -116,7 +116,7 @@ pub(crate) struct LossResponse {
 }
 
 /// A loss detection that a scenario can name.
-pub trait Configured {
+pub trait ConfiguredDetection {
     /// What it lets a user choose.
     type Parameters: Parameters;
     /// Whether it works by SACK, and does not without (RFC 4653 section 3, RR-TCP's DSACK, TCP-PR's
@@ -133,7 +133,7 @@ pub trait Configured {
     }
 }
 
-impl<D: Configured> Configured for Box<D> {
+impl<D: ConfiguredDetection> ConfiguredDetection for Box<D> {
     type Parameters = D::Parameters;
     const NEEDS_SACK: bool = D::NEEDS_SACK;
 
@@ -236,7 +236,7 @@ macro_rules! detectors {
         anabranch_units::registry! {
             /// How losses are found.
             pub enum LossDetectionConfig: "loss_detection" {
-                $( $name => $variant(<$detector as Configured>::Parameters), )+
+                $( $name => $variant(<$detector as ConfiguredDetection>::Parameters), )+
             }
         }
 
@@ -244,12 +244,12 @@ macro_rules! detectors {
             /// Whether it works by SACK, and does not without.
             #[must_use]
             pub const fn needs_sack(&self) -> bool {
-                match self { $( Self::$variant(_) => <$detector as Configured>::NEEDS_SACK, )+ }
+                match self { $( Self::$variant(_) => <$detector as ConfiguredDetection>::NEEDS_SACK, )+ }
             }
 
-            /// As [`Configured::rto_margin`].
+            /// As [`ConfiguredDetection::rto_margin`].
             pub(crate) fn rto_margin(&self, min_rto: Span) -> Span {
-                match self { $( Self::$variant(_) => <$detector as Configured>::rto_margin(min_rto), )+ }
+                match self { $( Self::$variant(_) => <$detector as ConfiguredDetection>::rto_margin(min_rto), )+ }
             }
         }
 
@@ -263,7 +263,7 @@ macro_rules! detectors {
             pub(crate) fn new(config: &LossDetectionConfig) -> Self {
                 match config {
                     $( LossDetectionConfig::$variant(parameters) => {
-                        Self::$variant(Configured::configured(parameters))
+                        Self::$variant(ConfiguredDetection::configured(parameters))
                     } )+
                 }
             }

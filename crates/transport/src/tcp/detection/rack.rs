@@ -1,6 +1,6 @@
 //! RACK: losses by time (RFC 8985 section 6), with its adaptive reordering window.
 
-use super::{AckFacts, Configured, DeliveredSegment, LossDetection};
+use super::{AckFacts, ConfiguredDetection, DeliveredSegment, LossDetection};
 use crate::log::LossCause;
 use crate::tcp::scoreboard::{Judgement, Scoreboard};
 use anabranch_units::{Instant, Span};
@@ -96,7 +96,7 @@ impl Rack {
     }
 }
 
-impl Configured for Rack {
+impl ConfiguredDetection for Rack {
     type Parameters = RackParameters;
 
     fn configured(parameters: &RackParameters) -> Self {

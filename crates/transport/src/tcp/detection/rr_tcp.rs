@@ -10,7 +10,7 @@
 //! - limited transmit may send up to one window beyond cwnd, clocked by ACKs;
 //! - RTT samples of retransmitted segments come from timestamps instead of the mean over both transmissions.
 
-use super::{AckFacts, Configured, DeliveredSegment, Dupack, LossDetection, TransmissionFacts};
+use super::{AckFacts, ConfiguredDetection, DeliveredSegment, Dupack, LossDetection, TransmissionFacts};
 use crate::tcp::scoreboard::Scoreboard;
 use anabranch_units::declaration::at_least;
 use anabranch_units::{Instant, Span};
@@ -164,7 +164,7 @@ impl RrTcp {
     }
 }
 
-impl Configured for RrTcp {
+impl ConfiguredDetection for RrTcp {
     type Parameters = RrTcpParameters;
     const NEEDS_SACK: bool = true;
 

@@ -9,7 +9,7 @@
 //! - DupThresh stays in recovery as it was when that began;
 //! - without SACK, which the RFC requires (section 3), DupThresh is that of RFC 5681.
 
-use super::{AckFacts, Configured, DeliveredSegment, Dupack, LossDetection, TransmissionFacts};
+use super::{AckFacts, ConfiguredDetection, DeliveredSegment, Dupack, LossDetection, TransmissionFacts};
 use crate::tcp::scoreboard::Scoreboard;
 use anabranch_units::{Instant, Span};
 
@@ -86,7 +86,7 @@ impl TcpNcr {
     }
 }
 
-impl Configured for TcpNcr {
+impl ConfiguredDetection for TcpNcr {
     type Parameters = TcpNcrParameters;
     const NEEDS_SACK: bool = true;
 

@@ -10,7 +10,9 @@
 //! - a single segment in flight waits for the receiver's ACK delay, too, as the probe of RFC 8985 section 7.2
 //!   does: the receivers of the paper acknowledge every segment.
 
-use super::{AckFacts, Configured, DeliveredSegment, LossDetection, LossResponse, TransmissionFacts};
+use super::{
+    AckFacts, ConfiguredDetection, DeliveredSegment, LossDetection, LossResponse, TransmissionFacts,
+};
 use crate::log::LossCause;
 use crate::tcp::scoreboard::{Judgement, Scoreboard};
 use anabranch_units::declaration::above;
@@ -137,7 +139,7 @@ impl TcpPr {
     }
 }
 
-impl Configured for TcpPr {
+impl ConfiguredDetection for TcpPr {
     type Parameters = TcpPrParameters;
     const NEEDS_SACK: bool = true;
 

@@ -9,7 +9,7 @@ mod stretched;
 mod timing;
 
 use super::router::{KnownFlow, Router, from_sender};
-use super::{Configured, LARGEST_FACTOR};
+use super::{ConfiguredApplication, LARGEST_FACTOR};
 use crate::control::ControllerSetup;
 use crate::control::table::Removal;
 use crate::control::{Application, Order, PacketIn, View};
@@ -56,7 +56,7 @@ enum Schedule {
     Stretched(Stretched),
 }
 
-impl Configured for Paced {
+impl ConfiguredApplication for Paced {
     type Parameters = PacedParameters;
 
     fn configured(parameters: &PacedParameters, setup: &ControllerSetup, segment_bytes: u32) -> Self {

@@ -20,8 +20,8 @@
 mod meter;
 mod paths;
 
-use super::Configured;
-use super::forwarding::Forwarding;
+use super::ConfiguredApplication;
+use super::forwarding::ForwardingApplication;
 use super::router::Router;
 use crate::control::ControllerSetup;
 use crate::control::table::Removal;
@@ -93,7 +93,7 @@ struct FlowRoutes {
 /// Measures links, and routes by what it finds.
 #[derive(Debug)]
 pub struct Tcpbp {
-    forwarding: Forwarding<BestPath>,
+    forwarding: ForwardingApplication<BestPath>,
     sampling: Sampling,
     delay: DelaySource,
     /// Time that probes have to come back before routes are chosen without the missing ones.
@@ -111,14 +111,14 @@ pub struct Tcpbp {
     moves: Vec<(Instant, FlowId, String, String)>,
 }
 
-impl Configured for Tcpbp {
+impl ConfiguredApplication for Tcpbp {
     type Parameters = TcpbpSetup;
     const MEASURES_LINKS: bool = true;
 
     fn configured(tcpbp: &TcpbpSetup, setup: &ControllerSetup, _: u32) -> Self {
         let finder = BestPath::new(setup, tcpbp);
         Self {
-            forwarding: Forwarding { router: Router::with_finder(setup, finder) },
+            forwarding: ForwardingApplication { router: Router::with_finder(setup, finder) },
             sampling: Sampling { estimator: tcpbp.estimator, packets: tcpbp.sample_packets },
             delay: tcpbp.delay,
             patience: setup.statistics_interval.unwrap_or(Span::MAX) / 2,
