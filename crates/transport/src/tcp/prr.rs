@@ -71,4 +71,27 @@ mod tests {
         }
         assert_eq!((sent, pipe), (10, 10));
     }
+
+    /// RFC 6937 section 3, with pipe below ssthresh: what was delivered may leave again (PRR-CRB), and after an ACK
+    /// that makes progress one segment more (PRR-SSRB), up to ssthresh.
+    #[test]
+    fn a_pipe_below_ssthresh_is_filled_by_slow_start_while_it_is_safe() {
+        let mut prr = Prr::new(10, 20, 1);
+        let rows = [
+            // Delivered, pipe, safe; may leave.
+            (3, 5, false, 3),
+            (1, 7, false, 1),
+            (1, 7, true, 2),
+            (1, 8, true, 2),
+            (4, 6, true, 4),
+            (1, 9, true, 1),
+            (0, 9, false, 0),
+            (1, 10, true, 0),
+        ];
+        for (number, (delivered, pipe, safe, leaves)) in rows.into_iter().enumerate() {
+            prr.on_ack(delivered, pipe, safe);
+            assert_eq!(prr.cwnd(pipe) - pipe, leaves, "ACK {number}");
+            prr.on_sent(leaves);
+        }
+    }
 }

@@ -272,6 +272,56 @@ fn the_sack_block_of_an_overtaken_ack_is_no_dsack() {
     assert_eq!(stats.undone_recoveries, 0, "both losses were real");
 }
 
+/// RFC 6937 section 3: of a window of 40 three quarters are lost, so that pipe is below ssthresh. An ACK that delivers
+/// one segment and makes progress lets out two until pipe is there, and from then on one.
+#[test]
+fn progress_in_recovery_fills_the_pipe_up_to_ssthresh() {
+    let mut pair = opened(&named("newreno"), 400_000);
+    let mut number = 0;
+    let sent =
+        |pair: &Pair| pair.log.iter().filter(|(_, side, s)| *side == Side::Sender && is_data(s)).count();
+    // Spread over time, so that each ACK comes alone.
+    let mut fate = |side: Side, segment: &Segment, _| {
+        if side != Side::Sender || !is_data(segment) {
+            return Fate::Arrive;
+        }
+        number += 1;
+        let lost = (31..=70).contains(&number) && number % 4 != 0;
+        if lost { Fate::Lost } else { Fate::Late(Span::from_us(50 * number)) }
+    };
+    run_until(&mut pair, &mut fate, |pair| pair.sender.stats().fast_recoveries == 1);
+    let (ssthresh, mut counts) = (pair.sender.ssthresh(), [0; 3]);
+    while pair.sender.acknowledged() < 60 * 1448 {
+        let (una, pipe, before) = (pair.sender.acknowledged(), pair.sender.in_flight(), sent(&pair));
+        let next = pair.wire.iter().map(|w| w.0).min().expect("something is under way");
+        pair.run(next, &mut fate);
+        if pair.sender.acknowledged() > una {
+            let expected = if pipe < ssthresh { 2 } else { 1 };
+            assert_eq!(sent(&pair) - before, expected, "at {pipe} of {ssthresh} bytes");
+            counts[expected] += 1;
+        }
+    }
+    assert!(counts[1] > 0 && counts[2] > 0, "{counts:?}");
+}
+
+/// Linux's tcp_is_cwnd_limited(): in slow start a window of which half is used may grow. Six segments a round trip do
+/// that to the initial window of ten, until it is more than twelve; four never do.
+#[test]
+fn a_half_used_window_grows_in_slow_start() {
+    for (segments, least, most) in [(4, 10, 10), (6, 12, 14)] {
+        let mut pair = opened(&named("newreno"), 0);
+        pair.run(Instant::ZERO + Span::from_ms(100), |_, _, _| Fate::Arrive);
+        for round in 0..20 {
+            pair.sender.write(segments * 1448);
+            pair.run(Instant::ZERO + Span::from_ms(150 + 50 * round), |_, _, _| Fate::Arrive);
+            pair.now = Instant::ZERO + Span::from_ms(150 + 50 * round);
+        }
+        assert_eq!(pair.receiver.stats().delivered, 20 * segments * 1448);
+        let window = pair.sender.cwnd() / 1448;
+        assert!((least..=most).contains(&window), "{segments} a round trip: {window}");
+    }
+}
+
 /// RFC 5681 section 4.1: the first flight after a pause longer than the timeout is an initial window, and
 /// after a shorter one whatever the window allows.
 #[test]
@@ -290,6 +340,21 @@ fn a_pause_ends_with_an_initial_window() {
         pair.flush(&mut |_, _, _| Fate::Arrive);
         let sent = pair.log[before..].iter().filter(|(_, _, s)| is_data(s)).count();
         assert_eq!(sent, first_flight, "after {pause_ms} ms");
+    }
+}
+
+/// RFC 5681 section 4.1: only a pause that exceeds the timeout ends so.
+#[test]
+fn a_pause_of_just_the_timeout_keeps_the_window() {
+    for (excess_ps, first_flight) in [(0, 40), (1, 10)] {
+        let mut pair = opened(&named("newreno"), 70 * 1448);
+        pair.run(Instant::ZERO + Span::from_ms(400), |_, _, _| Fate::Arrive);
+        let last = pair.log.iter().rfind(|(_, side, s)| *side == Side::Sender && is_data(s)).unwrap().0;
+        pair.now = last + pair.sender.rto() + Span::from_ps(excess_ps);
+        let before = pair.log.len();
+        pair.sender.write(40 * 1448);
+        pair.flush(&mut |_, _, _| Fate::Arrive);
+        assert_eq!(pair.log[before..].iter().filter(|(_, _, s)| is_data(s)).count(), first_flight);
     }
 }
 
