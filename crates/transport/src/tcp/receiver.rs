@@ -423,3 +423,62 @@ pub(crate) fn window_scale(buffer: u64) -> u8 {
 pub(crate) fn timestamp_us(now: Instant) -> u32 {
     (now.as_ps() / 1_000_000) as u32
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An option is in force if both ends have asked for it: SACK (RFC 2018 section 2), timestamps (RFC 7323 section
+    /// 3.2), ECN, for which a SYN has two flags (RFC 3168 section 6.1.1).
+    #[test]
+    fn options_are_those_that_both_ends_asked_for() {
+        let ecn = Flags::ECE.with(Flags::CWR);
+        for (asked, answered) in [
+            (Flags::SACK_PERMITTED, Flags::SACK_PERMITTED),
+            (Flags::TIMESTAMPS, Flags::TIMESTAMPS),
+            (ecn, Flags::ECE),
+        ] {
+            for (ours, theirs) in [(false, false), (false, true), (true, false), (true, true)] {
+                let config = TcpConfig {
+                    sack: ours,
+                    timestamps: ours,
+                    ecn: ours,
+                    ..crate::tcp_preset("newreno").unwrap()
+                };
+                let mut receiver = Receiver::new(&config, 500);
+                let flags = if theirs { Flags::SYN.with(asked) } else { Flags::SYN };
+                receiver.on_segment(Instant::ZERO, &Segment { flags, ..Segment::default() });
+                let answer = receiver.poll_transmit(Instant::ZERO).expect("a SYN is answered");
+                assert_eq!(answer.flags.has(answered), ours && theirs, "{asked:?}: {ours}, {theirs}");
+            }
+        }
+    }
+
+    /// The second example of RFC 7323 section 4.3: segments arrive as A, C, B, E, D, each is acknowledged, and the echo is
+    /// that of the last one in sequence.
+    #[test]
+    fn echoes_are_those_of_the_example_of_the_rfc() {
+        let config = TcpConfig { delayed_ack_segments: 1, ..crate::tcp_preset("newreno").unwrap() };
+        let mut receiver = Receiver::new(&config, 500);
+        let now = Instant::ZERO;
+        let stamped = |flags: Flags, timestamp| Segment {
+            flags: flags.with(Flags::TIMESTAMPS),
+            timestamp,
+            seq: 99,
+            ..Segment::default()
+        };
+        receiver.on_segment(now, &stamped(Flags::SYN, 0));
+        assert!(receiver.poll_transmit(now).is_some_and(|answer| answer.flags.has(Flags::SYN)));
+        // Letter, TSval; acknowledged up to and with this letter, TSecr.
+        for (letter, timestamp, up_to, echo) in
+            [('A', 1, 'A', 1), ('C', 3, 'A', 1), ('B', 2, 'C', 2), ('E', 5, 'C', 2), ('D', 4, 'E', 4)]
+        {
+            let place = |letter| u32::from(letter) - u32::from('A');
+            let seq = 100 + 10 * place(letter);
+            receiver
+                .on_segment(now, &Segment { seq, ack: 501, payload: 10, ..stamped(Flags::ACK, timestamp) });
+            let ack = receiver.poll_transmit(now).expect("each segment is acknowledged");
+            assert_eq!((ack.ack, ack.timestamp_echo), (110 + 10 * place(up_to), echo), "segment {letter}");
+        }
+    }
+}

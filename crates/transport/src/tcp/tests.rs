@@ -177,6 +177,7 @@ fn a_clean_transfer_retransmits_nothing_and_closes() {
         assert_eq!(pair.receiver.stats().duplicate_segments, 0);
         assert!(pair.sender.is_finished() && pair.receiver.is_finished());
         assert_eq!(pair.sender.acknowledged(), 1_000_000);
+        assert_eq!(pair.sender.stream_length(), Some(1_000_000));
     }
 }
 
@@ -227,6 +228,23 @@ fn a_lost_tail_is_probed_by_rack_and_timed_out_by_dupack() {
         assert_eq!((stats.tail_loss_probes, stats.timeouts), (probes, timeouts), "{name}");
         assert_eq!(pair.receiver.stats().delivered, 50_000);
     }
+}
+
+/// RFC 8985 section 7.2: new data put the probe off. Of two segments that leave 15 ms apart neither arrives, and the
+/// probe leaves two round trips of 20 ms after the second.
+#[test]
+fn new_data_put_the_probe_off() {
+    let mut pair = Pair::new(&tcp_preset("linux-cubic").unwrap(), 9);
+    pair.sender.open();
+    for at_ms in [100, 115, 200] {
+        let at = Instant::ZERO + Span::from_ms(at_ms);
+        pair.run(at, |_, segment, _| if is_data(segment) { Fate::Lost } else { Fate::Arrive });
+        pair.now = at;
+        pair.sender.write(1448);
+    }
+    let data = pair.log.iter().filter(|(_, side, s)| *side == Side::Sender && is_data(s));
+    let times: Vec<_> = data.map(|(at, ..)| at.since(Instant::ZERO)).collect();
+    assert_eq!(times, [100, 115, 155].map(Span::from_ms));
 }
 
 /// Every tenth segment comes 8 ms late over a 20 ms round trip. Duplicate ACKs take that for loss
@@ -314,6 +332,20 @@ fn an_ecn_mark_reduces_the_window_without_loss() {
     let told =
         pair.log.iter().filter(|(_, side, s)| *side == Side::Sender && is_data(s) && s.flags.has(Flags::CWR));
     assert_eq!(told.count(), 1);
+}
+
+/// RFC 3168 section 6.1.4: what carries no data is not ECN-capable, neither a FIN that leaves alone nor an ACK; data are.
+#[test]
+fn only_data_are_ecn_capable() {
+    let mut pair = Pair::new(&TcpConfig { ecn: true, ..tcp_preset("newreno").unwrap() }, 9);
+    pair.sender.open();
+    pair.sender.write(100_000);
+    pair.run(Instant::ZERO + Span::from_secs(1), |_, _, _| Fate::Arrive);
+    pair.sender.close();
+    pair.run(Instant::ZERO + Span::from_secs(2), |_, _, _| Fate::Arrive);
+    let alone = |s: &Segment| s.flags.has(Flags::FIN) && !is_data(s);
+    assert!(pair.log.iter().any(|(_, side, s)| *side == Side::Sender && alone(s)));
+    assert!(pair.log.iter().all(|(_, _, s)| s.flags.has(Flags::ECT) == is_data(s)));
 }
 
 pub(super) fn fate() -> impl Strategy<Value = Fate> {

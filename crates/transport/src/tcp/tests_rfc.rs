@@ -304,6 +304,48 @@ fn progress_in_recovery_fills_the_pipe_up_to_ssthresh() {
     assert!(counts[1] > 0 && counts[2] > 0, "{counts:?}");
 }
 
+/// RFC 7323 section 4.3: data echo the largest timestamp that has arrived, which an ACK that others have overtaken does
+/// not take back.
+#[test]
+fn data_echo_the_newest_timestamp() {
+    let late = |number: usize| Span::from_ms(if number.is_multiple_of(7) { 3 } else { 0 });
+    let pair = Pair::transfer(&named("newreno"), 400_000, |side, _, number| match side {
+        Side::Sender => Fate::Arrive,
+        Side::Receiver => Fate::Late(late(number as usize)),
+    });
+    let answers = pair.log.iter().enumerate().filter(|(_, (_, side, _))| *side == Side::Receiver);
+    let arrived: Vec<_> =
+        answers.map(|(number, (at, _, s))| (*at + pair.delay + late(number), s.timestamp)).collect();
+    let data = pair.log.iter().filter(|(_, side, s)| *side == Side::Sender && is_data(s));
+    assert!(data.clone().count() > 200);
+    for (at, _, segment) in data {
+        let newest = |upto: &dyn Fn(Instant) -> bool| {
+            arrived.iter().filter(|(arrival, _)| upto(*arrival)).map(|(_, stamp)| *stamp).max()
+        };
+        // Of those that arrive at the same time some may be behind it.
+        let (least, most) =
+            (newest(&|arrival| arrival < *at).unwrap_or(0), newest(&|arrival| arrival <= *at));
+        assert!((least..=most.expect("the SYN-ACK")).contains(&segment.timestamp_echo));
+    }
+}
+
+/// RFC 6582 section 3.2 step 3: without SACK duplicate ACKs inflate the window, and a partial ACK deflates it by what it
+/// acknowledges, less a segment. Two of 40 segments are lost. When the first is repaired, 29 of the duplicates are paid
+/// back, and in flight is what is under way and each ACK that answers one.
+#[test]
+fn a_partial_ack_takes_back_what_duplicates_presumed() {
+    let mut pair = opened(&TcpConfig { sack: false, ..named("newreno") }, 400_000);
+    let mut number = 0;
+    let mut fate = |side: Side, segment: &Segment, _| {
+        number += u64::from(side == Side::Sender && is_data(segment));
+        let lost = side == Side::Sender && [31, 61].contains(&number);
+        if lost { Fate::Lost } else { Fate::Late(Span::from_us(number)) }
+    };
+    run_until(&mut pair, &mut fate, |pair| pair.sender.acknowledged() >= 60 * 1448);
+    assert_eq!(pair.sender.acknowledged(), 60 * 1448);
+    assert_eq!(pair.sender.in_flight(), 1448 * pair.wire.len() as u64);
+}
+
 /// Linux's tcp_is_cwnd_limited(): in slow start a window of which half is used may grow. Six segments a round trip do
 /// that to the initial window of ten, until it is more than twelve; four never do.
 #[test]

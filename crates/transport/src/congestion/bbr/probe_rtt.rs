@@ -117,3 +117,22 @@ impl Bbr {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::testing::plain_ack;
+
+    /// Draft section 4.1.2.3: expired is what is older than RTpropFilterLen, 10 s.
+    #[test]
+    fn a_smallest_rtt_is_believed_for_ten_seconds() {
+        let (short, long) = (Span::from_ms(20), Span::from_ms(30));
+        for (excess_ps, expires, believed) in [(0, false, short), (1, true, long)] {
+            let mut min_rtt = MinRtt::default();
+            min_rtt.start(Instant::ZERO, Some(short));
+            let now = Instant::ZERO + Span::from_secs(10) + Span::from_ps(excess_ps);
+            assert_eq!(min_rtt.on_ack(&Ack { rtt: Some(long), ..plain_ack(now) }), expires);
+            assert_eq!(min_rtt.value, believed);
+        }
+    }
+}

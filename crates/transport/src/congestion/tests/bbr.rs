@@ -1,6 +1,7 @@
 use crate::congestion::testing::{Bottleneck, MSS, SEGMENT, episode, plain_ack};
 use crate::congestion::{Ack, Bbr, CongestionControl, RateSample, Recovery};
 use anabranch_units::{Instant, Rate, Span};
+use std::collections::BTreeSet;
 
 /// 10,000 segments a second: with 20 ms a bandwidth-delay product of 200 segments.
 const RATE: Rate = Rate::from_bps(80_000_000);
@@ -80,6 +81,20 @@ fn probe_bw_cycles_its_gain_around_the_bandwidth() {
     assert!((40..=55).contains(&ups), "{ups} cycles in 8 s");
     let goodput = (link.delivered - before) as f64 / 8.0 * 8.0 / RATE.as_bps() as f64;
     assert!(goodput > 0.98, "{goodput}");
+}
+
+/// Linux's bbr_quantization_budget(): a pair of segments more in the phase that probes, and none in the others.
+#[test]
+fn the_probing_phase_has_room_for_a_pair_more() {
+    let mut link = link(1);
+    link.run(at_ms(1000), |_| ());
+    let mut windows = [BTreeSet::new(), BTreeSet::new()];
+    link.run(at_ms(3000), |link| {
+        let probing = pacing(link) > 1.0;
+        windows[usize::from(probing)].insert(link.controller.cwnd() / SEGMENT);
+    });
+    let [others, probing] = windows.map(|seen| seen.last().copied());
+    assert!(others.is_some() && probing == others.map(|window| window + 2), "{others:?}, {probing:?}");
 }
 
 /// Draft section 4.3.5. The smallest RTT is that of the handshake, which no data segment repeats, so it expires
