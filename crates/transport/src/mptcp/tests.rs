@@ -4,7 +4,7 @@ use super::testing::{Network, Random, Side, Wire, mptcp, secs};
 use super::{MptcpOption, SubflowAddresses, SubflowState};
 use crate::config::MptcpConfig;
 use crate::segment::Flags;
-use crate::{PathManagerConfig, SchedulerConfig};
+use crate::{CongestionConfig, PathManagerConfig, SchedulerConfig};
 use anabranch_units::{Bytes, Span};
 use proptest::prelude::*;
 
@@ -114,6 +114,23 @@ fn a_dead_path_stalls_nothing() {
             assert!(network.sender.multipath_stats().reinjected_bytes > 0, "{scheduler:?}");
         }
     }
+}
+
+/// BBR paces its subflows at the rate of the path (draft-cardwell-iccrg-bbr-congestion-control-00 section 4.2.1): the pace
+/// holds a segment back until its time comes, not for ever, and two paths are filled.
+#[test]
+fn paced_subflows_fill_their_paths() {
+    let mut config = mptcp("mptcp", 2);
+    config.tcp.congestion_control = CongestionConfig::named("bbr").expect("registered");
+    let mut network = Network::new(&config, vec![Wire::new(10, 10), Wire::new(12, 10)], 3);
+    network.sender.open();
+    network.sender.write_without_end();
+    network.run(secs(2.0));
+    let before = network.receiver.stats().delivered;
+    network.run(secs(6.0));
+    let rate = (network.receiver.stats().delivered - before) as f64 / 4.0;
+    // 10 Mbps each less headers: 1428 bytes of each 1500.
+    assert!(rate > 0.9 * 2.0 * 1.19e6, "{rate} bytes/s");
 }
 
 /// No path at all: the connection says so, its timers back off, and it goes on when one is back.
