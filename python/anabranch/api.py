@@ -7,6 +7,7 @@ what runs them nor what draws them.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,6 +40,11 @@ if TYPE_CHECKING:
 
 class Result(tables.Result):
     """Tables and summary of a run, with their figures."""
+
+    def _repr_html_(self) -> str:
+        from anabranch import notebook  # noqa: PLC0415 - only notebooks ask
+
+        return notebook.result_html(self)
 
     @property
     def plot(self) -> RunPlots:
@@ -79,6 +85,11 @@ class Result(tables.Result):
 
 class Scenario(file.Scenario):
     """Everything one run needs: network, routing or controller, traffic, transports, events, measurements."""
+
+    def _repr_html_(self) -> str:
+        from anabranch import notebook  # noqa: PLC0415 - only notebooks ask
+
+        return notebook.scenario_html(self)
 
     def routes(self) -> Routes:
         """The routes of all its pairs; nothing is simulated.
@@ -143,21 +154,48 @@ class Simulation(stepping.Simulation):
 
 
 def run(
-    scenario: file.Scenario,
+    scenario: file.Scenario | Path | str,
     *,
     out: Path | str | None = None,
     page: bool = True,
     progress: Callable[[float, int], None] | None = None,
     plan_progress: Callable[[int, int], None] | None = None,
 ) -> Result:
-    """Simulates a scenario; see :func:`anabranch.runner.run` for arguments and errors.
+    """Simulates a scenario, or that of a file; :func:`anabranch.runner.run` has the arguments and errors.
+
+    In a notebook, a run that is not told whom to tell of its progress shows it.
 
     Returns:
         What was measured. After Ctrl-C that is what was measured until then, and
         ``summary["interrupted"]`` is true.
     """
-    found = runner.run(scenario, out=out, page=page, progress=progress, plan_progress=plan_progress)
+    if not isinstance(scenario, file.Scenario):
+        scenario = Scenario.load(scenario)
+    if progress is None and plan_progress is None and "ipykernel" in sys.modules:
+        from anabranch.progress import run_progress  # noqa: PLC0415 - only notebooks show it
+
+        with run_progress(scenario.title, scenario.run_settings.duration.seconds) as told:
+            found = runner.run(scenario, out=out, page=page, progress=told.run, plan_progress=told.plan)
+    else:
+        found = runner.run(scenario, out=out, page=page, progress=progress, plan_progress=plan_progress)
     return Result(found.tables, found.summary)
+
+
+def _routes_html(routes: Routes) -> str:
+    from anabranch import notebook  # noqa: PLC0415 - only notebooks ask
+
+    return notebook.routes_html(routes)
+
+
+def _study_html(result: StudyResult) -> str:
+    from anabranch import notebook  # noqa: PLC0415 - only notebooks ask
+
+    return notebook.study_html(result)
+
+
+# Below they know nothing of what draws them.
+setattr(Routes, "_repr_html_", _routes_html)  # noqa: B010 - a type checker need not know
+setattr(StudyResult, "_repr_html_", _study_html)  # noqa: B010
 
 
 __all__ = [

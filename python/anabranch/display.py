@@ -81,8 +81,8 @@ _PREDICTED = (
 _DISPENSABLE_PREDICTED = ("share of flows", "shared by", "capacity Mbps", "model", "loss")
 
 
-def show_result(console: Console, title: str, result: Result, folder: Path) -> None:
-    """A table of the flows, the totals, and where everything is."""
+def show_result(console: Console, title: str, result: Result, folder: Path | None = None) -> None:
+    """A table of the flows, the totals, and where everything is, if it is in a folder."""
     flows = result.flows
     shown = flows.head(_MOST_ROWS)
     columns = [
@@ -100,6 +100,8 @@ def show_result(console: Console, title: str, result: Result, folder: Path) -> N
     for line in _failures(flows):
         console.print(Text(line))
     console.print(Text(_totals(result)))
+    if folder is None:
+        return
     console.print(Text(f"results in {folder}"))
     if "log" in result.tables:
         console.print(Text(f"event logs in {folder / LOGS}"))
@@ -351,8 +353,8 @@ def show_loads(console: Console, loads: WorstLoads, link: str) -> None:
     )
 
 
-def show_study(console: Console, title: str, result: StudyResult, folder: Path) -> None:
-    """A table of the cells with their metrics, the reasons of failures, and where everything is."""
+def show_study(console: Console, title: str, result: StudyResult, folder: Path | None = None) -> None:
+    """A table of the cells with their metrics, the reasons of failures, and the folder if there is one."""
     cells = result.cells.head(_MOST_ROWS)
     table = plain_table(title)
     for factor in result.factors:
@@ -375,7 +377,8 @@ def show_study(console: Console, title: str, result: StudyResult, folder: Path) 
     if result.replications > 1:
         parts.append(f"intervals hold the mean with probability {result.confidence:g}")
     console.print(Text("; ".join(parts)))
-    console.print(Text(f"results in {folder}"))
+    if folder is not None:
+        console.print(Text(f"results in {folder}"))
 
 
 def _estimate(row: dict[str, Any], name: str) -> Text:

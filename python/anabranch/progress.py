@@ -115,7 +115,7 @@ def _planned(update: _Update) -> PlanReport:
 def _line(title: str, begin: str = "") -> Iterator[_Update | None]:
     """A line that shows the share done, in words too, and the time left; None where nobody would see it."""
     console = Console(stderr=True)
-    if not console.is_terminal:
+    if not (console.is_terminal or console.is_jupyter):
         yield None
         return
     with _columns(console) as progress:

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Annotated, Any, Self
 
 import tomli_w
-from pydantic import Field, PrivateAttr, ValidationError
+from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 
-from anabranch.errors import ScenarioError
+from anabranch.errors import Problem, ScenarioError
 from anabranch.scenario.controller import Controller
 from anabranch.scenario.event import Event
 from anabranch.scenario.messages import problems
 from anabranch.scenario.network import Network
-from anabranch.scenario.reading import override, parse_toml, read_text
+from anabranch.scenario.reading import field_steps, override, parse_toml, read_text, with_value
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.run import Capture, Run
 from anabranch.scenario.table import Table
@@ -112,6 +112,24 @@ class Scenario(Table):
         scenario._origin, scenario._base = origin, base
         return scenario
 
+    def replace(self, changes: Mapping[str, Any]) -> Self:
+        """The same scenario with other values in some fields; the old one stays as it is.
+
+        Args:
+            changes: fields with their values as in a file, such as ``{"traffic[0].transport": "mprc",
+                "run.seed": 2, "network.links.capacity": "20 Mbps"}``.
+
+        Raises:
+            ScenarioError: if there is no such field, or with everything that is wrong then.
+        """
+        data = self.data()
+        for field, value in changes.items():
+            try:
+                data = with_value(data, field_steps(field), _plain(value))
+            except ValueError as error:
+                raise ScenarioError([Problem("", str(error))], self._origin) from None
+        return type(self).from_data(data, origin=self._origin, base=self._base)
+
     def data(self) -> dict[str, Any]:
         """Plain data, as a TOML parser would return them; what is not set is left out."""
         data = self.model_dump(mode="json", exclude_none=True)
@@ -127,3 +145,10 @@ class Scenario(Table):
     def fingerprint(self) -> str:
         """SHA-256 of :meth:`toml`, in hexadecimal."""
         return hashlib.sha256(self.toml().encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """A value as a file has it; tables such as :class:`Routing` may be given as they are."""
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json", exclude_none=True, exclude_unset=True)
+    return [_plain(entry) for entry in value] if isinstance(value, list) else value

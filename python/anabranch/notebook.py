@@ -1,0 +1,68 @@
+"""What a notebook shows of scenarios, routes, results and studies: tables as on a terminal, and a figure."""
+
+from __future__ import annotations
+
+import html
+import io
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import tomli_w
+from rich.console import Console
+
+from anabranch import display
+from anabranch.result import Result
+from anabranch.routes import Routes
+from anabranch.scenario.scenario import Scenario
+
+if TYPE_CHECKING:
+    from anabranch.report.plots.plot import Plot
+    from anabranch.study import StudyResult
+
+_WIDTH = 110
+_TEXT = '<pre style="line-height: 1.25; overflow-x: auto">{code}</pre>'
+
+
+def scenario_html(scenario: Scenario) -> str:
+    """What the scenario sets, as TOML; defaults are left out."""
+    settings = scenario.model_dump(mode="json", exclude_none=True, exclude_unset=True)
+    return _TEXT.format(code=html.escape(tomli_w.dumps(settings)))
+
+
+def routes_html(routes: Routes) -> str:
+    """The table of the routes."""
+    return _printed(lambda console: display.show_routes(console, routes))
+
+
+def result_html(result: Result) -> str:
+    """The table of the flows and, where the run has series, goodput over time."""
+    from anabranch.report.plots.run_plots import RunPlots  # noqa: PLC0415 - slow to import
+
+    table = _printed(lambda console: display.show_result(console, _title(result), result))
+    if "flow_series" not in result.tables:
+        return table
+    return table + _drawn(RunPlots(result).goodput())
+
+
+def study_html(result: StudyResult) -> str:
+    """The table of the cells, and the first metric over the factors."""
+    table = _printed(lambda console: display.show_study(console, result.title, result))
+    return table + _drawn(result.plot.metric(result.metrics[0].name))
+
+
+def _title(result: Result) -> str:
+    return str(result.summary.get("title", ""))
+
+
+def _printed(show: Callable[[Console], None]) -> str:
+    console = Console(record=True, file=io.StringIO(), width=_WIDTH, force_jupyter=False)
+    show(console)
+    return console.export_html(inline_styles=True, code_format=_TEXT)
+
+
+def _drawn(plot: Plot) -> str:
+    from anabranch.report.style import figure_bytes  # noqa: PLC0415 - slow to import
+
+    svg = figure_bytes(plot.figure, "svg").decode()
+    # Without the XML declaration, which has no place in the middle of a page.
+    return svg[svg.index("<svg") :]
