@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from anabranch.scenario.quantity import PS_PER_SECOND, quoted
+from anabranch.scenario.quantity import PS_PER_SECOND, Quantity, quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.scenario.traffic import MAX_FLOWS, MessageApplication, RateApplication, Traffic
 from anabranch.scenario.variate import as_core, mean_base_units
@@ -70,14 +70,17 @@ class Flows:
             if number and entry.stagger is not None:
                 offset += self._draws.one(entry.stagger, f"{name}.{count}", "stagger")
             for start in self._starts(entry, name, count, flows, offset):
-                if len(self.setups) >= MAX_FLOWS:
+                if max(len(self.setups), count) >= MAX_FLOWS:
                     self._too_many(place)
                     return
                 flow = f"{name}.{count}"
                 count += 1
+                stop = None if entry.stop is None else self._draws.one(entry.stop, flow, "stop")
+                # It keeps its number, so that the others keep their draws.
+                if stop is not None and start >= stop:
+                    continue
                 if entry.pairs == "neighbours":
                     self._controller.keep_to_link(len(self.setups))
-                stop = None if entry.stop is None else self._draws.one(entry.stop, flow, "stop")
                 self.setups.append(
                     FlowSetup(
                         name=flow,
@@ -86,8 +89,7 @@ class Flows:
                         transport=transport,
                         source=self._source(entry, flow),
                         start=start,
-                        # Drawn before the start: the connection opens, and closes at once.
-                        stop=None if stop is None else max(stop, start),
+                        stop=stop,
                     )
                 )
 
@@ -132,13 +134,14 @@ class Flows:
         start = offset + self._draws.one(entry.start, first, "start")
         yield start
         drawn: NDArray[np.float64] = np.empty(0)
+        # What would start after the end is not part of the run.
+        end = min(self._duration, entry.stop) if isinstance(entry.stop, Quantity) else self._duration
         for arrival in range(flows - 1):
             if arrival >= len(drawn):
                 wanted = max(_ARRIVALS_AT_ONCE, 2 * len(drawn))
                 drawn = self._draws.many(as_core(entry.inter_arrival), first, "inter_arrival", wanted)
             start += round(min(float(drawn[arrival]), LARGEST_DRAW))
-            # What would start after the end is not part of the run.
-            if start >= self._duration:
+            if start >= end:
                 return
             yield start
 
