@@ -131,11 +131,8 @@ def _failures(flows: pl.DataFrame) -> list[str]:
 def _totals(result: Result) -> str:
     summary = result.summary
     parts = []
-    ended_s = float(summary["ended_s"])
-    if ended_s > 0:
-        # Not the sum of the flows' goodputs: short flows have theirs one after another.
-        total_mbps = int(result.flows["delivered_bytes"].sum()) * 8 / ended_s / 1e6
-        parts.append(f"delivered in all {total_mbps:.3f} Mbps over {ended_s:g} s")
+    if isinstance(total_mbps := summary.get("delivered_mbps"), float):
+        parts.append(f"delivered in all {total_mbps:.3f} Mbps over {float(summary['ended_s']):g} s")
     if result.flows.height > 1 and isinstance(jain := summary.get("jain_index"), float):
         parts.append(f"Jain index {jain:.4f}")
     if isinstance(hops := summary.get("packet_hops"), int):

@@ -8,9 +8,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from cases import PLAIN_PRESETS, every_scenario
 from hashing import FILE, hashes_of, simulated
+
+from anabranch import _core
 
 SCENARIOS = every_scenario()
 KEPT = json.loads(FILE.read_text(encoding="utf-8"))
@@ -20,6 +23,19 @@ KEPT = json.loads(FILE.read_text(encoding="utf-8"))
 def test_tables_are_what_they_were(name: str, tmp_path: Path) -> None:
     found = hashes_of(simulated(SCENARIOS[name], tmp_path), KEPT["columns"])
     assert found == KEPT["scenarios"][name]
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_books_of_every_flow_close_from_its_table(name: str, tmp_path: Path) -> None:
+    flows = simulated(SCENARIOS[name], tmp_path)["flows"]
+    assert isinstance(flows, pl.DataFrame)
+    assert flows.height >= 1
+    sent = flows["packets_received"] + flows["drops_data"] + flows["packets_in_flight"]
+    assert flows["segments_sent"].to_list() == sent.to_list()
+    ways = ("drops_data", "drops_without_data", "drops_acks")
+    causes = ["drops_unreachable", *(cause for cause, _ in _core.drop_causes())]
+    by_way, by_cause = (flows.select(pl.sum_horizontal(names)).to_series() for names in (ways, causes))
+    assert by_way.to_list() == by_cause.to_list()
 
 
 def test_there_is_a_fingerprint_of_everything() -> None:

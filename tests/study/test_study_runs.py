@@ -119,14 +119,14 @@ def test_a_failed_run_is_a_row_with_its_reason(write: Write) -> None:
         == 'two.toml: traffic[0].from[1]: no node "left3" in dumbbell(hosts=2); nearest: "left2"'
     )
     assert result.cells["failed"].to_list() == [0, 0, 0, 2]
-    assert result.cells["goodput_mbps"][3] is None
-    assert result.runs["goodput_mbps"].null_count() == 2
+    assert result.cells["delivered_mbps"][3] is None
+    assert result.runs["delivered_mbps"].null_count() == 2
 
 
 def test_default_metrics_cover_time_rate_fairness_and_loss(write: Write) -> None:
     result = Study.load(write(STUDY[: STUDY.index("[[metric]]")])).run(jobs=1)
     names = [metric.name for metric in result.metrics]
-    assert names[:4] == ["goodput_mbps", "completion_s", "completion_p95_s", "jain_index"]
+    assert names[:4] == ["delivered_mbps", "completion_s", "completion_p95_s", "jain_index"]
     assert names[4:] == ["retransmissions", "queue_mean_packets", "queue_max_packets", "drops"]
     assert result.runs.select(names).null_count().sum_horizontal().item() == 0
     # No queue holds more than it may.

@@ -142,7 +142,8 @@ impl Setup {
     ///
     /// Returns a dict with `tables` (name -> column name -> numpy array, list of str for names, or, where names are
     /// few, the names and a numpy array with the place of each row's name among them) and
-    /// `summary` (ended_s, interrupted, packet_hops, events, jain_index).
+    /// `summary` (ended_s, interrupted, packet_hops, events, jain_index,
+    /// delivered_mbps).
     ///
     /// Raises SetupError if the plan does not hold, OSError if a capture cannot be written.
     #[pyo3(signature = (plan, progress=None))]

@@ -157,8 +157,8 @@ class Traffic(Table):
     start: SpanVariate = Span(0)
     """When a connection opens; with ``inter_arrival``, the first one."""
     stop: SpanVariate | None = None
-    """When the application stops writing and closes, on the clock of the run; left out: never. No flow begins then
-    or later; one of a size that has begun still sends all of it."""
+    """When the application stops writing and closes, on the clock of the run; left out: never. No flow begins
+    then or later; one of a size that has begun still sends all of it."""
     inter_arrival: SpanVariate | None = None
     """Time from one flow's start to the next one's, for each pair."""
 

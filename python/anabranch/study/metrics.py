@@ -20,7 +20,12 @@ Columns = Mapping[str, Column]
 Tables = Mapping[str, Columns]
 
 DEFAULTS = (
-    Metric(name="goodput_mbps", label="goodput of all flows (Mbps)", column="goodput_mbps", statistic="sum"),
+    Metric(
+        name="delivered_mbps",
+        label="delivered in all (Mbps)",
+        table="summary",
+        column="delivered_mbps",
+    ),
     Metric(name="completion_s", label="mean completion time (s)", column="completion_s"),
     Metric(
         name="completion_p95_s",

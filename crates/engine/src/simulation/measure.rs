@@ -5,7 +5,7 @@ use super::control::NO_FLOW;
 use super::flow::Flow;
 use super::multipath::Multipath;
 use super::probe::{mbps, milliseconds};
-use super::taps::FlowDrops;
+use super::taps::{Carried, FlowDrops};
 use crate::error::EngineError;
 use crate::link::{LinkStats, SimulatedLink};
 use crate::packet::{Direction, PacketId};
@@ -96,6 +96,13 @@ impl Simulation {
         jain_index(opened.map(|flow| mbps(flow.receiver.stats().delivered, self.active(flow))))
     }
 
+    /// What all flows delivered, over the time of the run: not the sum of their goodputs, since short flows have
+    /// theirs one after another. `None` if no time has passed.
+    pub(super) fn delivered_mbps(&self) -> Option<f64> {
+        let delivered = self.flows.iter().map(|flow| flow.receiver.stats().delivered).sum();
+        Some(mbps(delivered, self.duration())).filter(|rate| rate.is_finite())
+    }
+
     fn add_sender(&self, table: &mut Table) {
         let mut count = |name, value: fn(&SenderStats) -> u64| {
             table.integers(name, self.flows.iter().map(|flow| value(&flow.sender.stats())));
@@ -136,13 +143,15 @@ impl Simulation {
         let mut count = |name, value: fn(&FlowDrops) -> u64| {
             table.integers(name, self.data.taps.drops.iter().map(value));
         };
-        count("drops_data", |drops| drops.forward);
+        count("drops_data", |drops| drops.forward.data);
+        count("drops_without_data", |drops| drops.forward.bare);
         count("drops_acks", |drops| drops.backward);
         for &cause in DropCause::ALL {
             let drops = self.data.taps.drops.iter().map(|drops| drops.causes.of(cause));
             table.integers(cause.column(), drops);
         }
         table.integers("drops_control", self.data.taps.drops.iter().map(|drops| drops.control));
+        table.integers("packets_in_flight", self.held().iter().map(|(forward, _)| forward.data));
     }
 
     pub(super) fn link_table(&self) -> Table {
@@ -203,25 +212,38 @@ impl Simulation {
         self.control.iter().flat_map(|control| control.kept())
     }
 
-    fn check_flows(&self) -> Result<(), EngineError> {
-        let mut held = vec![[0u64; 2]; self.flows.len()];
+    /// What is under way of each flow: segments to the receiver, and those to the sender.
+    fn held(&self) -> Vec<(Carried, u64)> {
+        let mut held = vec![(Carried::default(), 0); self.flows.len()];
         for id in self.data.links.iter().flat_map(SimulatedLink::packets).chain(self.kept()) {
             let packet = self.data.pool.get(id);
             if packet.flow != NO_FLOW {
-                let side = usize::from(packet.direction == Direction::Backward);
-                held[packet.flow.index()][side] += self.data.pool.segment_count(id);
+                let (forward, backward) = &mut held[packet.flow.index()];
+                match packet.direction {
+                    Direction::Forward => forward.count(id, &self.data.pool),
+                    Direction::Backward => *backward += self.data.pool.segment_count(id),
+                }
             }
         }
+        held
+    }
+
+    fn check_flows(&self) -> Result<(), EngineError> {
+        let held = self.held();
         for (index, flow) in self.flows.iter().enumerate() {
-            let drops = &self.data.taps.drops[index];
-            let ways = [(&flow.forward, drops.forward), (&flow.backward, drops.backward)];
-            for (side, (way, dropped)) in ways.into_iter().enumerate() {
-                let accounted = way.delivered + dropped + held[index][side];
-                if way.injected != accounted {
-                    let name = &self.setup.flows[index].name;
-                    let books = format!("flow {name}: sent {}, accounted for {accounted}", way.injected);
-                    return Err(EngineError::Conservation(books));
-                }
+            let (drops, (forward, backward)) = (&self.data.taps.drops[index], held[index]);
+            let data_sent = flow.forward.lanes.iter().map(|lane| u64::from(lane.data_packets)).sum();
+            let data_received = Reordering::sum(flow.reordering.iter()).received();
+            let on_the_way = drops.forward.data + drops.forward.bare + forward.data + forward.bare;
+            let books = [
+                ("sent", flow.forward.injected, flow.forward.delivered + on_the_way),
+                ("sent with data", data_sent, data_received + drops.forward.data + forward.data),
+                ("answered", flow.backward.injected, flow.backward.delivered + drops.backward + backward),
+            ];
+            if let Some((what, sent, accounted)) = books.into_iter().find(|&(_, sent, found)| sent != found) {
+                let name = &self.setup.flows[index].name;
+                let books = format!("flow {name}: {what} {sent}, accounted for {accounted}");
+                return Err(EngineError::Conservation(books));
             }
             Multipath::check_stream(flow).map_err(|problem| {
                 EngineError::Conservation(format!("flow {}: {problem}", self.setup.flows[index].name))

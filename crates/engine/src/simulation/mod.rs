@@ -71,6 +71,8 @@ pub struct Outcome {
     pub progress: Progress,
     /// Jain's fairness index of the goodputs of all flows that opened; `None` without such a flow.
     pub jain_index: Option<f64>,
+    /// Payload handed to all applications over the time of the run, in Mbps; `None` if no time has passed.
+    pub delivered_mbps: Option<f64>,
 }
 
 /// A run in progress. It has neither a clock nor any input of its own: it goes on when it is told to, and only so far.
@@ -253,8 +255,9 @@ impl Simulation {
         let mut tables = self.tables();
         tables.extend(self.log_table());
         let (progress, jain_index) = (self.progress(), self.jain_index());
+        let delivered_mbps = self.delivered_mbps();
         self.data.taps.finish()?;
-        Ok(Outcome { tables, ended: now, interrupted, progress, jain_index })
+        Ok(Outcome { tables, ended: now, interrupted, progress, jain_index, delivered_mbps })
     }
 
     /// Brings every link and its books forward to now.

@@ -21,11 +21,29 @@ const INITIAL_TTL: u8 = 64;
 /// Drops of one flow, both directions.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct FlowDrops {
-    pub(super) forward: u64,
+    pub(super) forward: Carried,
     pub(super) backward: u64,
     pub(super) causes: Drops,
     /// On the way between a switch and the controller.
     pub(super) control: u64,
+}
+
+/// Segments on their way to the receiver.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) struct Carried {
+    /// With payload.
+    pub(super) data: u64,
+    /// Without: SYNs, ACKs of handshakes, FINs that come alone.
+    pub(super) bare: u64,
+}
+
+impl Carried {
+    /// Counts all that a packet carries.
+    pub(super) fn count(&mut self, id: PacketId, pool: &PacketPool) {
+        for segment in pool.segments(id) {
+            *if segment.payload > 0 { &mut self.data } else { &mut self.bare } += 1;
+        }
+    }
 }
 
 /// Probes over single links, from the switch that sends them to the one that receives them.
@@ -197,7 +215,7 @@ impl Taps {
         let (drops, segments) = (&mut self.drops[packet.flow.index()], pool.segment_count(id));
         drops.control += u64::from(packet.steering == Steering::Channel);
         match packet.direction {
-            Direction::Forward => drops.forward += segments,
+            Direction::Forward => drops.forward.count(id, pool),
             Direction::Backward => drops.backward += segments,
         }
         drops.causes.add(cause, segments);
