@@ -416,3 +416,19 @@ proptest! {
         prop_assert!(pair.sender.acknowledged() <= 100_000);
     }
 }
+
+/// RFC 7323 section 4.1: a timestamp's echo tells the round trip of what was sent again, and Linux takes it as the
+/// smallest, too (tcp_ack_update_rtt). Here the SYN and the only segment are both lost once.
+#[test]
+fn an_echo_alone_gives_the_smallest_rtt() {
+    let mut lost = [false; 2];
+    let pair = Pair::transfer(&tcp_preset("newreno").unwrap(), 1000, |side, segment, _| {
+        let data = usize::from(is_data(segment));
+        let loses = side == Side::Sender && !lost[data] && (data == 1 || segment.flags.has(Flags::SYN));
+        lost[data] |= loses;
+        if loses { Fate::Lost } else { Fate::Arrive }
+    });
+    assert_eq!((lost, pair.receiver.stats().delivered), ([true; 2], 1000));
+    let rtt = pair.sender.rtt();
+    assert_eq!((rtt.min, rtt.mean, rtt.max), (Span::from_ms(20), Span::from_ms(20), Span::from_ms(20)));
+}

@@ -438,24 +438,6 @@ fn a_window_does_not_grow_on_sacks_while_the_hole_of_a_timeout_is_open() {
     }
 }
 
-/// RFC 7323 section 4.1: a timestamp's echo tells the round trip of what was sent again, and Linux takes it as the
-/// smallest, too (tcp_ack_update_rtt). Here the SYN and the only segment are both lost once.
-#[test]
-fn an_echo_alone_gives_the_smallest_rtt() {
-    let mut lost = [false; 2];
-    let mut pair = opened(&named("newreno"), 1000);
-    pair.sender.close();
-    pair.run(END, |side, segment, _| {
-        let data = usize::from(is_data(segment));
-        let loses = side == Side::Sender && !lost[data] && (data == 1 || segment.flags.has(Flags::SYN));
-        lost[data] |= loses;
-        if loses { Fate::Lost } else { Fate::Arrive }
-    });
-    assert_eq!((lost, pair.receiver.stats().delivered), ([true; 2], 1000));
-    let rtt = pair.sender.rtt();
-    assert_eq!((rtt.min, rtt.mean, rtt.max), (Span::from_ms(20), Span::from_ms(20), Span::from_ms(20)));
-}
-
 /// RFC 8985 section 6.2 step 1 wants the round trip of the segment delivered last: the ACK of two segments waited for
 /// the second, which tells of the path alone. The first tells of the wait, too, and that is what the timeout must
 /// know (RFC 7323 section 4.2).
