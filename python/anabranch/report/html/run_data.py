@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from anabranch.report.causes import causes_of
+from anabranch.report.goodput import goodput_notes
 from anabranch.report.html.cards import cards, quantity
 from anabranch.report.html.encode import Steps, column, table_columns, words
 from anabranch.report.html.multipath_data import multipath_data
@@ -115,7 +116,7 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
         "events": result.tables["events"].to_dicts() if "events" in result.tables else [],
         "routes": routes_data(result, number, notes),
         "ended_s": float(result.summary.get("ended_s") or 0.0),
-        "notes": notes,
+        "notes": [*goodput_notes(result), *notes],
     }
 
 

@@ -8,6 +8,7 @@ from typing import Literal
 import polars as pl
 
 from anabranch.errors import ResultError
+from anabranch.report.goodput import goodput_notes
 from anabranch.report.plots.choice import Names, chosen_flows, matching, table_of, within
 from anabranch.report.plots.lines import (
     PATTERNS,
@@ -97,6 +98,8 @@ def flows_over_time(
             lines.append(_together(own, whole=chosen.height == result.flows.height))
     about = Chart(measure.name, quantity, measure.unit, span.start_s, span.end_s, span.log)
     notes = [_BAND_NOTE] if by == "transport" and any(line.low is not None for line in lines) else []
+    if measure.name == "goodput":
+        notes += goodput_notes(result)
     return chart(result, lines, about, layout, notes)
 
 
