@@ -263,3 +263,9 @@ def test_a_spreadsheet_that_is_asked_for_needs_what_writes_it(
     study.run(jobs=1, out=tmp_path / "out")
     assert (tmp_path / "out" / "report.html").is_file()
     assert not (tmp_path / "out" / "study.xlsx").exists()
+
+
+def test_a_device_is_no_topology_file(write: Write) -> None:
+    scenario = SCENARIO.replace('topology = "dumbbell"', 'topology = "file:/dev/zero"')
+    with pytest.raises(StudyError, match='"/dev/zero" is not a file'):
+        Study.load(write(scenario=scenario)).run(jobs=1)

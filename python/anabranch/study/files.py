@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from anabranch.scenario.quantity import quoted
+from anabranch.topology.sources.files import MAX_FILE_BYTES
 
 _PREFIX = "file:"
 _FOLDER = "topologies"
@@ -27,16 +28,13 @@ class TopologyFiles:
         """What a scenario in a study folder says for a topology: another path, where it is a file.
 
         Raises:
-            ValueError: if the file cannot be read.
+            ValueError: if it is no regular file, is too large, or cannot be read.
         """
         if not isinstance(topology, str) or not topology.startswith(_PREFIX):
             return topology
         name = topology.removeprefix(_PREFIX)
         if name not in self._known:
-            try:
-                content = (self._base / name).read_bytes()
-            except OSError as error:
-                raise ValueError(f"{quoted(name)} cannot be read: {error.strerror}") from None
+            content = _content(self._base / name, name)
             self._known[name] = self._path(name)
             self.contents[self._known[name]] = content
         return _PREFIX + self._known[name]
@@ -50,6 +48,19 @@ class TopologyFiles:
         while (free := f"{_FOLDER}/{'' if number == 1 else f'{number}-'}{path.name}") in self.contents:
             number += 1
         return free
+
+
+def _content(path: Path, name: str) -> bytes:
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{quoted(name)} is not a file")
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise ValueError(f"{quoted(name)} cannot be read: {error.strerror}") from None
+    if len(content) > MAX_FILE_BYTES:
+        raise ValueError(f"{quoted(name)} is larger than {MAX_FILE_BYTES >> 20} MiB, the most that is read")
+    return content
 
 
 def unpack(files: Mapping[str, bytes], folder: Path) -> None:
