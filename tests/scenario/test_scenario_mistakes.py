@@ -547,7 +547,11 @@ def test_a_folder_is_no_scenario(tmp_path: Path) -> None:
             "flow_series, link_series, sequences, log",
         ),
         ("traffic[7].flows", '--set: "traffic[7].flows" leads to no place in the scenario'),
-        ("traffic.flows", '--set: "traffic.flows" leads to no place in the scenario'),
+        (
+            "traffic.flows",
+            '--set: "traffic.flows" leads to no place in the scenario; '
+            "traffic is a list: write traffic[0].flows",
+        ),
         ("[0]", '--set: "[0]" leads to no place in the scenario'),
         ("a..b", '--set: "a..b" is not a field; write one like network.links.capacity or traffic[0].flows'),
     ],

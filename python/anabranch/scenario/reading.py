@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import tomllib
 from collections.abc import Sequence
@@ -35,7 +36,8 @@ def read_text(path: Path) -> str:
         message = f"larger than {LARGEST_FILE_BYTES // 1_000_000} MB, so it is not a scenario"
         raise ScenarioError([Problem("", message)], path.name)
     try:
-        return content.decode()
+        # Editors on Windows begin a file with a byte order mark.
+        return content.removeprefix(codecs.BOM_UTF8).decode()
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         message = f"line {line}: not UTF-8 text (byte 0x{content[error.start]:02x})"
@@ -127,12 +129,21 @@ def _step_into(node: Any, step: str | int, missing: Any, steps: Sequence[str | i
         return node.get(step, missing)
     if isinstance(step, int) and isinstance(node, list) and step < len(node):
         return node[step]
-    raise _no_place(steps)
+    raise _no_place(steps, list_before=step if isinstance(node, list) else None)
 
 
-def _no_place(steps: Sequence[str | int]) -> ValueError:
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
-    return ValueError(f"{quoted(text)} leads to no place in the scenario")
+def _no_place(steps: Sequence[str | int], list_before: str | int | None = None) -> ValueError:
+    """``list_before`` is the step that goes on from a list, where one does."""
+    text = _path(steps)
+    hint = ""
+    if isinstance(list_before, str):
+        at = steps.index(list_before)
+        hint = f"; {_path(steps[:at])} is a list: write {_path([*steps[:at], 0, *steps[at:]])}"
+    return ValueError(f"{quoted(text)} leads to no place in the scenario{hint}")
+
+
+def _path(steps: Sequence[str | int]) -> str:
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
 
 
 def _value(text: str) -> Any:
