@@ -212,6 +212,11 @@ def study(
         kept = f"; what is done is kept in {folder}, and the same command goes on from there"
         say(f"interrupted{kept if folder.is_dir() else ''}")
         raise typer.Exit(EXIT_INTERRUPTED) from None
+    if result.replications < loaded.replications:
+        say(
+            f"replications: nothing in this study is random, so that {loaded.replications} runs of a cell "
+            "would be the same; each cell ran once"
+        )
     if as_json:
         print_json({"folder": str(folder), "cells": json_ready(result.cells.to_dicts())})
     else:

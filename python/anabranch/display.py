@@ -371,8 +371,10 @@ def show_study(console: Console, title: str, result: StudyResult, folder: Path |
     parts = [f"{runs.height:,} runs over {result.cells.height:,} cells"]
     if failed.height:
         parts.append(f"{failed.height:,} failed, the first with: {failed['reason'][0]}")
-    if result.replications > 1:
+    if result.replications > 2:
         parts.append(f"intervals hold the mean with probability {result.confidence:g}")
+    elif result.replications == 2:
+        parts.append("no intervals: they take three replications at least")
     console.print(Text("; ".join(parts)))
     if folder is not None:
         console.print(Text(f"results in {folder}"))

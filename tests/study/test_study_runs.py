@@ -4,6 +4,7 @@ import json
 import os
 import resource
 import signal
+import statistics
 import subprocess
 import time
 from collections import Counter
@@ -22,6 +23,7 @@ from anabranch.study.work import RunWorker
 
 from .conftest import ENVIRONMENT, SCENARIO, STUDY, Anabranch, Write, command, contents
 
+THREE = STUDY.replace("replications = 2", "replications = 3")
 MANY = STUDY.replace("replications = 2", "replications = 15")
 """90 runs, of some milliseconds each."""
 LARGER = SCENARIO.replace("30 kB", "2 MB").replace('"1 s"', '"8 s"')
@@ -73,14 +75,14 @@ def test_a_run_of_a_study_is_a_run_of_its_scenario(write: Write, tmp_path: Path)
 
 
 def test_replications_differ_and_give_an_interval(write: Write) -> None:
-    result = Study.load(write()).run(jobs=1)
-    assert result.runs.group_by("cell").agg(pl.col("fct_us").n_unique())["fct_us"].to_list() == [2] * 6
+    result = Study.load(write(THREE)).run(jobs=1)
+    assert result.runs.group_by("cell").agg(pl.col("fct_us").n_unique())["fct_us"].to_list() == [3] * 6
     cell = result.cells.row(0, named=True)
-    first, second = result.runs["fct_us"][:2]
-    assert cell["fct_us"] == pytest.approx((first + second) / 2)
-    # Two values: s / sqrt(2) is half their distance, and t(0.975, 1) is 12.706.
-    assert cell["fct_us_ci"] == pytest.approx(12.706 * abs(first - second) / 2, rel=1e-4)
-    assert (cell["fct_us_min"], cell["fct_us_max"]) == (min(first, second), max(first, second))
+    found = result.runs["fct_us"][:3].to_list()
+    assert cell["fct_us"] == pytest.approx(statistics.mean(found))
+    # t(0.975, 2) is 4.303.
+    assert cell["fct_us_ci"] == pytest.approx(4.3027 * statistics.stdev(found) / 3**0.5, rel=1e-4)
+    assert (cell["fct_us_min"], cell["fct_us_max"]) == (min(found), max(found))
 
 
 def test_sampling_changes_no_other_table(write: Write) -> None:
@@ -165,21 +167,21 @@ def test_what_is_no_study_is_not_touched(write: Write, tmp_path: Path) -> None:
 
 
 def test_a_finished_study_runs_nothing_again(write: Write, tmp_path: Path) -> None:
-    study = Study.load(write())
+    study = Study.load(write(THREE))
     study.run(jobs=1, out=tmp_path / "out")
     before = contents(tmp_path / "out")
     calls: list[tuple[int, int, int]] = []
     study.run(jobs=1, out=tmp_path / "out", progress=lambda *at: calls.append(at))
-    assert calls == [(12, 0, 12)]
+    assert calls == [(18, 0, 18)]
     assert contents(tmp_path / "out") == before
-    assert len(journal(tmp_path / "out")) == 12
+    assert len(journal(tmp_path / "out")) == 18
     # Another confidence tells of the same runs.
     wider = study.model_copy(update={"confidence": 0.99}).run(jobs=1, out=tmp_path / "out")
-    assert len(journal(tmp_path / "out")) == 12
+    assert len(journal(tmp_path / "out")) == 18
     assert StudyResult.load(tmp_path / "out").cells.equals(wider.cells)
-    # t(0.995, 1) = 63.657 and t(0.975, 1) = 12.706.
+    # t(0.995, 2) = 9.925 and t(0.975, 2) = 4.303.
     ratio = wider.cells["fct_us_ci"][0] / pl.read_parquet(before["cells.parquet"])["fct_us_ci"][0]
-    assert ratio == pytest.approx(63.657 / 12.706, rel=1e-4)
+    assert ratio == pytest.approx(9.9248 / 4.3027, rel=1e-4)
 
 
 def _begin(folder: Path, out: str, runs: int) -> subprocess.Popen[str]:
@@ -358,13 +360,13 @@ def test_only_cores_that_this_process_may_use_are_counted() -> None:
 
 
 def test_the_table_of_cells_is_printed(anabranch: Anabranch, write: Write, tmp_path: Path) -> None:
-    done = anabranch("study", write())
+    done = anabranch("study", write(THREE))
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0] == "queue and transport"
     assert sum(" ± " in line for line in lines) == 6
     assert lines[-2:] == [
-        "12 runs over 6 cells; intervals hold the mean with probability 0.95",
+        "18 runs over 6 cells; intervals hold the mean with probability 0.95",
         "results in results/study",
     ]
     again = anabranch("study", "study.toml", "--json", "--jobs", "1")

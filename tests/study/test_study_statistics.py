@@ -32,29 +32,30 @@ def test_the_interval_of_a_textbook_sample() -> None:
     # Five values with mean 3 and variance 2.5: 2.776 * sqrt(2.5 / 5).
     assert half_width([1.0, 2.0, 3.0, 4.0, 5.0], 0.95) == pytest.approx(2.7764 * math.sqrt(0.5), abs=1e-4)
     assert half_width([1.0], 0.95) is None
-    assert half_width([2.0, 2.0], 0.95) == 0
+    assert half_width([1.0, 2.0], 0.95) is None
+    assert half_width([2.0, 2.0, 2.0], 0.95) is None
 
 
 def _result() -> StudyResult:
     runs = pl.DataFrame(
         {
-            "run": [0, 1, 2, 3, 4, 5],
-            "cell": [0, 0, 0, 1, 1, 1],
-            "replication": [0, 1, 2, 0, 1, 2],
-            "queue": ["a"] * 3 + ["b"] * 3,
-            "status": ["ok", "ok", "ok", "ok", "failed", "failed"],
-            "reason": [None, None, None, None, "no way", "no way"],
-            "time_s": [1.0, 2.0, None, 7.0, None, None],
+            "run": list(range(8)),
+            "cell": [0] * 4 + [1] * 4,
+            "replication": [0, 1, 2, 3] * 2,
+            "queue": ["a"] * 4 + ["b"] * 4,
+            "status": ["ok"] * 5 + ["failed"] * 3,
+            "reason": [None] * 5 + ["no way"] * 3,
+            "time_s": [1.0, 2.0, None, 3.0, 7.0, None, None, None],
         }
     )
     return StudyResult.from_runs(
         title="t",
         confidence=0.9,
-        replications=3,
+        replications=4,
         factors=[FactorInfo("queue", "queue", "categorical", None, ("a", "b"))],
         metrics=[MetricInfo("time_s", "time (s)")],
         runs=runs,
-        tables={"flows": pl.DataFrame({"run": [0, 0, 3], "delivered_bytes": [5, 6, 7]})},
+        tables={"flows": pl.DataFrame({"run": [0, 0, 4], "delivered_bytes": [5, 6, 7]})},
     )
 
 
@@ -71,13 +72,13 @@ def test_cells_are_summed_up_over_what_there_is() -> None:
         "time_s_max",
     ]
     first, second = cells.to_dicts()
-    # t(0.95, 1) = 6.314 and s = sqrt(0.5), over sqrt(2).
-    assert first.pop("time_s_ci") == pytest.approx(6.314 * 0.5, abs=1e-3)
+    # t(0.95, 2) = 2.920 and s = 1, over sqrt(3).
+    assert first.pop("time_s_ci") == pytest.approx(2.920 / math.sqrt(3), abs=1e-3)
     assert first == {
-        "cell": 0, "queue": "a", "runs": 3, "failed": 0, "time_s": 1.5, "time_s_min": 1.0, "time_s_max": 2.0,
+        "cell": 0, "queue": "a", "runs": 4, "failed": 0, "time_s": 2.0, "time_s_min": 1.0, "time_s_max": 3.0,
     }  # fmt: skip
     assert second == {
-        "cell": 1, "queue": "b", "runs": 3, "failed": 2,
+        "cell": 1, "queue": "b", "runs": 4, "failed": 3,
         "time_s": 7.0, "time_s_ci": None, "time_s_min": 7.0, "time_s_max": 7.0,
     }  # fmt: skip
 
@@ -102,11 +103,11 @@ def test_further_metrics_come_from_frames_and_queries() -> None:
     found = _result().with_metrics(
         {
             bytes_of: "select run, sum(delivered_bytes) from flows group by run",
-            of_frame: pl.DataFrame({"run": [3], "value": [3.5]}),
+            of_frame: pl.DataFrame({"run": [4], "value": [3.5]}),
         }
     )
-    assert found.runs["bytes"].to_list() == [11.0, None, None, 7.0, None, None]
-    assert found.runs["half_s"].to_list() == [None, None, None, 3.5, None, None]
+    assert found.runs["bytes"].to_list() == [11.0, None, None, None, 7.0, None, None, None]
+    assert found.runs["half_s"].to_list() == [None, None, None, None, 3.5, None, None, None]
     assert found.cells["half_s"].to_list() == [None, 3.5]
     with pytest.raises(StudyError, match=r"^bytes: has 3 columns, not run and value$"):
         _result().with_metrics({bytes_of: "select run, cell, time_s from runs"})

@@ -19,6 +19,7 @@ from anabranch.scenario.quantity import Quantity, quoted
 from anabranch.scenario.reading import field_steps, parse_toml, read_text, with_value
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
+from anabranch.setup.chance import may_differ
 from anabranch.setup.problems import refused
 from anabranch.study.design import Design, Dimension, Setting
 from anabranch.study.fields import overlap, unknown_field
@@ -74,7 +75,7 @@ class _Check:
         self._raise_if_any()
         self._check_levels(built)
         self._raise_if_any()
-        return dataclasses.replace(built, solved=solved())
+        return dataclasses.replace(built, solved=solved(), replications=self._replications(built))
 
     def _problem(self, where: str, message: str) -> None:
         problem = Problem(where, message)
@@ -242,6 +243,20 @@ class _Check:
                         if problem not in found:
                             self._note_level(built, levels, problem, number)
 
+    def _replications(self, built: Design) -> int:
+        """As many as the study asks for; one where it is certain that they would be the same run."""
+        if built.replications == 1:
+            return 1
+        first = tuple(0 for _ in built.dimensions)
+        beside = [
+            (*first[:number], index, *first[number + 1 :])
+            for number, dimension in enumerate(built.dimensions)
+            for index in range(1, len(dimension.choices))
+        ]
+        with unpacked(built.files) as folder:
+            repeats = all(_repeats(built, levels, folder) for levels in (first, *beside))
+        return 1 if repeats else built.replications
+
     def _note_level(
         self, built: Design, levels: tuple[int, ...], problem: Problem, suspect: int | None
     ) -> None:
@@ -307,6 +322,17 @@ def _problems(built: Design, levels: tuple[int, ...], base: Path) -> tuple[Setup
         return resolve(scenario), []
     except ScenarioError as error:
         return None, list(error.problems)
+
+
+def _repeats(built: Design, levels: tuple[int, ...], base: Path) -> bool:
+    """Whether it is certain that all replications of a cell are the same run."""
+    scenario = built.scenario(levels, base)
+    setup = resolve(scenario)
+    if may_differ(setup):
+        return False
+    settings = scenario.run_settings.model_copy(update={"replication": scenario.run_settings.replication + 1})
+    other = resolve(scenario.model_copy(update={"run_settings": settings}))
+    return dataclasses.replace(other, replication=setup.replication) == setup
 
 
 def _plain(given: Any) -> Any:

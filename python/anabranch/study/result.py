@@ -35,7 +35,8 @@ class StudyResult:
             (``ok`` or ``failed``), ``reason`` (null for what did not fail), a column for each metric.
         cells: a row for each combination of levels: ``cell``, a column for each factor, ``runs``,
             ``failed``, and for each metric its mean over the replications, the half width of the mean's
-            confidence interval (``_ci``; null for fewer than two values), ``_min`` and ``_max``.
+            confidence interval (``_ci``; null for fewer than three values, and for equal ones),
+            ``_min`` and ``_max``.
         tables: tables of all the runs by name, where the study kept them: a frame, or the folder of files.
     """
 

@@ -12,6 +12,8 @@ from functools import lru_cache
 _MOST_TERMS = 500
 _CLOSE_ENOUGH = 1e-15
 _TINY = 1e-300
+_FEWEST = 3
+"""Values from which on there is an interval."""
 
 
 @lru_cache(maxsize=1024)
@@ -36,12 +38,15 @@ def t_quantile(probability: float, degrees: int) -> float:
 
 
 def half_width(values: list[float], confidence: float) -> float | None:
-    """Half of the confidence interval of the mean of independent values; None for fewer than two.
+    """Half of the confidence interval of the mean of independent values.
+
+    None for fewer than three, of which two would give an interval 13 times their distance wide, and where all
+    are equal, which tells nothing of how they scatter.
 
     The t interval: t(1 - alpha/2, n - 1) * s / sqrt(n), with the sample's standard deviation s.
     """
     count = len(values)
-    if count < 2:
+    if count < _FEWEST or min(values) == max(values):
         return None
     mean = math.fsum(values) / count
     variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)

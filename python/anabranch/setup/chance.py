@@ -1,0 +1,52 @@
+"""Whether anything in a run is left to chance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from anabranch.setup.model import Setup, Tagged
+
+_SURE_QUEUES = ("fifo", "threshold", "codel")
+"""Disciplines that draw nothing, and hash nothing."""
+
+
+def is_noisy(setup: Setup) -> bool:
+    """Whether packets meet chance under way: in a link, a queue, an application or BBR's phase."""
+    changes = [event.change for event in setup.events]
+    losses = [*(link.loss for link in setup.links), *_of(changes, "loss")]
+    disciplines = [link.queue.discipline for link in setup.links]
+    disciplines += [queue["discipline"] for queue in _of(changes, "queue")]  # type: ignore[misc]
+    drawn = (flow.source[part] for flow in setup.flows for part in ("size", "gap") if part in flow.source)
+    return (
+        any(link.jitter is not None for link in setup.links)
+        or any(loss["algorithm"] != "none" for loss in losses)
+        or any(discipline["algorithm"] not in _SURE_QUEUES for discipline in disciplines)
+        or any(variate["distribution"] != "constant" for variate in drawn)  # type: ignore[index]
+        or any(_control(transport.config) == "bbr" for transport in setup.transports)
+    )
+
+
+def may_differ(setup: Setup) -> bool:
+    """Whether two replications with equal setups may differ: False only where it is certain that they do not.
+
+    Ports and keys are drawn for each flow, and choose among several paths.
+    """
+    return (
+        is_noisy(setup)
+        or setup.controller is not None
+        or (setup.routing.scheme or {}).get("algorithm") != "shortest"
+        or any(transport.config["algorithm"] != "tcp" for transport in setup.transports)
+    )
+
+
+def _of(changes: list[Tagged], kind: str) -> Iterator[Tagged]:
+    for change in changes:
+        if isinstance(found := change.get(kind), dict):
+            yield found
+
+
+def _control(config: dict[str, object]) -> object:
+    """Name of a transport's congestion control; that of its subflows where it has some."""
+    tcp = config.get("tcp", config)
+    control = tcp.get("congestion_control") if isinstance(tcp, dict) else None
+    return control.get("algorithm") if isinstance(control, dict) else None

@@ -1,0 +1,56 @@
+"""A study whose replications would all be the same run does it once."""
+
+import pytest
+
+from anabranch import Factor, Scenario, Study
+
+TEXT = """
+[network]
+topology = "line"
+[network.links]
+capacity = "10 Mbps"
+delay = "5 ms"
+queue = "20 packets"
+[[traffic]]
+from = "source"
+to = "sink"
+size = "20 kB"
+[run]
+duration = "200 ms"
+"""
+
+
+def study(text: str, levels: list[str]) -> Study:
+    """Three replications of a scenario over queues."""
+    factor = Factor(field="network.links.queue", levels=levels)
+    return Study(scenario=Scenario.loads(text), factors=[factor], replications=3)
+
+
+def test_where_nothing_is_random_each_cell_runs_once() -> None:
+    result = study(TEXT, ["10 packets", "20 packets"]).run(jobs=1)
+    assert (result.replications, result.runs.height) == (1, 2)
+    assert result.cells["delivered_mbps_ci"].to_list() == [None, None]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ('delay = "5 ms"', 'delay = "5 ms"\nloss = 1e-6'),
+        ('delay = "5 ms"', 'delay = { distribution = "uniform", low = "1 ms", high = "5 ms" }'),
+        (
+            'size = "20 kB"',
+            'size = "20 kB"\nstart = { distribution = "uniform", low = "0 ms", high = "50 ms" }',
+        ),
+        ('size = "20 kB"', 'size = "20 kB"\ntransport = "bbr"'),
+        ('size = "20 kB"', 'application = { kind = "poisson", message = "1 kB", rate = "1 Mbps" }'),
+    ],
+)
+def test_whatever_is_random_keeps_the_replications(change: tuple[str, str]) -> None:
+    assert study(TEXT.replace(*change), ["10 packets"]).run(jobs=1).runs.height == 3
+
+
+def test_one_random_level_keeps_the_replications_of_all() -> None:
+    result = study(TEXT, ["10 packets", "fq-codel"]).run(jobs=1)
+    assert result.runs.height == 6
+    # Equal values tell nothing of how they scatter.
+    assert result.cells["delivered_mbps_ci"][0] is None
