@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 
 from anabranch import _core
+from anabranch.cautions import cautions
 from anabranch.errors import ResultError
 from anabranch.result import Result, check_replaceable
 from anabranch.routes import plan, route_tables, warnings
@@ -132,6 +133,7 @@ def measured(
         "warnings": [
             *planned.warnings,
             *warnings(setup, planned.plan),
+            *cautions(scenario, setup, planned.plan),
             *_measured(outcome["tables"]),
             *_unreached(outcome["tables"]),
             *_waiting(outcome["tables"]),

@@ -43,7 +43,10 @@ WARNING = (
     [
         (("", ""), [WARNING]),
         (('"50 ms"', '"60 ms"'), []),
-        (('transport = "mprc"', 'transport = "cubic"'), []),
+        (
+            ('transport = "mprc"', 'transport = "cubic"'),
+            ["transport.mprc: no traffic uses it, so that it changes nothing"],
+        ),
         # Hop by hop, with every link of one cost.
         (('scheme = "disjoint"', 'scheme = "ecmp"\nmetric = "hops"'), [WARNING]),
         # The faster path alone: 40 ms.

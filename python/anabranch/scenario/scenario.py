@@ -10,10 +10,11 @@ from typing import Annotated, Any, Self
 import tomli_w
 from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 
+from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.scenario.controller import Controller
 from anabranch.scenario.event import Event
-from anabranch.scenario.messages import problems
+from anabranch.scenario.messages import problems, unknown_choice
 from anabranch.scenario.network import Network
 from anabranch.scenario.reading import field_steps, override, parse_toml, read_text, with_value
 from anabranch.scenario.routing import Routing
@@ -96,7 +97,25 @@ class Scenario(Table):
         data = parse_toml(text, origin)
         for field, value in (overrides or {}).items():
             override(data, field, value)
-        return cls.from_data(data, origin=origin, base=base)
+        scenario = cls.from_data(data, origin=origin, base=base)
+        if overrides:
+            scenario._check_transports()
+        return scenario
+
+    def _check_transports(self) -> None:
+        """Checks the names of transports; without overrides the setup does so, with what else is wrong.
+
+        Raises:
+            ScenarioError: with every unknown name.
+        """
+        known = list(dict.fromkeys([*self.transport, *_core.transport_preset_names()]))
+        found = [
+            Problem(f"traffic[{number}].transport", f"transport {unknown_choice(entry.transport, known)}")
+            for number, entry in enumerate(self.traffic)
+            if entry.transport not in known
+        ]
+        if found:
+            raise ScenarioError(found, self._origin)
 
     @classmethod
     def from_data(cls, data: object, *, origin: str | None = None, base: Path | None = None) -> Self:

@@ -8,7 +8,7 @@ not count.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
@@ -21,23 +21,35 @@ _LONGITUDE: Final = ("longitude", "lon", "lng", "long")
 _NODE_LABEL: Final = ("label", "name")
 _LINK_LABEL: Final = ("linklabel", "label", "name")
 _SPEED_UNIT: Final = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+UNREAD: Final = "Not read:"
+"""How the sentence begins that names attributes of links which sound like quantities and are not read."""
+_SPEED: Final = ("linkspeedraw", "linkspeed", "linkspeedunits")
+_READ: Final = (*_SPEED, "capacity_bps", "delay_ms", "length_km", "loss")
+_SOUNDS: Final = ("capacity", "bandwidth", "delay", "latency", "length_", "loss", "linkspeed")
 MAX_DELAY_MS: Final = Decimal(1_000_000)
 MAX_LENGTH_KM: Final = 1e6
 
 
 @dataclass(slots=True)
 class SpeedCount:
-    """How many link speeds of a file could not be read as a number with a unit."""
+    """What of a file's link attributes could not be read: speeds, and names that sound like quantities."""
 
     unreadable: int = 0
+    unread: dict[str, int] = field(default_factory=dict)
+    """How many links have each attribute that is not read."""
 
     def notes(self) -> list[str]:
-        """A sentence of provenance, if there is anything to say."""
-        if not self.unreadable:
-            return []
-        return [
-            f"{self.unreadable} link speeds were no number with a unit K, M, G or T and count as not given."
-        ]
+        """Sentences of provenance, if there is anything to say."""
+        notes = []
+        if self.unreadable:
+            notes.append(
+                f"{self.unreadable} link speeds were no number with a unit K, M, G or T and count as not "
+                "given."
+            )
+        if self.unread:
+            names = ", ".join(f"{name} ({count} links)" for name, count in list(self.unread.items())[:10])
+            notes.append(f"{UNREAD} {names}; links take capacity_bps, delay_ms, length_km and loss.")
+        return notes
 
 
 def draft_node(node_id: str, attributes: Mapping[str, str], where: str) -> DraftNode:
@@ -61,6 +73,9 @@ def draft_link(
     by_key = _folded(attributes)
     length = by_key.get("length_km")
     loss = by_key.get("loss")
+    for name in by_key:
+        if name.startswith(_SOUNDS) and name not in _READ:
+            speeds.unread[name] = speeds.unread.get(name, 0) + 1
     label = " ".join((_first(by_key, _LINK_LABEL) or "").split())
     return DraftLink(
         a=a,

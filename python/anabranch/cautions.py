@@ -1,0 +1,87 @@
+"""Warnings about settings that do nothing, and about results that hang on a phase."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from anabranch import _core
+from anabranch.scenario.quantity import quoted
+from anabranch.scenario.scenario import Scenario
+from anabranch.setup.chance import is_noisy
+from anabranch.setup.model import LinkSetup, Setup
+from anabranch.topology.readers.attributes import UNREAD
+
+_NEARLY = 1.1
+"""Round-trip times are nearly equal up to this ratio."""
+
+
+def cautions(scenario: Scenario, setup: Setup, plan: _core.Plan) -> list[str]:
+    """What will run and yet can hardly be meant, a line for each."""
+    return [
+        *(f"network.topology: {note}" for note in setup.provenance if note.startswith(UNREAD)),
+        *_unused_transports(scenario, setup),
+        *_idle_ecn(scenario, setup),
+        *_phases(setup, plan),
+    ]
+
+
+def _unused_transports(scenario: Scenario, setup: Setup) -> Iterator[str]:
+    used = {transport.name for transport in setup.transports}
+    for name in scenario.transport:
+        if name not in used:
+            yield f"transport.{name}: no traffic uses it, so that it changes nothing"
+
+
+def _idle_ecn(scenario: Scenario, setup: Setup) -> Iterator[str]:
+    """ECN takes both: queues that mark, and transports that react to it."""
+    capable = [transport.name for transport in setup.transports if _is_capable(transport.config)]
+    changed = [event.change["queue"]["discipline"] for event in setup.events if "queue" in event.change]  # type: ignore[index]
+    marking = [link for link in setup.links if _marks(link.queue.discipline)]
+    if capable and not marking and not any(map(_marks, changed)):
+        for name in capable:
+            if name in scenario.transport and scenario.transport[name].ecn:
+                yield f"transport.{name}.ecn: no queue marks packets, so that it changes nothing"
+    if marking and not capable:
+        queue = str(marking[0].queue.discipline["algorithm"])
+        yield (
+            f"queue of {marking[0].name}: {queue} marks packets of transports with ecn = true, and no "
+            "traffic uses one, so that it marks nothing"
+        )
+
+
+def _is_capable(config: dict[str, object]) -> bool:
+    tcp = config.get("tcp", config)
+    return isinstance(tcp, dict) and bool(tcp.get("ecn"))
+
+
+def _marks(discipline: dict[str, object]) -> bool:
+    return discipline["algorithm"] == "threshold" or discipline.get("ecn") is True
+
+
+def _phases(setup: Setup, plan: _core.Plan) -> Iterator[str]:
+    """Phase effects (Floyd and Jacobson 1992): a drop-tail queue meets the same flow over and over."""
+    if is_noisy(setup):
+        return
+    routes = {(route["from"], route["to"]): route["paths"] for route in plan.data()["routes"]}
+
+    def path(origin: int, to: int) -> list[LinkSetup]:
+        paths = routes.get((origin, to), [])
+        return [setup.links[link] for path in paths[:1] for link in path["links"]]
+
+    rtts: dict[str, list[int]] = defaultdict(list)
+    for flow in setup.flows:
+        there, back = path(flow.origin, flow.to), path(flow.to, flow.origin)
+        narrow = min(there, key=lambda link: link.capacity, default=None)
+        if flow.source["kind"] == "unlimited" and narrow and narrow.queue.discipline["algorithm"] == "fifo":
+            rtts[narrow.name].append(sum(link.delay for link in (*there, *back)))
+    for name, found in rtts.items():
+        if min(found) < max(found) <= _NEARLY * min(found):
+            yield (
+                f"phase effects: {len(found)} flows of nearly equal round-trip times share the drop-tail "
+                f"queue of {quoted(name)}, and nothing is random under way: the phase of their packets "
+                "decides who loses, and one flow may get many times the share of another. Add a jitter to "
+                "network.access, "
+                'such as { distribution = "uniform", low = "0 ms", high = "1 ms" }, or take another queue'
+            )
+            return

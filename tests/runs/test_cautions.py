@@ -1,0 +1,108 @@
+"""Warnings about settings that do nothing, and about phase effects."""
+
+from pathlib import Path
+
+import pytest
+
+from anabranch import Scenario, ScenarioError
+
+BASE = """
+[network]
+topology = "dumbbell"
+[network.parameters]
+hosts = 2
+bottleneck_capacity = "10 Mbps"
+[network.links]
+capacity = "100 Mbps"
+delay = "5 ms"
+[[traffic]]
+from = ["left1", "left2"]
+to = ["right1", "right2"]
+pairs = "in-order"
+[run]
+duration = "100 ms"
+"""
+ECN = '[transport.cubic]\npreset = "cubic"\necn = true\n'
+MARKING = ('delay = "5 ms"', 'delay = "5 ms"\nqueue = { algorithm = "codel", ecn = true }')
+SLOWER = '[[network.link]]\nbetween = ["left2", "router-left"]\ndelay = "5.1 ms"\n'
+
+
+def warnings(text: str) -> list[str]:
+    """What a run of a scenario warns of."""
+    found: list[str] = Scenario.loads(text).run().summary["warnings"]
+    return found
+
+
+def test_a_transport_that_no_traffic_uses_is_told() -> None:
+    table = '[transport.mine]\npreset = "cubic"\n'
+    expected = ["transport.mine: no traffic uses it, so that it changes nothing"]
+    assert warnings(BASE + table) == expected
+    assert (
+        warnings(BASE.replace('pairs = "in-order"', 'pairs = "in-order"\ntransport = "mine"') + table) == []
+    )
+
+
+def test_ecn_takes_queues_that_mark_and_transports_that_react() -> None:
+    expected = ["transport.cubic.ecn: no queue marks packets, so that it changes nothing"]
+    assert warnings(BASE + ECN) == expected
+    assert warnings(BASE.replace(*MARKING) + ECN) == []
+    (line,) = warnings(BASE.replace(*MARKING))
+    assert line.startswith(
+        "queue of left1->router-left: codel marks packets of transports with ecn = true, and"
+    )
+
+
+def test_an_event_that_brings_a_marking_queue_counts() -> None:
+    event = '[[event]]\nat = "50 ms"\nlink = ["router-left", "router-right"]\n'
+    event += 'queue = { algorithm = "red", ecn = true }\n'
+    assert warnings(BASE + ECN + event) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("", ""), True),
+        (("5.1 ms", "5 ms"), False),
+        (("5.1 ms", "50 ms"), False),
+        (
+            ('delay = "5 ms"', 'delay = "5 ms"\njitter = { distribution = "exponential", mean = "1 ms" }'),
+            False,
+        ),
+        (('delay = "5 ms"', 'delay = "5 ms"\nqueue = "codel"'), False),
+        (('pairs = "in-order"', 'pairs = "in-order"\nsize = "1 MB"'), False),
+    ],
+)
+def test_phase_effects_are_told_by_name(change: tuple[str, str], told: bool) -> None:
+    text = BASE.replace("[[traffic]]", SLOWER + "[[traffic]]")
+    assert change[0] in text
+    found = warnings(text.replace(*change))
+    assert [line.partition(":")[0] for line in found] == ["phase effects"] * told
+
+
+def test_an_attribute_of_links_that_is_not_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / "net.graphml").write_text(
+        '<graphml><key id="c" for="edge" attr.name="capacity_gbps"/><graph edgedefault="undirected">'
+        '<node id="a"/><node id="b"/><edge source="a" target="b"><data key="c">10</data></edge>'
+        "</graph></graphml>"
+    )
+    (tmp_path / "s.toml").write_text(
+        '[network]\ntopology = "file:net.graphml"\n[network.links]\ncapacity = "1 Gbps"\ndelay = "1 ms"\n'
+        '[[traffic]]\nfrom = "a"\nto = "b"\n[run]\nduration = "10 ms"\n'
+    )
+    assert Scenario.load(tmp_path / "s.toml").run().summary["warnings"] == [
+        "network.topology: Not read: capacity_gbps (1 links); links take capacity_bps, delay_ms, length_km "
+        "and loss."
+    ]
+
+
+def test_an_override_names_a_transport_that_there_is() -> None:
+    with pytest.raises(
+        ScenarioError, match=r'traffic\[0\].transport: transport "cubik" is not known; nearest'
+    ):
+        Scenario.loads(BASE, {"traffic[0].transport": "cubik"})
+    assert Scenario.loads(BASE, {"traffic[0].transport": "bbr"}).traffic[0].transport == "bbr"
+
+
+def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_bytes(b"\xef\xbb\xbf" + BASE.encode())
+    assert Scenario.load(tmp_path / "s.toml") == Scenario.loads(BASE)
