@@ -92,12 +92,12 @@ mod tests {
     #[test]
     fn blocks_come_by_their_last_arrival() {
         let mut arrived = OutOfOrder::default();
-        for start in [8000, 6000, 7000, 8500, 9500] {
+        for start in [8000, 9500, 6000, 7000, 8500] {
             let (left, _) = arrived.insert(start, start + 500);
             arrived.remember(left);
         }
         let mut blocks = SackBlocks::default();
         arrived.add_blocks(&mut blocks, 4);
-        assert_eq!(blocks.as_slice(), [(9500, 10_000), (8000, 9000), (7000, 7500), (6000, 6500)]);
+        assert_eq!(blocks.as_slice(), [(8000, 9000), (7000, 7500), (6000, 6500), (9500, 10_000)]);
     }
 }
