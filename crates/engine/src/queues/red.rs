@@ -184,17 +184,21 @@ mod tests {
         assert!(ledger.drops.is_empty(), "below the threshold of 5");
     }
 
-    /// The time in which 100 packets of 1500 bytes are sent at 10 Mbps is 120 ms: 0.998^100 of the average are left.
+    /// The time in which 100 packets of 1500 bytes are sent at 10 Mbps is 120 ms: 0.998^100 of the average are left. At
+    /// 20 Mbps these are 200 packets.
     #[test]
     fn an_idle_time_counts_as_packets_on_an_empty_queue() {
-        let mut red = red(|_| ());
-        red.avg = 4.0;
-        assert!(red.pass(
-            waiting(130_000, 0, 1_500),
-            Instant::ZERO + anabranch_units::Span::from_ms(10),
-            &mut Ledger::default()
-        ));
-        assert!((red.avg - 4.0 * 0.998f64.powi(100)).abs() < 1e-9, "{}", red.avg);
+        for (mbps, packets) in [(10, 100), (20, 200)] {
+            let mut red = red(|_| ());
+            red.avg = 4.0;
+            red.set_rate(&Buffer::new(Limit::default()), Instant::ZERO, Rate::from_bps(mbps * 1_000_000));
+            assert!(red.pass(
+                waiting(130_000, 0, 1_500),
+                Instant::ZERO + anabranch_units::Span::from_ms(10),
+                &mut Ledger::default()
+            ));
+            assert!((red.avg - 4.0 * 0.998f64.powi(packets)).abs() < 1e-9, "{}", red.avg);
+        }
     }
 
     /// Intervals between drops while the average stays at this value.

@@ -1,9 +1,9 @@
 //! The event log of a multipath connection.
 
 use super::testing::{Network, Wire, mptcp, secs};
-use crate::SchedulerConfig;
 use crate::config::MptcpConfig;
 use crate::log::{BlockCause, Decision, LogEntry, ReductionCause};
+use crate::{CongestionConfig, SchedulerConfig};
 
 /// A transfer and its log, which must leave everything as it is without one.
 fn logged(config: &MptcpConfig, wires: &[Wire], bytes: u64, seed: u64) -> (Network, Vec<LogEntry>) {
@@ -51,6 +51,28 @@ fn assert_sums(network: &Network, log: &[LogEntry]) {
     let fast =
         |entry: &LogEntry| matches!(entry.decision, Decision::RecoveryEntered { after_timeout: false, .. });
     assert_eq!(count(log, fast), sums.fast_recoveries);
+}
+
+/// draft-cheng-iccrg-delivery-rate-estimation section 3.4, of the connection as a whole: when it has nothing more for
+/// its subflows, what they send next makes samples that the application has limited.
+#[test]
+fn samples_after_a_dry_connection_are_marked() {
+    let mut config = mptcp("mptcp", 1);
+    config.tcp.congestion_control = CongestionConfig::named("bbr").expect("registered");
+    let mut network = Network::new(&config, vec![Wire::new(10, 100)], 1);
+    network.sender.keep_log(1000);
+    network.sender.open();
+    for (bytes, until) in [(5000, 0.03), (2000, 0.2)] {
+        network.sender.write(bytes);
+        network.run(secs(until));
+    }
+    let log = network.sender.take_log();
+    let limited = log.iter().filter_map(|entry| match entry.decision {
+        Decision::Acknowledged { delivery_rate, .. } => delivery_rate.map(|(_, limited)| limited),
+        _ => None,
+    });
+    let limited: Vec<bool> = limited.collect();
+    assert!(!limited[0] && limited[limited.len() - 1], "{limited:?}");
 }
 
 /// A path that dies: the timeout of its subflow, the suspicion, what is sent on the other instead, in this order; and

@@ -406,6 +406,29 @@ fn an_ack_is_logged_with_the_state_after_it() {
     assert_eq!(delivery_rate.map(|(rate, _)| rate.as_bps()), Some(2 * 1448 * 8 * 50));
 }
 
+/// Whether the sample of each ACK was limited by the application.
+fn limited(log: &[LogEntry]) -> Vec<bool> {
+    let acks = log.iter().filter_map(|entry| match entry.decision {
+        Decision::Acknowledged { delivery_rate, .. } => delivery_rate.map(|(_, limited)| limited),
+        _ => None,
+    });
+    acks.collect()
+}
+
+/// draft-cheng-iccrg-delivery-rate-estimation section 3.4: six segments of a window of ten leave the application dry.
+/// What it writes before they are delivered makes samples that the application has limited, they themselves do not.
+#[test]
+fn samples_after_a_dry_application_are_marked() {
+    let mut pair = opened(&named("newreno"), 6 * 1448);
+    pair.run(Instant::ZERO + Span::from_ms(25), |_, _, _| Fate::Arrive);
+    pair.now = Instant::ZERO + Span::from_ms(25);
+    pair.sender.write(2 * 1448);
+    pair.run(Instant::ZERO + Span::from_ms(100), |_, _, _| Fate::Arrive);
+    assert_eq!(limited(&pair.sender.take_log()), [false, false, false, true]);
+    let (_, log) = logged(&named("newreno"), 1_000_000, |_, _, _| Fate::Arrive);
+    assert!(!limited(&log)[..100].contains(&true), "nor where there is always more to send");
+}
+
 /// A log ends at its limit and says so.
 #[test]
 fn a_full_log_says_so() {

@@ -122,6 +122,12 @@ mod tests {
     }
 
     #[test]
+    fn no_time_gives_no_bandwidth() {
+        assert_eq!(Bandwidth::of(1000, Span::ZERO), None);
+        assert_eq!(Bandwidth::of(1000, Span::from_ps(1)).map(|b| b.bytes_in(Span::from_ps(3))), Some(3000.0));
+    }
+
+    #[test]
     fn a_maximum_lives_for_ten_rounds() {
         let mut filter = MaxFilter::default();
         filter.insert(1, per_second(900));

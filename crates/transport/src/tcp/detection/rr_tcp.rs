@@ -334,6 +334,20 @@ mod tests {
         }
     }
 
+    /// A judgement that was taken back is no judgement: the same segment is found lost by the next report.
+    #[test]
+    fn what_was_spurious_is_judged_anew() {
+        let mut b = bench(20);
+        b.send(0, 20);
+        (1..=3).for_each(|segment| b.sack(1, segment));
+        assert_eq!(b.lost(), [0]);
+        b.board.unmark_lost();
+        b.detector.on_spurious();
+        assert_eq!(b.lost(), [0u64; 0]);
+        b.sack(2, 4);
+        assert_eq!(b.lost(), [0]);
+    }
+
     /// A timeout counts for ten false fast retransmits; DupThresh stays within 3 and the window.
     #[test]
     fn timeouts_lower_the_share_and_the_window_bounds_dup_thresh() {
