@@ -334,6 +334,24 @@ fn an_ecn_mark_reduces_the_window_without_loss() {
     assert_eq!(told.count(), 1);
 }
 
+/// An option that the SYN-ACK does not grant is not used: timestamps (RFC 7323 section 3.2), whose 12 bytes are free for
+/// data then, and ECN (RFC 3168 section 6.1.1).
+#[test]
+fn what_the_peer_does_not_grant_is_not_used() {
+    let all = TcpConfig { ecn: true, ..tcp_preset("newreno").unwrap() };
+    for (timestamps, ecn) in [(false, false), (false, true), (true, false), (true, true)] {
+        let mut pair = Pair::new(&all, 9);
+        pair.receiver = Receiver::new(&TcpConfig { timestamps, ecn, ..all.clone() }, 7);
+        pair.sender.open();
+        pair.sender.write(100_000);
+        pair.run(Instant::ZERO + Span::from_secs(1), |_, _, _| Fate::Arrive);
+        let data = pair.log.iter().filter(|(_, side, s)| *side == Side::Sender && is_data(s));
+        assert!(data.clone().all(|(.., s)| s.flags.has(Flags::TIMESTAMPS) == timestamps));
+        assert!(data.clone().all(|(.., s)| s.flags.has(Flags::ECT) == ecn));
+        assert_eq!(data.map(|(.., s)| s.payload).max(), Some(if timestamps { 1448 } else { 1460 }));
+    }
+}
+
 /// RFC 3168 section 6.1.4: what carries no data is not ECN-capable, neither a FIN that leaves alone nor an ACK; data are.
 #[test]
 fn only_data_are_ecn_capable() {
