@@ -17,7 +17,8 @@ Written by `make reference` from the program's own help; do not edit. `make setu
 
 Ctrl-C stops a run at once and keeps what was measured; a study goes on when it is started again. The exit
 status is 0 if all went well, {EXIT_MISTAKE} if the input is wrong (the message says where, and what would be
-right), {EXIT_NO_OUTPUT} if the output cannot be written, and {EXIT_INTERRUPTED} after Ctrl-C.
+right), {EXIT_NO_OUTPUT} if the output cannot be written, and {EXIT_INTERRUPTED} after Ctrl-C (143 after
+SIGTERM, 129 after SIGHUP).
 
 `anabranch --install-completion` makes the Tab key complete commands, options and files in the shell that it
 is called from: bash, zsh, fish or PowerShell. `--show-completion` prints what it would install. Both go by

@@ -9,7 +9,6 @@ import typer
 
 from anabranch.console import (
     EXIT_INCOMPLETE,
-    EXIT_INTERRUPTED,
     JobsOption,
     JsonOption,
     console,
@@ -19,6 +18,7 @@ from anabranch.console import (
 from anabranch.errors import Problem
 from anabranch.progress import study_progress
 from anabranch.result import json_ready
+from anabranch.signals import exit_status
 from anabranch.topology import suggest
 from anabranch_publications.errors import ReproductionError
 
@@ -71,7 +71,7 @@ def reproduce(
                 Overview.read(_papers(None), out).save(out)
     except KeyboardInterrupt:
         say(f"interrupted; finished runs are kept in {out}, and the same command goes on from there")
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+        raise typer.Exit(exit_status()) from None
     if overview is not None:
         if as_json:
             documents += [failed.data() for failed in overview.failed()]
@@ -155,7 +155,7 @@ def compare(
         )
     except KeyboardInterrupt:
         say(f"interrupted; finished runs are kept in {out}, and the same command goes on from there")
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+        raise typer.Exit(exit_status()) from None
     write_comparison(outcome, out)
     if as_json:
         print_json(json_ready({"folder": str(out), **outcome.data()}))

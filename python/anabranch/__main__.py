@@ -1,5 +1,16 @@
-"""``python -m anabranch`` is the command line ``anabranch``."""
+"""``anabranch`` and ``python -m anabranch`` are the command line."""
 
-from anabranch.cli import main
+import signal
 
-main()
+
+def main() -> None:
+    """Runs the command line. Ctrl-C during its imports ends it without a traceback."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from anabranch.cli import main as run  # noqa: PLC0415 - see above
+
+    run()
+
+
+if __name__ == "__main__":
+    main()

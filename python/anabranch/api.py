@@ -60,6 +60,7 @@ class Result(tables.Result):
         scenario: file.Scenario | None = None,
         captures: Path | None = None,
         add: Callable[[Path], None] | None = None,
+        replace: bool = False,
         page: bool = True,
     ) -> Path:
         """Writes the result folder, all of it or nothing: it appears under its name when it is complete.
@@ -70,17 +71,18 @@ class Result(tables.Result):
                 file if it has one.
             captures: folder of capture files, to be copied in.
             add: writes what else belongs into the folder; called with the folder that will take its place.
+            replace: go on though the folder has other files, which stay in it.
             page: whether to write ``report.html`` and figures as well, if ``add`` is left out.
 
         Returns:
             The folder.
 
         Raises:
-            ResultError: if the folder exists and is not a result, or cannot be written.
+            ResultError: if the folder has other files, is being written to, or cannot be written.
         """
         if add is None and page:
             add = runner.page_writer(self)
-        return super().save(folder, scenario=scenario, captures=captures, add=add)
+        return super().save(folder, scenario=scenario, captures=captures, add=add, replace=replace)
 
 
 class Scenario(file.Scenario):
@@ -130,26 +132,26 @@ class Scenario(file.Scenario):
         """
         return Simulation(self)
 
-    def run(self, out: Path | str | None = None, *, page: bool = True) -> Result:
+    def run(self, out: Path | str | None = None, *, page: bool = True, replace: bool = False) -> Result:
         """Runs it; with ``out``, the result is saved in that folder, with ``page`` its page and figures too.
 
         Raises:
             ScenarioError: if the scenario cannot be run.
-            ResultError: if the folder exists and is not a result.
+            ResultError: if the folder has other files, without ``replace``, or cannot be written.
         """
-        return run(self, out=out, page=page)
+        return run(self, out=out, page=page, replace=replace)
 
 
 class Simulation(stepping.Simulation):
     """A run that goes on when it is told to."""
 
-    def finish(self, out: Path | str | None = None, *, page: bool = True) -> Result:
+    def finish(self, out: Path | str | None = None, *, page: bool = True, replace: bool = False) -> Result:
         """Ends the run where it is; with ``out``, the result is saved in that folder.
 
         Raises:
-            ResultError: if the folder exists and is not a result.
+            ResultError: if the folder has other files, without ``replace``, or cannot be written.
         """
-        found = super().finish(out, page=page)
+        found = super().finish(out, page=page, replace=replace)
         return Result(found.tables, found.summary)
 
 
@@ -158,6 +160,7 @@ def run(
     *,
     out: Path | str | None = None,
     page: bool = True,
+    replace: bool = False,
     progress: Callable[[float, int], None] | None = None,
     plan_progress: Callable[[int, int], None] | None = None,
 ) -> Result:
@@ -175,9 +178,13 @@ def run(
         from anabranch.progress import run_progress  # noqa: PLC0415 - only notebooks show it
 
         with run_progress(scenario.title, scenario.run_settings.duration.seconds) as told:
-            found = runner.run(scenario, out=out, page=page, progress=told.run, plan_progress=told.plan)
+            found = runner.run(
+                scenario, out=out, page=page, replace=replace, progress=told.run, plan_progress=told.plan
+            )
     else:
-        found = runner.run(scenario, out=out, page=page, progress=progress, plan_progress=plan_progress)
+        found = runner.run(
+            scenario, out=out, page=page, replace=replace, progress=progress, plan_progress=plan_progress
+        )
     return Result(found.tables, found.summary)
 
 

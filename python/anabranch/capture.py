@@ -6,13 +6,13 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from anabranch import _core
 from anabranch.errors import CaptureError, Problem, ResultError
-from anabranch.result import Result, check_replaceable
+from anabranch.folders import check_target
+from anabranch.result import Result
 
 _LONGEST_PS = 30 * 86_400 * 10**12
 
@@ -24,6 +24,8 @@ class CaptureResult(Result):
     ``capture_series``; ``summary`` T1, T2, the window, totals and warnings. Times count from the first packet
     of all flows. What was not captured is null.
     """
+
+    kind = "capture"
 
     @property
     def connections(self) -> pl.DataFrame:
@@ -50,19 +52,14 @@ class CaptureResult(Result):
         """A row for each interval: all connections together, and their fairness."""
         return self._table("capture_series")
 
-    def save(self, folder: Path | str, **kept: Any) -> Path:
-        """As of any result, but the result of a run, with its captures, is not replaced."""
-        check_replaceable(Path(folder), having="captures")
-        return super().save(folder, **kept)
 
-
-def check_folder(folder: Path, files: Sequence[Path | str]) -> None:
+def check_folder(folder: Path, files: Sequence[Path | str], *, replace: bool = False) -> None:
     """Makes sure that tables saved in a folder would replace nothing but those of earlier captures.
 
     Raises:
         ResultError: if something else is there, or one of the captures that are to be analysed.
     """
-    check_replaceable(folder, having="captures")
+    check_target(folder, CaptureResult.kind, replace=replace)
     inside = next((file for file in files if folder.resolve() in Path(file).resolve().parents), None)
     if inside is not None:
         raise ResultError(f"{folder}: would be replaced, and {inside} is in it; choose another name")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,8 +12,9 @@ import typer
 
 from anabranch import __version__
 from anabranch.command_group import CommandGroup
-from anabranch.console import EXIT_INTERRUPTED, JobsOption, JsonOption, console, print_json, say
+from anabranch.console import JobsOption, JsonOption, ReplaceOption, console, print_json, say
 from anabranch.errors import Problem, ScenarioError
+from anabranch.signals import deferred, ending, exit_status
 
 if TYPE_CHECKING:
     from anabranch.scenario.scenario import Scenario
@@ -70,6 +72,7 @@ def run(
         Path | None,
         typer.Option(metavar="DIR", help="Result folder; results/ and the scenario's name if left out."),
     ] = None,
+    replace: ReplaceOption = False,
     no_page: Annotated[
         bool, typer.Option("--no-page", help="Write the tables alone, without report.html and figures.")
     ] = False,
@@ -87,7 +90,12 @@ def run(
     with run_progress(title, loaded.run_settings.duration.seconds) as progress:
         page = not no_page
         result = run_scenario(
-            loaded, out=folder, page=page, progress=progress.run, plan_progress=progress.plan
+            loaded,
+            out=folder,
+            page=page,
+            replace=replace,
+            progress=progress.run,
+            plan_progress=progress.plan,
         )
     for warning in result.summary["warnings"]:
         say(f"warning: {warning}")
@@ -103,7 +111,7 @@ def run(
         display.show_result(console(), title, result, folder)
     if result.interrupted:
         say(f"interrupted; what was measured until then is in {folder}")
-        raise typer.Exit(EXIT_INTERRUPTED)
+        raise typer.Exit(exit_status())
 
 
 @app.command()
@@ -211,7 +219,7 @@ def study(
     except KeyboardInterrupt:
         kept = f"; what is done is kept in {folder}, and the same command goes on from there"
         say(f"interrupted{kept if folder.is_dir() else ''}")
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+        raise typer.Exit(exit_status()) from None
     if result.replications < loaded.replications:
         say(
             f"replications: nothing in this study is random, so that {loaded.replications} runs of a cell "
@@ -238,6 +246,7 @@ def report(
     ] = None,
 ) -> None:
     """Write the page of a result anew: report.html in its folder; and its figures for print, if asked for."""
+    from anabranch.folders import record
     from anabranch.report.html import save_run_report, save_study_report
     from anabranch.report.plots.every import save_run_figures
     from anabranch.report.study import write_outputs
@@ -259,6 +268,8 @@ def report(
         result = Result.load(folder)
         files = [save_run_report(result, target, text)]
         files += save_run_figures(result, target, forms) if forms else []
+    if not (target / "study.json").is_file():
+        record(target, "report", files)
     for file in files:
         console().print(str(file), markup=False, highlight=False)
 
@@ -291,6 +302,7 @@ def capture(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder for the tables; none if left out.")
     ] = None,
+    replace: ReplaceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Analyse packet captures: throughput, fairness and reordering of TCP and MPTCP."""
@@ -301,7 +313,7 @@ def capture(
 
     if out is not None:
         # Before the work, not after it.
-        check_folder(out, files)
+        check_folder(out, files, replace=replace)
     title = files[0].name if len(files) == 1 else f"{len(files)} captures"
     with capture_progress(title) as progress:
         result = analyze(
@@ -315,7 +327,9 @@ def capture(
             progress=progress,
         )
     if out is not None:
-        result.save(out)
+        with deferred() as heard:
+            result.save(out, replace=replace)
+            heard.kept = f"the tables are in {out}"
     for warning in result.summary["warnings"]:
         say(f"warning: {warning}")
     if as_json:
@@ -382,7 +396,15 @@ def topology_show(
 
 def main() -> None:
     """Runs the command line and exits: 0, 2 for a mistake of the user's, 130 after Ctrl-C."""
-    app(prog_name="anabranch")
+    if sys.stdout is None:
+        # Whoever closes it wants nothing of it.
+        sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - until the end
+    try:
+        with ending():
+            app(prog_name="anabranch")
+    except KeyboardInterrupt:
+        # Another one, while the first is answered.
+        sys.exit(exit_status())
 
 
 def _load(file: Path, settings: Sequence[str] | None, seed: int | None) -> Scenario:

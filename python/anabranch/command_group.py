@@ -19,8 +19,9 @@ import typer.main
 from typer.core import TyperGroup
 
 from anabranch import __version__
-from anabranch.console import EXIT_INTERRUPTED, EXIT_MISTAKE, EXIT_NO_OUTPUT, say
-from anabranch.errors import AnabranchError, CommandError
+from anabranch.console import EXIT_MISTAKE, EXIT_NO_OUTPUT, say
+from anabranch.errors import AnabranchError, CommandError, reason
+from anabranch.signals import exit_status
 
 ENTRY_POINTS = "anabranch.commands"
 """The entry-point group in which distributions offer commands."""
@@ -68,13 +69,13 @@ class CommandGroup(TyperGroup):
             # A reader that has gone is no error; typer sees to it.
             if error.errno == errno.EPIPE:
                 raise
-            say(f"output cannot be written: {error.strerror}")
+            say(f"output cannot be written: {reason(error)}")
             # What is still buffered cannot be written at the exit, either.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(EXIT_NO_OUTPUT)
-        except KeyboardInterrupt:
-            say("interrupted")
-            sys.exit(EXIT_INTERRUPTED)
+        except KeyboardInterrupt as interrupt:
+            say(f"interrupted; {interrupt}" if str(interrupt) else "interrupted")
+            sys.exit(exit_status())
         return outcome
 
     def _add_offered(self) -> None:

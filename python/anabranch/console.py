@@ -26,10 +26,18 @@ EXIT_NO_OUTPUT = 1
 EXIT_INCOMPLETE = 1
 """A part of the work failed, the message says why; the rest is there."""
 EXIT_INTERRUPTED = 130
-"""Stopped by Ctrl-C, as a shell reports it (128 + SIGINT)."""
+"""Stopped by Ctrl-C, as a shell reports it (128 + SIGINT); after SIGTERM 143, after SIGHUP 129."""
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Write one JSON document to standard output.")]
 """The type of a command's parameter that asks for JSON."""
+ReplaceOption = Annotated[
+    bool,
+    typer.Option(
+        "--replace",
+        help="Write though the folder has other files or a result of another kind; other files stay in it.",
+    ),
+]
+"""The type of a command's parameter that lets it write into a folder with other files."""
 JobsOption = Annotated[int | None, typer.Option(metavar="N", help="Processes; all cores if left out.", min=1)]
 """The type of a command's parameter that bounds the processes of a study."""
 

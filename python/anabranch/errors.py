@@ -60,3 +60,8 @@ class CommandError(AnabranchError):
 
 class ResultError(AnabranchError):
     """A result folder that cannot be read or must not be overwritten."""
+
+
+def reason(error: BaseException) -> str:
+    """Why something cannot be read or written: the system's words, or the library's where it has its own."""
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from anabranch.errors import ResultError
+from anabranch.errors import ResultError, reason
+from anabranch.folders import Replacement, read_manifest, replacing
 
 if TYPE_CHECKING:
     from anabranch.scenario.scenario import Scenario
@@ -25,6 +26,7 @@ FORMAT = "anabranch-result"
 _FORMAT_VERSION = 1
 _SUMMARY = "summary.json"
 _SCENARIO = "scenario.toml"
+_TOPOLOGIES = "topologies"
 LOGS = "logs"
 """Folder of the event logs in a result folder."""
 
@@ -42,6 +44,8 @@ class Result:
         summary: version, seed, replication, hash of the scenario, wall time, and totals.
     """
 
+    kind: ClassVar[str] = "run"
+    """What the manifest of its folder calls it."""
     tables: Mapping[str, pl.DataFrame]
     summary: Mapping[str, Any]
 
@@ -121,6 +125,7 @@ class Result:
         scenario: Scenario | None = None,
         captures: Path | None = None,
         add: Callable[[Path], None] | None = None,
+        replace: bool = False,
     ) -> Path:
         """Writes the result folder, all of it or nothing: it appears under its name when it is complete.
 
@@ -131,32 +136,36 @@ class Result:
             captures: folder of capture files, to be copied in.
             add: writes what else belongs into the folder, such as a page; called when all but the summary is
                 there, with the folder that will take the place of ``folder``.
+            replace: go on though the folder has other files, which stay in it.
 
         Returns:
             The folder.
 
         Raises:
-            ResultError: if the folder exists and is not a result, or cannot be written.
+            ResultError: if the folder has other files, is being written to, or cannot be written.
         """
-        folder = Path(folder)
-        check_replaceable(folder)
+        with replacing(Path(folder), self.kind, replace=replace) as place:
+            return self.put(place, scenario=scenario, captures=captures, add=add)
+
+    def put(
+        self,
+        place: Replacement,
+        *,
+        scenario: Scenario | None = None,
+        captures: Path | None = None,
+        add: Callable[[Path], None] | None = None,
+    ) -> Path:
+        """Writes the result into a folder that has been opened for it; see :meth:`save`.
+
+        Raises:
+            ResultError: if it cannot be written.
+        """
         try:
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            # Beside its place, so that the last step is a rename on one file system.
-            partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-        except OSError as error:
-            raise ResultError(f"{folder}: cannot be written: {error.strerror}") from None
-        try:
-            self._write(partial, scenario, captures, add)
-            partial.chmod(0o755)
-            if folder.exists():
-                shutil.rmtree(folder)
-            partial.rename(folder)
-        except OSError as error:
-            raise ResultError(f"{folder}: cannot be written: {error.strerror}") from None
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
-        return folder
+            self._write(place.partial, scenario, captures, add)
+            place.put()
+        except (OSError, pl.exceptions.PolarsError) as error:
+            raise ResultError(f"{place.place}: cannot be written: {reason(error)}") from None
+        return place.place
 
     def _write(
         self,
@@ -166,7 +175,10 @@ class Result:
         add: Callable[[Path], None] | None,
     ) -> None:
         for name, table in self.tables.items():
-            table.write_parquet(folder / f"{name}.parquet")
+            # Through memory: a file that cannot be written is then the system's error, whatever it is.
+            content = io.BytesIO()
+            table.write_parquet(content)
+            (folder / f"{name}.parquet").write_bytes(content.getbuffer())
         if scenario is not None:
             (folder / _SCENARIO).write_text(_portable(scenario, folder).toml(), encoding="utf-8")
         if captures is not None:
@@ -195,32 +207,16 @@ class Result:
         if summary is None:
             raise ResultError(f"{folder}: not a result folder; it has no {_SUMMARY} that says so")
         try:
-            tables = {file.stem: pl.read_parquet(file) for file in sorted(folder.glob("*.parquet"))}
+            files = read_manifest(folder).get("files", [])
+            if _SUMMARY not in files:
+                files = sorted(file.name for file in folder.glob("*.parquet"))
+            names = [name for name in files if name.endswith(".parquet") and "/" not in name]
+            tables = {Path(name).stem: pl.read_parquet(folder / name) for name in names}
         except (OSError, pl.exceptions.PolarsError) as error:
             raise ResultError(f"{folder}: a table cannot be read: {error}") from None
         for key in ("format", "format_version"):
             summary.pop(key, None)
         return cls(tables, summary)
-
-
-def check_replaceable(folder: Path, *, having: str | None = None) -> None:
-    """Makes sure that saving in a folder would destroy nothing but an earlier result.
-
-    Args:
-        folder: where something is to be saved.
-        having: what only summaries of such results have that may be replaced; any if left out.
-
-    Raises:
-        ResultError: if something else is there.
-    """
-    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise ResultError(f"{folder}: exists and is not a folder; choose another name")
-    if folder.is_dir() and any(folder.iterdir()):
-        summary = _read_summary(folder)
-        if summary is None:
-            raise ResultError(f"{folder}: exists and is not a result folder; choose another name")
-        if having is not None and having not in summary:
-            raise ResultError(f"{folder}: has a result of another kind; choose another name")
 
 
 def json_ready(value: Any) -> Any:
@@ -248,13 +244,14 @@ def _read_summary(folder: Path) -> dict[str, Any] | None:
 
 
 def _portable(scenario: Scenario, folder: Path) -> Scenario:
-    """The scenario with its topology file, if it has one, copied beside it."""
+    """The scenario with its topology file, if it has one, copied into a folder of its own."""
     topology = scenario.network.topology
     if topology is None or not topology.startswith("file:"):
         return scenario
     source = (scenario.base or Path()) / topology.removeprefix("file:")
-    shutil.copyfile(source, folder / source.name)
-    network = scenario.network.model_copy(update={"topology": f"file:{source.name}"})
+    (folder / _TOPOLOGIES).mkdir()
+    shutil.copyfile(source, folder / _TOPOLOGIES / source.name)
+    network = scenario.network.model_copy(update={"topology": f"file:{_TOPOLOGIES}/{source.name}"})
     return scenario.model_copy(update={"network": network})
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import platform
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,13 +21,15 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.cautions import cautions
-from anabranch.errors import ResultError
-from anabranch.result import Result, check_replaceable
+from anabranch.errors import ResultError, reason
+from anabranch.folders import Replacement, check_target, replacing
+from anabranch.result import Result
 from anabranch.routes import plan, route_tables, warnings
 from anabranch.routing import Planned
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
 from anabranch.setup.problems import refused
+from anabranch.signals import Deferred, deferred
 
 
 def run(
@@ -30,6 +37,7 @@ def run(
     *,
     out: Path | str | None = None,
     page: bool = True,
+    replace: bool = False,
     progress: Callable[[float, int], None] | None = None,
     plan_progress: Callable[[int, int], None] | None = None,
 ) -> Result:
@@ -41,33 +49,41 @@ def run(
             but the captures, which then go into the current folder.
         page: whether the folder gets ``report.html`` and the figures as well, which may take longer than a
             small run.
+        replace: go on though ``out`` has files that Anabranch did not write; they stay.
         progress: called now and then with the simulated seconds and the packet-hops so far.
         plan_progress: called before that with the pairs that have routes and all pairs.
 
     Returns:
         What was measured. After Ctrl-C that is what was measured until then, and
-        ``summary["interrupted"]`` is true.
+        ``summary["interrupted"]`` is true; so it is after SIGTERM and SIGHUP, which then end the program.
 
     Raises:
         ScenarioError: if the scenario cannot be run.
-        ResultError: if ``out`` exists and is not a result, or cannot be written; the result is then kept in
-            a temporary folder that the message names, if there is room.
+        ResultError: if ``out`` has other files or is being written to, or cannot be written; the result is
+            then kept in a temporary folder that the message names, if there is room.
+        KeyboardInterrupt: after Ctrl-C before the run has begun, or once it is saved.
     """
-    folder = None if out is None else Path(out)
-    if folder is not None:
-        # Before the work, not after it.
-        check_replaceable(folder)
+    # Before the work, not after it.
+    if out is not None:
+        check_target(Path(out), Result.kind, replace=replace)
     setup = resolve(scenario)
-    captures = Path(tempfile.mkdtemp(prefix="anabranch-")) if setup.captures else None
-    try:
-        planned = plan(setup, scenario.origin, plan_progress)
-        captured = setup if captures is None else capture_into(setup, captures)
-        result = _simulate(scenario, captured, planned, progress)
-        keep(result, folder, scenario, captures, page=page)
-    finally:
-        if captures is not None:
-            shutil.rmtree(captures, ignore_errors=True)
+    with opened(out, replace=replace) as place:
+        captures = Path(tempfile.mkdtemp(prefix="anabranch-")) if setup.captures else None
+        try:
+            planned = plan(setup, scenario.origin, plan_progress)
+            captured = setup if captures is None else capture_into(setup, captures)
+            with deferred() as heard:
+                result = _simulate(scenario, captured, planned, heard.watched(progress))
+                keep(result, place, scenario, captures, heard, page=page)
+        finally:
+            if captures is not None:
+                shutil.rmtree(captures, ignore_errors=True)
     return result
+
+
+def opened(out: Path | str | None, *, replace: bool) -> AbstractContextManager[Replacement | None]:
+    """A folder that is to be written, if there is one; see :func:`anabranch.folders.replacing`."""
+    return nullcontext() if out is None else replacing(Path(out), Result.kind, replace=replace)
 
 
 def page_writer(result: Result) -> Callable[[Path], None]:
@@ -79,29 +95,52 @@ def page_writer(result: Result) -> Callable[[Path], None]:
 
 
 def keep(
-    result: Result, folder: Path | None, scenario: Scenario, captures: Path | None, *, page: bool
+    result: Result,
+    place: Replacement | None,
+    scenario: Scenario,
+    captures: Path | None,
+    heard: Deferred,
+    *,
+    page: bool,
 ) -> None:
     """Saves a result in a folder; without one, its captures go into the current folder."""
-    if folder is not None:
-        _save(result, folder, scenario, captures, page=page)
+    heard.answered = result.interrupted
+    if place is not None:
+        _save(result, place, scenario, captures, page=page)
+        heard.kept = f"what was measured is in {place.place}"
     elif captures is not None:
         for capture in scenario.capture:
             shutil.move(captures / capture.file, capture.file)
 
 
-def _save(result: Result, folder: Path, scenario: Scenario, captures: Path | None, *, page: bool) -> None:
-    """Saves a result; where that fails, on a full disk say, it is kept among the temporary files."""
-    add = page_writer(result) if page else None
+def _save(
+    result: Result, place: Replacement, scenario: Scenario, captures: Path | None, *, page: bool
+) -> None:
+    """Saves a result; where that fails, as on a full disk, its tables go to the temporary files."""
     try:
-        result.save(folder, scenario=scenario, captures=captures, add=add)
+        result.put(place, scenario=scenario, captures=captures, add=page_writer(result) if page else None)
+    except Exception as error:
+        kept = _kept(result, place.place.name, scenario, captures)
+        if isinstance(error, ResultError):
+            raise ResultError(f"{error}; {kept}") from None
+        # A mistake of ours, which is told with its place.
+        error.add_note(kept)
+        raise
+
+
+def _kept(result: Result, name: str, scenario: Scenario, captures: Path | None) -> str:
+    """Saves a result among the temporary files, and says where, or that it is lost."""
+    try:
+        spare = Path(tempfile.mkdtemp(prefix="anabranch-kept-"))
+    except OSError as error:
+        return f"what was measured is lost, because no other place can be written: {reason(error)}"
+    try:
+        return (
+            f"what was measured is kept in {result.save(spare / name, scenario=scenario, captures=captures)}"
+        )
     except ResultError as error:
-        spare = Path(tempfile.mkdtemp(prefix="anabranch-kept-")) / folder.name
-        try:
-            result.save(spare, scenario=scenario, captures=captures, add=add)
-        except ResultError:
-            # There is no room anywhere; the first reason is the one to mend.
-            raise error from None
-        raise ResultError(f"{error}; what was measured is kept in {spare}") from None
+        shutil.rmtree(spare, ignore_errors=True)
+        return f"what was measured is lost, because no other place can be written: {error}"
 
 
 def _simulate(
@@ -115,6 +154,8 @@ def _simulate(
         outcome = setup.core().simulate(planned.plan, progress)
     except _core.SetupError as error:
         raise refused(error, scenario.origin, setup) from None
+    except OSError as error:
+        raise ResultError(f"a capture cannot be written: {reason(error)}; the run is lost") from None
     return measured(scenario, setup, planned, outcome, time.perf_counter() - begin)
 
 
@@ -129,6 +170,7 @@ def measured(
         "seed": scenario.run_settings.seed,
         "replication": scenario.run_settings.replication,
         "scenario_sha256": scenario.fingerprint(),
+        "topology_sha256": _network_hash(setup),
         "network": list(setup.provenance),
         "warnings": [
             *planned.warnings,
@@ -141,9 +183,19 @@ def measured(
         ],
         **({"routing": dict(planned.facts)} if planned.facts else {}),
         **outcome["summary"],
+        "versions": {"core": _core.version(), "python": platform.python_version(), "polars": pl.__version__},
+        "host": platform.node(),
+        "started": (datetime.now(UTC) - timedelta(seconds=wall_s)).isoformat(timespec="seconds"),
         "wall_s": wall_s,
     }
     return replace(result, summary=summary, tables={**result.tables, **route_tables(setup, planned.plan)})
+
+
+def _network_hash(setup: Setup) -> str:
+    """SHA-256 of the network as the engine gets it: nodes and links, with all that a topology fills in."""
+    data = setup.data()
+    text = json.dumps([data["nodes"], data["links"]], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _full_logs(result: Result) -> list[str]:

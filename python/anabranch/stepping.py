@@ -16,15 +16,16 @@ from pydantic import ValidationError
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
-from anabranch.result import Result, check_replaceable, frame
+from anabranch.result import Result, frame
 from anabranch.routes import plan
-from anabranch.runner import capture_into, keep, measured
+from anabranch.runner import capture_into, keep, measured, opened
 from anabranch.scenario.event import Event
 from anabranch.scenario.messages import problems
 from anabranch.scenario.quantity import Span
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import changes_of, resolve_names
 from anabranch.setup.problems import refused
+from anabranch.signals import deferred
 
 
 class Simulation:
@@ -136,26 +137,25 @@ class Simulation:
         for entry in changes_of(event, "set", self._network):
             self._core.change(json.dumps(entry))
 
-    def finish(self, out: Path | str | None = None, *, page: bool = True) -> Result:
+    def finish(self, out: Path | str | None = None, *, page: bool = True, replace: bool = False) -> Result:
         """Ends the run where it is. It takes no further step.
 
         Args:
             out: folder to save the result in, as for ``Scenario.run``.
             page: whether the folder gets ``report.html`` and the figures as well.
+            replace: go on though the folder has other files, which stay in it.
 
         Returns:
             What was measured; before the duration of the scenario, ``summary["interrupted"]`` is true.
 
         Raises:
-            ResultError: if ``out`` exists and is not a result, or cannot be written.
+            ResultError: if ``out`` has other files, is being written to, or cannot be written.
         """
-        folder = None if out is None else Path(out)
-        if folder is not None:
-            check_replaceable(folder)
-        outcome = self._core.finish()
-        wall_s = time.perf_counter() - self._begin
-        result = measured(self._scenario, self._setup, self._planned, outcome, wall_s)
-        keep(result, folder, self._scenario, self._captures, page=page)
+        with opened(out, replace=replace) as place, deferred() as heard:
+            outcome = self._core.finish()
+            wall_s = time.perf_counter() - self._begin
+            result = measured(self._scenario, self._setup, self._planned, outcome, wall_s)
+            keep(result, place, self._scenario, self._captures, heard, page=page)
         return result
 
 

@@ -43,7 +43,7 @@ def test_a_folder_and_json(
     (tmp_path / "mine" / "letter.txt").write_text("dear")
     done = anabranch("capture", folder / "left1.pcapng", "--out", "mine")
     assert done.returncode == 2
-    assert "is not a result folder" in done.stderr
+    assert "has what Anabranch did not write there: letter.txt" in done.stderr
 
 
 def test_a_run_and_its_captures_are_not_replaced(
@@ -62,7 +62,7 @@ def test_a_run_and_its_captures_are_not_replaced(
     command = ("capture", folder / "left1.pcapng", "--out", "tables")
     assert [anabranch(*command).returncode for _ in range(2)] == [0, 0]
     shutil.copy(folder / "left1.pcapng", tmp_path / "tables" / "again.pcapng")
-    done = anabranch("capture", "tables/again.pcapng", "--out", "tables")
+    done = anabranch("capture", "tables/again.pcapng", "--out", "tables", "--replace")
     assert done.returncode == 2
     assert "tables/again.pcapng is in it" in done.stderr
     assert (tmp_path / "tables" / "again.pcapng").exists()

@@ -125,7 +125,10 @@ def test_what_is_no_result_is_not_overwritten(anabranch: Anabranch, small: Path,
     (precious / "chapter1.tex").write_text("years of work")
     done = anabranch("run", small, "--out", precious)
     assert done.returncode == 2
-    assert done.stderr == f"{precious}: exists and is not a result folder; choose another name\n"
+    assert done.stderr == (
+        f"{precious}: has what Anabranch did not write there: chapter1.tex; choose another name, or give "
+        "--replace (replace=True), which replaces an earlier result and leaves all else where it is\n"
+    )
     assert (precious / "chapter1.tex").read_text() == "years of work"
 
 

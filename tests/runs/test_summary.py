@@ -1,12 +1,13 @@
 """The summary of a run."""
 
+import errno
 import re
 from pathlib import Path
 
 import pytest
 
 from anabranch import Result, ResultError, Scenario, run
-from anabranch import result as tables
+from anabranch.folders import Replacement
 
 
 def test_jain_index_is_that_of_the_goodputs() -> None:
@@ -54,14 +55,14 @@ host = "source"
 duration = "100 ms"
 """
     scenario = Scenario.loads(text)
-    save = tables.Result.save
+    put = Replacement.put
 
-    def full_there(self: tables.Result, folder: Path, **given: object) -> Path:
-        if tmp_path / "out" == Path(folder):
-            raise ResultError(f"{folder}: cannot be written: No space left on device")
-        return save(self, folder, **given)  # type: ignore[arg-type]
+    def full_there(self: Replacement) -> None:
+        if tmp_path / "out" == self.place:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        put(self)
 
-    monkeypatch.setattr(tables.Result, "save", full_there)
+    monkeypatch.setattr(Replacement, "put", full_there)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(ResultError, match="No space left on device; what was measured is kept in") as caught:
         run(scenario, out=tmp_path / "out")

@@ -15,7 +15,8 @@ _NOTE = (
 
 def goodput_notes(result: Result) -> list[str]:
     """A sentence for the reader where a flow has a sample above the capacity of all links at its source."""
-    if "flow_series" not in result.tables or result.flow_series.is_empty():
+    tables = result.tables
+    if not {"flow_series", "links"} <= tables.keys() or result.flow_series.is_empty():
         return []
     peaks = result.flow_series.group_by("flow").agg(pl.col("goodput_mbps").max())
     capacity = result.links.group_by("from").agg(pl.col("capacity_mbps").sum())

@@ -25,7 +25,7 @@ import polars as pl
 import tomli_w
 
 from anabranch import _core
-from anabranch.errors import Problem, StudyError
+from anabranch.errors import Problem, StudyError, reason
 from anabranch.study.design import Design
 from anabranch.study.files import unpack
 from anabranch.study.result import FactorInfo, MetricInfo, StudyResult
@@ -168,7 +168,7 @@ class Store:
 
     def _unwritable(self, error: OSError) -> StudyError:
         message = (
-            f"cannot be written: {error.strerror}; the runs that are in it are kept, and the same command "
+            f"cannot be written: {reason(error)}; the runs that are in it are kept, and the same command "
             "goes on from there"
         )
         return StudyError([Problem("", message)], str(self._folder))

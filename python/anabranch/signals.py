@@ -1,0 +1,92 @@
+"""Signals that end a program: Ctrl-C, SIGTERM of a batch system, SIGHUP of a terminal that closes."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_last: int = signal.SIGINT
+
+
+def exit_status() -> int:
+    """The exit status after a signal, as a shell reports it."""
+    return 128 + _last
+
+
+@contextmanager
+def ending() -> Iterator[None]:
+    """Each of the signals raises KeyboardInterrupt in this block, unless it is ignored or handled already."""
+    before = {number: signal.getsignal(number) for number in _ENDING}
+    ours = (signal.SIG_DFL, signal.default_int_handler)
+    taken = {number: done for number, done in before.items() if done in ours}
+    for number in taken:
+        signal.signal(number, _interrupt)
+    try:
+        yield
+    finally:
+        for number, done in taken.items():
+            signal.signal(number, done)
+
+
+def _interrupt(number: int, _frame: object) -> None:
+    global _last  # noqa: PLW0603 - signals are the process's
+    _last = number
+    raise KeyboardInterrupt
+
+
+class Deferred:
+    """A signal that has come and waits."""
+
+    number: int | None = None
+    """Which; None if none has come."""
+    answered = False
+    """Whether the work has ended because of it: nothing more is to be raised."""
+    kept = ""
+    """What to say where the work was complete before."""
+
+    def note(self, number: int, _frame: object) -> None:
+        """Hears a signal."""
+        global _last  # noqa: PLW0603 - signals are the process's
+        if self.number is None:
+            self.number = _last = number
+
+    def watched(self, progress: Callable[..., None] | None) -> Callable[..., None]:
+        """A function for a long call to report to, which ends the call once a signal has come."""
+
+        def look(*found: Any) -> None:
+            if self.number is not None:
+                raise KeyboardInterrupt
+            if progress is not None:
+                progress(*found)
+
+        return look
+
+
+@contextmanager
+def deferred() -> Iterator[Deferred]:
+    """Signals wait until the end of this block, so that what it has measured can be saved.
+
+    Raises:
+        KeyboardInterrupt: at the end, if one has come and is not answered.
+    """
+    heard = Deferred()
+    # Only the main thread can handle signals. None is a handler that Python does not know.
+    own = threading.current_thread() is threading.main_thread()
+    before: dict[int, Any] = {number: signal.getsignal(number) for number in _ENDING if own}
+    taken = {number: done for number, done in before.items() if done not in (None, signal.SIG_IGN)}
+    for number in taken:
+        signal.signal(number, heard.note)
+    try:
+        yield heard
+    finally:
+        for number, done in taken.items():
+            signal.signal(number, done)
+    if heard.number is not None and (not heard.answered or taken[heard.number] is signal.SIG_DFL):
+        try:
+            signal.raise_signal(heard.number)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(heard.kept) from None

@@ -1,0 +1,148 @@
+"""Signals, full disks and readers that go away: what is measured is kept, and no traceback is seen."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from anabranch import Result, Scenario, run
+from anabranch.errors import ResultError
+
+from .conftest import SMALL
+
+LONG = (
+    SMALL.replace("2 s", "100000 s")
+    + """
+[[capture]]
+file = "left1.pcapng"
+host = "left1"
+snap_length = "1 B"
+"""
+)
+
+Start = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """Starts a run that takes long, with a folder of its own for temporary files, and waits until it runs."""
+    (tmp_path / "long.toml").write_text(LONG)
+    (tmp_path / "temporary").mkdir()
+    begun: list[subprocess.Popen[str]] = []
+
+    def call(*arguments: str) -> subprocess.Popen[str]:
+        begun.append(
+            subprocess.Popen(  # noqa: S603 - our own program
+                [sys.executable, "-m", "anabranch", "run", "long.toml", "--out", "out", *arguments],
+                cwd=tmp_path,
+                text=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
+            )
+        )
+        limit = time.monotonic() + 60
+        while not any(file.stat().st_size for file in tmp_path.glob("temporary/*/*.pcapng")):
+            assert time.monotonic() < limit
+            assert begun[-1].poll() is None, begun[-1].communicate()
+            time.sleep(0.02)
+        return begun[-1]
+
+    yield call
+    for process in begun:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize(
+    ("numbers", "status"),
+    [
+        ([signal.SIGTERM], 143),
+        ([signal.SIGHUP], 129),
+        ([signal.SIGINT, signal.SIGINT, signal.SIGINT], 130),
+        ([signal.SIGTERM, signal.SIGINT], 143),
+    ],
+)
+def test_a_signal_ends_a_run_and_keeps_what_it_has(
+    numbers: list[int], status: int, start: Start, tmp_path: Path
+) -> None:
+    process = start("--no-page")
+    for number in numbers:
+        process.send_signal(number)
+        time.sleep(0.02)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (
+        status, "interrupted; what was measured until then is in out\n",
+    )  # fmt: skip
+    assert Result.load(tmp_path / "out").interrupted
+    assert (tmp_path / "out" / "left1.pcapng").stat().st_size > 0
+    assert list((tmp_path / "temporary").iterdir()) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["long.toml", "out", "temporary"]
+
+
+def test_ctrl_c_while_a_result_is_saved_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def press_twice(_: Path) -> None:
+        for _ in range(2):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.01)
+
+    monkeypatch.setattr("anabranch.runner.page_writer", lambda _: press_twice)
+    with pytest.raises(KeyboardInterrupt, match=r"what was measured is in .*out"):
+        run(Scenario.loads(SMALL), out=tmp_path / "out")
+    assert not Result.load(tmp_path / "out").interrupted
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_ctrl_c_during_the_imports_says_nothing(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("import os, signal; os.kill(os.getpid(), signal.SIGINT)\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "anabranch", "--version"], capture_output=True, timeout=60, check=False,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")
+
+
+@pytest.mark.parametrize("redirection", ["| true", "| head -c 1", ">&-"])
+def test_whoever_reads_may_go(redirection: str, small: Path, tmp_path: Path) -> None:
+    done = subprocess.run(  # noqa: S602 - our own program
+        f"{sys.executable} -m anabranch run {small.name} --no-page --out out {redirection}",
+        shell=True, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert not Result.load(tmp_path / "out").interrupted
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(small: Path, tmp_path: Path) -> None:
+    """No file may be larger than one of the first tables, there and in the folder for temporary files."""
+    (tmp_path / "temporary").mkdir()
+    done = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-m", "anabranch", "run", small.name, "--out", "out"],
+        cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+        env={**os.environ, "TMPDIR": str(tmp_path / "temporary")},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000)),
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(
+        "out: cannot be written: File too large; what was measured is lost, because"
+    )
+    assert done.stderr.count("\n") == 1
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["small.toml", "temporary"]
+
+
+def test_a_full_temporary_folder_loses_with_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "none"))
+    monkeypatch.setattr("anabranch.folders.Replacement.put", _full)
+    with pytest.raises(
+        ResultError, match=r"No space left on device; what was measured is lost, .*No such file"
+    ):
+        run(Scenario.loads(SMALL), out=tmp_path / "out", page=False)
+
+
+def _full(_: object) -> None:
+    raise OSError(28, "No space left on device")
