@@ -89,7 +89,8 @@ fn a_link_loses_a_train_as_one() {
     setup.events = vec![down(25, false), down(26, true)];
     let outcome = run(setup);
     assert_eq!(integer(&outcome, "links", "drops_down", 0), 3, "the ACK of the handshake and two trains");
-    assert_eq!(integer(&outcome, "flows", "drops_data", 0), 11);
+    assert_eq!(integer(&outcome, "flows", "drops_data", 0), 10, "two trains of five");
+    assert_eq!(integer(&outcome, "flows", "drops_without_data", 0), 1, "the ACK of the handshake");
     assert_eq!(integer(&outcome, "flows", "drops_down", 0), 11);
     assert_eq!(integer(&outcome, "flows", "delivered_bytes", 0), 10 * PAYLOAD);
 }
