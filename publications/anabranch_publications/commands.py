@@ -124,7 +124,7 @@ def compare(
         ),
     ] = None,
     replications: Annotated[
-        int | None, typer.Option(metavar="N", help="Runs of each; 5, or 2 with --quick.", min=1)
+        int | None, typer.Option(metavar="N", help="Runs of each; 5, or 3 with --quick.", min=1)
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Shorter and fewer runs, for a first look.")] = False,
     jobs: JobsOption = None,

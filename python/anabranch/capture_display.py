@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from anabranch.capture import CaptureResult
-from anabranch.console import FrameColumn, frame_table, print_more, print_table
+from anabranch.console import FrameColumn, frame_columns, print_columns, print_more
+from anabranch.units import with_unit
 
 _MOST_ROWS = 40
 
@@ -20,9 +21,9 @@ _CONNECTIONS: tuple[FrameColumn, ...] = (
     ("server", "server", ""),
     ("port", "server_port", "d"),
     ("sub- flows", "subflows", "d"),
-    ("throughput Mbps", "throughput_mbps", ".3f"),
-    ("data Mbps", "data_throughput_mbps", ".3f"),
-    ("acked MB", "acked_mb", ",.3f"),
+    ("throughput", "throughput_mbps", "Mbps"),
+    ("data", "data_throughput_mbps", "Mbps"),
+    ("acked", "acked_bytes", "bytes"),
     ("retrans- mitted", "retransmissions", ",d"),
     ("reordered", "reordered_packets", ",d"),
 )
@@ -31,8 +32,8 @@ _SUBFLOWS: tuple[FrameColumn, ...] = (
     ("connec- tion", "connection", "d"),
     ("client port", "client_port", "d"),
     ("tie", "tie", ""),
-    ("throughput Mbps", "throughput_mbps", ".3f"),
-    ("RTT ms", "handshake_rtt_ms", ".2f"),
+    ("throughput", "throughput_mbps", "Mbps"),
+    ("RTT", "handshake_rtt_ms", "ms"),
     ("retrans- mitted", "retransmissions", ",d"),
     ("reordered", "reordering_ratio", ".2%"),
     ("mean extent", "reordering_extent_mean", ".1f"),
@@ -41,9 +42,8 @@ _SUBFLOWS: tuple[FrameColumn, ...] = (
 
 def show_capture(console: Console, result: CaptureResult, folder: Path | None) -> None:
     """The connections, their subflows where they have several, the window, and where everything is."""
-    connections = result.connections.with_columns(acked_mb=pl.col("acked_bytes") / 1e6)
-    _show(console, "Connections", connections, _CONNECTIONS)
-    if (connections["subflows"] > 1).any():
+    _show(console, "Connections", result.connections, _CONNECTIONS)
+    if (result.connections["subflows"] > 1).any():
         _show(console, "Subflows", result.subflows, _SUBFLOWS)
     for line in _totals(result):
         console.print(Text(line))
@@ -52,9 +52,9 @@ def show_capture(console: Console, result: CaptureResult, folder: Path | None) -
 
 
 def _show(console: Console, title: str, rows: pl.DataFrame, columns: tuple[FrameColumn, ...]) -> None:
-    shown = rows.head(_MOST_ROWS)
-    columns = tuple(column for column in columns if shown[column[1]].null_count() < shown.height)
-    print_table(console, frame_table(title, shown, columns, no_wrap=False))
+    shown = frame_columns(rows.head(_MOST_ROWS), columns)
+    spare = [column.name for column in shown[3:]][::-1]
+    print_columns(console, title, shown, spare=spare, rest="the tables (--out) and --json")
     print_more(console, rows.height, _MOST_ROWS)
 
 
@@ -63,7 +63,7 @@ def _totals(result: CaptureResult) -> list[str]:
     start_s, end_s = summary["window_start_s"], summary["window_end_s"]
     window = f"window {start_s:.6f} s to {end_s:.6f} s"
     window += f" ({_time('T1', summary['t1_s'])}, {_time('T2', summary['t2_s'])})"
-    total = f"throughput in all {summary['throughput_mbps']:.3f} Mbps"
+    total = f"throughput in all {with_unit(summary['throughput_mbps'], 'Mbps', 4)}"
     jain = summary["jain_index"]
     if result.connections.height > 1 and jain is not None and jain == jain:  # noqa: PLR0124 - NaN
         total += f"; Jain index {jain:.4f}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -15,6 +16,8 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
+
+from anabranch import units
 
 if TYPE_CHECKING:
     import polars as pl
@@ -78,36 +81,115 @@ def print_table(console: Console, table: Table) -> None:
     console.print(Text("\n".join(line.rstrip() for line in capture.get().splitlines())), soft_wrap=True)
 
 
-def natural_width(console: Console, table: Table) -> int:
-    """Characters that a table takes where nothing holds it back."""
-    return Measurement.get(console, console.options.update(width=10_000), table).maximum
+Cell = str | Text
+"""A cell of a table; a text with a style where that says something."""
 
 
-def table_cell(value: Any, form: str) -> Text:
-    """A value in a table, written as a format specification says; a dash for None."""
-    if value is None:
-        return Text("-")
-    return Text(format(value, form) if form else str(value))
+@dataclass(frozen=True, slots=True)
+class TextColumn:
+    """A column of a table for people."""
+
+    heading: str
+    """Breaks where it has line breaks."""
+    cells: Sequence[Cell]
+    kind: Literal["left", "right", "fold"] = "left"
+    """``right`` for numbers, ``fold`` for texts that may break anywhere."""
+
+    @property
+    def name(self) -> str:
+        """The heading on one line."""
+        return self.heading.replace("-\n", "").replace("\n", " ")
 
 
-def print_rows(
-    console: Console, title: str | None, columns: Mapping[str, str], rows: Iterable[Sequence[str]]
+def print_columns(
+    console: Console,
+    title: str | None,
+    columns: Sequence[TextColumn],
+    *,
+    spare: Sequence[str] = (),
+    rest: str = "",
 ) -> None:
-    """Prints a table of texts.
+    """Prints a table, and below it which columns had no room.
 
     Args:
         console: where to.
         title: above the table.
-        columns: of each heading ``left``, ``right``, or ``fold`` for texts that may break anywhere.
-        rows: a text for each column.
+        columns: all of the same length.
+        spare: names of columns that a narrow terminal does without, the first of them first.
+        rest: where all columns are.
     """
+    shown = list(columns)
+    dropped: list[str] = []
+    for name in spare:
+        if _width(console, title, shown) <= console.width:
+            break
+        kept = [column for column in shown if column.name != name]
+        if len(kept) < len(shown):
+            dropped.append(name)
+            shown = kept
+    print_table(console, _table(title, shown))
+    if dropped:
+        count = f"{len(dropped)} {'column' if len(dropped) == 1 else 'columns'} left out at this width"
+        console.print(Text(f"{count}: {', '.join(dropped)}; all of them in {rest}"))
+
+
+def _table(title: str | None, columns: Sequence[TextColumn]) -> Table:
     table = plain_table(title)
-    for heading, kind in columns.items():
-        justify: Literal["left", "right"] = "right" if kind == "right" else "left"
-        table.add_column(heading, justify=justify, overflow="fold" if kind == "fold" else "ellipsis")
-    for row in rows:
-        table.add_row(*map(Text, row))
-    print_table(console, table)
+    for column in columns:
+        table.add_column(
+            Text(column.heading),
+            justify="right" if column.kind == "right" else "left",
+            vertical="bottom",
+            overflow="fold",
+            # A name may break where nothing else is left to go; a number may not.
+            no_wrap=column.kind == "right",
+        )
+    for row in zip(*(_padded(column) for column in columns), strict=True):
+        table.add_row(*row)
+    return table
+
+
+def _padded(column: TextColumn) -> list[Text]:
+    """The cells; numbers that end in blanks, so that their points are aligned, keep them."""
+    cells = [cell if isinstance(cell, Text) else Text(cell) for cell in column.cells]
+    if column.kind == "right" and any(cell.plain.endswith(" ") for cell in cells):
+        width = max(map(len, column.heading.split("\n")))
+        for cell in cells:
+            cell.justify = "left"
+            cell.pad_left(max(0, width - len(cell.plain)))
+    return cells
+
+
+def _width(console: Console, title: str | None, columns: Sequence[TextColumn]) -> int:
+    """Characters that a table takes where nothing holds it back."""
+    options = console.options.update(width=10_000)
+    return Measurement.get(console, options, _table(title, columns)).maximum
+
+
+def print_rows(
+    console: Console,
+    title: str | None,
+    columns: Mapping[str, str],
+    rows: Iterable[Sequence[Cell]],
+    *,
+    spare: Sequence[str] = (),
+    rest: str = "",
+) -> None:
+    """Prints a table row by row: of each heading its kind, and a cell for each column.
+
+    The other arguments are those of :func:`print_columns`.
+    """
+    cells = list(zip(*rows, strict=True)) or [()] * len(columns)
+    print_columns(
+        console,
+        title,
+        [
+            TextColumn(heading, own, kind)  # type: ignore[arg-type]
+            for (heading, kind), own in zip(columns.items(), cells, strict=True)
+        ],
+        spare=spare,
+        rest=rest,
+    )
 
 
 def print_more(console: Console, count: int, shown: int, what: str = "") -> None:
@@ -117,17 +199,20 @@ def print_more(console: Console, count: int, shown: int, what: str = "") -> None
 
 
 FrameColumn = tuple[str, str, str]
-"""Heading, column of a table of results, and how its values are written."""
+"""Heading, column of a table of results, and its unit, or else how its values are written."""
 
 
-def frame_table(
-    title: str, frame: pl.DataFrame, columns: Sequence[FrameColumn], *, no_wrap: bool = True
-) -> Table:
-    """Rows of a result. Headings break at spaces where that saves width; values only without ``no_wrap``."""
-    table = plain_table(title)
-    for heading, _, form in columns:
-        words = Text("\n".join(heading.split(" ")))
-        table.add_column(words, justify="right" if form else "left", vertical="bottom", no_wrap=no_wrap)
-    for row in frame.to_dicts():
-        table.add_row(*(table_cell(row[name], form) for _, name, form in columns))
-    return table
+def frame_columns(frame: pl.DataFrame, columns: Sequence[FrameColumn]) -> list[TextColumn]:
+    """Columns of a result that have a value; headings break at spaces, where that saves width."""
+    found = []
+    for heading, name, form in columns:
+        if name not in frame.columns or frame[name].null_count() >= max(frame.height, 1):
+            continue
+        values = frame[name].to_list()
+        if form in units.UNITS:
+            cells, unit = units.in_unit(values, form)
+            heading = f"{heading} {unit}"  # noqa: PLW2901 - the unit belongs to it
+        else:
+            cells = ["-" if value is None else format(value, form) for value in values]
+        found.append(TextColumn(heading.replace(" ", "\n"), cells, "right" if form else "left"))
+    return found

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from anabranch.console import (
     FrameColumn,
-    frame_table,
-    natural_width,
-    plain_table,
+    TextColumn,
+    frame_columns,
+    print_columns,
     print_more,
     print_rows,
-    print_table,
-    table_cell,
 )
 from anabranch.predictions import PathPrediction, ThroughputPrediction
-from anabranch.result import LOGS, Result
+from anabranch.result import LOGS, FactorInfo, Result
 from anabranch.routes import PairRoutes, PathRow, Routes
 from anabranch.topology import TopologyName
+from anabranch.units import aligned, estimates, in_unit, plain, with_unit
 
 if TYPE_CHECKING:
     # Each is shown by one command; the others need not wait for its parts.
@@ -35,67 +33,36 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 40
 _MOST_LOADED = 15
+_FULL = 1 + 1e-9
+_OVERLOAD, _WARNING = "!", "bold black on bright_yellow"
+"""A mark beside the colour, for eyes and terminals without it."""
 
 _FLOW_COLUMNS: tuple[FrameColumn, ...] = (
     ("flow", "name", ""),
     ("from", "from", ""),
     ("to", "to", ""),
     ("transport", "transport", ""),
-    ("goodput Mbps", "goodput_mbps", ".3f"),
-    ("completion s", "completion_s", ".3f"),
-    ("RTT ms", "rtt_mean_ms", ".2f"),
+    ("goodput", "goodput_mbps", "Mbps"),
+    ("completion", "completion_s", "s"),
+    ("RTT", "rtt_mean_ms", "ms"),
     ("retrans- mitted", "retransmissions", ",d"),
     ("spurious", "spurious_retransmissions", ",d"),
     ("timeouts", "timeouts", ",d"),
     ("reordered", "reordering_ratio", ".2%"),
     ("mean extent", "reordering_extent_mean", ".1f"),
 )
-
-# Columns that a narrow terminal does without, the first of them first.
-_DISPENSABLE = (
-    "reordering_extent_mean",
-    "spurious_retransmissions",
-    "timeouts",
-    "transport",
-    "rtt_mean_ms",
-    "from",
-    "to",
-    "reordering_ratio",
-)
-
-
-_PREDICTED = (
-    "pair",
-    "transport",
-    "path",
-    "share of flows",
-    "RTT ms",
-    "loss",
-    "capacity Mbps",
-    "shared by",
-    "model",
-    "Mbps",
-    "note",
-)
-# The same for predictions.
-_DISPENSABLE_PREDICTED = ("share of flows", "shared by", "capacity Mbps", "model", "loss")
+_SPARE = ("mean extent", "spurious", "timeouts", "transport", "RTT", "from", "to", "reordered")
+"""Columns that a narrow terminal does without, the first of them first."""
+_SPARE_PREDICTED = ("share of flows", "shared by", "capacity", "model", "loss")
 
 
 def show_result(console: Console, title: str, result: Result, folder: Path | None = None) -> None:
     """A table of the flows, the totals, and where everything is, if it is in a folder."""
     flows = result.flows
-    shown = flows.head(_MOST_ROWS)
-    columns = [
-        column
-        for column in _FLOW_COLUMNS
-        if column[1] in shown.columns and shown[column[1]].null_count() < max(shown.height, 1)
-    ]
-    left_out = [column for name in _DISPENSABLE for column in columns if column[1] == name]
-    table = frame_table(title, shown, columns)
-    while left_out and natural_width(console, table) > console.width:
-        columns.remove(left_out.pop(0))
-        table = frame_table(title, shown, columns)
-    print_table(console, table)
+    columns = frame_columns(flows.head(_MOST_ROWS), _FLOW_COLUMNS)
+    # The unit in a heading follows from the values.
+    spare = [column.name for name in _SPARE for column in columns if column.name.startswith(name)]
+    print_columns(console, title, columns, spare=spare, rest="the table flows (flows.parquet)")
     print_more(console, flows.height, _MOST_ROWS, "flows")
     for line in _failures(flows):
         console.print(Text(line))
@@ -132,7 +99,9 @@ def _totals(result: Result) -> str:
     summary = result.summary
     parts = []
     if isinstance(total_mbps := summary.get("delivered_mbps"), float):
-        parts.append(f"delivered in all {total_mbps:.3f} Mbps over {float(summary['ended_s']):g} s")
+        parts.append(
+            f"delivered in all {with_unit(total_mbps, 'Mbps', 4)} over {plain(float(summary['ended_s']))} s"
+        )
     if result.flows.height > 1 and isinstance(jain := summary.get("jain_index"), float):
         parts.append(f"Jain index {jain:.4f}")
     if isinstance(hops := summary.get("packet_hops"), int):
@@ -151,7 +120,7 @@ def show_routes(console: Console, routes: Routes) -> None:
     for pair in [pair for pair in data if not pair.paths][:_MOST_ROWS]:
         _show_hops(console, pair)
     for name, value in routes.facts.items():
-        console.print(Text(f"{name}: {value:.6g}" if isinstance(value, float) else f"{name}: {value}"))
+        console.print(Text(f"{name}: {plain(value, 6) if isinstance(value, float) else value}"))
     _show_predictions(console, data)
     others = len(routes.pairs) - len(data)
     if others:
@@ -160,28 +129,30 @@ def show_routes(console: Console, routes: Routes) -> None:
 
 
 def _show_paths(console: Console, routes: Routes, pairs: Sequence[PairRoutes]) -> None:
-    table = plain_table(f"{routes.scheme} by {routes.metric}")
-    table.add_column("pair")
-    table.add_column("path", overflow="fold")
-    headings = ["hops", "delay ms", "bottleneck Mbps", "loss", "weight"]
+    shown = pairs[:_MOST_ROWS]
+    paths = [path for pair in shown for path in pair.paths]
+    names = [
+        f"{pair.source} -> {pair.destination}" if number == 0 else ""
+        for pair in shown
+        for number, _ in enumerate(pair.paths)
+    ]
+    delays, delay_unit = in_unit([path.delay_ms for path in paths], "ms")
+    rates, rate_unit = in_unit([path.bottleneck_mbps for path in paths], "Mbps")
+    columns = [
+        TextColumn("pair", names),
+        TextColumn("path", [_path_text(path) for path in paths]),
+        TextColumn("hops", [str(path.hops) for path in paths], "right"),
+        TextColumn(f"delay\n{delay_unit}", delays, "right"),
+        TextColumn(f"bottleneck\n{rate_unit}", rates, "right"),
+        TextColumn("loss", aligned([plain(path.loss, 3) for path in paths]), "right"),
+        TextColumn("weight", [f"{path.weight:.4f}" for path in paths], "right"),
+    ]
     # The values of some metrics stand there already.
-    own_column = routes.metric_column not in ("hops", "delay_ms", "bottleneck_mbps")
-    for heading in [*headings, routes.metric_column] if own_column else headings:
-        table.add_column("\n".join(heading.split(" ")), justify="right", vertical="bottom", no_wrap=True)
-    for pair in pairs[:_MOST_ROWS]:
-        for number, path in enumerate(pair.paths):
-            name = f"{pair.source} -> {pair.destination}" if number == 0 else ""
-            cells = [
-                str(path.hops),
-                f"{path.delay_ms:.3f}",
-                f"{path.bottleneck_mbps:g}",
-                f"{path.loss:.3g}",
-                f"{path.weight:.4f}",
-            ]
-            if own_column:
-                cells.append("infinite" if path.metric_value is None else f"{path.metric_value:.6g}")
-            table.add_row(Text(name), Text(_path_text(path)), *cells)
-    print_table(console, table)
+    if routes.metric_column not in ("hops", "delay_ms", "bottleneck_mbps"):
+        values = ["infinite" if path.metric_value is None else plain(path.metric_value, 6) for path in paths]
+        columns.append(TextColumn(routes.metric_column, values, "right"))
+    spare = ("weight", "loss", f"delay {delay_unit}") if console.width < 70 else ()
+    print_columns(console, f"{routes.scheme} by {routes.metric}", columns, spare=spare, rest="--json")
     print_more(console, len(pairs), _MOST_ROWS, "pairs")
 
 
@@ -203,22 +174,33 @@ def _show_hops(console: Console, pair: PairRoutes) -> None:
 def _show_predictions(console: Console, pairs: Sequence[PairRoutes]) -> None:
     """A row for each pair, transport and path; under it what limits the numbers, each reason once."""
     notes: dict[str, int] = {}
-    rows: list[tuple[str, ...]] = []
+    rows: list[_PredictedRow] = []
     for pair in pairs[:_MOST_ROWS]:
         name = f"{pair.source} -> {pair.destination}"
         for prediction in pair.predictions:
-            for cells in _prediction_rows(pair, prediction, notes):
-                rows.append((name, *cells))
+            for row in _prediction_rows(pair, prediction, notes):
+                rows.append(replace(row, pair=name))
                 name = ""
     if not rows:
         return
-    left_out: list[str] = []
-    table = _prediction_table(rows, left_out)
-    for heading in _DISPENSABLE_PREDICTED:
-        if natural_width(console, table) > console.width:
-            left_out.append(heading)
-            table = _prediction_table(rows, left_out)
-    print_table(console, table)
+    rtts, rtt_unit = in_unit([row.rtt_ms for row in rows], "ms")
+    capacities, capacity_unit = in_unit([row.capacity_mbps for row in rows], "Mbps")
+    rates, rate_unit = in_unit([row.mbps for row in rows], "Mbps")
+    columns = [
+        TextColumn("pair", [row.pair for row in rows]),
+        TextColumn("transport", [row.transport for row in rows]),
+        TextColumn("path", [row.path for row in rows]),
+        TextColumn("share\nof\nflows", [row.share for row in rows], "right"),
+        TextColumn(f"RTT\n{rtt_unit}", rtts, "right"),
+        TextColumn("loss", aligned([row.loss for row in rows]), "right"),
+        TextColumn(f"capacity\n{capacity_unit}", capacities, "right"),
+        TextColumn("shared\nby", [row.flows for row in rows], "right"),
+        TextColumn("model", [row.model for row in rows], "right"),
+        TextColumn(rate_unit, rates, "right"),
+        TextColumn("note", [row.notes for row in rows], "right"),
+    ]
+    spare = [column.name for name in _SPARE_PREDICTED for column in columns if column.name.startswith(name)]
+    print_columns(console, "\npredicted throughput of one long flow", columns, spare=spare, rest="--json")
     print_more(console, len(pairs), _MOST_ROWS, "pairs")
     for note, number in notes.items():
         console.print(Text(f"note {number}: {note}"))
@@ -230,28 +212,27 @@ def _show_predictions(console: Console, pairs: Sequence[PairRoutes]) -> None:
     )
 
 
-def _prediction_table(rows: Sequence[Sequence[str]], left_out: Sequence[str]) -> Table:
-    table = plain_table("\npredicted throughput of one long flow")
-    kept = [index for index, heading in enumerate(_PREDICTED) if heading not in left_out]
-    for index in kept:
-        text = _PREDICTED[index] in _PREDICTED[:3]
-        table.add_column(
-            "\n".join(_PREDICTED[index].split(" ")),
-            justify="left" if text else "right",
-            vertical="bottom",
-            overflow="fold",
-            # A name may break where nothing else is left to go; a number may not.
-            no_wrap=index > 0,
-        )
-    for row in rows:
-        table.add_row(*(Text(row[index]) for index in kept))
-    return table
+@dataclass(frozen=True, slots=True)
+class _PredictedRow:
+    """A row of the table of predictions; what is None has a dash."""
+
+    transport: str
+    path: str
+    model: str
+    mbps: float | None
+    notes: str = ""
+    pair: str = ""
+    share: str = ""
+    rtt_ms: float | None = None
+    loss: str = ""
+    capacity_mbps: float | None = None
+    flows: str = ""
 
 
 def _prediction_rows(
     pair: PairRoutes, prediction: ThroughputPrediction, notes: dict[str, int]
-) -> Iterator[tuple[str, ...]]:
-    """The cells behind the pair: one row, or one for each kind of path and their mean."""
+) -> Iterator[_PredictedRow]:
+    """One row, or one for each kind of path and their mean."""
 
     def noted(texts: Sequence[str]) -> str:
         return ", ".join(str(notes.setdefault(text, len(notes) + 1)) for text in texts)
@@ -259,7 +240,7 @@ def _prediction_rows(
     model = prediction.model or "no model"
     if prediction.mbps is None:
         reason = () if prediction.reason is None else (prediction.reason,)
-        yield (prediction.transport, "", "", "", "", "", "", model, "-", noted(reason))
+        yield _PredictedRow(prediction.transport, "", model, None, noted(reason))
         return
     alike: dict[PathPrediction, list[int]] = {}
     for number, path in enumerate(prediction.paths, start=1):
@@ -267,21 +248,21 @@ def _prediction_rows(
     transport = prediction.transport
     for path, numbers in alike.items():
         share = sum(prediction.paths[number - 1].share for number in numbers)
-        yield (
+        yield _PredictedRow(
             transport,
             _paths_named(pair, prediction, numbers),
-            f"{share:.2f}",
-            f"{path.rtt_ms:.3f}",
-            f"{path.loss:.3g}",
-            f"{path.capacity_mbps:.5g}",
-            f"{path.flows:.3g}",
             model,
-            f"{path.mbps:.4g}",
+            path.mbps,
             noted(path.warnings),
+            share=f"{share:.2f}",
+            rtt_ms=path.rtt_ms,
+            loss=plain(path.loss, 3),
+            capacity_mbps=path.capacity_mbps,
+            flows=plain(path.flows, 3),
         )
         transport = ""
     if len(alike) > 1:
-        yield ("", "mean", "", "", "", "", "", model, f"{prediction.mbps:.4g}", "")
+        yield _PredictedRow("", "mean", model, prediction.mbps)
 
 
 def _paths_named(pair: PairRoutes, prediction: ThroughputPrediction, numbers: Sequence[int]) -> str:
@@ -323,69 +304,81 @@ def show_forwarding(console: Console, found: ForwardingCheck) -> None:
 
 def show_loads(console: Console, loads: WorstLoads, link: str) -> None:
     """The most loaded links, the matrix behind one of them, and the worst failures."""
-    ranked = sorted(loads.links, key=lambda found: -found.load)
+    ranked = sorted(loads.links, key=lambda found: -found.load)[:_MOST_LOADED]
+    capacities, unit = in_unit([found.capacity_mbps for found in ranked], "Mbps")
     print_rows(
         console,
         f"worst-case load of each link, {loads.scheme}",
-        {"link": "left", "capacity Mbps": "right", "load": "right"},
-        ((found.link, f"{found.capacity_mbps:g}", f"{found.load:.4f}") for found in ranked[:_MOST_LOADED]),
+        {"link": "left", f"capacity {unit}": "right", "load": "right"},
+        ((found.link, text, _load(found.load)) for found, text in zip(ranked, capacities, strict=True)),
     )
-    print_more(console, len(ranked), _MOST_LOADED, "links (--json shows all)")
-    matrix = loads.matrix(link)
+    print_more(console, len(loads.links), _MOST_LOADED, "links (--json shows all)")
+    matrix = loads.matrix(link)[:_MOST_ROWS]
+    rates, unit = in_unit([entry.mbps for entry in matrix], "Mbps")
     print_rows(
         console,
         f"\ntraffic that loads {link} most",
-        {"from": "left", "to": "left", "Mbps": "right", "share over the link": "right"},
-        ((e.source, e.destination, f"{e.mbps:.4g}", f"{e.share:.4f}") for e in matrix[:_MOST_ROWS]),
+        {"from": "left", "to": "left", unit: "right", "share over the link": "right"},
+        (
+            (entry.source, entry.destination, text, f"{entry.share:.4f}")
+            for entry, text in zip(matrix, rates, strict=True)
+        ),
     )
-    print_more(console, len(matrix), _MOST_ROWS, "pairs")
-    if loads.failures is None:
-        return
-    worst = sorted(loads.failures, key=lambda case: -case.load)[:_MOST_LOADED]
-    print_rows(
-        console,
-        "\nworst-case load while a link is down, both directions",
-        {"down": "left", "load": "right", "worst link": "left", "pairs cut off": "right"},
-        ((case.links[0], f"{case.load:.4f}", case.worst_link, f"{len(case.stranded):,}") for case in worst),
-    )
+    print_more(console, len(loads.matrix(link)), _MOST_ROWS, "pairs")
+    worst = sorted(loads.failures or (), key=lambda case: -case.load)[:_MOST_LOADED]
+    if loads.failures is not None:
+        print_rows(
+            console,
+            "\nworst-case load while a link is down, both directions",
+            {"down": "left", "load": "right", "worst link": "left", "pairs cut off": "right"},
+            ((case.links[0], _load(case.load), case.worst_link, f"{len(case.stranded):,}") for case in worst),
+            spare=("pairs cut off",),
+            rest="--json",
+        )
+    if max([loads.max_load, *(case.load for case in worst)]) > _FULL:
+        console.print(Text(f"{_OVERLOAD} overload: more traffic than the link can carry", _WARNING))
+
+
+def _load(load: float) -> Text:
+    """A load; one above the capacity has a mark and a colour."""
+    return Text(f"{_OVERLOAD} {load:.4f}", _WARNING) if load > _FULL else Text(f"{load:.4f}")
 
 
 def show_study(console: Console, title: str, result: StudyResult, folder: Path | None = None) -> None:
     """A table of the cells with their metrics, the reasons of failures, and the folder if there is one."""
     cells = result.cells.head(_MOST_ROWS)
-    table = plain_table(title)
-    for factor in result.factors:
-        unit = f" ({factor.unit})" if factor.unit is not None else ""
-        table.add_column(
-            Text(f"{factor.label}{unit}"), justify="right" if factor.kind == "continuous" else "left"
-        )
+    columns = [_factor_column(factor, cells[factor.name].to_list()) for factor in result.factors]
     for metric in result.metrics:
-        table.add_column(Text("\n".join(metric.label.split(" "))), justify="right", vertical="bottom")
-    for row in cells.to_dicts():
-        levels = (table_cell(row[factor.name], "g" if factor.unit else "") for factor in result.factors)
-        table.add_row(*levels, *(_estimate(row, metric.name) for metric in result.metrics))
-    print_table(console, table)
+        means, widths = (cells[name].to_list() for name in (metric.name, f"{metric.name}_ci"))
+        texts, label = estimates(metric.label, means, widths)
+        columns.append(TextColumn(label.replace(" ", "\n"), texts, "right"))
+    # Of the metrics those without a value go first, and then the last; the first one stays.
+    metrics = columns[len(result.factors) + 1 :]
+    empty = [column for column in metrics if set(column.cells) == {"-"}]
+    spare = [*empty, *(column for column in reversed(metrics) if column not in empty)]
+    rest = "cells.csv" if folder else "result.cells"
+    print_columns(console, title, columns, spare=[column.name for column in spare], rest=rest)
     print_more(console, result.cells.height, _MOST_ROWS, "cells")
     runs = result.runs
     failed = runs.filter(pl.col("status") == "failed")
     parts = [f"{runs.height:,} runs over {result.cells.height:,} cells"]
     if failed.height:
         parts.append(f"{failed.height:,} failed, the first with: {failed['reason'][0]}")
-    if result.replications > 2:
-        parts.append(f"intervals hold the mean with probability {result.confidence:g}")
-    elif result.replications == 2:
-        parts.append("no intervals: they take three replications at least")
+    if result.replications > 1:
+        parts.append(result.interval_note)
     console.print(Text("; ".join(parts)))
     if folder is not None:
         console.print(Text(f"results in {folder}"))
 
 
-def _estimate(row: dict[str, Any], name: str) -> Text:
-    """A mean with the half width of its interval, where it has one."""
-    if row[name] is None:
-        return Text("-")
-    half = row[f"{name}_ci"]
-    return Text(f"{row[name]:.6g}" + ("" if half is None else f" \N{PLUS-MINUS SIGN} {half:.2g}"))
+def _factor_column(factor: FactorInfo, levels: Sequence[float | str | None]) -> TextColumn:
+    """The levels in the study's own unit."""
+    heading = factor.label if factor.unit is None else f"{factor.label} ({factor.unit})"
+    texts = ["-" if level is None else plain(level, 10) if isinstance(level, float) else str(level)
+             for level in levels]  # fmt: skip
+    if factor.kind == "continuous":
+        return TextColumn(heading, aligned(texts), "right")
+    return TextColumn(heading, texts)
 
 
 def show_topology_names(console: Console, names: Sequence[TopologyName]) -> None:

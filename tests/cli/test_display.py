@@ -40,8 +40,14 @@ def test_a_narrow_terminal_gets_fewer_columns_and_no_broken_word(short_flows: Re
         assert len(re.findall(r"^traffic\[0\]\.[0-3] ", text, re.MULTILINE)) == 4
         assert "goodput" in text
         assert "completion" in text
+    said = re.sub(r"\s+", " ", narrow)
     assert "spurious" in wide
-    assert "spurious" not in narrow
+    assert "spurious" not in narrow[: narrow.index("traffic[0].0")]
+    left_out = re.search(r"(\d+) columns left out at this width: ([^;]*); all of them in", said)
+    assert left_out is not None
+    assert int(left_out[1]) == len(left_out[2].split(", ")) >= 2
+    assert "spurious" in left_out[2]
+    assert "left out" not in wide
 
 
 def test_a_column_without_a_value_is_not_shown(small: Path) -> None:
@@ -52,7 +58,7 @@ def test_a_column_without_a_value_is_not_shown(small: Path) -> None:
 
 def test_the_total_is_what_was_delivered_over_the_run(short_flows: Result) -> None:
     # Four times 10 kB in 2 s, however fast each of them was.
-    assert "delivered in all 0.160 Mbps over 2 s" in shown(short_flows, 200)
+    assert "delivered in all 160 kbps over 2 s" in shown(short_flows, 200)
 
 
 def test_a_file_gets_no_escapes_and_no_blanks_at_line_ends(anabranch: Anabranch, small: Path) -> None:
@@ -118,3 +124,26 @@ def test_flows_in_order_have_no_line_about_failures(short_flows: Result) -> None
     text = shown(short_flows, 200)
     assert "failed" not in text
     assert "no connection" not in text
+
+
+def test_a_load_above_the_capacity_is_marked_and_one_below_is_not() -> None:
+    data = {
+        "network": {"topology": "sndlib/nobel-us", "links": {"capacity": "500 Mbps"}},
+        "routing": {"scheme": "shortest", "demand": {"ingress": "400 Mbps", "egress": "400 Mbps"}},
+        "traffic": [{"from": "*", "to": "*"}],
+        "run": {"duration": "1 s"},
+    }
+    loads = Scenario.from_data(data).worst_case()
+    assert loads.max_load > 1 > min(link.load for link in loads.links)
+    console = Console(file=io.StringIO(), width=80, force_terminal=True, color_system=None)
+    display.show_loads(console, loads, loads.worst.link)
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    text = file.getvalue()
+    assert f"! {loads.max_load:.4f}" in text
+    assert "! overload: more traffic than the link can carry" in text
+    marked = re.findall(
+        r"(! )?(\d\.\d{4})$", text.partition("traffic that loads")[0].replace(" \n", "\n"), re.M
+    )
+    assert len(marked) == 15
+    assert all(bool(mark) == (float(load) > 1) for mark, load in marked)

@@ -16,13 +16,14 @@ from made_study import GAP, LOSS, SIZE, TRANSPORT, MadeStudy, MetricInfo, make, 
 
 from anabranch import Result, ResultError, Scenario
 from anabranch.report.html import run_report, save_run_report, save_study_report, study_report
-from anabranch.report.html.cards import cards, duration, quantity, rate
+from anabranch.report.html.cards import cards
 from anabranch.report.html.encode import Steps, embedded
 from anabranch.report.html.outlines import UNITS_PER_DEGREE, outlines
 from anabranch.report.html.palette import DARK_PALETTE
 from anabranch.report.html.run_data import MOST_FLOWS, MOST_STEPS, run_document
 from anabranch.report.layout import layout
 from anabranch.report.style import PALETTE
+from anabranch.units import measure, quantity
 
 
 @pytest.fixture(scope="module")
@@ -359,8 +360,12 @@ def test_numbers_are_written_for_people() -> None:
     assert [quantity(value) for value in (0, 7, 12345, 0.12345, 1234567, None)] == [
         "0", "7", f"12{space}345", "0.123", "1.23 M", "\N{EN DASH}",
     ]  # fmt: skip
-    assert [duration(value) for value in (30, 0.0174, 2e-6, 0)] == ["30 s", "17.4 ms", "2 us", "0 s"]
-    assert [rate(value) for value in (156000, 9.61, 0.0004)] == ["156 Gbps", "9.61 Mbps", "400 bps"]
+    assert [measure(value, "s") for value in (30, 0.0174, 2e-6, 0)] == ["30 s", "17.4 ms", "2 us", "0 s"]
+    assert [measure(value, "Mbps") for value in (156000, 9.61, 0.0004)] == [
+        "156 Gbps",
+        "9.61 Mbps",
+        "400 bps",
+    ]
 
 
 def contrast(one: str, other: str) -> float:

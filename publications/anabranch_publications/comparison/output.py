@@ -60,9 +60,8 @@ def markdown(comparison: Comparison) -> str:
     lines = [
         "# Systems compared",
         "",
-        f"Made by Anabranch {__version__}{kind}. Intervals hold the mean over replications with a "
-        f"probability of {result.confidence:g}; those of ratios are of pairs, replication by replication. "
-        "A dash has its reason below the tables of its network.",
+        f"Made by Anabranch {__version__}{kind}; {result.interval_note}; those of ratios are of pairs, "
+        "replication by replication. A dash has its reason below the tables of its network.",
         "",
         *markdown_table(
             ("system", "what it is", "source"),

@@ -37,7 +37,7 @@ def save_comparison_page(comparison: Comparison, drawn: Mapping[str, Figure], fo
     cards = [
         PageCard("networks", str(len(comparison.subjects))),
         PageCard("systems", str(len(comparison.systems))),
-        PageCard("replications", str(result.replications), f"intervals: {result.confidence:.0%}"),
+        PageCard("replications", str(result.replications), result.interval_note),
         *_best(comparison),
     ]
     sections = [_systems(comparison)]

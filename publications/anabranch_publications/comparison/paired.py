@@ -32,7 +32,7 @@ class Ratio:
     mean: float
     """Over replications."""
     half: float | None
-    """Half the width of the mean's confidence interval; None for fewer than two replications."""
+    """Half the width of the mean's confidence interval; None for fewer than three replications."""
 
     @property
     def tells(self) -> bool:

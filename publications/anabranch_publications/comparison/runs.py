@@ -24,7 +24,7 @@ from anabranch_publications.comparison.subjects import SENDER, Part, Subject
 from anabranch_publications.comparison.systems import System
 from anabranch_publications.errors import ComparisonError
 
-REPLICATIONS, REPLICATIONS_QUICK = 5, 2
+REPLICATIONS, REPLICATIONS_QUICK = 5, 3
 _MOST_EDGES, _MOST_EDGES_QUICK = 60, 30
 """Networks with more have no worst-case load under failures: it takes a plan for each edge."""
 
@@ -103,7 +103,7 @@ def compare(
         subjects: the networks with their traffic.
         systems: the systems.
         folder: where runs are kept.
-        replications: of each run; 5, or 2 if quick, where it is left out.
+        replications: of each run; 5, or 3 if quick, where it is left out.
         quick: fewer replications, and no failures on larger networks; subjects say how long runs are.
         jobs: processes; all cores if None.
         progress: opens a report of a study's progress, given its title.

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from anabranch.console import natural_width, plain_table, print_table
+from anabranch.console import TextColumn, print_columns
 from anabranch_publications.comparison.runs import Comparison
 from anabranch_publications.comparison.subjects import Subject
 from anabranch_publications.comparison.tables import Notes, cell, heading
@@ -28,39 +26,21 @@ _DISPENSABLE = (
 
 def show_comparison(console: Console, comparison: Comparison, folder: Path) -> None:
     """A table for each network with what tells systems apart; the folder has all measures."""
-    left_out = False
     for subject in comparison.subjects:
-        names = list(_SHOWN)
         notes = Notes()
-        table = _table(comparison, subject, names, notes)
-        for name in _DISPENSABLE:
-            if natural_width(console, table) <= console.width:
-                break
-            names.remove(name)
-            left_out = True
-            notes = Notes()
-            table = _table(comparison, subject, names, notes)
-        print_table(console, table)
+        columns = [TextColumn("system", [system.name for system in comparison.systems])]
+        columns += [_column(comparison, subject, name, notes) for name in _SHOWN]
+        spare = [heading(name) for name in _DISPENSABLE]
+        print_columns(console, subject.title, columns, spare=spare, rest=str(folder))
         for number, reason in notes.lines():
             console.print(Text(f"({number}) {reason}"))
         console.print(Text(f"failure: {subject.failed}\n"))
     result = comparison.result
-    told = (
-        f"{result.replications} replications; intervals hold the mean with probability {result.confidence:g}"
-    )
-    console.print(Text(told if result.replications > 1 else "one replication, and so no intervals"))
-    more = "; what had no room here is there, too" if left_out else ""
-    console.print(Text(f"tables, figures and report.html in {folder}{more}"))
+    count = f"{result.replications} {'replication' if result.replications == 1 else 'replications'}"
+    console.print(Text(f"{count}; {result.interval_note}"))
+    console.print(Text(f"tables, figures and report.html in {folder}"))
 
 
-def _table(comparison: Comparison, subject: Subject, names: Sequence[str], notes: Notes) -> Table:
-    table = plain_table(subject.title)
-    table.add_column("system", vertical="bottom", no_wrap=True)
-    for name in names:
-        table.add_column(
-            Text("\n".join(heading(name).split(" "))), justify="right", vertical="bottom", no_wrap=True
-        )
-    for system in comparison.systems:
-        cells = (cell(comparison, subject, system, name, notes).replace(" ", "") for name in names)
-        table.add_row(Text(system.name), *(Text(text) for text in cells))
-    return table
+def _column(comparison: Comparison, subject: Subject, name: str, notes: Notes) -> TextColumn:
+    cells = [cell(comparison, subject, system, name, notes).replace(" ", "") for system in comparison.systems]
+    return TextColumn(heading(name).replace(" ", "\n"), cells, "right")

@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 
 from anabranch import __version__
 from anabranch.report.files import write_whole
-from anabranch.report.html.cards import NOTHING, quantity
 from anabranch.report.html.page import REPORT, render
 from anabranch.report.style import figure_bytes
+from anabranch.units import NOTHING, quantity
 
 _SCRIPTS = ("core", "sections")
 _LARGEST_SVG = 400_000

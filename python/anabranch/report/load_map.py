@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from anabranch.report.labels import text_width
 from anabranch.report.layout import Points, layout
-from anabranch.report.network_parts import draw_nodes, half_arrows, rate_text
+from anabranch.report.network_parts import capacity_words, draw_nodes, half_arrows
 from anabranch.report.style import plain, styled
 
 if TYPE_CHECKING:
@@ -145,12 +145,7 @@ def _draw_bar(figure: Figure, links: PatchCollection, top: float) -> None:
 def _title(figure: Figure, loads: WorstLoads, chosen: int) -> None:
     total = figure.get_size_inches()[1] * _POINTS
     shown = loads.links[chosen]
-    capacities = {link.capacity_mbps for link in loads.links}
-    width = (
-        f"each link {rate_text(capacities.pop())}"
-        if len(capacities) == 1
-        else f"width: capacity, {rate_text(min(capacities))} to {rate_text(max(capacities))}"
-    )
+    width = capacity_words([link.capacity_mbps for link in loads.links])
     figure.text(
         0.012, 1 - 9 / total,
         plain(f"{loads.scheme}: worst-case load {shown.load:.3f}, {shown.link} (outlined)"),

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from anabranch.report.labels import place_labels
 from anabranch.report.layout import Points
 from anabranch.report.style import plain
+from anabranch.units import with_unit
 
 MOST_NAMED = 60
 """More nodes than this are dots without names."""
@@ -86,6 +87,7 @@ def draw_nodes(
         )  # fmt: skip
 
 
-def rate_text(mbps: float) -> str:
-    """A rate in the unit that suits it."""
-    return f"{mbps / 1000:g} Gbps" if mbps >= 1000 else f"{mbps:g} Mbps"
+def capacity_words(capacities_mbps: Sequence[float]) -> str:
+    """What the width of links stands for."""
+    least, most = (with_unit(value, "Mbps") for value in (min(capacities_mbps), max(capacities_mbps)))
+    return f"each link {most}" if least == most else f"width: capacity, {least} to {most}"

@@ -12,7 +12,7 @@ import polars as pl
 
 from anabranch.errors import Problem, StudyError
 from anabranch.result import FactorInfo, MetricInfo
-from anabranch.study.student import half_width
+from anabranch.study.student import LEAST_VALUES, half_width
 
 if TYPE_CHECKING:
     from anabranch.report.plots.study_plots import StudyPlots
@@ -77,6 +77,13 @@ class StudyResult:
         from anabranch.study.store import load  # noqa: PLC0415 - store.py imports this module
 
         return load(Path(folder))
+
+    @property
+    def interval_note(self) -> str:
+        """What intervals say, or why there are none."""
+        if self.replications < LEAST_VALUES:
+            return f"no intervals: they take {LEAST_VALUES} replications at least"
+        return f"intervals hold the mean with probability {self.confidence:g}"
 
     @property
     def plot(self) -> StudyPlots:

@@ -12,7 +12,7 @@ from functools import lru_cache
 _MOST_TERMS = 500
 _CLOSE_ENOUGH = 1e-15
 _TINY = 1e-300
-_FEWEST = 3
+LEAST_VALUES = 3
 """Values from which on there is an interval."""
 
 
@@ -46,7 +46,7 @@ def half_width(values: list[float], confidence: float) -> float | None:
     The t interval: t(1 - alpha/2, n - 1) * s / sqrt(n), with the sample's standard deviation s.
     """
     count = len(values)
-    if count < _FEWEST or min(values) == max(values):
+    if count < LEAST_VALUES or min(values) == max(values):
         return None
     mean = math.fsum(values) / count
     variance = math.fsum((value - mean) ** 2 for value in values) / (count - 1)

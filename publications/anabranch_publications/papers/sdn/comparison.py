@@ -117,7 +117,7 @@ def _study(context: Context, name: str) -> StudyResult:
             scenario=scenario,
             factors=[_numbers(context), _schemes("100 packets")],
             metrics=METRICS,
-            replications=2 if context.quick else 5,
+            replications=3 if context.quick else 5,
             keep="tables",
             output=TABLES,
         )

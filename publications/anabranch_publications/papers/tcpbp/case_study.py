@@ -99,7 +99,7 @@ def _study(*, quick: bool) -> Study:
         metrics=[
             Metric(name="total_mbps", label="total goodput (Mbps)", column="goodput_mbps", statistic="sum")
         ],
-        replications=2 if quick else _REPLICATIONS,
+        replications=3 if quick else _REPLICATIONS,
         keep="metrics",
         output=Output(figures=[]),
     )

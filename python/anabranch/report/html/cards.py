@@ -9,45 +9,10 @@ import polars as pl
 
 from anabranch.report.causes import causes_of
 from anabranch.result import Result
-
-NOTHING = "\N{EN DASH}"
-"""Stands where there is no number."""
+from anabranch.units import NOTHING, measure, plain, quantity
 
 Card = dict[str, str]
 """``label``, ``value`` and ``note``."""
-
-
-def quantity(value: float | None, unit: str = "") -> str:
-    """A number for people, in three significant digits, counts below 100,000 in full; a dash for none."""
-    if value is None or not math.isfinite(value):
-        return NOTHING
-    whole = float(value).is_integer() and abs(value) < 1e5
-    for factor, prefix in ((1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if not whole and abs(value) >= factor * 0.9995 and (factor > 1e3 or abs(value) >= 1e4):
-            return f"{value / factor:.3g}{prefix}{unit}".rstrip()
-    text = f"{value:,.0f}" if whole or abs(value) >= 999.5 else f"{value:.3g}"
-    # Hyphens are no minus signs, and a thin space parts thousands in every language.
-    return f"{text.replace(',', chr(0x202F))} {unit}".rstrip()
-
-
-def duration(seconds: float | None) -> str:
-    """A time in the unit that suits it."""
-    if seconds is None or not math.isfinite(seconds):
-        return NOTHING
-    for factor, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "us")):
-        if abs(seconds) >= factor:
-            return quantity(seconds / factor, unit)
-    return quantity(seconds / 1e-9, "ns") if seconds else "0 s"
-
-
-def rate(mbps: float | None) -> str:
-    """A rate in the unit that suits it."""
-    if mbps is None or not math.isfinite(mbps):
-        return NOTHING
-    for factor, unit in ((1e3, "Gbps"), (1.0, "Mbps"), (1e-3, "kbps")):
-        if abs(mbps) >= factor:
-            return quantity(mbps / factor, unit)
-    return quantity(mbps * 1e6, "bps")
 
 
 def cards(result: Result) -> list[Card]:
@@ -72,10 +37,10 @@ def _of_flows(result: Result) -> list[Card]:
     if waiting := _without_connection(flows):
         share.append(f"{quantity(waiting)} without a connection")
     found = [
-        _card("Simulated", duration(ended_s), "stopped before its end" if result.interrupted else ""),
+        _card("Simulated", measure(ended_s, "s"), "stopped before its end" if result.interrupted else ""),
         _card("Flows", quantity(flows.height), ", ".join(share)),
-        _card("Goodput", rate(goodput), "of all flows, over the whole run"),
-        _card("Completion time", duration(_number(done.median())), f"median; p99 {_percentile(done)}"),
+        _card("Goodput", measure(goodput, "Mbps"), "of all flows, over the whole run"),
+        _card("Completion time", measure(_number(done.median()), "s"), f"median; p99 {_percentile(done)}"),
         # One flow is fair to itself.
         _card(
             "Jain index",
@@ -86,12 +51,12 @@ def _of_flows(result: Result) -> list[Card]:
     ]
     if segments:
         found.append(
-            _card("Retransmitted", f"{100 * again / segments:.3g} %", f"{quantity(again)} segments; "
+            _card("Retransmitted", f"{plain(100 * again / segments, 3)} %", f"{quantity(again)} segments; "
                   f"{quantity(_sum(flows, 'timeouts'))} timeouts")
         )  # fmt: skip
     if received:
         found.append(
-            _card("Reordered", f"{100 * reordered / received:.3g} %", f"{quantity(reordered)} packets")
+            _card("Reordered", f"{plain(100 * reordered / received, 3)} %", f"{quantity(reordered)} packets")
         )
     return found
 
@@ -108,7 +73,7 @@ def _of_links(result: Result) -> list[Card]:
     note = ", ".join(f"{quantity(count)} {label}" for label, count in drops.items() if count)
     busy = busiest["utilization"]
     return [
-        _card("Busiest link", NOTHING if busy is None else f"{100 * busy:.3g} %", str(busiest["name"])),
+        _card("Busiest link", NOTHING if busy is None else f"{plain(100 * busy, 3)} %", str(busiest["name"])),
         _card("Longest queue", quantity(longest["queue_max_packets"], "packets"), str(longest["name"])),
         _card("Dropped", quantity(sum(drops.values()), "packets"), note),
     ]
@@ -131,7 +96,7 @@ def _number(value: Any) -> float | None:
 
 
 def _percentile(values: pl.Series) -> str:
-    return duration(_number(values.quantile(0.99, "linear")))
+    return measure(_number(values.quantile(0.99, "linear")), "s")
 
 
 def _index(value: Any) -> str:
@@ -139,5 +104,4 @@ def _index(value: Any) -> str:
 
 
 def _milliseconds(flows: pl.DataFrame) -> str:
-    mean = _number(flows["rtt_mean_ms"].mean())
-    return duration(None if mean is None else mean / 1e3)
+    return measure(_number(flows["rtt_mean_ms"].mean()), "ms")

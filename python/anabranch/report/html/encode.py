@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import ArrayLike, NDArray
 
 from anabranch.result import json_ready
+from anabranch.units import suited
 
 
 def column(values: ArrayLike | pl.Series, kind: str = "f4") -> dict[str, Any]:
@@ -48,8 +49,26 @@ def table_columns(table: pl.DataFrame, wanted: Sequence[tuple[str, str, str]]) -
             values = table[name] * 100 if unit == "%" else table[name]
             # Bytes and packets may be more than a 32-bit float can count.
             kind = "f8" if table.schema[name].is_integer() else "f4"
-            found.append({"key": name, "heading": heading, "unit": unit, "data": column(values, kind)})
+            found.append(number_column(name, heading, unit, column(values, kind), _most(values)))
     return found
+
+
+def number_column(key: str, heading: str, unit: str, data: dict[str, Any], most: float) -> dict[str, Any]:
+    """A column of numbers in a table: its data keep their unit, and are shown in the one that suits them.
+
+    Args:
+        key: name of the column in the result.
+        heading: above it.
+        unit: of the data.
+        data: as of :func:`column`.
+        most: its largest magnitude.
+    """
+    factor, shown = suited(most, unit)
+    return {"key": key, "heading": heading, "unit": shown, "factor": factor, "data": data}
+
+
+def _most(values: pl.Series) -> float:
+    return float(values.abs().max() or 0.0)  # type: ignore[arg-type]
 
 
 def embedded(document: Any) -> str:

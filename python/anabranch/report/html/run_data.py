@@ -20,13 +20,14 @@ import polars as pl
 
 from anabranch.report.causes import causes_of
 from anabranch.report.goodput import goodput_notes
-from anabranch.report.html.cards import cards, quantity
+from anabranch.report.html.cards import cards
 from anabranch.report.html.encode import Steps, column, table_columns, words
 from anabranch.report.html.multipath_data import multipath_data
 from anabranch.report.html.palette import transport_looks
 from anabranch.report.html.routes_data import routes_data
 from anabranch.report.layout import layout
 from anabranch.result import Result
+from anabranch.units import quantity
 
 MOST_STEPS = 600
 """Steps of a series: more are not told apart on a screen."""

@@ -6,10 +6,10 @@ from typing import Any
 
 import polars as pl
 
-from anabranch.report.html.cards import quantity
 from anabranch.report.html.encode import column, words
 from anabranch.report.html.study_svg import metric_figure
 from anabranch.report.study_table import StudyOutcome, axis_title, failed_runs, interval_words, is_continuous
+from anabranch.units import quantity, suited_label
 
 _MOST_REASONS = 20
 
@@ -54,13 +54,15 @@ def _cell_columns(result: StudyOutcome) -> list[dict[str, Any]]:
             found.append({"heading": factor.label, **words([str(level) for level in cells[factor.name]])})
     found += [_numbers(cells["runs"], "runs", "runs"), _numbers(cells["failed"], "failed", "failed")]
     for metric in result.metrics:
-        found.append(_numbers(cells[metric.name], metric.name, metric.label))
+        most = float(cells[metric.name].abs().max() or 0.0)  # type: ignore[arg-type]
+        scale, label = suited_label(metric.label, most)
+        found.append(_numbers(cells[metric.name], metric.name, label, scale))
         for ending, heading in (("_ci", "±"), ("_min", "min"), ("_max", "max")):
             name = f"{metric.name}{ending}"
             if cells[name].null_count() < cells.height:
-                found.append(_numbers(cells[name], name, heading))
+                found.append(_numbers(cells[name], name, heading, scale))
     return found
 
 
-def _numbers(values: pl.Series, key: str, heading: str) -> dict[str, Any]:
-    return {"key": key, "heading": heading, "unit": "", "data": column(values, "f8")}
+def _numbers(values: pl.Series, key: str, heading: str, factor: float = 1.0) -> dict[str, Any]:
+    return {"key": key, "heading": heading, "unit": "", "factor": factor, "data": column(values, "f8")}

@@ -11,9 +11,10 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from anabranch.report.plots.choice import stopped
-from anabranch.report.plots.plot import Layout, Plot, finish, marker_of, new_figure, suited
+from anabranch.report.plots.plot import Layout, Plot, finish, marker_of, new_figure
 from anabranch.report.style import DASHES, PALETTE, Look, plain, styled
 from anabranch.result import Result
+from anabranch.units import suited
 
 Numbers = NDArray[np.float64]
 

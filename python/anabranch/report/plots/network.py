@@ -23,7 +23,7 @@ from anabranch.report.html.outlines import outlines
 from anabranch.report.labels import text_width
 from anabranch.report.layout import Placement
 from anabranch.report.layout import layout as place_nodes
-from anabranch.report.network_parts import draw_nodes, half_arrows, rate_text
+from anabranch.report.network_parts import capacity_words, draw_nodes, half_arrows
 from anabranch.report.plots.choice import stopped, table_of
 from anabranch.report.plots.over_time import link_values
 from anabranch.report.plots.pair_routes import pair_shares
@@ -306,10 +306,7 @@ def _draw_scale(
     """The scale of the colours, and what the width stands for."""
     total = figure.get_figheight() * 72.0
     size = 6.0 if sheet.narrow else 7.0
-    least, most = capacities
-    words = (
-        f"each link {rate_text(most)}" if least == most else f"width: {rate_text(least)} to {rate_text(most)}"
-    )
+    words = capacity_words(capacities)
     aside = text_width(words, size) + 14.0
     axes = figure.add_axes(
         (10 / sheet.width, 22 / total, (sheet.width - aside - 26) / sheet.width, 5.5 / total)

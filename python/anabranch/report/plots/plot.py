@@ -32,9 +32,6 @@ _LEGEND_ROW = 1.5
 _HANDLE, _BETWEEN = 2.9, 1.3
 """Line and gap before the words of an entry, and what is between two columns, in letters."""
 
-_LARGER = {"Mbps": (1e4, 1e-3, "Gbps"), "kB": (1e4, 1e-3, "MB")}
-_SMALLER = {"Mbps": "kbps", "ms": "us", "s": "ms", "kB": "bytes"}
-
 
 @dataclass(frozen=True, slots=True)
 class Plot:
@@ -183,17 +180,6 @@ def fitted(text: str, room: float, size: float) -> str:
         if text_width(cut, size) <= room:
             return cut
     return text[:5]
-
-
-def suited(most: float, unit: str) -> tuple[float, str]:
-    """What values are multiplied by so that the largest reads well, and the unit that they are then in."""
-    if unit in _LARGER and most >= _LARGER[unit][0]:
-        return _LARGER[unit][1:]
-    factor = 1.0
-    # Twice from s: a run of microseconds.
-    while unit in _SMALLER and 0 < most * factor < 1:
-        factor, unit = factor * 1e3, _SMALLER[unit]
-    return factor, unit
 
 
 def marker_of(look: Any) -> dict[str, Any]:

@@ -192,22 +192,13 @@ function row(matrix, index, count) {
   return found;
 }
 
-const LARGER = { Mbps: [1e4, 1e3, "Gbps"], kB: [1e4, 1e3, "MB"] };
-const SMALLER = { Mbps: [1, 1e3, "kbps"], ms: [1, 1e3, "us"], s: [1, 1e3, "ms"], kB: [1, 1e3, "bytes"] };
-
 /** Columns in the unit that suits their largest value, and that unit. */
 function suited(columns, unit) {
   let most = 0;
   for (const column of columns) for (const value of column) if (value > most) most = value;
-  const times = (factor) => columns.map((column) => Array.from(column, (value) => (value === null ? null : value * factor)));
-  const [large, small] = [LARGER[unit], SMALLER[unit]];
-  if (large && most >= large[0]) return [times(1 / large[1]), large[2]];
-  if (small && most > 0 && most < small[0]) {
-    // Twice from s: a run of microseconds.
-    const next = times(small[1]);
-    return most * small[1] < 1 && SMALLER[small[2]] ? suited(next, small[2]) : [next, small[2]];
-  }
-  return [columns, unit];
+  const [factor, shown] = suitedUnit(most, unit);
+  if (factor === 1) return [columns, unit];
+  return [columns.map((column) => Array.from(column, (value) => (value === null ? null : value * factor))), shown];
 }
 
 /** The distribution function of some values, as two columns; x ascending. */

@@ -37,17 +37,13 @@ function byId(id) {
 
 const THIN_SPACE = "\u202f";
 
-/** A number in at most four significant digits, whole numbers in full; a dash for none. */
+/** A number in at most four significant digits, whole numbers in full, never with an exponent; a dash for none. */
 function number(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   if (value === 0) return "0";
   const size = Math.abs(value);
-  if (size >= 1e15 || size < 1e-6) return value.toExponential(2);
-  let text;
-  if (Number.isInteger(value) || size >= 1000) text = Math.round(value).toString();
-  else text = String(Number(value.toPrecision(4)));
-  if (text.includes("e")) return value.toExponential(2);
-  const [whole, part] = text.split(".");
+  const decimals = Number.isInteger(value) || size >= 1000 ? 0 : Math.min(3 - Math.floor(Math.log10(size)), 20);
+  const [whole, part] = value.toLocaleString("en", { maximumFractionDigits: decimals, useGrouping: false }).split(".");
   const grouped = whole.length > 4 ? whole.replace(/\B(?=(\d{3})+$)/g, THIN_SPACE) : whole;
   return part ? `${grouped}.${part}` : grouped;
 }
@@ -63,14 +59,24 @@ function rowCount(shown, all) {
   return shown === all ? rows : `${number(shown)} of ${rows}`;
 }
 
-function rate(mbps) {
-  if (!Number.isFinite(mbps)) return "–";
-  if (mbps >= 1000) return withUnit(mbps / 1000, "Gbps");
-  return mbps >= 1 || mbps === 0 ? withUnit(mbps, "Mbps") : withUnit(mbps * 1000, "kbps");
+// Units of a kind, each a thousand of the one before; the same as in units.py.
+const KINDS = [
+  ["bps", "kbps", "Mbps", "Gbps", "Tbps"], ["ns", "us", "ms", "s"], ["bytes", "kB", "MB", "GB", "TB"],
+];
+
+/** What values are multiplied by so that the largest reads well, and the unit that they are then in. */
+function suitedUnit(most, unit) {
+  const kind = KINDS.find((units) => units.includes(unit));
+  if (!kind || !(most > 0 && most < Infinity)) return [1, unit];
+  const own = kind.indexOf(unit);
+  const place = Math.min(Math.max(own + Math.floor(Math.log10(most * 1.000001) / 3), 0), kind.length - 1);
+  return [1000 ** (own - place), kind[place]];
 }
 
-function milliseconds(value) {
-  return Number.isFinite(value) && value < 1 && value > 0 ? withUnit(value * 1000, "us") : withUnit(value, "ms");
+/** A single value in the unit that suits it. */
+function measure(value, unit) {
+  const [factor, shown] = suitedUnit(Math.abs(value), unit);
+  return withUnit(value * factor, shown);
 }
 
 /** The value of a variable of the style sheet, which follows the theme. */

@@ -116,7 +116,7 @@ class NetworkSection {
     const time = this.step < 0 ? null : this.times[this.step];
     const down = time === null ? new Set() : this.down(time);
     this.map.color(now[this.measure], most, down, (i) => [
-      `${rate(this.map.capacities[i])}, ${milliseconds(this.delays[i])}${down.has(i) ? ", down" : ""}`,
+      `${measure(this.map.capacities[i], "Mbps")}, ${measure(this.delays[i], "ms")}${down.has(i) ? ", down" : ""}`,
       `utilization ${number(Math.round(now.utilization[i] * 1000) / 10)} %`,
       `${this.step < 0 ? "longest queue" : "queue"} ${withUnit(now.queue[i], "packets")}`,
       `${withUnit(now.drops[i], "packets")} dropped`,
@@ -140,7 +140,7 @@ class NetworkSection {
     byId("ramp-most").textContent = withUnit(top, unit);
     const [least, widest] = extent(this.map.capacities);
     byId("width-words").textContent = least === widest
-      ? `All links: ${rate(least)}` : `Width: capacity, ${rate(least)} to ${rate(widest)}`;
+      ? `All links: ${measure(least, "Mbps")}` : `Width: capacity, ${measure(least, "Mbps")} to ${measure(widest, "Mbps")}`;
   }
 
   summary(now) {
@@ -188,7 +188,8 @@ class NetworkSection {
 function numberColumn(column) {
   const values = decode(column.data);
   return {
-    heading: column.heading, unit: column.unit, value: (i) => values[i], text: (i) => number(values[i]), key: column.key,
+    heading: column.heading, unit: column.unit, value: (i) => values[i], text: (i) => number(values[i] * column.factor),
+    key: column.key,
   };
 }
 
@@ -300,8 +301,8 @@ class RouteChooser {
       const narrowest = links.reduce((least, link) => Math.min(least, map.capacities[link]), Infinity);
       const nodes = [map.from[links[0]], ...links.map((link) => map.to[link])].map((node) => names[node]);
       const cells = [
-        `${number(Math.round((weight / total) * 1000) / 10)} %`, String(links.length), milliseconds(delay),
-        rate(narrowest), nodes.join(" → "),
+        `${number(Math.round((weight / total) * 1000) / 10)} %`, String(links.length), measure(delay, "ms"),
+        measure(narrowest, "Mbps"), nodes.join(" → "),
       ];
       return h("tr", {}, ...cells.map((cell, i) => h("td", { class: i < 4 ? "num" : "path" }, cell)));
     });
