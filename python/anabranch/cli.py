@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,7 @@ import typer
 
 from anabranch import __version__
 from anabranch.command_group import CommandGroup
-from anabranch.console import JobsOption, JsonOption, ReplaceOption, console, print_json, say
+from anabranch.console import JobsOption, JsonOption, ReplaceOption, console, print_json, say, write
 from anabranch.errors import Problem, ScenarioError
 from anabranch.signals import deferred, ending, exit_status
 
@@ -48,7 +49,7 @@ SetOption = Annotated[
 
 def _version(wanted: bool) -> None:
     if wanted:
-        sys.stdout.write(f"anabranch {__version__}\n")
+        write(f"anabranch {__version__}")
         raise typer.Exit
 
 
@@ -187,7 +188,7 @@ def load(
     else:
         display.show_loads(console(), found, chosen)
         if map_ is not None:
-            sys.stdout.write(f"map in {map_}\n")
+            write(f"map in {map_}")
 
 
 @app.command()
@@ -391,7 +392,7 @@ def topology_show(
     if as_json:
         print_json(found.to_dict())
     else:
-        sys.stdout.write(topology.describe(found) + "\n")
+        write(topology.describe(found))
 
 
 def main() -> None:
@@ -399,6 +400,12 @@ def main() -> None:
     if sys.stdout is None:
         # Whoever closes it wants nothing of it.
         sys.stdout = open(os.devnull, "w")  # noqa: PTH123, SIM115 - until the end
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: PTH123, SIM115 - until the end
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # Names may have letters that the encoding of a terminal lacks.
+            stream.reconfigure(errors="backslashreplace")
     try:
         with ending():
             app(prog_name="anabranch")

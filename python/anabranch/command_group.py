@@ -10,7 +10,8 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -57,32 +58,43 @@ class CommandGroup(TyperGroup):
             )
         return super().get_command(ctx, cmd_name)
 
+    def make_context(self, *arguments: Any, **extra: Any) -> Any:
+        """Reads the arguments; options such as ``--version`` write there."""
+        with _messages():
+            return super().make_context(*arguments, **extra)
+
     def invoke(self, ctx: Any) -> Any:
         """Runs a command."""
-        try:
-            outcome = super().invoke(ctx)
-            sys.stdout.flush()
-        except AnabranchError as error:
-            say(str(error))
-            sys.exit(EXIT_MISTAKE)
-        except OSError as error:
-            # A reader that has gone is no error; typer sees to it.
-            if error.errno == errno.EPIPE:
-                raise
-            say(f"output cannot be written: {reason(error)}")
-            # What is still buffered cannot be written at the exit, either.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(EXIT_NO_OUTPUT)
-        except KeyboardInterrupt as interrupt:
-            say(f"interrupted; {interrupt}" if str(interrupt) else "interrupted")
-            sys.exit(exit_status())
-        return outcome
+        with _messages():
+            return super().invoke(ctx)
 
     def _add_offered(self) -> None:
         """Adds the commands of other distributions; the library's own keep their names."""
         for entry in entry_points(group=ENTRY_POINTS):
             if entry.name not in self.commands:
                 self.add_command(_offered(entry), entry.name)
+
+
+@contextmanager
+def _messages() -> Iterator[None]:
+    """What goes wrong becomes one message and an exit status."""
+    try:
+        yield
+        sys.stdout.flush()
+    except AnabranchError as error:
+        say(str(error))
+        sys.exit(EXIT_MISTAKE)
+    except OSError as error:
+        # A reader that has gone is no error; typer sees to it.
+        if error.errno == errno.EPIPE:
+            raise
+        say(f"output cannot be written: {reason(error)}")
+        # What is still buffered cannot be written at the exit, either.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(EXIT_NO_OUTPUT)
+    except KeyboardInterrupt as interrupt:
+        say(f"interrupted; {interrupt}" if str(interrupt) else "interrupted")
+        sys.exit(exit_status())
 
 
 def _offered(entry: EntryPoint) -> Any:

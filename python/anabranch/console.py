@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderHook, RenderResult
 from rich.measure import Measurement
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from anabranch import units
+from anabranch.foreign import plain, plain_json
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,7 +50,34 @@ JobsOption = Annotated[int | None, typer.Option(metavar="N", help="Processes; al
 def console() -> Console:
     """Standard output for people: the full width in a pipe, where nothing would be gained by folding."""
     found = Console()
-    return found if found.is_terminal else Console(width=200)
+    if not found.is_terminal:
+        found = Console(width=200)
+    found.push_render_hook(_Filter())
+    return found
+
+
+class _Filter(RenderHook):
+    """Whatever a console prints goes through :func:`plain`; the console's own colours come after it."""
+
+    def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
+        """What is printed in place of these."""
+        return [_Filtered(renderable) for renderable in renderables]
+
+
+class _Filtered:
+    """Something to print, without the characters that a terminal would obey."""
+
+    def __init__(self, inner: ConsoleRenderable) -> None:
+        self._inner = inner
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for segment in console.render(self._inner, options):
+            yield segment if segment.control else Segment(plain(segment.text), segment.style)
+
+
+def write(text: str) -> None:
+    """Writes lines of text to standard output, without the characters that a terminal would obey."""
+    sys.stdout.write(plain(text) + "\n")
 
 
 def print_json(document: Any) -> None:
@@ -57,13 +86,15 @@ def print_json(document: Any) -> None:
     Raises:
         ValueError: if a number in it is not finite.
     """
-    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    # Other encodings lack letters, and what Python writes in their place is no JSON.
+    unicode = (sys.stdout.encoding or "").lower().startswith("utf")
+    text = json.dumps(document, indent=2, ensure_ascii=not unicode, allow_nan=False)
+    sys.stdout.write(plain_json(text) + "\n")
 
 
 def say(message: str) -> None:
     """Writes a line to standard error, without the characters that a terminal would obey."""
-    plain = "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in message)
-    sys.stderr.write(plain + "\n")
+    sys.stderr.write(plain(message) + "\n")
 
 
 def plain_table(title: str | None) -> Table:

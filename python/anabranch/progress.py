@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from anabranch.foreign import plain
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -120,7 +122,7 @@ def _line(title: str, begin: str = "") -> Iterator[_Update | None]:
         return
     with _columns(console) as progress:
         # Titles are the user's text: brackets in them are not markup.
-        task = progress.add_task(title.replace("[", r"\["), total=None, done=begin)
+        task = progress.add_task(plain(title).replace("[", r"\["), total=None, done=begin)
 
         def update(done: float, total: float, text: str) -> None:
             if progress.tasks[0].total != total:

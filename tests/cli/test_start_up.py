@@ -71,7 +71,7 @@ def test_the_version_needs_the_command_line_alone() -> None:
     assert {"typer"} < packages <= COMMAND_LINE
     assert parts == {
         "anabranch", "anabranch._core", "anabranch.cli", "anabranch.command_group", "anabranch.console",
-        "anabranch.errors", "anabranch.signals", "anabranch.units",
+        "anabranch.errors", "anabranch.foreign", "anabranch.signals", "anabranch.units",
     }  # fmt: skip
 
 

@@ -76,7 +76,7 @@ def test_fields_are_replaced_and_the_old_scenario_stays(file: Path) -> None:
 )
 def test_a_replaced_field_is_checked(file: Path, field: str, value: str, message: str) -> None:
     with pytest.raises(ScenarioError, match=message):
-        Scenario.load(file).replace({field: value}).routes()
+        Scenario.load(file).replace({field: value})
 
 
 def test_notebooks_show_tables_and_figures(file: Path) -> None:

@@ -149,6 +149,7 @@ def test_every_mistake_in_a_file_has_its_line(tmp_path: Path) -> None:
         ({"routing__demand__pair": '{ from = "topology", unit = "1 Mbps" }'}, "has no traffic matrix"),
         ({"routing__demand__pair": '{ from = "d.csv" }'}, 'neither "topology" nor like "file:demands.csv"'),
         ({"routing__demand__pair": '{ from = "file:none.csv" }'}, "cannot be read: No such file"),
+        ({"routing__demand__pair": '{ from = "file:/dev/zero" }'}, "cannot be read: it is not a file"),
         ({"network__node": '[{ name = "Oslo" }]'}, "no path over routers"),
         ({"network__links__capacity": "0 bps"}, "must be above zero"),
         (

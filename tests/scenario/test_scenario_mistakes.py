@@ -61,6 +61,12 @@ MISTAKES: list[tuple[str, str, str]] = [
     ('"1 s"', '"0.1 ps"', 'run.duration: "0.1 ps" is finer than the smallest unit, ps'),
     ('"1 s"', '"999999999999 h"', 'run.duration: "999999999999 h" is too large'),
     ('"1 s"', '"2000 h"', "run.duration: '2000 h' is above 30 days, the largest that is allowed"),
+    (
+        '"10 Mbps"',
+        '"10 Mbps"\ndelay = "distance"',
+        'network.links.delay: "distance" is a table; write { from = "distance" }, and speed or plus if you '
+        "like",
+    ),
     # Values out of range.
     ('"10 Mbps"', '"0 Mbps"', 'network.links.capacity: "0 Mbps" must be above zero, for example "10 Mbps"'),
     (
@@ -552,6 +558,7 @@ def test_a_folder_is_no_scenario(tmp_path: Path) -> None:
             '--set: "traffic.flows" leads to no place in the scenario; '
             "traffic is a list: write traffic[0].flows",
         ),
+        ("trafic[0].flows", '--set: "trafic": no such key; nearest: "traffic"'),
         ("[0]", '--set: "[0]" leads to no place in the scenario'),
         ("a..b", '--set: "a..b" is not a field; write one like network.links.capacity or traffic[0].flows'),
     ],

@@ -96,7 +96,15 @@ def test_every_discipline_runs_by_name_and_with_its_parameters(name: str) -> Non
         ('queue = "codle"', 'queue: "codle" is not known; nearest: "codel"; there are "fifo", '),
         ('queue = { algorithm = "codle" }', 'queue: algorithm "codle" is not known; nearest: "codel"; '),
         ('queue = { limit = "1 kB" }', 'queue: a table here needs the key "algorithm": one of "fifo", '),
-        ('queue = "5 Mbps"', '"Mbps" is not a unit of a number of packets'),
+        (
+            'queue = "5 Mbps"',
+            'queue: "5 Mbps" has no unit of a queue\'s room; write packets ("100 packets"), a size '
+            '("64 kB"), a time at the capacity of the link ("20 ms"), bandwidth-delay products ("1 BDP") or '
+            '"unlimited"',
+        ),
+        ('queue = "100"', 'queue: "100" has no unit of a queue\'s room; write packets '),
+        ("queue = 100", "queue: 100 has no unit of a queue's room; write packets "),
+        ('queue = "1.5 packets"', '"1.5 packets" is finer than the smallest unit'),
         ('queue = "0 BDP"', '"0 BDP" is not a number of bandwidth-delay products; write "1 BDP"'),
         ("queue = []", "queue: has 0 in place of 1 entries"),
         (

@@ -53,8 +53,9 @@ MISTAKES = {
     ),
     "the wrong unit": (
         FACTOR + '["5 packets", "5 km"]\nlabel = "queue"',
-        'factor[0].levels[1]: queue = "5 km": network.links.queue: "5 km": "km" is not a unit of a number of '
-        'packets (units: packets, packet); write it like "100 packets"',
+        'factor[0].levels[1]: queue = "5 km": network.links.queue: "5 km" has no unit of a queue\'s room; '
+        'write packets ("100 packets"), a size ("64 kB"), a time at the capacity of the link ("20 ms"), '
+        'bandwidth-delay products ("1 BDP") or "unlimited"',
     ),
     "no unit": (
         FACTOR + '["5 packets", 7]\nlabel = "queue"',
@@ -62,7 +63,7 @@ MISTAKES = {
     ),
     "a wrong first level": (
         FACTOR + '["5 km", "5 packets"]',
-        'factor[0].levels[0]: network.links.queue = "5 km": "5 km": "km" is not a unit of ',
+        'factor[0].levels[0]: network.links.queue = "5 km": "5 km" has no unit of a queue\'s room; ',
     ),
     "a level that the network does not have": (
         '[[factor]]\nfield = "network.parameters.hosts"\nlevels = [2, 1]',
@@ -174,9 +175,9 @@ def test_a_level_of_the_wrong_unit_is_told_what_is_right(write: Write) -> None:
     (line,) = messages(write(f'scenario = "two.toml"\n{FACTOR}["5 packets", "5 km"]'))
     with pytest.raises(Exception, match="5 km") as caught:
         Scenario.loads(SCENARIO, {"network.links.queue": "5 km"})
-    # The scenario's own words, with its example.
+    # The scenario's own words.
     place, words = str(caught.value).split(": ", 1)
-    assert line == f'study.toml: factor[0].levels[1]: {place} = "5 km": {words}; write it like "100 packets"'
+    assert line == f'study.toml: factor[0].levels[1]: {place} = "5 km": {words}'
 
 
 def test_every_mistake_is_told_at_once(write: Write) -> None:

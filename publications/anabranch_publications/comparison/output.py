@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from anabranch import __version__
 from anabranch.report.files import write_whole
 from anabranch.report.style import save_figure
-from anabranch.result import json_ready
+from anabranch.result import csv_bytes, json_ready
 from anabranch_publications.comparison.figures import load_figure, network_figure, state_figure
 from anabranch_publications.comparison.measures import MEASURES
 from anabranch_publications.comparison.page import save_comparison_page
@@ -31,9 +31,9 @@ def write_comparison(comparison: Comparison, folder: Path) -> None:
         ResultError: if a file cannot be written.
     """
     cells = comparison.result.cells.drop("cell", "failed")
-    write_whole(folder / "comparison.csv", cells.write_csv().encode())
+    write_whole(folder / "comparison.csv", csv_bytes(cells))
     runs = comparison.result.runs.drop("run", "cell", "status", "reason")
-    write_whole(folder / "runs.csv", runs.write_csv().encode())
+    write_whole(folder / "runs.csv", csv_bytes(runs))
     buffer = io.BytesIO()
     cells.write_parquet(buffer)
     write_whole(folder / "comparison.parquet", buffer.getvalue())

@@ -16,6 +16,7 @@ from anabranch import __version__
 from anabranch.errors import Problem
 from anabranch.report.files import write_whole
 from anabranch.report.style import save_figure
+from anabranch.result import csv_bytes
 from anabranch.topology import suggest
 from anabranch_publications.errors import ReproductionError
 from anabranch_publications.markdown import markdown_table
@@ -222,7 +223,7 @@ def reproduce(
 def _write(result: FigureResult, own: Path) -> list[str]:
     """Writes the data and the figures of one figure into its folder; returns its images."""
     for name, table in result.tables.items():
-        write_whole(own / f"{name}.csv", table.write_csv().encode())
+        write_whole(own / f"{name}.csv", csv_bytes(table))
     images = []
     for name, drawn in result.figures.items():
         for extension in ("png", "svg"):

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from anabranch.errors import ResultError
 from anabranch.event_log import flow_file_stem
 from anabranch.report.style import PALETTE, plain, save_figure, styled
+from anabranch.result import csv_bytes
 
 SENT = ("syn", "data", "retransmission", "fin")
 """Kinds of segments that the sender sends."""
@@ -65,7 +66,7 @@ def save_sequences(frame: pl.DataFrame, names: Mapping[int, str], folder: Path) 
         flow = int(own["flow"][0])
         stem = flow_file_stem(flow, names[flow])
         files.append(folder / f"{stem}.csv")
-        sequence_table(own, flow).write_csv(files[-1])
+        files[-1].write_bytes(csv_bytes(sequence_table(own, flow)))
         if count < MOST_DRAWN_FLOWS:
             files.append(folder / f"{stem}.png")
             save_figure(sequence_figure(own, flow, name=names[flow]), files[-1])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Discriminator, Field, Tag, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
-from anabranch.scenario.quantity import ByteCount, PacketCount, PositiveSpan, Quantity, Span, quoted
+from anabranch.scenario.quantity import ByteCount, PacketCount, PositiveSpan, Quantity, Span, quoted, shown
 from anabranch.scenario.table import Table, alternative
 
 _BDP = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*BDP\s*")
@@ -62,8 +62,23 @@ def _bound_kind(value: object) -> str:
     return alternative("bytes" if in_bytes else "packets")
 
 
+_ANY_UNIT = re.compile(r"\s*[\d.]++\s*+(?!packets?\s*$)[^\d.]*")
+
+
+def _has_known_unit(value: object) -> object:
+    """Refuses a number without a unit, or with one that no room has, with the kinds of room there are."""
+    number = isinstance(value, int | float) and not isinstance(value, bool | Quantity)
+    if number or (isinstance(value, str) and _ANY_UNIT.fullmatch(value)):
+        raise ValueError(
+            f'{shown(value)} has no unit of a queue\'s room; write packets ("100 packets"), a size '
+            '("64 kB"), a time at the capacity of the link ("20 ms"), bandwidth-delay products ("1 BDP") or '
+            '"unlimited"'
+        )
+    return value
+
+
 Bound = Annotated[
-    Annotated[PacketCount, Tag("<packets>")]
+    Annotated[PacketCount, BeforeValidator(_has_known_unit), Tag("<packets>")]
     | Annotated[ByteCount, Tag("<bytes>")]
     | Annotated[Span, Tag("<time>")]
     | Annotated[Products, Tag("<products>")]

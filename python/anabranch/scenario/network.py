@@ -108,8 +108,15 @@ def long_run_loss(loss: float | str | Algorithm) -> float:
     return _core.mean_loss(json.dumps(configuration(loss)))
 
 
+def _no_word(value: object) -> object:
+    """Refuses the word for a delay from the length of a link, with the table to write."""
+    if value == "distance":
+        raise ValueError('"distance" is a table; write { from = "distance" }, and speed or plus if you like')
+    return value
+
+
 Delay = Annotated[
-    Annotated[Span, Tag("<fixed>")]
+    Annotated[Span, BeforeValidator(_no_word), Tag("<fixed>")]
     | Annotated[DistanceDelay, Tag("<distance>")]
     | Annotated[Constant[Span], Tag("<constant>")]
     | Annotated[Uniform[Span], Tag("<uniform>")]

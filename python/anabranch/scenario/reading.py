@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import re
-import tomllib
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from anabranch.errors import Problem, ScenarioError
 from anabranch.scenario.quantity import quoted
+from anabranch.scenario.toml_text import MOST_STEPS, parse
 
 LARGEST_FILE_BYTES = 10_000_000
 """A scenario of ten thousand flows, each written out, has about a tenth of it."""
@@ -51,30 +51,9 @@ def parse_toml(text: str, origin: str | None) -> dict[str, Any]:
         ScenarioError: with the line of the first mistake.
     """
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ScenarioError([Problem("", _toml_message(str(error)))], origin) from None
-    except RecursionError:
-        raise ScenarioError([Problem("", "not valid TOML: nested too deeply")], origin) from None
+        return parse(text)
     except ValueError as error:
-        # Such as a whole number of thousands of digits, or a date that does not exist.
-        raise ScenarioError([Problem("", f"not valid TOML: {error}")], origin) from None
-
-
-def override(data: dict[str, Any], field: str, value: str) -> None:
-    """Sets one field of plain data, such as ``traffic[0].size``, to a value as TOML writes it.
-
-    Text that is not TOML stands for itself, so that quotes can be left out: ``10 Mbps``. Tables on the
-    way are made; entries of lists must exist.
-
-    Raises:
-        ScenarioError: if there is no such place.
-    """
-    try:
-        changed = with_value(data, field_steps(field), _value(value))
-    except ValueError as error:
-        raise ScenarioError([Problem("", str(error))], "--set") from None
-    data.update(changed)
+        raise ScenarioError([Problem("", str(error))], origin) from None
 
 
 def with_value(data: dict[str, Any], steps: Sequence[str | int], value: Any) -> dict[str, Any]:
@@ -119,6 +98,8 @@ def field_steps(field: str) -> list[str | int]:
                 f"{quoted(field)} is not a field; write one like network.links.capacity or traffic[0].flows"
             )
         steps += [match[1] if match[1] is not None else int(match[2]) for match in found]
+        if len(steps) > MOST_STEPS:
+            raise ValueError(f"{quoted(field)} is not a field: it has more than {MOST_STEPS} parts")
     if isinstance(steps[0], int):
         raise _no_place(steps)
     return steps
@@ -146,22 +127,11 @@ def _path(steps: Sequence[str | int]) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).removeprefix(".")
 
 
-def _value(text: str) -> Any:
+def value_of(text: str) -> Any:
+    """A value as TOML writes it; text that is not TOML stands for itself, so that quotes can be left out."""
     try:
-        parsed = tomllib.loads(f"value = {text}")
-    except (ValueError, RecursionError):
+        parsed = parse(f"value = {text}")
+    except ValueError:
         return text
     # A line break in the text could smuggle in other keys; such text stands for itself.
     return parsed["value"] if parsed.keys() == {"value"} else text
-
-
-def _toml_message(message: str) -> str:
-    found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", message, re.DOTALL)
-    if found:
-        return f"line {found[2]}, column {found[3]}: not valid TOML: {_uncapitalized(found[1])}"
-    end = message.removesuffix(" (at end of document)")
-    return f"not valid TOML: {_uncapitalized(end)}, at the end of the file"
-
-
-def _uncapitalized(text: str) -> str:
-    return text[:1].lower() + text[1:]

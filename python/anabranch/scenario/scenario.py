@@ -14,9 +14,10 @@ from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.scenario.controller import Controller
 from anabranch.scenario.event import Event
-from anabranch.scenario.messages import problems, unknown_choice
+from anabranch.scenario.messages import known_keys, problems, unknown_choice, unknown_key
 from anabranch.scenario.network import Network
-from anabranch.scenario.reading import field_steps, override, parse_toml, read_text, with_value
+from anabranch.scenario.quantity import quoted
+from anabranch.scenario.reading import field_steps, parse_toml, read_text, value_of, with_value
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.run import Capture, Run
 from anabranch.scenario.table import Table
@@ -96,11 +97,28 @@ class Scenario(Table):
         """
         data = parse_toml(text, origin)
         for field, value in (overrides or {}).items():
-            override(data, field, value)
+            data = cls._with(data, field, value_of(value), "--set")
         scenario = cls.from_data(data, origin=origin, base=base)
         if overrides:
             scenario._check_transports()
         return scenario
+
+    @classmethod
+    def _with(cls, data: dict[str, Any], field: str, value: Any, origin: str | None) -> dict[str, Any]:
+        """Plain data with one field set.
+
+        Raises:
+            ScenarioError: if there is no such place.
+        """
+        try:
+            steps = field_steps(field)
+            table, known = str(steps[0]), known_keys(cls, [])
+            if table in known:
+                return with_value(data, steps, value)
+            message = f"{quoted(table)}: {unknown_key(table, known)}"
+        except ValueError as error:
+            message = str(error)
+        raise ScenarioError([Problem("", message)], origin)
 
     def _check_transports(self) -> None:
         """Checks the names of transports; without overrides the setup does so, with what else is wrong.
@@ -143,11 +161,10 @@ class Scenario(Table):
         """
         data = self.data()
         for field, value in changes.items():
-            try:
-                data = with_value(data, field_steps(field), _plain(value))
-            except ValueError as error:
-                raise ScenarioError([Problem("", str(error))], self._origin) from None
-        return type(self).from_data(data, origin=self._origin, base=self._base)
+            data = self._with(data, field, _plain(value), self._origin)
+        changed = type(self).from_data(data, origin=self._origin, base=self._base)
+        changed._check_transports()
+        return changed
 
     def data(self) -> dict[str, Any]:
         """Plain data, as a TOML parser would return them; what is not set is left out."""

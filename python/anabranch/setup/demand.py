@@ -161,6 +161,10 @@ class _Bounds:
         file = Path(name) if self._base is None else self._base / name
         place = f"{_PLACE}.pair.from"
         try:
+            if file.exists() and not file.is_file():
+                # A device or a pipe may never end.
+                self._problems.add(place, f"{quoted(name)} cannot be read: it is not a file")
+                return
             if file.stat().st_size > _MOST_FILE_BYTES:
                 self._problems.add(place, f"{quoted(name)} is larger than 256 MiB, the most that is read")
                 return

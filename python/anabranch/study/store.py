@@ -26,6 +26,7 @@ import tomli_w
 
 from anabranch import _core
 from anabranch.errors import Problem, StudyError, reason
+from anabranch.result import csv_bytes
 from anabranch.study.design import Design
 from anabranch.study.files import unpack
 from anabranch.study.result import FactorInfo, MetricInfo, StudyResult
@@ -161,7 +162,7 @@ class Store:
         try:
             for name, table in (("runs", result.runs), ("cells", result.cells)):
                 _write(self._folder / f"{name}.parquet", parquet(table))
-                _write(self._folder / f"{name}.csv", table.write_csv().encode())
+                _write(self._folder / f"{name}.csv", csv_bytes(table))
         except OSError as error:
             raise self._unwritable(error) from None
         return result
