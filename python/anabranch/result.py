@@ -9,6 +9,7 @@ import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
@@ -20,6 +21,8 @@ from anabranch.errors import ResultError, reason
 from anabranch.folders import Replacement, read_manifest, replacing
 
 if TYPE_CHECKING:
+    import pandas
+
     from anabranch.scenario.scenario import Scenario
 
 FORMAT = "anabranch-result"
@@ -108,6 +111,17 @@ class Result:
     def log(self) -> pl.DataFrame:
         """A row for each decision of the senders of the flows in ``run.log``."""
         return self._table("log")
+
+    def to_pandas(self, table: str = "flows") -> pandas.DataFrame:
+        """A table as a frame of pandas; null is NaN.
+
+        Args:
+            table: its name, of ``tables``.
+
+        Raises:
+            ResultError: if there is no such table, or pandas is not installed.
+        """
+        return pandas_frame(self._table(table))
 
     @property
     def interrupted(self) -> bool:
@@ -314,3 +328,17 @@ class MetricInfo:
     """Name of its column, with the unit at the end."""
     label: str
     """Name for people, as on an axis."""
+
+
+def pandas_frame(table: pl.DataFrame) -> pandas.DataFrame:
+    """A table as a frame of pandas, which no other part of the library needs.
+
+    Raises:
+        ResultError: if pandas or PyArrow is not installed.
+    """
+    for package in ("pandas", "pyarrow"):
+        if find_spec(package) is None:
+            raise ResultError(
+                f"to_pandas: {package} is not installed; install it with pip install 'anabranch[pandas]'"
+            )
+    return table.to_pandas()

@@ -387,7 +387,7 @@ def test_the_study_shows_every_mean_and_cell(lines: MadeStudy) -> None:
     page = study_report(lines)
     # Twelve cells; the smallest mean is 1.25 by the formula, and its interval a tenth of it.
     assert page.count("<title>") == 1 + 12
-    assert "0 us, segments = 100: 1.25 ± 0.125" in page
+    assert "0 us, segments = 100: 1.25 ± 0.12" in page
     found = document(page)
     (means,) = [column for column in found["cells"]["columns"] if column.get("key") == "fct_us"]
     assert numbers(means["data"]).tolist() == lines.cells["fct_us"].to_list()
@@ -398,7 +398,7 @@ def test_a_study_of_bars_panels_and_failures() -> None:
     assert page.count('class="plot"') == 2
     # Every bar says its value, and every name below them the whole of it.
     assert page.count("<title>") == 1 + 3 * 4 * 2 + 3 * 2
-    assert "cubic, 300 us: 7.25 ± 0.725" in page
+    assert "cubic, 300 us: 7.25 ± 0.72" in page
     assert page.count('aria-hidden="true"') == 4
     failed = make(GAP, SIZE, formula=lambda _: None)
     page = study_report(failed)

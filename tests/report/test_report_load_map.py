@@ -3,10 +3,14 @@ twice."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgba
+from matplotlib.patches import PathPatch
 
 from anabranch import Scenario
 from anabranch.report.layout import layout
@@ -77,3 +81,36 @@ def test_another_link_has_its_own_matrix(loads: WorstLoads) -> None:
     assert any("Houston->Atlanta" in text.get_text() for text in figure.texts)
     with pytest.raises(KeyError):
         load_map(loads, "Houston->Oslo")
+
+
+def test_land_lies_below_a_network_with_coordinates_and_no_other(loads: WorstLoads) -> None:
+    def land(found: WorstLoads) -> list[PathPatch]:
+        return [patch for patch in load_map(found).axes[0].patches if patch.get_gid() == "map-land"]  # type: ignore[misc]
+
+    (shape,) = land(loads)
+    axes = load_map(loads).axes[0]
+    names = {text.get_text() for text in axes.texts}
+    dots = next(line for line in axes.lines if len(line.get_xdata()) == len(loads.routers))
+    at = dict(zip(loads.routers, np.asarray(dots.get_xydata()), strict=True))
+    assert names == set(loads.routers)
+    # In the middle of the continent, and some hundred kilometres off its coasts.
+    assert shape.get_path().contains_point(at["Lincoln"])
+    off = at["Palo-Alto"] - 0.25 * (at["Lincoln"] - at["Palo-Alto"])
+    assert not shape.get_path().contains_point(off)
+    assert land(replace(loads, places=dict.fromkeys(loads.places))) == []
+
+
+def test_overload_has_its_colour_and_edge_and_stands_in_the_legend(loads: WorstLoads) -> None:
+    """Every link at 13/10 of its own load: those above the capacity, and no other, differ."""
+    figure = load_map(loads)
+    assert not any(text.get_text() == "overload" for axes in figure.axes for text in axes.texts)
+    links = tuple(replace(link, load=link.load * 1.3) for link in loads.links)
+    over = sum(link.load > 1 for link in links)
+    assert 0 < over < len(links)
+    figure = load_map(replace(loads, links=links))
+    (drawn,) = figure.axes[0].collections
+    FigureCanvasAgg(figure).draw()
+    orange = to_rgba("#E8710A")
+    assert sum(tuple(color) == orange for color in drawn.get_facecolor()) == over
+    assert sum(width > 0 for width in np.atleast_1d(drawn.get_linewidth())) == over
+    assert any(text.get_text() == "overload" for axes in figure.axes for text in axes.texts)

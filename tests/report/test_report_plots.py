@@ -102,7 +102,7 @@ def test_many_flows_are_mean_and_band_of_each_transport() -> None:
         band
         == "Lines are means over the flows that are open, bands go from their 5th to their 95th percentile."
     )
-    assert "may exceed the rate of the links" in above
+    assert "may exceed the rate of a link" in above
 
 
 def test_the_mean_of_a_real_run_is_that_of_the_open_flows(failure: Result) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from made_study import GAP, LOSS, SIZE, TRANSPORT, FactorInfo, MadeStudy, MetricInfo, make, with_levels
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.container import BarContainer, ErrorbarContainer
 from matplotlib.figure import Figure
@@ -14,6 +15,7 @@ from matplotlib.text import Text
 
 from anabranch.errors import ResultError
 from anabranch.report.study import study_figure, write_outputs
+from anabranch.report.study_figures import panels_abreast
 from anabranch.report.style import look, save_figure
 
 FCT = "mean flow completion time in us"
@@ -211,3 +213,54 @@ def test_mistakes_are_answered_with_what_there_is(lines: MadeStudy, tmp_path: Pa
         study_figure(lines, "queue")
     with pytest.raises(ResultError, match="no form 'gif'; choose from png, pdf, svg"):
         write_outputs(lines, tmp_path, figures=("gif",))
+
+
+def marks_of(axes: Axes) -> list[Text]:
+    """The marks that are drawn on the axis of the first factor."""
+    low, high = axes.get_xlim()
+    ticks = [tick for tick in axes.xaxis.get_major_ticks() if low <= tick.get_loc() <= high]
+    return [tick.label1 for tick in ticks if tick.label1.get_text()]
+
+
+@pytest.mark.parametrize("width", [None, 3.4])
+@pytest.mark.parametrize("panels", [1, 2, 3, 5])
+def test_a_sweep_over_zero_and_decades_is_even_and_its_marks_do_not_touch(
+    panels: int, width: float | None
+) -> None:
+    levels = (0.0, 1e-5, 1e-4, 1e-3, 1e-2)
+    third = with_levels(SIZE, *(float(10 * size) for size in range(1, panels + 1)))
+    figure = study_figure(make(with_levels(LOSS, *levels), TRANSPORT, third), "fct_us", width=width)
+    FigureCanvasAgg(figure).draw()
+    drawn = [axes for axes in figure.axes if axes.containers]
+    assert len(drawn) == panels
+    axes = drawn[-1]
+    assert axes.get_xscale() == "symlog"
+    x = [axes.transData.transform((level, 0))[0] for level in levels]
+    steps = np.diff(x)
+    assert max(steps) < 1.35 * min(steps)
+    boxes = [mark.get_window_extent() for mark in marks_of(axes)]
+    assert marks_of(axes)[0].get_text() == "0"
+    assert len(boxes) >= 3
+    assert all(a.x1 < b.x0 for a, b in itertools.pairwise(boxes))
+    # The panels of a row have nothing beside them but the room that half a mark takes.
+    assert max(axes.get_window_extent().x1 for axes in drawn) > 0.93 * figure.bbox.width
+
+
+def test_values_are_in_the_unit_that_suits_them() -> None:
+    rate = MetricInfo("goodput_mbps", "goodput (Mbps)")
+    study = make(GAP, metrics=[rate], formula=lambda at: 20_000.0 + float(at[0]))
+    (axes,) = study_figure(study, "goodput_mbps").axes
+    FigureCanvasAgg(axes.figure).draw()
+    assert axes.get_ylabel() == "goodput (Gbps)"
+    low, high = axes.get_ylim()
+    ticks = [tick for tick in axes.yaxis.get_major_ticks() if low <= tick.get_loc() <= high]
+    assert len(ticks) >= 3
+    for tick in ticks:
+        assert float(tick.label1.get_text()) == pytest.approx(tick.get_loc(), rel=1e-4)
+    line = axes.containers[0].lines[0]
+    np.testing.assert_allclose(line.get_ydata(), [20 + level / 1000 for level in line.get_xdata()])
+
+
+@pytest.mark.parametrize(("panels", "abreast"), [(1, 1), (2, 2), (3, 3), (4, 2), (5, 3), (7, 3)])
+def test_rows_of_panels_are_full_as_far_as_can_be(panels: int, abreast: int) -> None:
+    assert panels_abreast(panels) == abreast

@@ -1,7 +1,7 @@
 """The map of a network under its worst-case traffic, and the traffic matrix behind one link.
 
 Both directions of a link are drawn side by side, traffic on the right; colour is load and width capacity. The
-colours grow darker with the load for any colour vision.
+colours grow darker with the load for any colour vision. What has more traffic than it can carry is orange.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from matplotlib.patches import Polygon
 from numpy.typing import NDArray
 
 from anabranch.report.labels import text_width
+from anabranch.report.land import draw_land
 from anabranch.report.layout import Points, layout
 from anabranch.report.network_parts import capacity_words, draw_nodes, half_arrows
 from anabranch.report.style import plain, styled
@@ -36,6 +37,9 @@ _POINTS = 72.0
 _MOST_NUMBERED = 15
 """A matrix of more rows or columns has no numbers in its cells."""
 _MOST_CELLS = 60
+_FULL = 1 + 1e-9
+_OVERLOAD, _CHOSEN = "#E8710A", "#FFD400"
+"""Of a link above its capacity, and around the chosen link."""
 _GAP = 0.35
 """Points between the two directions of a link."""
 
@@ -57,28 +61,30 @@ def load_map(loads: WorstLoads, link: str | None = None) -> Figure:
         ends = [(number[link.source], number[link.destination]) for link in loads.links]
         placed = layout(list(loads.places.values()), ends, loads.routers)
         # On paper, y goes up.
-        points, height = _in_points(placed.points * np.array([1.0, -1.0]))
+        upright = placed.points * np.array([1.0, -1.0])
+        scale, origin, height = _fit(upright)
+        points = upright * scale + origin
         figure = Figure(figsize=(_WIDTH, height / _POINTS + 0.62))
         axes = _exact_axes(figure, height)
-        colours = _colours()
-        top = max(0.1, math.ceil(loads.max_load * 10 - 1e-6) / 10)
-        links = _draw_links(axes, loads, points, ends, (colours, Normalize(0.0, top)), chosen)
+        if placed.kind == "map":
+            draw_land(axes, placed, scale, origin)
+        links = _draw_links(axes, loads, points, ends, chosen)
         # What the reader looks for first is kept clear.
         draw_nodes(axes, loads.routers, points, [*ends, *([ends[chosen]] * 8)])
-        _draw_bar(figure, links, top)
+        _draw_bar(figure, links, overload=loads.max_load > _FULL)
         _title(figure, loads, chosen)
         _draw_matrix(figure, loads, loads.links[chosen].link)
     return figure
 
 
 def _colours() -> Colormap:
-    """Light orange to nearly black; the pale end, which paper swallows, is left out."""
-    whole = matplotlib.colormaps["inferno_r"]
-    return LinearSegmentedColormap.from_list("load", whole(np.linspace(0.14, 0.97, 256)))
+    """Pale to nearly black blue; above the capacity orange, which no colour vision takes for blue."""
+    blues = ("#b4c8dc", "#6f9fcb", "#2f6fae", "#123a6b", "#081a36")
+    return LinearSegmentedColormap.from_list("load", blues).with_extremes(over=_OVERLOAD)
 
 
-def _in_points(points: Points) -> tuple[Points, float]:
-    """Points of print, 1/72 inch, in a box of the map's width; and the height of that box."""
+def _fit(points: Points) -> tuple[Points, Points, float]:
+    """Scale and origin that bring points into a box of the map's width in points of print; its height."""
     low, high = points.min(axis=0), points.max(axis=0)
     span = np.maximum(high - low, 1e-9)
     width = _MAP_WIDTH * _POINTS - 2 * _MARGIN
@@ -89,7 +95,7 @@ def _in_points(points: Points) -> tuple[Points, float]:
     scale[1] = min(scale[1], scale[0] * _MOST_STRETCH)
     scale[0] = min(scale[0], scale[1])
     middle = np.array([_MAP_WIDTH * _POINTS, height + 2 * _MARGIN]) / 2
-    return (points - (low + high) / 2) * scale + middle, height + 2 * _MARGIN
+    return scale, middle - (low + high) / 2 * scale, height + 2 * _MARGIN
 
 
 def _exact_axes(figure: Figure, height: float) -> Axes:
@@ -110,36 +116,43 @@ def _widths(loads: WorstLoads) -> NDArray[np.float64]:
 
 
 def _draw_links(
-    axes: Axes,
-    loads: WorstLoads,
-    points: Points,
-    ends: list[tuple[int, int]],
-    look: tuple[Colormap, Normalize],
-    chosen: int,
+    axes: Axes, loads: WorstLoads, points: Points, ends: list[tuple[int, int]], chosen: int
 ) -> PatchCollection:
     """A half arrow for each direction; the heavier ones on top, the chosen one with an outline."""
     shapes = half_arrows(points, ends, _widths(loads).tolist(), _GAP)
     load = np.array([link.load for link in loads.links])
     order = np.argsort(load, kind="stable")
-    drawn = PatchCollection([shapes[index] for index in order], cmap=look[0], norm=look[1], zorder=2)
-    drawn.set_array(load[order])
-    drawn.set_edgecolor("none")
+    # Rounding alone is no overload.
+    top = 1.0 if loads.max_load > _FULL else max(0.1, math.ceil(loads.max_load * 10 - 1e-6) / 10)
+    drawn = PatchCollection(
+        [shapes[arc] for arc in order], cmap=_colours(), norm=Normalize(0.0, top), zorder=2
+    )
+    drawn.set_array(np.where(load > _FULL, load, np.minimum(load, 1.0))[order])
+    # A dark edge tells overload without any colour.
+    drawn.set_edgecolor(["#111111" if load[arc] > _FULL else "none" for arc in order])
+    drawn.set_linewidth([0.7 if load[arc] > _FULL else 0.0 for arc in order])
     axes.add_collection(drawn)
     outline = shapes[chosen].get_xy()
-    axes.add_patch(Polygon(outline, facecolor="none", edgecolor="#56B4E9", linewidth=3.6, zorder=2.4))
-    axes.add_patch(Polygon(outline, facecolor=look[0](look[1](load[chosen])), edgecolor="none", zorder=2.5))
+    axes.add_patch(Polygon(outline, facecolor="none", edgecolor=_CHOSEN, linewidth=3.6, zorder=2.4))
+    own = drawn.cmap(drawn.norm(load[chosen]))
+    axes.add_patch(Polygon(outline, facecolor=own, edgecolor="none", zorder=2.5))
     return drawn
 
 
-def _draw_bar(figure: Figure, links: PatchCollection, top: float) -> None:
+def _draw_bar(figure: Figure, links: PatchCollection, *, overload: bool) -> None:
     total = figure.get_size_inches()[1] * _POINTS
     axes = figure.add_axes((0.05, 21 / total, _MAP_WIDTH / _WIDTH - 0.1, 6 / total))
-    bar = figure.colorbar(links, cax=axes, orientation="horizontal")
+    bar = figure.colorbar(
+        links, cax=axes, orientation="horizontal", extend="max" if overload else "neither", extendfrac=0.08
+    )
     bar.outline.set_linewidth(0.4)
     bar.ax.tick_params(labelsize=7, length=2, pad=1)
     bar.set_label("worst-case load (traffic / capacity)", fontsize=7, labelpad=1)
-    if top > 1:
-        bar.ax.axvline(1.0, color="#0072B2", linewidth=1.4)
+    if overload:
+        bar.ax.text(
+            1.09, 0.5, "overload", transform=bar.ax.transAxes, fontsize=7, fontweight="bold", va="center",
+            color="#8a3800",
+        )  # fmt: skip
 
 
 def _title(figure: Figure, loads: WorstLoads, chosen: int) -> None:

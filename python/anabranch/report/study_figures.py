@@ -12,6 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from anabranch.report.plots.plot import legend_columns
+from anabranch.report.scales import scale_axes
 from anabranch.report.study_table import (
     Block,
     Column,
@@ -24,7 +26,7 @@ from anabranch.report.study_table import (
     metric_table,
     number_text,
 )
-from anabranch.report.style import Look, is_transport, looks, plain, printable, styled, wants_logarithm
+from anabranch.report.style import Look, is_transport, looks, plain, printable, styled
 
 Drawn = Any
 """A series in the legend: a container of matplotlib's, which its types do not allow there."""
@@ -41,6 +43,10 @@ _NARROW = 4.5
 _LETTERS_PER_INCH = 14
 _SLANT = 35
 """Degrees."""
+_MOST_IN_A_PANEL = 10
+"""Entries of a legend that fit where a panel would be."""
+_LABELS = 0.6
+"""Inches beside an axis that its labels take."""
 _NOTE_HEIGHT = 0.14
 """Inches of margin for the note on the intervals."""
 
@@ -64,15 +70,14 @@ def study_figure(
     """
     table = metric_table(result, find_metric(result, metric))
     with styled():
-        across = min(
-            len(table.blocks),
-            _MOST_PANELS_ABREAST if width is None else max(1, int(width / _NARROWEST_PANEL)),
-        )
+        across = panels_abreast(len(table.blocks))
+        if width is not None:
+            across = min(len(table.blocks), max(1, int(width / _NARROWEST_PANEL)))
         down = -(-len(table.blocks) // across)
         names = [column.name for column in table.blocks[0].columns]
-        outside = len(names) > 1 and (len(names) > _MOST_BESIDE or len(table.blocks) > 1)
+        beside = len(table.blocks) == 1 and len(names) > _MOST_BESIDE
         inches, height = (
-            _size(down, across, names, outside=outside)
+            _size(down, across, names, beside=beside)
             if width is None
             else (width, _height(width, down, across))
         )
@@ -86,19 +91,24 @@ def study_figure(
             drawn = draw_block(axes, table, block)
         for axes in grid[len(table.blocks) :]:
             axes.set_axis_off()
-        scale_axes(grid[0], table)
+        label = scale_axes(grid[0], table, inches / across - _LABELS)
         if heading:
             figure.suptitle(heading, fontsize=10, x=0.01, ha="left")
-        _explain(figure, list(grid), result, table)
+        _explain(figure, list(grid), result, table, label)
         if len(names) > 1:
-            _legend(figure, grid[0], table, drawn, outside=outside)
+            _legend(figure, list(grid), table, drawn, beside=beside)
     return figure
 
 
-def _size(down: int, across: int, names: Sequence[str], *, outside: bool) -> tuple[float, float]:
+def panels_abreast(panels: int) -> int:
+    """How many panels stand in a row, so that rows are full as far as can be."""
+    return 2 if panels == 4 else min(panels, _MOST_PANELS_ABREAST)
+
+
+def _size(down: int, across: int, names: Sequence[str], *, beside: bool) -> tuple[float, float]:
     """Width and height that the panels and a legend beside them need."""
     width = 6.3 if across == 1 else 0.4 + _PANEL_WIDTH * across
-    width += 0.09 * min(30, max(len(name) for name in names)) + 0.4 if outside else 0.0
+    width += 0.09 * min(30, max(len(name) for name in names)) + 0.4 if beside else 0.0
     return width, 3.6 if down == 1 else 0.7 + _PANEL_HEIGHT * down
 
 
@@ -114,13 +124,16 @@ def draw_block(axes: Axes, table: MetricTable, block: Block) -> list[Drawn]:
         axes.set_title(_wrapped(block.title, _PANEL_WIDTH), loc="left", fontsize=9)
     if table.continuous:
         x = np.array([float(level) for level in block.rows])
-        return [_draw_line(axes, x, column, look) for column, look in zip(block.columns, styles, strict=True)]
+        return [
+            _draw_line(axes, x, column, look, table.shown[0])
+            for column, look in zip(block.columns, styles, strict=True)
+        ]
     return _draw_bars(axes, table, block, styles)
 
 
-def _draw_line(axes: Axes, x: NDArray[np.float64], column: Column, look: Look) -> Drawn:
+def _draw_line(axes: Axes, x: NDArray[np.float64], column: Column, look: Look, factor: float) -> Drawn:
     """A line with markers; what was not measured is a gap in it."""
-    means, widths = _numbers(column.means), _numbers(column.half_widths)
+    means, widths = _numbers(column.means) * factor, _numbers(column.half_widths) * factor
     known = bool(np.isfinite(widths).any())
     shaded = known and len(x) > _MOST_WITH_BARS
     if shaded:
@@ -143,15 +156,16 @@ def _draw_bars(axes: Axes, table: MetricTable, block: Block, styles: Sequence[Lo
     positions = np.arange(len(names), dtype=float)
     # Bars of one series take no more than half of the room, and those of several leave a gap between groups.
     width = 0.5 if len(styles) == 1 else 0.8 / len(styles)
+    factor, _ = table.shown
     drawn: list[Drawn] = []
     for index, (column, look) in enumerate(zip(block.columns, styles, strict=True)):
         own = [look] * len(names)
         if len(styles) == 1 and any(is_transport(name) for name in names):
             own = looks(names)
-        widths = _numbers(column.half_widths)
+        means, widths = _numbers(column.means) * factor, _numbers(column.half_widths) * factor
         bars = axes.bar(
             positions + (index - (len(styles) - 1) / 2) * width,
-            _numbers(column.means),
+            means,
             width,
             yerr=np.nan_to_num(widths) if np.isfinite(widths).any() else None,
             error_kw={"elinewidth": 0.9, "ecolor": "#404040"},
@@ -199,34 +213,20 @@ def _shortened(name: str) -> str:
     return name if len(name) <= 40 else f"{name[:22]}...{name[-15:]}"
 
 
-def scale_axes(axes: Axes, table: MetricTable) -> None:
-    """Axes that begin at zero unless that would flatten the lines; all panels share them."""
-    rows = table.blocks[0].rows
-    if table.continuous and wants_logarithm([float(level) for level in rows]):
-        axes.set_xscale("log")
-    if table.starts_at_zero():
-        axes.set_ylim(bottom=0)
-    elif not table.continuous:
-        axes.axhline(0, color="black", linewidth=0.8)
-
-
-def _explain(figure: Figure, grid: Sequence[Axes], result: StudyOutcome, table: MetricTable) -> None:
+def _explain(
+    figure: Figure, grid: Sequence[Axes], result: StudyOutcome, table: MetricTable, label: str
+) -> None:
     """Names of the axes, and what the intervals are."""
     panels = len(table.blocks)
     x = plain(axis_title(table.first)) if table.first else ""
-    y = _wrapped(table.metric.label, 2.6)
+    y = _wrapped(label, 2.6)
+    for axes in grid[max(0, panels - _abreast(grid)) : panels]:
+        axes.set_xlabel(x)
+        axes.tick_params(labelbottom=True)
     if panels == 1:
-        grid[0].set(xlabel=x, ylabel=y)
+        grid[0].set_ylabel(y)
     else:
-        if figure.get_figwidth() < _NARROW:
-            # A legend stands below.
-            grid[panels - 1].set_xlabel(x)
-        else:
-            figure.supxlabel(x, fontsize=9)
         figure.supylabel(y, fontsize=9)
-        across = min(panels, _MOST_PANELS_ABREAST)
-        for axes in grid[panels - across : panels]:
-            axes.tick_params(labelbottom=True)
     if table.has_intervals:
         # In the margin below, where no line and no label can be.
         margin = _NOTE_HEIGHT / figure.get_figheight()
@@ -236,7 +236,14 @@ def _explain(figure: Figure, grid: Sequence[Axes], result: StudyOutcome, table: 
         )
 
 
-def _legend(figure: Figure, axes: Axes, table: MetricTable, drawn: Sequence[Drawn], *, outside: bool) -> None:
+def _abreast(grid: Sequence[Axes]) -> int:
+    spec = grid[0].get_subplotspec()
+    return spec.get_gridspec().ncols if spec is not None else 1
+
+
+def _legend(
+    figure: Figure, grid: Sequence[Axes], table: MetricTable, drawn: Sequence[Drawn], *, beside: bool
+) -> None:
     """Which series is which, with the name of the second factor above."""
     heading = _wrapped(axis_title(table.second), 2) if table.second else None
     labels = []
@@ -246,26 +253,37 @@ def _legend(figure: Figure, axes: Axes, table: MetricTable, drawn: Sequence[Draw
             labels.append(number_text(column.level))
         else:
             labels.append(_wrapped(column.name, 2.2))
-    if figure.get_figwidth() < _NARROW:
-        _legend_below(figure, drawn, labels, heading, _NOTE_HEIGHT if table.has_intervals else 0.0)
-    elif outside:
-        figure.legend(list(drawn), labels, title=heading, loc="outside right upper", title_fontsize=8)
+    empty = grid[len(table.blocks) :]
+    look: dict[str, Any] = {"title": heading, "title_fontsize": 8}
+    if beside and figure.get_figwidth() >= _NARROW:
+        figure.legend(list(drawn), labels, loc="outside right upper", **look)
+    elif len(table.blocks) == 1 and not beside and figure.get_figwidth() >= _NARROW:
+        grid[0].legend(list(drawn), labels, loc="best", **look)
+    elif empty and len(labels) <= _MOST_IN_A_PANEL:
+        # Where a panel would be, so that the others have the whole width.
+        empty[0].legend(list(drawn), labels, loc="upper left", borderaxespad=0, **look)
     else:
-        axes.legend(list(drawn), labels, title=heading, loc="best", title_fontsize=8)
+        _legend_below(figure, drawn, labels, look, _NOTE_HEIGHT if table.has_intervals else 0.0)
 
 
 def _legend_below(
-    figure: Figure, drawn: Sequence[Drawn], labels: Sequence[str], heading: str | None, note: float
+    figure: Figure, drawn: Sequence[Drawn], labels: Sequence[str], look: dict[str, Any], note: float
 ) -> None:
     """The legend between the panels and the note, which has this height in inches."""
-    room = 0.17 * (-(-len(labels) // 2) + (1 if heading else 0)) + 0.1
+    columns = legend_columns(labels, figure.get_figwidth() * 72 - 12, 8.0)
+    lines = sum(
+        max(label.count("\n") + 1 for label in labels[row::rows])
+        for rows in [-(-len(labels) // columns)]
+        for row in range(rows)
+    )
+    room = 0.17 * (lines + (1 if look["title"] else 0)) + 0.12
     height = figure.get_figheight() + room
     figure.set_figheight(height)
     below = (note + room) / height
     figure.set_layout_engine("constrained", rect=(0, below, 1, 1 - below))
     figure.legend(
-        list(drawn), labels, title=heading, loc="lower center", title_fontsize=8, ncols=2, borderaxespad=0,
-        bbox_to_anchor=(0.5, note / height),
+        list(drawn), labels, loc="lower center", ncols=columns, borderaxespad=0,
+        bbox_to_anchor=(0.5, note / height), **look,
     )  # fmt: skip
 
 

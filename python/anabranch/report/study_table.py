@@ -13,6 +13,7 @@ import polars as pl
 from anabranch.errors import ResultError
 from anabranch.report.style import printable
 from anabranch.result import FactorInfo, MetricInfo
+from anabranch.units import suited_label
 
 Level = float | str
 """One value of a factor."""
@@ -102,6 +103,11 @@ class MetricTable:
         for block in self.blocks:
             for column in block.columns:
                 yield from (value for value in column.means if value is not None)
+
+    @property
+    def shown(self) -> tuple[float, str]:
+        """What values are multiplied by for figures, and their label with the unit that suits them."""
+        return suited_label(self.metric.label, max(map(abs, self.values()), default=0.0))
 
     def starts_at_zero(self) -> bool:
         """Whether the axis of values begins at zero: always under bars, and where no line is far from it."""

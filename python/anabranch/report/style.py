@@ -44,6 +44,8 @@ STYLE: Any = {
     "grid.linewidth": 0.6,
     "axes.axisbelow": True,
     "axes.formatter.useoffset": False,
+    # No factor such as 1e-5 beside an axis.
+    "axes.formatter.limits": (-9, 15),
     "lines.linewidth": 1.4,
     "lines.markersize": 4.5,
     "errorbar.capsize": 2,

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Self
 import polars as pl
 
 from anabranch.errors import Problem, StudyError
-from anabranch.result import FactorInfo, MetricInfo
+from anabranch.result import FactorInfo, MetricInfo, pandas_frame
 from anabranch.study.student import LEAST_VALUES, half_width
 
 if TYPE_CHECKING:
+    import pandas
+
     from anabranch.report.plots.study_plots import StudyPlots
 
 
@@ -122,6 +124,21 @@ class StudyResult:
             runs=runs,
             tables=self.tables,
         )
+
+    def to_pandas(self, table: str = "cells") -> pandas.DataFrame:
+        """``cells``, ``runs`` or a table that the study kept as a frame of pandas; null is NaN.
+
+        Raises:
+            ResultError: if pandas is not installed.
+            StudyError: if there is no such table.
+        """
+        if table in ("cells", "runs"):
+            return pandas_frame(self.cells if table == "cells" else self.runs)
+        if table not in self.tables:
+            names = ", ".join(["cells", "runs", *self.tables])
+            raise StudyError([Problem("to_pandas", f"this study has no table {table}; it has {names}")])
+        kept = self.tables[table]
+        return pandas_frame(kept if isinstance(kept, pl.DataFrame) else pl.read_parquet(kept / "*.parquet"))
 
     def query(self, sql: str) -> pl.DataFrame:
         """The answer to an SQL query (polars' dialect) over ``runs``, ``cells`` and the tables kept.

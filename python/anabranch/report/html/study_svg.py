@@ -12,9 +12,9 @@ import matplotlib
 from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter
 
-from anabranch.report.study_figures import draw_block, group_names, scale_axes
+from anabranch.report.scales import scale_axes
+from anabranch.report.study_figures import draw_block, group_names, panels_abreast
 from anabranch.report.study_table import (
     Block,
     Column,
@@ -23,20 +23,18 @@ from anabranch.report.study_table import (
     axis_title,
     level_text,
     metric_table,
-    number_text,
 )
-from anabranch.report.style import PALETTE, Look, looks, plain, printable, styled, wants_logarithm
+from anabranch.report.style import PALETTE, Look, looks, plain, printable, styled
 from anabranch.result import MetricInfo
+from anabranch.units import estimate
 
-_ALONE, _ABREAST = (5.2, 2.75), (3.2, 2.1)
-"""Inches of a figure with one panel, and of a panel beside others."""
+_SIZES = {1: (5.2, 2.75), 2: (4.8, 2.6), 3: (3.5, 2.2)}
+"""Inches of a panel, by how many stand in a row."""
+_LABELS = 0.6
+"""Inches beside an axis that its labels take."""
 _KEY = (26 / 72, 14 / 72)
 """Inches of a sign in the legend."""
 _PIXELS_PER_POINT = 1.5
-_MOST_MARKED = 8
-"""Levels on a logarithmic axis that are all marked."""
-_LARGE = 1e5
-"""Values from here on are marked in thousands, millions, ..."""
 _LONGEST_NAME = 18
 """Letters of a name under bars."""
 _HEIGHT_PER_LETTER = 0.035
@@ -72,7 +70,8 @@ def metric_figure(result: StudyOutcome, metric: MetricInfo) -> dict[str, Any]:
         keys = [_key(table, look, name) for look, name in zip(looks(names), names, strict=True)]
     return {
         "name": metric.name,
-        "label": printable(metric.label),
+        "label": printable(table.shown[1]),
+        "abreast": panels_abreast(len(table.blocks)),
         "across": axis_title(table.first) if table.first else "",
         "panels": panels,
         "legend": keys if measured and len(names) > 1 else [],
@@ -83,12 +82,12 @@ def metric_figure(result: StudyOutcome, metric: MetricInfo) -> dict[str, Any]:
 def _panels(table: MetricTable) -> list[dict[str, Any]]:
     """A figure for each block, so that a narrow page puts them below each other; all have the same axes."""
     drawn, alone = [], len(table.blocks) == 1
+    size = _SIZES[panels_abreast(len(table.blocks))]
     for block in table.blocks:
-        figure = Figure(_ALONE if alone else _ABREAST, layout="constrained")
+        figure = Figure(size, layout="constrained")
         axes = figure.subplots()
         marked = draw_block(axes, table, replace(block, title=""))
-        scale_axes(axes, table)
-        _mark(axes, table)
+        scale_axes(axes, table, size[0] - _LABELS)
         if not table.continuous:
             _cut_names(figure, axes, table)
         for number, series in enumerate(marked):
@@ -121,16 +120,6 @@ def _cut_names(figure: Figure, axes: Axes, table: MetricTable) -> None:
 
 def _cut(name: str) -> str:
     return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
-
-
-def _mark(axes: Axes, table: MetricTable) -> None:
-    """Large values as ``10 M``; on a logarithmic axis levels rather than powers of ten, if they are few."""
-    if max(map(abs, axes.get_ylim())) >= _LARGE:
-        axes.yaxis.set_major_formatter(EngFormatter())
-    levels = [float(level) for level in table.blocks[0].rows] if table.continuous else []
-    if wants_logarithm(levels) and len(levels) <= _MOST_MARKED:
-        axes.set_xticks(levels, [number_text(level) for level in levels])
-        axes.set_xticks([], minor=True)
 
 
 def _picture(figure: Figure, salt: str, scale: float) -> ElementTree.Element:
@@ -178,12 +167,13 @@ def _say(element: ElementTree.Element, words: str) -> None:
 
 def _words(table: MetricTable, column: Column, index: int) -> str:
     """What a point says when it is hovered."""
-    mean, half = column.means[index], column.half_widths[index]
+    mean, half = column.means[index] or 0.0, column.half_widths[index]
     level = table.blocks[0].rows[index]
     where = [level_text(table.first, level)] if table.first else []
     where += [column.name] if len(table.blocks[0].columns) > 1 else []
-    interval = f" ± {half:.3g}" if half is not None else ""
-    return f"{', '.join(where)}{': ' if where else ''}{mean:.5g}{interval}"
+    factor, _ = table.shown
+    value = estimate(mean * factor, None if half is None else half * factor)
+    return f"{', '.join(where)}{': ' if where else ''}{value}"
 
 
 def _key(table: MetricTable, look: Look, name: str) -> dict[str, str]:

@@ -120,8 +120,9 @@ def chart(
         axes.set_ylabel(f"{about.quantity} in {unit}" if unit else about.quantity)
         axes.set_xlim(first * time_factor, last * time_factor)
         _scale_values(axes, shown, about, most > 0)
-        finish(figure, axes, layout, str(result.summary.get("title") or ""))
-    return Plot(figure, about.name, (*notes, *stopped(result)))
+        notes = (*notes, *stopped(result))
+        finish(figure, axes, layout, str(result.summary.get("title") or ""), notes)
+    return Plot(figure, about.name, notes)
 
 
 def _most(values: Numbers) -> float:

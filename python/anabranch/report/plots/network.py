@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-import matplotlib.path
 import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.collections import PatchCollection
 from matplotlib.colors import LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
-from matplotlib.patches import PathPatch, Polygon
+from matplotlib.patches import Polygon
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
 from anabranch.errors import ResultError
-from anabranch.report.html.outlines import outlines
 from anabranch.report.labels import text_width
+from anabranch.report.land import draw_land
 from anabranch.report.layout import Placement
 from anabranch.report.layout import layout as place_nodes
 from anabranch.report.network_parts import capacity_words, draw_nodes, half_arrows
@@ -36,7 +34,6 @@ Points = NDArray[np.float64]
 
 RAMP = ("#bcc8d2", "#f2cf73", "#e69f00", "#d55e00", "#7d1340")
 """From an idle link to the greatest value: the colours of the page on a light ground."""
-_LAND, _BORDER, _SEA = "#edf0ec", "#c3cac3", "#ffffff"
 _ROUTE, _DOWN = "#0072B2", "#D55E00"
 _MARGIN, _MOST_MARGIN = 18.0, 44.0
 """Points of print around the outermost nodes; at most so many left and right, for names."""
@@ -91,7 +88,7 @@ def network_plot(
         title = layout.title_of(str(result.summary.get("title") or ""))
         figure, axes = _axes(sheet, layout, bool(title))
         if placed.kind == "map":
-            _draw_outlines(axes, placed, sheet)
+            draw_land(axes, placed, np.array([sheet.scale, sheet.scale]), np.array(sheet.origin))
         drawn = _draw_links(axes, sheet, ends, _widths(links, sheet), values, _full(by, values), down, shares)
         # Both directions of a link lie beside each other.
         draw_nodes(axes, names, sheet.points, sorted({(min(pair), max(pair)) for pair in ends}), font)
@@ -202,33 +199,6 @@ def _axes(sheet: _Sheet, layout: Layout, titled: bool) -> tuple[Figure, Axes]:
     axes.set_ylim(0, sheet.height)
     axes.set_axis_off()
     return figure, axes
-
-
-def _draw_outlines(axes: Axes, placed: Placement, sheet: _Sheet) -> None:
-    """Land and borders of countries."""
-    shapes = outlines(placed.box())
-    # Longitude and latitude to points of print.
-    across, up = placed.stretch * sheet.scale / shapes["units"], sheet.scale / shapes["units"]
-    left = sheet.origin[0] - placed.longitude * placed.stretch * sheet.scale
-    for kind, face, edge in (("land", _LAND, "#b9c1b9"), ("borders", "none", _BORDER)):
-        path = _path(shapes[kind], np.array([across, up]), np.array([left, sheet.origin[1]]))
-        if path is not None:
-            axes.add_patch(PathPatch(path, facecolor=face, edgecolor=edge, linewidth=0.4, zorder=1))
-
-
-def _path(text: str, scale: Points, origin: Points) -> matplotlib.path.Path | None:
-    """A path of matplotlib's from one of SVG that has only ``M``, ``l`` and ``z``; None for an empty one."""
-    vertices, codes = [], []
-    for piece in text.split("M")[1:]:
-        numbers = np.array(re.findall(r"-?\d+", piece), dtype=float).reshape(-1, 2)
-        own = numbers.cumsum(axis=0) * scale + origin
-        line = [matplotlib.path.Path.MOVETO] + [matplotlib.path.Path.LINETO] * (len(own) - 1)
-        vertices.append(own)
-        codes += line
-        if piece.endswith("z"):
-            vertices.append(own[:1])
-            codes.append(matplotlib.path.Path.CLOSEPOLY)
-    return matplotlib.path.Path(np.concatenate(vertices), codes) if vertices else None
 
 
 def _capacities(links: pl.DataFrame) -> tuple[float, float]:

@@ -27,6 +27,10 @@ _SINGLE = 4.5
 """A figure narrower than so many inches is one for a single column."""
 _BELOW = 0.56
 """Inches of these for the words below the axes."""
+_PAD = 0.06
+"""Inches left and right."""
+_NOTE = 6.5
+"""Size of the notes below a figure."""
 _LEGEND_ROW = 1.5
 """Height of a row of the legend, in letters."""
 _HANDLE, _BETWEEN = 2.9, 1.3
@@ -120,31 +124,45 @@ def new_figure(layout: Layout) -> tuple[Figure, Axes]:
     """An empty figure with one pair of axes; to be called in our style."""
     figure = Figure(figsize=(layout.inches, 2.0))
     # Half of the last number on the axis of times stands beyond its end.
-    figure.set_layout_engine("constrained", w_pad=0.06)
+    figure.set_layout_engine("constrained", w_pad=_PAD)
     return figure, figure.subplots()
 
 
-def finish(figure: Figure, axes: Axes, layout: Layout, title: str) -> None:
-    """The legend below the axes, where it covers nothing, the title above, and the height that this needs."""
+def finish(figure: Figure, axes: Axes, layout: Layout, title: str, notes: Sequence[str] = ()) -> None:
+    """The legend below the axes, where it covers nothing, the title above, and the height that this needs.
+
+    A figure with a title stands alone and has the notes below it; that of a paper has them in its caption.
+    """
     height = _HEIGHTS["single" if layout.narrow else "double"]
     axes.set_ylabel(wrapped(axes.get_ylabel(), (height - _BELOW) * 72.0, 9.0))
     handles, labels = axes.get_legend_handles_labels()
-    if labels:
-        font = 7.0 if layout.narrow else 8.0
-        room = layout.inches * 72.0 - 6.0
-        labels = [fitted(label, room - _HANDLE * font, font) for label in labels]
-        columns = legend_columns(labels, room, font)
-        figure.legend(
-            handles, labels, loc="outside lower center", ncols=columns, columnspacing=_BETWEEN, fontsize=font,
-            handlelength=2.2, handletextpad=0.6, borderaxespad=0.1, borderpad=0.2,
-        )  # fmt: skip
-        height += _LEGEND_ROW * font / 72.0 * -(-len(labels) // columns) + 0.06
+    font = 7.0 if layout.narrow else 8.0
+    room = layout.inches * 72.0 - 6.0
+    labels = [fitted(label, room - _HANDLE * font, font) for label in labels]
+    columns = legend_columns(labels, room, font)
+    rows = _LEGEND_ROW * font / 72.0 * -(-len(labels) // columns) + 0.06 if labels else 0.0
+    height += rows
     shown = layout.title_of(title)
     if shown:
         size = 9.0 if layout.narrow else 10.0
         line = fitted(printable(shown), layout.inches * 72.0 - 10.0, size)
         figure.suptitle(plain(line), fontsize=size, x=0.01, ha="left")
         height += 0.2
+    place: dict[str, Any] = {"loc": "outside lower center"}
+    if shown and notes:
+        caption = wrapped(" ".join(notes), room - 6.0, _NOTE)
+        below = 0.06 + 1.3 * _NOTE / 72.0 * (caption.count("\n") + 1)
+        height += below
+        figure.text(0.01, 0.03 / height, caption, fontsize=_NOTE, color="#595959", va="bottom")
+        # The layout knows a legend that is outside only at the very edge.
+        place = {"loc": "lower center", "bbox_to_anchor": (0.5, below / height)}
+        bottom = (below + rows) / height
+        figure.set_layout_engine("constrained", w_pad=_PAD, rect=(0, bottom, 1, 1 - bottom))
+    if labels:
+        figure.legend(
+            handles, labels, ncols=columns, columnspacing=_BETWEEN, fontsize=font, handlelength=2.2,
+            handletextpad=0.6, borderaxespad=0.1, borderpad=0.2, **place,
+        )  # fmt: skip
     figure.set_size_inches(layout.inches, height)
 
 
