@@ -112,8 +112,22 @@ def print_table(console: Console, table: Table) -> None:
     console.print(Text("\n".join(line.rstrip() for line in capture.get().splitlines())), soft_wrap=True)
 
 
+FULL = 1 + 1e-9
+"""A load above this is more than a link can carry; less than that above 1 is rounding."""
+_WARNING = "bold black on bright_yellow"
+
 Cell = str | Text
 """A cell of a table; a text with a style where that says something."""
+
+
+def load_cell(load: float, text: str) -> Text:
+    """A load in a table; one above the capacity has a mark besides its colour, for eyes without it."""
+    return Text(f"! {text}", _WARNING) if load > FULL else Text(text)
+
+
+def print_overload(console: Console) -> None:
+    """Says below a table what the mark means."""
+    console.print(Text("! overload: more traffic than the link can carry", _WARNING))
 
 
 @dataclass(frozen=True, slots=True)

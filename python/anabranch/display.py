@@ -12,11 +12,14 @@ from rich.console import Console
 from rich.text import Text
 
 from anabranch.console import (
+    FULL,
     FrameColumn,
     TextColumn,
     frame_columns,
+    load_cell,
     print_columns,
     print_more,
+    print_overload,
     print_rows,
 )
 from anabranch.predictions import PathPrediction, ThroughputPrediction
@@ -33,9 +36,6 @@ if TYPE_CHECKING:
 
 _MOST_ROWS = 40
 _MOST_LOADED = 15
-_FULL = 1 + 1e-9
-_OVERLOAD, _WARNING = "!", "bold black on bright_yellow"
-"""A mark beside the colour, for eyes and terminals without it."""
 
 _FLOW_COLUMNS: tuple[FrameColumn, ...] = (
     ("flow", "name", ""),
@@ -335,13 +335,12 @@ def show_loads(console: Console, loads: WorstLoads, link: str) -> None:
             spare=("pairs cut off",),
             rest="--json",
         )
-    if max([loads.max_load, *(case.load for case in worst)]) > _FULL:
-        console.print(Text(f"{_OVERLOAD} overload: more traffic than the link can carry", _WARNING))
+    if max([loads.max_load, *(case.load for case in worst)]) > FULL:
+        print_overload(console)
 
 
 def _load(load: float) -> Text:
-    """A load; one above the capacity has a mark and a colour."""
-    return Text(f"{_OVERLOAD} {load:.4f}", _WARNING) if load > _FULL else Text(f"{load:.4f}")
+    return load_cell(load, f"{load:.4f}")
 
 
 def show_study(console: Console, title: str, result: StudyResult, folder: Path | None = None) -> None:

@@ -114,3 +114,24 @@ def test_overload_has_its_colour_and_edge_and_stands_in_the_legend(loads: WorstL
     assert sum(tuple(color) == orange for color in drawn.get_facecolor()) == over
     assert sum(width > 0 for width in np.atleast_1d(drawn.get_linewidth())) == over
     assert any(text.get_text() == "overload" for axes in figure.axes for text in axes.texts)
+
+
+def test_the_matrix_has_the_unit_that_suits_it_and_no_exponents(loads: WorstLoads) -> None:
+    """The same network a thousand times as fast; 2e+04 Mbps is 20 Gbps."""
+    bounds = {"ingress": "130 Gbps", "egress": "130 Gbps", "pair": "20 Gbps"}
+    fast = Scenario.from_data(
+        {
+            "network": {"topology": "sndlib/nobel-us", "links": {"capacity": "500 Gbps"}},
+            "routing": {"scheme": "shortest", "demand": bounds},
+            "traffic": [{"from": "*", "to": "*"}],
+            "run": {"duration": "1 s"},
+        }
+    ).worst_case()
+    figure = load_map(fast)
+    matrix = figure.axes[-1]
+    assert matrix.get_title(loc="left") == "traffic behind it, in Gbps"
+    shown = [float(text.get_text()) for text in matrix.texts]
+    assert max(shown) == 20
+    assert sum(shown) == pytest.approx(fast.matrix_mbps(fast.worst.link).sum() / 1000, rel=0.01)
+    assert load_map(loads).axes[-1].get_title(loc="left") == "traffic behind it, in Mbps"
+    assert not any("e+" in text.get_text() for axes in figure.axes for text in axes.texts)

@@ -17,6 +17,7 @@ from anabranch.setup.model import LinkSetup
 from anabranch.setup.network import ResolvedNetwork
 from anabranch.setup.problems import Problems
 from anabranch.topology import TopologyError, suggest
+from anabranch.units import plain
 from anabranch_publications.comparison.victim import Edge, busiest_edge
 from anabranch_publications.comparison.workload import (
     FULL,
@@ -340,7 +341,7 @@ def _size(network: ResolvedNetwork, between: Sequence[LinkSetup]) -> str:
     edges = len({frozenset((link.origin, link.to)) for link in between})
     delays = sorted(link.delay / _PS_PER_MS for link in between)
     told = f"{_counted(routers, 'router')}, {_counted(edges, 'edge')}"
-    return f"{told} of {delays[0]:.2g} to {delays[-1]:.2g} ms" if delays else told
+    return f"{told} of {plain(delays[0], 2)} to {plain(delays[-1], 2)} ms" if delays else told
 
 
 def _counted(count: int, thing: str) -> str:

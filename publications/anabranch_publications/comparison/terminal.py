@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from anabranch.console import TextColumn, print_columns
+from anabranch.console import FULL, TextColumn, load_cell, print_columns, print_overload
 from anabranch_publications.comparison.runs import Comparison
 from anabranch_publications.comparison.subjects import Subject
 from anabranch_publications.comparison.tables import Notes, cell, heading
@@ -32,6 +32,9 @@ def show_comparison(console: Console, comparison: Comparison, folder: Path) -> N
         columns += [_column(comparison, subject, name, notes) for name in _SHOWN]
         spare = [heading(name) for name in _DISPENSABLE]
         print_columns(console, subject.title, columns, spare=spare, rest=str(folder))
+        loads = (comparison.row(subject, system)["worst_load"] for system in comparison.systems)
+        if any(load > FULL for load in loads if load is not None):
+            print_overload(console)
         for number, reason in notes.lines():
             console.print(Text(f"({number}) {reason}"))
         console.print(Text(f"failure: {subject.failed}\n"))
@@ -42,5 +45,9 @@ def show_comparison(console: Console, comparison: Comparison, folder: Path) -> N
 
 
 def _column(comparison: Comparison, subject: Subject, name: str, notes: Notes) -> TextColumn:
-    cells = [cell(comparison, subject, system, name, notes).replace(" ", "") for system in comparison.systems]
+    cells: list[Text] = []
+    for system in comparison.systems:
+        text = cell(comparison, subject, system, name, notes).replace(" ", "")
+        load = comparison.row(subject, system)[name] if name == "worst_load" else None
+        cells.append(load_cell(load or 0.0, text))
     return TextColumn(heading(name).replace(" ", "\n"), cells, "right")

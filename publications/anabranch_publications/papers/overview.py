@@ -16,6 +16,7 @@ from anabranch.errors import AnabranchError
 from anabranch.report.files import write_whole
 from anabranch.report.html.page import REPORT
 from anabranch.report.style import PALETTE, figure_bytes, styled
+from anabranch.units import plain
 from anabranch_publications.markdown import markdown_table
 from anabranch_publications.papers.model import VERDICTS, Context, FigureResult, Finding, Paper, Verdict
 from anabranch_publications.papers.paper_page import FINDING_COLUMNS, count_cards, finding_cells
@@ -271,7 +272,7 @@ def _counts(outcome: Reproduction | None) -> list[str]:
 
 
 def _finding_row(figure: FigureResult, finding: Finding) -> tuple[str, ...]:
-    ratio = "" if finding.ratio is None else f"{finding.ratio:.3g}"
+    ratio = "" if finding.ratio is None else plain(finding.ratio, 3)
     return figure.key, finding.what, finding.published, finding.ours, ratio, verdict_text(finding)
 
 

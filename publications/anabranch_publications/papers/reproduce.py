@@ -18,6 +18,7 @@ from anabranch.report.files import write_whole
 from anabranch.report.style import save_figure
 from anabranch.result import csv_bytes
 from anabranch.topology import suggest
+from anabranch.units import plain
 from anabranch_publications.errors import ReproductionError
 from anabranch_publications.markdown import markdown_table
 from anabranch_publications.papers.model import VERDICTS, Context, FigureResult, Finding, Paper, Verdict
@@ -236,7 +237,7 @@ def _shown(table: pl.DataFrame) -> list[str]:
     """A short table for the page."""
 
     def text(value: object) -> str:
-        return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+        return "" if value is None else plain(value, 4) if isinstance(value, float) else str(value)
 
     numbers = [place for place, dtype in enumerate(table.dtypes) if dtype.is_numeric()]
     return markdown_table(table.columns, [[*map(text, row)] for row in table.iter_rows()], numbers=numbers)

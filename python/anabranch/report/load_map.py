@@ -23,6 +23,8 @@ from anabranch.report.land import draw_land
 from anabranch.report.layout import Points, layout
 from anabranch.report.network_parts import capacity_words, draw_nodes, half_arrows
 from anabranch.report.style import plain, styled
+from anabranch.units import plain as digits
+from anabranch.units import suited
 
 if TYPE_CHECKING:
     from anabranch.worst_loads import WorstLoads
@@ -184,7 +186,8 @@ def _draw_matrix(figure: Figure, loads: WorstLoads, link: str) -> None:
     matrix = loads.matrix_mbps(link)
     rows, columns = (np.flatnonzero(matrix.sum(axis=axis) > 0) for axis in (1, 0))
     rows, columns = rows[:_MOST_CELLS], columns[:_MOST_CELLS]
-    shown = matrix[np.ix_(rows, columns)]
+    factor, unit = suited(float(matrix.max(initial=0.0)), "Mbps")
+    shown = matrix[np.ix_(rows, columns)] * factor
     names = [plain(name) for name in loads.routers]
     font = 6.5 if max(shown.shape) <= _MOST_NUMBERED else max(3.4, 6.5 * _MOST_NUMBERED / max(shown.shape))
     axes = _matrix_axes(
@@ -208,8 +211,8 @@ def _draw_matrix(figure: Figure, loads: WorstLoads, link: str) -> None:
     axes.set_ylabel("from", fontsize=7, labelpad=1)
     axes.set_xlabel("to", fontsize=7, labelpad=3)
     numbered = max(shown.shape) <= _MOST_NUMBERED
-    darkest = "" if numbered else f" (darkest: {shown.max():.3g})"
-    axes.set_title(f"traffic behind it, in Mbps{darkest}", fontsize=8, loc="left", pad=3)
+    darkest = "" if numbered else f" (darkest: {digits(float(shown.max()), 3)})"
+    axes.set_title(f"traffic behind it, in {unit}{darkest}", fontsize=8, loc="left", pad=3)
     for side in axes.spines.values():
         side.set_visible(True)
         side.set_linewidth(0.5)
@@ -217,6 +220,6 @@ def _draw_matrix(figure: Figure, loads: WorstLoads, link: str) -> None:
         for r, c in zip(*np.nonzero(shown), strict=True):
             dark = shown[r, c] > 0.55 * shown.max()
             axes.text(
-                c, r, f"{shown[r, c]:.3g}", ha="center", va="center", fontsize=5.5,
+                c, r, digits(shown[r, c], 3), ha="center", va="center", fontsize=5.5,
                 color="white" if dark else "#111111",
             )  # fmt: skip

@@ -3,6 +3,8 @@
 import statistics
 from collections.abc import Sequence
 
+from anabranch.units import plain
+
 from .model import Topology, TopologyLink, TopologyNode
 
 _PREFIXES = ((10**12, "Tbps"), (10**9, "Gbps"), (10**6, "Mbps"), (10**3, "kbps"), (1, "bps"))
@@ -68,8 +70,8 @@ def link_rows(topology: Topology) -> list[tuple[str, ...]]:
                 link.b,
                 "" if link.length_km is None else f"{link.length_km:.1f} km",
                 "" if link.capacity_bps is None else format_bps(link.capacity_bps),
-                "" if link.delay_ps is None else f"{link.delay_ps / 1e9:g} ms",
-                "" if link.loss is None else f"{link.loss:g}",
+                "" if link.delay_ps is None else f"{plain(link.delay_ps / 1e9, 6)} ms",
+                "" if link.loss is None else plain(link.loss, 6),
                 ", ".join(note for note in notes if note),
             )
         )
