@@ -11,11 +11,13 @@ from anabranch.console import (
     EXIT_INCOMPLETE,
     JobsOption,
     JsonOption,
+    ReplaceOption,
     console,
     print_json,
     say,
 )
 from anabranch.errors import Problem
+from anabranch.folders import adding
 from anabranch.progress import study_progress
 from anabranch.result import json_ready
 from anabranch.signals import exit_status
@@ -38,10 +40,16 @@ def reproduce(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder; each paper has one in it.")] = Path(
         "results/reproduce"
     ),
+    replace: ReplaceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Reproduce the publications behind Anabranch: what they print, and what comes out here."""
-    from anabranch_publications.papers.overview import Overview, reproduce_all  # noqa: PLC0415 - slow to import
+    from anabranch_publications.papers.overview import (  # noqa: PLC0415 - slow to import
+        FILES,
+        FOLDER_KIND,
+        Overview,
+        reproduce_all,
+    )
     from anabranch_publications.papers.reproduce import reproduce as reproduce_paper  # noqa: PLC0415
     from anabranch_publications.papers.terminal import show_overview, show_reproduction  # noqa: PLC0415
 
@@ -55,20 +63,24 @@ def reproduce(
             show_reproduction(console(), outcome, folder)
 
     def context(folder: Path) -> Context:
-        return _context(folder, quick=quick, jobs=jobs)
+        return _context(folder, quick=quick, jobs=jobs, replace=replace)
 
     papers = _papers(paper)
     overview = None
     try:
         if paper is None:
-            overview = reproduce_all(papers, out, context, announce=announce, complain=say, show=show)
+            overview = reproduce_all(
+                papers, out, context, announce=announce, complain=say, show=show, replace=replace
+            )
         else:
             (found,) = papers
             folder = out / found.key
-            outcome = reproduce_paper(found, figure, context(folder), announce=announce)
-            show(outcome, folder if figure is None else folder / f"figure-{figure}")
-            if figure is None:
-                Overview.read(_papers(None), out).save(out)
+            with adding(out, FOLDER_KIND, FILES, replace=replace) as place:
+                outcome = reproduce_paper(found, figure, context(folder), announce=announce)
+                show(outcome, folder if figure is None else folder / f"figure-{figure}")
+                if figure is None:
+                    Overview.read(_papers(None), out).save(place.partial)
+                    place.put()
     except KeyboardInterrupt:
         say(f"interrupted; finished runs are kept in {out}, and the same command goes on from there")
         raise typer.Exit(exit_status()) from None
@@ -101,11 +113,11 @@ def _papers(key: str | None) -> list[Paper]:
     return [PAPERS[key]]
 
 
-def _context(folder: Path, *, quick: bool, jobs: int | None) -> Context:
+def _context(folder: Path, *, quick: bool, jobs: int | None, replace: bool) -> Context:
     """Where a paper is reproduced, with a line of progress for each of its studies on a terminal."""
     from anabranch_publications.papers import Context  # noqa: PLC0415 - slow to import
 
-    return Context(folder, quick=quick, jobs=jobs, progress=study_progress)
+    return Context(folder, quick=quick, jobs=jobs, progress=study_progress, replace=replace)
 
 
 def compare(
@@ -131,11 +143,16 @@ def compare(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for tables, figures and runs.")] = Path(
         "results/compare"
     ),
+    replace: ReplaceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Compare systems on one network and workload: routing, transport and control together."""
     from anabranch_publications import comparison  # noqa: PLC0415 - slow to import
-    from anabranch_publications.comparison.output import write_comparison  # noqa: PLC0415 - slow to import
+    from anabranch_publications.comparison.output import (  # noqa: PLC0415 - slow to import
+        FILES,
+        FOLDER_KIND,
+        write_comparison,
+    )
     from anabranch_publications.comparison.terminal import show_comparison  # noqa: PLC0415 - as the others
 
     chosen = comparison.chosen_systems(
@@ -143,20 +160,23 @@ def compare(
     )
     found = comparison.subjects(what or [], quick=quick)
     try:
-        outcome = comparison.compare(
-            found,
-            chosen,
-            out,
-            replications=replications,
-            quick=quick,
-            jobs=jobs,
-            progress=study_progress,
-            announce=None if as_json else say,
-        )
+        with adding(out, FOLDER_KIND, FILES, replace=replace) as place:
+            outcome = comparison.compare(
+                found,
+                chosen,
+                out,
+                replications=replications,
+                quick=quick,
+                jobs=jobs,
+                progress=study_progress,
+                announce=None if as_json else say,
+                replace=replace,
+            )
+            write_comparison(outcome, place.partial)
+            place.put()
     except KeyboardInterrupt:
         say(f"interrupted; finished runs are kept in {out}, and the same command goes on from there")
         raise typer.Exit(exit_status()) from None
-    write_comparison(outcome, out)
     if as_json:
         print_json(json_ready({"folder": str(out), **outcome.data()}))
     else:

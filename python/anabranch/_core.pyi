@@ -14,6 +14,7 @@ class Outcome(TypedDict):
 
     tables: dict[str, Columns]
     summary: dict[str, object]
+    lost_captures: list[tuple[str, float, str]]
 
 class SetupError(ValueError):
     """A setup that the engine refuses; ``args`` are (place, message)."""

@@ -203,6 +203,7 @@ def study(
         Path | None,
         typer.Option(metavar="DIR", help="Study folder; results/ and the study's name if left out."),
     ] = None,
+    replace: ReplaceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario over all levels of its factors; started again, it goes on where it stopped."""
@@ -216,7 +217,7 @@ def study(
     title = loaded.title or study.stem
     try:
         with study_progress(title) as progress:
-            result = loaded.run(jobs=jobs, dask=dask, out=folder, progress=progress)
+            result = loaded.run(jobs=jobs, dask=dask, out=folder, replace=replace, progress=progress)
     except KeyboardInterrupt:
         kept = f"; what is done is kept in {folder}, and the same command goes on from there"
         say(f"interrupted{kept if folder.is_dir() else ''}")
@@ -245,10 +246,12 @@ def report(
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder to write to; that of the result if left out.")
     ] = None,
+    replace: ReplaceOption = False,
 ) -> None:
     """Write the page of a result anew: report.html in its folder; and its figures for print, if asked for."""
-    from anabranch.folders import record
+    from anabranch.folders import adding, read_manifest
     from anabranch.report.html import save_run_report, save_study_report
+    from anabranch.report.html.page import REPORT
     from anabranch.report.plots.every import save_run_figures
     from anabranch.report.study import write_outputs
     from anabranch.report.style import check_forms
@@ -258,19 +261,22 @@ def report(
     forms = figures or []
     # Before the work, not after it.
     check_forms(forms)
+    study_result = StudyResult.load(folder) if (folder / "study.json").is_file() else None
+    result = Result.load(folder) if study_result is None else None
+    own = out is None or out.resolve() == folder.resolve()
     target = folder if out is None else out
-    if (folder / "study.json").is_file():
-        study_result = StudyResult.load(folder)
-        files = [save_study_report(study_result, target)]
-        files += write_outputs(study_result, target, spreadsheet=False, figures=forms)
-    else:
-        scenario = folder / "scenario.toml"
-        text = scenario.read_text(encoding="utf-8") if scenario.is_file() else None
-        result = Result.load(folder)
-        files = [save_run_report(result, target, text)]
-        files += save_run_figures(result, target, forms) if forms else []
-    if not (target / "study.json").is_file():
-        record(target, "report", files)
+    kind = read_manifest(folder).get("kind", "run" if study_result is None else "study")
+    with adding(target, kind if own else "report", [REPORT], replace=replace, known=own) as place:
+        if study_result is not None:
+            save_study_report(study_result, place.partial)
+            write_outputs(study_result, place.partial, spreadsheet=False, figures=forms)
+        if result is not None:
+            scenario = folder / "scenario.toml"
+            text = scenario.read_text(encoding="utf-8") if scenario.is_file() else None
+            save_run_report(result, place.partial, text)
+            if forms:
+                save_run_figures(result, place.partial, forms)
+        files = place.put()
     for file in files:
         console().print(str(file), markup=False, highlight=False)
 

@@ -39,7 +39,7 @@ ReplaceOption = Annotated[
     bool,
     typer.Option(
         "--replace",
-        help="Write though the folder has other files or a result of another kind; other files stay in it.",
+        help="Write though the folder has files that Anabranch did not write; they stay in it.",
     ),
 ]
 """The type of a command's parameter that lets it write into a folder with other files."""

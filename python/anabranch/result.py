@@ -33,6 +33,8 @@ _SCENARIO = "scenario.toml"
 _TOPOLOGIES = "topologies"
 LOGS = "logs"
 """Folder of the event logs in a result folder."""
+CAPTURES = "*.pcapng"
+"""Names of the captures of a run."""
 
 Column = NDArray[np.generic] | Sequence[str] | tuple[Sequence[str], NDArray[np.uint8]]
 """A column of the core: numbers, names, or few names and the place of each row's name among them."""
@@ -148,7 +150,7 @@ class Result:
             folder: where; an earlier result there is replaced.
             scenario: kept in the folder as ``scenario.toml``, every default written out, with its topology
                 file if it has one.
-            captures: folder of capture files, to be copied in.
+            captures: folder of capture files, to be copied in if it is another one.
             add: writes what else belongs into the folder, such as a page; called when all but the summary is
                 there, with the folder that will take the place of ``folder``.
             replace: go on though the folder has other files, which stay in it.
@@ -196,8 +198,8 @@ class Result:
             (folder / f"{name}.parquet").write_bytes(content.getbuffer())
         if scenario is not None:
             (folder / _SCENARIO).write_text(_portable(scenario, folder).toml(), encoding="utf-8")
-        if captures is not None:
-            for file in sorted(captures.iterdir()):
+        if captures is not None and captures != folder:
+            for file in sorted(captures.glob(CAPTURES)):
                 # Not moved: if this folder cannot be completed, another may.
                 shutil.copy2(file, folder / file.name)
         if "log" in self.tables:
@@ -264,7 +266,7 @@ def _portable(scenario: Scenario, folder: Path) -> Scenario:
     if topology is None or not topology.startswith("file:"):
         return scenario
     source = (scenario.base or Path()) / topology.removeprefix("file:")
-    (folder / _TOPOLOGIES).mkdir()
+    (folder / _TOPOLOGIES).mkdir(exist_ok=True)
     shutil.copyfile(source, folder / _TOPOLOGIES / source.name)
     network = scenario.network.model_copy(update={"topology": f"file:{_TOPOLOGIES}/{source.name}"})
     return scenario.model_copy(update={"network": network})

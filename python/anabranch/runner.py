@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -23,7 +24,7 @@ from anabranch import _core
 from anabranch.cautions import cautions
 from anabranch.errors import ResultError, reason
 from anabranch.folders import Replacement, check_target, replacing
-from anabranch.result import Result
+from anabranch.result import CAPTURES, Result
 from anabranch.routes import plan, route_tables, warnings
 from anabranch.routing import Planned
 from anabranch.scenario.scenario import Scenario
@@ -49,7 +50,8 @@ def run(
             but the captures, which then go into the current folder.
         page: whether the folder gets ``report.html`` and the figures as well, which may take longer than a
             small run.
-        replace: go on though ``out`` has files that Anabranch did not write; they stay.
+        replace: go on though ``out`` has files that Anabranch did not write; they stay. Without ``out``,
+            captures take the place of files of their names.
         progress: called now and then with the simulated seconds and the packet-hops so far.
         plan_progress: called before that with the pairs that have routes and all pairs.
 
@@ -60,25 +62,51 @@ def run(
     Raises:
         ScenarioError: if the scenario cannot be run.
         ResultError: if ``out`` has other files or is being written to, or cannot be written; the result is
-            then kept in a temporary folder that the message names, if there is room.
+            then kept in a temporary folder that the message names, if there is room. Without ``out``, if
+            there is a file with the name of a capture. A capture that cannot be written is a warning.
         KeyboardInterrupt: after Ctrl-C before the run has begun, or once it is saved.
     """
     # Before the work, not after it.
     if out is not None:
         check_target(Path(out), Result.kind, replace=replace)
+    else:
+        check_captures(scenario, replace=replace)
     setup = resolve(scenario)
-    with opened(out, replace=replace) as place:
-        captures = Path(tempfile.mkdtemp(prefix="anabranch-")) if setup.captures else None
-        try:
-            planned = plan(setup, scenario.origin, plan_progress)
-            captured = setup if captures is None else capture_into(setup, captures)
-            with deferred() as heard:
-                result = _simulate(scenario, captured, planned, heard.watched(progress))
-                keep(result, place, scenario, captures, heard, page=page)
-        finally:
-            if captures is not None:
-                shutil.rmtree(captures, ignore_errors=True)
+    with opened(out, replace=replace) as place, _captures(setup, place) as captures:
+        planned = plan(setup, scenario.origin, plan_progress)
+        captured = setup if captures is None else capture_into(setup, captures)
+        with deferred() as heard:
+            result = _simulate(scenario, captured, planned, heard.watched(progress))
+            keep(result, place, scenario, captures, heard, page=page)
     return result
+
+
+def check_captures(scenario: Scenario, *, replace: bool) -> None:
+    """Makes sure that captures in the current folder would replace no files.
+
+    Raises:
+        ResultError: if they would, without ``replace``.
+    """
+    found = [capture.file for capture in scenario.capture if os.path.lexists(capture.file)]
+    if found and not replace:
+        raise ResultError(
+            f"{found[0]}: is there already, and a capture has this name; give a folder for the result (out), "
+            "or replace=True"
+        )
+
+
+@contextmanager
+def _captures(setup: Setup, place: Replacement | None) -> Iterator[Path | None]:
+    """Where a run writes its captures, if it has any: the new folder, or a temporary one."""
+    if place is not None or not setup.captures:
+        yield place.partial if place is not None else None
+        return
+    folder = Path(tempfile.mkdtemp(prefix="anabranch-"))
+    try:
+        yield folder
+    finally:
+        with deferred():
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def opened(out: Path | str | None, *, replace: bool) -> AbstractContextManager[Replacement | None]:
@@ -109,38 +137,67 @@ def keep(
         _save(result, place, scenario, captures, page=page)
         heard.kept = f"what was measured is in {place.place}"
     elif captures is not None:
-        for capture in scenario.capture:
-            shutil.move(captures / capture.file, capture.file)
+        for file in sorted(captures.glob(CAPTURES)):
+            _deliver(file, result)
+
+
+def _deliver(capture: Path, result: Result) -> None:
+    """Puts a capture into the current folder; where it cannot be written, the result says so."""
+    partial = Path(f".{capture.name}.partial")
+    try:
+        shutil.copy2(capture, partial)
+        partial.replace(capture.name)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        result.summary["warnings"].append(f"the capture {capture.name} is lost: {reason(error)}")
 
 
 def _save(
     result: Result, place: Replacement, scenario: Scenario, captures: Path | None, *, page: bool
 ) -> None:
-    """Saves a result; where that fails, as on a full disk, its tables go to the temporary files."""
+    """Saves a result; where that fails, as on a full disk, its tables go to the temporary files.
+
+    If there is no room either, captures make room.
+    """
+    add = page_writer(result) if page else None
     try:
-        result.put(place, scenario=scenario, captures=captures, add=page_writer(result) if page else None)
+        result.put(place, scenario=scenario, captures=captures, add=add)
     except Exception as error:
-        kept = _kept(result, place.place.name, scenario, captures)
+        kept, saved = _kept(result, place.place.name, scenario, captures)
         if isinstance(error, ResultError):
+            if not saved and _lose_captures(result, (place.partial, captures), error):
+                with suppress(ResultError):
+                    result.put(place, scenario=scenario, add=add)
+                    return
             raise ResultError(f"{error}; {kept}") from None
         # A mistake of ours, which is told with its place.
         error.add_note(kept)
         raise
 
 
-def _kept(result: Result, name: str, scenario: Scenario, captures: Path | None) -> str:
-    """Saves a result among the temporary files, and says where, or that it is lost."""
+def _lose_captures(result: Result, folders: Iterable[Path | None], why: ResultError) -> bool:
+    """Removes the captures of a run, which then says so; whether there were any."""
+    files = [file for folder in folders if folder is not None for file in folder.glob(CAPTURES)]
+    for file in files:
+        file.unlink(missing_ok=True)
+    for name in sorted({file.name for file in files}):
+        result.summary["warnings"].append(f"the capture {name} is lost: {why}")
+    return bool(files)
+
+
+def _kept(result: Result, name: str, scenario: Scenario, captures: Path | None) -> tuple[str, bool]:
+    """Saves a result among the temporary files; says where, or that it is lost, and whether it is kept."""
+    lost = "what was measured is lost, because no other place can be written: "
     try:
         spare = Path(tempfile.mkdtemp(prefix="anabranch-kept-"))
     except OSError as error:
-        return f"what was measured is lost, because no other place can be written: {reason(error)}"
+        return f"{lost}{reason(error)}", False
     try:
-        return (
-            f"what was measured is kept in {result.save(spare / name, scenario=scenario, captures=captures)}"
-        )
+        folder = result.save(spare / name, scenario=scenario, captures=captures)
     except ResultError as error:
         shutil.rmtree(spare, ignore_errors=True)
-        return f"what was measured is lost, because no other place can be written: {error}"
+        return f"{lost}{error}", False
+    return f"what was measured is kept in {folder}", True
 
 
 def _simulate(
@@ -155,7 +212,7 @@ def _simulate(
     except _core.SetupError as error:
         raise refused(error, scenario.origin, setup) from None
     except OSError as error:
-        raise ResultError(f"a capture cannot be written: {reason(error)}; the run is lost") from None
+        raise ResultError(f"a capture cannot be begun: {reason(error)}") from None
     return measured(scenario, setup, planned, outcome, time.perf_counter() - begin)
 
 
@@ -180,6 +237,7 @@ def measured(
             *_unreached(outcome["tables"]),
             *_waiting(outcome["tables"]),
             *_full_logs(result),
+            *_lost_captures(outcome["lost_captures"]),
         ],
         **({"routing": dict(planned.facts)} if planned.facts else {}),
         **outcome["summary"],
@@ -211,6 +269,14 @@ def _full_logs(result: Result) -> list[str]:
     return [
         f"run.log: the log of {name}{others} is full at {time:.6g} s, and what came after is not in it; log "
         "fewer flows, or make run.duration shorter"
+    ]
+
+
+def _lost_captures(lost: list[tuple[str, float, str]]) -> list[str]:
+    """Which captures could not be written to their end."""
+    return [
+        f"the capture {Path(file).name}, and nothing else, is lost: at {at_s:.6g} s of the run: {why}"
+        for file, at_s, why in lost
     ]
 
 

@@ -18,7 +18,7 @@ from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.result import Result, frame
 from anabranch.routes import plan
-from anabranch.runner import capture_into, keep, measured, opened
+from anabranch.runner import capture_into, check_captures, keep, measured, opened
 from anabranch.scenario.event import Event
 from anabranch.scenario.messages import problems
 from anabranch.scenario.quantity import Span
@@ -143,14 +143,18 @@ class Simulation:
         Args:
             out: folder to save the result in, as for ``Scenario.run``.
             page: whether the folder gets ``report.html`` and the figures as well.
-            replace: go on though the folder has other files, which stay in it.
+            replace: go on though the folder has other files, which stay in it. Without ``out``, captures
+                take the place of files of their names.
 
         Returns:
             What was measured; before the duration of the scenario, ``summary["interrupted"]`` is true.
 
         Raises:
-            ResultError: if ``out`` has other files, is being written to, or cannot be written.
+            ResultError: if ``out`` has other files, is being written to, or cannot be written; without it,
+                if there is a file with the name of a capture. The run can then be finished once more.
         """
+        if out is None:
+            check_captures(self._scenario, replace=replace)
         with opened(out, replace=replace) as place, deferred() as heard:
             outcome = self._core.finish()
             wall_s = time.perf_counter() - self._begin

@@ -48,7 +48,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
             )
         )
         limit = time.monotonic() + 60
-        while not any(file.stat().st_size for file in tmp_path.glob("temporary/*/*.pcapng")):
+        while not any(file.stat().st_size for file in tmp_path.glob(".out.partial/*.pcapng")):
             assert time.monotonic() < limit
             assert begun[-1].poll() is None, begun[-1].communicate()
             time.sleep(0.02)
@@ -66,7 +66,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         ([signal.SIGTERM], 143),
         ([signal.SIGHUP], 129),
         ([signal.SIGINT, signal.SIGINT, signal.SIGINT], 130),
-        ([signal.SIGTERM, signal.SIGINT], 143),
+        ([signal.SIGINT, signal.SIGTERM], 130),
     ],
 )
 def test_a_signal_ends_a_run_and_keeps_what_it_has(

@@ -2,7 +2,6 @@
 
 import errno
 import json
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,8 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from anabranch import Result, ResultError, Scenario, folders, run
-from anabranch.folders import Replacement, replacing
+from anabranch import Result, ResultError, Scenario, run
+from anabranch.folders import Replacement, replacement, replacing
 
 LINE = """
 [network]
@@ -121,10 +120,10 @@ def test_whenever_it_stops_there_is_a_whole_result(
         steps = 0
         with monkeypatch.context() as patch:
             patch.setattr(Path, "rename", counted(rename, stop))
-            patch.setattr(folders, "_link", counted(folders._link, stop))
+            patch.setattr(replacement, "_link", counted(replacement._link, stop))
             patch.setattr(shutil, "rmtree", counted(shutil.rmtree, stop))
             # A process that ends tidies nothing up; its locks go.
-            patch.setattr(Replacement, "close", lambda self: [os.close(lock) for lock in self._locks])
+            patch.setattr(Replacement, "close", lambda self: [lock.close() for lock in self._locks])
             try:
                 save(mixed, 10 + stop, replace=True)
             except Stopped:

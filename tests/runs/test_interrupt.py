@@ -94,8 +94,14 @@ def test_ctrl_c_keeps_what_a_run_has_measured() -> None:
     text = GRID.replace('{ algorithm = "k-shortest", k = 64 }\nmetric = "tcpbp"', '"shortest"')
     setup = resolve(Scenario.loads(text)).core()
     plan = setup.plan()
-    timer = threading.Timer(AFTER_S, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
-    outcome = setup.simulate(plan)
+    delivering = threading.Event()
+
+    def press() -> None:
+        if delivering.wait(60):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press, daemon=True).start()
+    # The first flow has its first bytes after two round trips over 39 links of 1 ms.
+    outcome = setup.simulate(plan, lambda now_s, _: delivering.set() if now_s > 0.25 else None)
     assert outcome["summary"]["interrupted"] is True
     assert outcome["tables"]["flows"]["delivered_bytes"][0] > 0

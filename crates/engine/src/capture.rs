@@ -151,7 +151,7 @@ impl CaptureFile {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn finish(mut self) -> Result<(), CaptureWriteError> {
+    pub fn finish(&mut self) -> Result<(), CaptureWriteError> {
         let flushed = self.writer.get_mut().flush();
         flushed.map_err(|error| io_error(&self.path, PcapError::IoError(error)))
     }

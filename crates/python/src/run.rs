@@ -54,6 +54,8 @@ pub(crate) fn result(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyD
     let result = PyDict::new(py);
     result.set_item("tables", tables)?;
     result.set_item("summary", summary)?;
+    let lost = outcome.lost_captures.into_iter().map(|lost| (lost.file, lost.at.as_secs_f64(), lost.reason));
+    result.set_item("lost_captures", lost.collect::<Vec<_>>())?;
     Ok(result)
 }
 

@@ -141,11 +141,11 @@ impl Setup {
     /// was measured until then is returned all the same, with `interrupted` true.
     ///
     /// Returns a dict with `tables` (name -> column name -> numpy array, list of str for names, or, where names are
-    /// few, the names and a numpy array with the place of each row's name among them) and
+    /// few, the names and a numpy array with the place of each row's name among them),
     /// `summary` (ended_s, interrupted, packet_hops, events, jain_index,
-    /// delivered_mbps).
+    /// delivered_mbps) and `lost_captures`, those that could not be written to their end: file, when (s), why.
     ///
-    /// Raises SetupError if the plan does not hold, OSError if a capture cannot be written.
+    /// Raises SetupError if the plan does not hold, OSError if a capture cannot be begun.
     #[pyo3(signature = (plan, progress=None))]
     fn simulate<'py>(
         &self,

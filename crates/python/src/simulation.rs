@@ -67,7 +67,7 @@ impl Simulation {
     /// `progress(simulated_s, packet_hops)` is called now and then, if given. Ctrl-C ends the step with
     /// KeyboardInterrupt between two events; the next step goes on from there.
     ///
-    /// Raises ValueError if `until` is past, OSError if a capture cannot be written.
+    /// Raises ValueError if `until` is past.
     #[pyo3(signature = (until, progress=None))]
     fn advance(&self, py: Python<'_>, until: u64, progress: Option<Py<PyAny>>) -> PyResult<()> {
         let mut watch = Watch::new(progress);
@@ -101,8 +101,6 @@ impl Simulation {
     }
 
     /// Ends the run where it is; the answer is that of `Setup.simulate`.
-    ///
-    /// Raises OSError if a capture cannot be written.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let outcome = py.detach(|| {
             let simulation = self.running.lock().map_err(|_| broken())?.take().ok_or_else(finished)?;

@@ -23,6 +23,14 @@ from anabranch_publications.comparison.tables import GROUPS, Notes, cell, headin
 from anabranch_publications.comparison.workload import described
 from anabranch_publications.markdown import markdown_table
 
+FOLDER_KIND = "comparison"
+"""What the manifest of its folder calls it."""
+FILES = (
+    *("comparison.csv", "comparison.json", "comparison.parquet", "runs.csv"),
+    *("README.md", "report.html", "figures/"),
+)
+"""What is written into the folder, besides the runs."""
+
 
 def write_comparison(comparison: Comparison, folder: Path) -> None:
     """Writes everything but the runs, each file whole.

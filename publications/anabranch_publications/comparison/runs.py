@@ -96,6 +96,7 @@ def compare(
     jobs: int | None = None,
     progress: OpenProgress | None = None,
     announce: Callable[[str], None] | None = None,
+    replace: bool = False,
 ) -> Comparison:
     """Runs systems on networks; runs that are in the folder already are not repeated.
 
@@ -108,6 +109,7 @@ def compare(
         jobs: processes; all cores if None.
         progress: opens a report of a study's progress, given its title.
         announce: told what is done next.
+        replace: go on though folders of runs have files that Anabranch did not write.
 
     Raises:
         ComparisonError: if the folder is a file.
@@ -125,7 +127,7 @@ def compare(
         for part in subject.parts:
             if announce is not None:
                 announce(f"{subject.name}: {part.name}")
-            on.take(part, folder / "studies", count, jobs, progress)
+            on.take(part, folder / "studies", count, jobs, progress, replace=replace)
         rows += on.rows(count)
     return Comparison(
         tuple(subjects), tuple(systems), quick, _result(rows, subjects, systems, count), missing
@@ -192,7 +194,14 @@ class _OnSubject:
         return values
 
     def take(
-        self, part: Part, folder: Path, replications: int, jobs: int | None, progress: OpenProgress | None
+        self,
+        part: Part,
+        folder: Path,
+        replications: int,
+        jobs: int | None,
+        progress: OpenProgress | None,
+        *,
+        replace: bool,
     ) -> None:
         """Runs a part for every system that can, and measures it."""
         able = [system for system in self._systems if self._can(system, part)]
@@ -201,7 +210,7 @@ class _OnSubject:
         study = self._study(part, able, replications)
         own = folder / f"{self._subject.slug}-{part.name}-{design(study).fingerprint()[:10]}"
         with progress(study.title) if progress is not None else nullcontext() as report:
-            result = study.run(jobs=jobs, out=own, progress=report)
+            result = study.run(jobs=jobs, out=own, progress=report, replace=replace)
         for run, cell, replication, reason in result.runs.select(
             "run", "cell", "replication", "reason"
         ).iter_rows():

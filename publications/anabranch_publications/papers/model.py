@@ -118,6 +118,7 @@ class Context:
         quick: bool = False,
         jobs: int | None = None,
         progress: Callable[[str], AbstractContextManager[Progress | None]] | None = None,
+        replace: bool = False,
     ) -> None:
         """A context.
 
@@ -126,9 +127,11 @@ class Context:
             quick: fewer levels and replications.
             jobs: processes of a study; all cores if None.
             progress: opens a report of a study's progress, given its title.
+            replace: go on though folders have files that Anabranch did not write.
         """
         self.folder = folder
         self.quick = quick
+        self.replace = replace
         self._jobs = jobs
         self._progress = progress
         self._done: dict[str, StudyResult] = {}
@@ -143,7 +146,9 @@ class Context:
             folder = self.folder / "studies" / (f"{name}-quick" if self.quick else name)
             study = make()
             with self._progress(study.title) if self._progress is not None else nullcontext() as progress:
-                self._done[name] = study.run(jobs=self._jobs, out=folder, progress=progress)
+                self._done[name] = study.run(
+                    jobs=self._jobs, out=folder, progress=progress, replace=self.replace
+                )
         return self._done[name]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from anabranch import __version__
 from anabranch.errors import AnabranchError
+from anabranch.folders import Addition, adding
 from anabranch.report.files import write_whole
 from anabranch.report.html.page import REPORT
 from anabranch.report.style import PALETTE, figure_bytes, styled
@@ -24,6 +25,7 @@ from anabranch_publications.papers.reproduce import (
     SUMMARY,
     Reproduction,
     count_verdicts,
+    opened,
     reproduce,
     verdict_text,
 )
@@ -32,6 +34,10 @@ from anabranch_publications.sections import Cell, Link, PageColumn, PageFigure, 
 TITLE = "The publications, printed beside ours"
 _RATIOS = "ratios"
 """Name of the files of the figure, without their endings."""
+FOLDER_KIND = "reproductions"
+"""What the manifest of the folder of all papers calls it."""
+FILES = ("README.md", REPORT, SUMMARY, f"{_RATIOS}.png", f"{_RATIOS}.svg")
+"""What is written into it, besides the papers' folders."""
 _MARKS: dict[Verdict, tuple[str, str, str]] = {
     "agrees": (PALETTE[0], "o", PALETTE[0]),
     "differs, and it is known why": (PALETTE[4], "D", "none"),
@@ -205,6 +211,7 @@ def reproduce_all(
     announce: Callable[[str], None] | None = None,
     complain: Callable[[str], None],
     show: Callable[[Reproduction, Path], None],
+    replace: bool = False,
 ) -> Overview:
     """Reproduces papers one after the other, each in its own folder, and writes the page over all of them.
 
@@ -218,11 +225,29 @@ def reproduce_all(
         announce: hears of each figure before it is made.
         complain: hears of each paper that failed, in full.
         show: takes each paper that came to its end, and its folder.
+        replace: go on though folders have files that Anabranch did not write; they stay.
 
     Raises:
-        ResultError: if the pages cannot be written.
+        ResultError: if a folder has files that Anabranch did not write, or the pages cannot be written.
     """
     chosen = tuple(papers)
+    with adding(folder, FOLDER_KIND, FILES, replace=replace) as place:
+        for paper in chosen:
+            # Before the work, not after it.
+            with opened(paper, None, folder / paper.key, replace=replace):
+                pass
+        return _each(chosen, folder, place, context, announce, complain, show)
+
+
+def _each(
+    chosen: Sequence[Paper],
+    folder: Path,
+    place: Addition,
+    context: Callable[[Path], Context],
+    announce: Callable[[str], None] | None,
+    complain: Callable[[str], None],
+    show: Callable[[Reproduction, Path], None],
+) -> Overview:
     overview = Overview.read(chosen, folder)
     for paper in chosen:
         own = folder / paper.key
@@ -237,11 +262,14 @@ def reproduce_all(
             outcome = Reproduction(paper, working.quick, (), failed=f"{type(error).__name__}: {error}")
             complain(f"{paper.key} failed:\n{''.join(traceback.format_exception(error))}")
         if outcome.failed:
-            outcome.save(own)
+            with opened(paper, None, own, replace=working.replace) as failed:
+                outcome.save(failed.partial)
+                failed.put()
         else:
             show(outcome, own)
         overview = Overview.read(chosen, folder)
-        overview.save(folder)
+        overview.save(place.partial)
+        place.put()
     return overview
 
 

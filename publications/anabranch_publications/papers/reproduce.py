@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,18 +15,30 @@ import polars as pl
 
 from anabranch import __version__
 from anabranch.errors import Problem
+from anabranch.folders import Addition, adding
 from anabranch.report.files import write_whole
+from anabranch.report.html.page import REPORT
 from anabranch.report.style import save_figure
 from anabranch.result import csv_bytes
 from anabranch.topology import suggest
 from anabranch.units import plain
 from anabranch_publications.errors import ReproductionError
 from anabranch_publications.markdown import markdown_table
-from anabranch_publications.papers.model import VERDICTS, Context, FigureResult, Finding, Paper, Verdict
+from anabranch_publications.papers.model import (
+    VERDICTS,
+    Context,
+    FigureResult,
+    FigureSpec,
+    Finding,
+    Paper,
+    Verdict,
+)
 from anabranch_publications.papers.paper_page import save_paper_page
 
 SUMMARY = "summary.json"
 """Name of the file of a folder that holds its findings."""
+FOLDER_KIND = "reproduction"
+"""What the manifest of a paper's folder calls it."""
 
 
 def count_verdicts(figures: Iterable[FigureResult]) -> dict[Verdict, int]:
@@ -181,9 +194,32 @@ def reproduce(
 
     Raises:
         ReproductionError: if the paper has no such figure.
+        ResultError: if the folder has files that Anabranch did not write, or cannot be written.
         AnabranchError: if a study of it cannot be run.
     """
-    specs = paper.figures
+    specs = _chosen(paper, figure)
+    with opened(paper, figure, context.folder, replace=context.replace) as place:
+        outcome = _made(paper, specs, figure, context, place.partial, announce or (lambda _: None))
+        place.put()
+    return outcome
+
+
+def opened(
+    paper: Paper, figure: str | None, folder: Path, *, replace: bool
+) -> AbstractContextManager[Addition]:
+    """The folder of a paper, which gets its pages and figures, or those of one figure."""
+    pages = ("README.md", REPORT, SUMMARY)
+    figures = [spec.key for spec in paper.figures if figure is None or spec.key == figure]
+    claims = (*(pages if figure is None else ()), *(f"figure-{key}/" for key in figures))
+    return adding(folder, FOLDER_KIND, claims, replace=replace)
+
+
+def _chosen(paper: Paper, figure: str | None) -> Sequence[FigureSpec]:
+    """The figures that are to be made.
+
+    Raises:
+        ReproductionError: if the paper has no such figure.
+    """
     if figure is not None:
         found = paper.figure(figure)
         if found is None:
@@ -197,20 +233,30 @@ def reproduce(
                     )
                 ]
             )
-        specs = (found,)
-    say = announce or (lambda _: None)
+        return (found,)
+    return paper.figures
+
+
+def _made(
+    paper: Paper,
+    specs: Sequence[FigureSpec],
+    figure: str | None,
+    context: Context,
+    folder: Path,
+    say: Callable[[str], None],
+) -> Reproduction:
+    """Makes figures, and writes them and their pages into a folder."""
     results: list[FigureResult] = []
     images: dict[str, list[str]] = {}
     for spec in specs:
         say(f"{spec.key}  {spec.title}")
         began = time.perf_counter()
         result = spec.make(context)
-        images[result.key] = _write(result, context.folder / f"figure-{result.key}")
+        images[result.key] = _write(result, folder / f"figure-{result.key}")
         results.append(result)
         if context.quick:
             say(f"    {time.perf_counter() - began:.1f} s")
     outcome = Reproduction(paper, context.quick, tuple(results))
-    folder = context.folder
     if figure is not None:
         folder /= f"figure-{results[0].key}"
     else:

@@ -64,6 +64,26 @@ def test_every_system_runs_on_a_scenario_of_the_users(
     ]
 
 
+def test_what_is_not_ours_stays(write: Write, anabranch: Anabranch, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "README.md").write_text("mine")
+    command = ("compare", write(), "--systems", "hops", "--replications", "1", "--out", "out")
+    refused = anabranch(*command)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("out: has what Anabranch did not write there: README.md; ")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["README.md"]
+    for _ in range(2):
+        done = anabranch(*command, "--replace")
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "README.md.~1~").read_text() == "mine"
+    assert (tmp_path / "out" / "README.md").read_text().startswith("# Systems compared")
+    kept = {path.name for path in (tmp_path / "out").iterdir()}
+    assert kept == {
+        "README.md", "README.md.~1~", "comparison.csv", "comparison.json", "comparison.parquet", "figures",
+        "manifest.json", "report.html", "runs.csv", "studies",
+    }  # fmt: skip
+
+
 def test_what_a_system_cannot_carry_is_a_dash_with_its_reason(write: Write, anabranch: Anabranch) -> None:
     # A host between two routers forwards for the searches, but the paced SDN's switches are routers alone.
     more = """

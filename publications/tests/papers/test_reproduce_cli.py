@@ -17,6 +17,30 @@ def test_a_paper_is_reproduced(anabranch: Anabranch, tmp_path: Path) -> None:
     assert document[0]["counts"]["agrees"] == 7
 
 
+def test_what_is_not_ours_refuses_before_anything_runs(anabranch: Anabranch, tmp_path: Path) -> None:
+    for folder in ("out", "out/sdn"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "README.md").write_text("mine")
+        for arguments in (("sdn",), ()):
+            refused = anabranch("reproduce", *arguments, "--quick", "--out", "out")
+            assert (refused.returncode, refused.stdout) == (2, "")
+            assert refused.stderr.startswith("out: has what Anabranch did not write there: README.md")
+    found = {
+        path.relative_to(tmp_path).as_posix() for path in (tmp_path / "out").rglob("*") if path.is_file()
+    }
+    assert found == {"out/README.md", "out/sdn/README.md"}
+    done = anabranch("reproduce", "sdn", "4.11", "--quick", "--out", "out", "--replace")
+    assert done.returncode == 0, done.stderr
+    assert [(tmp_path / name).read_text() for name in sorted(found)] == ["mine", "mine"]
+    # The folders are the papers' now: only the names of their pages matter.
+    refused = anabranch("reproduce", "--quick", "--out", "out")
+    assert refused.stderr.startswith("out: has what Anabranch did not write there: README.md; ")
+    (tmp_path / "out" / "README.md").unlink()
+    refused = anabranch("reproduce", "--quick", "--out", "out")
+    assert refused.stderr.startswith("out/sdn: has what Anabranch did not write there: README.md; ")
+    assert refused.returncode == 2
+
+
 def test_an_unknown_paper_or_figure_is_named(anabranch: Anabranch, tmp_path: Path) -> None:
     wrong = anabranch("reproduce", "sdm", "--out", str(tmp_path))
     message = 'paper: no paper "sdm"; nearest: "sdn"; there are tcpbp, sdn, robust, semper, mprc\n'

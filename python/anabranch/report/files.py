@@ -7,7 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 
-from anabranch.errors import ResultError
+from anabranch.errors import ResultError, reason
 
 _REMEDIES = {
     errno.ENOSPC: "free some space, or choose a folder on another disk",
@@ -45,7 +45,6 @@ def write_whole(file: Path, content: bytes) -> Path:
     except OSError as error:
         if partial is not None:
             partial.unlink(missing_ok=True)
-        reason = error.strerror or str(error)
         remedy = _REMEDIES.get(error.errno or 0, "choose another folder")
-        raise ResultError(f"{file}: cannot be written: {reason}; {remedy}") from None
+        raise ResultError(f"{file}: cannot be written: {reason(error)}; {remedy}") from None
     return file

@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 
 from anabranch.errors import ResultError
 from anabranch.report.files import write_whole
+from anabranch.signals import deferred
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#882255")
 """Colours that people with any colour vision tell apart: seven of Okabe and Ito (2008), whose yellow is too
@@ -166,8 +167,11 @@ def is_transport(name: str) -> bool:
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Inside, matplotlib draws in our style, whatever the user's own settings are."""
-    with matplotlib.style.context(["default", STYLE]):
+    """Inside, matplotlib draws in our style, whatever the user's own settings are.
+
+    Signals wait until the end: what they raise would get lost in its callbacks, or be printed by them.
+    """
+    with deferred(), matplotlib.style.context(["default", STYLE]):
         yield
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from anabranch.errors import Problem, ScenarioError
+from anabranch.errors import Problem, ScenarioError, reason
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.toml_text import MOST_STEPS, parse
 
@@ -29,7 +29,7 @@ def read_text(path: Path) -> str:
         with path.open("rb") as file:
             content = file.read(LARGEST_FILE_BYTES + 1)
     except OSError as error:
-        raise ScenarioError([Problem("", f"cannot be read: {error.strerror}")], str(path)) from None
+        raise ScenarioError([Problem("", f"cannot be read: {reason(error)}")], str(path)) from None
     except ValueError:
         raise ScenarioError([Problem("", "cannot be read: not a file name")], quoted(str(path))) from None
     if len(content) > LARGEST_FILE_BYTES:

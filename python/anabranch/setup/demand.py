@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from anabranch.errors import reason
 from anabranch.scenario.demand import FILE, PairRates
 from anabranch.scenario.quantity import Rate, quoted
 from anabranch.scenario.routing import Routing
@@ -170,8 +171,8 @@ class _Bounds:
                 return
             text = file.read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
-            self._problems.add(place, f"{quoted(name)} cannot be read: {reason}")
+            why = reason(error) if isinstance(error, OSError) else "it is no text in UTF-8"
+            self._problems.add(place, f"{quoted(name)} cannot be read: {why}")
             return
         except ValueError as error:
             self._problems.add(place, f"{quoted(name)} cannot be read: {error}")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import tempfile
 from collections.abc import Iterator
-from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -28,6 +28,7 @@ def run_study(
     dask: str | None,
     out: Path | str | None,
     progress: Progress | None,
+    replace: bool,
 ) -> StudyResult:
     """Runs a study; see :meth:`Study.run`."""
     if jobs is not None and jobs < 1:
@@ -41,17 +42,24 @@ def run_study(
         from anabranch.report.html import save_study_report  # noqa: PLC0415 - slow to import
         from anabranch.report.study import write_outputs  # noqa: PLC0415 - slow to import
 
-        result = _into(Path(out), design, jobs, dask, progress)
-        write_outputs(result, out, spreadsheet=spreadsheet, figures=study.output.figures)
-        save_study_report(result, out)
-        return result
-    with tempfile.TemporaryDirectory(prefix="anabranch-study-") as folder:
-        result = _into(Path(folder), design, jobs, dask, progress)
+        def outputs(result: StudyResult, folder: Path) -> None:
+            write_outputs(result, folder, spreadsheet=spreadsheet, figures=study.output.figures)
+            save_study_report(result, folder)
+
+        with Store(Path(out), design, replace=replace) as store:
+            _work(store, design, jobs, dask, progress)
+            return store.finish(outputs)
+    with (
+        tempfile.TemporaryDirectory(prefix="anabranch-study-") as folder,
+        Store(Path(folder), design) as store,
+    ):
+        _work(store, design, jobs, dask, progress)
+        result = store.finish()
         tables = {
             name: pl.read_parquet(source / "*.parquet", glob=True) if isinstance(source, Path) else source
             for name, source in result.tables.items()
         }
-        return replace(result, tables=tables)
+        return dataclasses.replace(result, tables=tables)
 
 
 def _wants_spreadsheet(study: Study) -> bool:
@@ -67,26 +75,23 @@ def _wants_spreadsheet(study: Study) -> bool:
     return installed if study.output.spreadsheet is None else study.output.spreadsheet
 
 
-def _into(
-    folder: Path, design: Design, jobs: int | None, dask: str | None, progress: Progress | None
-) -> StudyResult:
-    with Store(folder, design) as store:
-        left = [run for run in range(design.runs) if run not in store.finished]
-        done, failures = len(store.finished), store.failures
+def _work(
+    store: Store, design: Design, jobs: int | None, dask: str | None, progress: Progress | None
+) -> None:
+    """Does the runs that are not done yet."""
+    left = [run for run in range(design.runs) if run not in store.finished]
+    done, failures = len(store.finished), store.failures
+    if progress is not None:
+        progress(done, failures, design.runs)
+    for outcome in _outcomes(design, left, jobs, dask):
+        if outcome.version != _core.version():
+            message = f"a worker has version {outcome.version} of anabranch, and this is {_core.version()}"
+            raise StudyError([Problem("", message)])
+        store.keep(outcome)
+        done += 1
+        failures += outcome.reason is not None
         if progress is not None:
             progress(done, failures, design.runs)
-        for outcome in _outcomes(design, left, jobs, dask):
-            if outcome.version != _core.version():
-                message = (
-                    f"a worker has version {outcome.version} of anabranch, and this is {_core.version()}"
-                )
-                raise StudyError([Problem("", message)])
-            store.keep(outcome)
-            done += 1
-            failures += outcome.reason is not None
-            if progress is not None:
-                progress(done, failures, design.runs)
-        return store.finish()
 
 
 def _outcomes(design: Design, runs: list[int], jobs: int | None, dask: str | None) -> Iterator[Outcome]:

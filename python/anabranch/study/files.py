@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
+from anabranch.errors import reason
 from anabranch.scenario.quantity import quoted
 from anabranch.topology.sources.files import MAX_FILE_BYTES
 
@@ -57,7 +58,7 @@ def _content(path: Path, name: str) -> bytes:
         with path.open("rb") as file:
             content = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
-        raise ValueError(f"{quoted(name)} cannot be read: {error.strerror}") from None
+        raise ValueError(f"{quoted(name)} cannot be read: {reason(error)}") from None
     if len(content) > MAX_FILE_BYTES:
         raise ValueError(f"{quoted(name)} is larger than {MAX_FILE_BYTES >> 20} MiB, the most that is read")
     return content

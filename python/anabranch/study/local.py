@@ -14,7 +14,7 @@ from multiprocessing.connection import Pipe
 from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
-from anabranch.errors import Problem, StudyError
+from anabranch.errors import Problem, StudyError, reason
 from anabranch.study.design import Design
 from anabranch.study.work import Outcome, failed
 from anabranch.study.worker import HELLO, READY
@@ -147,7 +147,7 @@ class _Pool:
         try:
             worker = _Worker(self._payload)
         except OSError as error:
-            raise StudyError([Problem("", f"no process can be started: {error.strerror}")]) from None
+            raise StudyError([Problem("", f"no process can be started: {reason(error)}")]) from None
         self._workers.append(worker)
         self._selector.register(worker.connection, EVENT_READ, worker)
 
@@ -172,7 +172,7 @@ class _Pool:
             if self._attempts[begun] < MOST_ATTEMPTS:
                 self._waiting.appendleft(begun)
             else:
-                reason = f"its process was lost {MOST_ATTEMPTS} times, the last time by {how}"
-                yield failed(self._design, begun, reason)
+                why = f"its process was lost {MOST_ATTEMPTS} times, the last time by {how}"
+                yield failed(self._design, begun, why)
         if self._waiting:
             self._start()

@@ -246,6 +246,8 @@ class Study(Table):
         dask: str | None = None,
         out: Path | str | None = None,
         progress: Progress | None = None,
+        *,
+        replace: bool = False,
     ) -> StudyResult:
         """Runs it; with ``out``, every run is kept in that folder, and a second call goes on there.
 
@@ -254,10 +256,12 @@ class Study(Table):
             dask: address of a Dask scheduler, such as ``tcp://10.0.0.1:8786``, in place of processes here.
             out: the folder.
             progress: called now and then with the runs done, the failed ones among them, and all runs.
+            replace: go on though the folder has files that Anabranch did not write; they stay.
 
         Raises:
-            StudyError: if the study cannot be run, or the folder is not this study's or cannot be written.
+            StudyError: if the study cannot be run, or the folder is not this study's, has other files, is
+                being written to, or cannot be written.
         """
         from anabranch.study.execute import run_study  # noqa: PLC0415 - execute.py imports this module
 
-        return run_study(self, jobs=jobs, dask=dask, out=out, progress=progress)
+        return run_study(self, jobs=jobs, dask=dask, out=out, progress=progress, replace=replace)

@@ -1,5 +1,6 @@
 """The folder of a study: a file for each run, so that a study that was stopped goes on where it was.
 
+manifest.json          what of it is ours, but for runs/ and tables/
 study.toml             the study, with every level written out
 study.json             format, version, fingerprint, factors and metrics
 topologies/            the topology files that it uses
@@ -12,10 +13,9 @@ runs.parquet, runs.csv, cells.parquet, cells.csv   when all runs are done
 from __future__ import annotations
 
 import errno
-import fcntl
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from io import RawIOBase
 from pathlib import Path
@@ -25,8 +25,10 @@ import polars as pl
 import tomli_w
 
 from anabranch import _core
-from anabranch.errors import Problem, StudyError, reason
+from anabranch.errors import Problem, ResultError, StudyError, reason
+from anabranch.folders import Addition
 from anabranch.result import csv_bytes
+from anabranch.signals import deferred
 from anabranch.study.design import Design
 from anabranch.study.files import unpack
 from anabranch.study.result import FactorInfo, MetricInfo, StudyResult
@@ -38,13 +40,15 @@ _FORMAT_VERSION = 1
 _MANIFEST = "study.json"
 _JOURNAL = "journal.jsonl"
 _PARQUET_MAGIC = b"PAR1"
+_STUDY = "study.toml"
 _ENDS = ("runs.parquet", "runs.csv", "cells.parquet", "cells.csv")
+_OUTPUTS = ("report.html", "study.xlsx")
 
 
 class Store:
     """A study's folder, open for one process at a time."""
 
-    def __init__(self, folder: Path, design: Design) -> None:
+    def __init__(self, folder: Path, design: Design, *, replace: bool = False) -> None:
         """Opens a folder for a design, new or begun.
 
         Raises:
@@ -53,11 +57,21 @@ class Store:
         self._folder = folder
         self._design = design
         self._journal: IO[bytes] | None = None
-        _check_usable(folder, design)
+        _check_study(folder, design)
+        own = (_MANIFEST, _STUDY, _JOURNAL, *design.files)
+        claims = (*own, *_ENDS, *_OUTPUTS, "figures/")
+        self._addition = Addition(folder, "study", claims, replace=replace)
         try:
+            self._addition.open()
+            self._addition.claim(own)
             self._open()
-        except OSError as error:
-            raise self._unwritable(error) from None
+        except BaseException as error:
+            self.close()
+            if isinstance(error, ResultError):
+                raise StudyError([Problem("", str(error))]) from None
+            if isinstance(error, OSError):
+                raise self._unwritable(error) from None
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -67,38 +81,38 @@ class Store:
 
     def close(self) -> None:
         """Lets another process use the folder."""
-        if self._journal is not None:
-            self._journal.close()
+        with deferred():
+            if self._journal is not None:
+                self._journal.close()
+                self._tidy()
+            self._addition.close()
+
+    def _tidy(self) -> None:
+        """Removes what was being written when a process was stopped."""
+        for pattern in (".*.tmp", "runs/.*.tmp", "tables/*/.*.tmp"):
+            for leftover in self._folder.glob(pattern):
+                leftover.unlink()
 
     def _open(self) -> None:
         folder = self._folder
-        (folder / "runs").mkdir(parents=True, exist_ok=True)
-        self._journal = self._locked_journal()
-        for leftover in (
-            *folder.glob(".*.tmp"),
-            *folder.glob("runs/.*.tmp"),
-            *folder.glob("tables/*/.*.tmp"),
-        ):
-            leftover.unlink()
+        (folder / "runs").mkdir(exist_ok=True)
+        self._journal = self._opened_journal()
+        self._tidy()
+        # Another one may have worked here until the folder was locked.
+        _check_study(folder, self._design)
         manifest = _json(_manifest(self._design)).encode()
         if not (folder / _MANIFEST).is_file() or (folder / _MANIFEST).read_bytes() != manifest:
             # A title or a confidence may have changed, with the tables at the end.
             for name in _ENDS:
                 (folder / name).unlink(missing_ok=True)
             _write(folder / _MANIFEST, manifest)
-        _write(folder / "study.toml", tomli_w.dumps(_study_data(self._design)).encode())
+        _write(folder / _STUDY, tomli_w.dumps(_study_data(self._design)).encode())
         unpack(self._design.files, folder)
         self.finished, self.failures = self._finished()
 
-    def _locked_journal(self) -> IO[bytes]:
-        """The journal, open for appending, behind a whole line. The lock ends with the process."""
+    def _opened_journal(self) -> IO[bytes]:
+        """The journal, open for appending, behind a whole line."""
         journal = (self._folder / _JOURNAL).open("a+b", buffering=0)
-        try:
-            fcntl.flock(journal, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            journal.close()
-            message = "another process is working on this study; wait for it, or choose another folder"
-            raise StudyError([Problem("", message)], str(self._folder)) from None
         journal.seek(0)
         content = journal.read()
         journal.truncate(content.rfind(b"\n") + 1)
@@ -108,6 +122,9 @@ class Store:
         """The runs that are done, and how many of them failed. What a crash has cut off is not done."""
         found = set()
         for file in (self._folder / "runs").glob("*.parquet"):
+            if not file.stem.isdigit():
+                message = f"has what is no run of a study: runs/{file.name}; move it elsewhere"
+                raise StudyError([Problem("", message)], str(self._folder))
             content = file.read_bytes()
             if content.startswith(_PARQUET_MAGIC) and content.endswith(_PARQUET_MAGIC):
                 found.add(int(file.stem))
@@ -143,11 +160,15 @@ class Store:
         except OSError as error:
             raise self._unwritable(error) from None
 
-    def finish(self) -> StudyResult:
+    def finish(self, add: Callable[[StudyResult, Path], None] | None = None) -> StudyResult:
         """Writes the tables over all runs, once all are done.
 
+        Args:
+            add: writes what else there is, such as figures, into the folder that it is given.
+
         Raises:
-            StudyError: if they cannot be written.
+            StudyError: if the tables cannot be written.
+            ResultError: if the rest cannot.
         """
         runs = pl.read_parquet(self._folder / "runs" / "*.parquet", glob=True).sort("run").rechunk()
         result = StudyResult.from_runs(
@@ -159,12 +180,16 @@ class Store:
             runs=runs,
             tables=_kept_tables(self._folder),
         )
+        partial = self._addition.partial
         try:
             for name, table in (("runs", result.runs), ("cells", result.cells)):
-                _write(self._folder / f"{name}.parquet", parquet(table))
-                _write(self._folder / f"{name}.csv", csv_bytes(table))
+                _write(partial / f"{name}.parquet", parquet(table))
+                _write(partial / f"{name}.csv", csv_bytes(table))
         except OSError as error:
             raise self._unwritable(error) from None
+        if add is not None:
+            add(result, partial)
+        self._addition.put()
         return result
 
     def _unwritable(self, error: OSError) -> StudyError:
@@ -215,26 +240,13 @@ def _kept_tables(folder: Path) -> dict[str, Path | pl.DataFrame]:
     return {path.name: path for path in sorted((folder / "tables").glob("*")) if path.is_dir()}
 
 
-def _check_usable(folder: Path, design: Design) -> None:
-    """Makes sure that a folder is new, or this study's."""
-    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise StudyError([Problem("", "exists and is not a folder; choose another name")], str(folder))
-    if not folder.is_dir() or all(_is_ours_before_the_manifest(path) for path in folder.iterdir()):
-        return
+def _check_study(folder: Path, design: Design) -> None:
+    """Makes sure that a folder is not another study's."""
     manifest = _read_manifest(folder)
-    if manifest is None:
-        raise StudyError([Problem("", "exists and is not a study folder; choose another name")], str(folder))
-    if manifest.get("fingerprint") != design.fingerprint():
+    if manifest is not None and manifest.get("fingerprint") != design.fingerprint():
         differs = _differences(manifest.get("parts", {}), design.parts())
         message = f"holds another study, with {differs}; choose another folder"
         raise StudyError([Problem("", message)], str(folder))
-
-
-def _is_ours_before_the_manifest(path: Path) -> bool:
-    """Whether this is what a study leaves that is killed before its manifest is there."""
-    if path.name == "runs" and path.is_dir():
-        return not any(path.iterdir())
-    return path.name == f".{_MANIFEST}.tmp" or (path.name == _JOURNAL and path.stat().st_size == 0)
 
 
 def _differences(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:

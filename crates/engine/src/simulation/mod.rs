@@ -39,6 +39,7 @@ use sequences::Sequences;
 pub use state::{FlowState, LinkState, Phase};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+pub use taps::LostCapture;
 use taps::Taps;
 
 /// Events between two calls of the progress callback.
@@ -73,6 +74,8 @@ pub struct Outcome {
     pub jain_index: Option<f64>,
     /// Payload handed to all applications over the time of the run, in Mbps; `None` if no time has passed.
     pub delivered_mbps: Option<f64>,
+    /// Captures that could not be written to their end.
+    pub lost_captures: Vec<LostCapture>,
 }
 
 /// A run in progress. It has neither a clock nor any input of its own: it goes on when it is told to, and only so far.
@@ -177,7 +180,7 @@ impl Simulation {
     /// step ends between two events, and so does the answer say; the next step goes on from there.
     ///
     /// # Errors
-    /// If `until` is in the past, or a capture file cannot be written.
+    /// If `until` is in the past.
     ///
     /// # Panics
     /// If an event lies in the past, which is a bug in the engine.
@@ -207,7 +210,6 @@ impl Simulation {
             if left == 0 {
                 self.events = reported;
                 (left, reported) = (EVENTS_PER_REPORT, reported + EVENTS_PER_REPORT);
-                self.data.taps.check()?;
                 if report(self.progress()).is_break() {
                     return Ok(ControlFlow::Break(()));
                 }
@@ -246,7 +248,7 @@ impl Simulation {
     /// Ends the run where it is: checks conservation, writes out the captures and gives the tables.
     ///
     /// # Errors
-    /// If a capture file cannot be written, or the books do not balance, which is a bug.
+    /// If the books do not balance, which is a bug.
     pub fn finish(mut self) -> Result<Outcome, EngineError> {
         let now = self.data.now;
         let interrupted = now < self.end || self.next_event().is_some();
@@ -256,8 +258,8 @@ impl Simulation {
         tables.extend(self.log_table());
         let (progress, jain_index) = (self.progress(), self.jain_index());
         let delivered_mbps = self.delivered_mbps();
-        self.data.taps.finish()?;
-        Ok(Outcome { tables, ended: now, interrupted, progress, jain_index, delivered_mbps })
+        let lost_captures = self.data.taps.finish(now);
+        Ok(Outcome { tables, ended: now, interrupted, progress, jain_index, delivered_mbps, lost_captures })
     }
 
     /// Brings every link and its books forward to now.

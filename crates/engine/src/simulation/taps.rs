@@ -3,7 +3,7 @@
 use super::control::NO_FLOW;
 use super::external::External;
 use super::flow::Flow;
-use crate::capture::{CaptureFile, CapturedPacket};
+use crate::capture::{CaptureFile, CaptureWriteError, CapturedPacket};
 use crate::error::EngineError;
 use crate::link::{LinkObserver, LinkStats};
 use crate::packet::{Direction, Packet, PacketId, PacketPool, Steering};
@@ -104,13 +104,42 @@ pub(super) struct Taps {
     endpoints: Vec<Vec<(Endpoint, Endpoint)>>,
     watches_hosts: bool,
     watches_links: bool,
-    error: Option<EngineError>,
+    lost: Vec<LostCapture>,
+}
+
+/// A capture that could not be written to its end, as on a full disk. Its file is removed, which makes room for the
+/// results.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LostCapture {
+    /// Its file.
+    pub file: String,
+    /// When in the run.
+    pub at: Instant,
+    /// What the system says.
+    pub reason: String,
 }
 
 struct Capture {
     at: CapturePoint,
+    path: String,
     file: CaptureFile,
     identification: u16,
+}
+
+impl Capture {
+    /// Gives it up.
+    fn lose(self, at: Instant, error: &CaptureWriteError) -> LostCapture {
+        let Self { path, file, .. } = self;
+        drop(file);
+        // A device, such as /dev/full, stays.
+        let regular = std::fs::metadata(&path).is_ok_and(|found| found.is_file());
+        let reason = match (error, if regular { std::fs::remove_file(&path) } else { Ok(()) }) {
+            (CaptureWriteError::Io { source, .. }, Ok(())) => source.to_string(),
+            (_, Ok(())) => error.to_string(),
+            (_, Err(remains)) => format!("{error}; its file cannot be removed: {remains}"),
+        };
+        LostCapture { file: path, at, reason }
+    }
 }
 
 impl Taps {
@@ -123,7 +152,7 @@ impl Taps {
                 CapturePoint::Host(node) => setup.nodes[node.index()].name.clone(),
             };
             let file = CaptureFile::create(Path::new(&capture.file), &[name], capture.snap_length)?;
-            captures.push(Capture { at: capture.at, file, identification: 0 });
+            captures.push(Capture { at: capture.at, path: capture.file.clone(), file, identification: 0 });
         }
         let watches_links = probes_links(setup)
             || captures.iter().any(|capture: &Capture| matches!(capture.at, CapturePoint::Link(_)));
@@ -139,7 +168,7 @@ impl Taps {
             watches_links,
             captures,
             endpoints: watched.iter().map(ends).collect(),
-            error: None,
+            lost: Vec::new(),
         })
     }
 
@@ -183,7 +212,8 @@ impl Taps {
         segment: &Segment,
         ends: (Endpoint, Endpoint),
     ) {
-        for capture in self.captures.iter_mut().filter(|capture| capture.at == at) {
+        let mut failed = Vec::new();
+        for (index, capture) in self.captures.iter_mut().enumerate().filter(|(_, capture)| capture.at == at) {
             capture.identification = capture.identification.wrapping_add(1);
             let seen = CapturedPacket {
                 segment,
@@ -192,11 +222,12 @@ impl Taps {
                 identification: capture.identification,
                 ttl: INITIAL_TTL.saturating_sub(super::MAX_HOPS - packet.hops_left).max(1),
             };
-            if let Err(error) = capture.file.record(0, now, &seen)
-                && self.error.is_none()
-            {
-                self.error = Some(error.into());
+            if let Err(error) = capture.file.record(0, now, &seen) {
+                failed.push((index, error));
             }
+        }
+        for (index, error) in failed.into_iter().rev() {
+            self.lost.push(self.captures.remove(index).lose(now, &error));
         }
     }
 
@@ -221,18 +252,14 @@ impl Taps {
         drops.causes.add(cause, segments);
     }
 
-    /// Whether everything could be written so far.
-    pub(super) fn check(&mut self) -> Result<(), EngineError> {
-        self.error.take().map_or(Ok(()), Err)
-    }
-
-    /// Writes out what is buffered.
-    pub(super) fn finish(mut self) -> Result<(), EngineError> {
-        self.check()?;
-        for capture in self.captures {
-            capture.file.finish()?;
+    /// Writes out what is buffered. Gives the captures that are lost.
+    pub(super) fn finish(mut self, now: Instant) -> Vec<LostCapture> {
+        for mut capture in self.captures {
+            if let Err(error) = capture.file.finish() {
+                self.lost.push(capture.lose(now, &error));
+            }
         }
-        Ok(())
+        self.lost
     }
 }
 

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Final
 
+from anabranch.errors import reason
 from anabranch.topology.assemble import assemble
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import Topology
@@ -38,7 +39,7 @@ def load_file(path_text: str, base: Path | None) -> Topology:
     try:
         format_name, data = _read(path, where)
     except OSError as error:
-        raise TopologyError(where, f"cannot be read ({error.strerror or error})", "check the path") from error
+        raise TopologyError(where, f"cannot be read ({reason(error)})", "check the path") from error
     except ValueError as error:
         if isinstance(error, TopologyError):
             raise
