@@ -1,0 +1,55 @@
+"""A few of the faults of ``attack/faults.py``, and that it notes what is wrong."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+FILE = Path(__file__).parents[2] / "attack" / "faults.py"
+
+
+@pytest.fixture(scope="module")
+def faults() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("faults", FILE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_faults_lose_nothing(faults: ModuleType) -> None:
+    complaints: list[str] = []
+    outcomes = faults.attack(len(faults.FAULTS), 1, 3, chosen=("run",), say=complaints.append)
+    found = faults.counts(outcomes)
+    assert set(found["by fault"]) == set(faults.FAULTS)
+    assert (found["faults"], found["wrong"]) == (len(faults.FAULTS) + 1, 0), complaints
+
+
+def test_what_is_lost_is_noted(faults: ModuleType, tmp_path: Path) -> None:
+    before = {
+        "notes.txt": "a",
+        "out/notes.txt": "b",
+        "out/flows.parquet": "c",
+        "out/runs/000001.parquet": "d",
+    }
+    command = faults.Command("study", (), ())
+    work = tmp_path / "work"
+    (work / "out").mkdir(parents=True)
+    (work / "temporary").mkdir()
+    (work / ".out.partial").mkdir()
+    (work / "out" / "flows.parquet").write_text("cut off")
+    ground = faults.Ground(command, work, before, {}, 1.0, 1)
+    found = faults.judged(ground, work, "SIGINT", 3, "Traceback (most recent call last)")
+    assert found == [
+        "ends with status 3: Traceback (most recent call last)",
+        "a traceback: Traceback (most recent call last)",
+        "lost: notes.txt",
+        "lost: out/notes.txt",
+        "lost: out/runs/000001.parquet",
+        "left lying: .out.partial",
+        "neither the earlier nor the new result: out/flows.parquet",
+    ]
