@@ -170,6 +170,10 @@ VARIANTS = {
     "MessageApplication": '[[traffic]]\nfrom = "Denver"\nto = "Atlanta"\n'
     'application = { kind = "messages", message = "10 kB", gap = '
     '{ distribution = "uniform", low = "1 ms", high = "3 ms" } }',
+    "PingApplication": '[[traffic]]\nfrom = "Denver"\nto = "Atlanta"\n'
+    'application = { kind = "ping", interval = "200 ms" }',
+    "UdpApplication": '[[traffic]]\nfrom = "Denver"\nto = "Atlanta"\n'
+    'application = { kind = "udp", rate = "80 kbps", packet = "200 B" }',
 }
 """By the name of the table that the field may be."""
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from anabranch import _core
-from anabranch.scenario.quantity import quoted
+from anabranch.scenario.quantity import Rate, quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup.chance import is_noisy
 from anabranch.setup.model import LinkSetup, Setup
@@ -22,6 +22,7 @@ def cautions(scenario: Scenario, setup: Setup, plan: _core.Plan) -> list[str]:
         *(f"network.topology: {note}" for note in setup.provenance if note.startswith(UNREAD)),
         *_unused_transports(scenario, setup),
         *_idle_ecn(scenario, setup),
+        *_above_line_rate(setup),
         *_phases(setup, plan),
     ]
 
@@ -57,6 +58,22 @@ def _is_capable(config: dict[str, object]) -> bool:
 
 def _marks(discipline: dict[str, object]) -> bool:
     return discipline["algorithm"] == "threshold" or discipline.get("ecn") is True
+
+
+def _above_line_rate(setup: Setup) -> Iterator[str]:
+    """UDP that its own host cannot send: a real one would not be lost there, but never be sent."""
+    capacity: dict[int, int] = defaultdict(int)
+    for link in setup.links:
+        capacity[link.origin] += link.capacity
+    for flow in setup.datagrams:
+        rate = flow.source.get("rate")
+        if isinstance(rate, int) and rate > capacity[flow.origin]:
+            node = setup.nodes[flow.origin].name
+            yield (
+                f"{flow.name}: {Rate(rate).text} is above what the links of {quoted(node)} carry, "
+                f"{Rate(capacity[flow.origin]).text}: the rest is dropped where it is sent"
+            )
+            return
 
 
 def _phases(setup: Setup, plan: _core.Plan) -> Iterator[str]:

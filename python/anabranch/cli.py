@@ -105,7 +105,11 @@ def run(
             {
                 "folder": str(folder),
                 "summary": json_ready(dict(result.summary)),
-                "flows": json_ready(result.flows.to_dicts()),
+                **{
+                    name: json_ready(result.tables[name].to_dicts())
+                    for name in ("flows", "datagram_flows")
+                    if name in result.tables
+                },
             }
         )
     else:

@@ -53,17 +53,36 @@ _FLOW_COLUMNS: tuple[FrameColumn, ...] = (
 )
 _SPARE = ("mean extent", "spurious", "timeouts", "transport", "RTT", "from", "to", "reordered")
 """Columns that a narrow terminal does without, the first of them first."""
+_LATENCY_COLUMNS: tuple[FrameColumn, ...] = (
+    ("flow", "name", ""),
+    ("latency", "measures", ""),
+    ("from", "from", ""),
+    ("to", "to", ""),
+    ("sent", "sent", ",d"),
+    ("lost", "loss_ratio", ".2%"),
+    ("median", "latency_p50_ms", "ms"),
+    ("p95", "latency_p95_ms", "ms"),
+    ("p99", "latency_p99_ms", "ms"),
+    ("max", "latency_max_ms", "ms"),
+    ("jitter", "jitter_ms", "ms"),
+    ("throughput", "throughput_mbps", "Mbps"),
+    ("reordered", "reordering_ratio", ".2%"),
+)
+_SPARE_LATENCY = ("reordered", "throughput", "from", "to", "p95")
+_MEASURES = {"ping": "RTT", "udp": "one way"}
+"""What a latency is, by kind of flow."""
 _SPARE_PREDICTED = ("share of flows", "shared by", "capacity", "model", "loss")
 
 
 def show_result(console: Console, title: str, result: Result, folder: Path | None = None) -> None:
-    """A table of the flows, the totals, and where everything is, if it is in a folder."""
-    flows = result.flows
-    columns = frame_columns(flows.head(_MOST_ROWS), _FLOW_COLUMNS)
-    # The unit in a heading follows from the values.
-    spare = [column.name for name in _SPARE for column in columns if column.name.startswith(name)]
-    print_columns(console, title, columns, spare=spare, rest="the table flows (flows.parquet)")
-    print_more(console, flows.height, _MOST_ROWS, "flows")
+    """A table of the flows, the latencies, the totals, and where everything is, if it is in a folder."""
+    flows, datagrams = result.flows, result.tables.get("datagram_flows")
+    if flows.height or datagrams is None:
+        _print_flows(console, title, flows, "flows", (_FLOW_COLUMNS, _SPARE))
+        title = "packets without a connection"
+    if datagrams is not None:
+        named = datagrams.with_columns(pl.col("kind").replace_strict(_MEASURES).alias("measures"))
+        _print_flows(console, title, named, "datagram_flows", (_LATENCY_COLUMNS, _SPARE_LATENCY))
     for line in _failures(flows):
         console.print(Text(line))
     console.print(Text(_totals(result)))
@@ -72,6 +91,20 @@ def show_result(console: Console, title: str, result: Result, folder: Path | Non
     console.print(Text(f"results in {folder}"))
     if "log" in result.tables:
         console.print(Text(f"event logs in {folder / LOGS}"))
+
+
+def _print_flows(
+    console: Console,
+    title: str,
+    flows: pl.DataFrame,
+    table: str,
+    form: tuple[Sequence[FrameColumn], Sequence[str]],
+) -> None:
+    columns = frame_columns(flows.head(_MOST_ROWS), form[0])
+    # The unit in a heading follows from the values.
+    spare = [column.name for name in form[1] for column in columns if column.name.startswith(name)]
+    print_columns(console, title, columns, spare=spare, rest=f"the table {table} ({table}.parquet)")
+    print_more(console, flows.height, _MOST_ROWS, "flows")
 
 
 def _failures(flows: pl.DataFrame) -> list[str]:
@@ -98,7 +131,7 @@ def _failures(flows: pl.DataFrame) -> list[str]:
 def _totals(result: Result) -> str:
     summary = result.summary
     parts = []
-    if isinstance(total_mbps := summary.get("delivered_mbps"), float):
+    if result.flows.height and isinstance(total_mbps := summary.get("delivered_mbps"), float):
         parts.append(
             f"delivered in all {with_unit(total_mbps, 'Mbps', 4)} over {plain(float(summary['ended_s']))} s"
         )

@@ -35,13 +35,13 @@ def routes_html(routes: Routes) -> str:
 
 
 def result_html(result: Result) -> str:
-    """The table of the flows and, where the run has series, goodput over time."""
+    """The table of the flows and, where the run has series, goodput and latencies over time."""
     from anabranch.report.plots.run_plots import RunPlots  # noqa: PLC0415 - slow to import
 
     table = _printed(lambda console: display.show_result(console, _title(result), result))
-    if "flow_series" not in result.tables:
-        return table
-    return table + _drawn(RunPlots(result).goodput())
+    plots = RunPlots(result)
+    drawn = [_drawn(getattr(plots, name)()) for name in ("goodput", "latency") if name in plots.names()]
+    return "".join([table, *drawn])
 
 
 def study_html(result: StudyResult) -> str:

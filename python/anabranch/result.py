@@ -80,6 +80,21 @@ class Result:
         return self._table("flow_series")
 
     @property
+    def datagram_flows(self) -> pl.DataFrame:
+        """A row for each ping, and each flow of UDP."""
+        return self._table("datagram_flows")
+
+    @property
+    def datagram_series(self) -> pl.DataFrame:
+        """A row for each sample and flow of ``datagram_flows``."""
+        return self._table("datagram_series")
+
+    @property
+    def latencies(self) -> pl.DataFrame:
+        """The distribution of the latencies of each flow of ``datagram_flows``."""
+        return self._table("latencies")
+
+    @property
     def connections(self) -> pl.DataFrame:
         """A row for each flow of Multipath TCP."""
         return self._table("connections")

@@ -225,7 +225,8 @@ class _Namer:
         self._tables = tables
         self._paths = {(route["from"], route["to"]): route["paths"] for route in routes}
         self._metric = PATH_METRICS[metric]
-        self._sends_data = {(flow.origin, flow.to) for flow in setup.flows}
+        self._connects = {(flow.origin, flow.to) for flow in setup.flows}
+        self._sends_data = self._connects | {(flow.origin, flow.to) for flow in setup.datagrams}
 
     def pair(self, origin: int, to: int) -> PairRoutes:
         """The routes of a pair."""
@@ -235,7 +236,7 @@ class _Namer:
             predictions(
                 setup, (origin, to), self._weighted_paths(origin, to), self._weighted_paths(to, origin)
             )
-            if has_data
+            if (origin, to) in self._connects
             else ()
         )
         return PairRoutes(

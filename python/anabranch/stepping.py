@@ -116,6 +116,11 @@ class Simulation:
         return frame(self._core.flows())
 
     @property
+    def datagram_flows(self) -> pl.DataFrame:
+        """A row for each ping, and each flow of UDP: the table ``datagram_flows`` of a result so far."""
+        return frame(self._core.datagram_flows())
+
+    @property
     def links(self) -> pl.DataFrame:
         """A row for each directed link: the table ``links`` of a result so far, and the present state.
 

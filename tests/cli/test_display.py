@@ -147,3 +147,20 @@ def test_a_load_above_the_capacity_is_marked_and_one_below_is_not() -> None:
     )
     assert len(marked) == 15
     assert all(bool(mark) == (float(load) > 1) for mark, load in marked)
+
+
+def test_latencies_have_a_table_and_flows_none_where_there_are_none() -> None:
+    traffic = 'application = { kind = "ping", interval = "100 ms" }\nname = "ping"\n[run]'
+    pinged = Scenario.loads(SMALL.replace("[run]", traffic)).run()
+    (row,) = pinged.datagram_flows.to_dicts()
+    text = shown(pinged, 200)
+    (line,) = re.findall(r"^ping\.0 .*$", text, re.MULTILINE)
+    assert line.split()[:2] == ["ping.0", "RTT"]
+    # 84 B over 100, 10 and 100 Mbps and 3 ms, there and back.
+    assert row["latency_p50_ms"] == pytest.approx(2 * (3 + 0.0672 + 2 * 0.00672), rel=1e-6)
+    assert line.split().count("6.161") == 4
+    assert "goodput" not in text
+    assert "four transfers" in text
+    narrow = shown(pinged, 80)
+    assert max(len(line) for line in narrow.splitlines()) <= 80
+    assert "median" in narrow

@@ -382,6 +382,25 @@ def applications() -> Iterator[tuple[str, Data]]:
     }.items():
         entry = {"from": "left1", "to": "right1", "application": application, "stop": "1500 ms"}
         yield f"traffic/{name}", dumbbell(traffic=[{**entry, "transport": "cubic"}])
+    there = {"from": "left1", "to": "right1", "both_directions": True}
+    yield (
+        "traffic/datagrams",
+        dumbbell(
+            traffic=[
+                {**there, "flows": 2, "transport": "cubic"},
+                {**there, "application": {"kind": "ping", "interval": "20 ms"}},
+                {
+                    **there,
+                    "application": {"kind": "udp", "rate": "300 kbps", "packet": "300 B"},
+                    "stop": "1 s",
+                },
+            ]
+        ),
+    )
+    spread = branches(routing={"scheme": {"algorithm": "disjoint", "k": 3}, "load_balancing": "packet"})
+    udp = {"kind": "udp", "rate": "2 Mbps", "packet": "500 B"}
+    spread["traffic"].append({"from": "client", "to": "server", "application": udp})
+    yield "traffic/datagrams-spread", spread
 
 
 def every_scenario() -> dict[str, Data]:

@@ -90,9 +90,9 @@ REGISTRIES: dict[str, tuple[Iterable[str], str, int]] = {
     "throughput model": (MODELS, "models.md", 4),
     "distribution": (DISTRIBUTIONS, "scenario.md", 7),
     "kind of an application": (
-        [*choices("RateApplication", "kind"), "messages"],
+        [*choices("RateApplication", "kind"), "messages", "ping", "udp"],
         "scenario.md",
-        3,
+        5,
     ),
     "pairs": (choices("Traffic", "pairs"), "scenario.md", 4),
     "statistic": (STATISTICS, "studies.md", 8),

@@ -49,10 +49,11 @@ def test_every_column_is_explained(tmp_path: Path) -> None:
     mptcp = Scenario.loads(TINY.replace("size =", 'transport = "mptcp"\nsize ='))
     hop_by_hop = Scenario.loads(TINY + '[routing]\nscheme = "ecmp"\n')
     log = Scenario.loads(TINY + 'log = "*"\n')
-    for scenario in (Scenario.loads(TINY), hop_by_hop, sdn, tcpbp, mptcp, log):
+    ping = Scenario.loads(re.sub("size = .*", 'application = { kind = "ping" }', TINY))
+    for scenario in (Scenario.loads(TINY), hop_by_hop, sdn, tcpbp, mptcp, log, ping):
         tables = scenario.run(out=tmp_path / "out").tables
         measured |= {name: set(table.columns) for name, table in tables.items()}
-    assert len(measured) == 19
+    assert len(measured) == 22
     assert explained == measured
 
 

@@ -106,3 +106,13 @@ def test_an_override_names_a_transport_that_there_is() -> None:
 def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_bytes(b"\xef\xbb\xbf" + BASE.encode())
     assert Scenario.load(tmp_path / "s.toml") == Scenario.loads(BASE)
+
+
+def test_udp_above_the_rate_of_its_own_link_is_told() -> None:
+    udp = 'pairs = "in-order"\napplication = { kind = "udp", rate = "150 Mbps", packet = "1500 B" }'
+    (line,) = warnings(BASE.replace('pairs = "in-order"', udp))
+    assert line == (
+        'traffic[0].0: 150 Mbps is above what the links of "left1" carry, 100 Mbps: the rest is dropped '
+        "where it is sent"
+    )
+    assert warnings(BASE.replace('pairs = "in-order"', udp.replace("150 Mbps", "100 Mbps"))) == []

@@ -21,6 +21,7 @@ SAMPLE = sorted(
     {
         *sorted(SCENARIOS)[::5],
         *(name for name, data in SCENARIOS.items() if {"capture", "event"} & data.keys()),
+        "traffic/datagrams",
     }
 )
 
@@ -45,7 +46,7 @@ def same(one: pl.DataFrame, other: pl.DataFrame) -> bool:
 def test_the_sample_has_something_of_everything() -> None:
     assert len(SAMPLE) >= 20
     text = str([SCENARIOS[name] for name in SAMPLE])
-    for word in ("controller", "mptcp", "event", "capture", "codel"):
+    for word in ("controller", "mptcp", "event", "capture", "codel", "ping"):
         assert word in text, word
 
 
@@ -102,6 +103,20 @@ def test_time_and_events_are_told() -> None:
     assert result.summary["interrupted"] is False
     # 1448 B of each 1500 B are payload.
     assert 8.0 < result.flows["goodput_mbps"][0] < 10 * 1448 / 1500
+
+
+def test_pings_are_counted_between_steps() -> None:
+    ping = {"from": "a", "to": "b", "application": {"kind": "ping", "interval": "100 ms"}}
+    simulation = two_hosts(traffic=[ping]).start()
+    simulation.advance("305 ms")
+    (row,) = simulation.datagram_flows.to_dicts()
+    assert (row["sent"], row["received"], row["packets_in_flight"]) == (4, 3, 1)
+    assert simulation.flows.is_empty()
+    simulation.set(link=["a", "b"], delay="10 ms")
+    result = simulation.advance("1 h").finish()
+    # 84 B take 67.2 us each way; the answer under way at 305 ms came over the old delay, the request too.
+    assert result.datagram_flows["latency_min_ms"].to_list() == [10.1344]
+    assert result.datagram_flows["latency_max_ms"].to_list() == [20.1344]
 
 
 def test_what_is_set_between_steps_is_an_event_of_the_scenario() -> None:

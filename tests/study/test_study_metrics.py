@@ -72,6 +72,7 @@ def test_the_examples_are_studies() -> None:
         # Seven networks, four numbers with three levels each, three replications.
         "mprc_sensitivity": (7 * 3**4 * 3, ["categorical"] + 4 * ["continuous"]),
         "queues": (5 * 2 * 10, ["continuous", "categorical"]),
+        "rrul": (5 * 5, ["categorical"]),
     }
     files = sorted((Path(__file__).parents[2] / "examples" / "studies").glob("*.toml"))
     assert [file.stem for file in files] == sorted(expected)

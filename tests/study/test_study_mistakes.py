@@ -270,3 +270,9 @@ def test_a_device_is_no_topology_file(write: Write) -> None:
     scenario = SCENARIO.replace('topology = "dumbbell"', 'topology = "file:/dev/zero"')
     with pytest.raises(StudyError, match='"/dev/zero" is not a file'):
         Study.load(write(scenario=scenario)).run(jobs=1)
+
+
+def test_a_series_of_nothing_that_is_there_cannot_be_measured(write: Write) -> None:
+    metric = '[[metric]]\nname = "x"\ntable = "datagram_series"\ncolumn = "flow"\n'
+    (line,) = messages(write(f'scenario = "two.toml"\n{metric}', SCENARIO))
+    assert line.endswith("; the scenario has run.flow_series = false, or no ping or udp")

@@ -3,7 +3,7 @@
 //! Times are simulated: zero is the start of the run, which readers show as 1970-01-01 00:00 UTC.
 
 use anabranch_transport::Segment;
-use anabranch_transport::wire::{EncodeError, Endpoint, encode_headers};
+use anabranch_transport::wire::{Datagram, EncodeError, Endpoint, encode_datagram_headers, encode_headers};
 use anabranch_units::{Instant, NodeId};
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
@@ -54,11 +54,20 @@ pub enum CaptureWriteError {
     },
 }
 
+/// What an IP packet holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Content<'a> {
+    /// A TCP segment.
+    Segment(&'a Segment),
+    /// An echo or UDP.
+    Datagram(Datagram),
+}
+
 /// A packet as it is seen at a capture point.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CapturedPacket<'a> {
-    /// Its TCP segment.
-    pub segment: &'a Segment,
+    /// What the IP packet holds.
+    pub content: Content<'a>,
     /// Who sent it.
     pub source: Endpoint,
     /// Whom it is for.
@@ -127,11 +136,20 @@ impl CaptureFile {
         at: Instant,
         packet: &CapturedPacket<'_>,
     ) -> Result<(), CaptureWriteError> {
-        let CapturedPacket { segment, source, destination, identification, ttl } = *packet;
+        let CapturedPacket { content, source, destination, identification, ttl } = *packet;
         self.packet.clear();
-        encode_headers(segment, source, destination, identification, ttl, &mut self.packet)
-            .map_err(|source| CaptureWriteError::Packet { path: self.path.clone(), source })?;
-        let original_len = segment.packet_len();
+        let buffer = &mut self.packet;
+        let (encoded, original_len) = match content {
+            Content::Segment(segment) => (
+                encode_headers(segment, source, destination, identification, ttl, buffer),
+                segment.packet_len(),
+            ),
+            Content::Datagram(datagram) => (
+                encode_datagram_headers(&datagram, source, destination, identification, ttl, buffer),
+                datagram.bytes,
+            ),
+        };
+        encoded.map_err(|source| CaptureWriteError::Packet { path: self.path.clone(), source })?;
         let kept = if self.snap_length == 0 { original_len } else { original_len.min(self.snap_length) };
         // Cuts the headers short, or adds as much of the payload, all zeros, as is kept.
         self.packet.resize(kept as usize, 0);
@@ -291,8 +309,13 @@ mod tests {
         for (index, (ps, from_client, segment)) in connection().iter().enumerate() {
             let (source, destination) =
                 if *from_client { (client(), server()) } else { (server(), client()) };
-            let packet =
-                CapturedPacket { segment, source, destination, identification: index as u16, ttl: 64 };
+            let packet = CapturedPacket {
+                content: Content::Segment(segment),
+                source,
+                destination,
+                identification: index as u16,
+                ttl: 64,
+            };
             file.record(u32::from(!from_client), Instant::from_ps(*ps), &packet)?;
         }
         file.finish()
@@ -382,7 +405,7 @@ mod tests {
         let mut capture = CaptureFile::create(&file.0, &["a".to_owned()], 0).expect("writable");
         let too_long = Segment { payload: u16::MAX, ..Segment::default() };
         let packet = |segment| CapturedPacket {
-            segment,
+            content: Content::Segment(segment),
             source: client(),
             destination: server(),
             identification: 0,

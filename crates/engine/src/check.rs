@@ -97,11 +97,20 @@ impl Setup {
         Ok(Network::new(self.nodes.clone(), self.links.iter().map(link).collect())?)
     }
 
-    /// The pairs that need routes: each flow's ends, both ways, in order, each once.
+    /// The ends of all that sends, once for each way that its packets go.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = (NodeId, NodeId)> + Clone {
+        let flows = self.flows.iter().map(|flow| (flow.from, flow.to, true));
+        let datagrams = self.datagrams.iter().map(|flow| (flow.from, flow.to, flow.source.is_answered()));
+        let there_and_back = |(from, to, is_answered): (NodeId, NodeId, bool)| {
+            std::iter::once((from, to)).chain(is_answered.then_some((to, from)))
+        };
+        flows.chain(datagrams).flat_map(there_and_back)
+    }
+
+    /// The pairs that need routes: the ends of each flow and ping, both ways, and of UDP one way; in order, each once.
     #[must_use]
     pub fn pairs(&self) -> Vec<(NodeId, NodeId)> {
-        let both = self.flows.iter().flat_map(|flow| [(flow.from, flow.to), (flow.to, flow.from)]);
-        both.collect::<BTreeSet<_>>().into_iter().collect()
+        self.ends().collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// Links that may carry data while everything is up: all but those at the controller, which does not forward.
@@ -140,8 +149,8 @@ impl Setup {
     }
 
     fn check_flows(&self) -> Checked {
-        if self.flows.len() >= 1 << 28 {
-            return Err(error("flows", "at most 2^28"));
+        if self.flows.len() + self.datagrams.len() >= 1 << 28 {
+            return Err(error("flows", "at most 2^28, those of datagrams included"));
         }
         let mut names = BTreeSet::new();
         for (index, flow) in self.flows.iter().enumerate() {
@@ -159,6 +168,23 @@ impl Setup {
             }
             check_times(&place, flow)?;
             check_source(&place, &flow.source)?;
+        }
+        self.check_datagrams(names)
+    }
+
+    fn check_datagrams<'s>(&'s self, mut names: BTreeSet<&'s String>) -> Checked {
+        let end = Instant::ZERO + self.duration;
+        for (index, flow) in self.datagrams.iter().enumerate() {
+            let place = format!("datagrams[{index}]");
+            if !names.insert(&flow.name) {
+                return Err(error(format!("{place}.name"), format!("{:?} is taken", flow.name)));
+            }
+            self.check_node(&format!("{place}.from"), flow.from)?;
+            self.check_node(&format!("{place}.to"), flow.to)?;
+            flow.check(end).map_err(|problem| below(&place, problem))?;
+        }
+        if self.controller.is_some() && !self.datagrams.is_empty() {
+            return Err(error("controller", "installs entries for connections; it knows no datagrams"));
         }
         Ok(())
     }

@@ -8,6 +8,7 @@ pub use crate::control::ControllerSetup;
 pub use crate::control::applications::{ApplicationSetup, DelaySource, PacedSchedule, TcpbpSetup};
 pub use crate::control::channel::Channel;
 pub use crate::control::table::{FlowTableSetup, WhenFull};
+pub use crate::datagram::{DatagramSetup, DatagramSource};
 pub use crate::link_setup::{LinkSetup, QueueSetup};
 pub use crate::loss::LossSetup;
 pub use crate::queues::{Discipline, Limit};
@@ -39,6 +40,8 @@ pub struct Setup {
     pub transports: Vec<TransportSetup>,
     /// Flows, in the order of their ids.
     pub flows: Vec<FlowSetup>,
+    /// Pings and UDP, which have no connection. Their ids go on from those of the flows.
+    pub datagrams: Vec<DatagramSetup>,
     /// Changes of the network at given times.
     pub events: Vec<EventSetup>,
     /// How routes are chosen and packets spread over them.

@@ -37,6 +37,9 @@ fn everything() -> Value {
     }
     b.flow(to, NodeId(3), 3, SourceSetup::Unlimited {}, Instant::ZERO);
     b.setup.flows[2].stop = Some(at(0.2));
+    b.datagrams(from, to, DatagramSource::Ping { interval: Span::from_ms(3) }, 84);
+    b.datagrams(to, from, DatagramSource::Udp { rate: mbps(1) }, 1_000);
+    b.setup.datagrams[1].stop = Some(at(0.2));
     let links = &mut b.setup.links;
     links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
     links[4].loss = LossSetup::GilbertElliott(GilbertElliott {

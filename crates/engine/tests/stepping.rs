@@ -55,6 +55,7 @@ fn setups() -> Vec<(String, Setup)> {
     let paced = ApplicationSetup::SdnPaced(PacedParameters { alpha, beta, gamma, schedule });
     all.push(("paced".into(), governed(paced, "sdn-paced")));
     all.push(("subflows".into(), subflows()));
+    all.push(("datagrams".into(), datagrams()));
     all
 }
 
@@ -72,6 +73,16 @@ fn lossy(transport: &str) -> Setup {
     let (size, gap) = (Variate::Constant { value: 2_000.0 }, Variate::Exponential { mean: 2e10 });
     b.flow(from, to, transport, SourceSetup::Messages { size, gap }, Instant::ZERO);
     sample(&mut b.setup, Span::from_ms(50));
+    b.setup
+}
+
+/// The same with pings and UDP beside, whose links fail and lose packets.
+fn datagrams() -> Setup {
+    let mut b = Builder { setup: failures() };
+    let (from, to) = (NodeId(0), NodeId(1));
+    b.datagrams(from, to, DatagramSource::Ping { interval: Span::from_us(3_333) }, 84);
+    b.datagrams(to, from, DatagramSource::Udp { rate: mbps(3) }, 1_000);
+    b.setup.datagrams[1].stop = Some(at(0.43));
     b.setup
 }
 

@@ -95,6 +95,11 @@ impl Simulation {
         run::columns(py, self.with(py, |simulation| Ok(simulation.flow_states()))?)
     }
 
+    /// The columns of all flows of datagrams so far.
+    fn datagram_flows<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        run::columns(py, self.with(py, |simulation| Ok(simulation.datagram_states()))?)
+    }
+
     /// The columns of all links as they are now.
     fn links<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         run::columns(py, self.with(py, |simulation| Ok(simulation.link_states()))?)

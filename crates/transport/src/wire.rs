@@ -1,9 +1,12 @@
 //! The byte form of a segment: an IPv4 packet (RFC 791) with a TCP header (RFC 9293), its options
 //! laid out as Linux does, and a payload of zeros, since the simulator carries no data.
 
+mod datagram;
+
 use crate::mptcp::MptcpOption;
 use crate::segment::MAX_OPTIONS;
 use crate::{Flags, IP_HEADER, Segment, TCP_HEADER};
+pub use datagram::{DATAGRAM_HEADERS, Datagram, DatagramKind, encode_datagram_headers};
 use std::ops::Range;
 use thiserror::Error;
 
@@ -39,7 +42,7 @@ const MAX_WINDOW_SHIFT: u8 = 14;
 pub struct Endpoint {
     /// IPv4 address.
     pub addr: [u8; 4],
-    /// TCP port.
+    /// TCP or UDP port; 0 where the protocol has none.
     pub port: u16,
 }
 
@@ -167,21 +170,12 @@ pub fn encode_headers(
         return Err(EncodeError::WindowScale(segment.window_scale_plus_one - 1));
     }
 
-    let start = buffer.len();
     let ecn = match (segment.flags.has(Flags::CE), segment.flags.has(Flags::ECT)) {
         (true, _) => ECN_CE,
         (false, true) => ECN_ECT0,
         (false, false) => 0,
     };
-    buffer.extend_from_slice(&[0x45, ecn]);
-    buffer.extend_from_slice(&total.to_be_bytes());
-    buffer.extend_from_slice(&identification.to_be_bytes());
-    buffer.extend_from_slice(&DONT_FRAGMENT.to_be_bytes());
-    buffer.extend_from_slice(&[ttl, PROTOCOL_TCP, 0, 0]);
-    buffer.extend_from_slice(&source.addr);
-    buffer.extend_from_slice(&destination.addr);
-    let checksum = fold(sum(&buffer[start..]));
-    buffer[start + 10..start + 12].copy_from_slice(&checksum.to_be_bytes());
+    ip_header(total, (ecn, PROTOCOL_TCP), (source.addr, destination.addr), (identification, ttl), buffer);
 
     let tcp = buffer.len();
     let data_offset_words = ((TCP_HEADER + options_len) / 4) as u8;
@@ -198,9 +192,30 @@ pub fn encode_headers(
 
     // The payload is zeros: it adds nothing to the sum, only its length does.
     let tcp_len = total - IP_LEN as u16;
-    let checksum = fold(pseudo_header(source.addr, destination.addr, tcp_len) + sum(&buffer[tcp..]));
+    let pseudo_header = pseudo_header(PROTOCOL_TCP, source.addr, destination.addr, tcp_len);
+    let checksum = fold(pseudo_header + sum(&buffer[tcp..]));
     buffer[tcp + 16..tcp + 18].copy_from_slice(&checksum.to_be_bytes());
     Ok(())
+}
+
+/// Appends an IPv4 header with its checksum (RFC 791 section 3.1).
+fn ip_header(
+    total: u16,
+    (ecn, protocol): (u8, u8),
+    (source, destination): ([u8; 4], [u8; 4]),
+    (identification, ttl): (u16, u8),
+    buffer: &mut Vec<u8>,
+) {
+    let start = buffer.len();
+    buffer.extend_from_slice(&[0x45, ecn]);
+    buffer.extend_from_slice(&total.to_be_bytes());
+    buffer.extend_from_slice(&identification.to_be_bytes());
+    buffer.extend_from_slice(&DONT_FRAGMENT.to_be_bytes());
+    buffer.extend_from_slice(&[ttl, protocol, 0, 0]);
+    buffer.extend_from_slice(&source);
+    buffer.extend_from_slice(&destination);
+    let checksum = fold(sum(&buffer[start..]));
+    buffer[start + 10..start + 12].copy_from_slice(&checksum.to_be_bytes());
 }
 
 /// Options in Linux's order and padding: MSS, SACK-permitted in place of the padding of timestamps,
@@ -273,7 +288,8 @@ pub fn decode(bytes: &[u8]) -> Result<Decoded, WireError> {
     let source_addr = [bytes[12], bytes[13], bytes[14], bytes[15]];
     let destination_addr = [bytes[16], bytes[17], bytes[18], bytes[19]];
     let tcp = &bytes[ip_len..total];
-    if fold(pseudo_header(source_addr, destination_addr, tcp.len() as u16) + sum(tcp)) != 0 {
+    let pseudo_header = pseudo_header(PROTOCOL_TCP, source_addr, destination_addr, tcp.len() as u16);
+    if fold(pseudo_header + sum(tcp)) != 0 {
         return Err(WireError::TcpChecksum);
     }
     let data_offset = usize::from(tcp[12] >> 4) * 4;
@@ -376,7 +392,7 @@ fn fold(sum: u32) -> u16 {
     !((once & 0xFFFF) + (once >> 16)) as u16
 }
 
-/// Sum of the pseudo header: addresses, protocol and TCP length (RFC 9293 section 3.1).
-fn pseudo_header(source: [u8; 4], destination: [u8; 4], tcp_len: u16) -> u32 {
-    sum(&source) + sum(&destination) + u32::from(PROTOCOL_TCP) + u32::from(tcp_len)
+/// Sum of the pseudo header: addresses, protocol and its length (RFC 9293 section 3.1, RFC 768).
+fn pseudo_header(protocol: u8, source: [u8; 4], destination: [u8; 4], length: u16) -> u32 {
+    sum(&source) + sum(&destination) + u32::from(protocol) + u32::from(length)
 }

@@ -36,8 +36,9 @@ It raises :class:`anabranch.errors.ScenarioError` for what only it can find wron
 
 
 def pairs_of(setup: Setup) -> list[Pair]:
-    """Every pair that sends data or acknowledgments, in order."""
+    """Every pair that sends data, acknowledgments or datagrams, in order."""
     there = {(flow.origin, flow.to) for flow in setup.flows}
+    there |= {(flow.origin, flow.to) for flow in setup.datagrams}
     return sorted(there | {(to, origin) for origin, to in there})
 
 

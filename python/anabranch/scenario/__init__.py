@@ -16,7 +16,13 @@ from anabranch.scenario.quantity import ByteCount, Number, PacketCount, Rate, Sp
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.run import Capture, Run
 from anabranch.scenario.scenario import Scenario
-from anabranch.scenario.traffic import MessageApplication, RateApplication, Traffic
+from anabranch.scenario.traffic import (
+    MessageApplication,
+    PingApplication,
+    RateApplication,
+    Traffic,
+    UdpApplication,
+)
 from anabranch.scenario.transport import Transport
 from anabranch.scenario.variate import (
     Constant,
@@ -55,6 +61,7 @@ __all__ = [
     "PacketCount",
     "Pareto",
     "Pie",
+    "PingApplication",
     "Rate",
     "RateApplication",
     "Red",
@@ -66,5 +73,6 @@ __all__ = [
     "Threshold",
     "Traffic",
     "Transport",
+    "UdpApplication",
     "Uniform",
 ]

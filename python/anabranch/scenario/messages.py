@@ -136,8 +136,8 @@ def _no_alternative(read: object, context: dict[str, Any]) -> str:
 
 def _alternatives_of(read: dict[str, Any]) -> tuple[str, Iterable[str]]:
     """The key that tells the alternatives of a table apart, and its values."""
-    if "kind" in read or {"message", "rate", "gap"} & read.keys():
-        return "kind", ("constant-rate", "poisson", "messages")
+    if "kind" in read or {"message", "rate", "gap", "packet", "interval"} & read.keys():
+        return "kind", ("constant-rate", "poisson", "messages", "ping", "udp")
     return "distribution", DISTRIBUTIONS
 
 

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import (
+    Discriminator,
+    Field,
+    SerializerFunctionWrapHandler,
+    Tag,
+    model_serializer,
+    model_validator,
+)
 
 from anabranch.scenario.network import NodeName
 from anabranch.scenario.quantity import ByteCount, Number, PositiveRate, Quantity, Span, quoted
@@ -25,6 +32,8 @@ from anabranch.scenario.variate import (
 )
 
 MAX_FLOWS = 1_000_000
+_DATAGRAM_HEADERS = 28
+_LONGEST_PACKET = 65_535
 
 
 class RateApplication(Table):
@@ -69,13 +78,61 @@ class MessageApplication(Table):
         return self
 
 
+class PingApplication(Table):
+    """Echo requests at constant intervals, each answered at once by a packet as long (ICMP, RFC 792)."""
+
+    kind: Literal["ping"]
+    """``ping``: how long packets take there and back, and how many are lost."""
+    interval: Span = Span("1 s")
+    """From one request to the next."""
+    packet: ByteCount = ByteCount("84 B")
+    """Size of the IP packet with its 28 bytes of headers, 28 B to 65,535 B; ping on Linux has 84 B."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.interval == 0:
+            refuse("interval", f"{quoted(self.interval.text)} is zero; requests need some time between them")
+        _check_packet(self.packet)
+        return self
+
+
+class UdpApplication(Table):
+    """UDP packets at a constant rate, whatever becomes of them: calls, games, telemetry."""
+
+    kind: Literal["udp"]
+    """``udp``: how long packets take one way, how that varies, and how many are lost."""
+    rate: PositiveRate
+    """Rate of the IP packets, headers included."""
+    packet: ByteCount
+    """Size of the IP packet with its 28 bytes of headers, 28 B to 65,535 B; 200 B is a call with G.711."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        _check_packet(self.packet)
+        return self
+
+
+def _check_packet(size: ByteCount) -> None:
+    if size < _DATAGRAM_HEADERS:
+        refuse("packet", f"{quoted(size.text)} is below {_DATAGRAM_HEADERS} B, which the headers take")
+    if size > _LONGEST_PACKET:
+        refuse("packet", f"{quoted(size.text)} is above {_LONGEST_PACKET} B, the longest packet of IPv4")
+
+
+DatagramApplication = PingApplication | UdpApplication
+"""Applications without a connection, whose packets no transport controls."""
+
+
 def _application_kind(value: object) -> str:
     kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
     return alternative("rate" if kind in ("constant-rate", "poisson") else str(kind))
 
 
 Application = Annotated[
-    Annotated[RateApplication, Tag("<rate>")] | Annotated[MessageApplication, Tag("<messages>")],
+    Annotated[RateApplication, Tag("<rate>")]
+    | Annotated[MessageApplication, Tag("<messages>")]
+    | Annotated[PingApplication, Tag("<ping>")]
+    | Annotated[UdpApplication, Tag("<udp>")],
     Discriminator(_application_kind),
 ]
 
@@ -130,7 +187,7 @@ Flows = Annotated[
 
 
 class Traffic(Table):
-    """Flows of one kind: TCP connections from one node, or several, to another."""
+    """Flows of one kind from one node, or several, to another: TCP connections, pings or UDP."""
 
     name: Annotated[str, Field(min_length=1)] | None = None
     """Name of the flows: ``web`` makes ``web.0``, ``web.1``, ...; left out, ``traffic[0].0`` and so on.
@@ -145,15 +202,19 @@ class Traffic(Table):
     so on; ``permutation``: each node of ``from`` sends to one other, drawn so that each receives once;
     ``neighbours``: each node of ``from`` sends to every other one of them that it has a link to, and a
     controller that measures links keeps these flows there."""
+    both_directions: bool = False
+    """Whether each pair also sends the other way, by flows of its own."""
     flows: Flows = 1
     """Flows of each pair: their number, or a distribution of which each pair draws its own, at least one; or
     ``"unlimited"``, with ``inter_arrival``: as many as arrive until the end."""
     size: Size | None = None
     """``"unlimited"`` (also where it is left out), a size, or a distribution of sizes."""
     application: Application | None = None
-    """In place of ``size``: an application that sends messages."""
+    """In place of ``size``: an application that sends messages over a connection (``constant-rate``,
+    ``poisson``, ``messages``), or packets without one (``ping``, ``udp``)."""
     transport: Annotated[str, Field(min_length=1)] = "cubic"
-    """A transport by name: a preset, or a table ``[transport.NAME]`` of this scenario."""
+    """A transport by name: a preset, or a table ``[transport.NAME]`` of this scenario. ``ping`` and ``udp``
+    have none."""
     start: SpanVariate = Span(0)
     """When a connection opens; with ``inter_arrival``, the first one."""
     stop: SpanVariate | None = None
@@ -179,10 +240,26 @@ class Traffic(Table):
             and mean_base_units(self.inter_arrival) == 0
         ):
             refuse("inter_arrival", "its mean is zero, so that unlimited flows would never end arriving")
+        if self.has_datagrams and "transport" in self.model_fields_set:
+            kind = self.application.kind if self.application else ""
+            refuse("transport", f"{quoted(kind)} has no connection, and so no transport; leave it out")
         self._check_ends()
         if isinstance(self.start, Quantity) and isinstance(self.stop, Quantity) and self.stop <= self.start:
             refuse("stop", f"{quoted(self.stop.text)} is not after start, {quoted(self.start.text)}")
         return self
+
+    @property
+    def has_datagrams(self) -> bool:
+        """Whether its packets have no connection."""
+        return isinstance(self.application, DatagramApplication)
+
+    @model_serializer(mode="wrap")
+    def _without_transport(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """What has no transport has not the default either."""
+        data: dict[str, Any] = write(self)
+        if self.has_datagrams:
+            data.pop("transport", None)
+        return data
 
     def _check_ends(self) -> None:
         if self.pairs in ("permutation", "neighbours"):

@@ -61,7 +61,7 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
     flows = Flows(scenario, network, controller, transports, problems)
     transports.check_unused()
     governed = scenario.controller is not None
-    size_queues(network.unsized_queues, network.links, flows.setups, problems, governed)
+    size_queues(network.unsized_queues, network.links, (flows.setups, flows.datagrams), problems, governed)
     events = [
         setup
         for number, event in enumerate(scenario.event)
@@ -69,9 +69,9 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
     ]
     captures = _captures(scenario.capture, network, problems)
     hosts = host_setups(scenario.network, network)
-    watched = WatchedFlows(flows.setups, transports.setups, problems)
+    watched = WatchedFlows(flows.setups, transports.setups, problems, flows.datagrams)
     sequences, log = (watched.sequences(scenario.run_settings), watched.log(scenario.run_settings))
-    series = len(flows.setups) + _subflows(flows.setups, transports.setups, network)
+    series = len(flows.setups) + len(flows.datagrams) + _subflows(flows.setups, transports.setups, network)
     _check_series(scenario.run_settings, series, len(network.links), problems)
     demand = demand_setup(scenario, network, problems)
     problems.raise_if_any()
@@ -84,6 +84,7 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
         hosts=hosts,
         transports=transports.setups,
         flows=flows.setups,
+        datagrams=flows.datagrams,
         # Stable: events at the same time keep the order of the scenario.
         events=sorted(events, key=lambda event: event.at),
         routing=_routing(scenario),

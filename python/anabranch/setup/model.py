@@ -80,6 +80,20 @@ class FlowSetup:
 
 
 @dataclass(frozen=True, slots=True)
+class DatagramSetup:
+    """A flow of packets without a connection; its id is its index behind those of the flows."""
+
+    name: str
+    origin: int
+    to: int
+    source: Tagged
+    """``ping`` with ``interval``, or ``udp`` with ``rate``."""
+    packet_bytes: int
+    start: int
+    stop: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class EventSetup:
     """A change of the network."""
 
@@ -128,6 +142,7 @@ class Setup:
     hosts: list[HostSetup]
     transports: list[TransportSetup]
     flows: list[FlowSetup]
+    datagrams: list[DatagramSetup]
     events: list[EventSetup]
     routing: RoutingSetup
     probes: ProbeSetup

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
-from anabranch.setup.model import FlowSetup, LinkSetup, Setup
+from anabranch.setup.model import DatagramSetup, FlowSetup, LinkSetup, Setup
 
-_ENTRY = re.compile(r"(flow|link)s\[(\d+)\](?:\.(.+))?")
+_ENTRY = re.compile(r"(flow|datagram|link)s\[(\d+)\](?:\.(.+))?")
 
 
 class Problems:
@@ -44,6 +45,11 @@ def refused(error: _core.SetupError, origin: str | None, setup: Setup) -> Scenar
     place, message = error.args if len(error.args) == 2 else ("", str(error))
     if found := _ENTRY.fullmatch(str(place)):
         kind, number, field = found.groups()
-        entry: FlowSetup | LinkSetup = (setup.flows if kind == "flow" else setup.links)[int(number)]
-        place = f"{field} of the {kind} {entry.name}" if field else entry.name
+        entries: dict[str, Sequence[FlowSetup | DatagramSetup | LinkSetup]] = {
+            "flow": setup.flows,
+            "datagram": setup.datagrams,
+            "link": setup.links,
+        }
+        name = entries[kind][int(number)].name
+        place = f"{field} of the {'link' if kind == 'link' else 'flow'} {name}" if field else name
     return ScenarioError([Problem(str(place), str(message))], origin)

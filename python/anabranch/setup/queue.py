@@ -10,7 +10,7 @@ from anabranch.scenario.algorithm import configuration
 from anabranch.scenario.limit import BandwidthDelay, in_bdps
 from anabranch.scenario.quantity import PS_PER_SECOND, ByteCount, PacketCount, Span, quoted
 from anabranch.scenario.queue import parted
-from anabranch.setup.model import FlowSetup, LinkSetup, QueueSetup, Tagged
+from anabranch.setup.model import DatagramSetup, FlowSetup, LinkSetup, QueueSetup, Tagged
 from anabranch.setup.problems import Problems
 
 
@@ -74,11 +74,13 @@ def _bytes(bound: object, capacity_bps: int, rtt_ps: int) -> int:
 def size_queues(
     waiting: Sequence[Unsized],
     links: list[LinkSetup],
-    flows: Sequence[FlowSetup],
+    flows: tuple[Sequence[FlowSetup], Sequence[DatagramSetup]],
     problems: Problems,
     controller: bool,
 ) -> None:
     """Gives queues in bandwidth-delay products their room, where all flows of their link have one base RTT.
+
+    Flows of datagrams count where there are no others.
 
     That can be said before routes are chosen only where there is one way between any two nodes. Where it
     cannot, a problem asks for the round-trip time.
@@ -86,7 +88,7 @@ def size_queues(
     if not waiting:
         return
     tree = None if controller else _Tree.of(links)
-    found = tree.rtts(flows) if tree else {}
+    found = {**tree.rtts(flows[1]), **tree.rtts(flows[0])} if tree else {}
     for unsized in waiting:
         link = links[unsized.link]
         # No packet comes to a link that no flow crosses.
@@ -138,7 +140,7 @@ class _Tree:
                         waiting.append(neighbour)
         return cls(links, parents)
 
-    def rtts(self, flows: Sequence[FlowSetup]) -> dict[int, set[int]]:
+    def rtts(self, flows: Sequence[FlowSetup | DatagramSetup]) -> dict[int, set[int]]:
         """For each link that a flow crosses, there or back, the propagation delays both ways of its flows."""
         found: dict[int, set[int]] = defaultdict(set)
         for origin, to in {(flow.origin, flow.to) for flow in flows}:

@@ -9,11 +9,18 @@ from numpy.typing import NDArray
 
 from anabranch.scenario.quantity import PS_PER_SECOND, Quantity, quoted
 from anabranch.scenario.scenario import Scenario
-from anabranch.scenario.traffic import MAX_FLOWS, MessageApplication, RateApplication, Traffic
+from anabranch.scenario.traffic import (
+    MAX_FLOWS,
+    MessageApplication,
+    PingApplication,
+    RateApplication,
+    Traffic,
+    UdpApplication,
+)
 from anabranch.scenario.variate import as_core, mean_base_units
 from anabranch.setup.controller import ResolvedController
 from anabranch.setup.draws import LARGEST_DRAW, Draws
-from anabranch.setup.model import FlowSetup, Tagged
+from anabranch.setup.model import DatagramSetup, FlowSetup, Tagged
 from anabranch.setup.network import ResolvedNetwork
 from anabranch.setup.problems import Problems
 from anabranch.setup.reach import Reach
@@ -41,6 +48,7 @@ class Flows:
         self._draws = Draws(scenario)
         self._duration = int(scenario.run_settings.duration)
         self.setups: list[FlowSetup] = []
+        self.datagrams: list[DatagramSetup] = []
         named: dict[str, int] = {}
         for number, entry in enumerate(scenario.traffic):
             place = f"traffic[{number}]"
@@ -54,53 +62,65 @@ class Flows:
             self._add(entry, name, place)
 
     def _add(self, entry: Traffic, name: str, place: str) -> None:
-        transport = self._transports.index(entry.transport, f"{place}.transport")
+        if entry.has_datagrams:
+            if self._controller.setup is not None:
+                self._problems.add(
+                    f"{place}.application",
+                    "an SDN controller knows connections only; ping and udp need [routing] in its place",
+                )
+            transport = None
+        else:
+            transport = self._transports.index(entry.transport, f"{place}.transport")
         pairs = self._pairs(entry, name, place)
         for pair in pairs:
-            self._check_reach(pair, place)
-        if transport is None:
-            return
-        self._controller.check_transport(self._transports.setups[transport], f"{place}.transport")
+            self._check_reach(pair, entry, place)
+        if entry.has_datagrams:
+            for drawn in self._drawn(entry, name, place, pairs):
+                self.datagrams.append(_datagrams(entry, *drawn))
+        elif transport is not None:
+            self._controller.check_transport(self._transports.setups[transport], f"{place}.transport")
+            for flow, (origin, to), start, stop in self._drawn(entry, name, place, pairs):
+                if entry.pairs == "neighbours":
+                    self._controller.keep_to_link(len(self.setups))
+                source = self._source(entry, flow)
+                self.setups.append(FlowSetup(flow, origin, to, transport, source, start, stop))
+
+    def _drawn(
+        self, entry: Traffic, name: str, place: str, pairs: list[tuple[int, int]]
+    ) -> Iterator[tuple[str, tuple[int, int], int, int | None]]:
+        """Name, ends, start and stop of each flow of an entry."""
         counts = self._counts(entry, name, len(pairs))
-        if entry.inter_arrival is None and len(self.setups) + sum(counts) > MAX_FLOWS:
+        if entry.inter_arrival is None and self._count() + sum(counts) > MAX_FLOWS:
             self._too_many(place)
             return
         count = offset = 0
-        for number, ((origin, to), flows) in enumerate(zip(pairs, counts, strict=True)):
+        for number, (pair, flows) in enumerate(zip(pairs, counts, strict=True)):
             if number and entry.stagger is not None:
                 offset += self._draws.one(entry.stagger, f"{name}.{count}", "stagger")
             for start in self._starts(entry, name, count, flows, offset):
-                if max(len(self.setups), count) >= MAX_FLOWS:
+                if max(self._count(), count) >= MAX_FLOWS:
                     self._too_many(place)
                     return
                 flow = f"{name}.{count}"
                 count += 1
                 stop = None if entry.stop is None else self._draws.one(entry.stop, flow, "stop")
                 # It keeps its number, so that the others keep their draws.
-                if stop is not None and start >= stop:
-                    continue
-                if entry.pairs == "neighbours":
-                    self._controller.keep_to_link(len(self.setups))
-                self.setups.append(
-                    FlowSetup(
-                        name=flow,
-                        origin=origin,
-                        to=to,
-                        transport=transport,
-                        source=self._source(entry, flow),
-                        start=start,
-                        stop=stop,
-                    )
-                )
+                if stop is None or start < stop:
+                    yield flow, pair, start, stop
+
+    def _count(self) -> int:
+        return len(self.setups) + len(self.datagrams)
 
     def _too_many(self, place: str) -> None:
         self._problems.add(place, f"makes more than {MAX_FLOWS:,} flows, the most that a run can have")
 
-    def _check_reach(self, pair: tuple[int, int], place: str) -> None:
-        for a, b in (pair, pair[::-1]):
+    def _check_reach(self, pair: tuple[int, int], entry: Traffic, place: str) -> None:
+        one_way = isinstance(entry.application, UdpApplication)
+        answers = "answers" if entry.has_datagrams else "acknowledgments"
+        for a, b in (pair,) if one_way else (pair, pair[::-1]):
             if not self._reach.connected(a, b):
                 names = (quoted(self._network.nodes[a].name), quoted(self._network.nodes[b].name))
-                what = "data" if (a, b) == pair else "acknowledgments"
+                what = "data" if (a, b) == pair else answers
                 over = "" if self._network.switches is None else " over the controller's switches"
                 self._problems.add(
                     place,
@@ -147,7 +167,7 @@ class Flows:
 
     def _source(self, entry: Traffic, flow: str) -> Tagged:
         application = entry.application
-        if application is not None:
+        if isinstance(application, RateApplication | MessageApplication):
             return _messages(application)
         if entry.size is None or entry.size == "unlimited":
             return {"kind": "unlimited"}
@@ -155,7 +175,21 @@ class Flows:
         return {"kind": "sized", "bytes": max(1, self._draws.one(entry.size, flow, "size"))}
 
     def _pairs(self, entry: Traffic, name: str, place: str) -> list[tuple[int, int]]:
-        """The pairs of nodes of an entry; what is wrong with them is noted."""
+        """The pairs of nodes of an entry, the other direction last; what is wrong with them is noted."""
+        pairs = self._pairs_there(entry, name, place)
+        if not entry.both_directions:
+            return pairs
+        back = [pair[::-1] for pair in pairs]
+        known = set(pairs)
+        if twice := next((pair for pair in back if pair in known and pair[0] != pair[1]), None):
+            names = " and ".join(quoted(self._network.nodes[node].name) for node in twice)
+            self._problems.add(
+                f"{place}.both_directions",
+                f"{names} send to each other without it; leave it out",
+            )
+        return pairs + back
+
+    def _pairs_there(self, entry: Traffic, name: str, place: str) -> list[tuple[int, int]]:
         senders = self._ends(entry.source, f"{place}.from")
         if entry.pairs == "permutation":
             return self._permutation(senders, name, place)
@@ -215,6 +249,19 @@ class Flows:
         order = [senders[index] for index in np.argsort(ranks, kind="stable")]
         follower = dict(zip(order, [*order[1:], order[0]], strict=True))
         return [(sender, follower[sender]) for sender in senders]
+
+
+def _datagrams(
+    entry: Traffic, flow: str, ends: tuple[int, int], start: int, stop: int | None
+) -> DatagramSetup:
+    application = entry.application
+    source: Tagged
+    if isinstance(application, PingApplication):
+        source = {"kind": "ping", "interval": int(application.interval)}
+    else:
+        assert isinstance(application, UdpApplication)  # noqa: S101 - the entry has datagrams
+        source = {"kind": "udp", "rate": int(application.rate)}
+    return DatagramSetup(flow, *ends, source, int(application.packet), start, stop)
 
 
 def _messages(application: RateApplication | MessageApplication) -> Tagged:

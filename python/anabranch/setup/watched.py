@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.run import FlowNames, Run
-from anabranch.setup.model import FlowSetup, TransportSetup
+from anabranch.setup.model import DatagramSetup, FlowSetup, TransportSetup
 from anabranch.setup.problems import Problems
 from anabranch.topology import suggest
 
@@ -53,7 +53,14 @@ _LOG = _Field(
 class WatchedFlows:
     """Finds flows by name."""
 
-    def __init__(self, flows: list[FlowSetup], transports: list[TransportSetup], problems: Problems) -> None:
+    def __init__(
+        self,
+        flows: list[FlowSetup],
+        transports: list[TransportSetup],
+        problems: Problems,
+        datagrams: list[DatagramSetup],
+    ) -> None:
+        self._datagrams = {flow.name for flow in datagrams}
         self._ids = {flow.name: index for index, flow in enumerate(flows)}
         self._protocols = [str(transports[flow.transport].config["algorithm"]) for flow in flows]
         self._problems = problems
@@ -99,6 +106,8 @@ class WatchedFlows:
         return sorted(chosen)
 
     def _no_such(self, name: str, about: _Field) -> str:
+        if name in self._datagrams:
+            return f"{quoted(name)} has no connection, of which there could be {about.rows}"
         near = suggest(name, list(self._ids)[:_MOST_NAMES_COMPARED])
         hint = f"nearest: {quoted(near)}" if near else 'they are named like "traffic[0].0"'
         if name == "*":

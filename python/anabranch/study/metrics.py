@@ -54,6 +54,10 @@ DEFAULTS = (
 """The metrics of a study that names none."""
 
 
+_NOTHING_THERE = {"datagram_series": ", or no ping or udp"}
+"""Why else a run lacks a series."""
+
+
 class MetricError(AnabranchError):
     """A metric that the tables of a run do not have; the message says what they have."""
 
@@ -80,7 +84,8 @@ def _numbers(metric: Metric, tables: Tables, summary: Mapping[str, Any]) -> list
     if metric.table not in tables:
         hint = ""
         if metric.table.endswith("_series"):
-            hint = f"; the scenario has run.{metric.table} = false"
+            field = metric.table.replace("datagram", "flow")
+            hint = f"; the scenario has run.{field} = false{_NOTHING_THERE.get(metric.table, '')}"
         raise MetricError("table", f"table {unknown_choice(metric.table, [*tables, 'summary'])}{hint}")
     columns = tables[metric.table]
     column = _column(columns, metric.column, "column")

@@ -26,7 +26,9 @@ from anabranch.study.design import Design
 from anabranch.study.files import unpack
 from anabranch.study.metrics import value
 
-_SERIES = ("flow_series", "link_series")
+_FLOW_SERIES = frozenset({"flow_series", "datagram_series"})
+_LINK_SERIES = frozenset({"link_series"})
+"""Tables that the probe fills."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,9 @@ class RunWorker:
         wanted = {metric.table for metric in design.metrics}
         # Sampling costs time and shows in no other table, but in the number of events.
         counts_events = any(m.table == "summary" and m.column == "events" for m in design.metrics)
-        self._without = () if counts_events or design.keep == "tables" else set(_SERIES) - wanted
+        all_of_them = counts_events or design.keep == "tables"
+        self._samples_flows = all_of_them or bool(_FLOW_SERIES & wanted)
+        self._samples_links = all_of_them or bool(_LINK_SERIES & wanted)
 
     def run(self, number: int) -> Outcome:
         """Does one run. Whatever goes wrong with it is its reason."""
@@ -130,7 +134,7 @@ class RunWorker:
         """The plan of a setup. A planner may take minutes, and replications seldom differ in what it sees."""
         if setup.planner is None:
             return plan(setup, self._design.origin).plan
-        seen = (setup.planner, setup.nodes, setup.links, setup.transports, setup.flows)
+        seen = (setup.planner, setup.nodes, setup.links, setup.transports, setup.flows, setup.datagrams)
         if self._planned is None or self._planned[0] != seen:
             self._planned = (seen, plan(setup, self._design.origin).plan)
         return self._planned[1]
@@ -144,11 +148,10 @@ class RunWorker:
             settings = scenario.run_settings.model_copy(update={"replication": replication})
             scenario = scenario.model_copy(update={"run_settings": settings})
         setup = resolve(scenario)
-        if not self._without:
-            return setup
         probes = setup.probes
-        flows = probes.flows and "flow_series" not in self._without
-        links = probes.links and "link_series" not in self._without
+        flows, links = probes.flows and self._samples_flows, probes.links and self._samples_links
+        if (flows, links) == (probes.flows, probes.links):
+            return setup
         interval = probes.interval if flows or links else None
         probes = dataclasses.replace(probes, interval=interval, flows=flows, links=links)
         return dataclasses.replace(setup, probes=probes)

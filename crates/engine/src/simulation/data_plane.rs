@@ -1,5 +1,6 @@
 //! The data plane: packets on links, and the events that bring them forward.
 
+use super::datagrams::DatagramFlow;
 use super::flow::Flow;
 use super::numbering::Numbering;
 use super::taps::{TapAt, Taps};
@@ -21,6 +22,8 @@ pub(super) struct DataPlane {
     pub(super) links: Vec<SimulatedLink>,
     pub(super) forwarding: Forwarding,
     pub(super) taps: Taps,
+    /// Flows without a connection, whose ids go on from those of the others.
+    pub(super) datagrams: Vec<DatagramFlow>,
     /// Packets that have crossed a link, summed over links.
     pub(super) packet_hops: u64,
 }
@@ -39,7 +42,11 @@ impl DataPlane {
     /// Sends a packet on from a node, along its path or to the next hop; without one it is dropped.
     #[inline]
     pub(super) fn forward(&mut self, flows: &[Flow], node: NodeId, id: PacketId) {
-        let key = |packet: &Packet| flows[packet.flow.index()].lane(packet.direction, packet.subflow).key;
+        let datagrams = &self.datagrams;
+        let key = |packet: &Packet| match flows.get(packet.flow.index()) {
+            Some(flow) => flow.lane(packet.direction, packet.subflow).key,
+            None => datagrams[packet.flow.index() - flows.len()].lane(packet.direction).key,
+        };
         let packet = self.pool.get_mut(id);
         let link = if packet.hops_left == 0 {
             None

@@ -116,6 +116,10 @@ impl Simulation {
         if self.events > 0 || self.data.now > Instant::ZERO {
             return refuse("the run has begun; declare external nodes before its first step".to_owned());
         }
+        if let Some(flow) = self.setup.datagrams.iter().find(|flow| flow.from == node || flow.to == node) {
+            let name = &flow.name;
+            return refuse(format!("{name} sends datagrams there, which only a simulated host knows"));
+        }
         let external = self.data.taps.external.get_or_insert_default();
         external.nodes.resize(count, false);
         external.nodes[node.index()] = true;

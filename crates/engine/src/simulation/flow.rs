@@ -59,7 +59,7 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    fn new(source: Endpoint, destination: Endpoint, index: u32, route: RouteIndex) -> Self {
+    pub(super) fn new(source: Endpoint, destination: Endpoint, index: u32, route: RouteIndex) -> Self {
         let key = FlowKey::new(source, destination, index);
         Self { source, destination, route, key, data_packets: 0 }
     }

@@ -78,15 +78,19 @@ impl Simulation {
         is_ours
     }
 
-    /// A host takes a segment: that which the packet carries first, or another one of its train. Whether the host is
-    /// a simulated one.
+    /// A host takes a segment: that which the packet carries first, or another one of its train; or a datagram. Whether
+    /// there is an end of a connection that may have to answer.
     #[inline]
     fn receive(&mut self, id: PacketId, packet: &Packet, other: Option<&Segment>) -> bool {
         // Where it is: a copy would cost each packet a line of the cache.
         let segment = other.unwrap_or(self.data.pool.segment(id));
         let Packet { flow: flow_id, direction, subflow, order, .. } = *packet;
-        let flow = &mut self.flows[flow_id.index()];
         let now = self.data.now;
+        // The bound is looked at anyway.
+        let Some(flow) = self.flows.get_mut(flow_id.index()) else {
+            self.receive_datagram(packet);
+            return false;
+        };
         if self.data.taps.watches_hosts() {
             self.data.taps.received(now, packet, segment, flow);
         }

@@ -21,6 +21,7 @@ impl Simulation {
     pub(super) fn tables(&self) -> Vec<Table> {
         let mut tables = vec![self.flow_table(), self.link_table()];
         tables.extend(self.multipath_tables());
+        tables.extend(self.datagram_tables());
         tables.extend(self.probe.tables());
         tables.push(self.changes.table());
         if let Some(sequences) = &self.sequences {
@@ -141,17 +142,22 @@ impl Simulation {
         let marks = self.flows.iter().map(|flow| flow.receiver.stats().marked_segments);
         table.integers("ecn_marks", marks);
         let mut count = |name, value: fn(&FlowDrops) -> u64| {
-            table.integers(name, self.data.taps.drops.iter().map(value));
+            table.integers(name, self.flow_drops().iter().map(value));
         };
         count("drops_data", |drops| drops.forward.data);
         count("drops_without_data", |drops| drops.forward.bare);
         count("drops_acks", |drops| drops.backward);
         for &cause in DropCause::ALL {
-            let drops = self.data.taps.drops.iter().map(|drops| drops.causes.of(cause));
-            table.integers(cause.column(), drops);
+            table.integers(cause.column(), self.flow_drops().iter().map(|drops| drops.causes.of(cause)));
         }
-        table.integers("drops_control", self.data.taps.drops.iter().map(|drops| drops.control));
-        table.integers("packets_in_flight", self.held().iter().map(|(forward, _)| forward.data));
+        table.integers("drops_control", self.flow_drops().iter().map(|drops| drops.control));
+        let held = self.held();
+        table.integers("packets_in_flight", held[..self.flows.len()].iter().map(|(forward, _)| forward.data));
+    }
+
+    /// Drops of flows with a connection.
+    fn flow_drops(&self) -> &[FlowDrops] {
+        &self.data.taps.drops[..self.flows.len()]
     }
 
     pub(super) fn link_table(&self) -> Table {
@@ -213,8 +219,8 @@ impl Simulation {
     }
 
     /// What is under way of each flow: segments to the receiver, and those to the sender.
-    fn held(&self) -> Vec<(Carried, u64)> {
-        let mut held = vec![(Carried::default(), 0); self.flows.len()];
+    pub(super) fn held(&self) -> Vec<(Carried, u64)> {
+        let mut held = vec![(Carried::default(), 0); self.data.taps.drops.len()];
         for id in self.data.links.iter().flat_map(SimulatedLink::packets).chain(self.kept()) {
             let packet = self.data.pool.get(id);
             if packet.flow != NO_FLOW {
@@ -249,6 +255,6 @@ impl Simulation {
                 EngineError::Conservation(format!("flow {}: {problem}", self.setup.flows[index].name))
             })?;
         }
-        Ok(())
+        self.check_datagrams(&held[self.flows.len()..])
     }
 }

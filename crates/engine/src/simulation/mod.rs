@@ -8,6 +8,8 @@ mod application;
 mod changes;
 mod control;
 mod data_plane;
+mod datagram_tables;
+mod datagrams;
 mod external;
 mod flow;
 mod hosts;
@@ -31,6 +33,7 @@ use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
 use changes::Changes;
 use control::ControlPlane;
 use data_plane::DataPlane;
+use datagrams::DatagramFlow;
 pub use external::{Departure, ExternalPacket, Fate};
 use flow::{Flow, Maker};
 use numbering::{Event, Numbering};
@@ -103,12 +106,13 @@ impl Simulation {
         plan.check(&network)?;
         let numbering = Numbering::new(&setup);
         let streams = setup.streams();
-        let ends = setup.flows.iter().flat_map(|flow| [(flow.from, flow.to), (flow.to, flow.from)]);
         let mut forwarding =
-            Forwarding::new(setup.routing.load_balancing, streams, setup.nodes.len(), ends.clone());
+            Forwarding::new(setup.routing.load_balancing, streams, setup.nodes.len(), setup.ends());
         let mirror = Mirror::new(&network);
         let maker = Maker { setup: &setup, network: &network, plan: &plan, mirror, streams };
         let mut flows = maker.flows(&mut forwarding)?;
+        let subflows = flows.iter().map(|flow| u32::from(flow.sender.subflow_count())).sum();
+        let datagrams = DatagramFlow::all(&setup, streams, &forwarding, subflows)?;
         log::begin(&setup, &mut flows);
         forwarding.install(&network, &plan);
         let mut simulation = Self {
@@ -125,7 +129,8 @@ impl Simulation {
                 pool: PacketPool::default(),
                 links: setup.links.iter().map(|link| hosts::link(link, streams)).collect::<Result<_, _>>()?,
                 forwarding,
-                taps: Taps::new(&setup, &flows)?,
+                taps: Taps::new(&setup, &flows, &datagrams)?,
+                datagrams,
                 packet_hops: 0,
                 network,
             },
@@ -138,13 +143,16 @@ impl Simulation {
     }
 
     fn schedule_first(&mut self) {
-        let DataPlane { schedule, numbering, .. } = &mut self.data;
+        let DataPlane { schedule, numbering, datagrams, .. } = &mut self.data;
         if let Some(first) = self.setup.events.first() {
             schedule.set(Numbering::CHANGES, first.at);
         }
         for (index, flow) in self.flows.iter().enumerate() {
             let source = numbering.application(FlowId::from_index(index));
             schedule.put(source, flow.next_application_event());
+        }
+        for (number, flow) in (0..).zip(datagrams) {
+            schedule.put(numbering.datagrams(number), flow.next_event());
         }
         if let Some(next) = self.control.as_ref().and_then(|control| control.next_timer()) {
             schedule.set(numbering.controller(), next);
@@ -277,6 +285,7 @@ impl Simulation {
             Event::Sender(flow) => self.on_sender_timer(flow),
             Event::Receiver(flow) => self.on_receiver_timer(flow),
             Event::Application(flow) => self.on_application(flow),
+            Event::Datagrams(number) => self.on_datagrams(number),
             Event::Changes => self.on_changes(),
             Event::Probe => self.on_probe(),
             Event::Switch(node) => {

@@ -1,8 +1,8 @@
 //! Numbers of the event sources.
 //!
 //! Sources are numbered by class, and at one instant the lower number goes first: changes of the network, new
-//! routes, arrivals by link, timers of senders, timers of receivers, applications, the control plane, and last the
-//! probe, which so sees the instant complete.
+//! routes, arrivals by link, timers of senders, timers of receivers, applications, flows of datagrams, the control
+//! plane, and last the probe, which so sees the instant complete.
 
 use crate::schedule::Source;
 use crate::setup::Setup;
@@ -13,6 +13,7 @@ use anabranch_units::{FlowId, LinkId, NodeId};
 pub(super) struct Numbering {
     links: u32,
     flows: u32,
+    datagrams: u32,
     /// Sources of the control plane: the switches, by node, and the controller. A network without a controller has
     /// no number for it.
     control: u32,
@@ -26,6 +27,8 @@ pub(super) enum Event {
     Sender(FlowId),
     Receiver(FlowId),
     Application(FlowId),
+    /// By the number among the flows of datagrams.
+    Datagrams(u32),
     Switch(NodeId),
     Controller,
     Probe,
@@ -38,7 +41,12 @@ impl Numbering {
 
     pub(super) fn new(setup: &Setup) -> Self {
         let control = if setup.controller.is_some() { setup.nodes.len() as u32 + 1 } else { 0 };
-        Self { links: setup.links.len() as u32, flows: setup.flows.len() as u32, control }
+        Self {
+            links: setup.links.len() as u32,
+            flows: setup.flows.len() as u32,
+            datagrams: setup.datagrams.len() as u32,
+            control,
+        }
     }
 
     pub(super) const fn link(self, link: LinkId) -> Source {
@@ -57,16 +65,20 @@ impl Numbering {
         Source(Self::FIRST_LINK + self.links + 2 * self.flows + flow.0)
     }
 
+    pub(super) const fn datagrams(self, number: u32) -> Source {
+        Source(Self::FIRST_LINK + self.links + 3 * self.flows + number)
+    }
+
     pub(super) const fn switch(self, node: NodeId) -> Source {
-        Source(Self::FIRST_LINK + self.links + 3 * self.flows + node.0)
+        Source(self.datagrams(self.datagrams).0 + node.0)
     }
 
     pub(super) const fn controller(self) -> Source {
-        Source(Self::FIRST_LINK + self.links + 3 * self.flows + self.control - 1)
+        Source(self.datagrams(self.datagrams).0 + self.control - 1)
     }
 
     pub(super) const fn probe(self) -> Source {
-        Source(Self::FIRST_LINK + self.links + 3 * self.flows + self.control)
+        Source(self.datagrams(self.datagrams).0 + self.control)
     }
 
     pub(super) const fn count(self) -> usize {
@@ -87,6 +99,9 @@ impl Numbering {
             Some(2) => Event::Application(FlowId(number - 2 * self.flows)),
             _ => {
                 let number = number - 3 * self.flows;
+                let Some(number) = number.checked_sub(self.datagrams) else {
+                    return Event::Datagrams(number);
+                };
                 if number == self.control {
                     Event::Probe
                 } else if number + 1 == self.control {

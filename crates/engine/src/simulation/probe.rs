@@ -2,6 +2,7 @@
 
 use super::Simulation;
 use super::data_plane::DataPlane;
+use super::datagram_tables::DatagramSeries;
 use super::flow::Flow;
 use super::state::FlowState;
 use crate::records::Table;
@@ -10,9 +11,10 @@ use anabranch_units::{Instant, LinkId, Span};
 
 /// The series so far, and the counters at the last sample.
 pub(super) struct Probe {
-    interval: Span,
+    pub(super) interval: Span,
     flows: Option<FlowSeries>,
     links: Option<LinkSeries>,
+    pub(super) datagrams: Option<DatagramSeries>,
 }
 
 #[derive(Default)]
@@ -79,6 +81,7 @@ impl Probe {
                 subflow_delivered: vec![Vec::new(); flows],
                 ..FlowSeries::default()
             }),
+            datagrams: (on && probes.flows && !setup.datagrams.is_empty()).then(DatagramSeries::default),
             links: (on && probes.links).then(|| LinkSeries { rows: Vec::new(), sent_bytes: vec![0; links] }),
         }
     }
@@ -102,6 +105,7 @@ impl Probe {
                 tables.push(series.subflow_table());
             }
         }
+        tables.extend(self.datagrams.as_ref().map(DatagramSeries::table));
         if let Some(series) = &self.links {
             let rows = &series.rows;
             let mut table = Table::new("link_series");
@@ -171,6 +175,7 @@ pub(super) fn milliseconds(span: Span) -> f64 {
 impl Simulation {
     pub(super) fn on_probe(&mut self) {
         self.sample_flows();
+        self.sample_datagrams();
         self.sample_links();
         let next = self.data.now.saturating_add(self.probe.interval);
         self.data.schedule.set(self.data.numbering.probe(), next);

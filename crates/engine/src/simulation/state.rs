@@ -144,6 +144,12 @@ impl Simulation {
         table
     }
 
+    /// All flows of datagrams: the table `datagram_flows` of the run up to now.
+    #[must_use]
+    pub fn datagram_states(&self) -> Table {
+        self.datagram_table()
+    }
+
     /// All links: the table `links` of the run up to now, and what is known of a link only while it runs.
     pub fn link_states(&mut self) -> Table {
         self.settle_links();

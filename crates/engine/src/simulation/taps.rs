@@ -1,17 +1,18 @@
 //! What is noted along the way: drops by flow, and packets that go to capture files.
 
 use super::control::NO_FLOW;
+use super::datagrams::{DatagramFlow, on_the_wire};
 use super::external::External;
 use super::flow::Flow;
-use crate::capture::{CaptureFile, CaptureWriteError, CapturedPacket};
+use crate::capture::{CaptureFile, CaptureWriteError, CapturedPacket, Content};
 use crate::error::EngineError;
 use crate::link::{LinkObserver, LinkStats};
 use crate::packet::{Direction, Packet, PacketId, PacketPool, Steering};
 use crate::queues::{DropCause, Drops};
-use crate::setup::{CapturePoint, Setup};
+use crate::setup::{CapturePoint, DatagramSource, Setup};
 use anabranch_transport::Segment;
 use anabranch_transport::wire::Endpoint;
-use anabranch_units::{Instant, LinkId};
+use anabranch_units::{Instant, LinkId, NodeId};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -102,6 +103,8 @@ pub(super) struct Taps {
     captures: Vec<Capture>,
     /// Addresses of the ends of each flow's subflows, which a link does not know; only where links are watched.
     endpoints: Vec<Vec<(Endpoint, Endpoint)>>,
+    /// What flows of datagrams send, behind those of connections; only where links are watched.
+    datagrams: Vec<DatagramSource>,
     watches_hosts: bool,
     watches_links: bool,
     lost: Vec<LostCapture>,
@@ -144,7 +147,11 @@ impl Capture {
 
 impl Taps {
     /// Creates the capture files.
-    pub(super) fn new(setup: &Setup, flows: &[Flow]) -> Result<Self, EngineError> {
+    pub(super) fn new(
+        setup: &Setup,
+        flows: &[Flow],
+        datagrams: &[DatagramFlow],
+    ) -> Result<Self, EngineError> {
         let mut captures = Vec::new();
         for capture in &setup.captures {
             let name = match capture.at {
@@ -156,18 +163,20 @@ impl Taps {
         }
         let watches_links = probes_links(setup)
             || captures.iter().any(|capture: &Capture| matches!(capture.at, CapturePoint::Link(_)));
-        let watched = if watches_links { flows } else { &[] };
+        let (watched, datagrams) = if watches_links { (flows, datagrams) } else { (&[][..], &[][..]) };
         let ends =
             |flow: &Flow| flow.forward.lanes.iter().map(|lane| (lane.source, lane.destination)).collect();
+        let ends_of_datagrams = |flow: &DatagramFlow| vec![(flow.forward.source, flow.forward.destination)];
         Ok(Self {
             control_drops: (0, 0),
             probes: ProbeTaps { links: vec![(0, 0); setup.links.len()], under_way: BTreeMap::new() },
             external: None,
-            drops: vec![FlowDrops::default(); setup.flows.len()],
+            drops: vec![FlowDrops::default(); setup.flows.len() + setup.datagrams.len()],
             watches_hosts: captures.iter().any(|c| matches!(c.at, CapturePoint::Host(_))),
             watches_links,
             captures,
-            endpoints: watched.iter().map(ends).collect(),
+            endpoints: watched.iter().map(ends).chain(datagrams.iter().map(ends_of_datagrams)).collect(),
+            datagrams: datagrams.iter().map(|flow| flow.setup.source).collect(),
             lost: Vec::new(),
         })
     }
@@ -190,7 +199,7 @@ impl Taps {
             Direction::Backward => flow.backward.from,
         };
         let (at, ends) = (CapturePoint::Host(from), (lane.source, lane.destination));
-        self.record(at, now, packet, segment, ends);
+        self.record(at, now, packet, Content::Segment(segment), ends);
     }
 
     /// A host receives a packet.
@@ -201,7 +210,14 @@ impl Taps {
             Direction::Backward => flow.backward.to,
         };
         let (at, ends) = (CapturePoint::Host(to), (lane.source, lane.destination));
-        self.record(at, now, packet, segment, ends);
+        self.record(at, now, packet, Content::Segment(segment), ends);
+    }
+
+    /// A host sends or receives a datagram.
+    pub(super) fn datagram_at(&mut self, host: NodeId, now: Instant, packet: &Packet, flow: &DatagramFlow) {
+        let lane = flow.lane(packet.direction);
+        let content = Content::Datagram(on_the_wire(flow.setup.source, packet));
+        self.record(CapturePoint::Host(host), now, packet, content, (lane.source, lane.destination));
     }
 
     fn record(
@@ -209,14 +225,14 @@ impl Taps {
         at: CapturePoint,
         now: Instant,
         packet: &Packet,
-        segment: &Segment,
+        content: Content<'_>,
         ends: (Endpoint, Endpoint),
     ) {
         let mut failed = Vec::new();
         for (index, capture) in self.captures.iter_mut().enumerate().filter(|(_, capture)| capture.at == at) {
             capture.identification = capture.identification.wrapping_add(1);
             let seen = CapturedPacket {
-                segment,
+                content,
                 source: ends.0,
                 destination: ends.1,
                 identification: capture.identification,
@@ -288,8 +304,14 @@ impl LinkObserver for TapAt<'_> {
                 Direction::Backward => (destination, source),
             };
             let point = CapturePoint::Link(self.link);
+            let connections = self.taps.endpoints.len() - self.taps.datagrams.len();
+            if let Some(number) = packet.flow.index().checked_sub(connections) {
+                let datagram = on_the_wire(self.taps.datagrams[number], packet);
+                self.taps.record(point, at, packet, Content::Datagram(datagram), ends);
+                return;
+            }
             for segment in pool.segments(id) {
-                self.taps.record(point, at, packet, segment, ends);
+                self.taps.record(point, at, packet, Content::Segment(segment), ends);
             }
         }
     }

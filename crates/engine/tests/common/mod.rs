@@ -55,6 +55,7 @@ impl Builder {
                 hosts: Vec::new(),
                 transports: Vec::new(),
                 flows: Vec::new(),
+                datagrams: Vec::new(),
                 events: Vec::new(),
                 routing: RoutingSetup {
                     scheme: Some(Scheme::Shortest(ShortestScheme { metric: Metric::Hops })),
@@ -103,6 +104,14 @@ impl Builder {
     pub fn flow(&mut self, from: NodeId, to: NodeId, transport: usize, source: SourceSetup, start: Instant) {
         let name = format!("flow {}", self.setup.flows.len());
         self.setup.flows.push(FlowSetup { name, from, to, transport, source, start, stop: None });
+    }
+
+    /// Pings or UDP from the start of the run.
+    pub fn datagrams(&mut self, from: NodeId, to: NodeId, source: DatagramSource, packet_bytes: u32) {
+        let name = format!("datagrams {}", self.setup.datagrams.len());
+        let start = Instant::ZERO;
+        let flow = DatagramSetup { name, from, to, source, packet_bytes, start, stop: None };
+        self.setup.datagrams.push(flow);
     }
 
     pub fn run(self) -> Outcome {
