@@ -38,7 +38,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models declarations recipes mutants fingerprints reference picture reproduce reproduced compare wheel check-release lint-js fuzz clean
+.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models declarations recipes attack mutants fingerprints reference picture reproduce reproduced compare wheel check-release lint-js fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -136,6 +136,10 @@ declarations: $(STAMPS)/package ## the Python models of algorithms, from what th
 
 recipes: setup ## follow the recipes of CONTRIBUTING.md with toys in a copy of the sources, and run them
 	$(RUN) tests/recipes/follow.py
+
+ATTACK ?= --mutants 20000 --scenarios 300
+attack: setup ## mutated inputs, random scenarios and faults, for minutes; other ones: SEED=2; writes docs/attack.md
+	$(RUN) attack --seed $(SEED) $(ATTACK) --page docs/attack.md
 
 # Survivors do not fail it: docs/mutants.md says which carry no rule. Exit status 4 means that tests fail without a mutant.
 MUTANTS ?=

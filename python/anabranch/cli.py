@@ -254,6 +254,7 @@ def report(
 ) -> None:
     """Write the page of a result anew: report.html in its folder; and its figures for print, if asked for."""
     from anabranch.folders import adding, read_manifest
+    from anabranch.report.damage import damage_told
     from anabranch.report.html import save_run_report, save_study_report
     from anabranch.report.html.page import REPORT
     from anabranch.report.plots.every import save_run_figures
@@ -265,22 +266,23 @@ def report(
     forms = figures or []
     # Before the work, not after it.
     check_forms(forms)
-    study_result = StudyResult.load(folder) if (folder / "study.json").is_file() else None
-    result = Result.load(folder) if study_result is None else None
-    own = out is None or out.resolve() == folder.resolve()
-    target = folder if out is None else out
-    kind = read_manifest(folder).get("kind", "run" if study_result is None else "study")
-    with adding(target, kind if own else "report", [REPORT], replace=replace, known=own) as place:
-        if study_result is not None:
-            save_study_report(study_result, place.partial)
-            write_outputs(study_result, place.partial, spreadsheet=False, figures=forms)
-        if result is not None:
-            scenario = folder / "scenario.toml"
-            text = scenario.read_text(encoding="utf-8") if scenario.is_file() else None
-            save_run_report(result, place.partial, text)
-            if forms:
-                save_run_figures(result, place.partial, forms)
-        files = place.put()
+    with damage_told(folder):
+        study_result = StudyResult.load(folder) if (folder / "study.json").is_file() else None
+        result = Result.load(folder) if study_result is None else None
+        own = out is None or out.resolve() == folder.resolve()
+        target = folder if out is None else out
+        kind = read_manifest(folder).get("kind", "run" if study_result is None else "study")
+        with adding(target, kind if own else "report", [REPORT], replace=replace, known=own) as place:
+            if study_result is not None:
+                save_study_report(study_result, place.partial)
+                write_outputs(study_result, place.partial, spreadsheet=False, figures=forms)
+            if result is not None:
+                scenario = folder / "scenario.toml"
+                text = scenario.read_text(encoding="utf-8") if scenario.is_file() else None
+                save_run_report(result, place.partial, text)
+                if forms:
+                    save_run_figures(result, place.partial, forms)
+            files = place.put()
     for file in files:
         console().print(str(file), markup=False, highlight=False)
 

@@ -92,6 +92,12 @@ def _messages() -> Iterator[None]:
         # What is still buffered cannot be written at the exit, either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(EXIT_NO_OUTPUT)
+    except ImportError as error:
+        # What a compiled module makes of Ctrl-C during its import.
+        if not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
+        say("interrupted")
+        sys.exit(exit_status())
     except KeyboardInterrupt as interrupt:
         say(f"interrupted; {interrupt}" if str(interrupt) else "interrupted")
         sys.exit(exit_status())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,11 +27,23 @@ def ending() -> Iterator[None]:
     taken = {number: done for number, done in before.items() if done in ours}
     for number in taken:
         signal.signal(number, _interrupt)
+    hook, sys.unraisablehook = sys.unraisablehook, _again
     try:
         yield
     finally:
+        sys.unraisablehook = hook
         for number, done in taken.items():
             signal.signal(number, done)
+
+
+def _again(lost: Any) -> None:
+    """An interrupt that came while Python could raise nothing, as in a collection of garbage, comes again."""
+    if issubclass(lost.exc_type, KeyboardInterrupt):
+        timer = threading.Timer(0.05, signal.raise_signal, [_last])
+        timer.daemon = True
+        timer.start()
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def _interrupt(number: int, _frame: object) -> None:

@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from anabranch import Result, Scenario, run
+from anabranch.cli import app
 from anabranch.errors import ResultError
+from anabranch.signals import ending
 
 from .conftest import SMALL
 
@@ -106,6 +109,33 @@ def test_ctrl_c_during_the_imports_says_nothing(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
     )  # fmt: skip
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")
+
+
+def test_ctrl_c_during_the_import_of_a_compiled_module_is_no_traceback(
+    small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load(*_: object) -> None:
+        raise ImportError("initialization failed") from KeyboardInterrupt()
+
+    monkeypatch.setattr("anabranch.cli._load", load)
+    done = CliRunner().invoke(app, ["routes", str(small)])
+    assert (done.exit_code, done.output) == (130, "interrupted\n")
+
+
+def test_ctrl_c_while_python_can_raise_nothing_comes_again(capsys: pytest.CaptureFixture[str]) -> None:
+    class Collected:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    def collect() -> None:
+        with ending():
+            collected = Collected()
+            del collected
+            time.sleep(5)
+
+    with pytest.raises(KeyboardInterrupt):
+        collect()
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("redirection", ["| true", "| head -c 1", ">&-"])

@@ -75,6 +75,7 @@ def test_studies_and_fields_on_the_command_line_have_the_same_bounds(tmp_path: P
         ("duration = 1 s", 'duration = "1 s"'),
         ("topology = zoo/Abilene  # a map", 'topology = "zoo/Abilene"  # a map'),
         ("delay = { from = distance, plus = '1 ms' }", "delay = { from = \"distance\", plus = '1 ms' }"),
+        ('x = { from = "a", to = b }', 'x = { from = "a", to = "b" }'),
         ('to = ["a", b c]', 'to = ["a", "b c"]'),
         ("flow_series = True", "flow_series = true"),
     ],

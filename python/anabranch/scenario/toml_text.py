@@ -22,7 +22,7 @@ _STRINGS = re.compile(
 _STEP = r"[A-Za-z0-9_-]++[ \t]*+"
 _TOO_MANY_STEPS = re.compile(rf"(?<![A-Za-z0-9_-]){_STEP}(?:\.[ \t]*+{_STEP}){{{MOST_STEPS},{MOST_STEPS}}}")
 _LONGEST_SHOWN = 200
-_BARE = re.compile(r"""(?P<before>[=\[,]\s*)(?P<value>[A-Za-z0-9_.+/*-][^,"'\[\]{}#=]*)""")
+_BARE = re.compile(r"""(?P<before>[=\[,]\s*)(?P<value>[A-Za-z0-9_.+/*-][^,"'\[\]{}#=]*+)(?!=)""")
 
 
 def parse(text: str) -> dict[str, Any]:

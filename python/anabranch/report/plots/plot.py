@@ -189,15 +189,24 @@ def wrapped(text: str, room: float, size: float) -> str:
     return "\n".join(lines)
 
 
+_MOST_LETTERS = 1000
+"""Letters of a text that could be shown at all, whose widths are looked up one by one."""
+
+
 def fitted(text: str, room: float, size: float) -> str:
     """A text that is no wider than so many points; what is too long loses its middle."""
-    if text_width(text, size) <= room:
+
+    def cut(kept: int) -> str:
+        return f"{text[: kept - kept // 3]}...{text[-(kept // 3) :]}"
+
+    if len(text) <= _MOST_LETTERS and text_width(text, size) <= room:
         return text
-    for kept in range(len(text) - 1, 5, -1):
-        cut = f"{text[: kept - kept // 3]}...{text[-(kept // 3) :]}"
-        if text_width(cut, size) <= room:
-            return cut
-    return text[:5]
+    # Widths grow with the number of letters, but for the odd letter that is wider than another.
+    few, many = 5, min(len(text), _MOST_LETTERS)
+    while few + 1 < many:
+        middle = (few + many) // 2
+        few, many = (middle, many) if text_width(cut(middle), size) <= room else (few, middle)
+    return cut(few) if few > 5 else text[:5]
 
 
 def marker_of(look: Any) -> dict[str, Any]:

@@ -1,0 +1,216 @@
+"""Random scenarios over transports, queues, schemes, controllers, failures, offload, Multipath TCP."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+Data = dict[str, Any]
+
+PRESETS = (
+    "newreno",
+    "cubic",
+    "bbr",
+    "linux-reno",
+    "linux-cubic",
+    "linux-bbr",
+    "mprc",
+    "tcp-pr",
+    "rr-tcp",
+    "tcp-ncr",
+    "mptcp",
+    "mptcp-olia",
+    "mptcp-balia",
+    "mptcp-cubic",
+    "sliding-window",
+)
+QUEUES: tuple[Any, ...] = (
+    "5 packets",
+    "50 packets",
+    "20 kB",
+    "20 ms",
+    {"bdp": 1, "rtt": "20 ms"},
+    "unlimited",
+    ["30 packets", "40 kB"],
+    {"algorithm": "threshold", "mark_at": "10 packets"},
+    {"algorithm": "codel", "ecn": True},
+    "codel",
+    "fq-codel",
+    "pie",
+    "red",
+    {"algorithm": "red", "ecn": True},
+)
+SCHEMES: tuple[Any, ...] = (
+    "shortest",
+    "shortest",
+    "ecmp",
+    "disjoint",
+    {"algorithm": "disjoint", "k": 2},
+    {"algorithm": "k-shortest", "k": 3},
+    "max-flow",
+    "semper",
+    {"algorithm": "tcpbp", "k": 2},
+    "tcpbp-exact",
+    {"algorithm": "robust", "k": 2},
+)
+METRICS = (
+    "hops",
+    "delay",
+    "hops-then-delay",
+    "inverse-capacity",
+    "loss",
+    "capacity",
+    "tcpbp",
+    "smm",
+    "argaq",
+    "b-over-dl",
+)
+BALANCERS: tuple[Any, ...] = (
+    "flow",
+    {"algorithm": "flowlet", "gap": "5 ms"},
+    "packet",
+    "packet-round-robin",
+    "hash",
+    "weighted-hash",
+    "resilient-hash",
+    "subflow-round-robin",
+)
+CONTROL = {"capacity": "1 Gbps", "delay": "1 ms"}
+
+
+def scenario(draw: random.Random) -> Data:
+    """Plain data of a scenario; some are refused, for what was drawn need not go together."""
+    routers = [f"r{number}" for number in range(draw.randint(2, 7))]
+    hosts = [f"h{number}" for number in range(draw.randint(2, 5))]
+    edges = [(draw.choice(routers[:place]), name) for place, name in enumerate(routers) if place]
+    for _ in range(draw.randint(0, 6)):
+        pair = tuple(draw.sample(routers, 2))
+        if pair not in edges and pair[::-1] not in edges:
+            edges.append(pair)
+    for host in hosts:
+        edges += [(host, router) for router in draw.sample(routers, draw.choice((1, 1, 1, 2)))]
+    nodes = [{"name": name, "kind": "router"} for name in routers]
+    nodes += [{"name": name, "kind": "host"} for name in hosts]
+    duration_ms = draw.choice((300, 600, 1200))
+    data: Data = {
+        "network": {"node": nodes, "link": [_link(draw, *edge) for edge in edges]},
+        "traffic": [_traffic(draw, hosts) for _ in range(draw.randint(1, 5))],
+        "run": {"duration": f"{duration_ms} ms", "seed": draw.randrange(10**6), "sample_interval": "100 ms"},
+    }
+    if draw.random() < 0.2:
+        data["network"]["hosts"] = {"offload": f"{draw.choice((2, 6, 44))} segments"}
+    if draw.random() < 0.25:
+        data["controller"] = {
+            "links": CONTROL,
+            "application": draw.choice(("forwarding", "window-clamp", "tcpbp")),
+        }
+        data["controller"]["channel"] = "apart"
+    else:
+        data["routing"] = _routing(draw)
+    if draw.random() < 0.3:
+        data["transport"] = {"tuned": _tuned(draw)}
+        draw.choice(data["traffic"])["transport"] = "tuned"
+    if draw.random() < 0.35:
+        data["event"] = [
+            event for _ in range(draw.randint(1, 3)) for event in _events(draw, edges, routers, duration_ms)
+        ]
+        data["event"].sort(key=lambda event: float(event["at"].split()[0]))
+    return data
+
+
+def with_idle_host(data: Data) -> Data:
+    """The same scenario with one more host at the first router, with which nobody talks."""
+    network = data["network"]
+    link = {
+        "between": [network["node"][0]["name"], "idle"],
+        "new": True,
+        "capacity": "10 Mbps",
+        "delay": "1 ms",
+    }
+    more = {"node": [*network["node"], {"name": "idle", "kind": "host"}], "link": [*network["link"], link]}
+    return {**data, "network": {**network, **more}}
+
+
+def _link(draw: random.Random, a: str, b: str) -> Data:
+    found: Data = {
+        "between": [a, b],
+        "new": True,
+        "capacity": f"{draw.choice((1, 2, 5, 10, 20, 100))} Mbps",
+        "delay": f"{draw.choice((0.01, 0.1, 1, 2, 5, 10, 20))} ms",
+        "queue": draw.choice(QUEUES),
+    }
+    if draw.random() < 0.15:
+        found["loss"] = draw.choice(
+            (0.001, 0.02, {"algorithm": "gilbert-elliott", "to_bad": 0.001, "to_good": 0.3})
+        )
+    if draw.random() < 0.1:
+        found["jitter"] = {"distribution": "uniform", "low": "0 ms", "high": "2 ms"}
+    return found
+
+
+def _traffic(draw: random.Random, hosts: list[str]) -> Data:
+    source, destination = draw.sample(hosts, 2)
+    found: Data = {
+        "from": source,
+        "to": destination,
+        "flows": draw.choice((1, 1, 2, 4)),
+        "transport": draw.choice(PRESETS),
+        "start": f"{draw.choice((0, 0, 10, 100))} ms",
+    }
+    kind = draw.randrange(5)
+    if kind == 0:
+        found["size"] = "unlimited"
+    elif kind == 1:
+        found["size"] = {"distribution": "exponential", "mean": "30 kB"}
+    elif kind == 2:
+        found["application"] = {"kind": "poisson", "message": "2 kB", "rate": "1 Mbps"}
+    else:
+        found["size"] = f"{draw.choice((1, 10, 100, 1000))} kB"
+    return found
+
+
+def _routing(draw: random.Random) -> Data:
+    found: Data = {"scheme": draw.choice(SCHEMES)}
+    if draw.random() < 0.5:
+        found["metric"] = draw.choice(METRICS)
+    if draw.random() < 0.6:
+        found["load_balancing"] = draw.choice(BALANCERS)
+    if draw.random() < 0.5:
+        found["reaction"] = draw.choice(("20 ms", "never", "200 ms"))
+    if found["scheme"] == {"algorithm": "robust", "k": 2}:
+        found["demand"] = {"pair": "100 kbps"}
+    return found
+
+
+def _tuned(draw: random.Random) -> Data:
+    if draw.random() < 0.5:
+        manager = draw.choice(("fullmesh", "default", {"algorithm": "ndiffports", "subflows": 3}))
+        scheduler = draw.choice(("lowest-rtt", "round-robin", "redundant", "blest"))
+        return {
+            "preset": "mptcp",
+            "path_manager": manager,
+            "scheduler": scheduler,
+            "receive_buffer": "200 kB",
+        }
+    found: Data = {"preset": draw.choice(("newreno", "linux-cubic", "cubic")), "ecn": draw.random() < 0.5}
+    if draw.random() < 0.5:
+        found["mss"] = draw.choice(("536 B", "1000 B"))
+    if draw.random() < 0.3:
+        found["timestamps"] = False
+    return found
+
+
+def _events(
+    draw: random.Random, edges: list[tuple[str, ...]], routers: list[str], duration_ms: int
+) -> list[Data]:
+    first, second = sorted(draw.sample(range(10, duration_ms), 2))
+    edge = list(draw.choice(edges))
+    kind = draw.randrange(6)
+    if kind == 0:
+        return [{"at": f"{first} ms", "link": edge, "capacity": f"{draw.choice((1, 3, 50))} Mbps"}]
+    if kind == 1:
+        return [{"at": f"{first} ms", "link": edge, "delay": f"{draw.choice((0.5, 30))} ms"}]
+    if kind == 2:
+        return [{"at": f"{first} ms", "link": edge, "loss": 0.05}]
+    place: Data = {"node": draw.choice(routers)} if kind == 3 else {"link": edge}
+    return [{"at": f"{first} ms", **place, "state": "down"}, {"at": f"{second} ms", **place, "state": "up"}]

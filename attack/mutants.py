@@ -1,0 +1,341 @@
+"""The mutants: what is mutated, how, and which command gets it. A number decides all of it."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+import sys
+import tomllib
+from collections.abc import Callable
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import mutation
+import tomli_w
+
+ROOT = Path(__file__).resolve().parents[1]
+SEEDS = "seeds"
+"""Folder with the result folders and captures that are damaged."""
+
+SHARES = {
+    "scenario": 34,
+    "study": 6,
+    "topology": 22,
+    "demands": 6,
+    "capture": 18,
+    "report": 4,
+    "arguments": 10,
+}
+"""How many of a hundred mutants are of each kind."""
+
+Prepare = Callable[[random.Random, Path], list[str]]
+"""Writes the files of a case into a folder, and returns the arguments of the command."""
+
+CAPTURED = """
+[network]
+topology = "dumbbell"
+[network.parameters]
+hosts = 2
+bottleneck_capacity = "10 Mbps"
+[network.links]
+capacity = "100 Mbps"
+delay = "5 ms"
+queue = "10 packets"
+[[traffic]]
+name = "=first"
+from = "left1"
+to = "right1"
+transport = "mptcp"
+size = "60 kB"
+[[traffic]]
+from = "left2"
+to = "right2"
+transport = "newreno"
+size = "60 kB"
+[[capture]]
+file = "left1.pcapng"
+host = "left1"
+snap_length = "128 B"
+[[capture]]
+file = "right2.pcapng"
+host = "right2"
+[run]
+duration = "1 s"
+"""
+STUDY = """
+title = "two"
+replications = 3
+[scenario.network]
+topology = "dumbbell"
+[scenario.network.parameters]
+bottleneck_capacity = "10 Mbps"
+[scenario.network.links]
+capacity = "100 Mbps"
+delay = "1 ms"
+[[scenario.traffic]]
+from = "left1"
+to = "right1"
+size = "50 kB"
+start = { distribution = "uniform", low = "0 s", high = "10 ms" }
+[scenario.run]
+duration = "100 ms"
+[[factor]]
+field = "network.links.queue"
+label = "queue"
+levels = ["5 packets", "10 packets"]
+[[factor]]
+field = "traffic[0].transport"
+label = "transport"
+levels = ["newreno", "cubic"]
+[[metric]]
+name = "completion_s"
+label = "mean completion time (s)"
+column = "completion_s"
+[[metric]]
+name = "jain_index"
+label = "Jain index"
+table = "summary"
+column = "jain_index"
+"""
+DEMANDS = (
+    b"from,to,rate_mbps\nSeattle,Denver,2.5\nDenver,New York,0.5\nAtlanta,Seattle,1e-1\nHouston,Denver,3\n"
+)
+ROBUST: dict[str, Any] = {
+    "network": {"topology": "zoo/Abilene", "links": {"capacity": "20 Mbps"}},
+    "routing": {"scheme": {"algorithm": "robust", "k": 2}, "demand": {"pair": {"from": "file:demands.csv"}}},
+    "traffic": [{"from": "Seattle", "to": "Denver"}],
+    "run": {"duration": "50 ms"},
+}
+
+
+def write_seeds(folder: Path) -> None:
+    """Runs what the mutants damage: a run with captures, and a study."""
+    from anabranch import Scenario, Study  # noqa: PLC0415 - the worker limits its memory after it is imported
+
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    Scenario.loads(CAPTURED).run(out=folder / "run")
+    Study.from_data(tomllib.loads(STUDY)).run(jobs=2, out=folder / "study")
+
+
+def kind_of(number: int) -> str:
+    """The kind of a mutant, so that every hundred of them have their shares of all."""
+    place = number * 37 % 100
+    return next(kind for kind, end in zip(SHARES, accumulate(SHARES.values()), strict=True) if place < end)
+
+
+_TIMES = (
+    "duration",
+    "at",
+    "start",
+    "stop",
+    "low",
+    "high",
+    "sample_interval",
+    "reaction",
+    "inter_arrival",
+    "mean",
+    "gap",
+)
+
+
+class Mutants:
+    """Every kind of input."""
+
+    def __init__(self, scratch: Path) -> None:
+        # These scenarios use every transport, scheme, queue, controller and failure there is.
+        sys.path.insert(0, str(ROOT / "tests" / "fingerprints"))
+        from cases import every_scenario  # noqa: PLC0415
+
+        self._scenarios = [_short(data) for data in every_scenario().values()]
+        for file in sorted((ROOT / "examples").glob("*.toml")):
+            self._scenarios.append(_short(tomllib.loads(file.read_text(encoding="utf-8"))))
+        self._known = mutation.by_key(self._scenarios)
+        self._seeds = scratch.parent / SEEDS
+        data = ROOT / "tests" / "topology" / "data"
+        self._topologies = {
+            "graphml": [
+                file.read_bytes() for file in (data / "ring.graphml", ROOT / "examples/ring.graphml")
+            ],
+            "gml": [(data / "ring.gml").read_bytes()],
+            "txt": [(data / "triangle.txt").read_bytes()],
+            "xml": [(data / "triangle.xml").read_bytes()],
+        }
+        self._captures = [file.read_bytes() for file in sorted((self._seeds / "run").glob("*.pcapng"))]
+        self._captures += [_as_pcap(capture) for capture in self._captures]
+        _in_process()
+        self._prepare: dict[str, Prepare] = {
+            "scenario": self._scenario,
+            "study": self._study,
+            "topology": self._topology,
+            "demands": self._demands,
+            "capture": self._capture,
+            "report": self._report,
+            "arguments": self._arguments,
+        }
+
+    def write(self, number: int, draw: random.Random, folder: Path) -> list[str]:
+        """Writes the files of a mutant into a folder, and returns the arguments of the command."""
+        return self._prepare[kind_of(number)](draw, folder)
+
+    def _toml(self, draw: random.Random, own: dict[str, Any]) -> bytes:
+        other = draw.choice(self._scenarios)
+        kind = draw.randrange(10)
+        if kind < 7:
+            return mutation.of_toml(draw, own, other, self._known)
+        change = mutation.of_words if kind < 9 else mutation.of_bytes
+        return change(draw, tomli_w.dumps(own).encode(), tomli_w.dumps(other).encode())
+
+    def _scenario(self, draw: random.Random, folder: Path) -> list[str]:
+        own = draw.choice(self._scenarios)
+        (folder / "x.toml").write_bytes(self._toml(draw, own))
+        shutil.copy(ROOT / "examples" / "ring.graphml", folder)
+        command = draw.choice(("routes", "run", "run", "run"))
+        arguments = [command, "x.toml"]
+        if command == "run" and draw.random() > 0.02:
+            arguments.append("--no-page")
+        if command == "routes" and draw.random() < 0.3:
+            arguments.append("--check-forwarding")
+        return arguments + ["--json"] * (draw.random() < 0.3)
+
+    def _study(self, draw: random.Random, folder: Path) -> list[str]:
+        own = tomllib.loads(STUDY)
+        if draw.random() < 0.3:
+            own["scenario"] = draw.choice(self._scenarios)
+        own["replications"] = 1
+        (folder / "x.toml").write_bytes(self._toml(draw, own))
+        return ["study", "x.toml", "--jobs", "1", *["--json"] * (draw.random() < 0.3)]
+
+    def _topology(self, draw: random.Random, folder: Path) -> list[str]:
+        ending = draw.choice(sorted(self._topologies))
+        own = draw.choice(self._topologies[ending])
+        other = draw.choice(self._topologies[draw.choice(sorted(self._topologies))])
+        change = mutation.of_words if draw.random() < 0.75 else mutation.of_bytes
+        (folder / f"x.{ending}").write_bytes(change(draw, own, other))
+        if draw.random() < 0.6:
+            return ["topology", "show", f"file:x.{ending}", *["--json"] * (draw.random() < 0.4)]
+        scenario = {
+            "network": {"topology": f"file:x.{ending}", "links": {"capacity": "10 Mbps"}},
+            "traffic": [{"from": "*", "to": "*", "size": "3 kB"}],
+            "run": {"duration": "20 ms"},
+        }
+        (folder / "x.toml").write_text(tomli_w.dumps(scenario), encoding="utf-8")
+        return draw.choice((["routes", "x.toml"], ["run", "x.toml", "--no-page"]))
+
+    def _demands(self, draw: random.Random, folder: Path) -> list[str]:
+        change = mutation.of_words if draw.random() < 0.7 else mutation.of_bytes
+        (folder / "demands.csv").write_bytes(change(draw, DEMANDS, self._topologies["txt"][0]))
+        (folder / "x.toml").write_text(tomli_w.dumps(ROBUST), encoding="utf-8")
+        return draw.choice(
+            (["load", "x.toml"], ["load", "x.toml", "--json"], ["load", "x.toml", "--failures"])
+        )
+
+    def _capture(self, draw: random.Random, folder: Path) -> list[str]:
+        own, other = draw.choice(self._captures), draw.choice(self._captures)
+        (folder / "x.pcap").write_bytes(mutation.of_bytes(draw, own, other))
+        arguments = ["capture", "x.pcap"]
+        if draw.random() < 0.2:
+            (folder / "y.pcap").write_bytes(other)
+            arguments.append("y.pcap")
+        options = (["--window", "50 ms"], ["--interval", "1 ms"], ["--port", "5001"], ["--disjoint"],
+                   ["--subflows", "2"], ["--out", "out"], ["--json"])  # fmt: skip
+        for option in options:
+            arguments += option if draw.random() < 0.15 else []
+        return arguments
+
+    def _report(self, draw: random.Random, folder: Path) -> list[str]:
+        shutil.copytree(self._seeds / draw.choice(("run", "study")), folder / "result")
+        files = sorted(file for file in (folder / "result").rglob("*") if file.is_file())
+        readable = [file for file in files if file.suffix in (".parquet", ".json", ".toml")]
+        file, other = draw.choice(readable), draw.choice(readable)
+        kind = draw.randrange(8)
+        if kind == 0:
+            file.unlink()
+        elif kind == 1:
+            shutil.copy(other, file)
+        elif file.suffix != ".parquet" and kind < 6:
+            file.write_bytes(mutation.of_words(draw, file.read_bytes(), other.read_bytes()))
+        else:
+            file.write_bytes(mutation.of_bytes(draw, file.read_bytes(), other.read_bytes()))
+        return ["report", "result", *["--figures", "svg"] * (draw.random() < 0.1)]
+
+    def _arguments(self, draw: random.Random, folder: Path) -> list[str]:
+        def word(*usual: str) -> str:
+            text = mutation.of_words(draw, draw.choice(usual).encode(), b"x = [1]").decode(errors="replace")
+            return text.replace("\0", "")[:100_000]
+
+        own = draw.choice(self._scenarios)
+        (folder / "x.toml").write_text(tomli_w.dumps(own), encoding="utf-8")
+        kind = draw.randrange(6)
+        if kind == 0:
+            return [
+                "topology",
+                "show",
+                word("zoo/Abilene", "sndlib/germany50", "dumbbell", "file:x.gml", "grid"),
+            ]
+        if kind == 1:
+            (folder / "x.pcap").write_bytes(draw.choice(self._captures))
+            values = {"--window": "50 ms", "--interval": "1 ms", "--port": "5001", "--subflows": "2"}
+            name = draw.choice(sorted(values))
+            return ["capture", "x.pcap", name, word(values[name])]
+        if kind == 2:
+            (folder / "demands.csv").write_bytes(DEMANDS)
+            (folder / "x.toml").write_text(tomli_w.dumps(ROBUST), encoding="utf-8")
+            return ["load", "x.toml", "--link", word("Seattle->Denver", "Denver->Seattle")]
+        fields = ("traffic[0].transport", "network.links.capacity", "run.duration", "event[0].at", "title",
+                  "network.parameters.hosts", "routing.scheme.k", "controller.application", "traffic[0].size",
+                  "transport.x.preset")  # fmt: skip
+        field = draw.choice(fields) if draw.random() < 0.6 else word(*fields)
+        value = word('"cubic"', '"10 Mbps"', "3", '"2 ms"', "[1, 2]", '{ algorithm = "codel" }', "true")
+        return ["routes" if kind < 5 else "run", "x.toml", "--set", f"{field}={value}"]
+
+
+def _short(node: Any, key: str = "") -> Any:
+    """The same scenario in a fortieth of the time: seconds become some hundredths."""
+    if isinstance(node, dict):
+        return {name: _short(value, name) for name, value in node.items()}
+    if isinstance(node, list):
+        return [_short(value, key) for value in node]
+    found = re.fullmatch(r"([\d.]+) (ms|s)", node) if isinstance(node, str) and key in _TIMES else None
+    return f"{max(float(found[1]) / 40, 1e-3):g} {found[2]}" if found else node
+
+
+def _in_process() -> None:
+    """Studies run in this process: that processes are lost and replaced is tested elsewhere."""
+    from anabranch.study import execute  # noqa: PLC0415 - see above
+    from anabranch.study.work import RunWorker  # noqa: PLC0415
+
+    def here(design: Any, runs: Any, _jobs: int) -> Any:
+        worker = RunWorker(design)
+        return (worker.run(number) for number in runs)
+
+    execute.run_locally = here
+
+
+def _as_pcap(capture: bytes) -> bytes:
+    """The packets of a capture in the older format (pcap), with microseconds."""
+    found = [b"\xd4\xc3\xb2\xa1\x02\0\x04\0" + bytes(8) + (65535).to_bytes(4, "little"), b""]
+    at, number = 0, 0
+    while at + 12 <= len(capture):
+        kind, length = (int.from_bytes(capture[at + i : at + i + 4], "little") for i in (0, 4))
+        if kind == 1:
+            found[1] = int.from_bytes(capture[at + 8 : at + 10], "little").to_bytes(4, "little")
+        if kind == 6:
+            held, full = capture[at + 20 : at + 24], capture[at + 24 : at + 28]
+            size = int.from_bytes(held, "little")
+            number += 1
+            found.append(
+                (number // 1000).to_bytes(4, "little") + (number * 997 % 1_000_000).to_bytes(4, "little")
+            )
+            found.append(held + full + capture[at + 28 : at + 28 + size])
+        at += max(length, 12)
+    return b"".join(found)
+
+
+def arguments_of(folder: Path) -> list[str]:
+    """The arguments of a case that was kept."""
+    found: list[str] = json.loads((folder / "arguments.json").read_text(encoding="utf-8"))
+    return found

@@ -1,0 +1,186 @@
+"""Runs commands in this process, one case after the other, under limits of time and memory."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from mutants import Mutants
+
+MOST_BYTES = 2 * 2**30
+"""Memory that a case may take, and bytes that it may write."""
+SOON_S = 2.0
+"""After so long a case gets Ctrl-C: who simulates a month has to wait, but not for the answer to that."""
+ANSWER_S = 20.0
+"""After so long without an answer it hangs."""
+EXPECTED = {0: "done", 1: "in part", 2: "refused", 130: "interrupted"}
+"""Exit statuses that a command may have; any other is a defect."""
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a case came to."""
+
+    number: int
+    outcome: str
+    """A value of ``EXPECTED``; or ``traceback``, ``crash``, ``hang``, ``memory``, ``output``."""
+    detail: str = ""
+    tired: bool = False
+    """Whether the process should not be used any further."""
+
+
+def serve(connection: Connection, seed: str, scratch: str) -> None:
+    """Does the cases whose numbers come in, until None does."""
+    import mutants  # noqa: PLC0415 - the process of the parent needs none of it
+
+    for module in (
+        "cli",
+        "capture",
+        "display",
+        "forwarding",
+        "report.plots.every",
+        "report.html",
+        "study",
+        "worst_loads",
+    ):
+        # Not in the time of the first case.
+        importlib.import_module(f"anabranch.{module}")
+
+    made = mutants.Mutants(Path(scratch))
+    _limit_memory()
+    # Whoever gave the cases may be gone by now.
+    with contextlib.suppress(EOFError, BrokenPipeError):
+        connection.send("ready")
+        while (number := connection.recv()) is not None:
+            verdict = _attempt(made, seed, number, Path(scratch))
+            connection.send(verdict)
+            if verdict.tired:
+                return
+
+
+def _limit_memory() -> None:
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    limit = pages * resource.getpagesize() + MOST_BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+def _attempt(made: Mutants, seed: str, number: int, scratch: Path) -> Verdict:
+    folder = Path(tempfile.mkdtemp(prefix=f"case-{number}-", dir=scratch))
+    arguments = made.write(number, random.Random(f"{seed} {number}"), folder)  # noqa: S311 - not for secrets
+    (folder / "arguments.json").write_text(json.dumps(arguments), encoding="utf-8")
+    inputs = folder.with_name(folder.name + "-inputs")
+    shutil.copytree(folder, inputs)
+    _forget_peak()
+    outcome, detail = _call(arguments, folder)
+    if outcome in EXPECTED.values() and _peak_bytes() > MOST_BYTES:
+        outcome, detail = "memory", f"{_peak_bytes() / 2**30:.1f} GiB"
+    if outcome in EXPECTED.values() and _size(folder) > MOST_BYTES:
+        outcome, detail = "output", f"{_size(folder) / 2**30:.1f} GiB"
+    if outcome not in EXPECTED.values():
+        kept = scratch.parent / f"{outcome}-{number}"
+        shutil.rmtree(kept, ignore_errors=True)
+        shutil.copytree(inputs, kept)
+        (kept / "found.txt").write_text(f"{outcome}\n{detail}\n", encoding="utf-8", errors="backslashreplace")
+    shutil.rmtree(inputs)
+    shutil.rmtree(folder, ignore_errors=True)
+    return Verdict(number, outcome, detail, outcome not in ("done", "in part", "refused"))
+
+
+def _call(arguments: Sequence[str], folder: Path) -> tuple[str, str]:
+    """What the command line makes of its arguments, with whatever it says."""
+    from anabranch.cli import main  # noqa: PLC0415 - see above
+
+    sys.argv = ["anabranch", *arguments]
+    status: object = None
+    signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, contextlib.chdir(folder):
+        with _redirected(out, err):
+            signal.setitimer(signal.ITIMER_REAL, SOON_S)
+            try:
+                main()
+                status = 0
+            except SystemExit as end:
+                status = 0 if end.code is None else end.code
+            except MemoryError:
+                return "memory", traceback.format_exc()
+            except BaseException:  # noqa: BLE001 - whatever gets here is the find
+                return "traceback", traceback.format_exc()
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+        return _judged(status, _text(out), _text(err), arguments)
+
+
+def _judged(status: object, out: str, err: str, arguments: Sequence[str]) -> tuple[str, str]:
+    complaint = ""
+    if status not in EXPECTED:
+        complaint = f"exit status {status}"
+    elif "Traceback (most recent call last)" in err or re.search(r"\w+Warning: |Exception ignored", err):
+        complaint = "a message for developers"
+    elif status == 2 and not err.strip():
+        complaint = "refused without a word"
+    elif _OBEYED.search(out + err):
+        complaint = "controls on the terminal"
+    elif status == 0 and "--json" in arguments:
+        try:
+            json.loads(out)
+        except ValueError as error:
+            complaint = f"no JSON: {error}"
+    if complaint:
+        return "traceback", f"{complaint}\n{out[-2000:]}\n{err[-4000:]}"
+    return EXPECTED[status], ""  # type: ignore[index]
+
+
+@contextlib.contextmanager
+def _redirected(out: IO[bytes], err: IO[bytes]) -> Iterator[None]:
+    """Both streams lead to files. The descriptors stay: a panic of the core is seen by whoever looks on."""
+    kept = sys.stdout, sys.stderr
+    sys.stdout = open(out.fileno(), "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(err.fileno(), "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.simplefilter("ignore", ResourceWarning)
+            yield
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        sys.stdout, sys.stderr = kept
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read(MOST_BYTES // 64).decode("utf-8", errors="replace")
+
+
+def _forget_peak() -> None:
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+
+
+def _peak_bytes() -> int:
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    return int(found[1]) * 1024 if found else 0
+
+
+def _size(folder: Path) -> int:
+    return sum((Path(where) / name).lstat().st_size for where, _, names in os.walk(folder) for name in names)

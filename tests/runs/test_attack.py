@@ -1,0 +1,158 @@
+"""A small part of ``make attack``, and that its checks notice what they are for."""
+
+import importlib
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from anabranch import Scenario
+
+ROOT = Path(__file__).parents[2]
+Attack = Callable[[str], ModuleType]
+
+
+@pytest.fixture
+def attack(monkeypatch: pytest.MonkeyPatch) -> Iterator[Attack]:
+    """The modules of the attack."""
+    monkeypatch.syspath_prepend(str(ROOT / "attack"))
+    names = ("worker", "mutation", "mutants", "inputs", "draws", "invariants")
+    before = {name: sys.modules.pop(name) for name in names if name in sys.modules}
+    yield importlib.import_module
+    for name in names:
+        sys.modules.pop(name, None)
+    sys.modules.update(before)
+
+
+def test_no_mutant_of_a_few_hundred_is_a_defect(attack: Attack, tmp_path: Path) -> None:
+    inputs, mutants = attack("inputs"), attack("mutants")
+    numbers = range(20_000, 20_100)
+    verdicts = list(inputs.attack(numbers, "1", tmp_path, 2))
+    assert [f"{v.number}: {v.outcome} {v.detail}" for v in verdicts if v.outcome in inputs.DEFECTS] == []
+    assert sorted(verdict.number for verdict in verdicts) == list(numbers)
+    assert {mutants.kind_of(number) for number in numbers} == mutants.SHARES.keys()
+    assert Counter(verdict.outcome for verdict in verdicts)["done"] >= 10
+
+
+def test_a_mutant_is_the_same_every_time(attack: Attack, tmp_path: Path) -> None:
+    made = []
+    mutants = attack("mutants")
+    mutants.write_seeds(tmp_path / mutants.SEEDS)
+    for place in ("one", "two"):
+        writer = mutants.Mutants(tmp_path / place)
+        for number in range(40):
+            folder = tmp_path / place / str(number)
+            folder.mkdir(parents=True)
+            draw = random.Random(f"1 {number}")  # noqa: S311 - a test
+            arguments = writer.write(number, draw, folder)
+            made.append((place, number, arguments, {f.name: f.read_bytes() for f in folder.glob("x.*")}))
+    assert [one[1:] for one in made[:40]] == [other[1:] for other in made[40:]]
+
+
+@pytest.mark.parametrize(
+    ("code", "outcome"),
+    [
+        ("raise KeyError(1)", "traceback"),
+        ("print('\\x1b[2J')", "traceback"),
+        ("sys.exit(3)", "traceback"),
+        ("sys.exit(2)", "traceback"),
+        ("bytearray(3 * 2**30)", "memory"),
+        ("open('large', 'wb').truncate(3 * 2**30)", "output"),
+        ("os.abort()", "crash"),
+        ("signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)", "hang"),
+        ("time.sleep(60)", "interrupted"),
+        ("print('fine')", "done"),
+    ],
+)
+def test_every_defect_is_noticed(
+    attack: Attack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, outcome: str
+) -> None:
+    """A program in place of ours that does what none should."""
+    stand_in = tmp_path / "path" / "sitecustomize.py"
+    stand_in.parent.mkdir()
+    stand_in.write_text(
+        "import os, signal, sys, time\nif 'multiprocessing' in ' '.join(sys.orig_argv):\n"
+        "    import anabranch.cli\n    from anabranch.signals import ending, exit_status\n"
+        "    def main():\n        try:\n            with ending():\n"
+        f"                {code}\n"
+        "        except KeyboardInterrupt:\n            sys.exit(exit_status())\n"
+        "    anabranch.cli.main = main\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(stand_in.parent))
+    worker, inputs = attack("worker"), attack("inputs")
+    monkeypatch.setattr(worker, "ANSWER_S", 3.0)
+    (verdict,) = inputs.attack([0], "1", tmp_path / "out", 1)
+    assert verdict.outcome == outcome, verdict.detail
+    assert any((tmp_path / "out").glob(f"{outcome}-0/arguments.json")) == (outcome in inputs.DEFECTS)
+
+
+def test_random_scenarios_are_clean(attack: Attack) -> None:
+    invariants = attack("invariants")
+    findings = [invariants.Finding(number) for number in range(0, 24, 2)]
+    for finding in findings:
+        invariants.check(f"test {finding.number}", finding)
+    assert [(finding.number, complaint) for finding in findings for complaint in finding.complaints] == []
+    assert sum(finding.studied for finding in findings) == 4
+
+
+def test_the_maximum_flow_is_the_minimum_cut(attack: Attack) -> None:
+    """Cormen et al., Introduction to Algorithms, figure 26.1: 23 from s to t."""
+    edges = "s-a:16 s-c:13 a-b:12 c-a:4 b-c:9 c-d:14 d-b:7 b-t:20 d-t:4"
+    capacities: dict[str, dict[str, float]] = {}
+    for edge in edges.split():
+        ends, capacity = edge.split(":")
+        capacities.setdefault(ends[0], {})[ends[2]] = float(capacity)
+    assert attack("invariants").maximum_flow(capacities, "s", "t") == 23
+
+
+TWO: dict[str, Any] = {
+    "network": {
+        "node": [{"name": "r0", "kind": "router"}, *({"name": f"h{n}", "kind": "host"} for n in (0, 1))],
+        "link": [
+            {
+                "between": [f"h{n}", "r0"],
+                "new": True,
+                "capacity": "5 Mbps",
+                "delay": "5 ms",
+                "queue": "5 packets",
+            }
+            for n in (0, 1)
+        ],
+    },
+    "traffic": [{"from": "h0", "to": "h1", "size": "100 kB", "transport": "newreno"}],
+    "run": {"duration": "1000 ms"},
+}
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "change", "complaint"),
+    [
+        ("flows", "segments_sent", 1, "segments were sent"),
+        ("flows", "packets_in_flight", 1, "segments were sent"),
+        ("flows", "drops_random", 1, "causes"),
+        ("flows", "delivered_bytes", 10**6, "through a cut of 5.0 Mbps"),
+        ("flows", "delivered_bytes", 1, "complete with 100001"),
+        ("flows", "goodput_mbps", 0.1, "goodput"),
+        ("flows", "completion_s", -0.1, "and it takes 0.1"),
+        ("flows", "completion_s", 1.0, "after the run"),
+        ("flows", "rtt_min_ms", -2.0, "and the way takes 20"),
+        ("links", "utilization", 1.0, "utilization"),
+        ("links", "utilization", -0.15, "its bytes say"),
+        ("links", "bytes", 10**6, "over 5.0 Mbps"),
+        ("links", "drops_queue", 1, "drops_queue"),
+    ],
+)
+def test_every_invariant_can_fail(
+    attack: Attack, table: str, column: str, change: float, complaint: str
+) -> None:
+    invariants = attack("invariants")
+    result = Scenario.from_data(TWO).run()
+    rows = {"flows": result.flows.to_dicts(), "links": result.links.to_dicts()}
+    assert list(invariants.complaints(rows["flows"], rows["links"], TWO)) == []
+    rows[table][0][column] += change
+    assert any(complaint in found for found in invariants.complaints(rows["flows"], rows["links"], TWO))
