@@ -88,6 +88,8 @@ SIGNALS = {
     "SIGKILL": (signal.SIGKILL,),
 }
 FAULTS = (*SIGNALS, "full disk", "closed stdout", "closed stderr")
+STARTING = ("Python runtime state", "<frozen site>", "_get_module_details")
+"""Where a signal meets Python before it has begun with a program; how that ends is Python's own."""
 STATUSES = {0, 1, 2, 129, 130, 143, -signal.SIGINT, -signal.SIGTERM, -signal.SIGHUP, -signal.SIGKILL}
 VOLATILE = ("journal.jsonl", "summary.json")
 """Files that tell the time."""
@@ -318,9 +320,7 @@ def judged(ground: Ground, work: Path, fault: str, status: int, said: str) -> li
     found = []
     if status not in STATUSES:
         found.append("does not end" if status == HUNG else f"ends with status {status}: {said[-2000:]}")
-    # A signal may come before Python has begun with our program. How it ends then is Python's own.
-    begun = "anabranch" in said or "core initialized" not in said
-    if "Traceback" in said and begun:
+    if "Traceback" in said and not any(place in said for place in STARTING):
         found.append(f"a traceback: {said}")
     found += _lost(ground, work)
     if fault == "SIGKILL":
@@ -466,6 +466,8 @@ def attack(
             outcomes = []
             for future in futures:
                 outcomes.append(future.result())
+                if len(outcomes) % 20 == 0:
+                    say(f"{len(outcomes)} of {faults}")
                 met = outcomes[-1]
                 for complaint in met.complaints:
                     say(f"{met.command}, {met.fault}, status {met.status}: {complaint}")
