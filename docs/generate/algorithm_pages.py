@@ -27,6 +27,7 @@ WORDS = {
     "packets": "packets",
     "room": "[room](links.md#queues)",
     "switch": "`true`, `false`",
+    "ordinals": "list of rising whole numbers from 1",
 }
 NUMBERS = {"integer": "whole number", "number": "number"}
 BOUNDS = {"least": "at least", "above": "above", "most": "at most", "below": "below"}

@@ -265,7 +265,8 @@ impl SimulatedLink {
             if let Some((jitter, stream)) = &mut randomness.jitter {
                 arrival = arrival.saturating_add(Span::from_ps(jitter.sample(stream) as u64));
             }
-            if randomness.loss.lost(&mut randomness.loss_stream) {
+            let data = || pool.segment(id).payload > 0;
+            if randomness.loss.lost(data, &mut randomness.loss_stream) {
                 self.drop_packet(id, pool, observer, DropCause::Random);
                 return;
             }

@@ -2,7 +2,7 @@
 
 use crate::random::{ChanceThreshold, Stream};
 use anabranch_units::declaration::Parameters;
-use anabranch_units::declaration::at_least;
+use anabranch_units::declaration::{Ordinals, at_least};
 
 /// A model of loss: its parameters make its process.
 trait LossModel: Parameters {
@@ -18,9 +18,9 @@ trait LossModel: Parameters {
 
 /// A process that loses packets.
 trait Losses {
-    /// Whether the next packet is lost. Each packet takes the same number of draws, whatever the state and the
-    /// probabilities.
-    fn lost(&mut self, stream: &mut Stream) -> bool;
+    /// Whether the next packet is lost; `data` says whether it carries data. Each packet takes the same number of
+    /// draws, whatever the state and the probabilities.
+    fn lost(&mut self, data: impl FnOnce() -> bool, stream: &mut Stream) -> bool;
 }
 
 /// Makes the configuration, the process and the dispatch of one list.
@@ -28,7 +28,6 @@ macro_rules! loss_models {
     ($( $name:literal => $variant:ident($model:ty) ),+ $(,)?) => {
         anabranch_units::registry! {
             /// Random loss of a link.
-            #[derive(Copy)]
             pub enum LossSetup: "loss" {
                 $( $name => $variant($model), )+
             }
@@ -52,11 +51,11 @@ macro_rules! loss_models {
                 })
             }
 
-            /// Whether the next packet is lost.
+            /// Whether the next packet is lost; `data` says whether it carries data.
             #[inline]
-            pub fn lost(&mut self, stream: &mut Stream) -> bool {
+            pub fn lost(&mut self, data: impl FnOnce() -> bool, stream: &mut Stream) -> bool {
                 match &mut self.0 {
-                    $( Process::$variant(process) => process.lost(stream), )+
+                    $( Process::$variant(process) => process.lost(data, stream), )+
                 }
             }
         }
@@ -75,6 +74,7 @@ loss_models! {
     "none" => None(NoLoss),
     "bernoulli" => Bernoulli(Bernoulli),
     "gilbert-elliott" => GilbertElliott(GilbertElliott),
+    "trace" => Trace(Trace),
 }
 
 anabranch_units::parameters! {
@@ -101,7 +101,7 @@ impl LossModel for NoLoss {
 
 impl Losses for NoLosses {
     #[inline]
-    fn lost(&mut self, _: &mut Stream) -> bool {
+    fn lost(&mut self, _: impl FnOnce() -> bool, _: &mut Stream) -> bool {
         false
     }
 }
@@ -133,7 +133,7 @@ impl LossModel for Bernoulli {
 
 impl Losses for Independent {
     #[inline]
-    fn lost(&mut self, stream: &mut Stream) -> bool {
+    fn lost(&mut self, _: impl FnOnce() -> bool, stream: &mut Stream) -> bool {
         stream.chance(self.0)
     }
 }
@@ -188,9 +188,55 @@ impl LossModel for GilbertElliott {
 impl Losses for TwoStates {
     /// First the state moves, then the loss of the state it is in now is drawn.
     #[inline]
-    fn lost(&mut self, stream: &mut Stream) -> bool {
+    fn lost(&mut self, _: impl FnOnce() -> bool, stream: &mut Stream) -> bool {
         self.bad ^= stream.chance(if self.bad { self.to_good } else { self.to_bad });
         stream.chance(if self.bad { self.loss_bad } else { self.loss_good })
+    }
+}
+
+anabranch_units::parameters! {
+    /// The packets with data that a measurement lost, by their place among those that the link has sent; nothing else
+    /// is lost. So simulated and measured connections can lose the same packets.
+    pub struct Trace {
+        /// Which packets with data are lost: 1 is the first that the link sends. Retransmissions count, SYNs, FINs
+        /// and ACKs without data do not; a train counts as one.
+        packets: Ordinals = Ordinals::default();
+    }
+}
+
+/// The process of [`Trace`], which takes no draw.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct TracedLosses {
+    /// Packets with data seen so far.
+    seen: u64,
+    /// Those lost, the next one last.
+    ahead: Vec<u64>,
+}
+
+impl LossModel for Trace {
+    type Process = TracedLosses;
+
+    fn start(&self) -> TracedLosses {
+        TracedLosses { seen: 0, ahead: self.packets.0.iter().rev().copied().collect() }
+    }
+
+    /// Over the packets up to the last that is lost; what comes behind it has no end.
+    fn mean(&self) -> f64 {
+        let lost = self.packets.0.len() as f64;
+        self.packets.0.last().map_or(0.0, |&last| lost / last as f64)
+    }
+}
+
+impl Losses for TracedLosses {
+    #[inline]
+    fn lost(&mut self, data: impl FnOnce() -> bool, _: &mut Stream) -> bool {
+        let data = data();
+        self.seen += u64::from(data);
+        let lost = data && self.ahead.last() == Some(&self.seen);
+        if lost {
+            self.ahead.pop();
+        }
+        lost
     }
 }
 
@@ -204,7 +250,7 @@ mod tests {
     fn losses(setup: &LossSetup) -> Vec<bool> {
         let mut loss = Loss::new(setup);
         let mut stream = Streams::new(1, 0).stream("a->b", "loss");
-        (0..PACKETS).map(|_| loss.lost(&mut stream)).collect()
+        (0..PACKETS).map(|_| loss.lost(|| true, &mut stream)).collect()
     }
 
     fn share(losses: &[bool]) -> f64 {
@@ -307,13 +353,35 @@ mod tests {
             let mut stream = Streams::new(1, 0).stream("a->b", "loss");
             let mut other = stream.clone();
             for _ in 0..100 {
-                loss.lost(&mut stream);
+                loss.lost(|| true, &mut stream);
                 for _ in 0..draws {
                     let _ = other.next_u64();
                 }
             }
             assert_eq!(stream, other, "{setup:?}");
         }
+    }
+
+    #[test]
+    fn a_trace_loses_the_packets_with_data_that_it_names() {
+        let trace = Trace { packets: Ordinals(vec![1, 3, 4]) };
+        assert_eq!(trace.mean(), 0.75);
+        let mut process = trace.start();
+        let mut stream = Streams::new(1, 0).stream("a->b", "loss");
+        let packets = [false, true, false, true, true, false, true, true];
+        let lost = packets.map(|data| process.lost(|| data, &mut stream));
+        assert_eq!(lost, [false, true, false, false, true, false, true, false]);
+    }
+
+    #[test]
+    fn a_trace_out_of_order_is_refused() {
+        let refused = |packets: &[u64]| {
+            let packets = Ordinals(packets.to_vec());
+            LossSetup::Trace(Trace { packets }).check().expect_err("refused").to_string()
+        };
+        assert_eq!(refused(&[0]), "packets.0 is 0; it must be above 0, since the numbers rise from 1");
+        assert_eq!(refused(&[7, 9, 9]), "packets.2 is 9; it must be above 9, since the numbers rise from 1");
+        assert_eq!(LossSetup::Trace(Trace { packets: Ordinals(vec![]) }).check(), Ok(()));
     }
 
     #[test]

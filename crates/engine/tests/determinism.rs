@@ -170,7 +170,7 @@ fn a_loss_switched_on_later_meets_the_draws_it_would_have_met() {
     let tcp = from_start.transport("newreno");
     from_start.flow(NodeId(0), NodeId(1), tcp, SourceSetup::Unlimited {}, at(0.1));
     let mut by_change = Builder { setup: from_start.setup.clone() };
-    from_start.setup.links[0].loss = loss;
+    from_start.setup.links[0].loss = loss.clone();
     let change = Change::Loss { links: vec![LinkId(0)], loss };
     by_change.setup.events.push(EventSetup { at: Instant::ZERO, change });
     let (from_start, by_change) = (from_start.run(), by_change.run());

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from anabranch import _core
@@ -86,6 +87,14 @@ def complete(kind: str) -> Callable[[str], str]:
         return name
 
     return check
+
+
+def ascending(numbers: list[int]) -> list[int]:
+    """Refuses places in a sequence that do not rise from 1 on."""
+    for before, number in pairwise([0, *numbers]):
+        if number <= before:
+            raise ValueError(f"{number} stands behind {before}; the numbers must rise, from 1 on")
+    return numbers
 
 
 def name_of(chosen: str | Algorithm) -> str:

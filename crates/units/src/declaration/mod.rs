@@ -9,7 +9,7 @@ mod macros;
 mod tests;
 
 use crate::{Bytes, FlowId, Rate, Span};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// What a value of a parameter is, and its unit.
@@ -38,6 +38,8 @@ pub enum Kind {
     Algorithm,
     /// Parameters of their own.
     Table,
+    /// Whole numbers that rise, from 1 on.
+    Ordinals,
     /// Ids that the caller resolves; not for users.
     Ids,
 }
@@ -87,6 +89,8 @@ pub trait Value: Clone {
     const KIND: Kind;
     /// Whether there may be none.
     const OPTIONAL: bool = false;
+    /// Whether it must be given although no bound says so.
+    const REQUIRED: bool = false;
 
     /// The value as other languages read it.
     fn plain(&self) -> Plain;
@@ -203,6 +207,30 @@ impl Value for Vec<FlowId> {
     const KIND: Kind = Kind::Ids;
     fn plain(&self) -> Plain {
         Plain::Absent
+    }
+}
+
+/// Places in a sequence, counted from 1 on: whole numbers that rise.
+#[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Ordinals(pub Vec<u64>);
+
+impl Value for Ordinals {
+    const KIND: Kind = Kind::Ordinals;
+    const REQUIRED: bool = true;
+    fn plain(&self) -> Plain {
+        Plain::Absent
+    }
+    fn check(&self) -> Result<(), OutOfRange> {
+        let mut before = 0;
+        for (place, &number) in self.0.iter().enumerate() {
+            if number <= before {
+                let problem = format!("is {number}; it must be above {before}, since the numbers rise from 1");
+                return Err(OutOfRange::new(place.to_string(), problem));
+            }
+            before = number;
+        }
+        Ok(())
     }
 }
 
@@ -449,7 +477,7 @@ impl Parameter {
             text: joined(text),
             kind: T::KIND,
             optional: T::OPTIONAL,
-            required: false,
+            required: T::REQUIRED,
             default: default.plain(),
             least: Plain::Absent,
             above: Plain::Absent,

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
-from anabranch.scenario.algorithm import Algorithm, by_algorithm, complete
+from anabranch.scenario.algorithm import Algorithm, by_algorithm, complete, ascending
 
 
 class NoneLoss(Algorithm):
@@ -42,14 +42,28 @@ class GilbertElliott(Algorithm):
     """Loss in the bad state."""
 
 
-Name = Literal["none", "bernoulli", "gilbert-elliott"]
+class Trace(Algorithm):
+    """The packets with data that a measurement lost, by their place among those that the link has sent;
+    nothing else is lost. So simulated and measured connections can lose the same packets.
+    """
+
+    algorithm: Literal["trace"] = "trace"
+    """Its name."""
+    packets: Annotated[list[int], AfterValidator(ascending)]
+    """Which packets with data are lost: 1 is the first that the link sends. Retransmissions count, SYNs,
+    FINs and ACKs without data do not; a train counts as one.
+    """
+
+
+Name = Literal["none", "bernoulli", "gilbert-elliott", "trace"]
 """The names."""
 
 Loss = Annotated[
     Annotated[Name, AfterValidator(complete("loss")), Tag("<name>")]
     | Annotated[NoneLoss, Tag("<none>")]
     | Annotated[Bernoulli, Tag("<bernoulli>")]
-    | Annotated[GilbertElliott, Tag("<gilbert-elliott>")],
+    | Annotated[GilbertElliott, Tag("<gilbert-elliott>")]
+    | Annotated[Trace, Tag("<trace>")],
     Discriminator(by_algorithm),
 ]
 """Random loss of a link. A name, or a table with parameters."""

@@ -1,0 +1,158 @@
+"""What the simulator does at each measured point: one process a run, the results beside the kernel's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from statistics import mean
+from typing import Any
+
+import points as measured
+import polars as pl
+from points import Point
+
+from anabranch import Result, Scenario
+
+MOST_RANDOM_RUNS = 12
+"""Runs of a lossy point whose losses are not matched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A point beside what the simulator made of it; means where it took several runs.
+
+    Attributes:
+        point: the measurement.
+        simulated: what `point.kernel` is, simulated.
+        ratios: simulated over kernel, run by run where the runs are matched.
+        retransmitted_percent: of the data segments sent; None where it is not compared.
+        srtt_ms: mean RTT of the samples; None where it is not compared.
+    """
+
+    point: Point
+    simulated: float
+    ratios: tuple[float, ...]
+    retransmitted_percent: float | None = None
+    srtt_ms: float | None = None
+
+    @property
+    def error(self) -> float:
+        """Simulated over kernel, less 1; over matched runs the mean of their ratios."""
+        return mean(self.ratios) - 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One run.
+
+    Attributes:
+        point: the measurement that it belongs to.
+        document: the scenario.
+        kernel: what the kernel did in the run, or in all of them.
+        seed: seed of the run.
+    """
+
+    point: Point
+    document: dict[str, Any]
+    kernel: float
+    seed: int = 1
+
+
+def tasks_of(point: Point) -> list[Task]:
+    """The runs of a point."""
+    if point.group == "single":
+        return single_tasks(point)
+    if point.group == "spray":
+        document = measured.spray(point)
+        return [Task(point, document, point.kernel, seed) for seed in measured.SPRAY_SEEDS]
+    if point.group == "compete":
+        pairs = measured.drawn_rtts(point.name)
+        return [Task(point, measured.compete(point.name, pair), point.kernel) for pair in pairs]
+    return [Task(point, measured.mptcp(point), point.kernel)]
+
+
+def single_tasks(point: Point) -> list[Task]:
+    """One flow: a run for each known set of losses, or for each of a dozen seeds where they are not known."""
+    if point.loss == 0:
+        return [Task(point, measured.single(point, None), point.kernel)]
+    if not point.matched:
+        document = measured.single(point, point.loss)
+        return [Task(point, document, point.kernel, seed) for seed in range(1, MOST_RANDOM_RUNS + 1)]
+    runs = []
+    for run in measured.lossy_runs()[point.name]:
+        most = int(point.rate_mbps * 1e6 * measured.GOODPUT_S / 12_000) + 1000
+        packets = list(measured.lost_packets(run.seed, point.loss, most))
+        losses = {"algorithm": "trace", "packets": packets}
+        runs.append(Task(point, measured.single(point, losses), run.goodput_mbps))
+    return runs
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What one run gave.
+
+    Attributes:
+        value: what the point measures.
+        retransmitted_percent: of the data segments sent.
+        srtt_ms: mean of the RTT samples.
+    """
+
+    value: float
+    retransmitted_percent: float
+    srtt_ms: float
+
+
+def measure(task: Task) -> Measured:
+    """Runs a task."""
+    result = Scenario.from_data(task.document).replace({"run.seed": task.seed}).run()
+    flow = result.flows.row(0, named=True)
+    return Measured(
+        value=value_of(task.point, result),
+        retransmitted_percent=100 * flow["retransmissions"] / max(flow["segments_sent"], 1),
+        srtt_ms=flow["rtt_mean_ms"] or 0.0,
+    )
+
+
+def value_of(point: Point, result: Result) -> float:
+    """What the point measures."""
+    flow = result.flows.row(0, named=True)
+    if point.group == "mptcp":
+        return float(flow["completion_s"])
+    if point.group == "compete":
+        return share_of_first(result)
+    seconds = measured.SPRAY_S if point.group == "spray" else measured.GOODPUT_S
+    return float(flow["delivered_bytes"]) * 8 / 1e6 / seconds
+
+
+def share_of_first(result: Result) -> float:
+    """Share of the first flow in what both delivered from 5 s to the end."""
+    series = result.flow_series.filter(pl.col("time_s") >= measured.SHARE_FROM_S)
+    grown = series.group_by("flow").agg(pl.col("delivered_bytes").max() - pl.col("delivered_bytes").min())
+    by_flow = dict(grown.iter_rows())
+    return float(by_flow[0] / sum(by_flow.values()))
+
+
+def outcome(point: Point, tasks: list[Task], runs: list[Measured]) -> Outcome:
+    """The runs of one point together."""
+    values = [run.value for run in runs]
+    if point.matched:
+        ratios = [run.value / task.kernel for task, run in zip(tasks, runs, strict=True)]
+    else:
+        ratios = [mean(values) / point.kernel]
+    compared = point.retransmitted_percent is not None
+    return Outcome(
+        point=point,
+        simulated=mean(values),
+        ratios=tuple(ratios),
+        retransmitted_percent=mean(run.retransmitted_percent for run in runs) if compared else None,
+        srtt_ms=mean(run.srtt_ms for run in runs) if point.srtt_ms is not None else None,
+    )
+
+
+def simulate(chosen: Iterable[Point], workers: int = 2) -> list[Outcome]:
+    """Every point simulated, in order."""
+    by_point = [(point, tasks_of(point)) for point in chosen]
+    with ProcessPoolExecutor(workers) as pool:
+        runs = pool.map(measure, [task for _, tasks in by_point for task in tasks], chunksize=4)
+        return [outcome(point, tasks, [next(runs) for _ in tasks]) for point, tasks in by_point]
