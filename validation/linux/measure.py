@@ -27,7 +27,7 @@ class Outcome:
         simulated: what `point.kernel` is, simulated.
         ratios: simulated over kernel, run by run where the runs are matched.
         retransmitted_percent: of the data segments sent; None where it is not compared.
-        srtt_ms: mean RTT of the samples; None where it is not compared.
+        srtt_ms: mean over time of the smoothed RTT; None where it is not compared.
     """
 
     point: Point
@@ -95,7 +95,7 @@ class Measured:
     Attributes:
         value: what the point measures.
         retransmitted_percent: of the data segments sent.
-        srtt_ms: mean of the RTT samples.
+        srtt_ms: mean over time of the smoothed RTT.
     """
 
     value: float
@@ -110,8 +110,14 @@ def measure(task: Task) -> Measured:
     return Measured(
         value=value_of(task.point, result),
         retransmitted_percent=100 * flow["retransmissions"] / max(flow["segments_sent"], 1),
-        srtt_ms=flow["rtt_mean_ms"] or 0.0,
+        srtt_ms=mean_srtt_ms(result),
     )
+
+
+def mean_srtt_ms(result: Result) -> float:
+    """Mean over time of the first flow's smoothed RTT."""
+    series = result.flow_series.filter(pl.col("flow") == 0)["srtt_ms"].drop_nulls()
+    return float(series.mean() or 0.0)
 
 
 def value_of(point: Point, result: Result) -> float:
@@ -127,9 +133,8 @@ def value_of(point: Point, result: Result) -> float:
 
 def share_of_first(result: Result) -> float:
     """Share of the first flow in what both delivered from 5 s to the end."""
-    series = result.flow_series.filter(pl.col("time_s") >= measured.SHARE_FROM_S)
-    grown = series.group_by("flow").agg(pl.col("delivered_bytes").max() - pl.col("delivered_bytes").min())
-    by_flow = dict(grown.iter_rows())
+    series = result.flow_series.filter(pl.col("time_s") > measured.SHARE_FROM_S)
+    by_flow = dict(series.group_by("flow").agg(pl.col("goodput_mbps").sum()).iter_rows())
     return float(by_flow[0] / sum(by_flow.values()))
 
 

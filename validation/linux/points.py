@@ -167,7 +167,7 @@ def spray(point: Point) -> dict[str, Any]:
             "parameters": {"paths": paths, "routers_per_path": 0},
             "links": {"queue": "50 packets"},
         },
-        "routing": {"scheme": "disjoint", "k": len(paths), "load_balancing": "packet-round-robin"},
+        "routing": {"scheme": {"algorithm": "disjoint", "k": len(paths)}, "load_balancing": "packet-round-robin"},
         "traffic": [{"from": "source", "to": "sink", "transport": PRESETS[point.control]}],
     }
 
@@ -241,7 +241,7 @@ def mptcp(point: Point) -> dict[str, Any]:
             },
             "links": {"queue": "50 packets"},
         },
-        "routing": {"scheme": "disjoint", "k": 2, "load_balancing": "subflow-round-robin"},
+        "routing": {"scheme": {"algorithm": "disjoint", "k": 2}, "load_balancing": "subflow-round-robin"},
         "traffic": [
             {"from": "source", "to": "sink", "transport": "linux-mptcp", "size": f"{TRANSFER_BYTES} B"}
         ],

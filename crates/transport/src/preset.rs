@@ -48,8 +48,8 @@ pub fn preset(name: &str) -> Option<TransportConfig> {
 pub fn tcp_preset(name: &str) -> Option<TcpConfig> {
     Some(match name {
         "newreno" | "cubic" | "bbr" => tcp("dupack", name),
-        "linux-reno" => linux("newreno"),
-        "linux-cubic" => linux("cubic"),
+        "linux-reno" => linux("linux-reno"),
+        "linux-cubic" => linux("linux-cubic"),
         "linux-bbr" => linux("bbr"),
         // Chang 2024 fixes RTOmax alone; docs/mprc.md has the study behind the other numbers of FastRTO.
         "mprc" => tcp("fastrto", "mprc"),

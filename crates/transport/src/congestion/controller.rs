@@ -135,8 +135,8 @@ macro_rules! dispatch_controllers {
                 each_controller!(self, c => c.on_established(now, rtt); $($variant)+);
             }
 
-            fn on_restart_after_idle(&mut self, now: Instant, idle: Span) {
-                each_controller!(self, c => c.on_restart_after_idle(now, idle); $($variant)+);
+            fn on_restart_after_idle(&mut self, now: Instant, idle: Span, rto: Span) {
+                each_controller!(self, c => c.on_restart_after_idle(now, idle, rto); $($variant)+);
             }
 
             #[inline]

@@ -120,8 +120,8 @@ impl<R: CouplingRule> CongestionControl for Coupled<R> {
         self.reno.ssthresh()
     }
 
-    fn on_restart_after_idle(&mut self, now: Instant, idle: Span) {
-        self.reno.on_restart_after_idle(now, idle);
+    fn on_restart_after_idle(&mut self, now: Instant, idle: Span, rto: Span) {
+        self.reno.on_restart_after_idle(now, idle, rto);
     }
 
     fn on_ack(&mut self, ack: &Ack) {
@@ -130,7 +130,6 @@ impl<R: CouplingRule> CongestionControl for Coupled<R> {
         if window.is_held(ack) {
             return;
         }
-        window.limited = ack.cwnd_limited;
         let left = window.slow_start(ack);
         if ack.cwnd_limited && left > 0 {
             self.avoid(left);

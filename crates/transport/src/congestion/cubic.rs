@@ -203,7 +203,7 @@ impl CongestionControl for Cubic {
     }
 
     /// Idle time does not count as time on the curve (RFC 9438 sections 4.2 and 5.8).
-    fn on_restart_after_idle(&mut self, now: Instant, _idle: Span) {
+    fn on_restart_after_idle(&mut self, now: Instant, _idle: Span, _rto: Span) {
         self.window.restart();
         self.last_ack = now;
     }
@@ -213,7 +213,6 @@ impl CongestionControl for Cubic {
             self.last_ack = ack.now;
             return;
         }
-        self.window.limited = ack.cwnd_limited;
         let left = self.window.slow_start(ack);
         if self.window.in_slow_start() {
             self.last_ack = ack.now;

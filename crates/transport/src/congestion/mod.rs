@@ -17,15 +17,19 @@ mod controller;
 
 mod balia;
 mod bbr;
+mod classic_hystart;
 mod coupling;
 mod cubic;
 mod hystart;
 mod lia;
+mod linux_cubic;
+mod linux_reno;
 mod mprc;
 mod newreno;
 mod olia;
 #[cfg(test)]
 mod properties;
+mod segments;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -39,6 +43,8 @@ pub use coupling::{Coupled, Coupling, CouplingRule};
 pub use cubic::{Cubic, CubicParameters};
 pub use hystart::HyStart;
 pub use lia::Lia;
+pub use linux_cubic::{LinuxCubic, LinuxCubicParameters};
+pub use linux_reno::LinuxReno;
 pub use mprc::Mprc;
 pub use newreno::{NewReno, NewRenoParameters};
 pub use olia::Olia;
@@ -50,6 +56,8 @@ controllers! {
     "cubic" => Cubic(Cubic),
     // Boxed, because it is several times the size of the others.
     "bbr" => Bbr(Box<Bbr>),
+    "linux-reno" => LinuxReno(LinuxReno),
+    "linux-cubic" => LinuxCubic(LinuxCubic),
     "mprc" => Mprc(Mprc),
     "lia" => Lia(Lia),
     "olia" => Olia(Olia),
@@ -123,7 +131,8 @@ pub struct RateSample {
 pub struct LossEpisode {
     /// When it was noticed.
     pub now: Instant,
-    /// Bytes in flight when it was noticed, before the losses are deducted (RFC 5681 "FlightSize").
+    /// Bytes in flight when it was noticed, before the losses are deducted (RFC 5681 "FlightSize"); the window where
+    /// that was what limited them.
     pub flight_size: u64,
     /// Bytes in flight after the losses are deducted.
     pub in_flight: u64,
@@ -165,8 +174,8 @@ pub trait CongestionControl {
     fn on_established(&mut self, _now: Instant, _rtt: Option<Span>) {}
 
     /// A segment is about to leave after the connection had nothing in flight for `idle`, which is longer
-    /// than the retransmission timeout (RFC 5681 section 4.1).
-    fn on_restart_after_idle(&mut self, _now: Instant, _idle: Span) {}
+    /// than the retransmission timeout `rto` (RFC 5681 section 4.1).
+    fn on_restart_after_idle(&mut self, _now: Instant, _idle: Span, _rto: Span) {}
 
     /// Each ACK, after the sender has brought its scoreboard up to date.
     fn on_ack(&mut self, ack: &Ack);

@@ -71,8 +71,8 @@ impl CongestionControl for Mprc {
         true
     }
 
-    fn on_restart_after_idle(&mut self, now: Instant, idle: Span) {
-        self.newreno.on_restart_after_idle(now, idle);
+    fn on_restart_after_idle(&mut self, now: Instant, idle: Span, rto: Span) {
+        self.newreno.on_restart_after_idle(now, idle, rto);
     }
 
     fn on_ack(&mut self, ack: &Ack) {

@@ -66,7 +66,6 @@ impl NewReno {
     /// Slow start, then congestion avoidance.
     #[inline]
     pub(super) fn grow(&mut self, ack: &Ack) {
-        self.window.limited = ack.cwnd_limited;
         let left = self.window.slow_start(ack);
         if ack.cwnd_limited && left > 0 {
             self.avoid(left);
@@ -105,7 +104,7 @@ impl CongestionControl for NewReno {
         self.window.phase()
     }
 
-    fn on_restart_after_idle(&mut self, _now: Instant, _idle: Span) {
+    fn on_restart_after_idle(&mut self, _now: Instant, _idle: Span, _rto: Span) {
         self.window.restart();
     }
 

@@ -11,8 +11,6 @@ pub(super) struct Window {
     pub ssthresh: u64,
     /// What a connection starts with, and starts again with after a pause (RFC 5681 "IW" and "RW").
     initial: u64,
-    /// Whether the last ACK found the sender held back by cwnd.
-    pub limited: bool,
     /// The data up to here left before the last ECN reduction.
     hold_until: u64,
     pub hystart: Option<HyStart>,
@@ -27,7 +25,6 @@ impl Window {
             cwnd: initial_window.max(mss),
             ssthresh: u64::MAX,
             initial: initial_window.max(mss),
-            limited: false,
             hold_until: 0,
             hystart: None,
         }
@@ -85,15 +82,10 @@ impl Window {
         }
     }
 
-    /// The window a reduction starts from.
-    ///
-    /// RFC 5681 equation (4) and RFC 9438 section 4.6 take FlightSize, so that a window which the
-    /// application leaves unused cannot serve as the base. Linux takes cwnd. Where cwnd is what limits the
-    /// sender the two mean the same, but the bytes in flight are then short of cwnd by what the present ACK
-    /// has just delivered: halving them would take up to a segment too much at each loss, which at ten
-    /// segments is 5 % of the throughput. Hence cwnd if it was the limit, the bytes in flight otherwise.
+    /// The window a reduction starts from: FlightSize in RFC 5681 equation (4) and RFC 9438 section 4.6, so that a
+    /// window which the application leaves unused cannot serve as the base.
     pub(crate) fn before_reduction(&self, flight_size: u64) -> u64 {
-        if self.limited { self.cwnd } else { self.cwnd.min(flight_size) }
+        self.cwnd.min(flight_size)
     }
 
     /// Slow start (RFC 5681 section 3.1). Returns the bytes left over for congestion avoidance: those of

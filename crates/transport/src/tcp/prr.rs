@@ -1,4 +1,4 @@
-/// Proportional rate reduction (RFC 6937): leads the window from the flight size at the loss to
+/// Proportional rate reduction (RFC 9937): leads the window from the flight size at the loss to
 /// ssthresh over one round trip of recovery. Bytes throughout.
 #[derive(Clone, Debug)]
 pub(crate) struct Prr {
@@ -11,7 +11,7 @@ pub(crate) struct Prr {
 }
 
 impl Prr {
-    /// Starts with the bytes in flight when the loss was noticed (RFC 6937 section 3, RecoverFS).
+    /// Starts with the bytes in flight when the loss was noticed (RFC 9937 section 6, RecoverFS).
     pub(crate) fn new(ssthresh: u64, recover_fs: u64, mss: u64) -> Self {
         Self { ssthresh, recover_fs: recover_fs.max(1), delivered: 0, out: 0, allowance: mss, mss }
     }
@@ -25,8 +25,9 @@ impl Prr {
                 .div_ceil(u128::from(self.recover_fs)) as u64;
             target.saturating_sub(self.out)
         } else {
-            let conserved = self.delivered.saturating_sub(self.out);
-            let limit = if safe { conserved.max(delivered) + self.mss } else { conserved };
+            // What this ACK delivered may leave again even where more than was delivered has left before.
+            let conserved = self.delivered.saturating_sub(self.out).max(delivered);
+            let limit = if safe { conserved + self.mss } else { conserved };
             limit.min(self.ssthresh - pipe)
         };
         if self.out == 0 {
@@ -51,7 +52,7 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// RFC 6937's purpose: 20 segments in flight, one lost, ssthresh 10; every other ACK sends one,
+    /// RFC 9937's purpose: 20 segments in flight, one lost, ssthresh 10; every other ACK sends one,
     /// and pipe ends at ssthresh.
     #[test]
     fn one_loss_halves_over_a_round() {
@@ -72,7 +73,7 @@ mod tests {
         assert_eq!((sent, pipe), (10, 10));
     }
 
-    /// RFC 6937 section 3, with pipe below ssthresh: what was delivered may leave again (PRR-CRB), and after an ACK
+    /// RFC 9937 section 6, with pipe below ssthresh: what was delivered may leave again (PRR-CRB), and after an ACK
     /// that makes progress one segment more (PRR-SSRB), up to ssthresh.
     #[test]
     fn a_pipe_below_ssthresh_is_filled_by_slow_start_while_it_is_safe() {
@@ -85,6 +86,8 @@ mod tests {
             (1, 8, true, 2),
             (4, 6, true, 4),
             (1, 9, true, 1),
+            // More has left than was delivered: what is delivered now may.
+            (2, 7, false, 2),
             (0, 9, false, 0),
             (1, 10, true, 0),
         ];

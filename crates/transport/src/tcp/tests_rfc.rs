@@ -2,6 +2,7 @@
 
 use super::Receiver;
 use super::tests::{Fate, Pair, Side, is_data};
+use crate::CongestionConfig;
 use crate::config::TcpConfig;
 use crate::segment::{Flags, Segment};
 use crate::tcp_preset;
@@ -211,7 +212,8 @@ fn a_doubled_segment_after_a_recovery_does_not_undo_it() {
 /// what the ACK that shows it leaves over.
 #[test]
 fn a_loss_repaired_by_a_probe_halves_the_flight() {
-    let config = named("linux-reno");
+    let congestion_control = CongestionConfig::named("newreno").expect("registered");
+    let config = TcpConfig { congestion_control, ..named("linux-reno") };
     let mut pair = opened(&config, 40 * 1448);
     let mut last = None;
     pair.run(Instant::ZERO + Span::from_ms(45), |_, _, _| Fate::Arrive);

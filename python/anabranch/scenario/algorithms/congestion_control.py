@@ -42,6 +42,30 @@ class Bbr(Algorithm):
     """Its name."""
 
 
+class LinuxReno(Algorithm):
+    """Reno of Linux: RFC 5681 in whole segments, reduced from cwnd and not from what is in flight."""
+
+    algorithm: Literal["linux-reno"] = "linux-reno"
+    """Its name."""
+
+
+class LinuxCubic(Algorithm):
+    """CUBIC of Linux: whole segments, HyStart with ACK trains (Ha and Rhee 2011), a friendly window that
+    grows alike for ever.
+    """
+
+    algorithm: Literal["linux-cubic"] = "linux-cubic"
+    """Its name."""
+    hystart: bool = True
+    """Slow start ends early on long ACK trains or rising delay (Ha and Rhee 2011)."""
+    beta: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.7001953125
+    """Multiplicative decrease, 717/1024."""
+    c: Annotated[float, Field(gt=0.0)] = 0.400390625
+    """Aggressiveness C in segments per second cubed, 410/1024."""
+    fast_convergence: bool = True
+    """Give up bandwidth to newer flows (RFC 9438 section 4.7)."""
+
+
 class Mprc(Algorithm):
     """NewReno's growth, and half of cwnd at any loss, whatever found it (Chang 2024, section 4)."""
 
@@ -70,7 +94,7 @@ class Balia(Algorithm):
     """Its name."""
 
 
-Name = Literal["newreno", "cubic", "bbr", "mprc", "lia", "olia", "balia"]
+Name = Literal["newreno", "cubic", "bbr", "linux-reno", "linux-cubic", "mprc", "lia", "olia", "balia"]
 """The names."""
 
 CongestionControl = Annotated[
@@ -78,6 +102,8 @@ CongestionControl = Annotated[
     | Annotated[Newreno, Tag("<newreno>")]
     | Annotated[Cubic, Tag("<cubic>")]
     | Annotated[Bbr, Tag("<bbr>")]
+    | Annotated[LinuxReno, Tag("<linux-reno>")]
+    | Annotated[LinuxCubic, Tag("<linux-cubic>")]
     | Annotated[Mprc, Tag("<mprc>")]
     | Annotated[Lia, Tag("<lia>")]
     | Annotated[Olia, Tag("<olia>")]

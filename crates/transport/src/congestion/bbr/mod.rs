@@ -207,7 +207,7 @@ impl CongestionControl for Bbr {
 
     /// Draft section 4.3.4.4. The pause is the application's doing: a sender that cwnd or the peer's
     /// window holds back has data in flight.
-    fn on_restart_after_idle(&mut self, now: Instant, _idle: Span) {
+    fn on_restart_after_idle(&mut self, now: Instant, _idle: Span, _rto: Span) {
         self.idle_restart = true;
         self.aggregation.restart(now);
         match self.state {

@@ -251,6 +251,6 @@ fn an_idle_application_does_not_lower_the_estimate() {
         delivered += SEGMENT;
         bbr.on_ack(&Ack { rtt: Some(RTT), rate: Some(rate), cwnd_limited: false, ..plain_ack(now) });
     }
-    bbr.on_restart_after_idle(now + Span::from_secs(1), Span::from_secs(1));
+    bbr.on_restart_after_idle(now + Span::from_secs(1), Span::from_secs(1), Span::from_ms(200));
     assert!((pacing(&link) / 0.99 - 1.0).abs() < 0.005, "{}", pacing(&link));
 }

@@ -94,7 +94,7 @@ fn idle_and_application_limited_times_do_not_count() {
 
     let pause = Span::from_secs(60);
     idle.now = idle.now + pause;
-    idle.controller.on_restart_after_idle(idle.now, pause);
+    idle.controller.on_restart_after_idle(idle.now, pause, Span::from_ms(200));
     limited.cwnd_limited = false;
     let window = limited.packets();
     assert!(limited.rounds(50).iter().all(|&packets| packets == window));
@@ -213,7 +213,7 @@ fn a_pause_remembers_three_quarters_of_a_grown_window() {
         path.round();
     }
     let grown = path.controller.cwnd();
-    path.controller.on_restart_after_idle(path.now, Span::from_secs(1));
+    path.controller.on_restart_after_idle(path.now, Span::from_secs(1), Span::from_ms(200));
     let quarters = grown * 3 / 4;
     assert_eq!(path.packets(), 10);
     assert!(path.controller.ssthresh().abs_diff(quarters) <= 4, "{} of {grown}", path.controller.ssthresh());

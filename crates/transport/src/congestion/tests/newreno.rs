@@ -167,7 +167,7 @@ fn a_pause_starts_the_window_again() {
     assert_eq!(path.packets(), 40);
     path.controller.on_loss(&episode(path.now, 40 * SEGMENT));
     path.controller.on_recovered(path.now, Recovery::Fast);
-    path.controller.on_restart_after_idle(path.now, Span::from_secs(1));
+    path.controller.on_restart_after_idle(path.now, Span::from_secs(1), Span::from_ms(200));
     assert_eq!((path.packets(), path.controller.ssthresh()), (10, 20 * SEGMENT));
     assert_eq!(path.rounds(2), [20, 21]);
 }
@@ -180,10 +180,10 @@ fn a_pause_remembers_three_quarters_of_a_grown_window() {
     path.rounds(2);
     path.lose();
     assert_eq!(path.rounds(12).last(), Some(&32));
-    path.controller.on_restart_after_idle(path.now, Span::from_secs(1));
+    path.controller.on_restart_after_idle(path.now, Span::from_secs(1), Span::from_ms(200));
     assert_eq!((path.packets(), path.controller.ssthresh()), (10, 24 * SEGMENT));
     path.time_out();
     let ssthresh = path.controller.ssthresh();
-    path.controller.on_restart_after_idle(path.now, Span::from_secs(1));
+    path.controller.on_restart_after_idle(path.now, Span::from_secs(1), Span::from_ms(200));
     assert_eq!((path.packets(), path.controller.ssthresh()), (1, ssthresh));
 }

@@ -138,8 +138,8 @@ impl LossDetection for Dupack {
         }
     }
 
-    fn holds_growth(&self, after_timeout: bool) -> bool {
-        after_timeout
+    fn holds_growth(&self, _: bool) -> bool {
+        true
     }
 
     fn on_retransmission_timeout(&mut self, snd_nxt: u64) {

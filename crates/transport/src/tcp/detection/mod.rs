@@ -200,9 +200,9 @@ pub(crate) trait LossDetection {
         0
     }
 
-    /// Whether the window must not grow on an ACK that leaves snd_una where it was. After a timeout it must not where
-    /// the timeout has marked all that was out (RFC 5681 section 3.1: the slow start goes by ACKs of new data). To
-    /// detections that stand reordering what is below the newest arrivals may be late, and they go on sending.
+    /// Whether the window must not grow on an ACK that leaves snd_una where it was: RFC 5681 section 3.1 counts ACKs
+    /// of new data only, and RFC 3042 section 2 forbids growth by the first duplicate ACKs. To detections that stand
+    /// reordering, what is below the newest arrivals may be late, and they go on.
     fn holds_growth(&self, _after_timeout: bool) -> bool {
         false
     }

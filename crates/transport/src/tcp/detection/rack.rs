@@ -164,8 +164,9 @@ impl LossDetection for Rack {
         self.detect(board, now);
     }
 
+    /// As Linux: once there has been reordering, whatever is delivered lets the window grow.
     fn holds_growth(&self, after_timeout: bool) -> bool {
-        after_timeout
+        after_timeout || !self.reordering_seen
     }
 
     fn probes_tail(&self) -> bool {

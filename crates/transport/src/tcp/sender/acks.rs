@@ -36,8 +36,6 @@ impl Delivered {
 struct Before {
     pipe: u64,
     cwnd: u64,
-    /// What loss detection kept of `cwnd`.
-    withheld: u64,
     lost_total: u64,
     snd_una: u64,
 }
@@ -52,7 +50,6 @@ impl Sender {
         let before = Before {
             pipe: self.board.pipe(),
             cwnd: self.cwnd(),
-            withheld: self.withheld(),
             lost_total: self.board.lost_total(),
             snd_una: self.snd_una,
         };
@@ -239,13 +236,9 @@ impl Sender {
             prr.on_ack(progress, pipe, acked > 0 && lost == 0);
         }
         let ssthresh = self.controller.ssthresh();
-        let slow_start = before.cwnd < ssthresh;
         let after_timeout = self.recovery.kind() == Recovery::Loss;
         let may_grow = acked > 0 || !self.detector.holds_growth(after_timeout);
-        // Linux's tcp_is_cwnd_limited: in slow start a window that is half used may grow.
-        let cwnd_limited = may_grow
-            && (before.pipe + before.withheld + self.full_payload > before.cwnd
-                || (slow_start && before.pipe.saturating_mul(2) >= before.cwnd));
+        let cwnd_limited = may_grow && self.window_use.lets_grow(before.cwnd, ssthresh);
         self.controller.on_ack(&Ack {
             now,
             acked,

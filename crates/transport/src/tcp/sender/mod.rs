@@ -7,6 +7,7 @@ mod recovery;
 mod subflow;
 mod timers;
 mod transmit;
+mod window_use;
 
 use super::detection::{Detector, Handshake};
 use super::receiver::{EPOCH, TIMESTAMP_LIFE, timestamp_us, window_scale};
@@ -23,6 +24,7 @@ use anabranch_units::{Instant, Span};
 use rate::RateSampler;
 use recovery::{RecoveryState, Undo};
 use timers::Timers;
+use window_use::WindowUse;
 
 /// What a sender has done and seen.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -73,6 +75,7 @@ pub struct Sender {
     board: Scoreboard,
     timers: Timers,
     rate: RateSampler,
+    window_use: WindowUse,
     recovery: RecoveryState,
     undo: Option<Undo>,
     sack: bool,
@@ -132,6 +135,7 @@ impl Sender {
             board: Scoreboard::new(full_payload),
             timers: Timers::default(),
             rate: RateSampler::default(),
+            window_use: WindowUse::default(),
             recovery: RecoveryState::Open,
             undo: None,
             sack: config.sack,

@@ -24,7 +24,7 @@ impl Sender {
             || self.written > self.snd_nxt
             || self.timers.probe == Probe::Due
             || self.board.lost() > self.board.retransmitted()
-            || (self.is_paced() && now < self.timers.pace_at);
+            || (self.is_paced() && now < self.timers.pace_at && !self.timers.train.goes_on(now));
         let cwnd = self.cwnd().saturating_sub(self.withheld());
         if busy || self.board.pipe() + self.full_payload > cwnd { 0 } else { self.full_payload }
     }

@@ -159,7 +159,7 @@ impl Sender {
         if self.board.is_empty() {
             return;
         }
-        let flight_size = self.board.pipe();
+        let flight_size = self.flight_size(self.board.pipe());
         // Fast recovery has halved already for what is outstanding (Linux's tcp_enter_loss() likewise).
         let first =
             matches!(self.recovery, RecoveryState::Open | RecoveryState::Loss { repeated: false, .. });
@@ -192,7 +192,8 @@ impl Sender {
 
     /// Loss detection found so much lost that the window falls to one segment, as after a timeout; what is
     /// still in flight keeps its own timers.
-    pub(super) fn on_collapse(&mut self, now: Instant, flight_size: u64, cwnd_before: u64) {
+    pub(super) fn on_collapse(&mut self, now: Instant, pipe_before: u64, cwnd_before: u64) {
+        let flight_size = self.flight_size(pipe_before);
         self.record_timeout(now, TimeoutCause::ExtremeLosses);
         self.record_superseded(now);
         let first = matches!(self.recovery, RecoveryState::Open);

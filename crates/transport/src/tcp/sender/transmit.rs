@@ -123,7 +123,11 @@ impl Sender {
         let payload = unsent.min(self.full_payload).min(window);
         // RFC 9293 section 3.8.6.2.1: no silly windows; a short segment must be all there is.
         let short_by_window = payload < unsent.min(self.full_payload) && pipe > 0;
-        if (payload == 0 && !fin) || short_by_window || pipe + payload > cwnd {
+        let held = pipe + payload > cwnd;
+        if held {
+            self.note_window_use(true);
+        }
+        if (payload == 0 && !fin) || short_by_window || held {
             return None;
         }
         let fin = fin && payload == unsent;
@@ -133,9 +137,10 @@ impl Sender {
     fn first_transmission(&mut self, now: Instant, pipe: u64, payload: u64, fin: bool) -> Segment {
         if self.board.is_empty() && self.stats.segments > 0 {
             let idle = now.saturating_since(self.last_sent_at);
-            if idle > self.rtt.rto() {
+            let rto = self.rtt.rto();
+            if idle > rto {
                 let before = self.controller.cwnd();
-                self.controller.on_restart_after_idle(now, idle);
+                self.controller.on_restart_after_idle(now, idle, rto);
                 let after = self.controller.cwnd();
                 self.record(now, Decision::RestartedAfterIdle { before, after });
             }
@@ -146,6 +151,7 @@ impl Sender {
         self.board.push(start, self.snd_nxt, fin, now, delivery);
         self.tell_detector(now, self.board.back().map_or(0, |sent| sent.order), payload);
         self.fin_sent |= fin;
+        self.note_window_use(pipe + payload + self.full_payload > self.cwnd().saturating_sub(self.withheld()));
         if !self.timers.is_running() {
             self.restart_timer(now);
         } else if self.timers.is_probe() {
@@ -160,6 +166,11 @@ impl Sender {
             }
         }
         segment
+    }
+
+    #[inline]
+    fn note_window_use(&mut self, limited: bool) {
+        self.window_use.note(limited, (self.snd_una, self.snd_nxt));
     }
 
     #[inline]
