@@ -99,3 +99,83 @@ fn held(cwnd_bytes: u64, srtt: Span) -> Span {
     let rate = Rate::of(Bytes(cwnd_bytes.saturating_mul(2)), srtt);
     rate.map_or(Span::ZERO, |rate| rate.time_for(HELD).min(MOST_HELD))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::testing::{SEGMENT, plain_ack};
+
+    const CWND: u64 = 100;
+
+    fn ack(at: Instant, round: u64, delay: Span) -> Ack {
+        let rtt = Some(delay);
+        Ack { rtt, srtt: delay, snd_una: round * 100, snd_nxt: round * 100 + 99, ..plain_ack(at) }
+    }
+
+    /// Whether slow start ends in a round of `delays`, whose ACKs are `gap` apart.
+    fn ends(cwnd: u64, least: Span, gap: Span, delays: &[Span]) -> bool {
+        let mut hystart = ClassicHyStart::default();
+        hystart.take_delay(least);
+        let mut now = Instant::ZERO + Span::from_secs(1);
+        delays.iter().any(|&delay| {
+            now = now + gap;
+            hystart.on_ack(&ack(now, 1, delay), cwnd, cwnd * SEGMENT)
+        })
+    }
+
+    const fn us(us: u64) -> Span {
+        Span::from_us(us)
+    }
+
+    /// The smallest of eight samples is to rise by more than an eighth, of at least 4 ms and at most 16 ms.
+    #[test]
+    fn a_rise_of_an_eighth_within_4_and_16_ms_ends_it() {
+        let cases = [
+            (us(100_000), us(112_501), true),
+            (us(100_000), us(112_500), false),
+            (us(20_000), us(24_001), true),
+            (us(20_000), us(24_000), false),
+            (us(400_000), us(416_001), true),
+            (us(400_000), us(416_000), false),
+        ];
+        let gap = Span::from_ms(3);
+        for (least, risen, over) in cases {
+            assert_eq!(ends(CWND, least, gap, &[risen; 9]), over, "{least} to {risen}");
+            let mut once_low = [risen; 9];
+            once_low[4] = least;
+            assert!(!ends(CWND, least, gap, &once_low), "one sample is as low as ever");
+        }
+    }
+
+    #[test]
+    fn eight_samples_and_sixteen_segments_are_needed() {
+        let (least, risen, gap) = (us(50_000), us(90_000), Span::from_ms(3));
+        assert!(!ends(CWND, least, gap, &[risen; 8]));
+        assert!(ends(16, least, gap, &[risen; 9]));
+        assert!(!ends(15, least, gap, &[risen; 9]));
+    }
+
+    /// 2 ms apart, longer than half of the round trip and the millisecond that the host may hold.
+    #[test]
+    fn a_train_of_acks_as_long_as_half_a_round_trip_ends_it() {
+        let least = us(50_000);
+        let lasts = |acks: usize, gap| ends(CWND, least, gap, &vec![least; acks]);
+        // The train begins with the first ACK: 25.5 ms behind it lie 13 gaps of 2 ms.
+        assert!(!lasts(13, Span::from_ms(2)));
+        assert!(lasts(14, Span::from_ms(2)));
+        assert!(!lasts(100, us(2_001)), "these are single ACKs");
+    }
+
+    #[test]
+    fn a_train_ends_with_its_round() {
+        let mut hystart = ClassicHyStart::default();
+        hystart.take_delay(us(50_000));
+        let mut now = Instant::ZERO + Span::from_secs(1);
+        for round in 1..=20 {
+            for _ in 0..10 {
+                now = now + Span::from_ms(2);
+                assert!(!hystart.on_ack(&ack(now, round, us(50_000)), CWND, CWND * SEGMENT));
+            }
+        }
+    }
+}

@@ -155,8 +155,7 @@ impl LinuxCubic {
 
     /// Delays of the first second of an epoch are those of the queue that overflowed.
     fn take_delay(&mut self, ack: &Ack) {
-        let settling =
-            self.epoch.is_some_and(|epoch| ack.now.saturating_since(epoch.began) < SETTLING);
+        let settling = self.epoch.is_some_and(|epoch| ack.now.saturating_since(epoch.began) < SETTLING);
         let Some(delay) = ack.rtt.filter(|_| !settling) else { return };
         self.delays.take_delay(delay);
         if self.parameters.hystart

@@ -225,7 +225,8 @@ impl Value for Ordinals {
         let mut before = 0;
         for (place, &number) in self.0.iter().enumerate() {
             if number <= before {
-                let problem = format!("is {number}; it must be above {before}, since the numbers rise from 1");
+                let problem =
+                    format!("is {number}; it must be above {before}, since the numbers rise from 1");
                 return Err(OutOfRange::new(place.to_string(), problem));
             }
             before = number;

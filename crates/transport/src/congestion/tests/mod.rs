@@ -3,6 +3,7 @@
 mod bbr;
 mod coupled;
 mod cubic;
+mod linux;
 mod mprc;
 mod newreno;
 mod registry;

@@ -151,7 +151,9 @@ impl Sender {
         self.board.push(start, self.snd_nxt, fin, now, delivery);
         self.tell_detector(now, self.board.back().map_or(0, |sent| sent.order), payload);
         self.fin_sent |= fin;
-        self.note_window_use(pipe + payload + self.full_payload > self.cwnd().saturating_sub(self.withheld()));
+        self.note_window_use(
+            pipe + payload + self.full_payload > self.cwnd().saturating_sub(self.withheld()),
+        );
         if !self.timers.is_running() {
             self.restart_timer(now);
         } else if self.timers.is_probe() {
