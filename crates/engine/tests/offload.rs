@@ -137,7 +137,7 @@ fn throughput_under_loss_grows_with_the_root_of_the_train() {
 fn a_paced_sender_paces_trains() {
     let trains = |train: u16| {
         let mut b = two_hosts(mbps(100), Span::from_ms(10), 1000, Span::from_secs(5));
-        let bbr = b.transport("linux-bbr");
+        let bbr = b.transport("bbr");
         b.flow(NodeId(0), NodeId(1), bbr, SourceSetup::Unlimited {}, Instant::ZERO);
         offload(&mut b.setup, NodeId(0), train);
         let outcome = b.run();

@@ -29,6 +29,10 @@ anabranch_units::parameters! {
         sack: bool = true;
         /// Timestamps option (RFC 7323).
         timestamps: bool = true;
+        /// Tick of the clock in timestamps (RFC 7323 section 5.4). Linux has 1 ms.
+        timestamp_tick: Span = Span::from_us(1), at_least(Span::from_us(1)).at_most(Span::from_secs(1));
+        /// Refuse segments and ACKs whose timestamp is older than that of one taken before (PAWS, RFC 7323 section 5).
+        paws: bool = false;
         /// Explicit congestion notification (RFC 3168).
         ecn: bool = false;
         /// Initial window (RFC 6928).

@@ -1,8 +1,9 @@
 //! Transports by name: presets of loss detection, congestion control and pacing.
 
 use crate::config::{MptcpConfig, TcpConfig, TransportConfig};
-use crate::congestion::CongestionConfig;
+use crate::congestion::{BbrParameters, CongestionConfig};
 use crate::tcp::LossDetectionConfig;
+use anabranch_units::Span;
 
 /// Every preset: its name and what it stands for.
 pub const PRESETS: &[(&str, &str)] = &[
@@ -50,7 +51,12 @@ pub fn tcp_preset(name: &str) -> Option<TcpConfig> {
         "newreno" | "cubic" | "bbr" => tcp("dupack", name),
         "linux-reno" => linux("linux-reno"),
         "linux-cubic" => linux("linux-cubic"),
-        "linux-bbr" => linux("bbr"),
+        "linux-bbr" => {
+            // 2^-10 s of the pacing rate.
+            let burst = Span::from_ps(976_562_500);
+            let congestion_control = CongestionConfig::Bbr(BbrParameters { burst });
+            TcpConfig { congestion_control, ..linux("bbr") }
+        }
         // Chang 2024 fixes RTOmax alone; docs/mprc.md has the study behind the other numbers of FastRTO.
         "mprc" => tcp("fastrto", "mprc"),
         // The peers that stand reordering; docs/transports.md has the sources.
@@ -70,7 +76,8 @@ fn tcp(loss_detection: &str, congestion_control: &str) -> TcpConfig {
 }
 
 fn linux(congestion_control: &str) -> TcpConfig {
-    TcpConfig { undo: true, ..tcp("rack", congestion_control) }
+    let timestamp_tick = Span::from_ms(1);
+    TcpConfig { undo: true, paws: true, timestamp_tick, ..tcp("rack", congestion_control) }
 }
 
 fn mptcp(congestion_control: &str) -> TransportConfig {

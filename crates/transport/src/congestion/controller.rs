@@ -9,6 +9,8 @@ pub struct Start {
     pub mss: u32,
     /// Initial window in bytes.
     pub initial_window: u64,
+    /// Segments leave spaced, at least in slow start.
+    pub paced: bool,
     /// Differs between flows; only BBR uses it, for the phases of its gain cycles.
     pub seed: u64,
 }
@@ -115,6 +117,11 @@ macro_rules! dispatch_controllers {
             #[inline]
             fn pacing_rate(&self) -> Option<Rate> {
                 each_controller!(self, c => c.pacing_rate(); $($variant)+)
+            }
+
+            #[inline]
+            fn send_quantum(&self) -> u64 {
+                each_controller!(self, c => c.send_quantum(); $($variant)+)
             }
 
             fn phase(&self) -> &'static str {

@@ -28,7 +28,7 @@ impl ConfiguredController for Cubic {
 
     fn configured(parameters: &CubicParameters, start: Start) -> Self {
         let cubic = Self::new(start.mss, start.initial_window, *parameters);
-        if parameters.hystart { cubic.with_hystart(HyStart::new(start.mss)) } else { cubic }
+        if parameters.hystart { cubic.with_hystart(HyStart::new(start.mss, start.paced)) } else { cubic }
     }
 }
 

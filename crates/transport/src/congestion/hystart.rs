@@ -15,7 +15,7 @@ const N_RTT_SAMPLE: u32 = 8;
 const CSS_GROWTH_DIVISOR: u64 = 4;
 /// Rounds of conservative slow start after which congestion avoidance begins (CSS_ROUNDS).
 const CSS_ROUNDS: u32 = 5;
-/// Segments that one ACK may add (L), with pacing as without; RFC 9406 lets a paced sender add more.
+/// Segments that one ACK may add (L) where they leave in bursts.
 const LIMIT_SEGMENTS: u64 = 8;
 
 /// Rounds and delays of the first slow start. A controller calls [`HyStart::on_ack`] for every ACK
@@ -44,11 +44,12 @@ enum Phase {
 }
 
 impl HyStart {
-    /// For segments of `mss` payload bytes, leaving in bursts (RFC 9406 section 4.3: L = 8).
+    /// For segments of `mss` payload bytes. RFC 9406 section 4.3: L is 8 where they leave in bursts, and has no end
+    /// where they are paced.
     #[must_use]
-    pub fn new(mss: u32) -> Self {
+    pub fn new(mss: u32, paced: bool) -> Self {
         Self {
-            limit: LIMIT_SEGMENTS * u64::from(mss.max(1)),
+            limit: if paced { u64::MAX } else { LIMIT_SEGMENTS * u64::from(mss.max(1)) },
             window_end: None,
             last_round_min_rtt: Span::MAX,
             current_round_min_rtt: Span::MAX,
@@ -155,7 +156,7 @@ mod tests {
             (us(400_000), us(415_999), false),
         ];
         for (base, risen, conservative) in cases {
-            let mut hystart = HyStart::new(MSS);
+            let mut hystart = HyStart::new(MSS, false);
             assert!(!round(&mut hystart, 0, 10, base));
             assert!(!round(&mut hystart, 10, 10, risen));
             assert_eq!(hystart.is_conservative(), conservative, "{base} to {risen}");
@@ -165,7 +166,7 @@ mod tests {
     #[test]
     fn fewer_than_eight_samples_say_nothing() {
         for (samples, conservative) in [(7, false), (8, true)] {
-            let mut hystart = HyStart::new(MSS);
+            let mut hystart = HyStart::new(MSS, false);
             let _ = round(&mut hystart, 0, samples, us(100_000));
             let _ = round(&mut hystart, samples, samples, us(200_000));
             assert_eq!(hystart.is_conservative(), conservative, "{samples} samples");
@@ -175,7 +176,7 @@ mod tests {
     /// RFC 9406 section 4.2: the round in which the caution began counts as the first of five.
     #[test]
     fn slow_start_ends_after_five_conservative_rounds() {
-        let mut hystart = HyStart::new(MSS);
+        let mut hystart = HyStart::new(MSS, false);
         let rtts = [100, 120, 120, 120, 120, 120].map(|ms| us(ms * 1000));
         let ended: Vec<bool> = (0..).zip(rtts).map(|(i, rtt)| round(&mut hystart, i * 10, 10, rtt)).collect();
         assert_eq!(ended, [false, false, false, false, false, true]);
@@ -183,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_delay_that_falls_again_was_jitter() {
-        let mut hystart = HyStart::new(MSS);
+        let mut hystart = HyStart::new(MSS, false);
         let _ = round(&mut hystart, 0, 10, us(100_000));
         let _ = round(&mut hystart, 10, 10, us(120_000));
         assert!(hystart.is_conservative());
@@ -191,11 +192,12 @@ mod tests {
         assert!(!hystart.is_conservative());
     }
 
-    /// RFC 9406 section 4.3: L is 8; CSS grows a quarter as fast.
+    /// RFC 9406 section 4.3: L is 8, and without end with pacing; CSS grows a quarter as fast.
     #[test]
     fn growth_per_ack_is_bounded() {
-        let mut hystart = HyStart::new(MSS);
+        let mut hystart = HyStart::new(MSS, false);
         assert_eq!(hystart.increase(20 * SEGMENT), 8 * SEGMENT);
+        assert_eq!(HyStart::new(MSS, true).increase(20 * SEGMENT), 20 * SEGMENT);
         let _ = round(&mut hystart, 0, 10, us(100_000));
         let _ = round(&mut hystart, 10, 10, us(120_000));
         assert_eq!(hystart.increase(20 * SEGMENT), 2 * SEGMENT);

@@ -37,7 +37,7 @@ mod tests;
 mod window;
 
 pub use balia::Balia;
-pub use bbr::Bbr;
+pub use bbr::{Bbr, BbrParameters};
 pub use controller::{ConfiguredController, Start};
 pub use coupling::{Coupled, Coupling, CouplingRule};
 pub use cubic::{Cubic, CubicParameters};
@@ -151,6 +151,11 @@ pub trait CongestionControl {
     /// The rate it wants packets to leave at, if it paces by itself.
     fn pacing_rate(&self) -> Option<Rate> {
         None
+    }
+
+    /// Bytes that a paced sender lets leave back to back; 0 spaces every segment.
+    fn send_quantum(&self) -> u64 {
+        0
     }
 
     /// The phase that it is in, as its RFC or paper calls it; for the event log.

@@ -20,7 +20,7 @@ impl ConfiguredController for NewReno {
 
     fn configured(parameters: &NewRenoParameters, start: Start) -> Self {
         let newreno = Self::new(start.mss, start.initial_window);
-        if parameters.hystart { newreno.with_hystart(HyStart::new(start.mss)) } else { newreno }
+        if parameters.hystart { newreno.with_hystart(HyStart::new(start.mss, start.paced)) } else { newreno }
     }
 }
 

@@ -44,7 +44,7 @@ fn registered() -> Vec<CongestionConfig> {
 
 /// The controller of a configuration, for segments of `MSS` bytes.
 fn controller(config: &CongestionConfig, seed: u64) -> Controller {
-    Controller::new(config, Start { mss: MSS, initial_window: 10 * SEGMENT, seed })
+    Controller::new(config, Start { mss: MSS, initial_window: 10 * SEGMENT, paced: false, seed })
 }
 
 fn recovery() -> impl Strategy<Value = Recovery> {

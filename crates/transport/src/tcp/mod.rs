@@ -17,6 +17,7 @@ mod receiver;
 mod rtt;
 mod scoreboard;
 mod sender;
+mod timestamp;
 
 pub use detection::{
     DupackParameters, FastRtoParameters, LimitedTransmit, LossDetectionConfig, RackParameters,

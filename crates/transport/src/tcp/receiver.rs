@@ -1,6 +1,7 @@
 //! The receiving end of a TCP connection: reassembly, acknowledgments, SACK and DSACK.
 
 use super::out_of_order::OutOfOrder;
+use super::timestamp::{RecentTimestamp, TimestampClock};
 use crate::config::TcpConfig;
 use crate::segment::{Flags, Segment, unwrap_sequence};
 use anabranch_units::{Instant, Span};
@@ -8,9 +9,6 @@ use anabranch_units::{Instant, Span};
 /// Positions start here plus the initial sequence number, so that a wire number just below the
 /// first one unwraps to a position, not below zero.
 pub(crate) const EPOCH: u64 = 1 << 32;
-
-/// RFC 7323 section 5.5: TS.Recent expires before the timestamp clock has gone half its way round, 2^31 us.
-pub(crate) const TIMESTAMP_LIFE: Span = Span::from_us(1 << 30);
 
 /// Largest shift of the window scale option (RFC 7323 section 2.3).
 const MAX_WINDOW_SCALE: u8 = 14;
@@ -59,6 +57,8 @@ pub struct Receiver {
     mss: u16,
     buffer: u64,
     window_scale: u8,
+    /// The peer has offered window scale in its SYN.
+    scaling: bool,
     /// It belongs to a multipath connection, whose data ACK takes room from the SACK blocks.
     multipath: bool,
     delayed_ack_segments: u32,
@@ -71,9 +71,9 @@ pub struct Receiver {
     fin_at: Option<u64>,
     out_of_order: OutOfOrder,
     dsack: Option<(u64, u64)>,
-    /// TS.Recent (RFC 7323 section 4.3), and when it was taken.
-    timestamp_recent: u32,
-    timestamp_recent_at: Instant,
+    clock: TimestampClock,
+    recent: RecentTimestamp,
+    paws: bool,
     last_ack_sent: u64,
     echo_congestion: bool,
     pending_segments: u32,
@@ -97,6 +97,7 @@ impl Receiver {
             mss: config.mss,
             buffer: config.receive_buffer.0,
             window_scale: window_scale(config.receive_buffer.0),
+            scaling: true,
             multipath: false,
             delayed_ack_segments: config.delayed_ack_segments.max(1),
             delayed_ack_timeout: config.delayed_ack_timeout,
@@ -107,8 +108,9 @@ impl Receiver {
             fin_at: None,
             out_of_order: OutOfOrder::default(),
             dsack: None,
-            timestamp_recent: 0,
-            timestamp_recent_at: Instant::ZERO,
+            clock: TimestampClock::new(config.timestamp_tick),
+            recent: RecentTimestamp::default(),
+            paws: config.paws,
             last_ack_sent: 0,
             echo_congestion: false,
             pending_segments: 0,
@@ -156,11 +158,35 @@ impl Receiver {
         if self.state == State::Listen {
             return;
         }
+        if segment.sequence_len() > 0 && self.refuses(now, segment) {
+            return;
+        }
         self.on_acknowledgment(segment);
         self.take_timestamp(now, segment);
         if segment.sequence_len() > 0 {
             self.on_data(now, segment);
         }
+    }
+
+    /// RFC 7323 section 5.3, before anything of a segment is looked at: R1 refuses one with an old timestamp (PAWS),
+    /// even if it would fill a hole, and R2 one that lies wholly below the last ACK sent. Both are answered by an ACK,
+    /// with a DSACK of what was here already.
+    fn refuses(&mut self, now: Instant, segment: &Segment) -> bool {
+        let start = unwrap_sequence(segment.seq, self.rcv_nxt);
+        let end = start + u64::from(segment.sequence_len());
+        let stamped = self.timestamps && segment.flags.has(Flags::TIMESTAMPS);
+        let old = self.paws && stamped && self.recent.makes_old(self.clock, now, segment.timestamp);
+        if !old && end >= self.last_ack_sent {
+            return false;
+        }
+        self.stats.segments += u64::from(segment.payload > 0);
+        self.take_congestion_marks(segment);
+        if start < self.rcv_nxt {
+            self.stats.duplicate_segments += u64::from(end <= self.rcv_nxt);
+            self.dsack = Some((start, end.min(self.rcv_nxt)));
+        }
+        self.request_ack(now, true);
+        true
     }
 
     fn on_syn(&mut self, now: Instant, segment: &Segment) {
@@ -171,20 +197,17 @@ impl Receiver {
                 self.timestamps &= segment.flags.has(Flags::TIMESTAMPS);
                 // RFC 3168 section 6.1.1: an ECN-setup SYN has both flags.
                 self.ecn &= segment.flags.has(Flags::ECE.with(Flags::CWR));
+                // RFC 7323 section 2.2: scaled only if both have said so in their SYNs.
                 if segment.window_scale_plus_one == 0 {
+                    self.scaling = false;
                     self.window_scale = 0;
                 }
-                if segment.mss > 0 {
-                    self.mss = self.mss.min(segment.mss);
-                }
-                self.timestamp_recent = segment.timestamp;
-                self.timestamp_recent_at = now;
+                self.recent.start(now, segment.timestamp);
                 self.state = State::SynReceived;
                 self.send_control = true;
             }
             State::SynReceived => {
-                self.timestamp_recent = segment.timestamp;
-                self.timestamp_recent_at = now;
+                self.recent.start(now, segment.timestamp);
                 self.send_control = true;
             }
             // RFC 9293 section 3.10.7.4: a SYN in a synchronised state is answered by an ACK.
@@ -219,11 +242,8 @@ impl Receiver {
         if self.timestamps
             && segment.flags.has(Flags::TIMESTAMPS)
             && segment.seq.wrapping_sub(self.last_ack_sent as u32) as i32 <= 0
-            && (segment.timestamp.wrapping_sub(self.timestamp_recent) as i32 >= 0
-                || now.saturating_since(self.timestamp_recent_at) > TIMESTAMP_LIFE)
         {
-            self.timestamp_recent = segment.timestamp;
-            self.timestamp_recent_at = now;
+            self.recent.take(self.clock, now, segment.timestamp);
         }
     }
 
@@ -335,7 +355,7 @@ impl Receiver {
             window: self.buffer.min(u64::from(u16::MAX)) as u16,
             flags,
             mss: self.mss,
-            window_scale_plus_one: self.window_scale + 1,
+            window_scale_plus_one: if self.scaling { self.window_scale + 1 } else { 0 },
             ..Segment::default()
         };
         self.stamp(now, segment)
@@ -386,8 +406,8 @@ impl Receiver {
     fn stamp(&self, now: Instant, mut segment: Segment) -> Segment {
         if self.timestamps {
             segment.flags = segment.flags.with(Flags::TIMESTAMPS);
-            segment.timestamp = timestamp_us(now);
-            segment.timestamp_echo = self.timestamp_recent;
+            segment.timestamp = self.clock.at(now);
+            segment.timestamp_echo = self.recent.value();
         }
         segment
     }
@@ -416,12 +436,6 @@ impl Receiver {
 /// The smallest shift that lets a 16-bit field announce the buffer (RFC 7323 section 2.3).
 pub(crate) fn window_scale(buffer: u64) -> u8 {
     (0..MAX_WINDOW_SCALE).find(|&shift| buffer >> shift <= u64::from(u16::MAX)).unwrap_or(MAX_WINDOW_SCALE)
-}
-
-/// TSval: the low 32 bits of simulated microseconds.
-#[inline]
-pub(crate) fn timestamp_us(now: Instant) -> u32 {
-    (now.as_ps() / 1_000_000) as u32
 }
 
 #[cfg(test)]

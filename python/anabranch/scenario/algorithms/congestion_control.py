@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Discriminator, Field, Tag
 
 from anabranch.scenario.algorithm import Algorithm, by_algorithm
+from anabranch.scenario.quantity import Span, within
 
 
 class Newreno(Algorithm):
@@ -40,6 +41,10 @@ class Bbr(Algorithm):
 
     algorithm: Literal["bbr"] = "bbr"
     """Its name."""
+    burst: Annotated[Span, within(most=100000000000)] = Span(0)
+    """What the pacing rate gives in this time leaves back to back; 0 spaces every segment. Linux has 2^-10
+    s.
+    """
 
 
 class LinuxReno(Algorithm):

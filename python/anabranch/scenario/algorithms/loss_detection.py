@@ -26,6 +26,10 @@ class Rack(Algorithm):
     """Its name."""
     tail_loss_probe: bool = True
     """Tail loss probes (RFC 8985 section 7)."""
+    max_ack_delay: Span = Span(200000000000)
+    """How long a probe of a single segment waits for a delayed ACK beside two round trips (RFC 8985
+    section 7.2); the default is Linux's smallest timeout.
+    """
 
 
 class Fastrto(Algorithm):

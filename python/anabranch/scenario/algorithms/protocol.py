@@ -24,6 +24,12 @@ class TransportFields(Table):
     """Selective acknowledgment (RFC 2018) with DSACK (RFC 2883)."""
     timestamps: bool | None = None
     """Timestamps option (RFC 7323)."""
+    timestamp_tick: Annotated[Span, within(least=1000000, most=1000000000000)] | None = None
+    """Tick of the clock in timestamps (RFC 7323 section 5.4). Linux has 1 ms."""
+    paws: bool | None = None
+    """Refuse segments and ACKs whose timestamp is older than that of one taken before (PAWS, RFC 7323
+    section 5).
+    """
     ecn: bool | None = None
     """Explicit congestion notification (RFC 3168)."""
     initial_window_segments: Annotated[int, Field(ge=1, le=1000000)] | None = None
@@ -79,6 +85,8 @@ PROTOCOL_FIELDS: dict[str, tuple[str, ...]] = {
         "mss",
         "sack",
         "timestamps",
+        "timestamp_tick",
+        "paws",
         "ecn",
         "initial_window_segments",
         "receive_buffer",

@@ -21,7 +21,7 @@ impl Bbr {
     /// delayed ACKs, and two segments more in the phase that probes.
     fn with_quanta(&self, bytes: u64) -> u64 {
         let pair = 2 * self.mss;
-        let even = bytes.saturating_add(3 * self.send_quantum()).div_ceil(pair).saturating_mul(pair);
+        let even = bytes.saturating_add(3 * self.quantum()).div_ceil(pair).saturating_mul(pair);
         let probing = self.state == State::ProbeBw && self.cycle.is_probing_up();
         if probing { even.saturating_add(pair) } else { even }
     }

@@ -15,7 +15,6 @@
 //!
 //! Left out: Linux's long-term bandwidth ("policer") sampling. It is not in the draft, it only acts where
 //! a token bucket drops a fifth of the traffic, and no link here is such a policer.
-//! Of TSO only the send quantum remains, one or two segments: hosts here send single segments.
 //! No packet waits in a pacing layer below the sender, so what is in flight is in the network.
 
 mod aggregation;
@@ -28,6 +27,7 @@ mod startup;
 
 use super::{Ack, ConfiguredController, CongestionControl, LossEpisode, Recovery, Start};
 use aggregation::AckAggregation;
+use anabranch_units::declaration::at_most;
 use anabranch_units::{Instant, Rate, Span};
 use bandwidth::BandwidthModel;
 use probe_bw::GainCycle;
@@ -46,15 +46,19 @@ const MIN_PIPE_SEGMENTS: u64 = 4;
 
 anabranch_units::parameters! {
     /// A model of bottleneck bandwidth and round-trip time (draft-cardwell-iccrg-bbr-congestion-control-00).
-    pub struct BbrParameters {}
+    pub struct BbrParameters {
+        /// What the pacing rate gives in this time leaves back to back; 0 spaces every segment. Linux has 2^-10 s.
+        burst: Span = Span::ZERO, at_most(Span::from_ms(100));
+    }
 }
 
 impl ConfiguredController for Bbr {
     type Parameters = BbrParameters;
     const MEASURES_RATE: bool = true;
 
-    fn configured(_: &BbrParameters, start: Start) -> Self {
-        Self::new(start.mss, start.initial_window, start.seed)
+    fn configured(parameters: &BbrParameters, start: Start) -> Self {
+        let spaced = Self::new(start.mss, start.initial_window, start.seed);
+        Self { burst: parameters.burst, ..spaced }
     }
 }
 
@@ -83,6 +87,8 @@ pub struct Bbr {
     /// Data leave again after a pause (draft section 4.3.4.4).
     idle_restart: bool,
     pacing_rate: Rate,
+    /// How long what leaves at once may take at that rate.
+    burst: Span,
     /// The first pacing rate was set from a measured RTT.
     paced_from_rtt: bool,
     cwnd: u64,
@@ -113,6 +119,7 @@ impl Bbr {
             probe_rtt: ProbeRtt::default(),
             idle_restart: false,
             pacing_rate: pacing::initial_rate(initial_window, None),
+            burst: Span::ZERO,
             paced_from_rtt: false,
             cwnd: initial_window,
             prior_cwnd: 0,
@@ -176,6 +183,10 @@ impl CongestionControl for Bbr {
 
     fn pacing_rate(&self) -> Option<Rate> {
         Some(self.pacing_rate)
+    }
+
+    fn send_quantum(&self) -> u64 {
+        if self.burst == Span::ZERO { 0 } else { self.quantum() }
     }
 
     /// The states of the draft's section 4.3, and of ProbeBW what its gain does.

@@ -11,6 +11,9 @@ const NOMINAL_RTT: Span = Span::from_ms(1);
 /// Below this rate a quantum is one segment (draft section 4.2.2).
 const ONE_SEGMENT_BELOW: Rate = Rate::from_bps(1_200_000);
 
+/// The most that leaves at once: the largest segment that hosts segment later (draft section 4.2.2).
+const LARGEST_QUANTUM: u64 = 1 << 16;
+
 /// Startup's gain times the initial window per RTT (draft section 4.2.1, "BBRInitPacingRate").
 pub(crate) fn initial_rate(initial_window: u64, rtt: Option<Span>) -> Rate {
     let rtt = rtt.filter(|&rtt| rtt > Span::ZERO).unwrap_or(NOMINAL_RTT);
@@ -38,8 +41,11 @@ impl Bbr {
         }
     }
 
-    /// Bytes that leave at once (draft section 4.2.2, without TSO).
-    pub(super) fn send_quantum(&self) -> u64 {
-        if self.pacing_rate < ONE_SEGMENT_BELOW { self.mss } else { 2 * self.mss }
+    /// Bytes that leave at once (draft section 4.2.2): what the pacing rate gives in the time of a burst, in whole
+    /// segments; one or two at least, 64 kB at most.
+    pub(super) fn quantum(&self) -> u64 {
+        let least = if self.pacing_rate < ONE_SEGMENT_BELOW { self.mss } else { 2 * self.mss };
+        let burst = self.pacing_rate.bytes_in(self.burst).0.min(LARGEST_QUANTUM);
+        (burst / self.mss * self.mss).max(least)
     }
 }

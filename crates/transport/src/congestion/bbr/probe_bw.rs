@@ -81,7 +81,7 @@ impl Bbr {
         if gain > 1.0 {
             // Until the extra data are in flight, or prove too much. As in Linux the segments that
             // leave next count as in flight.
-            let in_flight = ack.in_flight_before.saturating_add(self.send_quantum());
+            let in_flight = ack.in_flight_before.saturating_add(self.quantum());
             is_full_length && (ack.lost > 0 || in_flight >= self.inflight(gain))
         } else if gain < 1.0 {
             is_full_length || ack.in_flight_before <= self.inflight(1.0)

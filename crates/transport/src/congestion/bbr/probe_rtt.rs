@@ -30,10 +30,12 @@ impl MinRtt {
         self.stamp = now;
     }
 
-    /// Takes in an RTT sample; true if the old value had expired (draft section 4.1.2.3, "BBRUpdateRTprop").
+    /// Takes in an RTT sample; true if the old value had expired (draft section 4.1.2.3, "BBRUpdateRTprop"; as in Linux
+    /// since 5.6 a smaller one only).
     fn on_ack(&mut self, ack: &Ack) -> bool {
         let expired = ack.now.saturating_since(self.stamp) > FILTER_LEN;
-        if let Some(rtt) = ack.rtt.filter(|&rtt| rtt <= self.value || expired) {
+        // A sample that is as small confirms nothing: a flow whose window alone limits it would never probe again.
+        if let Some(rtt) = ack.rtt.filter(|&rtt| rtt < self.value || expired) {
             self.value = rtt;
             self.stamp = ack.now;
         }

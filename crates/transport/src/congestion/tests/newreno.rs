@@ -136,7 +136,7 @@ fn hystart_ends_slow_start_where_the_queue_begins() {
     let mut plain = Bottleneck::new(NewReno::new(MSS, 10 * SEGMENT), rate, propagation);
     plain.run(end, |_| ());
     assert_eq!(plain.controller.ssthresh(), u64::MAX);
-    let hystart = HyStart::new(MSS);
+    let hystart = HyStart::new(MSS, false);
     let mut careful =
         Bottleneck::new(NewReno::new(MSS, 10 * SEGMENT).with_hystart(hystart), rate, propagation);
     careful.run(end, |_| ());

@@ -22,7 +22,7 @@ fn a_name_makes_its_controller() {
     let make = |name: &str| {
         let config = CongestionConfig::named(name).expect("registered");
         assert_eq!(config.name(), name);
-        Controller::new(&config, Start { mss: MSS, initial_window: 10 * SEGMENT, seed: 1 })
+        Controller::new(&config, Start { mss: MSS, initial_window: 10 * SEGMENT, paced: false, seed: 1 })
     };
     let (newreno, bbr) = (make("newreno"), make("bbr"));
     assert!(matches!(newreno, Controller::NewReno(_)));

@@ -221,6 +221,11 @@ pub(crate) trait LossDetection {
     fn probes_tail(&self) -> bool {
         false
     }
+
+    /// How long the peer may hold the ACK of a single segment back (RFC 8985 section 7.2, TLP.max_ack_delay).
+    fn max_ack_delay(&self) -> Span {
+        Span::ZERO
+    }
 }
 
 /// Passes a call on to whichever detector it is.
@@ -361,6 +366,11 @@ macro_rules! dispatch_detectors {
             #[inline]
             pub(crate) fn probes_tail(&self) -> bool {
                 each_detector!(self, d => d.probes_tail(); $($variant)+)
+            }
+
+            #[inline]
+            pub(crate) fn max_ack_delay(&self) -> Span {
+                each_detector!(self, d => d.max_ack_delay(); $($variant)+)
             }
         }
     };

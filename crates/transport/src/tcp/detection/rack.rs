@@ -1,8 +1,10 @@
 //! RACK: losses by time (RFC 8985 section 6), with its adaptive reordering window.
 
-use super::{AckFacts, ConfiguredDetection, DeliveredSegment, LossDetection};
+use super::dupack::Dupack;
+use super::{AckFacts, ConfiguredDetection, DeliveredSegment, Handshake, LossDetection};
 use crate::log::LossCause;
 use crate::tcp::scoreboard::{Judgement, Scoreboard};
+use anabranch_units::declaration::at_most;
 use anabranch_units::{Instant, Span};
 
 /// RFC 8985 section 6.2 step 4: recoveries for which a widened window persists.
@@ -15,6 +17,9 @@ anabranch_units::parameters! {
     pub struct RackParameters {
         /// Tail loss probes (RFC 8985 section 7).
         tail_loss_probe: bool = true;
+        /// How long a probe of a single segment waits for a delayed ACK beside two round trips (RFC 8985 section
+        /// 7.2); the default is Linux's smallest timeout.
+        max_ack_delay: Span = Span::from_ms(200), at_most(Span::LONGEST_INPUT);
     }
 }
 
@@ -22,6 +27,9 @@ anabranch_units::parameters! {
 #[derive(Debug)]
 pub struct Rack {
     tail_loss_probe: bool,
+    max_ack_delay: Span,
+    /// Loss detection where the peer does not grant SACK, without which there is no RACK.
+    without_sack: Option<Dupack>,
     /// The most recently sent segment that was delivered, by its place among all transmissions.
     /// RACK.xmit_ts and RACK.end_seq in the RFC, whose tie-break by sequence number misjudges a
     /// retransmission that leaves in the same instant as new data.
@@ -40,9 +48,11 @@ pub struct Rack {
 }
 
 impl Rack {
-    pub(crate) fn new(tail_loss_probe: bool) -> Self {
+    pub(crate) fn new(parameters: &RackParameters) -> Self {
         Self {
-            tail_loss_probe,
+            tail_loss_probe: parameters.tail_loss_probe,
+            max_ack_delay: parameters.max_ack_delay,
+            without_sack: None,
             newest: None,
             rtt: Span::ZERO,
             fack: 0,
@@ -100,7 +110,7 @@ impl ConfiguredDetection for Rack {
     type Parameters = RackParameters;
 
     fn configured(parameters: &RackParameters) -> Self {
-        Self::new(parameters.tail_loss_probe)
+        Self::new(parameters)
     }
 
     /// Linux, whose loss detection RACK is, bounds the margin by its smallest timeout, which leaves room for a
@@ -130,6 +140,10 @@ impl LossDetection for Rack {
 
     #[inline]
     fn on_ack(&mut self, board: &mut Scoreboard, facts: &AckFacts) {
+        if let Some(dupack) = &mut self.without_sack {
+            dupack.on_ack(board, facts);
+            return;
+        }
         self.update_window(board, facts);
         // Without anything in flight before the newest delivered segment there is nothing to judge.
         self.detect(board, facts.now);
@@ -142,8 +156,11 @@ impl LossDetection for Rack {
 
     /// The sender has marked the whole window lost, where RFC 8985 section 6.3 would spare what left
     /// within the last round trip: by the time the timer expires that is rarely anything.
-    fn on_retransmission_timeout(&mut self, _: u64) {
+    fn on_retransmission_timeout(&mut self, snd_nxt: u64) {
         self.timeout = None;
+        if let Some(dupack) = &mut self.without_sack {
+            dupack.on_retransmission_timeout(snd_nxt);
+        }
     }
 
     /// RFC 8985 section 6.2 step 4: the widened window wears off.
@@ -171,6 +188,21 @@ impl LossDetection for Rack {
 
     fn probes_tail(&self) -> bool {
         self.tail_loss_probe
+    }
+
+    fn max_ack_delay(&self) -> Span {
+        self.max_ack_delay
+    }
+
+    /// RFC 8985 section 3.2 wants SACK; RFC 5681 and RFC 6582 do without.
+    fn on_established(&mut self, handshake: &Handshake) {
+        self.without_sack = (!handshake.sack).then(|| Dupack::new(DUP_THRESH as u32));
+    }
+
+    fn on_duplicate_without_sack(&mut self, board: &mut Scoreboard) {
+        if let Some(dupack) = &mut self.without_sack {
+            dupack.on_duplicate_without_sack(board);
+        }
     }
 }
 
@@ -214,7 +246,7 @@ mod tests {
 
     /// A detection that has seen reordering: a segment below one that was delivered before.
     fn reordered() -> Rack {
-        let mut rack = Rack::new(true);
+        let mut rack = Rack::new(&RackParameters::default());
         rack.on_delivered(ms(40), &segment(5, 6, ms(0)), MIN_RTT);
         rack.on_delivered(ms(41), &segment(3, 4, ms(0)), MIN_RTT);
         rack
@@ -272,7 +304,7 @@ mod tests {
             (false, 0, true, false),
             (true, 3, true, true),
         ] {
-            let mut rack = if seen { reordered() } else { Rack::new(true) };
+            let mut rack = if seen { reordered() } else { Rack::new(&RackParameters::default()) };
             let mut board = Scoreboard::new(1);
             (0..10).for_each(|start| board.push(start, start + 1, false, ms(0), delivery()));
             board.selectively_acknowledge(1, 1 + sacked, |_| {});
@@ -289,7 +321,7 @@ mod tests {
         for (start, retransmitted, seen) in
             [(3, false, true), (3, true, false), (5, false, false), (6, false, false)]
         {
-            let mut rack = Rack::new(true);
+            let mut rack = Rack::new(&RackParameters::default());
             rack.on_delivered(ms(40), &segment(5, 6, ms(0)), MIN_RTT);
             rack.on_delivered(
                 ms(80),
@@ -310,7 +342,7 @@ mod tests {
             (150, true, true, false),
             (139, false, false, true),
         ] {
-            let mut rack = Rack::new(true);
+            let mut rack = Rack::new(&RackParameters::default());
             rack.on_delivered(ms(45), &segment(5, 6, ms(0)), MIN_RTT);
             let again = DeliveredSegment { retransmitted, echoes_earlier, ..segment(0, 9, ms(100)) };
             rack.on_delivered(ms(now), &again, MIN_RTT);
@@ -328,7 +360,7 @@ mod tests {
         for (start, at) in [(0, 0), (1, 2), (2, 4), (3, 4)] {
             board.push(start, start + 1, false, ms(at), delivery());
         }
-        let mut rack = Rack::new(true);
+        let mut rack = Rack::new(&RackParameters::default());
         let sent = segment(2, board.get(board.number_at(2).expect("outstanding")).order, ms(4));
         board.selectively_acknowledge(2, 3, |_| {});
         rack.on_delivered(ms(44), &sent, MIN_RTT);

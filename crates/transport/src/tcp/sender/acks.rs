@@ -8,6 +8,7 @@ use crate::log::Decision;
 use crate::segment::{Flags, Segment, unwrap_sequence};
 use crate::tcp::detection::{AckFacts, DeliveredSegment};
 use crate::tcp::scoreboard::Sent;
+use crate::tcp::timestamp::TimestampClock;
 use anabranch_units::{Bytes, Instant, Rate, Span};
 
 /// What one ACK newly delivered.
@@ -30,6 +31,13 @@ impl Delivered {
     fn newest_sent_at(&self) -> Option<Instant> {
         self.last_sent_at.or(self.first_sacked_sent_at)
     }
+}
+
+/// The timestamp that an ACK echoes, if it does, and the clock that wrote it.
+#[derive(Clone, Copy)]
+struct Echo {
+    clock: TimestampClock,
+    value: Option<u32>,
 }
 
 /// The state of the sender before an ACK changed it.
@@ -66,19 +74,23 @@ impl Sender {
         }
         self.snd_una = ack;
         self.take_rtt(now, advanced, segment, &delivered);
+        // What an ACK shows to have been needless is taken back before its losses are looked for.
+        self.undo_if_spurious(now, segment, advanced);
         self.detect_losses(now, dsack_end.is_some(), self.echo_rtt(now, advanced, segment));
         self.record_losses(now);
         let rate = self.rate.on_delivered(now, delivered.bytes, delivered.newest, self.rtt.min());
         self.settle_probe(now, before.pipe, dsack_end, duplicate && segment.sack.is_empty());
         // First out, then in: what was lost behind the recovery point starts an episode of its own.
-        self.leave_recovery(now, segment, advanced);
+        self.leave_recovery(now, advanced);
         self.enter_recovery_if_lost(now, before.pipe);
         if self.ecn && segment.flags.has(Flags::ECE) {
             self.on_ecn_echo(now, before.pipe);
         }
         self.update_controller(now, &before, &delivered, rate);
-        if advanced || self.timers.is_probe() || self.detector.times_segments() {
+        if advanced || self.detector.times_segments() {
             self.restart_timer(now);
+        } else if !self.may_probe() {
+            self.timers.call_off_probe();
         }
         if self.log.is_some() {
             self.note_ack(now, ack - before.snd_una, &delivered, rate);
@@ -104,7 +116,7 @@ impl Sender {
 
     #[inline]
     fn take_cumulative(&mut self, now: Instant, ack: u64, segment: &Segment, delivered: &mut Delivered) {
-        let echo = self.echo_of(segment);
+        let echo = Echo { clock: self.clock, value: self.echo_of(segment) };
         let min_rtt = self.rtt.min();
         let Self { board, detector, .. } = self;
         board.acknowledge(ack, |sent| {
@@ -140,7 +152,7 @@ impl Sender {
         if !self.sack || segment.sack.is_empty() {
             return None;
         }
-        let echo = self.echo_of(segment);
+        let echo = Echo { clock: self.clock, value: self.echo_of(segment) };
         let blocks = segment.sack.as_slice();
         let position = |wire: u32| unwrap_sequence(wire, ack);
         let first = (position(blocks[0].0), position(blocks[0].1));
@@ -201,7 +213,7 @@ impl Sender {
     #[inline]
     fn echo_rtt(&self, now: Instant, advanced: bool, segment: &Segment) -> Option<Span> {
         let echo = self.echo_of(segment).filter(|_| advanced)?;
-        Some(Span::from_us(u64::from(super::timestamp_us(now).wrapping_sub(echo))))
+        Some(self.clock.since(now, echo))
     }
 
     #[inline]
@@ -264,15 +276,15 @@ impl Sender {
 }
 
 #[inline]
-fn facts_of(sent: &Sent, echo: Option<u32>, by_sack: bool) -> DeliveredSegment {
-    let sent_us = super::timestamp_us(sent.sent_at);
+fn facts_of(sent: &Sent, echo: Echo, by_sack: bool) -> DeliveredSegment {
+    let stamped = echo.clock.at(sent.sent_at);
     DeliveredSegment {
         start: sent.start,
         end: sent.end,
         sent_at: sent.sent_at,
         order: sent.order,
         retransmitted: sent.transmissions > 1,
-        echoes_earlier: echo.is_some_and(|echo| (echo.wrapping_sub(sent_us) as i32) < 0),
+        echoes_earlier: echo.value.is_some_and(|echo| (echo.wrapping_sub(stamped) as i32) < 0),
         by_sack,
     }
 }

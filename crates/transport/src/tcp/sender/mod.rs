@@ -10,15 +10,16 @@ mod transmit;
 mod window_use;
 
 use super::detection::{Detector, Handshake};
-use super::receiver::{EPOCH, TIMESTAMP_LIFE, timestamp_us, window_scale};
+use super::receiver::{EPOCH, window_scale};
 use super::rtt::{RttEstimator, RttSummary};
 use super::scoreboard::Scoreboard;
+use super::timestamp::{RecentTimestamp, TimestampClock};
 use crate::agent::Failure;
 use crate::config::TcpConfig;
 use crate::congestion::{CongestionControl, Controller, Start};
 use crate::log::{Decision, Log};
 use crate::mptcp::SIGNAL_BYTES;
-use crate::segment::{Flags, Segment};
+use crate::segment::{Flags, Segment, unwrap_sequence};
 use crate::tcp::pacing::{PacingConfig, WindowPacing};
 use anabranch_units::{Instant, Span};
 use rate::RateSampler;
@@ -96,8 +97,8 @@ pub struct Sender {
     window_edge: u64,
     peer_window_scale: u8,
     rcv_nxt: u32,
-    timestamp_recent: u32,
-    timestamp_recent_at: Instant,
+    clock: TimestampClock,
+    recent: RecentTimestamp,
     send_syn: bool,
     syn_sent_at: Instant,
     syn_transmissions: u32,
@@ -152,8 +153,8 @@ impl Sender {
             window_edge: start,
             peer_window_scale: 0,
             rcv_nxt: 0,
-            timestamp_recent: 0,
-            timestamp_recent_at: Instant::ZERO,
+            clock: TimestampClock::new(config.timestamp_tick),
+            recent: RecentTimestamp::default(),
             send_syn: false,
             syn_sent_at: Instant::ZERO,
             syn_transmissions: 0,
@@ -207,6 +208,9 @@ impl Sender {
                     self.send_ack = true;
                     return;
                 }
+                if self.refuses(now, segment) {
+                    return;
+                }
                 self.take_timestamp(now, segment);
                 if segment.flags.has(Flags::ACK) {
                     self.on_ack(now, segment);
@@ -229,8 +233,7 @@ impl Sender {
         self.snd_nxt = self.snd_una;
         self.ecn_point = self.snd_una;
         self.rcv_nxt = segment.seq.wrapping_add(1);
-        self.timestamp_recent = segment.timestamp;
-        self.timestamp_recent_at = now;
+        self.recent.start(now, segment.timestamp);
         self.negotiate(segment);
         self.window_edge = self.snd_una + u64::from(segment.window);
         self.send_ack = true;
@@ -273,13 +276,23 @@ impl Sender {
 
     #[inline]
     fn take_timestamp(&mut self, now: Instant, segment: &Segment) {
-        if segment.flags.has(Flags::TIMESTAMPS)
-            && (segment.timestamp.wrapping_sub(self.timestamp_recent) as i32 >= 0
-                || now.saturating_since(self.timestamp_recent_at) > TIMESTAMP_LIFE)
-        {
-            self.timestamp_recent = segment.timestamp;
-            self.timestamp_recent_at = now;
+        if segment.flags.has(Flags::TIMESTAMPS) {
+            self.recent.take(self.clock, now, segment.timestamp);
         }
+    }
+
+    /// RFC 7323 section 5.3, R1: an ACK that newer ones have overtaken is dropped whole, with what it SACKs. A plain
+    /// repetition of the newest one may be a duplicate ACK, and counts.
+    #[inline]
+    fn refuses(&self, now: Instant, segment: &Segment) -> bool {
+        if !self.config.paws || !self.timestamps || !segment.flags.has(Flags::TIMESTAMPS) {
+            return false;
+        }
+        let ack = unwrap_sequence(segment.ack, self.snd_una);
+        let repeats = segment.sequence_len() == 0
+            && ack == self.snd_una
+            && ack + (u64::from(segment.window) << self.peer_window_scale) <= self.window_edge;
+        !repeats && self.recent.makes_old(self.clock, now, segment.timestamp)
     }
 
     fn take_fin(&mut self, now: Instant, segment: &Segment) {
@@ -392,6 +405,7 @@ fn full_payload(mss: u16, timestamps: bool, multipath: bool) -> u64 {
 fn controller(config: &TcpConfig, payload: u64, window_segments: u32, seed: u64) -> Controller {
     let window = payload * u64::from(window_segments.max(1));
     // The payload is at most the 16-bit MSS.
-    let start = Start { mss: payload as u32, initial_window: window, seed };
+    let paced = matches!(config.pacing, PacingConfig::Window(_));
+    let start = Start { mss: payload as u32, initial_window: window, paced, seed };
     Controller::new(&config.congestion_control, start)
 }

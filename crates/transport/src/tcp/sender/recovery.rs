@@ -1,7 +1,7 @@
 //! When the sender repairs losses, and when it finds that there were none.
 
 use super::timers::Probe;
-use super::{Sender, timestamp_us};
+use super::Sender;
 use crate::congestion::{CongestionControl, LossEpisode, Recovery};
 use crate::log::{Decision, RecoveryEnd, ReductionCause};
 use crate::segment::{Flags, Segment};
@@ -47,7 +47,8 @@ pub(super) struct Undo {
     highest: u64,
     retransmissions: u64,
     reported: u64,
-    first_at_us: Option<u32>,
+    /// Timestamp of the first one.
+    first_at: Option<u32>,
 }
 
 impl Sender {
@@ -56,12 +57,12 @@ impl Sender {
             return;
         }
         let marker = self.snd_una;
-        let mut undo = Undo { marker, highest: marker, retransmissions: 0, reported: 0, first_at_us: None };
+        let mut undo = Undo { marker, highest: marker, retransmissions: 0, reported: 0, first_at: None };
         if self.board.retransmitted() > 0 {
             // Retransmissions of the episode before are still under way, and may be reported too.
             undo.highest = self.snd_nxt;
             undo.retransmissions = self.board.retransmitted().div_ceil(self.full_payload);
-            undo.first_at_us = self.undo.as_ref().and_then(|before| before.first_at_us);
+            undo.first_at = self.undo.as_ref().and_then(|before| before.first_at);
         }
         self.undo = Some(undo);
     }
@@ -70,7 +71,7 @@ impl Sender {
         if let Some(undo) = &mut self.undo {
             undo.retransmissions += 1;
             undo.highest = undo.highest.max(end);
-            undo.first_at_us.get_or_insert_with(|| timestamp_us(now));
+            undo.first_at.get_or_insert_with(|| self.clock.at(now));
         }
     }
 
@@ -148,12 +149,16 @@ impl Sender {
         self.record_recovery(now, None);
     }
 
-    /// Ends recovery if this ACK shows that everything is repaired, or that nothing was broken.
-    pub(super) fn leave_recovery(&mut self, now: Instant, segment: &Segment, advanced: bool) {
+    /// Takes an episode back that this ACK shows to have been needless.
+    #[inline]
+    pub(super) fn undo_if_spurious(&mut self, now: Instant, segment: &Segment, advanced: bool) {
         if self.undo.is_some() && self.is_spurious(segment, advanced) {
             self.undo_reduction(now);
-            return;
         }
+    }
+
+    /// Ends recovery if this ACK shows that everything is repaired.
+    pub(super) fn leave_recovery(&mut self, now: Instant, advanced: bool) {
         let (point, from) = match &mut self.recovery {
             RecoveryState::Open => return,
             RecoveryState::Fast { point, .. } => (*point, Recovery::Fast),
@@ -180,7 +185,7 @@ impl Sender {
         let late = advanced
             && self.timestamps
             && segment.flags.has(Flags::TIMESTAMPS)
-            && undo.first_at_us.is_some_and(|first| (segment.timestamp_echo.wrapping_sub(first) as i32) < 0);
+            && undo.first_at.is_some_and(|first| (segment.timestamp_echo.wrapping_sub(first) as i32) < 0);
         late && match self.recovery {
             RecoveryState::Open => false,
             RecoveryState::Fast { point, .. } => self.snd_una >= point || self.board.retransmitted() == 0,
@@ -215,11 +220,15 @@ impl Sender {
         }
         let (flight_size, in_flight) = (self.flight_size(pipe_before), self.board.pipe());
         let episode = LossEpisode { now, flight_size, in_flight, snd_nxt: self.snd_nxt };
+        self.note_reduction();
+        if !self.controller.answers_marks() {
+            // The receiver hears CWR, or it would echo the mark for ever.
+            return;
+        }
         let before = self.controller.cwnd();
         self.controller.on_ecn(&episode);
         // A mark is never spurious, so there is nothing left to take back.
         self.undo = None;
-        self.note_reduction();
         self.stats.ecn_reductions += 1;
         self.record_reduction(now, ReductionCause::Ecn, before);
     }

@@ -38,13 +38,13 @@ impl Train {
         self.left > 0 && self.at == now
     }
 
-    /// A segment leaves.
+    /// A segment leaves; a train that it begins is at least of `quantum` segments.
     #[inline]
-    pub(super) fn on_sent(&mut self, now: Instant) {
+    pub(super) fn on_sent(&mut self, now: Instant, quantum: u16) {
         if self.goes_on(now) {
             self.left -= 1;
         } else {
-            (self.left, self.at) = (self.more, now);
+            (self.left, self.at) = (self.more.max(quantum.saturating_sub(1)), now);
         }
     }
 }
@@ -75,6 +75,14 @@ impl Timers {
     /// Lets a running timer expire at `at` at the latest.
     pub(super) fn bound(&mut self, at: Instant) {
         self.at = self.at.map(|running| running.min(at));
+    }
+
+    /// The timeout takes the place of a probe that waits.
+    pub(super) fn call_off_probe(&mut self) {
+        if self.is_probe() {
+            self.at = Some(self.timeout_at);
+            self.purpose = Purpose::Timeout;
+        }
     }
 
     pub(super) fn is_running(&self) -> bool {
@@ -220,8 +228,8 @@ impl Sender {
         self.schedule_probe(now);
     }
 
-    /// Puts a probe before the timeout, if one may be sent and would come first; new data put off
-    /// the probe, but not the timeout behind it (RFC 8985 section 7.2).
+    /// Puts a probe before the timeout, if one may be sent; new data put off the probe, but not the timeout behind it
+    /// (RFC 8985 section 7.2).
     #[inline]
     pub(super) fn schedule_probe(&mut self, now: Instant) {
         if !self.may_probe() {
@@ -229,8 +237,9 @@ impl Sender {
         }
         let timeout = self.timers.timeout_at;
         let probe = now.saturating_add(self.probe_timeout());
+        // Where the timeout would come first, the probe goes in its stead.
         self.timers.at = Some(probe.min(timeout));
-        self.timers.purpose = if probe < timeout { Purpose::Probe } else { Purpose::Timeout };
+        self.timers.purpose = Purpose::Probe;
     }
 
     pub(super) fn start_timeout(&mut self, now: Instant) {
@@ -247,7 +256,7 @@ impl Sender {
         self.timers.purpose = Purpose::Timeout;
     }
 
-    fn may_probe(&self) -> bool {
+    pub(super) fn may_probe(&self) -> bool {
         self.detector.probes_tail()
             && self.sack
             && self.rtt.has_sample()
@@ -256,11 +265,11 @@ impl Sender {
             && self.board.sacked() == 0
     }
 
-    /// RFC 8985 section 7.2, PTO. The peer's longest ACK delay is taken to be our own.
+    /// RFC 8985 section 7.2, PTO.
     fn probe_timeout(&self) -> Span {
         let two_rtts = self.rtt.srtt().saturating_mul(2);
         if self.board.pipe() <= self.full_payload {
-            two_rtts + self.config.delayed_ack_timeout
+            two_rtts + self.detector.max_ack_delay()
         } else {
             two_rtts
         }

@@ -1,7 +1,7 @@
 //! Which segment leaves next, and when.
 
 use super::timers::Probe;
-use super::{PacingConfig, RecoveryState, Sender, State, WindowPacing, timestamp_us, window_scale};
+use super::{PacingConfig, RecoveryState, Sender, State, WindowPacing, window_scale};
 use crate::congestion::CongestionControl;
 use crate::log::Decision;
 use crate::segment::{Flags, Segment};
@@ -82,7 +82,7 @@ impl Sender {
         }
         Segment {
             seq: self.initial_sequence,
-            timestamp: timestamp_us(now),
+            timestamp: self.clock.at(now),
             window: self.config.receive_buffer.0.min(u64::from(u16::MAX)) as u16,
             flags,
             mss: self.config.mss,
@@ -104,8 +104,8 @@ impl Sender {
         };
         if self.timestamps {
             segment.flags = segment.flags.with(Flags::TIMESTAMPS);
-            segment.timestamp = timestamp_us(now);
-            segment.timestamp_echo = self.timestamp_recent;
+            segment.timestamp = self.clock.at(now);
+            segment.timestamp_echo = self.recent.value();
         }
         segment
     }
@@ -253,7 +253,9 @@ impl Sender {
     fn pace(&mut self, now: Instant, payload: u64) {
         let Some(rate) = self.pacing_rate() else { return };
         let gap = rate.time_for(Bytes(payload));
-        self.timers.train.on_sent(now);
+        // 64 kB at most, of segments of one byte at least.
+        let quantum = self.controller.send_quantum() / self.full_payload;
+        self.timers.train.on_sent(now, quantum.min(u64::from(u16::MAX)) as u16);
         self.timers.pace_at = self.timers.pace_at.max(now).saturating_add(gap);
     }
 

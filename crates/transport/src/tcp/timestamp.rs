@@ -1,0 +1,105 @@
+//! The timestamps option (RFC 7323): the clock of one end, and the newest timestamp of the other.
+
+use anabranch_units::{Instant, Span};
+
+/// The tick of most connections here, in picoseconds.
+const MICROSECOND: u64 = 1_000_000;
+/// RFC 7323 section 5.5: a timestamp is believed for less than half a turn of the clock, 2^31 ticks.
+const LIFE_TICKS: u64 = 1 << 30;
+
+/// The clock that an end writes into its timestamps (RFC 7323 section 5.4).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TimestampClock {
+    tick_ps: u64,
+}
+
+impl TimestampClock {
+    pub(crate) fn new(tick: Span) -> Self {
+        Self { tick_ps: tick.as_ps().max(1) }
+    }
+
+    /// TSval at an instant.
+    #[inline]
+    pub(crate) fn at(self, now: Instant) -> u32 {
+        // A division by a constant costs a multiplication.
+        let ticks = if self.tick_ps == MICROSECOND { now.as_ps() / MICROSECOND } else { now.as_ps() / self.tick_ps };
+        ticks as u32
+    }
+
+    /// Time since the timestamp that comes back as TSecr, at least a tick.
+    #[inline]
+    pub(crate) fn since(self, now: Instant, echo: u32) -> Span {
+        Span::from_ps(u64::from(self.at(now).wrapping_sub(echo)).max(1).saturating_mul(self.tick_ps))
+    }
+
+    /// How long a timestamp is believed.
+    #[inline]
+    fn life(self) -> Span {
+        Span::from_ps(self.tick_ps.saturating_mul(LIFE_TICKS))
+    }
+}
+
+/// TS.Recent (RFC 7323 section 4.3), and when it was taken. Both ends have clocks of one tick.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct RecentTimestamp {
+    value: u32,
+    at: Instant,
+}
+
+impl RecentTimestamp {
+    /// What is echoed.
+    #[inline]
+    pub(crate) const fn value(&self) -> u32 {
+        self.value
+    }
+
+    /// Takes a timestamp whatever came before, as that of a SYN.
+    pub(crate) const fn start(&mut self, now: Instant, timestamp: u32) {
+        (self.value, self.at) = (timestamp, now);
+    }
+
+    /// Takes a timestamp that is not older (RFC 7323 section 4.3, step 2).
+    #[inline]
+    pub(crate) fn take(&mut self, clock: TimestampClock, now: Instant, timestamp: u32) {
+        if !self.makes_old(clock, now, timestamp) {
+            self.start(now, timestamp);
+        }
+    }
+
+    /// Whether a timestamp is older than the newest one, so that PAWS refuses its segment (RFC 7323 section 5.3, R1).
+    #[inline]
+    pub(crate) fn makes_old(&self, clock: TimestampClock, now: Instant, timestamp: u32) -> bool {
+        (timestamp.wrapping_sub(self.value) as i32) < 0 && now.saturating_since(self.at) <= clock.life()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_clock_counts_its_ticks_and_a_round_trip_takes_one_at_least() {
+        let now = Instant::ZERO + Span::from_us(12_999);
+        assert_eq!(TimestampClock::new(Span::from_us(1)).at(now), 12_999);
+        let coarse = TimestampClock::new(Span::from_ms(1));
+        assert_eq!(coarse.at(now), 12);
+        assert_eq!((coarse.since(now, 10), coarse.since(now, 12)), (Span::from_ms(2), Span::from_ms(1)));
+    }
+
+    /// RFC 7323 sections 5.3 and 5.5.
+    #[test]
+    fn an_older_timestamp_is_refused_until_the_newest_one_has_expired() {
+        let clock = TimestampClock::new(Span::from_ms(1));
+        let mut recent = RecentTimestamp::default();
+        recent.start(Instant::ZERO, u32::MAX);
+        assert!(!recent.makes_old(clock, Instant::ZERO, u32::MAX), "as new");
+        assert!(!recent.makes_old(clock, Instant::ZERO, 3), "newer, across the turn of the clock");
+        assert!(recent.makes_old(clock, Instant::ZERO, u32::MAX - 1));
+        recent.take(clock, Instant::ZERO, u32::MAX - 1);
+        assert_eq!(recent.value(), u32::MAX);
+        let life = Span::from_ms(1 << 30);
+        assert!(recent.makes_old(clock, Instant::ZERO + life, u32::MAX - 1));
+        recent.take(clock, Instant::ZERO + life + Span::from_ps(1), u32::MAX - 1);
+        assert_eq!(recent.value(), u32::MAX - 1);
+    }
+}

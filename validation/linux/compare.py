@@ -1,0 +1,251 @@
+"""Holds the simulator against the measured kernel and writes docs/linux.md: ``python validation/linux/compare.py``.
+
+The exit status is 1 if a bound is broken.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import platform
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import matplotlib as mpl
+from measure import Outcome, simulate
+from points import points
+
+import anabranch
+
+mpl.use("Agg")
+from matplotlib import pyplot as plt
+
+DOCS = Path(__file__).parents[2] / "docs"
+CONTROLS = ("reno", "cubic", "bbr")
+COLOURS = {"reno": "#0072b2", "cubic": "#d55e00", "bbr": "#009e73"}
+GROUPS = {
+    "single": "One flow",
+    "spray": "Packets and ACKs sprayed over two paths",
+    "compete": "Two flows, share of the first",
+}
+LOSS_BASED = ("reno", "cubic")
+
+INTRODUCTION = """# Linux
+
+The `linux-*` transports beside stock TCP of Linux 6.18: the same links, and for the lossy points of Reno and CUBIC the
+same lost packets ([validation/linux](../validation/linux/README.md)). `make validate-linux` writes this page.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """What an error must stay below.
+
+    Attributes:
+        name: what is compared.
+        most: the bound, as a share.
+        error: of the outcomes, as a share; None where none of them is compared.
+    """
+
+    name: str
+    most: float
+    error: Callable[[Sequence[Outcome]], float | None]
+
+
+def percentile(values: Iterable[float], share: float) -> float | None:
+    """The smallest value with at least this share of all at or below it."""
+    ordered = sorted(values)
+    return ordered[max(math.ceil(share * len(ordered)) - 1, 0)] if ordered else None
+
+
+def errors(outcomes: Iterable[Outcome], group: str, *names: str) -> list[float]:
+    """Absolute errors of a group, of the points whose names contain one of `names`."""
+    return [
+        abs(outcome.error)
+        for outcome in outcomes
+        if outcome.point.group == group and (not names or any(name in outcome.point.name for name in names))
+    ]
+
+
+def middle(values: Sequence[float]) -> float | None:
+    """The median; None of nothing."""
+    return median(values) if values else None
+
+
+def retransmitted(outcomes: Iterable[Outcome], control: str) -> float | None:
+    """Median error of the share of segments that one flow sends again."""
+    return middle(
+        [
+            abs(outcome.retransmitted_percent / outcome.point.retransmitted_percent - 1)
+            for outcome in outcomes
+            if outcome.point.group == "single"
+            and outcome.point.control == control
+            and outcome.point.retransmitted_percent
+            and outcome.retransmitted_percent is not None
+        ]
+    )
+
+
+def queueing(outcomes: Iterable[Outcome], control: str) -> float | None:
+    """Median error of the mean queueing delay of one flow: smoothed RTT less the RTT without queues."""
+    return middle(
+        [
+            abs((outcome.srtt_ms - point.rtt_ms) / (point.srtt_ms - point.rtt_ms) - 1)
+            for outcome in outcomes
+            if (point := outcome.point).group == "single"
+            and point.control == control
+            and point.srtt_ms is not None
+            and outcome.srtt_ms is not None
+        ]
+    )
+
+
+def bounds() -> list[Bound]:
+    """Every bound."""
+    found = [
+        Bound("one flow, goodput, median", 0.001, lambda all_: middle(errors(all_, "single"))),
+        Bound(
+            "one flow, goodput, 95th percentile", 0.03, lambda all_: percentile(errors(all_, "single"), 0.95)
+        ),
+        Bound("one flow, goodput, worst", 0.07, lambda all_: percentile(errors(all_, "single"), 1.0)),
+    ]
+    found += [
+        Bound(
+            f"one flow, segments sent again, {control}, median",
+            0.25,
+            lambda all_, control=control: retransmitted(all_, control),  # type: ignore[misc]
+        )
+        for control in CONTROLS
+    ]
+    found += [
+        Bound("one flow, queueing delay, bbr, median", 0.15, lambda all_: queueing(all_, "bbr")),
+        Bound(
+            "spraying up to (10, 30), worst",
+            0.015,
+            lambda all_: percentile(errors(all_, "spray", "(10, 10)", "(10, 30)"), 1.0),
+        ),
+        Bound(
+            "spraying at (10, 100), worst",
+            0.30,
+            lambda all_: percentile(errors(all_, "spray", "(10, 100)"), 1.0),
+        ),
+        Bound(
+            "CUBIC beside BBR, share, worst",
+            0.20,
+            lambda all_: percentile(errors(all_, "compete", "cubic-bbr"), 1.0),
+        ),
+    ]
+    return found
+
+
+def percent(share: float, places: int = 2) -> str:
+    """A share in percent."""
+    return f"{100 * share:.{places}f} %"
+
+
+def verdicts(outcomes: Sequence[Outcome]) -> tuple[list[str], bool]:
+    """The table of bounds, and whether all are kept."""
+    lines = ["| what | error | bound | |", "|---|---|---|---|"]
+    kept = True
+    for bound in bounds():
+        error = bound.error(outcomes)
+        if error is None:
+            continue
+        holds = error <= bound.most
+        kept &= holds
+        lines.append(
+            f"| {bound.name} | {percent(error)} | {percent(bound.most, 1)} | {'kept' if holds else '**not kept**'} |"
+        )
+    return lines, kept
+
+
+def row(outcome: Outcome) -> str:
+    """A point as a row."""
+    point = outcome.point
+
+    def pair(kernel: float | None, simulated: float | None, places: int) -> str:
+        if kernel is None or simulated is None:
+            return " | "
+        return f"{kernel:.{places}f} | {simulated:.{places}f}"
+
+    return (
+        f"| {point.name} | {point.kernel:.4g} | {outcome.simulated:.4g} | {100 * outcome.error:+.2f} % | "
+        f"{pair(point.retransmitted_percent, outcome.retransmitted_percent, 2)} | "
+        f"{pair(point.srtt_ms, outcome.srtt_ms, 1)} |"
+    )
+
+
+def table(outcomes: Sequence[Outcome], group: str) -> list[str]:
+    """The points of a group."""
+    rows = [row(outcome) for outcome in outcomes if outcome.point.group == group]
+    return [
+        f"## {GROUPS[group]}\n",
+        "| point | kernel | simulated | error | sent again, kernel (%) | simulated | SRTT, kernel (ms) | simulated |",
+        "|---|---|---|---|---|---|---|---|",
+        *rows,
+        "",
+    ]
+
+
+def figure(outcomes: Sequence[Outcome], file: Path) -> None:
+    """Cumulative shares of the error of one flow's goodput, by control."""
+    drawn, axes = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
+    for control in CONTROLS:
+        found = sorted(
+            100 * abs(outcome.error)
+            for outcome in outcomes
+            if outcome.point.group == "single" and outcome.point.control == control
+        )
+        shares = [100 * (place + 1) / len(found) for place in range(len(found))]
+        axes.step(found, shares, where="post", color=COLOURS[control], label=f"linux-{control}")
+    axes.set_xscale("symlog", linthresh=0.01)
+    axes.set_xlim(left=0)
+    axes.set_xticks([0, 0.01, 0.1, 1, 10], ["0", "0.01", "0.1", "1", "10"])
+    axes.set_xlabel("absolute error of goodput against Linux 6.18 (%)")
+    axes.set_ylabel("points (%)")
+    axes.set_ylim(0, 102)
+    axes.grid(alpha=0.3)
+    axes.legend(frameon=False)
+    drawn.savefig(file, dpi=120)
+    plt.close(drawn)
+
+
+def page(outcomes: Sequence[Outcome]) -> tuple[str, bool]:
+    """docs/linux.md, and whether every bound is kept."""
+    lines, kept = verdicts(outcomes)
+    machine = f"{platform.machine()}, {platform.system()} {platform.release().split('-')[0]}"
+    parts = [
+        INTRODUCTION,
+        *lines,
+        "",
+        f"Anabranch {anabranch.__version__}, {machine}. An error is simulated over kernel, less 1; over matched runs the "
+        "mean of their ratios. Shares of two flows are means over 16 pairs of RTTs within 5 %, the kernel's are "
+        "of single pairs.",
+        "",
+        "![Errors of one flow by control](figures/linux.png)",
+        "",
+    ]
+    for group in GROUPS:
+        parts += table(outcomes, group)
+    return "\n".join(parts), kept
+
+
+def main() -> int:
+    """Runs every point and writes the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=DOCS, help="folder of linux.md and figures/ (docs)")
+    out = parser.parse_args().out
+    outcomes = simulate(point for point in points() if point.group in GROUPS)
+    text, kept = page(outcomes)
+    (out / "figures").mkdir(parents=True, exist_ok=True)
+    figure(outcomes, out / "figures" / "linux.png")
+    (out / "linux.md").write_text(text, encoding="utf-8")
+    print("\n".join(verdicts(outcomes)[0]))  # noqa: T201
+    return 0 if kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

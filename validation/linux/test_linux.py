@@ -1,0 +1,69 @@
+"""A part of the measured points in every test run; `make validate-linux` has all of them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import points as measured
+from measure import measure, outcome, tasks_of
+from points import lost_packets, points
+
+BOUNDS = {
+    "reno-10M-40ms-q1-p0.001": 0.01,
+    "reno-10M-40ms-q1-p0.01": 0.02,
+    "reno-10M-100ms-q1-p0.01": 0.03,
+    "cubic-10M-40ms-q0.5-p0": 0.001,
+    "cubic-10M-100ms-q1-p0": 0.001,
+    "cubic-10M-40ms-q1-p0.001": 0.01,
+    "cubic-10M-40ms-q1-p0.01": 0.02,
+    "cubic-50M-40ms-q1-p0.01": 0.03,
+    "bbr-10M-40ms-q1-p0": 0.001,
+    "bbr-10M-100ms-q1-p0": 0.001,
+    "bbr-100M-10ms-q1-p0": 0.001,
+}
+"""Largest errors of goodput."""
+
+
+def simulated(name: str):
+    """The outcome of a point by its name."""
+    (point,) = [point for point in points() if point.name == name]
+    tasks = tasks_of(point)
+    return outcome(point, tasks, [measure(task) for task in tasks])
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_goodput_is_the_kernels(name: str) -> None:
+    found = simulated(name)
+    assert abs(found.error) < BOUNDS[name], f"{found.simulated} for {found.point.kernel} Mbps"
+
+
+def test_bursts_of_bbr_queue_as_in_the_kernel() -> None:
+    """2.7 ms of 3.4 ms; single segments would queue 1 ms."""
+    found = simulated("bbr-100M-10ms-q1-p0")
+    kernel_ms = found.point.srtt_ms - found.point.rtt_ms
+    assert found.srtt_ms - found.point.rtt_ms == pytest.approx(kernel_ms, rel=0.25)
+
+
+def test_sprayed_acks_that_were_overtaken_are_refused() -> None:
+    """Without PAWS all three stood at half of the kernel's goodput or below with delays of 10 and 100 ms."""
+    found = simulated("cubic-(10, 100)")
+    assert found.simulated == pytest.approx(found.point.kernel, rel=0.35)
+
+
+def test_the_rule_of_losses_is_the_measurements() -> None:
+    """The example of the README."""
+    lost = list(lost_packets(1001239, 0.01, 2420))
+    assert lost[:6] == [38, 46, 107, 160, 316, 336]
+    assert len(lost) == 26
+
+
+def test_every_point_is_a_scenario_once() -> None:
+    found = points()
+    assert len(found) == 76
+    assert len({(point.group, point.name) for point in found}) == 76
+    assert {run for run in measured.lossy_runs()} == {point.name for point in found if point.matched}
