@@ -38,7 +38,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate models declarations recipes attack mutants fingerprints reference picture reproduce reproduced compare wheel check-release lint-js fuzz clean
+.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate validate-linux models declarations recipes attack mutants fingerprints reference picture reproduce reproduced compare wheel check-release lint-js fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -125,6 +125,9 @@ bench: setup ## packet-hops per CPU-second, memory per flow, path searches, capt
 validate: setup ## run the scenarios of validation/ here, and in ns-3 if installed; writes docs/validation.md
 	$(RUN) validation/ns3_peer.py --out validation/ns3_results.json
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(RUN) validation/compare.py --out docs/validation.md
+
+validate-linux: setup ## hold the linux-* transports against a measured kernel; writes docs/linux.md
+	$(RUN) validation/linux/linux_page.py
 
 models: setup ## hold the throughput models against simulation; writes docs/model_errors.md
 	rm -rf results/model_errors results/model_errors_bbr

@@ -1,4 +1,4 @@
-"""Holds the simulator against the measured kernel and writes docs/linux.md: ``python validation/linux/compare.py``.
+"""Holds the simulator against the measured kernel and writes docs/linux.md: ``python validation/linux/linux_page.py``.
 
 The exit status is 1 if a bound is broken.
 """
