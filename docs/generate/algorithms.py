@@ -193,7 +193,11 @@ def imports(text: str, others: list[str]) -> str:
     names = ("AfterValidator", "Discriminator", "Field", "Tag")
     found = [name for name in names if re.search(rf"\b{name}\(", text)]
     lines += ["", f"from pydantic import {', '.join(found)}", ""]
-    base = [name for name in ("Algorithm", "by_algorithm", "complete", "ascending") if re.search(rf"\b{name}\b", text)]
+    base = [
+        name
+        for name in ("Algorithm", "ascending", "by_algorithm", "complete")
+        if re.search(rf"\b{name}\b", text)
+    ]
     if base:
         lines.append(f"from anabranch.scenario.algorithm import {', '.join(base)}")
     lines += [f"from anabranch.scenario.algorithms.{other} import {camel(other)}" for other in others]

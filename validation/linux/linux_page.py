@@ -1,4 +1,6 @@
-"""Holds the simulator against the measured kernel and writes docs/linux.md: ``python validation/linux/linux_page.py``.
+"""Holds the simulator against the measured kernel and writes docs/linux.md.
+
+    python validation/linux/linux_page.py
 
 The exit status is 1 if a bound is broken.
 """
@@ -31,12 +33,12 @@ GROUPS = {
     "spray": "Packets and ACKs sprayed over two paths",
     "compete": "Two flows, share of the first",
 }
-LOSS_BASED = ("reno", "cubic")
 
 INTRODUCTION = """# Linux
 
-The `linux-*` transports beside stock TCP of Linux 6.18: the same links, and for the lossy points of Reno and CUBIC the
-same lost packets ([validation/linux](../validation/linux/README.md)). `make validate-linux` writes this page.
+The `linux-*` transports beside stock TCP of Linux 6.18: the same links, and for the lossy points of Reno and
+CUBIC the same lost packets. The measurements and their rules are in `validation/linux/`; `make validate-linux`
+runs every point and writes this page.
 """
 
 
@@ -156,9 +158,8 @@ def verdicts(outcomes: Sequence[Outcome]) -> tuple[list[str], bool]:
             continue
         holds = error <= bound.most
         kept &= holds
-        lines.append(
-            f"| {bound.name} | {percent(error)} | {percent(bound.most, 1)} | {'kept' if holds else '**not kept**'} |"
-        )
+        verdict = "kept" if holds else "**not kept**"
+        lines.append(f"| {bound.name} | {percent(error)} | {percent(bound.most, 1)} | {verdict} |")
     return lines, kept
 
 
@@ -183,7 +184,8 @@ def table(outcomes: Sequence[Outcome], group: str) -> list[str]:
     rows = [row(outcome) for outcome in outcomes if outcome.point.group == group]
     return [
         f"## {GROUPS[group]}\n",
-        "| point | kernel | simulated | error | sent again, kernel (%) | simulated | SRTT, kernel (ms) | simulated |",
+        "| point | kernel | simulated | error | sent again, kernel (%) | simulated "
+        "| SRTT, kernel (ms) | simulated |",
         "|---|---|---|---|---|---|---|---|",
         *rows,
         "",
@@ -221,9 +223,9 @@ def page(outcomes: Sequence[Outcome]) -> tuple[str, bool]:
         INTRODUCTION,
         *lines,
         "",
-        f"Anabranch {anabranch.__version__}, {machine}. An error is simulated over kernel, less 1; over matched runs the "
-        "mean of their ratios. Shares of two flows are means over 16 pairs of RTTs within 5 %, the kernel's are "
-        "of single pairs.",
+        f"Anabranch {anabranch.__version__}, {machine}. An error is simulated over kernel, less 1; over "
+        "matched runs the mean of their ratios. Goodput is in Mbps. Shares of two flows are means over 16 "
+        "pairs of RTTs within 5 %; the kernel's are of single pairs.",
         "",
         "![Errors of one flow by control](figures/linux.png)",
         "",

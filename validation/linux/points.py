@@ -1,7 +1,8 @@
 """The measured points as scenarios: each row of measured.csv, with the losses of lossy_runs.csv replayed.
 
-The link model is that of the measurement (README.md): rate on IP bytes, a drop-tail queue in packets on the way
-forward, losses after serialisation, half of the RTT as delay each way, and a clean way back with a long queue.
+The link model is that of the measurement (README.md): rate on IP bytes, a drop-tail queue in packets on the
+way forward, losses after serialisation, half of the RTT as delay each way, and a clean way back with a long
+queue.
 """
 
 from __future__ import annotations
@@ -123,9 +124,7 @@ def lossy_runs() -> dict[str, list[LossyRun]]:
 
 
 def lost_packets(seed: int, loss: float, count: int) -> Iterator[int]:
-    """The data packets that the measurement lost among the first `count`: a hash of seed and number below `loss`
-    (README.md).
-    """
+    """The data packets that the measurement lost among the first `count`, by the rule of README.md."""
     for n in range(1, count + 1):
         z = (seed * 0x9E3779B97F4A7C15 + n * 0xD1B54A32D192ED03) & MASK
         z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
@@ -167,7 +166,10 @@ def spray(point: Point) -> dict[str, Any]:
             "parameters": {"paths": paths, "routers_per_path": 0},
             "links": {"queue": "50 packets"},
         },
-        "routing": {"scheme": {"algorithm": "disjoint", "k": len(paths)}, "load_balancing": "packet-round-robin"},
+        "routing": {
+            "scheme": {"algorithm": "disjoint", "k": len(paths)},
+            "load_balancing": "packet-round-robin",
+        },
         "traffic": [{"from": "source", "to": "sink", "transport": PRESETS[point.control]}],
     }
 
@@ -219,9 +221,7 @@ def drawn_rtts(name: str) -> list[tuple[float, float]]:
     named = [float(rtt) for rtt in rtts.removesuffix("ms").split("/")]
     first, second = (named * 2)[:2]
     draws = random.Random(name)  # noqa: S311 - no secret
-    return [
-        (first * draws.uniform(0.95, 1.05), second * draws.uniform(0.95, 1.05)) for _ in range(RTT_PAIRS)
-    ]
+    return [(first * draws.uniform(0.95, 1.05), second * draws.uniform(0.95, 1.05)) for _ in range(RTT_PAIRS)]
 
 
 def mptcp(point: Point) -> dict[str, Any]:

@@ -66,4 +66,4 @@ def test_every_point_is_a_scenario_once() -> None:
     found = points()
     assert len(found) == 76
     assert len({(point.group, point.name) for point in found}) == 76
-    assert {run for run in measured.lossy_runs()} == {point.name for point in found if point.matched}
+    assert set(measured.lossy_runs()) == {point.name for point in found if point.matched}

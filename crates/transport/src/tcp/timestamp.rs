@@ -22,7 +22,8 @@ impl TimestampClock {
     #[inline]
     pub(crate) fn at(self, now: Instant) -> u32 {
         // A division by a constant costs a multiplication.
-        let ticks = if self.tick_ps == MICROSECOND { now.as_ps() / MICROSECOND } else { now.as_ps() / self.tick_ps };
+        let ticks =
+            if self.tick_ps == MICROSECOND { now.as_ps() / MICROSECOND } else { now.as_ps() / self.tick_ps };
         ticks as u32
     }
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag
 
-from anabranch.scenario.algorithm import Algorithm, by_algorithm, complete, ascending
+from anabranch.scenario.algorithm import Algorithm, ascending, by_algorithm, complete
 
 
 class NoneLoss(Algorithm):

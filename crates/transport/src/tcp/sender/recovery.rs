@@ -1,7 +1,7 @@
 //! When the sender repairs losses, and when it finds that there were none.
 
-use super::timers::Probe;
 use super::Sender;
+use super::timers::Probe;
 use crate::congestion::{CongestionControl, LossEpisode, Recovery};
 use crate::log::{Decision, RecoveryEnd, ReductionCause};
 use crate::segment::{Flags, Segment};
