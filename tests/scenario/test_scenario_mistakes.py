@@ -208,7 +208,7 @@ MISTAKES: list[tuple[str, str, str]] = [
     (
         "[run]",
         '[transport.newreno]\ncongestion_control = { algorithm = "newreno", beta = 0.5 }\n[run]',
-        "transport.newreno.congestion_control.beta: is a parameter of cubic (congestion_control); the "
+        "transport.newreno.congestion_control.beta: is a parameter of cubic and linux-cubic (congestion_control); the "
         'congestion_control here is "newreno", which has hystart',
     ),
     (
@@ -221,19 +221,19 @@ MISTAKES: list[tuple[str, str, str]] = [
         "[run]",
         '[transport.newreno]\ncongestion_control = { algorithm = "cubik" }\n[run]',
         'transport.newreno.congestion_control: algorithm "cubik" is not known; nearest: "cubic"; there are '
-        '"newreno", "cubic", "bbr", "mprc", "lia", "olia", "balia"',
+        '"newreno", "cubic", "bbr", "linux-reno", "linux-cubic", "mprc", "lia", "olia", "balia"',
     ),
     (
         "[run]",
         "[transport.newreno]\ncongestion_control = { beta = 0.5 }\n[run]",
         'transport.newreno.congestion_control: a table here needs the key "algorithm": one of '
-        '"newreno", "cubic", "bbr", "mprc", "lia", "olia", "balia"',
+        '"newreno", "cubic", "bbr", "linux-reno", "linux-cubic", "mprc", "lia", "olia", "balia"',
     ),
     (
         "[run]",
         '[transport.newreno]\ncongestion_control = "cubik"\n[run]',
         'transport.newreno.congestion_control: "cubik" is not known; nearest: "cubic"; there are '
-        '"newreno", "cubic", "bbr", "mprc", "lia", "olia", "balia"',
+        '"newreno", "cubic", "bbr", "linux-reno", "linux-cubic", "mprc", "lia", "olia", "balia"',
     ),
     (
         "[run]",

@@ -342,7 +342,7 @@ mss = "536 B"
     (transport,) = setup.transports
     expected = json.loads(_core.transport_preset("newreno"))
     expected |= {
-        "loss_detection": {"algorithm": "rack", "tail_loss_probe": True},
+        "loss_detection": {"algorithm": "rack", "tail_loss_probe": True, "max_ack_delay": 200_000_000_000},
         # Other parameters: RFC 9438 section 5 (C = 0.4), 4.7, and RFC 9406.
         "congestion_control": {
             "algorithm": "cubic",
