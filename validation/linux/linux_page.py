@@ -37,8 +37,8 @@ GROUPS = {
 INTRODUCTION = """# Linux
 
 The `linux-*` transports beside stock TCP of Linux 6.18: the same links, and for the lossy points of Reno and
-CUBIC the same lost packets. The measurements and their rules are in `validation/linux/`; `make validate-linux`
-runs every point and writes this page.
+CUBIC the same lost packets. The measurements and their rules are in `validation/linux/`. The command
+`make validate-linux` runs every point and writes this page.
 """
 
 
