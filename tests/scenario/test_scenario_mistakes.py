@@ -208,8 +208,8 @@ MISTAKES: list[tuple[str, str, str]] = [
     (
         "[run]",
         '[transport.newreno]\ncongestion_control = { algorithm = "newreno", beta = 0.5 }\n[run]',
-        "transport.newreno.congestion_control.beta: is a parameter of cubic and linux-cubic (congestion_control); "
-        'the congestion_control here is "newreno", which has hystart',
+        "transport.newreno.congestion_control.beta: is a parameter of cubic and linux-cubic "
+        '(congestion_control); the congestion_control here is "newreno", which has hystart',
     ),
     (
         "[run]",
