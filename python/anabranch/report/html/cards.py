@@ -17,7 +17,11 @@ Card = dict[str, str]
 
 def cards(result: Result) -> list[Card]:
     """What is asked first about a run, as far as it has an answer."""
-    return [card for card in (*_of_flows(result), *_of_links(result)) if card["value"] != NOTHING]
+    return [
+        card
+        for card in (*_of_flows(result), *_of_datagrams(result), *_of_links(result))
+        if card["value"] != NOTHING
+    ]
 
 
 def _card(label: str, value: str, note: str = "") -> Card:
@@ -38,8 +42,12 @@ def _of_flows(result: Result) -> list[Card]:
         share.append(f"{quantity(waiting)} without a connection")
     found = [
         _card("Simulated", measure(ended_s, "s"), "stopped before its end" if result.interrupted else ""),
-        _card("Flows", quantity(flows.height), ", ".join(share)),
-        _card("Goodput", measure(goodput, "Mbps"), "of all flows, over the whole run"),
+        _card("Flows", quantity(flows.height) if flows.height else NOTHING, ", ".join(share)),
+        _card(
+            "Goodput",
+            measure(goodput if flows.height else None, "Mbps"),
+            "of all flows, over the whole run",
+        ),
         _card("Completion time", measure(_number(done.median()), "s"), f"median; p99 {_percentile(done)}"),
         # One flow is fair to itself.
         _card(
@@ -59,6 +67,17 @@ def _of_flows(result: Result) -> list[Card]:
             _card("Reordered", f"{plain(100 * reordered / received, 3)} %", f"{quantity(reordered)} packets")
         )
     return found
+
+
+def _of_datagrams(result: Result) -> list[Card]:
+    """The flow of datagrams with the worst p99."""
+    table = result.tables.get("datagram_flows")
+    worst = None if table is None else table.drop_nulls("latency_p99_ms")
+    if worst is None or worst.is_empty():
+        return []
+    row = worst.sort("latency_p99_ms", descending=True, maintain_order=True).row(0, named=True)
+    note = f"p99 of {row['name']}; median {measure(row['latency_p50_ms'], 'ms')}"
+    return [_card("Latency", measure(row["latency_p99_ms"], "ms"), note)]
 
 
 def _of_links(result: Result) -> list[Card]:

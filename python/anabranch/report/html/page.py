@@ -26,7 +26,7 @@ REPORT = "report.html"
 """Name of the page in a folder."""
 
 _PACKAGE = "anabranch.report.html"
-_RUN_SCRIPTS = ("core", "charts", "table", "map", "network", "run", "multipath", "study", "main")
+_RUN_SCRIPTS = ("core", "charts", "table", "map", "network", "run", "multipath", "latency", "study", "main")
 _STUDY_SCRIPTS = ("core", "charts", "table", "network", "study", "main")
 _MOST_EVENTS = 200
 """Changes of the network that are listed."""
@@ -44,6 +44,7 @@ def run_report(result: Result, scenario: str | None = None) -> str:
     multipath = document["multipath"]
     sections = [
         ("network", "Network"), ("series", "Over time"),
+        *([("latency", "Latency")] if document["latency"] else []),
         *([("multipath", "Multipath TCP")] if multipath else []),
         ("distributions", "Completion and reordering"),
         ("flows", "Flows"), ("links", "Links"), *([("scenario", "Scenario")] if scenario else []),
@@ -63,6 +64,7 @@ def run_report(result: Result, scenario: str | None = None) -> str:
         has_routes=routes is not None,
         routes_moved=routes is not None and routes["moved"],
         has_downs=any(event["kind"] == "link down" for event in events),
+        latency=document["latency"] is not None,
         multipath=multipath is not None,
         flow_lines=document["flow_series"] is not None,
         subflow_lines=multipath is not None and multipath["series"] is not None,

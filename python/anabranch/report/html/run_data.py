@@ -22,6 +22,7 @@ from anabranch.report.causes import causes_of
 from anabranch.report.goodput import goodput_notes
 from anabranch.report.html.cards import cards
 from anabranch.report.html.encode import Steps, column, table_columns, words
+from anabranch.report.html.latency_data import latency_data
 from anabranch.report.html.multipath_data import multipath_data
 from anabranch.report.html.palette import transport_looks
 from anabranch.report.html.routes_data import routes_data
@@ -114,6 +115,7 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
         "flow_series": _flow_series(result, transports, notes),
         "link_series": _link_series(result, notes),
         "multipath": multipath_data(result, notes),
+        "latency": latency_data(result, notes),
         "events": result.tables["events"].to_dicts() if "events" in result.tables else [],
         "routes": routes_data(result, number, notes),
         "ended_s": float(result.summary.get("ended_s") or 0.0),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import cycle
 from typing import Literal
 
@@ -20,6 +21,8 @@ from anabranch.result import Result
 from anabranch.units import suited
 
 Reordering = Literal["ratio", "extent"]
+Steps = tuple[NDArray[np.float64], NDArray[np.float64]]
+"""A distribution function: values in order, and the share that is no greater; the first share is zero."""
 
 _REORDERING = {
     "ratio": ("reordering_ratio", 100.0, "reordered packets of a flow in %"),
@@ -56,8 +59,8 @@ def completion_plot(result: Result, flows: Names | None, log: bool | None, layou
         values = own["completion_s"].drop_nulls().to_numpy() * factor
         if values.size:
             count = f"{values.size}" if values.size == own.height else f"{values.size} of {own.height}"
-            groups[f"{name} ({count} done)"] = (look, values)
-    return _distribution(
+            groups[f"{name} ({count} done)"] = (look, steps(values))
+    return distribution(
         result,
         "completion_times",
         f"completion time in {unit}",
@@ -80,37 +83,49 @@ def reordering_plot(result: Result, flows: Names | None, measure: Reordering, la
     for transport, look in looks_of(result).items():
         values = chosen.filter(pl.col("transport") == transport)[name].drop_nulls().to_numpy() * factor
         if values.size:
-            groups[f"{transport} ({values.size})"] = (look, values.astype(float))
+            groups[f"{transport} ({values.size})"] = (look, steps(values.astype(float)))
     if not groups:
         raise ResultError(
             "plot.reordering: none of these flows received a packet; make run.duration longer, or choose "
             "other flows"
         )
-    return _distribution(result, "reordering", label, groups, False, layout, "share of flows")
+    return distribution(result, "reordering", label, groups, False, layout, "share of flows")
 
 
-def steps(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def steps(values: NDArray[np.float64]) -> Steps:
     """The distribution function: each value once, and the share of values that are no greater."""
     at, last = np.unique(values, return_counts=True)
     return np.concatenate([at[:1], at]), np.concatenate([[0.0], np.cumsum(last) / values.size])
 
 
-def _distribution(
+def distribution(
     result: Result,
     name: str,
     label: str,
-    groups: dict[str, tuple[Look, NDArray[np.float64]]],
+    groups: Mapping[str, tuple[Look, Steps]],
     log: bool | None,
     layout: Layout,
     share: str,
+    notes: tuple[str, ...] = (),
 ) -> Plot:
-    every = np.concatenate([values for _, values in groups.values()])
+    """The figure of some distribution functions.
+
+    Args:
+        result: the run.
+        name: of the figure.
+        label: of the axis of values.
+        groups: look and steps of each curve.
+        log: whether values are on a logarithmic axis; None where they span two decades.
+        layout: of the figure.
+        share: label of the other axis.
+        notes: what a caption should say.
+    """
+    every = np.concatenate([values for _, (values, _) in groups.values()])
     least, most = float(every.min()), float(every.max())
     logarithmic = (least > 0 and most > _WIDE * least) if log is None else log and most > 0
     with styled():
         figure, axes = new_figure(layout)
-        for title, (look, values) in groups.items():
-            x, y = steps(values)
+        for title, (look, (x, y)) in groups.items():
             marks = (
                 list(range(1, x.size)) if x.size <= _FEW else list(range(x.size // 10, x.size, x.size // 8))
             )
@@ -125,8 +140,9 @@ def _distribution(
         axes.set_ylim(0, 1.02)
         axes.set_xlabel(label)
         axes.set_ylabel(share)
-        finish(figure, axes, layout, str(result.summary.get("title") or ""))
-    return Plot(figure, name, tuple(stopped(result)))
+        notes = (*notes, *stopped(result))
+        finish(figure, axes, layout, str(result.summary.get("title") or ""), notes)
+    return Plot(figure, name, notes)
 
 
 def _room(least: float, most: float) -> tuple[float, float]:

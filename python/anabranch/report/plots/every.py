@@ -45,6 +45,9 @@ def run_figures(result: Result) -> Iterator[tuple[str, Plot]]:
     for name in plots.names():
         if name == "network":
             yield from _networks(result, plots)
+        elif name == "latency":
+            yield name, plots.latency()
+            yield "latency-distribution", plots.latency(by="distribution")
         elif name == "subflows":
             for stem, flow in _flows(result, "subflow_series", "subflows", _MOST_CONNECTIONS):
                 yield stem, plots.subflows(flow)

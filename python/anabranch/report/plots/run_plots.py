@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from anabranch.report.causes import CAUSES
-from anabranch.report.plots import distributions, over_time, subflows
+from anabranch.report.plots import distributions, latency, over_time, subflows
 from anabranch.report.plots.choice import Names
 from anabranch.report.plots.network import By, network_plot
 from anabranch.report.plots.over_time import CWND, DROPS, GOODPUT, QUEUE, RTT, UTILIZATION, TimeRange
@@ -166,6 +166,32 @@ class RunPlots:
         """
         return distributions.reordering_plot(self._result, flows, measure, Layout(width, title))
 
+    def latency(
+        self,
+        *,
+        flows: Names | None = None,
+        by: latency.By = "time",
+        start_s: float | None = None,
+        end_s: float | None = None,
+        log: bool = False,
+        width: Width = "double",
+        title: bool | str = False,
+    ) -> Plot:
+        """Latency of pings (round-trip time) and of UDP (one way).
+
+        Args:
+            flows: names, patterns or numbers of flows of ``datagram_flows``; the first eight if left out.
+            by: ``time`` for the mean of each sample and a band from its least to its greatest latency, or
+                ``distribution`` for the share of packets up to each latency, over the whole run.
+            start_s: beginning of the time shown.
+            end_s: its end.
+            log: whether the axis of latencies is logarithmic.
+            width: of the figure.
+            title: a line above the axes.
+        """
+        span, layout = TimeRange(start_s, end_s, log), Layout(width, title)
+        return latency.latency_plot(self._result, flows, by, span, layout)
+
     def network(
         self,
         *,
@@ -282,6 +308,7 @@ _SHOWS: dict[str, Callable[[Result], bool]] = {
     "drop_causes": lambda result: _some(result, "links", *(column for column, _ in CAUSES)),
     "completion_times": lambda result: _sampled(result, "flows", "completion_s"),
     "reordering": lambda result: _some(result, "flows", "reordered_packets"),
+    "latency": lambda result: _sampled(result, "datagram_series", "latency_mean_ms"),
     "network": lambda result: _sampled(result, "links", "capacity_mbps"),
     "subflows": lambda result: _sampled(result, "subflow_series", "throughput_mbps"),
     "sequence": lambda result: _sampled(result, "sequence", "time_s"),

@@ -174,7 +174,7 @@ function settings(options, width, show) {
         dash: series.dash,
         width: series.width ?? 1.5,
         points: { show: options.points ?? false, size: 5, fill: series.color },
-        spanGaps: options.spanGaps ?? false,
+        spanGaps: series.spanGaps ?? options.spanGaps ?? false,
         paths: options.step ? stepped : undefined,
       })),
     ],

@@ -103,7 +103,8 @@ class SeriesSection {
     for (const each of this.charts) each.destroy();
     this.charts = [];
     if (!this.data) {
-      legend.replaceChildren(h("p", {}, "This run sampled no flows (run.sample_interval)."));
+      legend.replaceChildren(h("p", {}, DATA.flows.name.length
+        ? "This run sampled no flows (run.sample_interval)." : "This run has no connections."));
       return;
     }
     legend.replaceChildren(...this.offered.map((key) => {
@@ -287,6 +288,7 @@ function runPage() {
     .map((event) => ({ ...event, bad: event.kind.endsWith("down") })).slice(0, 200);
   const network = new NetworkSection();
   const series = new SeriesSection(network);
+  if (DATA.latency) new LatencySection();
   if (DATA.multipath) new MultipathSection();
   setUpDistributions();
   reorderingTable();

@@ -1,0 +1,83 @@
+// Latency of pings and UDP: lines over time, curves of their distributions, and a table.
+
+class LatencySection {
+  constructor() {
+    this.data = DATA.latency;
+    this.kind = decodeWords(this.data.kind);
+    this.charts = [];
+    this.offered = this.data.curves.map((_, i) => i);
+    this.shown = new Set(this.offered.slice(0, FEW_FLOWS));
+    this.draw();
+    this.table();
+    themeListeners.push(() => this.draw());
+  }
+
+  line(i) {
+    const what = this.kind(i) === "ping" ? "RTT" : "one way";
+    return { label: `${this.data.name[i]} (${what})`, color: css(`--c${i % 8}`), width: 1.5,
+      dash: PATTERNS[Math.floor(i / 8) % PATTERNS.length] };
+  }
+
+  toggle(i) {
+    if (!this.shown.delete(i)) this.shown.add(i);
+    this.draw();
+    // The buttons are new; whoever works by keyboard stays where they were.
+    const button = /** @type {HTMLElement} */ (byId("latency-legend").querySelector(`[data-key="${i}"]`));
+    button?.focus();
+  }
+
+  draw() {
+    while (this.charts.length) this.charts.pop().destroy();
+    byId("latency-legend").replaceChildren(...this.offered.map((i) => h(
+      "button", { type: "button", class: "series", "aria-pressed": String(this.shown.has(i)), "data-key": i,
+        onclick: () => this.toggle(i) }, lineKey(this.line(i)), this.line(i).label,
+    )));
+    const chosen = this.offered.filter((i) => this.shown.has(i));
+    this.drawLines(chosen);
+    this.drawCurves(chosen);
+  }
+
+  drawLines(chosen) {
+    const { series } = this.data;
+    if (!series) {
+      byId("latency-chart").replaceChildren(h("p", {}, "This run sampled no flows (run.sample_interval)."));
+      return;
+    }
+    const times = Array.from(decode(series.times));
+    const latency = decode(series.latency_ms);
+    this.charts.push(overTime(
+      "latency-chart", "Latency", "ms", chosen.map((i) => ({ ...this.line(i), spanGaps: true })),
+      chosen.map((i) => row(latency, i, times.length)), times,
+    ));
+  }
+
+  drawCurves(chosen) {
+    const curves = chosen.map((i) => ({ ...this.line(i), x: decode(this.data.curves[i].latency_ms),
+      y: Array.from(decode(this.data.curves[i].share)) })).filter((curve) => curve.x.length);
+    if (!curves.length) {
+      byId("latency-curves").replaceChildren(h("p", { class: "nothing" }, "No packet of these flows arrived."));
+      return;
+    }
+    const [scaled, unit] = suited(curves.map((curve) => curve.x), "ms");
+    // From zero on, so that the first step is seen.
+    const tables = curves.map((curve, i) => [[0, ...scaled[i]], [0, ...curve.y]]);
+    this.charts.push(chart(byId("latency-curves"), {
+      title: `Latency in ${unit}`, xLabel: `latency in ${unit}`, xUnit: unit, xName: "within", unit: "",
+      yLabel: "share of packets", yMax: 1.02, step: true,
+      series: curves.map((curve) => ({ ...curve, spanGaps: true })),
+      hint: "The share of packets that took no longer than x.",
+    }, uPlot.join(tables)));
+  }
+
+  table() {
+    const { name, columns } = this.data;
+    const [from, to] = ["from", "to"].map((key) => decodeWords(this.data[key]));
+    return new DataTable(byId("latency-table"), {
+      caption: "Latency", rows: name.length, search: (i) => `${name[i]}\n${from(i)}\n${to(i)}\n${this.kind(i)}`,
+      columns: [
+        { heading: "flow", text: (i) => name[i] }, { heading: "kind", text: this.kind },
+        { heading: "from", text: from }, { heading: "to", text: to }, ...columns.map(numberColumn),
+      ],
+    });
+  }
+}

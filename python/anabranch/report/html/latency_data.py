@@ -1,0 +1,96 @@
+"""Latencies of pings and UDP for the page of a run.
+
+The first 100 flows have lines and curves; the page says so where there are more.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from anabranch.report.html.encode import Steps, column, table_columns, words
+from anabranch.result import Result
+
+MOST_LINES = 100
+"""Flows with a line and a curve."""
+_MOST_STEPS = 600
+_MOST_CURVE_POINTS = 500
+"""Points of a curve: more are not told apart on a screen."""
+
+COLUMNS = (
+    ("sent", "sent", "packets"),
+    ("received", "received", "packets"),
+    ("loss_ratio", "lost", "%"),
+    ("latency_min_ms", "min", "ms"),
+    ("latency_p50_ms", "median", "ms"),
+    ("latency_p95_ms", "p95", "ms"),
+    ("latency_p99_ms", "p99", "ms"),
+    ("latency_max_ms", "max", "ms"),
+    ("latency_mean_ms", "mean", "ms"),
+    ("jitter_ms", "jitter", "ms"),
+    ("throughput_mbps", "throughput", "Mbps"),
+    ("reordering_ratio", "reordering", "%"),
+    ("drops_forward", "lost on the way there", "packets"),
+    ("drops_backward", "lost on the way back", "packets"),
+)
+"""Columns of the table: name in the result, heading, unit. Those without a value are left out."""
+
+
+def latency_data(result: Result, notes: list[str]) -> dict[str, Any] | None:
+    """Table, lines and curves; None for a run without pings and UDP.
+
+    Args:
+        result: the run.
+        notes: for the reader; gets a line for whatever is left out.
+    """
+    flows = result.tables.get("datagram_flows")
+    if flows is None or flows.is_empty():
+        return None
+    shown = min(flows.height, MOST_LINES)
+    if shown < flows.height:
+        notes.append(f"Latency: {shown} of {flows.height} flows have lines and curves, the first ones.")
+    return {
+        "name": flows["name"].to_list(),
+        "kind": words(flows["kind"].to_list()),
+        "from": words(flows["from"].to_list()),
+        "to": words(flows["to"].to_list()),
+        "columns": table_columns(flows, COLUMNS),
+        "series": _series(result, shown, notes),
+        "curves": [_curve(part) for part in _parts(result, shown)],
+    }
+
+
+def _series(result: Result, shown: int, notes: list[str]) -> dict[str, Any] | None:
+    series = result.tables.get("datagram_series")
+    if series is None or series.is_empty():
+        return None
+    steps = Steps.of(series["time_s"], _MOST_STEPS)
+    if steps.merged > 1:
+        notes.append(f"Latency over time: {steps.merged} samples in a row are one step, its mean.")
+    own = series.filter(pl.col("flow") < shown).drop_nulls("latency_mean_ms")
+    own = own.with_columns(steps.number(own["time_s"]))
+    merged = own.group_by("flow", "step", maintain_order=True).agg(pl.col("latency_mean_ms").mean())
+    return {
+        "times": column(steps.times_s, "f8"),
+        "latency_ms": column(steps.matrix(merged, "flow", shown, "latency_mean_ms")),
+    }
+
+
+def _parts(result: Result, shown: int) -> list[pl.DataFrame]:
+    """The distribution of each flow, empty where no packet of it arrived."""
+    table = result.tables["latencies"]
+    parts = table.partition_by("flow", as_dict=True)
+    return [parts.get((flow,), table.clear()) for flow in range(shown)]
+
+
+def _curve(part: pl.DataFrame) -> dict[str, Any]:
+    shares = np.cumsum(part["packets"].to_numpy()) / max(1, part["packets"].sum())
+    # Of more points those that are nearest to equal steps of the share, and the ends.
+    wanted = np.searchsorted(shares, np.linspace(0, 1, _MOST_CURVE_POINTS) * shares[-1:].sum())
+    places = np.unique(wanted.clip(max=max(part.height - 1, 0))) if part.height else np.empty(0, dtype=int)
+    return {
+        "latency_ms": column(part["latency_ms"].to_numpy()[places], "f8"),
+        "share": column(shares[places]),
+    }
