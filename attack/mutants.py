@@ -255,7 +255,7 @@ class Mutants:
         if kind == 0:
             file.unlink()
         elif kind == 1:
-            shutil.copy(other, file)
+            file.write_bytes(other.read_bytes())
         elif file.suffix != ".parquet" and kind < 6:
             file.write_bytes(mutation.of_words(draw, file.read_bytes(), other.read_bytes()))
         else:

@@ -84,21 +84,38 @@ def test_a_pair_without_traffic_by_the_bounds_is_routed_and_told(tmp_path: Path)
     file = tmp_path / "x.toml"
     file.write_text(scenario(robust(demand={"from": "file:d.csv"})).toml(), encoding="utf-8")
     routes = Scenario.load(file).routes()
-    assert any("a to c and 1 other pairs may have no traffic" in warning for warning in routes.warnings)
+    assert any(
+        "a to c and 1 other pairs may have no traffic by the bounds, and sends" in warning
+        for warning in routes.warnings
+    )
     assert {pair.source for pair in routes.pairs} == {"a", "c"}
     assert routes.facts["pairs"] == 2
 
 
 def test_overload_and_a_time_limit_are_warnings() -> None:
     over = scenario(robust(demand="100 Mbps")).routes()
-    assert any("overloads links: the worst-case load is 2" in warning for warning in over.warnings)
+    assert any(
+        "some traffic within the bounds overloads links: the worst-case load is 2" in warning
+        for warning in over.warnings
+    )
     short = {"scheme": {"algorithm": "robust-single", "k": 4, "time_limit": "1 s"}}
     late = Scenario.from_data(nsfnet(short, spaced=False)).routes()
     assert late.facts["status"] == "time-limit"
     (warning,) = late.warnings
-    assert "before the optimum was proved" in warning
+    assert "1 s were over before the optimum was proved" in warning
     assert f"{late.facts['lower_bound']:.6g}" in warning
     assert f"{late.facts['gap']:.3%}" in warning
+
+
+def test_pairs_that_one_failure_cuts_off_are_told() -> None:
+    """A line of four: each pair has one path, and any link of it may fail."""
+    line = {**RING["network"], "link": RING["network"]["link"][:3]}
+    routes = scenario(robust(failures="single-link", k=1), network=line).routes()
+    (warning,) = routes.warnings
+    assert warning.startswith(
+        "routing.scheme.failures: 12 pairs, a to b among them, have all their paths over one link; "
+    )
+    assert routes.facts["pairs_that_a_failure_cuts_off"] == 12
 
 
 def test_a_level_out_of_reach_is_refused() -> None:

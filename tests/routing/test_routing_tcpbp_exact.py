@@ -158,6 +158,16 @@ def test_a_run_follows_the_routes_and_keeps_what_is_said_of_them() -> None:
     assert min(carried["m->x"], carried["m->y"]) > 500
 
 
+def test_a_search_that_stops_early_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert four_in_parallel(model="cubic", sharing="all-pairs").routes().warnings == ()
+    for module in ("assignment", "tcpbp_exact"):
+        monkeypatch.setattr(f"anabranch.routing.{module}.MOST_EVALUATIONS", 1)
+    (warning,) = four_in_parallel(model="cubic", sharing="all-pairs").routes().warnings
+    assert warning.startswith(
+        "routing.sharing: the search for routes stopped after 1 assignments; the gap says"
+    )
+
+
 def test_a_model_outside_its_range_is_told_with_the_range() -> None:
     data = four_in_parallel(model="mathis").data()
     data["network"]["links"]["loss"] = 0.05
@@ -169,7 +179,7 @@ def test_a_model_outside_its_range_is_told_with_the_range() -> None:
     data["event"] = [{"at": "500 ms", "link": ["m", "x"], "state": "down"}]
     warnings = Scenario.from_data(data).routes().warnings
     assert len(warnings) == 2
-    assert "planned once" in warnings[1]
+    assert "routes by a model are planned once" in warnings[1]
     assert "failure at 0.5 s" in warnings[1]
 
 

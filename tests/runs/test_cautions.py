@@ -48,7 +48,8 @@ def test_ecn_takes_queues_that_mark_and_transports_that_react() -> None:
     assert warnings(BASE.replace(*MARKING) + ECN) == []
     (line,) = warnings(BASE.replace(*MARKING))
     assert line.startswith(
-        "queue of left1->router-left: codel marks packets of transports with ecn = true, and"
+        "queue of left1->router-left: codel marks packets of transports with ecn = true, and no "
+        "traffic uses one, so that it marks nothing"
     )
 
 
@@ -77,6 +78,7 @@ def test_phase_effects_are_told_by_name(change: tuple[str, str], told: bool) -> 
     assert change[0] in text
     found = warnings(text.replace(*change))
     assert [line.partition(":")[0] for line in found] == ["phase effects"] * told
+    assert all("the phase of their packets decides who loses" in line for line in found)
 
 
 def test_an_attribute_of_links_that_is_not_read_is_told(tmp_path: Path) -> None:

@@ -177,7 +177,7 @@ def test_a_full_log_is_warned_of() -> None:
     log = pl.DataFrame({"time_s": [0.5, 1.5, 2.5], "flow": [1, 1, 0], "event": ["ack", "log full", "ack"]})
     flows = pl.DataFrame({"flow": [0, 1], "name": ["a.0", "b.0"]})
     (warning,) = _full_logs(Result({"log": log, "flows": flows}, {}))
-    assert warning.startswith("run.log: the log of b.0 is full at 1.5 s")
+    assert warning.startswith("run.log: the log of b.0 is full at 1.5 s, and what came after is not in it")
     assert _full_logs(Result({"log": log.head(1), "flows": flows}, {})) == []
     assert _full_logs(Result({"flows": flows}, {})) == []
 

@@ -106,7 +106,7 @@ def test_steps_that_round_every_delay_away_are_told() -> None:
     text = TWO_ROUTES.replace('algorithm = "tcpbp"', 'algorithm = "tcpbp", delay_granularity = "1 s"')
     (warning,) = warnings(text)
     assert warning.startswith(
-        "controller.application.delay_granularity: the delay of every link that loses packets"
+        "controller.application.delay_granularity: the delay of every link that loses packets is rounded to 0"
     )
 
 

@@ -57,6 +57,18 @@ MISTAKES = {
         'write packets ("100 packets"), a size ("64 kB"), a time at the capacity of the link ("20 ms"), '
         'bandwidth-delay products ("1 BDP") or "unlimited"',
     ),
+    "an infinite number": (
+        '[[factor]]\nfield = "network.links.loss"\nlevels = [0.1, inf]',
+        "factor[0].levels[1]: network.links.loss = inf: inf is not a number that can be used; ",
+    ),
+    "a number that is not one": (
+        '[[factor]]\nfield = "run.seed"\nlevels = [1, nan]',
+        "factor[0].levels[1]: run.seed = nan: ",
+    ),
+    "a number beyond all floats": (
+        f'[[factor]]\nfield = "run.seed"\nlevels = [1, 1{"0" * 400}]',
+        "factor[0].levels[1]: run.seed",
+    ),
     "no unit": (
         FACTOR + '["5 packets", 7]\nlabel = "queue"',
         "factor[0].levels[1]: queue = 7: network.links.queue: ",
@@ -185,6 +197,14 @@ def test_every_mistake_is_told_at_once(write: Write) -> None:
     text += '[[factor]]\nfield = "run.seed"\nlevels = [1, "two"]'
     places = [line.split(": ")[1] for line in messages(write(text))]
     assert places == ["factor[0].levels[0]", "factor[0].levels[1]", "factor[1].levels[1]"]
+
+
+@pytest.mark.parametrize("run", ['"1 s"', '[{ duration = "1 s" }]', "3"])
+def test_a_run_that_is_no_table_is_told(write: Write, run: str) -> None:
+    before, table, _ = SCENARIO.partition("[run]")
+    assert table
+    lines = messages(write(scenario=f"run = {run}\n{before}"))
+    assert any("run: " in line and line.endswith("is not a table") for line in lines)
 
 
 def test_what_is_wrong_with_the_scenario_itself(write: Write) -> None:

@@ -56,7 +56,10 @@ class _Check:
     def design(self) -> Design:
         data, origin, base = self._scenario()
         self._files = TopologyFiles(base)
-        data = with_value(self._adopted(data, "scenario.network.topology"), _REPLICATION, 0)
+        data = self._adopted(data, "scenario.network.topology")
+        # Where it is no table, the check of the scenario says so.
+        if isinstance(data.get("run"), dict):
+            data = with_value(data, _REPLICATION, 0)
         self._check_overlaps()
         dimensions = tuple(self._dimension(number) for number in range(len(self._study.factors)))
         self._raise_if_any()

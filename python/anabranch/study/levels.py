@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,6 +19,8 @@ MOST_LEVELS = 100_000
 KINDS: tuple[type[Quantity], ...] = (Span, Rate, ByteCount, PacketCount, Speed)
 _KIND_OF_UNIT = {unit: kind for kind in KINDS for unit in kind.units}
 _WITH_UNIT = re.compile(r"\s*[0-9.][0-9._]*(?:[eE][-+]?[0-9]+)?\s*([^\s0-9]\S*)\s*")
+
+_LARGEST = sys.float_info.max
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,9 @@ def measure(value: object) -> Measure | None:
     if isinstance(value, Quantity):
         return _quantity(value.text)
     if isinstance(value, int | float) and not isinstance(value, bool):
+        # What is infinite, not a number or beyond all floats is for the scenario to refuse.
+        if not -_LARGEST <= value <= _LARGEST:
+            return None
         return Measure(Fraction(str(value)), None, None)
     return _quantity(value) if isinstance(value, str) else None
 
