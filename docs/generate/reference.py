@@ -166,7 +166,7 @@ def distributions(book: Book, kinds: Kinds) -> str:
         fields = book.definitions[table]["properties"]
         lines += [f"#### `{name}`\n", text(fields["distribution"]["description"]) + "\n"]
         lines += [*rows(book, table, kinds, frozenset({"distribution"})), ""]
-        lines.append(example(f"[network.links]\njitter = {examples.DISTRIBUTIONS[name]}"))
+        lines.append(example(f"[network.links]\ndelay = {examples.DISTRIBUTIONS[name]}"))
     return "\n".join(lines)
 
 

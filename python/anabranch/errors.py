@@ -36,6 +36,10 @@ class ProblemsError(AnabranchError):
         self.origin = origin
         super().__init__("\n".join(self.lines()))
 
+    def __reduce__(self) -> tuple[type[ProblemsError], tuple[Sequence[Problem], str | None]]:
+        # An exception is made anew of its arguments, which are the text here.
+        return type(self), (self.problems, self.origin)
+
     def lines(self) -> list[str]:
         """One line for each problem: ``file: place: message``."""
         start = f"{self.origin}: " if self.origin else ""

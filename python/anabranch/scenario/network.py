@@ -6,7 +6,16 @@ import json
 import math
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, JsonValue, Tag, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    JsonValue,
+    Tag,
+    field_validator,
+    model_validator,
+)
 
 from anabranch import _core
 from anabranch.scenario.algorithm import Algorithm, configuration, declarations
@@ -150,7 +159,19 @@ class LinkSettings(Table):
     """Random loss: the probability for each packet, or a table such as ``{ algorithm = "gilbert-elliott",
     to_bad = 0.001, to_good = 0.3 }``."""
     jitter: SpanVariate | None = None
-    """Added to the delay of each packet; packets stay in order."""
+    """Random, and added to the delay of each packet; packets stay in order."""
+
+    @field_validator("jitter")
+    @classmethod
+    def _check_jitter(cls, jitter: SpanVariate | None) -> SpanVariate | None:
+        constant = jitter.value if isinstance(jitter, Constant) else jitter
+        if isinstance(constant, Span) and constant > 0:
+            text = quoted(constant.text)
+            raise ValueError(
+                f"{text} is the same for every packet, and jitter is random; add it to delay, or write "
+                f'{{ distribution = "uniform", low = "0 s", high = {text} }}'
+            )
+        return jitter
 
     @model_validator(mode="before")
     @classmethod
