@@ -89,11 +89,13 @@ def parameters() -> Iterator[tuple[str, str, dict[str, Any]]]:
                     yield kind, name, parameter
 
 
-def needed(kind: str, name: str) -> dict[str, int]:
+def needed(kind: str, name: str) -> dict[str, Any]:
     """The smallest values of the parameters without a default, in base units."""
     declared = declarations()[kind][name]["parameters"]
     required = [entry for entry in declared if entry["required"]]
-    return {entry["name"]: 1 if entry["least"] is None else int(entry["least"]) for entry in required}
+    return {
+        entry["name"]: [1] if entry["kind"] == "ordinals" else int(entry["least"] or 1) for entry in required
+    }
 
 
 def written(kind: str, name: str, values: dict[str, Any]) -> dict[str, Any]:

@@ -86,8 +86,8 @@ MISTAKES: list[tuple[str, str, str]] = [
         (
             "[[traffic]]",
             f"jitter = {written}\n[[traffic]]",
-            'network.links.jitter: "600 us" is the same for every packet, and jitter is random; add it to delay, '
-            'or write { distribution = "uniform", low = "0 s", high = "600 us" }',
+            'network.links.jitter: "600 us" is the same for every packet, and jitter is random; add it to '
+            'delay, or write { distribution = "uniform", low = "0 s", high = "600 us" }',
         )
         for written in ('"0.6 ms"', '{ distribution = "constant", value = "0.6 ms" }')
     ),
