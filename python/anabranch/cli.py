@@ -283,7 +283,8 @@ def report(
                 if forms:
                     save_run_figures(result, place.partial, forms)
             files = place.put()
-    for file in files:
+    # The page first, then what lies in folders.
+    for file in sorted(files, key=lambda file: (len(file.parts), file)):
         console().print(str(file), markup=False, highlight=False)
 
 

@@ -138,8 +138,8 @@ def test_the_command_writes_figures_and_says_which(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     said = done.stdout.split()
     assert said[0] == str(folder / "report.html")
-    assert said[1:3] == [str(folder / "figures" / "goodput.pdf"), str(folder / "figures" / "goodput.svg")]
-    assert sorted(map(str, (folder / "figures").iterdir())) == sorted(said[1:])
+    assert str(folder / "figures" / "goodput.pdf") in said
+    assert sorted(map(str, (folder / "figures").iterdir())) == said[1:]
     # The folder is still a result.
     assert Result.load(folder).plot.names() == names
 
