@@ -82,25 +82,6 @@ MISTAKES: list[tuple[str, str, str]] = [
         "loss = nan\n[[traffic]]",
         "network.links.loss: nan is not a number that can be used; write a finite one",
     ),
-    *(
-        (
-            "[[traffic]]",
-            f"jitter = {written}\n[[traffic]]",
-            'network.links.jitter: "600 us" is the same for every packet, and jitter is random; add it to '
-            'delay, or write { distribution = "uniform", low = "0 s", high = "600 us" }',
-        )
-        for written in ('"0.6 ms"', '{ distribution = "constant", value = "0.6 ms" }')
-    ),
-    (
-        "[[traffic]]",
-        'loss = { algorithm = "trace", packets = [3, 17, 9] }\n[[traffic]]',
-        "network.links.loss.packets: 9 stands behind 17; the numbers must rise, from 1 on",
-    ),
-    (
-        "[[traffic]]",
-        'loss = "trace"\n[[traffic]]',
-        'network.links.loss: "trace" needs packets; write { algorithm = "trace", packets = ... }',
-    ),
     (
         "[[traffic]]",
         "loss = inf\n[[traffic]]",

@@ -1,7 +1,6 @@
 """From scenario to setup: arithmetic, names, precedence, and draws that stay put."""
 
 import json
-import pickle
 from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
@@ -593,17 +592,3 @@ def test_sequences_of_too_many_flows_are_refused() -> None:
         "x.toml: run.sequences: means 1,001 flows, and a row for each of their segments; name at most "
         "1,000 flows"
     ]
-
-
-def test_a_refusal_survives_the_way_between_processes() -> None:
-    with pytest.raises(ScenarioError) as refusal:
-        Scenario.loads("[run]\nduration = 3")
-    copy = pickle.loads(pickle.dumps(refusal.value))
-    assert (str(copy), copy.problems) == (str(refusal.value), refusal.value.problems)
-
-
-def test_a_measured_loss_reaches_the_core() -> None:
-    """The third and the fifth packet with data, of those that the link sends."""
-    loss = 'loss = { algorithm = "trace", packets = [3, 5] }'
-    scenario = Scenario.loads(LINE + loss + "\n" + A_TO_B + RUN)
-    assert scenario.run().flows["drops_random"].to_list() == [2]
