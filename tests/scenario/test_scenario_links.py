@@ -21,7 +21,8 @@ to = "sink"
 duration = "10 s"
 """
 CONSTANT = (
-    'network.links.jitter: "600 us" is the same for every packet, and jitter is random; add it to delay, or write '
+    'network.links.jitter: "600 us" is the same for every packet, and jitter is random; add it to delay, '
+    "or write "
     '{ distribution = "uniform", low = "0 s", high = "600 us" }'
 )
 
