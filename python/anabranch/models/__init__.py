@@ -46,7 +46,14 @@ expects, but ``tcp-pr`` and ``tcp-ncr`` wait longer. ``sdn-paced`` has none, bec
 it sends, and neither has Multipath TCP: a model is of one path.
 """
 
-_CONTROL_MODELS: Final = {"newreno": MATHIS, "mprc": MATHIS, "cubic": CUBIC, "bbr": BBR}
+_CONTROL_MODELS: Final = {
+    "newreno": MATHIS,
+    "linux-reno": MATHIS,
+    "mprc": MATHIS,
+    "cubic": CUBIC,
+    "linux-cubic": CUBIC,
+    "bbr": BBR,
+}
 _WAITS_LONGER: Final = ("tcp-pr", "tcp-ncr")
 """Loss detections with which Reno's window meets the timeouts that PFTK counts."""
 
@@ -92,9 +99,9 @@ def configured_model(config: Mapping[str, Any]) -> Model:
     control, detection = config["congestion_control"], config["loss_detection"]["algorithm"]
     if control["algorithm"] not in _CONTROL_MODELS:
         raise ModelError("congestion_control", f"no throughput model for {control['algorithm']!r}")
-    if control["algorithm"] == "newreno" and detection in _WAITS_LONGER:
+    if control["algorithm"] in ("newreno", "linux-reno") and detection in _WAITS_LONGER:
         return PFTK
-    if control["algorithm"] == "cubic":
+    if control["algorithm"] in ("cubic", "linux-cubic"):
         own = partial(cubic, c=control["c"], beta=control["beta"])
         return Model(CUBIC.name, CUBIC.source, CUBIC.valid, own)
     return _CONTROL_MODELS[control["algorithm"]]
