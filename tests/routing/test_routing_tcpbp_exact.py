@@ -210,8 +210,8 @@ def test_a_transport_without_a_model_is_told(monkeypatch: pytest.MonkeyPatch) ->
         ten_nodes({"model": "transport"}, [("1", "10")]).routes()
     (problem,) = told.value.problems
     assert str(problem) == (
-        "routing.scheme.model: transport \"tcpbp-cubic\": no throughput model for 'linux-cubic'; name a model, "
-        'such as "mathis"'
+        "routing.scheme.model: transport \"tcpbp-cubic\": no throughput model for 'linux-cubic'; name a "
+        'model, such as "mathis"'
     )
     assert ten_nodes({"model": "mathis"}, [("1", "10")]).routes().pairs
 
