@@ -108,7 +108,7 @@ def _faults(options: argparse.Namespace, page: dict[str, str]) -> int:
     found = faults.main(["--seed", options.seed])
     wrong = found["wrong"]
     assert isinstance(wrong, int)  # noqa: S101 - its type says object
-    page["wrong"] = f"{wrong} of them did not leave what they should."
+    page["wrong"] = f"{wrong} of them\nare not answered like that."
     numbers = [(name, count) for name, count in found.items() if isinstance(count, int)]
     tables = [(name, of) for name, of in found.items() if isinstance(of, dict)]
     numbers += [(f"{table}: {name}", count) for table, of in tables for name, count in of.items()]
