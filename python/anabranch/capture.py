@@ -14,15 +14,17 @@ from anabranch.errors import CaptureError, Problem, ResultError
 from anabranch.folders import check_target
 from anabranch.result import Result
 
+STANDARD_INPUT = "-"
+"""Stands for standard input among the captures."""
 _LONGEST_PS = 30 * 86_400 * 10**12
 
 
 class CaptureResult(Result):
     """What captures show.
 
-    ``tables`` has ``connections``, ``subflows``, ``subflow_series``, ``connection_series`` and
-    ``capture_series``; ``summary`` T1, T2, the window, totals and warnings. Times count from the first packet
-    of all flows. What was not captured is null.
+    ``tables`` has ``connections``, ``subflows``, ``subflow_series``, ``connection_series``,
+    ``capture_series`` and ``rtt_distribution``; ``summary`` T1, T2, the window, totals and warnings. Times
+    count from the first packet of all flows. What was not captured is null.
     """
 
     kind = "capture"
@@ -52,6 +54,11 @@ class CaptureResult(Result):
         """A row for each interval: all connections together, and their fairness."""
         return self._table("capture_series")
 
+    @property
+    def rtt_distribution(self) -> pl.DataFrame:
+        """How many round-trip times of each subflow are at most so long: a row for each step."""
+        return self._table("rtt_distribution")
+
 
 def check_folder(folder: Path, files: Sequence[Path | str], *, replace: bool = False) -> None:
     """Makes sure that tables saved in a folder would replace nothing but those of earlier captures.
@@ -79,7 +86,7 @@ def analyze(
     """Analyses captures of one experiment (pcap and pcapng), taken at one or several points.
 
     Args:
-        files: the captures.
+        files: the captures, compressed with gzip or not; ``-`` for standard input.
         window: length TM of the measuring window, such as ``"200 s"``, which ends with the first FIN; left
             out: from the moment when the last subflow has connected.
         interval: length of the intervals of the series.
@@ -124,13 +131,18 @@ def analyze(
     notes = found.pop("warnings")
     summary = {
         "version": _core.version(),
-        "captures": [Path(file).name for file in files],
+        "captures": [capture_name(file) for file in files],
         **found,
         "interval_s": interval_ps / 1e12,
         "warnings": [*(notes if isinstance(notes, list) else []), *_count_warning(subflows, found)],
         "wall_s": wall_s,
     }
     return CaptureResult.from_columns(outcome["tables"], summary)
+
+
+def capture_name(file: Path | str) -> str:
+    """What a capture is called."""
+    return "standard input" if os.fspath(file) == STANDARD_INPUT else Path(file).name
 
 
 def _count_warning(expected: int | None, summary: dict[str, object]) -> list[str]:
@@ -147,6 +159,9 @@ def _repeated(files: Sequence[Path | str]) -> list[Problem]:
     seen: dict[tuple[int, int], Path | str] = {}
     problems = []
     for file in files:
+        if os.fspath(file) == STANDARD_INPUT:
+            # No file, even if one has this name.
+            continue
         try:
             status = Path(file).stat()
         except OSError:

@@ -24,6 +24,8 @@ _CONNECTIONS: tuple[FrameColumn, ...] = (
     ("throughput", "throughput_mbps", "Mbps"),
     ("data", "data_throughput_mbps", "Mbps"),
     ("acked", "acked_bytes", "bytes"),
+    ("RTT mean", "rtt_mean_ms", "ms"),
+    ("RTT p99", "rtt_p99_ms", "ms"),
     ("retrans- mitted", "retransmissions", ",d"),
     ("reordered", "reordered_packets", ",d"),
 )
@@ -33,7 +35,8 @@ _SUBFLOWS: tuple[FrameColumn, ...] = (
     ("client port", "client_port", "d"),
     ("tie", "tie", ""),
     ("throughput", "throughput_mbps", "Mbps"),
-    ("RTT", "handshake_rtt_ms", "ms"),
+    ("RTT mean", "rtt_mean_ms", "ms"),
+    ("RTT p99", "rtt_p99_ms", "ms"),
     ("retrans- mitted", "retransmissions", ",d"),
     ("reordered", "reordering_ratio", ".2%"),
     ("mean extent", "reordering_extent_mean", ".1f"),

@@ -290,7 +290,12 @@ def report(
 
 @app.command()
 def capture(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Captures, pcap or pcapng.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help="Captures, pcap or pcapng, also with gzip; - for standard input."
+        ),
+    ],
     window: Annotated[
         str | None,
         typer.Option(
@@ -319,8 +324,8 @@ def capture(
     replace: ReplaceOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Analyse packet captures: throughput, fairness and reordering of TCP and MPTCP."""
-    from anabranch.capture import analyze, check_folder
+    """Analyse packet captures: throughput, fairness, RTT and reordering of TCP and MPTCP."""
+    from anabranch.capture import analyze, capture_name, check_folder
     from anabranch.capture_display import show_capture
     from anabranch.progress import capture_progress
     from anabranch.result import json_ready
@@ -328,7 +333,7 @@ def capture(
     if out is not None:
         # Before the work, not after it.
         check_folder(out, files, replace=replace)
-    title = files[0].name if len(files) == 1 else f"{len(files)} captures"
+    title = capture_name(files[0]) if len(files) == 1 else f"{len(files)} captures"
     with capture_progress(title) as progress:
         result = analyze(
             files,

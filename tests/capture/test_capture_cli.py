@@ -1,9 +1,13 @@
 """``anabranch capture``: what it prints, where it writes, and how it refuses."""
 
+import gzip
 import json
+import os
 import re
 import shutil
+import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -12,6 +16,7 @@ import pytest
 from anabranch import Result
 from anabranch.capture import CaptureResult, analyze
 from anabranch.errors import ResultError
+from anabranch.result import json_ready
 
 from .conftest import Anabranch
 
@@ -80,12 +85,89 @@ def test_a_file_given_twice_is_a_message(
     assert "left1.pcapng: is given twice, also as same.pcapng\n" in done.stderr
 
 
+def test_packed_captures_and_standard_input(run_with_captures: tuple[Result, Path], tmp_path: Path) -> None:
+    _, folder = run_with_captures
+    whole = (folder / "left1.pcapng").read_bytes()
+    (tmp_path / "packed.gz").write_bytes(gzip.compress(whole))
+    expected = analyze([folder / "left1.pcapng"])
+    for name, table in analyze([tmp_path / "packed.gz"]).tables.items():
+        assert table.equals(expected.tables[name])
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    for sent in (whole, gzip.compress(whole)):
+        done = with_input(sent, "--json", folder=temporary)
+        assert (done.returncode, done.stderr) == (0, b"")
+        document = json.loads(done.stdout)
+        assert document["subflows"] == json_ready(expected.subflows.to_dicts())
+        assert document["summary"]["captures"] == ["standard input"]
+    # Cut, it is one warning.
+    done = with_input(gzip.compress(whole)[:-40_000], folder=temporary)
+    assert done.returncode == 0
+    (warning,) = [
+        line for line in done.stderr.decode().splitlines() if line.startswith("warning: standard input")
+    ]
+    assert "the gzip file is cut; what could be unpacked is used, " in warning
+    assert not list(temporary.iterdir())
+
+
+def test_bad_standard_input_is_a_message(run_with_captures: tuple[Result, Path], tmp_path: Path) -> None:
+    _, folder = run_with_captures
+    for sent, arguments, message in (
+        (b"", (), "standard input: is empty"),
+        (b"<html>", (), "standard input: is neither pcap nor pcapng"),
+        (b"", ("-",), "-: standard input is given twice"),
+        (b"", ("missing.pcap",), "missing.pcap: there is no such file"),
+    ):
+        done = with_input(sent, *arguments, folder=tmp_path)
+        assert (done.returncode, done.stdout) == (2, b"")
+        assert message in done.stderr.decode()
+    # With a folder that takes no file.
+    done = with_input((folder / "left1.pcapng").read_bytes(), folder=tmp_path / "missing")
+    assert done.returncode == 2
+    assert "TMPDIR chooses another folder" in done.stderr.decode()
+
+
+def test_ctrl_c_ends_the_wait_for_standard_input(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "anabranch", "capture", "-"]
+    waiting = subprocess.Popen(  # noqa: S603 - our own program
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "TMPDIR": str(tmp_path)}
+    )
+    with waiting:
+        deadline = time.monotonic() + 60
+        # Its file is open once it reads.
+        while not keeps_its_input(waiting.pid):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        waiting.send_signal(signal.SIGINT)
+        assert waiting.wait(20) == 130
+    assert not list(tmp_path.iterdir())
+
+
+def keeps_its_input(pid: int) -> bool:
+    """Whether a process has the file open that it keeps its input in."""
+    try:
+        names = [str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()]
+    except FileNotFoundError:
+        # One was closed meanwhile.
+        return False
+    return any("anabranch-input" in name for name in names)
+
+
+def with_input(sent: bytes, *arguments: str, folder: Path) -> subprocess.CompletedProcess[bytes]:
+    """Captures of standard input, with the folder for temporary files."""
+    command = [sys.executable, "-m", "anabranch", "capture", "-", *arguments]
+    environment = {**os.environ, "NO_COLOR": "1", "TMPDIR": str(folder)}
+    return subprocess.run(  # noqa: S603 - our own program
+        command, input=sent, capture_output=True, timeout=120, check=False, env=environment
+    )
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (None, "there is no such file"),
         (b"", "is empty"),
-        (b"\x1f\x8b\x08\x00", "is compressed with gzip; unpack it first, with gunzip --keep"),
+        (b"\x1f\x8b\x08\x00", "the gzip file is cut, before the first packet"),
         (b"<html>", "is neither pcap nor pcapng: it begins with the bytes 3c 68 74 6d"),
     ],
 )

@@ -72,6 +72,68 @@ def test_the_window_is_the_one_of_the_handshakes_and_fins(run_with_captures: tup
     assert found.summary["jain_index"] == pytest.approx(jain)
 
 
+LONG_QUEUE = """
+[network]
+topology = "dumbbell"
+[network.parameters]
+hosts = 1
+bottleneck_capacity = "10 Mbps"
+[network.links]
+capacity = "100 Mbps"
+delay = "5 ms"
+queue = "2000 packets"
+[[traffic]]
+from = "left1"
+to = "right1"
+size = "2 MB"
+[[capture]]
+file = "left1.pcapng"
+host = "left1"
+[run]
+duration = "20 s"
+"""
+
+
+@pytest.mark.parametrize(("transport", "between_ms"), [("newreno", 0.001), ("cubic", 1.2)])
+def test_the_mean_round_trip_time_is_that_of_the_run(
+    transport: str, between_ms: float, tmp_path: Path
+) -> None:
+    run = Scenario.loads(LONG_QUEUE).replace({"traffic[0].transport": transport}).run(out=tmp_path / "run")
+    (flow,) = run.flows.to_dicts()
+    (row,) = analyze([tmp_path / "run" / "left1.pcapng"]).subflows.to_dicts()
+    assert (flow["retransmissions"], row["rtt_samples"]) == (0, 691)
+    # The run's mean has the handshake, too. Its other samples are of the older of the two segments of an ACK:
+    # with New Reno they leave at once, with CUBIC in the mean at most a transmission of 1.2 ms apart.
+    mean_ms = (row["rtt_mean_ms"] * 691 + row["handshake_rtt_ms"]) / 692
+    assert -1e-3 < flow["rtt_mean_ms"] - mean_ms < between_ms
+
+
+def test_percentiles_series_and_distribution_agree(run_with_captures: tuple[Result, Path]) -> None:
+    run, folder = run_with_captures
+    found = analyze(captures(folder, "left1", "left2"), interval="100 ms")
+    for flow, row in zip(run.flows.to_dicts(), found.subflows.sort("client").to_dicts(), strict=True):
+        # With losses the run has further samples of SACK blocks, all of them with a full queue.
+        assert 0.9 * flow["rtt_mean_ms"] < row["rtt_mean_ms"] < flow["rtt_mean_ms"]
+        assert row["rtt_min_ms"] >= 30
+        percentiles = [row[f"rtt_{name}_ms"] for name in ("min", "p50", "p90", "p95", "p99", "max")]
+        assert percentiles == sorted(percentiles)
+        series = found.subflow_series.filter(subflow=row["subflow"])["rtt_ms"].drop_nulls()
+        assert row["rtt_min_ms"] <= series.min() <= row["rtt_mean_ms"] <= series.max() <= row["rtt_max_ms"]
+        steps = found.rtt_distribution.filter(subflow=row["subflow"])
+        assert steps["samples"].sum() == row["rtt_samples"]
+        assert steps["rtt_ms"].is_sorted()
+        assert steps["rtt_ms"].max() == row["rtt_max_ms"]
+
+
+def test_away_from_the_sender_round_trip_times_are_of_the_rest(
+    run_with_captures: tuple[Result, Path],
+) -> None:
+    _, folder = run_with_captures
+    found = analyze(captures(folder, "right1"))
+    assert found.subflows["rtt_p50_ms"][0] < found.subflows["handshake_rtt_ms"][0] / 2
+    assert any("captured away from the sender of the data" in text for text in found.summary["warnings"])
+
+
 REORDERING = """
 [network]
 topology = "parallel"
@@ -135,5 +197,5 @@ def test_every_column_is_explained(run_with_captures: tuple[Result, Path]) -> No
         explained[name] = {column for cell in cells for column in re.findall(r"`(\w+)`", cell)}
     _, folder = run_with_captures
     tables = analyze(captures(folder, "left1")).tables
-    assert len(tables) == 5
+    assert len(tables) == 6
     assert explained == {name: set(table.columns) for name, table in tables.items()}

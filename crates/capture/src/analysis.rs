@@ -2,6 +2,7 @@ use crate::batch;
 use crate::error::{CaptureError, FileProblem};
 use crate::format::End;
 use crate::group::group;
+use crate::input::{Input, inputs};
 use crate::measure::{self, Job, Measured, Times};
 use crate::parallel::for_each;
 use crate::progress::Meter;
@@ -13,7 +14,7 @@ use anabranch_units::Span;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
-/// Most rows of the series of subflows: 80 MB while they are gathered.
+/// Most rows of the series of subflows: 80 MB while they are gathered, and as much again for round-trip times.
 const MOST_ROWS: u64 = 5_000_000;
 
 /// What to measure.
@@ -60,11 +61,14 @@ pub(crate) fn analyze_in_batches(
     batch: usize,
     mut progress: impl FnMut(ReadProgress) -> ControlFlow<()>,
 ) -> Result<Analysis, CaptureError> {
+    let none = ReadProgress { bytes: 0, total_bytes: 0 };
+    let inputs = inputs(paths, &mut || progress(none))?;
     let meter = Meter::default();
-    let total_bytes = total_bytes(paths);
+    // Of both passes.
+    let total_bytes = 2 * inputs.iter().map(Input::bytes).sum::<u64>();
     let mut hear = || progress(ReadProgress { bytes: meter.bytes(), total_bytes }).is_continue();
-    let surveyed = for_each(paths.len(), options.threads, &meter, &mut hear, |file| {
-        survey(&paths[file], &options.ports, batch, &meter)
+    let surveyed = for_each(inputs.len(), options.threads, &meter, &mut hear, |file| {
+        survey(&inputs[file], &options.ports, batch, &meter)
     });
     let (files, problems) = sort_out(surveyed);
     if !problems.is_empty() {
@@ -73,10 +77,7 @@ pub(crate) fn analyze_in_batches(
     if meter.stopped() {
         return Err(CaptureError::Interrupted);
     }
-    let mut warnings = Vec::new();
-    for (path, file) in paths.iter().zip(&files) {
-        describe_file(&path.display().to_string(), file, &mut warnings);
-    }
+    let mut warnings = describe(&inputs, &files);
     let selection = select(&files, options.disjoint);
     if selection.flows.is_empty() {
         return Err(nothing(&files, options));
@@ -94,7 +95,7 @@ pub(crate) fn analyze_in_batches(
     let data_direction = data_directions(&selection.flows, &connections);
     let packets: Vec<u64> = files.iter().map(|file| file.counts.packets).collect();
     let job = Job {
-        paths,
+        inputs: &inputs,
         ports: &options.ports,
         packets: &packets,
         selection: &selection,
@@ -122,12 +123,6 @@ pub(crate) fn analyze_in_batches(
         times: &times,
         warnings,
     }))
-}
-
-/// Bytes of both passes. Files that cannot be looked at are found when they are read, with the reason.
-fn total_bytes(paths: &[PathBuf]) -> u64 {
-    let sizes = paths.iter().filter_map(|path| path.metadata().ok().map(|metadata| metadata.len()));
-    sizes.sum::<u64>() * 2
 }
 
 type Surveyed = Result<Option<FileSurvey>, FileProblem>;
@@ -209,11 +204,25 @@ fn rounded_up(number: u64) -> u64 {
     number.div_ceil(step).saturating_mul(step)
 }
 
+/// What the reader of files should know of them.
+fn describe(inputs: &[Input], files: &[FileSurvey]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for (input, file) in inputs.iter().zip(files) {
+        describe_file(&input.name().display().to_string(), file, &mut warnings);
+    }
+    warnings
+}
+
 /// What a file's reader should know of it.
 fn describe_file(name: &str, file: &FileSurvey, warnings: &mut Vec<String>) {
     let mut warn = |text: String| warnings.push(format!("{name}: {text}"));
     let counts = &file.counts;
     match &file.end {
+        _ if file.trouble.is_some() => warn(format!(
+            "{}; what could be unpacked is used, {} packets",
+            file.trouble.unwrap_or_default(),
+            counts.packets
+        )),
         End::Complete => {}
         End::Cut(at) => warn(format!(
             "the file ends inside a record that begins at byte {at}, as when the capture or a copy was \

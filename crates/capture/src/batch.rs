@@ -2,7 +2,7 @@
 
 use crate::flow::FlowKey;
 use crate::format::{End, Next, Reader, Record};
-use crate::options::{self, Options};
+use crate::options::{self, Options, Timestamps};
 use crate::packet::{self, Dissected, Segment};
 use std::hint::black_box;
 use std::io::{self, Read};
@@ -30,8 +30,7 @@ pub(crate) struct Held {
     pub payload: u32,
     pub interface: u32,
     pub view: u64,
-    /// The sender's clock (RFC 7323).
-    pub timestamp: Option<u32>,
+    pub timestamps: Option<Timestamps>,
     /// Where its MPTCP options are in the batch; [`NO_OPTIONS`] without.
     multipath: u32,
     /// The flow that it seems to be of: see [`crate::flow::FlowTable::look_ahead`].
@@ -40,7 +39,12 @@ pub(crate) struct Held {
 
 impl Held {
     #[inline]
-    fn new(record: &Record<'_>, segment: &Segment<'_>, timestamp: Option<u32>, multipath: u32) -> Self {
+    fn new(
+        record: &Record<'_>,
+        segment: &Segment<'_>,
+        timestamps: Option<Timestamps>,
+        multipath: u32,
+    ) -> Self {
         let (key, direction) = FlowKey::of(segment);
         Self {
             time_ns: record.time_ns,
@@ -53,7 +57,7 @@ impl Held {
             payload: segment.payload,
             interface: record.interface,
             view: segment.view,
-            timestamp,
+            timestamps,
             multipath,
             guess: u32::MAX,
         }
@@ -105,21 +109,21 @@ impl Batch {
 
     #[inline]
     fn hold(&mut self, record: &Record<'_>, segment: &Segment<'_>) {
-        let (timestamp, multipath) = match options::only_timestamp(segment.options) {
-            Some(timestamp) => (timestamp, NO_OPTIONS),
+        let (timestamps, multipath) = match options::only_timestamps(segment.options) {
+            Some(timestamps) => (timestamps, NO_OPTIONS),
             None => self.read_options(segment.options),
         };
-        self.segments.push(Held::new(record, segment, timestamp, multipath));
+        self.segments.push(Held::new(record, segment, timestamps, multipath));
     }
 
     /// Puts MPTCP options aside; few segments have them, and they are larger than the rest.
-    fn read_options(&mut self, options: &[u8]) -> (Option<u32>, u32) {
+    fn read_options(&mut self, options: &[u8]) -> (Option<Timestamps>, u32) {
         let options = options::read(options);
         if options.capable.is_none() && !options.join && !options.dss {
-            return (options.timestamp, NO_OPTIONS);
+            return (options.timestamps, NO_OPTIONS);
         }
         self.multipath.push(options);
-        (options.timestamp, self.multipath.len() as u32 - 1)
+        (options.timestamps, self.multipath.len() as u32 - 1)
     }
 
     /// A segment's MPTCP options, if it has any.

@@ -6,6 +6,8 @@ use std::cmp::Ordering;
 
 /// Most TCP flows of one file that are followed; with the survey's records some 100 MB at most.
 pub(crate) const MOST_FLOWS: usize = 1 << 18;
+/// From so many on, flows do not stay in the second cache of a core.
+pub(crate) const MANY_FLOWS: usize = 1024;
 const EMPTY: u32 = u32::MAX;
 
 /// The two ends of a flow, the smaller first, in 40 bytes.
@@ -115,18 +117,28 @@ impl<S> FlowTable<S> {
         self.flows
     }
 
+    /// Whether there are more than are in the cache anyhow.
+    #[inline]
+    pub(crate) fn has_many(&self) -> bool {
+        self.flows.len() >= MANY_FLOWS
+    }
+
     /// Brings what the table has on these segments into the cache, and notes which flows they seem to be of.
     /// With many flows each step is a wait for memory. Done for one segment after the other the waits add
     /// up; each step for all segments, which do not depend on each other, and they overlap.
     pub(crate) fn look_ahead(&mut self, segments: &mut [Held]) {
         let mask = self.slots.len() - 1;
-        touch(segments.iter().map(|segment| u64::from(self.slots[segment.hash as usize & mask].0)));
+        let many = self.has_many();
+        if many {
+            touch(segments.iter().map(|segment| u64::from(self.slots[segment.hash as usize & mask].0)));
+        }
         for segment in &mut *segments {
             segment.guess = self.guess(segment.hash);
         }
-        touch(
-            segments.iter().filter_map(|segment| Some(u64::from(self.guessed(segment)?.identity.client_isn))),
-        );
+        if many {
+            let known = segments.iter().filter_map(|segment| self.guessed(segment));
+            touch(known.map(|known| u64::from(known.identity.client_isn)));
+        }
         self.guessed_among = self.flows.len();
     }
 

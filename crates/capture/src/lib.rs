@@ -5,7 +5,6 @@
 //! window and the intervals that the survey gave. See `docs/capture.md` for the rules.
 //!
 //! Left out, and why:
-//! - captures from a pipe: the window is known only at the end;
 //! - reassembly of IP fragments: TCP avoids them (RFC 9293 section 3.7.5), and they are counted;
 //! - tunnels (GRE, VXLAN, MPLS): which of the nested headers is meant is for the user to say;
 //! - checking checksums: those of the capturing host are often filled in by its card, after the capture;
@@ -18,6 +17,8 @@ mod error;
 mod flow;
 mod format;
 mod group;
+mod histogram;
+mod input;
 mod link;
 mod measure;
 mod options;
@@ -27,6 +28,7 @@ mod pcap;
 mod pcapng;
 mod progress;
 mod report;
+mod round_trips;
 mod select;
 mod sequence;
 mod series;

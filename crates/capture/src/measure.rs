@@ -1,19 +1,22 @@
 //! The second pass: every direction of every flow, read at the capture points chosen for it.
 
-use crate::batch::{Batch, Held, touch};
+mod events;
+
+use crate::batch::touch;
 use crate::error::FileProblem;
-use crate::flow::{FlowTable, MOST_FLOWS};
-use crate::format::Reader;
+use crate::flow::MANY_FLOWS;
+use crate::histogram::Histogram;
+use crate::input::Input;
 use crate::options;
-use crate::packet::{ACK, Dissected, RST, SYN};
+use crate::packet::{ACK, RST, SYN};
 use crate::progress::Meter;
-use crate::select::{Flow, PointId, Selection};
-use crate::sequence::{Acked, Arrival, DataAcked, DataCounts, Disorder, Sequence};
-use crate::survey::{NEVER, PACKETS_PER_REPORT, Points, open, wanted};
+use crate::round_trips::{AckArrival, RoundTrips, most_waiting};
+use crate::select::{Flow, Selection};
+use crate::sequence::{Acked, Arrival, DataAcked, DataCounts, Disorder, Kind, Sequence};
+use crate::survey::NEVER;
+use events::{ACKS, DATA, Event, FileReader};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::File;
-use std::path::{Path, PathBuf};
 
 /// What is measured, and when.
 #[derive(Clone, Copy, Debug)]
@@ -39,19 +42,22 @@ impl Times {
 pub(crate) struct Measured {
     /// Of its own data, if this is the direction that carries the connection's data.
     pub data: DataCounts,
-    /// Retransmissions in each interval from the direction's first packet on; empty if there are none.
+    /// Retransmissions, and reordered packets, in each interval from the direction's first packet on; empty if
+    /// there are none.
     pub retransmissions: Vec<u32>,
+    pub reordered: Vec<u32>,
     /// Bytes of the other direction that its acknowledgments cover, in all and in the window.
     pub acked: u64,
     pub window_acked: u64,
     /// The same in each interval, if the other direction carries the connection's data.
     pub acked_series: Vec<u64>,
+    /// Round-trip times in ns of the other direction's data, if that carries the connection's, and their sum and number in
+    /// each interval; empty if there are none.
+    pub rtts: Histogram,
+    pub rtt_series: Vec<(u64, u32)>,
     pub implausible: u64,
-    /// The first data ACK, the highest one at the window's ends, and that at the end of each interval.
-    pub data_first: Option<u64>,
-    pub data_at_start: Option<u64>,
-    pub data_at_end: Option<u64>,
-    pub data_series: Vec<u64>,
+    /// What its data ACKs say.
+    pub data_acks: Option<Box<DataAcks>>,
 }
 
 /// Flow, direction, and what it gave.
@@ -59,7 +65,7 @@ pub(crate) type Results = Vec<(usize, usize, Measured)>;
 
 /// What everything was read with.
 pub(crate) struct Job<'a> {
-    pub paths: &'a [PathBuf],
+    pub inputs: &'a [Input],
     pub ports: &'a [u16],
     /// Packets that the survey found in each file: one that grows is read no further.
     pub packets: &'a [u64],
@@ -72,175 +78,14 @@ pub(crate) struct Job<'a> {
     pub meter: &'a Meter,
 }
 
-/// Of a segment, what is measured.
-#[derive(Clone, Copy)]
-struct Event {
-    time_ns: u64,
-    /// The interval that this is in.
-    bin: usize,
-    /// Flow and direction.
-    flow: u32,
-    direction: u8,
-    flags: u8,
-    seq: u32,
-    ack: u32,
-    payload: u32,
-    timestamp: Option<u32>,
-    data_ack: Option<options::DataNumber>,
-}
-
-/// Not read in this file.
-const NOWHERE: u32 = u32::MAX;
-/// Read at several points of this file.
-const SEVERAL: u32 = u32::MAX - 1;
-
-/// Where a flow of a file is read.
-struct Place {
-    /// Number among all flows; [`NOWHERE`] if the survey has not found it.
-    flow: u32,
-    /// By direction: the point, [`NOWHERE`] or [`SEVERAL`].
-    points: [u32; 2],
-}
-
-/// A file of the second pass.
-struct FileReader<'a> {
-    path: &'a Path,
-    reader: Reader<File>,
-    table: FlowTable<Place>,
-    points: Points,
-    job: &'a Job<'a>,
-    file: u32,
-    packets_left: u64,
-    reported: u64,
-    batch: Batch,
-    /// What counts of the batch, and how much of it has been given out.
-    events: Vec<Event>,
-    given: usize,
-}
-
-impl<'a> FileReader<'a> {
-    fn open(job: &'a Job<'a>, file: usize) -> Result<Self, FileProblem> {
-        let path = job.paths[file].as_path();
-        let (reader, _) = open(path)?;
-        Ok(Self {
-            path,
-            reader,
-            table: FlowTable::new(MOST_FLOWS),
-            points: Points::default(),
-            job,
-            file: file as u32,
-            packets_left: job.packets[file],
-            reported: 0,
-            batch: Batch::new(job.batch),
-            events: Vec::new(),
-            given: 0,
-        })
-    }
-
-    /// The next segment that counts; None at the end, or if asked to stop.
-    #[inline]
-    fn next(&mut self, trackers: &Trackers<'_>) -> Result<Option<Event>, FileProblem> {
-        if self.given == self.events.len() {
-            self.read_batch()?;
-            trackers.look_ahead(&self.events);
-        }
-        let event = self.events.get(self.given).copied();
-        self.given += usize::from(event.is_some());
-        Ok(event)
-    }
-
-    /// Reads until there are events, or nothing is left.
-    fn read_batch(&mut self) -> Result<(), FileProblem> {
-        self.events.clear();
-        self.given = 0;
-        while self.events.is_empty() && self.packets_left > 0 {
-            let until_report = (self.packets_left - 1) % PACKETS_PER_REPORT + 1;
-            let ports = self.job.ports;
-            let keep =
-                |packet: &Dissected<'_>| matches!(packet, Dissected::Tcp(segment) if wanted(ports, segment));
-            let read = self.batch.fill(&mut self.reader, until_report, |_, packet| keep(packet));
-            let (read, end) = read.map_err(|error| FileProblem::io(self.path, &error))?;
-            self.packets_left = if end.is_some() { 0 } else { self.packets_left - read };
-            if self.packets_left.is_multiple_of(PACKETS_PER_REPORT) && !self.report() {
-                self.packets_left = 0;
-            }
-            self.table.look_ahead(&mut self.batch.segments);
-            for index in 0..self.batch.segments.len() {
-                let event = self.event(index);
-                self.events.extend(event);
-            }
-        }
-        Ok(())
-    }
-
-    /// A segment of the batch as an event, if it counts.
-    #[inline]
-    fn event(&mut self, index: usize) -> Option<Event> {
-        let segment = &self.batch.segments[index];
-        let (job, file) = (self.job, self.file);
-        let found = self.table.locate(segment, |number| place(job, file, number))?;
-        let point = self.points.number(segment.interface, segment.view);
-        let Place { flow, points } = &self.table.flow(found).state;
-        // A file that changed since may have flows that were not there.
-        if *flow == NOWHERE {
-            return None;
-        }
-        let at = points[usize::from(segment.direction)];
-        if at != point && (at != SEVERAL || !is_read_at(job, *flow, segment, PointId { file, point })) {
-            return None;
-        }
-        Some(Event {
-            time_ns: segment.time_ns,
-            bin: job.times.bin(segment.time_ns),
-            flow: *flow,
-            direction: segment.direction,
-            flags: segment.flags,
-            seq: segment.seq,
-            ack: segment.ack,
-            payload: segment.payload,
-            timestamp: segment.timestamp,
-            data_ack: self.batch.multipath(segment).and_then(|options| options.data_ack),
-        })
-    }
-
-    fn report(&mut self) -> bool {
-        let offset = self.reader.offset();
-        let read = offset - self.reported;
-        self.reported = offset;
-        self.job.meter.advance(read)
-    }
-}
-
-/// Where a file's flow with this number is read.
-fn place(job: &Job<'_>, file: u32, number: usize) -> Place {
-    let Some(&flow) = job.selection.of_file[file as usize].get(number) else {
-        return Place { flow: NOWHERE, points: [NOWHERE; 2] };
-    };
-    let points = [0, 1].map(|direction| {
-        let points = &job.selection.flows[flow as usize].directions[direction].points;
-        let mut here = points.iter().filter(|point| point.file == file);
-        match (here.next(), here.next()) {
-            (None, _) => NOWHERE,
-            (Some(only), None) => only.point,
-            (Some(_), Some(_)) => SEVERAL,
-        }
-    });
-    Place { flow, points }
-}
-
-#[cold]
-fn is_read_at(job: &Job<'_>, flow: u32, segment: &Held, point: PointId) -> bool {
-    let direction = &job.selection.flows[flow as usize].directions[usize::from(segment.direction)];
-    direction.points.contains(&point)
-}
-
 /// Measures everything that is read in one group of files: flow, direction and what it gave.
 pub(crate) fn measure(job: &Job<'_>, files: &[usize]) -> Result<Results, FileProblem> {
     let mut readers = Vec::with_capacity(files.len());
     for &file in files {
         readers.push(FileReader::open(job, file)?);
     }
-    let mut trackers = Trackers::new(job);
+    let flows = files.iter().map(|&file| job.selection.of_file[file].len()).sum();
+    let mut trackers = Trackers::new(job, flows);
     if let [reader] = readers.as_mut_slice() {
         loop {
             reader.read_batch()?;
@@ -268,13 +113,15 @@ pub(crate) fn measure(job: &Job<'_>, files: &[usize]) -> Result<Results, FilePro
     Ok(trackers.finish())
 }
 
-/// Not under way.
+/// Not under way yet.
 const NONE: u32 = u32::MAX;
+/// Without a packet, or after its last one.
+const DONE: u32 = u32::MAX - 1;
 
 /// The flows that are under way; those whose last packet has come are done.
 struct Trackers<'a> {
     job: &'a Job<'a>,
-    /// By flow and direction, number of its tracker.
+    /// By flow, number of the tracker of its [`DATA`] and of its [`ACKS`].
     live: Vec<[u32; 2]>,
     trackers: Vec<Tracker>,
     /// By the same number.
@@ -282,49 +129,97 @@ struct Trackers<'a> {
     /// Trackers that are done, to be used again.
     free: Vec<u32>,
     done: Results,
+    most_waiting: u32,
 }
 
 impl<'a> Trackers<'a> {
-    fn new(job: &'a Job<'a>) -> Self {
-        let live = vec![[NONE; 2]; job.selection.flows.len()];
-        Self { job, live, trackers: Vec::new(), rest: Vec::new(), free: Vec::new(), done: Vec::new() }
+    /// `flows`: at most so many are in these files.
+    fn new(job: &'a Job<'a>, flows: usize) -> Self {
+        let number = |flow: usize, role: usize| {
+            let direction = direction_of(job, flow, role);
+            if job.selection.flows[flow].directions[direction].packets == 0 { DONE } else { NONE }
+        };
+        let live =
+            (0..job.selection.flows.len()).map(|flow| [number(flow, DATA), number(flow, ACKS)]).collect();
+        let most_waiting = most_waiting(job.selection.flows.len());
+        let (trackers, rest, free) = (Vec::new(), Vec::new(), Vec::new());
+        let done = Vec::with_capacity(2 * flows);
+        Self { job, live, trackers, rest, free, done, most_waiting }
     }
 
     #[inline]
     fn tracker_of(&self, event: &Event) -> Option<&Tracker> {
-        let number = self.live[event.flow as usize][usize::from(event.direction)];
+        let number = self.live[event.flow as usize][usize::from(event.role)];
         self.trackers.get(number as usize)
     }
 
-    /// Brings what these events need into the cache, each step for all of them.
+    /// Brings what these events need into the cache, each step for all of them. Few flows are in the cache anyhow.
     fn look_ahead(&self, events: &[Event]) {
-        touch(events.iter().filter_map(|event| Some(self.tracker_of(event)?.acked_bytes)));
+        if self.trackers.len() < MANY_FLOWS {
+            return;
+        }
+        let acks = |event: &Event| self.trackers.get(self.live[event.flow as usize][ACKS] as usize);
         touch(events.iter().filter_map(|event| {
-            let tracker = self.tracker_of(event)?;
-            match &tracker.role {
+            Some(self.tracker_of(event)?.acked_bytes ^ acks(event).map_or(0, |acks| acks.acked_bytes))
+        }));
+        touch(events.iter().filter_map(|event| {
+            let number = self.live[event.flow as usize][ACKS] as usize;
+            match &self.trackers.get(number)?.role {
+                Role::Acks(acks) => Some(acks.trips.next_slot() ^ self.rest[number].rtts.count()),
                 Role::Data(sequence) => Some(sequence.packets()),
-                Role::Acks(series) => series.get(event.bin.saturating_sub(tracker.first_bin)).copied(),
             }
+        }));
+        touch(events.iter().filter_map(|event| {
+            let data = match &self.tracker_of(event)?.role {
+                Role::Data(sequence) => sequence.packets(),
+                Role::Acks(_) => self.rest[self.live[event.flow as usize][ACKS] as usize].rtts.first_count(),
+            };
+            Some(data)
         }));
     }
 
     #[inline]
     fn on_event(&mut self, event: &Event) {
-        let (flow, direction) = (event.flow as usize, usize::from(event.direction));
-        let mut number = self.live[flow][direction];
+        let (flow, role) = (event.flow as usize, usize::from(event.role));
+        let mut number = self.live[flow][role];
+        if number == DONE {
+            return;
+        }
         if number == NONE {
-            number = self.begin(flow, direction);
+            number = self.begin(flow, role);
         }
         let (tracker, rest) = (&mut self.trackers[number as usize], &mut self.rest[number as usize]);
-        tracker.on_event(rest, event, &self.job.times);
+        let data = tracker.on_event(rest, event, &self.job.times);
         if tracker.packets_left == 0 {
-            self.end(flow, direction);
+            self.end(flow, role);
+        }
+        if let Some((arrival, kind)) = data {
+            self.await_ack(flow, event.at, &arrival, kind);
+        }
+    }
+
+    /// Notes a data segment where its ACKs are followed.
+    #[inline]
+    fn await_ack(&mut self, flow: usize, at: u16, arrival: &Arrival, kind: Kind) {
+        let mut number = self.live[flow][ACKS];
+        if number == DONE {
+            return;
+        }
+        if number == NONE {
+            // Those of other points may be followed in another group of files.
+            if !shares_a_point(&self.job.selection.flows[flow]) {
+                return;
+            }
+            number = self.begin(flow, ACKS);
+        }
+        if let Role::Acks(acks) = &mut self.trackers[number as usize].role {
+            acks.trips.on_data(arrival, kind, at, self.most_waiting);
         }
     }
 
     #[cold]
-    fn begin(&mut self, flow: usize, direction: usize) -> u32 {
-        let (tracker, rest) = begin(self.job, flow, direction);
+    fn begin(&mut self, flow: usize, role: usize) -> u32 {
+        let (tracker, rest) = begin(self.job, flow, direction_of(self.job, flow, role));
         let number = if let Some(number) = self.free.pop() {
             self.trackers[number as usize] = tracker;
             self.rest[number as usize] = rest;
@@ -334,24 +229,24 @@ impl<'a> Trackers<'a> {
             self.rest.push(rest);
             self.trackers.len() as u32 - 1
         };
-        self.live[flow][direction] = number;
+        self.live[flow][role] = number;
         number
     }
 
     #[cold]
-    fn end(&mut self, flow: usize, direction: usize) {
-        let number = std::mem::replace(&mut self.live[flow][direction], NONE);
+    fn end(&mut self, flow: usize, role: usize) {
+        let number = std::mem::replace(&mut self.live[flow][role], DONE);
         let tracker = &mut self.trackers[number as usize];
         let measured = tracker.finish(std::mem::take(&mut self.rest[number as usize]));
-        self.done.push((flow, direction, measured));
+        self.done.push((flow, direction_of(self.job, flow, role), measured));
         self.free.push(number);
     }
 
     fn finish(mut self) -> Results {
         for flow in 0..self.live.len() {
-            for direction in 0..2 {
-                if self.live[flow][direction] != NONE {
-                    self.end(flow, direction);
+            for role in [DATA, ACKS] {
+                if !matches!(self.live[flow][role], NONE | DONE) {
+                    self.end(flow, role);
                 }
             }
         }
@@ -377,8 +272,18 @@ const _: () = assert!(size_of::<Tracker>() == 128);
 enum Role {
     /// It carries the data.
     Data(Sequence),
-    /// It acknowledges them: bytes in each interval.
-    Acks(Vec<u64>),
+    /// It acknowledges them.
+    Acks(Acks),
+}
+
+/// How data are acknowledged, with sums of the interval under way.
+#[derive(Default)]
+struct Acks {
+    trips: RoundTrips,
+    bin: u32,
+    samples: u32,
+    rtt_ns: u64,
+    bytes: u64,
 }
 
 /// What few packets of a direction need.
@@ -387,20 +292,26 @@ struct Rest {
     disorder: Disorder,
     /// In each interval; empty until there is one.
     retransmissions: Vec<u32>,
+    reordered: Vec<u32>,
     bins: usize,
     implausible: u64,
+    rtts: Histogram,
+    /// In each interval: bytes acknowledged, and sum and number of the round-trip times.
+    acked_series: Vec<u64>,
+    rtt_series: Vec<(u64, u32)>,
     /// Of MPTCP.
-    data: Option<Box<DataLevel>>,
+    data: Option<Box<DataAcks>>,
 }
 
-/// What a direction's data ACKs say.
-#[derive(Default)]
-struct DataLevel {
+/// What a direction's data ACKs say: the first one, the highest at the window's ends, and that at the end of each
+/// interval.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DataAcks {
     acked: DataAcked,
-    first: Option<u64>,
-    at_start: Option<u64>,
-    at_end: Option<u64>,
-    series: Vec<u64>,
+    pub first: Option<u64>,
+    pub at_start: Option<u64>,
+    pub at_end: Option<u64>,
+    pub series: Vec<u64>,
 }
 
 /// What is kept of a direction from its first packet on.
@@ -416,9 +327,10 @@ fn begin(job: &Job<'_>, flow: usize, direction: usize) -> (Tracker, Rest) {
         Role::Data(Sequence::new(this.isn))
     } else {
         if flow.multipath.as_ref().is_some_and(|multipath| multipath.dss) {
-            rest.data = Some(Box::new(DataLevel { series: vec![0; rest.bins], ..DataLevel::default() }));
+            rest.data = Some(Box::new(DataAcks { series: vec![0; rest.bins], ..DataAcks::default() }));
         }
-        Role::Acks(vec![0; rest.bins])
+        rest.acked_series = vec![0; rest.bins];
+        Role::Acks(Acks::default())
     };
     let tracker = Tracker {
         acked: Acked::new(other.isn, other.fin_end),
@@ -432,10 +344,12 @@ fn begin(job: &Job<'_>, flow: usize, direction: usize) -> (Tracker, Rest) {
 }
 
 impl Tracker {
+    /// Takes note of a packet; gives back a data segment, and what it is.
     #[inline]
-    fn on_event(&mut self, rest: &mut Rest, event: &Event, times: &Times) {
+    fn on_event(&mut self, rest: &mut Rest, event: &Event, times: &Times) -> Option<(Arrival, Kind)> {
         self.packets_left = self.packets_left.saturating_sub(1);
         let bin = event.bin.saturating_sub(self.first_bin);
+        let mut data = None;
         if event.payload > 0
             && let Role::Data(sequence) = &mut self.role
         {
@@ -445,18 +359,16 @@ impl Tracker {
                 seq: event.seq.wrapping_add(is_syn),
                 payload: event.payload,
                 time_ns: event.time_ns,
-                timestamp: event.timestamp,
+                timestamp: event.timestamps.map(|timestamps| timestamps.value),
             };
-            if sequence.on_data(&mut rest.disorder, &arrival) {
-                rest.retransmissions.resize(rest.bins, 0);
-                if let Some(count) = rest.retransmissions.get_mut(bin) {
-                    *count += 1;
-                }
-            }
+            let kind = sequence.on_data(&mut rest.disorder, &arrival);
+            rest.count(kind, bin);
+            data = Some((arrival, kind));
         }
         if event.flags & (ACK | RST) == ACK {
             self.on_ack(rest, event, bin, times);
         }
+        data
     }
 
     #[inline]
@@ -467,10 +379,16 @@ impl Tracker {
                 if event.time_ns > times.start_ns && event.time_ns <= times.end_ns {
                     self.window_acked += bytes;
                 }
-                if let Role::Acks(series) = &mut self.role
-                    && let Some(sum) = series.get_mut(bin)
+                if let Role::Acks(acks) = &mut self.role
+                    && bytes > 0
                 {
-                    *sum += bytes;
+                    let arrival = AckArrival {
+                        ack: self.acked.of_data(event.ack),
+                        timestamps: event.timestamps,
+                        time_ns: event.time_ns,
+                        point: event.at,
+                    };
+                    acks.on_ack(rest, &arrival, bytes, bin);
                 }
             }
             None => rest.implausible += 1,
@@ -481,30 +399,78 @@ impl Tracker {
     }
 
     /// What was measured, when no more comes.
-    fn finish(&mut self, rest: Rest) -> Measured {
+    fn finish(&mut self, mut rest: Rest) -> Measured {
         let mut measured = Measured {
-            retransmissions: rest.retransmissions,
+            retransmissions: std::mem::take(&mut rest.retransmissions),
+            reordered: std::mem::take(&mut rest.reordered),
             acked: self.acked_bytes,
             window_acked: self.window_acked,
             implausible: rest.implausible,
+            data_acks: rest.data.take(),
             ..Measured::default()
         };
         match &mut self.role {
             Role::Data(sequence) => measured.data = sequence.finish(&rest.disorder),
-            Role::Acks(series) => measured.acked_series = std::mem::take(series),
+            Role::Acks(acks) => {
+                acks.close_bin(&mut rest);
+                measured.acked_series = rest.acked_series;
+                (measured.rtts, measured.rtt_series) = (rest.rtts, rest.rtt_series);
+            }
         }
         measured.implausible += measured.data.implausible;
-        if let Some(data) = rest.data {
-            measured.data_first = data.first;
-            measured.data_at_start = data.at_start;
-            measured.data_at_end = data.at_end;
-            measured.data_series = data.series;
-        }
         measured
     }
 }
 
-impl DataLevel {
+impl Acks {
+    /// An ACK of so many new bytes.
+    #[inline]
+    fn on_ack(&mut self, rest: &mut Rest, arrival: &AckArrival, bytes: u64, bin: usize) {
+        if bin != self.bin as usize {
+            self.close_bin(rest);
+            self.bin = bin as u32;
+        }
+        self.bytes += bytes;
+        if let Some(rtt_ns) = self.trips.on_ack(arrival) {
+            self.samples += 1;
+            self.rtt_ns += rtt_ns;
+            rest.rtts.record(rtt_ns);
+        }
+    }
+
+    #[cold]
+    fn close_bin(&mut self, rest: &mut Rest) {
+        let bin = self.bin as usize;
+        if let Some(sum) = rest.acked_series.get_mut(bin) {
+            *sum += self.bytes;
+        }
+        if self.samples > 0 && bin < rest.bins {
+            rest.rtt_series.resize(rest.bins, (0, 0));
+            let (sum_ns, samples) = &mut rest.rtt_series[bin];
+            *sum_ns += self.rtt_ns;
+            *samples += self.samples;
+        }
+        (self.bytes, self.samples, self.rtt_ns) = (0, 0, 0);
+    }
+}
+
+impl Rest {
+    /// Counts a data segment in its interval, if it is out of order.
+    #[inline]
+    fn count(&mut self, kind: Kind, bin: usize) {
+        let counts = match kind {
+            Kind::New | Kind::Implausible => return,
+            Kind::Reordered => &mut self.reordered,
+            Kind::Retransmission => &mut self.retransmissions,
+        };
+        counts.resize(self.bins, 0);
+        if let Some(count) = counts.get_mut(bin) {
+            *count += 1;
+        }
+    }
+}
+
+impl DataAcks {
     fn on_data_ack(&mut self, number: options::DataNumber, time_ns: u64, bin: usize, times: &Times) {
         let highest = self.acked.on_data_ack(number.value, number.whole);
         self.first.get_or_insert(highest);
@@ -518,6 +484,17 @@ impl DataLevel {
             *last = highest;
         }
     }
+}
+
+/// The direction with this role.
+fn direction_of(job: &Job<'_>, flow: usize, role: usize) -> usize {
+    job.data_direction[flow] ^ role
+}
+
+/// Whether data and ACKs are read at a point in common.
+fn shares_a_point(flow: &Flow) -> bool {
+    let [first, second] = &flow.directions;
+    first.points.iter().any(|point| second.points.contains(point))
 }
 
 /// From the SYN to the ACK of the SYN/ACK, both of which the client sends, so that this is the whole

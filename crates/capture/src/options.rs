@@ -27,11 +27,19 @@ pub(crate) struct Capable {
     pub receiver_key: Option<u64>,
 }
 
+/// Timestamps (RFC 7323 section 3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Timestamps {
+    /// The sender's clock (TSval).
+    pub value: u32,
+    /// The receiver's, as the sender last heard of it (TSecr); of use with an ACK.
+    pub echo: u32,
+}
+
 /// What the options of a segment say.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct Options {
-    /// The sender's clock (TSval).
-    pub timestamp: Option<u32>,
+    pub timestamps: Option<Timestamps>,
     pub capable: Option<Capable>,
     /// The token of an MP_JOIN on a SYN: the connection of the one it is sent to (RFC 8684 section 3.2).
     pub join_token: Option<u32>,
@@ -43,15 +51,13 @@ pub(crate) struct Options {
     pub data_seq: Option<DataNumber>,
 }
 
-/// The timestamp of options that are none or what Linux sends on almost every segment: NOP, NOP, timestamps.
+/// The timestamps of options that are none or what Linux sends on almost every segment: NOP, NOP, timestamps.
 /// None if there is more to be read.
 #[inline]
-pub(crate) fn only_timestamp(options: &[u8]) -> Option<Option<u32>> {
+pub(crate) fn only_timestamps(options: &[u8]) -> Option<Option<Timestamps>> {
     match options {
         [] => Some(None),
-        [NOP, NOP, TIMESTAMPS, 10, a, b, c, d, _, _, _, _] => {
-            Some(Some(u32::from_be_bytes([*a, *b, *c, *d])))
-        }
+        [NOP, NOP, TIMESTAMPS, 10, body @ ..] if body.len() == 8 => Some(Some(timestamps(body))),
         _ => None,
     }
 }
@@ -61,9 +67,11 @@ pub(crate) fn only_timestamp(options: &[u8]) -> Option<Option<u32>> {
 pub(crate) fn read(mut options: &[u8]) -> Options {
     let mut found = Options::default();
     // As in most segments, with others behind them.
-    if let [NOP, NOP, TIMESTAMPS, 10, a, b, c, d, _, _, _, _, rest @ ..] = options {
-        found.timestamp = Some(u32::from_be_bytes([*a, *b, *c, *d]));
-        options = rest;
+    if let [NOP, NOP, TIMESTAMPS, 10, rest @ ..] = options
+        && rest.len() >= 8
+    {
+        found.timestamps = Some(timestamps(rest));
+        options = &rest[8..];
     }
     while let [kind, rest @ ..] = options {
         match *kind {
@@ -74,7 +82,7 @@ pub(crate) fn read(mut options: &[u8]) -> Options {
                 let length = usize::from(length);
                 let Some(body) = options.get(2..length) else { break };
                 match kind {
-                    TIMESTAMPS if body.len() == 8 => found.timestamp = Some(u32_at(body, 0)),
+                    TIMESTAMPS if body.len() == 8 => found.timestamps = Some(timestamps(body)),
                     MPTCP => multipath(body, &mut found),
                     _ => {}
                 }
@@ -83,6 +91,12 @@ pub(crate) fn read(mut options: &[u8]) -> Options {
         }
     }
     found
+}
+
+/// The two numbers of the option, which must be there.
+#[inline]
+fn timestamps(body: &[u8]) -> Timestamps {
+    Timestamps { value: u32_at(body, 0), echo: u32_at(body, 4) }
 }
 
 fn multipath(body: &[u8], found: &mut Options) {

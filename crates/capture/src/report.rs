@@ -1,5 +1,8 @@
 //! The tables of an analysis.
 
+mod over_time;
+mod rtt;
+
 use crate::group::{Connection, Tie};
 use crate::measure::{Measured, Times, handshake_rtt_ns};
 use crate::packet::Endpoint;
@@ -9,6 +12,7 @@ use crate::steady::Steady;
 use crate::survey::{FileSurvey, NEVER};
 use anabranch_units::jain_index;
 use anabranch_units::records::{Column, Table};
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::net::Ipv6Addr;
 
@@ -50,7 +54,7 @@ pub struct Summary {
 /// Tables and summary of captures.
 #[derive(Clone, Debug)]
 pub struct Analysis {
-    /// `connections`, `subflows`, `subflow_series`, `connection_series`, `capture_series`.
+    /// `connections`, `subflows`, `subflow_series`, `connection_series`, `capture_series`, `rtt_distribution`.
     pub tables: Vec<Table>,
     /// Totals.
     pub summary: Summary,
@@ -128,8 +132,10 @@ pub(crate) fn report(mut found: Found<'_>) -> Analysis {
     warn_of_flows(&mut found);
     let levels: Vec<Option<DataLevel>> =
         found.connections.iter().map(|connection| found.data_level(connection)).collect();
-    let mut tables = vec![connections(&found, &levels), subflows(&found)];
-    tables.extend(series(&found, &levels));
+    let of = connection_of(&found);
+    let mut tables = vec![connections(&found, &levels), subflows(&found, &of)];
+    tables.extend(over_time::series(&found, &levels));
+    tables.push(rtt::distribution(&mut found, &of));
     let shares = || found.connections.iter().map(|connection| found.connection_mbps(connection));
     let seconds = |ns: Option<u64>| ns.map(|ns| found.since(ns));
     let counted = |of: fn(&FileSurvey) -> u64| found.files.iter().map(of).sum();
@@ -168,6 +174,7 @@ fn warn_of_flows(found: &mut Found<'_>) {
     let missing: u64 = flows.clone().map(|flow| found.data(flow).data.missing).sum();
     let implausible: u64 = found.measured.iter().flatten().map(|measured| measured.implausible).sum();
     let forgotten = count(&|flow| found.data(flow).data.forgotten > 0);
+    let nearer = count(&|flow| rtt::is_far_from_the_sender(found, flow));
     let all = flows.len();
     let mut warn = |number: u64, text: &str| {
         if number > 0 {
@@ -194,6 +201,11 @@ fn warn_of_flows(found: &mut Found<'_>) {
     );
     warn(missing, "bytes of data never seen at the capture points, lost before or not captured: {n}");
     warn(implausible, "segments passed over, with sequence numbers outside any window: {n}");
+    warn(
+        nearer as u64,
+        "{of} subflows were captured away from the sender of the data: their RTTs are from the capture point to the \
+         receiver and back, in the median less than half of the handshake's",
+    );
     warn(forgotten as u64, "{of} subflows with more holes than are remembered: reordering is a lower bound");
 }
 
@@ -262,7 +274,7 @@ fn connection_columns(
         row.1.flows.iter().map(|&flow| of(flow)).sum()
     };
     let window = |row: &(usize, &Connection)| levels[row.0].as_ref().and_then(|level| level.window);
-    vec![
+    let mut columns = vec![
         ("connection", integers(rows, |row| row.0 as u64)),
         ("kind", texts(rows, |row| if row.1.multipath { "mptcp" } else { "tcp" }.to_owned())),
         ("client", texts(rows, |row| address(ends(first(row)).0))),
@@ -286,7 +298,10 @@ fn connection_columns(
         ("retransmissions", integers(rows, |row| sum(row, &|flow| found.data(flow).data.retransmissions))),
         ("reordered_packets", integers(rows, |row| sum(row, &|flow| found.data(flow).data.reordered))),
         ("missing_bytes", integers(rows, |row| sum(row, &|flow| found.data(flow).data.missing))),
-    ]
+    ];
+    let rtts: Vec<_> = rows.iter().map(|row| rtt::of_connection(found, row.1)).collect();
+    columns.extend(rtt::columns(&rtts));
+    columns
 }
 
 /// The connection of each flow.
@@ -304,10 +319,9 @@ fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { f64::NAN } else { part as f64 / whole as f64 }
 }
 
-fn subflows(found: &Found<'_>) -> Table {
-    let of = connection_of(found);
+fn subflows(found: &Found<'_>, of: &[usize]) -> Table {
     let rows: Vec<usize> = (0..found.selection.flows.len()).collect();
-    in_blocks("subflows", &rows, |rows| subflow_columns(found, &of, rows))
+    in_blocks("subflows", &rows, |rows| subflow_columns(found, of, rows))
 }
 
 fn subflow_columns(found: &Found<'_>, of: &[usize], rows: &[usize]) -> Vec<(&'static str, Column)> {
@@ -315,7 +329,7 @@ fn subflow_columns(found: &Found<'_>, of: &[usize], rows: &[usize]) -> Vec<(&'st
     let data = |row: &usize| found.data(*row).data;
     let bytes = |row: &usize, bytes: u64| if found.has_acks(*row) { bytes as f64 } else { f64::NAN };
     let rtt = |row: &usize| handshake_rtt_ns(flow(row)).map_or(f64::NAN, |ns| ns as f64 / 1e6);
-    vec![
+    let mut columns = vec![
         ("subflow", integers(rows, |row| *row as u64)),
         ("connection", integers(rows, |row| of[*row] as u64)),
         ("tie", texts(rows, |row| found.ties[*row].name().to_owned())),
@@ -346,7 +360,10 @@ fn subflow_columns(found: &Found<'_>, of: &[usize], rows: &[usize]) -> Vec<(&'st
         ("reordering_extent_max", integers(rows, |row| data(row).extent_max)),
         ("three_reordered_packets", integers(rows, |row| data(row).three_reordered)),
         ("missing_bytes", integers(rows, |row| data(row).missing)),
-    ]
+    ];
+    let rtts: Vec<_> = rows.iter().map(|row| Cow::Borrowed(&found.acks(*row).rtts)).collect();
+    columns.extend(rtt::columns(&rtts));
+    columns
 }
 
 /// The capture points at which a direction is read: number of the file, and the interface in it.
@@ -364,126 +381,6 @@ fn points(found: &Found<'_>, flow: usize, direction: usize) -> String {
         [only] => name(only),
         several => several.iter().map(name).collect::<Vec<_>>().join(" "),
     }
-}
-
-/// Sums of a connection over its subflows, interval by interval.
-struct ConnectionSeries {
-    first_bin: usize,
-    acked: Vec<u64>,
-}
-
-fn series(found: &Found<'_>, levels: &[Option<DataLevel>]) -> [Table; 3] {
-    let of = connection_of(found);
-    let bin = |ns: u64| found.times.bin(ns);
-    let mut sums: Vec<ConnectionSeries> = Vec::new();
-    for connection in found.connections {
-        let flows = || connection.flows.iter().map(|&flow| found.flow(flow));
-        let first_bin = flows().map(|flow| bin(flow.first_ns())).min().unwrap_or(0);
-        let last_bin = flows().map(|flow| bin(flow.last_ns())).max().unwrap_or(0);
-        sums.push(ConnectionSeries { first_bin, acked: vec![0; last_bin - first_bin + 1] });
-    }
-    let rows = found.selection.flows.iter().map(|flow| bin(flow.last_ns()) - bin(flow.first_ns()) + 1).sum();
-    let (mut times, mut throughputs) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
-    let (mut numbers, mut owners) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
-    let mut retransmissions = Vec::with_capacity(rows);
-    for (index, flow) in found.selection.flows.iter().enumerate() {
-        let (data, acks) = (found.data(index), found.acks(index));
-        let begin = |direction: usize| bin(flow.directions[direction].first_ns);
-        let (data_begin, acks_begin) =
-            (begin(found.data_direction[index]), begin(1 - found.data_direction[index]));
-        let sum = &mut sums[of[index]];
-        for at in bin(flow.first_ns())..=bin(flow.last_ns()) {
-            let acked = at.checked_sub(acks_begin).and_then(|at| acks.acked_series.get(at)).copied();
-            let repeated = at.checked_sub(data_begin).and_then(|at| data.retransmissions.get(at)).copied();
-            sum.acked[at - sum.first_bin] += acked.unwrap_or(0);
-            times.push(interval_end(found, at));
-            numbers.push(index as u64);
-            owners.push(of[index] as u64);
-            let known = found.has_acks(index);
-            throughputs.push(if known { interval_mbps(found, at, acked.unwrap_or(0)) } else { f64::NAN });
-            retransmissions.push(u64::from(repeated.unwrap_or(0)));
-        }
-    }
-    let columns = vec![
-        ("time_s", Column::Numbers(times)),
-        ("subflow", Column::Integers(numbers)),
-        ("connection", Column::Integers(owners)),
-        ("throughput_mbps", Column::Numbers(throughputs)),
-        ("retransmissions", Column::Integers(retransmissions)),
-    ];
-    let subflow_series = Table { name: "subflow_series", columns };
-    [subflow_series, connection_series(found, &sums, levels), capture_series(found, &sums)]
-}
-
-/// The end of an interval; the last one ends with the last packet.
-fn interval_end(found: &Found<'_>, bin: usize) -> f64 {
-    let end = (bin as u64 + 1).saturating_mul(found.times.interval_ns);
-    end.min(found.steady.last_ns - found.times.origin_ns) as f64 / 1e9
-}
-
-/// Throughput in an interval; NaN in one without length, at the very last packet.
-fn interval_mbps(found: &Found<'_>, bin: usize, bytes: u64) -> f64 {
-    let start_s = (bin as u64).saturating_mul(found.times.interval_ns) as f64 / 1e9;
-    let length_s = interval_end(found, bin) - start_s;
-    if length_s > 0.0 { bytes as f64 * 8.0 / 1e6 / length_s } else { f64::NAN }
-}
-
-fn connection_series(found: &Found<'_>, sums: &[ConnectionSeries], levels: &[Option<DataLevel>]) -> Table {
-    let (mut times, mut numbers) = (Vec::new(), Vec::new());
-    let (mut throughputs, mut data_throughputs) = (Vec::new(), Vec::new());
-    for (number, sum) in sums.iter().enumerate() {
-        let connection = &found.connections[number];
-        let known = connection.flows.iter().any(|&flow| found.has_acks(flow));
-        let data_begin = connection.flows.iter().filter(|&&flow| found.acks(flow).data_first.is_some());
-        let data_begin = data_begin
-            .map(|&flow| {
-                found.times.bin(found.flow(flow).directions[1 - found.data_direction[flow]].first_ns)
-            })
-            .min();
-        for (index, &bytes) in sum.acked.iter().enumerate() {
-            let at = sum.first_bin + index;
-            times.push(interval_end(found, at));
-            numbers.push(number as u64);
-            throughputs.push(if known { interval_mbps(found, at, bytes) } else { f64::NAN });
-            let data = levels[number].as_ref().zip(data_begin).map(|(level, begin)| {
-                at.checked_sub(begin).and_then(|at| level.series.get(at)).copied().unwrap_or(0)
-            });
-            data_throughputs.push(data.map_or(f64::NAN, |bytes| interval_mbps(found, at, bytes)));
-        }
-    }
-    let columns = vec![
-        ("time_s", Column::Numbers(times)),
-        ("connection", Column::Integers(numbers)),
-        ("throughput_mbps", Column::Numbers(throughputs)),
-        ("data_throughput_mbps", Column::Numbers(data_throughputs)),
-    ];
-    Table { name: "connection_series", columns }
-}
-
-/// All connections together: those that are there in an interval share it.
-fn capture_series(found: &Found<'_>, sums: &[ConnectionSeries]) -> Table {
-    // (interval, bytes) of every connection, by interval.
-    let mut shares: Vec<(usize, u64)> = sums
-        .iter()
-        .flat_map(|sum| sum.acked.iter().enumerate().map(|(index, bytes)| (sum.first_bin + index, *bytes)))
-        .collect();
-    shares.sort_unstable();
-    let (mut times, mut throughputs, mut jain, mut present) =
-        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for interval in shares.chunk_by(|a, b| a.0 == b.0) {
-        let bin = interval[0].0;
-        times.push(interval_end(found, bin));
-        throughputs.push(interval_mbps(found, bin, interval.iter().map(|share| share.1).sum()));
-        jain.push(jain_index(interval.iter().map(|share| share.1 as f64)).unwrap_or(f64::NAN));
-        present.push(interval.len() as u64);
-    }
-    let columns = vec![
-        ("time_s", Column::Numbers(times)),
-        ("throughput_mbps", Column::Numbers(throughputs)),
-        ("jain_index", Column::Numbers(jain)),
-        ("connections", Column::Integers(present)),
-    ];
-    Table { name: "capture_series", columns }
 }
 
 #[cfg(test)]

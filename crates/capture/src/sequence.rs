@@ -90,6 +90,17 @@ pub(crate) struct Arrival {
     pub timestamp: Option<u32>,
 }
 
+/// What a data segment is, at the capture point.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// It begins at or behind the end of what was seen.
+    New,
+    Reordered,
+    Retransmission,
+    /// With a number of no window.
+    Implausible,
+}
+
 /// What was counted of one direction's data.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub(crate) struct DataCounts {
@@ -148,31 +159,31 @@ impl Sequence {
         self.packets
     }
 
-    /// Counts a data segment; true if it is a retransmission.
+    /// Counts a data segment.
     #[inline]
-    pub(crate) fn on_data(&mut self, disorder: &mut Disorder, arrival: &Arrival) -> bool {
+    pub(crate) fn on_data(&mut self, disorder: &mut Disorder, arrival: &Arrival) -> Kind {
         let Some(start) = self.unwrapper.position(arrival.seq) else {
             disorder.counts.implausible += 1;
-            return false;
+            return Kind::Implausible;
         };
         let end = start + i64::from(arrival.payload);
         let next = self.unwrapper.next();
-        let mut repeated = false;
+        let mut kind = Kind::New;
         if start > next {
             disorder.open_gap(next, start, arrival, self.packets);
         } else if start < next {
-            repeated = self.late(disorder, start, end, arrival);
+            kind = self.late(disorder, start, end, arrival);
         }
         self.unwrapper.advance(end);
         self.recent[(self.packets % N as u64) as usize] = start;
         self.packets += 1;
         self.payload += u64::from(arrival.payload);
-        repeated
+        kind
     }
 
-    /// A segment that begins before the end of what was seen. True if it is a retransmission.
+    /// A segment that begins before the end of what was seen.
     #[cold]
-    fn late(&self, disorder: &mut Disorder, start: i64, end: i64, arrival: &Arrival) -> bool {
+    fn late(&self, disorder: &mut Disorder, start: i64, end: i64, arrival: &Arrival) -> Kind {
         let next = self.unwrapper.next();
         let first = disorder.fill(start, end.min(next));
         let overtaken = first.filter(|gap| disorder.was_overtaken(gap, arrival));
@@ -184,12 +195,12 @@ impl Sequence {
             counts.extent_max = counts.extent_max.max(extent);
             let all_larger = self.recent.iter().all(|&position| position > start);
             counts.three_reordered += u64::from(self.packets >= N as u64 && all_larger);
-            return false;
+            return Kind::Reordered;
         }
         let beyond = (end - next).max(0) as u64;
         counts.retransmissions += 1;
         counts.retransmitted_bytes += u64::from(arrival.payload) - beyond;
-        true
+        Kind::Retransmission
     }
 
     /// Everything that was counted, when no more comes.
@@ -288,10 +299,16 @@ impl Acked {
         acked
     }
 
+    /// A number of an acknowledgment without the FIN, if it has that.
+    #[inline]
+    pub(crate) fn of_data(&self, ack: u32) -> u32 {
+        if self.fin_end == Some(ack) { ack.wrapping_sub(1) } else { ack }
+    }
+
     /// Bytes newly acknowledged by this number; None if it is of no window.
     #[inline]
     pub(crate) fn on_ack(&mut self, ack: u32) -> Option<u64> {
-        let ack = if self.fin_end == Some(ack) { ack.wrapping_sub(1) } else { ack };
+        let ack = self.of_data(ack);
         let before = if self.unwrapper.has_begun() { self.unwrapper.next() } else { 0 };
         let position = self.unwrapper.position(ack)?;
         self.unwrapper.advance(position);

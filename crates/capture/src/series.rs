@@ -1,6 +1,6 @@
 //! Series over intervals, and what MPTCP's data ACKs say of a whole connection.
 
-use crate::measure::{Measured, Times};
+use crate::measure::{DataAcks, Measured, Times};
 use crate::select::Flow;
 
 /// Data ACKs of a connection's subflows, brought into one space.
@@ -16,19 +16,21 @@ pub(crate) struct DataLevel {
 ///
 /// `members`: each flow with what the direction of its acknowledgments gave, and that direction.
 pub(crate) fn data_level(members: &[(&Flow, usize, &Measured)], times: &Times) -> Option<DataLevel> {
-    let with: Vec<_> = members.iter().filter(|member| member.2.data_first.is_some()).collect();
-    let bin_of = |member: &(&Flow, usize, &Measured)| times.bin(member.0.directions[member.1].first_ns);
-    let first_bin = with.iter().map(|member| bin_of(member)).min()?;
-    let end_bin = with.iter().map(|member| bin_of(member) + member.2.data_series.len()).max()?;
+    let known =
+        members.iter().filter_map(|member| Some((member.0, member.1, member.2.data_acks.as_deref()?)));
+    let with: Vec<_> = known.filter(|member| member.2.first.is_some()).collect();
+    let bin_of = |member: &(&Flow, usize, &DataAcks)| times.bin(member.0.directions[member.1].first_ns);
+    let first_bin = with.iter().map(bin_of).min()?;
+    let end_bin = with.iter().map(|member| bin_of(member) + member.2.series.len()).max()?;
     let first_of_all = with.iter().min_by_key(|member| member.0.directions[member.1].first_ns)?;
-    let begin = first_of_all.2.data_first?;
+    let begin = first_of_all.2.first?;
     let mut shifts: Vec<Option<u64>> = vec![None; with.len()];
     let mut highest = begin;
     let mut series = Vec::with_capacity(end_bin - first_bin);
     for bin in first_bin..end_bin {
         let before = highest;
         for (member, shift) in with.iter().zip(&mut shifts) {
-            let value = bin.checked_sub(bin_of(member)).and_then(|at| member.2.data_series.get(at));
+            let value = bin.checked_sub(bin_of(member)).and_then(|at| member.2.series.get(at));
             // 0 stands for an interval without a data ACK; a number that is 0 is only passed over.
             let Some(&value) = value.filter(|value| **value != 0) else { continue };
             let shift = *shift.get_or_insert_with(|| shift_to(value, highest));
@@ -37,14 +39,14 @@ pub(crate) fn data_level(members: &[(&Flow, usize, &Measured)], times: &Times) -
         }
         series.push(highest.wrapping_sub(before));
     }
-    let at = |of: fn(&Measured) -> Option<u64>| {
+    let at = |of: fn(&DataAcks) -> Option<u64>| {
         with.iter()
             .zip(&shifts)
             .filter_map(|(member, shift)| Some(of(member.2)?.wrapping_add(shift.unwrap_or(0))))
             .map(|value| value.wrapping_sub(begin).cast_signed())
             .max()
     };
-    let window = match (at(|measured| measured.data_at_start), at(|measured| measured.data_at_end)) {
+    let window = match (at(|data| data.at_start), at(|data| data.at_end)) {
         (Some(start), Some(end)) => Some((end - start).max(0) as u64),
         _ => None,
     };

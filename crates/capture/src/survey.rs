@@ -5,13 +5,12 @@ use crate::batch::{Batch, Held, touch};
 use crate::clocks::{Clocks, Jumps};
 use crate::error::FileProblem;
 use crate::flow::{FlowTable, Known, MOST_FLOWS};
-use crate::format::{End, Oddities, OpenError, Reader, Record};
+use crate::format::{End, Oddities, Record};
+use crate::input::Input;
 use crate::link;
 use crate::options::{DataNumber, Options};
 use crate::packet::{ACK, Dissected, FIN, RST, SYN, Segment};
 use crate::progress::Meter;
-use std::fs::File;
-use std::path::Path;
 
 /// No such time.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -132,6 +131,9 @@ pub(crate) struct FileSurvey {
     pub oddities: Oddities,
     pub jumps: Jumps,
     pub end: End,
+    /// Why unpacking ended before the end of the file.
+    pub trouble: Option<&'static str>,
+    /// Unpacked.
     pub bytes: u64,
     pub unknown_link_types: Vec<u16>,
 }
@@ -217,34 +219,14 @@ impl Points {
     }
 }
 
-/// Opens a file that can be read twice.
-pub(crate) fn open(path: &Path) -> Result<(Reader<File>, u64), FileProblem> {
-    let file = File::open(path).map_err(|error| FileProblem::io(path, &error))?;
-    let metadata = file.metadata().map_err(|error| FileProblem::io(path, &error))?;
-    if !metadata.is_file() {
-        let problem = if metadata.is_dir() {
-            "is a folder; give the capture files in it"
-        } else {
-            "is not a regular file; captures are read twice, so that a pipe has to be saved first"
-        };
-        return Err(FileProblem::new(path, problem));
-    }
-    let reader = Reader::open(file).map_err(|error| match error {
-        OpenError::Io(error) => FileProblem::io(path, &error),
-        OpenError::Empty => FileProblem::new(path, "is empty; was the capture written to another file?"),
-        OpenError::Other(problem) => FileProblem::new(path, problem),
-    })?;
-    Ok((reader, metadata.len()))
-}
-
 /// Reads a file once, `batch` packets at a time. None if it was asked to stop.
 pub(crate) fn survey(
-    path: &Path,
+    input: &Input,
     ports: &[u16],
     batch: usize,
     meter: &Meter,
 ) -> Result<Option<FileSurvey>, FileProblem> {
-    let (mut reader, _) = open(path)?;
+    let (mut reader, reading) = input.open()?;
     let mut seen = Seen::new(ports);
     let mut batch = Batch::new(batch);
     let mut reported = 0;
@@ -252,17 +234,17 @@ pub(crate) fn survey(
         let packets = seen.counts.packets;
         let until_report = PACKETS_PER_REPORT - packets % PACKETS_PER_REPORT;
         let read = batch.fill(&mut reader, until_report, |record, packet| seen.packet(record, packet));
-        let (read, end) = read.map_err(|error| FileProblem::io(path, &error))?;
+        let (read, end) = read.map_err(|error| FileProblem::io(input.name(), &error))?;
         seen.segments(&mut batch);
         if let Some(end) = end {
             break end;
         }
         if read == until_report {
-            let offset = reader.offset();
-            if !meter.advance(offset - reported) {
+            let total = reading.bytes();
+            if !meter.advance(total - reported) {
                 return Ok(None);
             }
-            reported = offset;
+            reported = total;
         }
     };
     let points = seen.points.points.iter().map(|&(interface, view)| Point {
@@ -271,7 +253,7 @@ pub(crate) fn survey(
         name: reader.interface_name(interface).map(str::to_owned),
     });
     let points = points.collect();
-    meter.advance(reader.offset() - reported);
+    meter.advance(reading.bytes() - reported);
     Ok(Some(FileSurvey {
         flows: seen.table.into_flows(),
         sightings: seen.sightings,
@@ -280,6 +262,7 @@ pub(crate) fn survey(
         oddities: reader.oddities(),
         jumps: seen.clocks.jumps(),
         end,
+        trouble: reading.trouble(),
         bytes: reader.offset(),
         unknown_link_types: seen.unknown_link_types,
     }))
@@ -342,10 +325,12 @@ impl<'a> Seen<'a> {
     #[inline]
     fn segments(&mut self, batch: &mut Batch) {
         self.table.look_ahead(&mut batch.segments);
-        touch(batch.segments.iter().filter_map(|segment| {
-            let first = self.table.guessed(segment)?.state.first[usize::from(segment.direction)];
-            Some(self.sightings.seen.get(first as usize)?.packets)
-        }));
+        if self.table.has_many() {
+            touch(batch.segments.iter().filter_map(|segment| {
+                let first = self.table.guessed(segment)?.state.first[usize::from(segment.direction)];
+                Some(self.sightings.seen.get(first as usize)?.packets)
+            }));
+        }
         for segment in &batch.segments {
             self.segment(segment, batch.multipath(segment));
         }

@@ -94,7 +94,7 @@ fn message(files: &[Vec<u8>]) -> String {
 fn what_is_no_capture_is_refused_with_a_remedy() {
     let expected: [(&[u8], &str); 7] = [
         (b"", "is empty"),
-        (b"\x1F\x8B\x08\x00 more", "is compressed with gzip; unpack it first, with gunzip --keep"),
+        (b"\x1F\x8B\x08\x00 more", "the gzip file is cut, before the first packet"),
         (b"\x28\xB5\x2F\xFD more", "is compressed with zstd; unpack it first, with unzstd"),
         (b"hello", "is neither pcap nor pcapng: it begins with the bytes 68 65 6c 6c"),
         (b"x", "is neither pcap nor pcapng: it begins with the bytes 78;"),

@@ -1,0 +1,261 @@
+//! Where packets come from: files, compressed or not, and standard input. All can be read twice.
+
+use crate::error::{CaptureError, FileProblem};
+use crate::format::{OpenError, Reader};
+use flate2::bufread::MultiGzDecoder;
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufReader, IsTerminal, Read, Write};
+use std::ops::ControlFlow;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+/// The name that stands for standard input.
+const STANDARD_INPUT: &str = "-";
+/// First bytes of a file compressed with gzip (RFC 1952 section 2.3.1).
+const GZIP: [u8; 2] = [0x1F, 0x8B];
+/// Bytes of a compressed file that are read at once.
+const BUFFER_BYTES: usize = 1 << 18;
+/// Such pieces of standard input that are read ahead.
+const READ_AHEAD: usize = 4;
+/// Between two questions whether to go on.
+const ASK_EVERY: Duration = Duration::from_millis(100);
+
+/// A capture that can be opened again and again.
+pub(crate) enum Input {
+    /// A file of the user's.
+    File(PathBuf),
+    /// What came through standard input.
+    Kept(Arc<File>),
+}
+
+/// How a reading goes, for those who hold the reader.
+#[derive(Clone, Default)]
+pub(crate) struct Reading(Arc<State>);
+
+#[derive(Default)]
+struct State {
+    bytes: AtomicU64,
+    trouble: OnceLock<&'static str>,
+}
+
+impl Reading {
+    /// Bytes of the file that were read so far, compressed ones if it is compressed.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Why unpacking ended before the end of the file.
+    pub(crate) fn trouble(&self) -> Option<&'static str> {
+        self.0.trouble.get().copied()
+    }
+}
+
+/// All inputs; what comes through standard input is kept in a temporary file without a name, since the window is
+/// known only at its end. `go_on` is asked now and then.
+///
+/// # Errors
+/// If standard input cannot be kept, is a terminal or was asked for twice; if `go_on` breaks.
+pub(crate) fn inputs(
+    paths: &[PathBuf],
+    go_on: &mut dyn FnMut() -> ControlFlow<()>,
+) -> Result<Vec<Input>, CaptureError> {
+    let is_standard = |path: &&PathBuf| path.as_os_str() == STANDARD_INPUT;
+    let problem = |problem: &str| {
+        let files = vec![FileProblem::new(Path::new(STANDARD_INPUT), problem)];
+        CaptureError::Files { files }
+    };
+    if paths.iter().filter(is_standard).count() > 1 {
+        return Err(problem("standard input is given twice"));
+    }
+    let mut inputs = Vec::with_capacity(paths.len());
+    for path in paths {
+        if !is_standard(&path) {
+            inputs.push(Input::File(path.clone()));
+            continue;
+        }
+        if io::stdin().is_terminal() {
+            return Err(problem(
+                "standard input is a terminal; send a capture through it, as tcpdump -w - does",
+            ));
+        }
+        let kept = keep(go_on).map_err(|error| {
+            let folder = std::env::temp_dir();
+            problem(&format!(
+                "cannot be kept in {}: {error}; TMPDIR chooses another folder",
+                folder.display()
+            ))
+        })?;
+        inputs.push(Input::Kept(Arc::new(kept.ok_or(CaptureError::Interrupted)?)));
+    }
+    Ok(inputs)
+}
+
+/// A temporary file with all that comes through standard input; None if asked to stop. A signal may leave a read
+/// waiting, hence the thread, which then ends with the process.
+fn keep(go_on: &mut dyn FnMut() -> ControlFlow<()>) -> io::Result<Option<File>> {
+    let mut file = without_name()?;
+    let (sender, receiver) = sync_channel(READ_AHEAD);
+    thread::spawn(move || {
+        let mut input = io::stdin().lock();
+        loop {
+            let mut bytes = Vec::with_capacity(BUFFER_BYTES);
+            let read = input.by_ref().take(BUFFER_BYTES as u64).read_to_end(&mut bytes);
+            let ended = matches!(read, Ok(0) | Err(_));
+            // Nobody listens any more if the work has been stopped.
+            if sender.send(read.map(|_| bytes)).is_err() || ended {
+                break;
+            }
+        }
+    });
+    loop {
+        match receiver.recv_timeout(ASK_EVERY) {
+            Ok(bytes) => file.write_all(&bytes?)?,
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(Some(file)),
+        }
+        if go_on().is_break() {
+            return Ok(None);
+        }
+    }
+}
+
+/// A file for temporary use that is gone with the process, however that ends.
+fn without_name() -> io::Result<File> {
+    let mut number = 0u32;
+    loop {
+        let path = std::env::temp_dir().join(format!("anabranch-input-{}-{number}", std::process::id()));
+        match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path) {
+            Ok(file) => {
+                std::fs::remove_file(&path)?;
+                return Ok(file);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+impl Input {
+    /// For messages.
+    pub(crate) fn name(&self) -> &Path {
+        match self {
+            Self::File(path) => path,
+            Self::Kept(_) => Path::new("standard input"),
+        }
+    }
+
+    /// Bytes there are to read. Files that cannot be looked at are found when they are read, with the reason.
+    pub(crate) fn bytes(&self) -> u64 {
+        let metadata = match self {
+            Self::File(path) => path.metadata(),
+            Self::Kept(file) => file.metadata(),
+        };
+        metadata.map_or(0, |metadata| metadata.len())
+    }
+
+    /// Begins to read from the start.
+    pub(crate) fn open(&self) -> Result<(Reader<Stream>, Reading), FileProblem> {
+        let io_problem = |error: &io::Error| FileProblem::io(self.name(), error);
+        let file = match self {
+            Self::Kept(file) => Arc::clone(file),
+            Self::File(path) => Arc::new(regular(path)?),
+        };
+        let reading = Reading::default();
+        let stream = Stream::begin(file, reading.clone()).map_err(|error| io_problem(&error))?;
+        let reader = Reader::open(stream).map_err(|error| match (error, reading.trouble()) {
+            (OpenError::Io(error), _) => io_problem(&error),
+            (_, Some(trouble)) => {
+                FileProblem::new(self.name(), format!("{trouble}, before the first packet"))
+            }
+            (OpenError::Empty, _) => {
+                FileProblem::new(self.name(), "is empty; was the capture written to another file?")
+            }
+            (OpenError::Other(problem), _) => FileProblem::new(self.name(), problem),
+        })?;
+        Ok((reader, reading))
+    }
+}
+
+/// Opens a file that can be read twice.
+fn regular(path: &Path) -> Result<File, FileProblem> {
+    // Before it is opened: that of a pipe waits until someone writes to it.
+    let metadata = path.metadata().map_err(|error| FileProblem::io(path, &error))?;
+    if metadata.is_dir() {
+        return Err(FileProblem::new(path, "is a folder; give the capture files in it"));
+    }
+    if !metadata.is_file() {
+        let problem =
+            "is not a regular file, and captures are read twice; send it through standard input, as -";
+        return Err(FileProblem::new(path, problem));
+    }
+    File::open(path).map_err(|error| FileProblem::io(path, &error))
+}
+
+/// Bytes of a capture, unpacked.
+pub(crate) struct Stream {
+    form: Form,
+    reading: Reading,
+}
+
+enum Form {
+    Plain(Raw),
+    Gzip(Box<MultiGzDecoder<BufReader<Raw>>>),
+}
+
+/// Bytes of a file as they are, which others may read at the same time.
+struct Raw {
+    file: Arc<File>,
+    offset: u64,
+    reading: Reading,
+}
+
+impl Read for Raw {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read_at(buffer, self.offset)?;
+        self.offset += count as u64;
+        self.reading.0.bytes.store(self.offset, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+impl Stream {
+    fn begin(file: Arc<File>, reading: Reading) -> io::Result<Self> {
+        let mut head = [0; 2];
+        let count = file.read_at(&mut head, 0)?;
+        let raw = Raw { file, offset: 0, reading: reading.clone() };
+        let form = if count == 2 && head == GZIP {
+            Form::Gzip(Box::new(MultiGzDecoder::new(BufReader::with_capacity(BUFFER_BYTES, raw))))
+        } else {
+            Form::Plain(raw)
+        };
+        Ok(Self { form, reading })
+    }
+}
+
+impl Read for Stream {
+    /// What cannot be unpacked is the end, and [`Reading::trouble`] says so.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let decoder = match &mut self.form {
+            Form::Plain(raw) => return raw.read(buffer),
+            Form::Gzip(_) if self.reading.trouble().is_some() => return Ok(0),
+            Form::Gzip(decoder) => decoder,
+        };
+        let error = match decoder.read(buffer) {
+            Ok(count) => return Ok(count),
+            Err(error) => error,
+        };
+        let trouble = match error.kind() {
+            io::ErrorKind::UnexpectedEof => "the gzip file is cut",
+            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => "the gzip file is damaged",
+            _ => return Err(error),
+        };
+        // Set once, since nothing is read after it.
+        self.reading.0.trouble.get_or_init(|| trouble);
+        Ok(0)
+    }
+}

@@ -1,0 +1,140 @@
+//! Series over intervals: of subflows, of connections, and of all together.
+
+use super::{Found, connection_of};
+use crate::series::DataLevel;
+use anabranch_units::jain_index;
+use anabranch_units::records::{Column, Table};
+
+/// Sums of a connection over its subflows, interval by interval.
+struct ConnectionSeries {
+    first_bin: usize,
+    acked: Vec<u64>,
+}
+
+pub(super) fn series(found: &Found<'_>, levels: &[Option<DataLevel>]) -> [Table; 3] {
+    let of = connection_of(found);
+    let bin = |ns: u64| found.times.bin(ns);
+    let mut sums: Vec<ConnectionSeries> = Vec::new();
+    for connection in found.connections {
+        let flows = || connection.flows.iter().map(|&flow| found.flow(flow));
+        let first_bin = flows().map(|flow| bin(flow.first_ns())).min().unwrap_or(0);
+        let last_bin = flows().map(|flow| bin(flow.last_ns())).max().unwrap_or(0);
+        sums.push(ConnectionSeries { first_bin, acked: vec![0; last_bin - first_bin + 1] });
+    }
+    let rows = found.selection.flows.iter().map(|flow| bin(flow.last_ns()) - bin(flow.first_ns()) + 1).sum();
+    let (mut times, mut throughputs) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+    let (mut numbers, mut owners) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+    let (mut retransmissions, mut reordered) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
+    let mut rtts = Vec::with_capacity(rows);
+    for (index, flow) in found.selection.flows.iter().enumerate() {
+        let (data, acks) = (found.data(index), found.acks(index));
+        let begin = |direction: usize| bin(flow.directions[direction].first_ns);
+        let (data_begin, acks_begin) =
+            (begin(found.data_direction[index]), begin(1 - found.data_direction[index]));
+        let sum = &mut sums[of[index]];
+        for at in bin(flow.first_ns())..=bin(flow.last_ns()) {
+            let acked = at.checked_sub(acks_begin).and_then(|at| acks.acked_series.get(at)).copied();
+            let count = |counts: &[u32]| {
+                u64::from(at.checked_sub(data_begin).and_then(|at| counts.get(at)).copied().unwrap_or(0))
+            };
+            let rtts_of = at.checked_sub(acks_begin).and_then(|at| acks.rtt_series.get(at)).copied();
+            sum.acked[at - sum.first_bin] += acked.unwrap_or(0);
+            times.push(interval_end(found, at));
+            numbers.push(index as u64);
+            owners.push(of[index] as u64);
+            let known = found.has_acks(index);
+            throughputs.push(if known { interval_mbps(found, at, acked.unwrap_or(0)) } else { f64::NAN });
+            rtts.push(match rtts_of {
+                Some((sum_ns, samples)) if samples > 0 => sum_ns as f64 / 1e6 / f64::from(samples),
+                _ => f64::NAN,
+            });
+            retransmissions.push(count(&data.retransmissions));
+            reordered.push(count(&data.reordered));
+        }
+    }
+    let columns = vec![
+        ("time_s", Column::Numbers(times)),
+        ("subflow", Column::Integers(numbers)),
+        ("connection", Column::Integers(owners)),
+        ("throughput_mbps", Column::Numbers(throughputs)),
+        ("rtt_ms", Column::Numbers(rtts)),
+        ("retransmissions", Column::Integers(retransmissions)),
+        ("reordered_packets", Column::Integers(reordered)),
+    ];
+    let subflow_series = Table { name: "subflow_series", columns };
+    [subflow_series, connection_series(found, &sums, levels), capture_series(found, &sums)]
+}
+
+/// The end of an interval; the last one ends with the last packet.
+fn interval_end(found: &Found<'_>, bin: usize) -> f64 {
+    let end = (bin as u64 + 1).saturating_mul(found.times.interval_ns);
+    end.min(found.steady.last_ns - found.times.origin_ns) as f64 / 1e9
+}
+
+/// Throughput in an interval; NaN in one without length, at the very last packet.
+fn interval_mbps(found: &Found<'_>, bin: usize, bytes: u64) -> f64 {
+    let start_s = (bin as u64).saturating_mul(found.times.interval_ns) as f64 / 1e9;
+    let length_s = interval_end(found, bin) - start_s;
+    if length_s > 0.0 { bytes as f64 * 8.0 / 1e6 / length_s } else { f64::NAN }
+}
+
+fn connection_series(found: &Found<'_>, sums: &[ConnectionSeries], levels: &[Option<DataLevel>]) -> Table {
+    let (mut times, mut numbers) = (Vec::new(), Vec::new());
+    let (mut throughputs, mut data_throughputs) = (Vec::new(), Vec::new());
+    for (number, sum) in sums.iter().enumerate() {
+        let connection = &found.connections[number];
+        let known = connection.flows.iter().any(|&flow| found.has_acks(flow));
+        let data_begin = connection
+            .flows
+            .iter()
+            .filter(|&&flow| found.acks(flow).data_acks.as_ref().is_some_and(|data| data.first.is_some()));
+        let data_begin = data_begin
+            .map(|&flow| {
+                found.times.bin(found.flow(flow).directions[1 - found.data_direction[flow]].first_ns)
+            })
+            .min();
+        for (index, &bytes) in sum.acked.iter().enumerate() {
+            let at = sum.first_bin + index;
+            times.push(interval_end(found, at));
+            numbers.push(number as u64);
+            throughputs.push(if known { interval_mbps(found, at, bytes) } else { f64::NAN });
+            let data = levels[number].as_ref().zip(data_begin).map(|(level, begin)| {
+                at.checked_sub(begin).and_then(|at| level.series.get(at)).copied().unwrap_or(0)
+            });
+            data_throughputs.push(data.map_or(f64::NAN, |bytes| interval_mbps(found, at, bytes)));
+        }
+    }
+    let columns = vec![
+        ("time_s", Column::Numbers(times)),
+        ("connection", Column::Integers(numbers)),
+        ("throughput_mbps", Column::Numbers(throughputs)),
+        ("data_throughput_mbps", Column::Numbers(data_throughputs)),
+    ];
+    Table { name: "connection_series", columns }
+}
+
+/// All connections together: those that are there in an interval share it.
+fn capture_series(found: &Found<'_>, sums: &[ConnectionSeries]) -> Table {
+    // (interval, bytes) of every connection, by interval.
+    let mut shares: Vec<(usize, u64)> = sums
+        .iter()
+        .flat_map(|sum| sum.acked.iter().enumerate().map(|(index, bytes)| (sum.first_bin + index, *bytes)))
+        .collect();
+    shares.sort_unstable();
+    let (mut times, mut throughputs, mut jain, mut present) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for interval in shares.chunk_by(|a, b| a.0 == b.0) {
+        let bin = interval[0].0;
+        times.push(interval_end(found, bin));
+        throughputs.push(interval_mbps(found, bin, interval.iter().map(|share| share.1).sum()));
+        jain.push(jain_index(interval.iter().map(|share| share.1 as f64)).unwrap_or(f64::NAN));
+        present.push(interval.len() as u64);
+    }
+    let columns = vec![
+        ("time_s", Column::Numbers(times)),
+        ("throughput_mbps", Column::Numbers(throughputs)),
+        ("jain_index", Column::Numbers(jain)),
+        ("connections", Column::Integers(present)),
+    ];
+    Table { name: "capture_series", columns }
+}
