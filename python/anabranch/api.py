@@ -59,7 +59,7 @@ class Result(tables.Result):
         *,
         scenario: file.Scenario | None = None,
         captures: Path | None = None,
-        add: Callable[[Path], None] | None = None,
+        add: Callable[[Path], object] | None = None,
         replace: bool = False,
         page: bool = True,
     ) -> Path:

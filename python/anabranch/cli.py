@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -239,7 +240,7 @@ def study(
 
 @app.command()
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run or of a study.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run, a study or captures.")],
     figures: Annotated[
         list[str] | None,
         typer.Option(
@@ -253,9 +254,10 @@ def report(
     replace: ReplaceOption = False,
 ) -> None:
     """Write the page of a result anew: report.html in its folder; and its figures for print, if asked for."""
+    from anabranch.capture import CaptureResult
     from anabranch.folders import adding, read_manifest
     from anabranch.report.damage import damage_told
-    from anabranch.report.html import save_run_report, save_study_report
+    from anabranch.report.html import save_capture_report, save_run_report, save_study_report
     from anabranch.report.html.page import REPORT
     from anabranch.report.plots.every import save_run_figures
     from anabranch.report.study import write_outputs
@@ -276,7 +278,9 @@ def report(
             if study_result is not None:
                 save_study_report(study_result, place.partial)
                 write_outputs(study_result, place.partial, spreadsheet=False, figures=forms)
-            if result is not None:
+            if result is not None and kind == CaptureResult.kind:
+                save_capture_report(result, place.partial)
+            elif result is not None:
                 scenario = folder / "scenario.toml"
                 text = scenario.read_text(encoding="utf-8") if scenario.is_file() else None
                 save_run_report(result, place.partial, text)
@@ -319,7 +323,7 @@ def capture(
         int | None, typer.Option(metavar="N", help="Files read at once; all cores if left out.", min=1)
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for the tables; none if left out.")
+        Path | None, typer.Option(metavar="DIR", help="Folder for the tables and the page; none if left out.")
     ] = None,
     replace: ReplaceOption = False,
     as_json: JsonOption = False,
@@ -346,8 +350,10 @@ def capture(
             progress=progress,
         )
     if out is not None:
+        from anabranch.report.html import save_capture_report
+
         with deferred() as heard:
-            result.save(out, replace=replace)
+            result.save(out, replace=replace, add=partial(save_capture_report, result))
             heard.kept = f"the tables are in {out}"
     for warning in result.summary["warnings"]:
         say(f"warning: {warning}")

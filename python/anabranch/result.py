@@ -156,7 +156,7 @@ class Result:
         *,
         scenario: Scenario | None = None,
         captures: Path | None = None,
-        add: Callable[[Path], None] | None = None,
+        add: Callable[[Path], object] | None = None,
         replace: bool = False,
     ) -> Path:
         """Writes the result folder, all of it or nothing: it appears under its name when it is complete.
@@ -185,7 +185,7 @@ class Result:
         *,
         scenario: Scenario | None = None,
         captures: Path | None = None,
-        add: Callable[[Path], None] | None = None,
+        add: Callable[[Path], object] | None = None,
     ) -> Path:
         """Writes the result into a folder that has been opened for it; see :meth:`save`.
 
@@ -204,7 +204,7 @@ class Result:
         folder: Path,
         scenario: Scenario | None,
         captures: Path | None,
-        add: Callable[[Path], None] | None,
+        add: Callable[[Path], object] | None,
     ) -> None:
         for name, table in self.tables.items():
             # Through memory: a file that cannot be written is then the system's error, whatever it is.

@@ -1,5 +1,19 @@
-"""``report.html``: a run or a study as one page that opens without a network."""
+"""``report.html``: a run, a study or captures as one page that opens without a network."""
 
-from anabranch.report.html.page import run_report, save_run_report, save_study_report, study_report
+from anabranch.report.html.page import (
+    capture_report,
+    run_report,
+    save_capture_report,
+    save_run_report,
+    save_study_report,
+    study_report,
+)
 
-__all__ = ["run_report", "save_run_report", "save_study_report", "study_report"]
+__all__ = [
+    "capture_report",
+    "run_report",
+    "save_capture_report",
+    "save_run_report",
+    "save_study_report",
+    "study_report",
+]

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from anabranch import _core
 from anabranch.report.files import write_whole
+from anabranch.report.html.capture_data import capture_document
 from anabranch.report.html.encode import embedded
 from anabranch.report.html.outlines import outlines
 from anabranch.report.html.palette import css_variables
@@ -27,6 +28,7 @@ REPORT = "report.html"
 
 _PACKAGE = "anabranch.report.html"
 _RUN_SCRIPTS = ("core", "charts", "table", "map", "network", "run", "multipath", "latency", "study", "main")
+_CAPTURE_SCRIPTS = ("core", "charts", "table", "network", "run", "capture", "main")
 _STUDY_SCRIPTS = ("core", "charts", "table", "network", "study", "main")
 _MOST_EVENTS = 200
 """Changes of the network that are listed."""
@@ -76,6 +78,29 @@ def run_report(result: Result, scenario: str | None = None) -> str:
     )
 
 
+def capture_report(result: Result) -> str:
+    """The page of captures.
+
+    Args:
+        result: of captures, with all its tables.
+    """
+    document = capture_document(result)
+    shown = {key: document.pop(key) for key in ("title", "cards", "warnings", "facts", "notes")}
+    sections = [
+        ("series", "Over time"), *([("rtt", "Round-trip times")] if document["lines"] else []),
+        ("connections", "Connections"), ("subflows", "Subflows"),
+    ]  # fmt: skip
+    return render(
+        "capture.html.j2",
+        document,
+        _CAPTURE_SCRIPTS,
+        sections=sections,
+        lines=document["lines"] is not None,
+        several=result.subflows.height > 1,
+        **shown,
+    )
+
+
 def study_report(result: StudyOutcome) -> str:
     """The page of a study."""
     document = study_document(result)
@@ -91,6 +116,15 @@ def save_run_report(result: Result, folder: Path | str, scenario: str | None = N
         ResultError: if it cannot be written, or the result has no flows or links, as one of captures.
     """
     return write_whole(Path(folder) / REPORT, run_report(result, scenario).encode())
+
+
+def save_capture_report(result: Result, folder: Path | str) -> Path:
+    """Writes ``report.html`` into the folder of captures.
+
+    Raises:
+        ResultError: if it cannot be written.
+    """
+    return write_whole(Path(folder) / REPORT, capture_report(result).encode())
 
 
 def save_study_report(result: StudyOutcome, folder: Path | str) -> Path:

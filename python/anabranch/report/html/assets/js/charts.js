@@ -210,18 +210,18 @@ function distribution(values) {
   return [keep.map((i) => sorted[i]), keep.map((i) => y[i])];
 }
 
-/** A chart of distribution functions: {label, color, dash, values} each. */
+/** A chart of distribution functions: {label, color, dash, values} each, or with its steps, two columns. */
 function distributionChart(container, options, groups) {
   const known = groups.filter((group) => group.values.length);
-  const joined = uPlot.join(known.map((group) => distribution(group.values)));
+  const joined = uPlot.join(known.map((group) => group.steps ?? distribution(group.values)));
   const xs = joined[0];
   const log = xs.length > 2 && xs[0] > 0 && xs[xs.length - 1] / xs[0] > 100;
   const single = xs.length < 40;
   return chart(
     container,
     {
-      ...options, series: known, log, step: true, spanGaps: true, yMax: 1.02, points: single, unit: "",
-      yLabel: "share of flows",
+      yLabel: "share of flows", ...options, series: known, log, step: true, spanGaps: true, yMax: 1.02, points: single,
+      unit: "",
     },
     joined,
   );

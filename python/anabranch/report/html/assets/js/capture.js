@@ -1,0 +1,107 @@
+// The page of captures: lines of subflows over time, distributions of round-trip times, tables.
+
+const FEW_SUBFLOWS = 8;
+
+class CaptureLines {
+  constructor() {
+    this.data = DATA.lines;
+    this.charts = [];
+    this.names = this.data.names;
+    this.times = Array.from(decode(this.data.times));
+    this.series = decodeAll(this.data.series);
+    this.distributions = this.data.distributions.map(decodeAll);
+    // The last row is of all subflows; a single one needs no sum.
+    this.all = this.names.length;
+    this.offered = this.names.map((_, i) => i);
+    if (this.data.subflows > 1) this.offered.unshift(this.all);
+    const some = this.names.length > FEW_SUBFLOWS ? [this.all] : this.offered;
+    this.shown = new Set(some);
+    this.draw();
+    themeListeners.push(() => this.draw());
+  }
+
+  line(index) {
+    if (index === this.all) return { label: `all ${number(this.data.subflows)} subflows`, color: css("--text"), width: 2.5 };
+    const dash = PATTERNS[Math.floor(index / 8) % PATTERNS.length];
+    return { label: this.names[index], color: css(`--c${index % 8}`), dash, width: 1.5 };
+  }
+
+  toggle(index) {
+    if (!this.shown.delete(index)) this.shown.add(index);
+    this.draw();
+    // The buttons are new; whoever works by keyboard stays where they were.
+    const button = /** @type {HTMLElement} */ (byId("series-legend").querySelector(`[data-key="${index}"]`));
+    button?.focus();
+  }
+
+  draw() {
+    for (const each of this.charts) each.destroy();
+    byId("series-legend").replaceChildren(...this.offered.map((index) => h(
+      "button", { type: "button", class: "series", "aria-pressed": String(this.shown.has(index)),
+        onclick: () => this.toggle(index), "data-key": index }, lineKey(this.line(index)), this.line(index).label,
+    )));
+    const chosen = this.offered.filter((index) => this.shown.has(index));
+    const lines = chosen.map((index) => this.line(index));
+    const per = `per ${measure(this.data.step_s, "s")}`;
+    const kinds = [
+      ["throughput-chart", "Throughput", "throughput_mbps", "Mbps"], ["rtt-chart", "RTT of data segments", "rtt_ms", "ms"],
+      ["retransmissions-chart", `Retransmissions ${per}`, "retransmissions", "segments"],
+      ["reordered-chart", `Reordering ${per}`, "reordered_packets", "segments"],
+    ];
+    this.charts = kinds.map(([id, title, name, unit]) => overTime(
+      id, title, unit, lines, chosen.map((index) => row(this.series[name], index, this.times.length)), this.times,
+    ));
+    this.drawDistribution(chosen, lines);
+  }
+
+  drawDistribution(chosen, lines) {
+    const container = byId("rtt-distribution");
+    const columns = chosen.map((index) => this.distributions[index].rtt_ms);
+    if (!columns.some((column) => column.length)) {
+      container.replaceChildren(h("h3", {}, "Round-trip times"), h("p", { class: "nothing" }, "No round-trip time was measured."));
+      return;
+    }
+    const [scaled, unit] = suited(columns, "ms");
+    const groups = lines.map((line, i) => ({
+      ...line, values: columns[i], steps: [Array.from(scaled[i]), Array.from(this.distributions[chosen[i]].share)],
+    }));
+    this.charts.push(distributionChart(container, {
+      title: `Round-trip times in ${unit}`, xLabel: `round-trip time in ${unit}`, xUnit: unit, xName: "at most",
+      yLabel: "share of data segments", hint: "The share of data segments whose ACK came within x.",
+    }, groups));
+  }
+}
+
+function connectionsTable() {
+  const { ends, columns } = DATA.connections;
+  const connection = decode(DATA.connections.number);
+  const kind = decodeWords(DATA.connections.kind);
+  return new DataTable(byId("connection-table"), {
+    caption: "Connections", rows: ends.length, search: (i) => `${connection[i]}\n${kind(i)}\n${ends[i]}`,
+    columns: [
+      { heading: "connection", value: (i) => connection[i], text: (i) => String(connection[i]) },
+      { heading: "kind", text: kind }, { heading: "ends", text: (i) => ends[i], most: 64 }, ...columns.map(numberColumn),
+    ],
+  });
+}
+
+function subflowsTable() {
+  const { ends, columns } = DATA.subflows;
+  const subflow = decode(DATA.subflows.number);
+  const tie = decodeWords(DATA.subflows.tie);
+  return new DataTable(byId("subflow-table"), {
+    caption: "Subflows", rows: ends.length, search: (i) => `${subflow[i]}\n${tie(i)}\n${ends[i]}`,
+    columns: [
+      { heading: "subflow", value: (i) => subflow[i], text: (i) => String(subflow[i]) },
+      { heading: "ends", text: (i) => ends[i], most: 64 }, { heading: "tie", text: tie }, ...columns.map(numberColumn),
+    ],
+  });
+}
+
+function capturePage() {
+  setTimeUnit();
+  timeMarks.events = DATA.marks;
+  if (DATA.lines) new CaptureLines();
+  connectionsTable();
+  subflowsTable();
+}

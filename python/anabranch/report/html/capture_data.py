@@ -1,0 +1,239 @@
+"""What the page of captures is made of: throughput, round-trip times, retransmissions and reordering.
+
+Tables have all connections and the 20,000 subflows that carried most. The 20 that carried most have lines,
+beside the one of all subflows together.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from anabranch.report.html.cards import Card
+from anabranch.report.html.encode import Steps, column, table_columns, words
+from anabranch.result import Result
+from anabranch.units import NOTHING, measure, plain, quantity
+
+MOST_LINES = 20
+"""Subflows with lines of their own."""
+MOST_SUBFLOWS = 20_000
+"""Rows of the table of subflows."""
+_MOST_STEPS = 600
+_SERIES = ("throughput_mbps", "rtt_ms", "retransmissions", "reordered_packets")
+
+_RTT_COLUMNS = (
+    ("rtt_mean_ms", "RTT mean", "ms"),
+    ("rtt_min_ms", "RTT min", "ms"),
+    ("rtt_p50_ms", "RTT p50", "ms"),
+    ("rtt_p90_ms", "RTT p90", "ms"),
+    ("rtt_p95_ms", "RTT p95", "ms"),
+    ("rtt_p99_ms", "RTT p99", "ms"),
+    ("rtt_max_ms", "RTT max", "ms"),
+    ("rtt_samples", "RTT samples", ""),
+)
+CONNECTION_COLUMNS = (
+    ("subflows", "subflows", ""),
+    ("throughput_mbps", "throughput", "Mbps"),
+    ("data_throughput_mbps", "data throughput", "Mbps"),
+    ("acked_bytes", "acked", "bytes"),
+    ("reverse_acked_bytes", "acked in reverse", "bytes"),
+    *_RTT_COLUMNS,
+    ("data_packets", "data segments", ""),
+    ("retransmissions", "retransmitted", ""),
+    ("reordered_packets", "reordered", ""),
+    ("missing_bytes", "missing", "bytes"),
+    ("first_s", "first packet", "s"),
+    ("established_s", "established", "s"),
+    ("fin_s", "FIN", "s"),
+)
+"""Columns of the table of connections: name in the result, heading, unit. Empty ones are left out."""
+SUBFLOW_COLUMNS = (
+    ("connection", "connection", ""),
+    ("throughput_mbps", "throughput", "Mbps"),
+    ("acked_bytes", "acked", "bytes"),
+    *_RTT_COLUMNS,
+    ("handshake_rtt_ms", "handshake RTT", "ms"),
+    ("data_packets", "data segments", ""),
+    ("retransmissions", "retransmitted", ""),
+    ("reordered_packets", "reordered", ""),
+    ("reordering_ratio", "reordering", "%"),
+    ("reordering_extent_mean", "extent mean", ""),
+    ("reordering_extent_max", "extent max", ""),
+    ("three_reordered_packets", "3-reordered", ""),
+    ("missing_bytes", "missing", "bytes"),
+    ("first_s", "first packet", "s"),
+    ("established_s", "established", "s"),
+    ("fin_s", "FIN", "s"),
+)
+"""The same of subflows."""
+
+
+def capture_document(result: Result) -> dict[str, Any]:
+    """Everything on the page of captures.
+
+    Args:
+        result: of captures, with all its tables.
+    """
+    connections, subflows, summary = result.connections, result.subflows, result.summary
+    notes: list[str] = []
+    ranked = subflows.sort(["acked_bytes", "subflow"], descending=[True, False], nulls_last=True)
+    shown = ranked.head(MOST_SUBFLOWS).sort("subflow")
+    if shown.height < subflows.height:
+        notes.append(
+            f"The table of subflows has {quantity(shown.height)} of {quantity(subflows.height)}, "
+            "which carried most."
+        )
+    names = [str(name) for name in summary.get("captures", [])]
+    return {
+        "kind": "capture",
+        "title": ", ".join(names) if 0 < len(names) <= 3 else f"{len(names)} captures",
+        "cards": _cards(result),
+        "warnings": [str(warning) for warning in summary.get("warnings", [])],
+        "facts": _facts(result),
+        "ended_s": float(summary["ended_s"]),
+        "marks": _marks(result),
+        "connections": {
+            "number": column(connections["connection"], "i4"),
+            "kind": words(connections["kind"].to_list()),
+            "ends": [_end(*row) for row in connections.select("client", "server", "server_port").iter_rows()],
+            "columns": table_columns(connections, CONNECTION_COLUMNS),
+        },
+        "subflows": {
+            "number": column(shown["subflow"], "i4"),
+            "tie": words(shown["tie"].to_list()),
+            "ends": _names(shown, whole=True),
+            "columns": table_columns(shown, SUBFLOW_COLUMNS),
+        },
+        "lines": _lines(result, ranked.head(MOST_LINES).sort("subflow"), notes),
+        "notes": notes,
+    }
+
+
+def _end(client: str, server: str, port: int) -> str:
+    return f"{client} to {_socket(server, port)}"
+
+
+def _socket(address: str, port: int) -> str:
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+
+
+def _names(subflows: pl.DataFrame, *, whole: bool) -> list[str]:
+    """The ends of each subflow; of the server only where there are several, if not ``whole``."""
+    rows = list(subflows.select("client", "client_port", "server", "server_port").iter_rows())
+    several = whole or len({row[2:] for row in rows}) > 1
+    return [
+        f"{_socket(client, port)} to {_socket(server, server_port)}" if several else _socket(client, port)
+        for client, port, server, server_port in rows
+    ]
+
+
+def _cards(result: Result) -> list[Card]:
+    connections, subflows, summary = result.connections, result.subflows, result.summary
+    samples = connections.filter(pl.col("rtt_samples") > 0)
+    count = int(samples["rtt_samples"].sum())
+    mean_ms = float((samples["rtt_mean_ms"] * samples["rtt_samples"]).sum()) / count if count else None
+    sent, again, late = (
+        int(connections[name].sum()) for name in ("data_packets", "retransmissions", "reordered_packets")
+    )
+    jain = summary.get("jain_index") if connections.height > 1 else None
+    window_s = float(summary["window_end_s"]) - float(summary["window_start_s"])
+    found = [
+        ("Captured", measure(float(summary["ended_s"]), "s"), f"{quantity(summary['packets'])} packets"),
+        ("Connections", quantity(connections.height), f"{quantity(subflows.height)} subflows"),
+        (
+            "Throughput",
+            measure(summary["throughput_mbps"], "Mbps"),
+            f"in the window of {measure(window_s, 's')}",
+        ),
+        ("Jain index", NOTHING if jain is None else f"{jain:.3f}", "of the throughputs"),
+        ("Mean RTT", measure(mean_ms, "ms"), f"of {quantity(count)} data segments"),
+    ]
+    if sent:
+        found += [
+            ("Retransmitted", f"{plain(100 * again / sent, 3)} %", f"{quantity(again)} segments"),
+            ("Reordered", f"{plain(100 * late / sent, 3)} %", f"{quantity(late)} segments"),
+        ]
+    return [
+        {"label": label, "value": value, "note": note} for label, value, note in found if value != NOTHING
+    ]
+
+
+def _facts(result: Result) -> list[list[str]]:
+    """What was read and how, for the foot of the page; no clock: the same captures give the same page."""
+    summary = result.summary
+    wanted = (("version", "Anabranch"), ("packets", "packets"), ("tcp_packets", "of TCP"), ("bytes", "bytes"))
+    found = [[label, str(summary[key])] for key, label in wanted if key in summary]
+    found.append(["interval", measure(float(summary["interval_s"]), "s")])
+    found.append(["first packet", f"{float(summary['began_unix_s']):.6f} s since 1970"])
+    return found
+
+
+def _marks(result: Result) -> list[dict[str, Any]]:
+    """Where the measuring window begins and ends."""
+    return [{"time_s": float(result.summary[key])} for key in ("window_start_s", "window_end_s")]
+
+
+def _lines(result: Result, chosen: pl.DataFrame, notes: list[str]) -> dict[str, Any] | None:
+    """Series and distributions of some subflows, and of all together in the last row."""
+    series = result.subflow_series
+    if series.is_empty():
+        return None
+    steps = Steps.of(series["time_s"], _MOST_STEPS)
+    if steps.merged > 1:
+        notes.append(
+            f"Lines over time: {steps.merged} intervals in a row are one step; throughput and RTT are its "
+            "means, retransmissions and reordered segments its sums."
+        )
+    if chosen.height < result.subflows.height:
+        notes.append(
+            f"{chosen.height} of {quantity(result.subflows.height)} subflows have lines of their own, "
+            "those that carried most."
+        )
+    row_of = chosen.select("subflow").with_row_index("row")
+    own = series.join(row_of, on="subflow", how="inner", maintain_order="left")
+    whole = (
+        series.group_by("time_s")
+        .agg(
+            # Unknown where no ACKs were captured.
+            pl.when(pl.col("throughput_mbps").count() > 0).then(pl.col("throughput_mbps").sum()),
+            pl.col("rtt_ms").mean(),
+            pl.col("retransmissions").sum(),
+            pl.col("reordered_packets").sum(),
+        )
+        .sort("time_s")
+        .with_columns(pl.lit(chosen.height, pl.UInt32).alias("row"))
+    )
+    columns = ["row", "time_s", *_SERIES]
+    both = pl.concat([own.select(columns), whole.select(columns)], how="vertical_relaxed")
+    merged = (
+        both.with_columns(steps.number(both["time_s"]))
+        .group_by("row", "step", maintain_order=True)
+        .agg(
+            pl.col("throughput_mbps", "rtt_ms").mean(),
+            pl.col("retransmissions", "reordered_packets").sum(),
+        )
+    )
+    rows = chosen.height + 1
+    return {
+        "names": _names(chosen, whole=False),
+        "subflows": result.subflows.height,
+        "times": column(steps.times_s, "f8"),
+        "step_s": float(result.summary["interval_s"]) * steps.merged,
+        "series": {name: column(steps.matrix(merged, "row", rows, name)) for name in _SERIES},
+        "distributions": _distributions(result, chosen),
+    }
+
+
+def _distributions(result: Result, chosen: pl.DataFrame) -> list[dict[str, Any]]:
+    """The shares of round-trip times that are at most so long: of the chosen subflows, and of all."""
+    table = result.tables["rtt_distribution"]
+    parts = [table.filter(pl.col("subflow") == number) for number in chosen["subflow"]]
+    parts.append(table.group_by("rtt_ms").agg(pl.col("samples").sum()).sort("rtt_ms"))
+    found = []
+    for part in parts:
+        counts = part["samples"].to_numpy().astype(np.float64)
+        shares = np.cumsum(counts) / max(float(counts.sum()), 1.0)
+        found.append({"rtt_ms": column(part["rtt_ms"], "f8"), "share": column(shares)})
+    return found

@@ -1,0 +1,178 @@
+"""The page of captures: what it holds, and what it shows in a browser."""
+
+import base64
+import json
+import re
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from html_runs import EVIL
+from numpy.typing import NDArray
+from reader import Reader
+from typer.testing import CliRunner
+
+from anabranch import Scenario
+from anabranch.capture import CaptureResult, analyze
+from anabranch.cli import app
+from anabranch.report.html import capture_report, save_capture_report
+
+TWO_FLOWS = """
+[network]
+topology = "dumbbell"
+[network.parameters]
+hosts = 2
+bottleneck_capacity = "10 Mbps"
+[network.links]
+capacity = "100 Mbps"
+delay = "5 ms"
+queue = "20 packets"
+[[traffic]]
+from = "left1"
+to = "right1"
+transport = "cubic"
+size = "2 MB"
+[[traffic]]
+from = "left2"
+to = "right2"
+transport = "newreno"
+size = "1 MB"
+[[capture]]
+file = "left1.pcapng"
+host = "left1"
+[[capture]]
+file = "left2.pcapng"
+host = "left2"
+[run]
+duration = "20 s"
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("captures") / "run"
+    Scenario.loads(TWO_FLOWS).run(out=found, page=False)
+    return found
+
+
+@pytest.fixture(scope="module")
+def captured(folder: Path) -> CaptureResult:
+    return analyze([folder / "left1.pcapng", folder / "left2.pcapng"], interval="100 ms")
+
+
+def document(page: str) -> Any:
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
+
+
+def values(column: dict[str, str]) -> NDArray[np.float64]:
+    data = np.frombuffer(base64.b64decode(column["base64"]), dtype=f"<{column['kind']}")
+    return data.astype(np.float64)
+
+
+def test_lines_are_those_of_the_tables(captured: CaptureResult) -> None:
+    lines = document(capture_report(captured))["lines"]
+    count = len(values(lines["times"]))
+    series = captured.subflow_series
+    ports = captured.subflows["client_port"].to_list()
+    assert lines["names"] == [f"10.0.0.{i}:{port} to 10.0.0.{4 + i}:5001" for i, port in enumerate(ports)]
+    for name in ("throughput_mbps", "rtt_ms", "retransmissions", "reordered_packets"):
+        rows = values(lines["series"][name]).reshape(3, count)
+        for subflow in (0, 1):
+            own = series.filter(subflow=subflow).select("time_s", name).drop_nulls()
+            at = np.searchsorted(values(lines["times"]), own["time_s"].to_numpy())
+            assert rows[subflow, at] == pytest.approx(own[name].to_numpy(), rel=1e-6)
+    whole = values(lines["series"]["retransmissions"]).reshape(3, count)[2]
+    assert whole.sum() == captured.subflows["retransmissions"].sum() > 10
+    for subflow, steps in enumerate(lines["distributions"][:2]):
+        rtts, shares = values(steps["rtt_ms"]), values(steps["share"])
+        assert shares[-1] == pytest.approx(1)
+        # The median is in the step where the share passes a half; a step is 1.6 % wide.
+        median = captured.subflows["rtt_p50_ms"][subflow]
+        assert rtts[np.searchsorted(shares, 0.5)] == pytest.approx(median, rel=0.016)
+
+
+def test_many_steps_and_many_subflows_are_merged_with_a_word(captured: CaptureResult, folder: Path) -> None:
+    fine = analyze([folder / "left1.pcapng"], interval="1 ms")
+    found = document(capture_report(fine))
+    count = len(values(found["lines"]["times"]))
+    assert 300 < count <= 600
+    assert "intervals in a row are one step" in capture_report(fine)
+    total = values(found["lines"]["series"]["retransmissions"]).reshape(2, count)[0].sum()
+    assert total == fine.subflows["retransmissions"].sum()
+    tables = dict(captured.tables)
+    tables["subflows"] = pl.concat(
+        [captured.subflows.head(1).with_columns(pl.lit(n, pl.UInt64).alias("subflow")) for n in range(30)]
+    )
+    page = capture_report(CaptureResult(tables, captured.summary))
+    assert len(document(page)["lines"]["names"]) == 20
+    assert "20 of 30 subflows have lines of their own" in page
+
+
+def test_names_of_files_are_text(captured: CaptureResult) -> None:
+    summary = {**captured.summary, "captures": [EVIL], "warnings": [EVIL]}
+    page = capture_report(CaptureResult(captured.tables, summary))
+    assert EVIL not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_the_command_writes_the_page_and_writes_it_anew(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "measured"
+    done = CliRunner().invoke(app, ["capture", str(folder / "left1.pcapng"), "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "<h1>left1.pcapng</h1>" in page
+    (out / "report.html").write_text("")
+    done = CliRunner().invoke(app, ["report", str(out)])
+    assert done.exit_code == 0, done.output
+    assert (out / "report.html").read_text(encoding="utf-8") == page
+    # And is replaced with the rest.
+    done = CliRunner().invoke(app, ["capture", str(folder / "left2.pcapng"), "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    assert "<h1>left2.pcapng</h1>" in (out / "report.html").read_text(encoding="utf-8")
+
+
+def without_acks(capture: bytes) -> bytes:
+    """A pcapng file of a run without the packets to the client."""
+    kept, at = bytearray(), 0
+    while at < len(capture):
+        kind, length = struct.unpack_from("<II", capture, at)
+        block = capture[at : at + length]
+        at += length
+        # An enhanced packet block: 28 bytes, and 12 of IPv4 to the source address.
+        if kind != 6 or block[28 + 12 :].startswith(bytes([10, 0, 0, 0])):
+            kept += block
+    return bytes(kept)
+
+
+def test_what_was_not_captured_is_nothing_and_not_zero(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "data.pcapng").write_bytes(without_acks((folder / "left1.pcapng").read_bytes()))
+    found = analyze([tmp_path / "data.pcapng"])
+    page = document(capture_report(found))
+    series = page["lines"]["series"]
+    assert np.isnan(values(series["throughput_mbps"])).all()
+    assert np.isnan(values(series["rtt_ms"])).all()
+    assert values(series["retransmissions"]).sum() > 0
+    assert not {"rtt_mean_ms", "throughput_mbps"} & {column["key"] for column in page["subflows"]["columns"]}
+
+
+def test_the_page_in_a_browser(reader: Reader, captured: CaptureResult, tmp_path: Path) -> None:
+    reader.open(save_capture_report(captured, tmp_path))
+    cards = dict(zip(reader.texts(".card .label"), reader.texts(".card .value"), strict=True))
+    assert cards["Connections"] == "2"
+    assert "Mean RTT" in cards
+    assert len(reader.texts(".uplot")) == 5
+    buttons = reader.texts("#series-legend button")
+    assert buttons[0] == "all 2 subflows"
+    reader.page.locator("#series-legend button").nth(1).click()
+    label = reader.page.locator("#rtt-chart .canvas").get_attribute("aria-label") or ""
+    assert buttons[1] not in label
+    assert buttons[2] in label
+    heading = reader.page.locator("#subflow-table th", has_text="RTT p99")
+    heading.locator("button").click()
+    assert heading.get_attribute("aria-sort") == "descending"
+    assert reader.wrong == []
