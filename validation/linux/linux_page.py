@@ -225,7 +225,8 @@ def page(outcomes: Sequence[Outcome]) -> tuple[str, bool]:
         "",
         f"Anabranch {anabranch.__version__}, {machine}. An error is simulated over kernel, less 1; over "
         "matched runs the mean of their ratios. Goodput is in Mbps. Shares of two flows are means over 16 "
-        "pairs of RTTs within 5 %; the kernel's are of single pairs.",
+        "pairs of RTTs within 5 %; the kernel's are of single pairs. Multipath TCP is measured, "
+        "and not compared here yet.",
         "",
         "![Errors of one flow by control](figures/linux.png)",
         "",

@@ -13,20 +13,22 @@ import points as measured
 from measure import measure, outcome, tasks_of
 from points import lost_packets, points
 
-BOUNDS = {
-    "reno-10M-40ms-q1-p0.001": 0.01,
-    "reno-10M-40ms-q1-p0.01": 0.02,
-    "reno-10M-100ms-q1-p0.01": 0.03,
-    "cubic-10M-40ms-q0.5-p0": 0.001,
-    "cubic-10M-100ms-q1-p0": 0.001,
-    "cubic-10M-40ms-q1-p0.001": 0.01,
-    "cubic-10M-40ms-q1-p0.01": 0.02,
-    "cubic-50M-40ms-q1-p0.01": 0.03,
-    "bbr-10M-40ms-q1-p0": 0.001,
-    "bbr-10M-100ms-q1-p0": 0.001,
-    "bbr-100M-10ms-q1-p0": 0.001,
-}
-"""Largest errors of goodput."""
+POINTS = (
+    "reno-10M-40ms-q1-p0.001",
+    "reno-10M-40ms-q1-p0.01",
+    "reno-10M-100ms-q1-p0.01",
+    "cubic-10M-40ms-q0.5-p0",
+    "cubic-10M-100ms-q1-p0",
+    "cubic-10M-40ms-q1-p0.001",
+    "cubic-10M-40ms-q1-p0.01",
+    "cubic-50M-40ms-q1-p0.01",
+    "bbr-10M-40ms-q1-p0",
+    "bbr-10M-100ms-q1-p0",
+    "bbr-100M-10ms-q1-p0",
+)
+WITHOUT_LOSS, WITH_LOSS = 0.003, 0.03
+"""Largest errors of goodput: what the kernel's own runs repeat within, and the bound of docs/linux.md for
+95 % of the points; with matched losses the standard error is up to 0.036."""
 
 
 def simulated(name: str):
@@ -36,23 +38,25 @@ def simulated(name: str):
     return outcome(point, tasks, [measure(task) for task in tasks])
 
 
-@pytest.mark.parametrize("name", BOUNDS)
+@pytest.mark.parametrize("name", POINTS)
 def test_goodput_is_the_kernels(name: str) -> None:
     found = simulated(name)
-    assert abs(found.error) < BOUNDS[name], f"{found.simulated} for {found.point.kernel} Mbps"
+    bound = WITH_LOSS if found.point.loss else WITHOUT_LOSS
+    assert abs(found.error) < bound, f"{found.simulated} for {found.point.kernel} Mbps"
 
 
 def test_bursts_of_bbr_queue_as_in_the_kernel() -> None:
-    """2.7 ms of 3.4 ms; single segments would queue 1 ms."""
+    """3.4 ms; segments that leave one by one queue 1 ms."""
     found = simulated("bbr-100M-10ms-q1-p0")
     kernel_ms = found.point.srtt_ms - found.point.rtt_ms
-    assert found.srtt_ms - found.point.rtt_ms == pytest.approx(kernel_ms, rel=0.25)
+    midway_ms = (1.0 + kernel_ms) / 2
+    assert midway_ms < found.srtt_ms - found.point.rtt_ms < 2 * kernel_ms - midway_ms
 
 
 def test_sprayed_acks_that_were_overtaken_are_refused() -> None:
     """Without PAWS all three stood at half of the kernel's goodput or below with delays of 10 and 100 ms."""
     found = simulated("cubic-(10, 100)")
-    assert found.simulated == pytest.approx(found.point.kernel, rel=0.35)
+    assert found.simulated == pytest.approx(found.point.kernel, rel=0.30)
 
 
 def test_the_rule_of_losses_is_the_measurements() -> None:
