@@ -56,6 +56,12 @@ impl Flags {
         Self(self.0 | other.0)
     }
 
+    /// The flags of `self` that are not in `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// The eight flag bits of the TCP header.
     #[must_use]
     pub(crate) const fn header_bits(self) -> u8 {

@@ -31,7 +31,7 @@ pub use receiver::{Receiver, ReceiverStats};
 pub(crate) use rtt::RttEstimator;
 pub use rtt::RttSummary;
 pub(crate) use scoreboard::{Delivery, Judgement, Scoreboard, Sent};
-pub use sender::{Sender, SenderStats};
+pub use sender::{Sender, SenderInfo, SenderStats};
 
 #[cfg(test)]
 mod tests;
@@ -39,5 +39,7 @@ mod tests;
 mod tests_log;
 #[cfg(test)]
 mod tests_mprc;
+#[cfg(test)]
+mod tests_peer;
 #[cfg(test)]
 mod tests_rfc;

@@ -1,5 +1,7 @@
 //! The receiving end of a TCP connection: reassembly, acknowledgments, SACK and DSACK.
 
+mod duplex;
+
 use super::out_of_order::OutOfOrder;
 use super::timestamp::{RecentTimestamp, TimestampClock};
 use crate::config::TcpConfig;

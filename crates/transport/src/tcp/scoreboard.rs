@@ -183,6 +183,11 @@ impl Scoreboard {
         self.presumed = self.presumed.saturating_sub(bytes);
     }
 
+    /// Without SACK: bytes that have left the network by duplicate ACKs.
+    pub(crate) fn presumed(&self) -> u64 {
+        self.presumed
+    }
+
     /// Everything ever judged lost, in bytes; grows only.
     pub(crate) fn lost_total(&self) -> u64 {
         self.lost_total

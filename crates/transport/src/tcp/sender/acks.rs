@@ -52,7 +52,8 @@ impl Sender {
     pub(super) fn on_ack(&mut self, now: Instant, segment: &Segment) {
         let field = unwrap_sequence(segment.ack, self.snd_una);
         if field > self.snd_nxt {
-            // RFC 9293 section 3.10.7.4: it acknowledges what was never sent.
+            // RFC 9293 section 3.10.7.4: it acknowledges what was never sent, and is answered by an ACK.
+            self.send_ack = true;
             return;
         }
         let before = Before {
@@ -63,8 +64,12 @@ impl Sender {
         };
         let ack = field.max(self.snd_una);
         let advanced = ack > before.snd_una;
-        // RFC 5681 section 2: an ACK that others have overtaken repeats nothing.
-        let duplicate = field == before.snd_una && segment.sequence_len() == 0 && !self.board.is_empty();
+        // RFC 5681 section 2: an ACK that others have overtaken repeats nothing, nor does one that changes the window.
+        let duplicate = field == before.snd_una
+            && segment.sequence_len() == 0
+            && segment.window == self.peer_window
+            && !self.board.is_empty();
+        self.peer_window = segment.window;
         self.update_window(ack, segment);
         let mut delivered = Delivered::default();
         self.take_cumulative(now, ack, segment, &mut delivered);

@@ -1,6 +1,7 @@
 //! The sending end of a TCP connection.
 
 mod acks;
+mod info;
 mod log;
 mod rate;
 mod recovery;
@@ -22,6 +23,7 @@ use crate::mptcp::SIGNAL_BYTES;
 use crate::segment::{Flags, Segment, unwrap_sequence};
 use crate::tcp::pacing::{PacingConfig, WindowPacing};
 use anabranch_units::{Instant, Span};
+pub use info::SenderInfo;
 use rate::RateSampler;
 use recovery::{RecoveryState, Undo};
 use timers::Timers;
@@ -95,7 +97,11 @@ pub struct Sender {
     fin_sent: bool,
     /// Right edge of the peer's window.
     window_edge: u64,
+    /// The window field of the last ACK.
+    peer_window: u16,
     peer_window_scale: u8,
+    /// What our window fields are shifted by.
+    window_scale: u8,
     rcv_nxt: u32,
     clock: TimestampClock,
     recent: RecentTimestamp,
@@ -151,7 +157,9 @@ impl Sender {
             closing: false,
             fin_sent: false,
             window_edge: start,
+            peer_window: 0,
             peer_window_scale: 0,
+            window_scale: window_scale(config.receive_buffer.0),
             rcv_nxt: 0,
             clock: TimestampClock::new(config.timestamp_tick),
             recent: RecentTimestamp::default(),
@@ -265,6 +273,10 @@ impl Sender {
         // RFC 3168 section 6.1.1: an ECN-setup SYN-ACK has ECE and not CWR.
         self.ecn &= segment.flags.has(Flags::ECE) && !segment.flags.has(Flags::CWR);
         self.peer_window_scale = segment.window_scale_plus_one.saturating_sub(1);
+        // RFC 7323 section 2.2: scaled only if both have said so in their SYNs.
+        if segment.window_scale_plus_one == 0 {
+            self.window_scale = 0;
+        }
         // RFC 9293 section 3.7.1: without the option the peer takes 536 bytes.
         let peer_mss = if segment.mss == 0 { 536 } else { segment.mss };
         self.full_payload = full_payload(self.config.mss.min(peer_mss), self.timestamps, self.multipath);

@@ -1,7 +1,7 @@
 //! Which segment leaves next, and when.
 
 use super::timers::Probe;
-use super::{PacingConfig, RecoveryState, Sender, State, WindowPacing, window_scale};
+use super::{PacingConfig, RecoveryState, Sender, State, WindowPacing};
 use crate::congestion::CongestionControl;
 use crate::log::Decision;
 use crate::segment::{Flags, Segment};
@@ -86,7 +86,7 @@ impl Sender {
             window: self.config.receive_buffer.0.min(u64::from(u16::MAX)) as u16,
             flags,
             mss: self.config.mss,
-            window_scale_plus_one: window_scale(self.config.receive_buffer.0) + 1,
+            window_scale_plus_one: self.window_scale + 1,
             ..Segment::default()
         }
     }
@@ -98,7 +98,7 @@ impl Sender {
         let mut segment = Segment {
             seq: position as u32,
             ack: self.rcv_nxt,
-            window: (buffer >> window_scale(buffer)).min(u64::from(u16::MAX)) as u16,
+            window: (buffer >> self.window_scale).min(u64::from(u16::MAX)) as u16,
             flags: Flags::ACK,
             ..Segment::default()
         };

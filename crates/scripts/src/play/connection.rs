@@ -1,0 +1,252 @@
+//! A socket: the sender and the receiver of one host, as one end of a connection.
+//!
+//! The two ends of [`anabranch_transport::tcp`] are half a connection each: one opens and sends, the other listens and
+//! receives. Here both stand beside each other. The half that the handshake of a script does not concern hears of it by
+//! a segment that says the same; what it would send by itself is dropped.
+
+use anabranch_transport::tcp::{Receiver, Sender, SenderInfo, SenderStats};
+use anabranch_transport::{Flags, Segment, TcpConfig};
+use anabranch_units::Instant;
+use std::collections::VecDeque;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    Idle,
+    Listen,
+    SynSent,
+    SynReceived,
+    Established,
+    /// By an RST.
+    Reset,
+}
+
+/// What has left, and when.
+pub(super) type Departure = (Instant, Segment);
+
+pub(super) struct Connection {
+    phase: Phase,
+    initial_sequence: u32,
+    sender: Sender,
+    receiver: Receiver,
+    /// The peer's SYN, whose options hold for the whole connection.
+    peer_syn: Segment,
+    /// The ACK that a sender owes to the handshake, which the peer has seen none of.
+    drop_ack: bool,
+    departures: VecDeque<Departure>,
+}
+
+impl Connection {
+    pub(super) fn new(config: &TcpConfig, initial_sequence: u32) -> Self {
+        Self {
+            phase: Phase::Idle,
+            initial_sequence,
+            sender: Sender::new(config, initial_sequence, 1),
+            receiver: Receiver::new(config, initial_sequence),
+            peer_syn: Segment::default(),
+            drop_ack: false,
+            departures: VecDeque::new(),
+        }
+    }
+
+    pub(super) fn listen(&mut self) {
+        self.phase = Phase::Listen;
+    }
+
+    pub(super) fn connect(&mut self, now: Instant) {
+        self.phase = Phase::SynSent;
+        self.sender.open();
+        self.poll(now);
+    }
+
+    pub(super) fn is_idle(&self) -> bool {
+        self.phase == Phase::Idle
+    }
+
+    pub(super) fn is_established(&self) -> bool {
+        self.phase == Phase::Established
+    }
+
+    pub(super) fn is_reset(&self) -> bool {
+        self.phase == Phase::Reset
+    }
+
+    pub(super) fn write(&mut self, now: Instant, bytes: u64) {
+        self.sender.write(bytes);
+        self.poll(now);
+    }
+
+    pub(super) fn close(&mut self, now: Instant) {
+        if self.is_established() {
+            self.sender.close();
+            self.poll(now);
+        }
+    }
+
+    /// Bytes in order since the beginning.
+    pub(super) fn received(&self) -> u64 {
+        self.receiver.stats().delivered
+    }
+
+    /// The peer has closed, and all of its bytes are here.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.receiver.is_finished()
+    }
+
+    pub(super) fn info(&self) -> SenderInfo {
+        self.sender.info()
+    }
+
+    pub(super) fn stats(&self) -> &SenderStats {
+        self.sender.stats()
+    }
+
+    pub(super) fn departures(&mut self) -> &mut VecDeque<Departure> {
+        &mut self.departures
+    }
+
+    /// When a timer of either half expires.
+    pub(super) fn next_timeout(&self) -> Option<Instant> {
+        if self.phase == Phase::Reset {
+            return None;
+        }
+        let both = [self.sender.next_timeout(), self.receiver.next_timeout()];
+        both.into_iter().flatten().min()
+    }
+
+    pub(super) fn on_timeout(&mut self, now: Instant) {
+        self.sender.on_timeout(now);
+        self.receiver.on_timeout(now);
+        self.poll(now);
+    }
+
+    /// A segment arrives.
+    pub(super) fn on_segment(&mut self, now: Instant, segment: &Segment) {
+        match self.phase {
+            Phase::Idle | Phase::Reset => {}
+            Phase::Listen => self.on_opening(now, segment),
+            Phase::SynSent => self.on_answer(now, segment),
+            Phase::SynReceived => self.on_third(now, segment),
+            Phase::Established => self.on_regular(now, segment),
+        }
+        self.poll(now);
+    }
+
+    fn on_opening(&mut self, now: Instant, segment: &Segment) {
+        if segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK) {
+            self.peer_syn = *segment;
+            self.receiver.on_segment(now, segment);
+            self.sender.open();
+            self.phase = Phase::SynReceived;
+        }
+    }
+
+    fn on_answer(&mut self, now: Instant, segment: &Segment) {
+        let answers = segment.ack == self.initial_sequence.wrapping_add(1);
+        if segment.flags.has(Flags::RST) {
+            if segment.flags.has(Flags::ACK) && answers {
+                self.phase = Phase::Reset;
+            }
+            return;
+        }
+        self.sender.on_segment(now, segment);
+        if self.sender.established_at().is_none() {
+            return;
+        }
+        self.phase = Phase::Established;
+        let info = self.sender.info();
+        let mut flags = Flags::SYN;
+        for (agreed, flag) in [
+            (info.sack, Flags::SACK_PERMITTED),
+            (info.timestamps, Flags::TIMESTAMPS),
+            (info.ecn, Flags::ECE.with(Flags::CWR)),
+        ] {
+            flags = if agreed { flags.with(flag) } else { flags };
+        }
+        self.receiver.on_segment(now, &Segment { flags, ..*segment });
+        let _ = self.receiver.poll_transmit(now);
+        let ack = Segment { flags: Flags::ACK, ..*segment };
+        self.receiver.on_segment(now, &Segment { seq: segment.seq.wrapping_add(1), ..ack });
+    }
+
+    fn on_third(&mut self, now: Instant, segment: &Segment) {
+        if segment.flags.has(Flags::RST) {
+            if self.receiver.on_reset(now, segment) {
+                self.phase = Phase::Reset;
+            }
+            return;
+        }
+        if segment.flags.has(Flags::SYN) {
+            self.receiver.on_segment(now, segment);
+            return;
+        }
+        if !segment.flags.has(Flags::ACK) || segment.ack != self.initial_sequence.wrapping_add(1) {
+            return;
+        }
+        // What a SYN-ACK would have told the sender: the options of the SYN, the window of this ACK.
+        let syn = self.peer_syn;
+        let ecn = syn.flags.has(Flags::ECE.with(Flags::CWR));
+        let scale = syn.window_scale_plus_one.saturating_sub(1);
+        let window = (u64::from(segment.window) << scale).min(u64::from(u16::MAX)) as u16;
+        let mut flags = Flags::SYN.with(Flags::ACK);
+        for flag in [Flags::SACK_PERMITTED, Flags::TIMESTAMPS] {
+            flags = if syn.flags.has(flag) { flags.with(flag) } else { flags };
+        }
+        flags = if ecn { flags.with(Flags::ECE) } else { flags };
+        let ack = segment.ack;
+        let timestamp = segment.timestamp;
+        self.sender.on_segment(now, &Segment { ack, window, flags, timestamp, ..syn });
+        self.drop_ack = true;
+        self.phase = Phase::Established;
+        self.on_regular(now, segment);
+    }
+
+    fn on_regular(&mut self, now: Instant, segment: &Segment) {
+        if segment.flags.has(Flags::RST) {
+            if self.receiver.on_reset(now, segment) {
+                self.phase = Phase::Reset;
+            }
+            return;
+        }
+        if segment.flags.has(Flags::SYN) {
+            // Answered by an ACK (RFC 9293 section 3.10.7.4), once.
+            self.receiver.on_segment(now, segment);
+            return;
+        }
+        // The receiver answers a FIN; the sender would do so too.
+        let without_fin = Segment { flags: segment.flags.without(Flags::FIN), ..*segment };
+        self.sender.on_segment(now, &without_fin);
+        self.receiver.on_segment(now, segment);
+    }
+
+    /// Takes what both halves have to send; data go first, so that ACKs may leave with them.
+    fn poll(&mut self, now: Instant) {
+        if self.phase == Phase::Reset {
+            return;
+        }
+        while let Some(mut segment) = self.sender.poll_transmit(now) {
+            let syn = segment.flags.has(Flags::SYN);
+            if syn && self.phase != Phase::SynSent {
+                continue;
+            }
+            if segment.sequence_len() == 0 && std::mem::take(&mut self.drop_ack) {
+                continue;
+            }
+            if !syn && self.receiver.has_received() {
+                self.receiver.acknowledge_with(now, &mut segment);
+            }
+            self.departures.push_back((now, segment));
+        }
+        while let Some(mut segment) = self.receiver.poll_transmit(now) {
+            if !segment.flags.has(Flags::SYN) {
+                segment.seq = self.sender.info().next_sequence;
+            }
+            if segment.flags.has(Flags::FIN) {
+                // The sender closes this direction, when the application says so.
+                segment.flags = segment.flags.without(Flags::FIN);
+                let ack = self.initial_sequence.wrapping_add(2);
+                self.receiver.on_segment(now, &Segment { flags: Flags::ACK, ack, ..Segment::default() });
+            }
+            self.departures.push_back((now, segment));
+        }
+    }
+}

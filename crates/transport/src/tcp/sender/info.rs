@@ -1,0 +1,57 @@
+//! The state of a sender for those who look at it from outside, as Linux's `struct tcp_info` has it.
+
+use super::Sender;
+use crate::congestion::Recovery;
+use crate::log::Metrics;
+
+/// State of a sender between two events.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SenderInfo {
+    /// What its log notes with each decision.
+    pub metrics: Metrics,
+    /// Whether it repairs losses.
+    pub recovery: Recovery,
+    /// Payload of a full segment in bytes.
+    pub full_payload: u64,
+    /// Wire sequence number of the next new byte.
+    pub next_sequence: u32,
+    /// Segments sent and not acknowledged cumulatively.
+    pub outstanding_segments: u64,
+    /// Segments above a hole: SACKed or, without SACK, reported by duplicate ACKs.
+    pub sacked_segments: u64,
+    /// Segments judged lost and not SACKed since.
+    pub lost_segments: u64,
+    /// Of these, those whose retransmission is in flight.
+    pub retransmitted_segments: u64,
+    /// How often the retransmission timeout has doubled since the last RTT sample.
+    pub backoff: u32,
+    /// SACK was agreed on.
+    pub sack: bool,
+    /// Timestamps were.
+    pub timestamps: bool,
+    /// ECN was.
+    pub ecn: bool,
+}
+
+impl Sender {
+    /// Its state now.
+    #[must_use]
+    pub fn info(&self) -> SenderInfo {
+        let segments = |bytes: u64| bytes.div_ceil(self.full_payload);
+        let sacked = if self.sack { self.board.sacked_segments() } else { segments(self.board.presumed()) };
+        SenderInfo {
+            metrics: self.metrics(),
+            recovery: self.recovery.kind(),
+            full_payload: self.full_payload,
+            next_sequence: self.snd_nxt as u32,
+            outstanding_segments: self.board.len() as u64,
+            sacked_segments: sacked,
+            lost_segments: segments(self.board.lost()),
+            retransmitted_segments: segments(self.board.retransmitted()),
+            backoff: self.rtt.backoff(),
+            sack: self.sack,
+            timestamps: self.timestamps,
+            ecn: self.ecn,
+        }
+    }
+}

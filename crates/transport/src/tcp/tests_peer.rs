@@ -1,0 +1,112 @@
+//! A sender against single segments of its peer: what the two ends here would never send each other.
+
+use super::Sender;
+use crate::config::TcpConfig;
+use crate::segment::{Flags, Segment};
+use crate::tcp_preset;
+use anabranch_units::{Instant, Span};
+
+const MSS: u64 = 1460;
+
+fn newreno() -> TcpConfig {
+    TcpConfig { sack: false, timestamps: false, ..tcp_preset("newreno").unwrap() }
+}
+
+fn ms(at: u64) -> Instant {
+    Instant::ZERO + Span::from_ms(at)
+}
+
+fn ack(ack: u32, window: u16) -> Segment {
+    Segment { seq: 501, ack, window, flags: Flags::ACK, ..Segment::default() }
+}
+
+/// Everything that leaves now.
+fn departures(sender: &mut Sender, now: Instant) -> Vec<Segment> {
+    std::iter::from_fn(|| sender.poll_transmit(now)).collect()
+}
+
+/// A sender with initial sequence number 0 that is open after `timeouts` lost SYNs, and when it opened.
+fn opened(timeouts: u32, answer: Segment) -> (Sender, Instant) {
+    let mut sender = Sender::new(&newreno(), 0, 1);
+    sender.open();
+    let mut now = Instant::ZERO;
+    assert_eq!(departures(&mut sender, now).len(), 1);
+    for _ in 0..timeouts {
+        now = sender.next_timeout().expect("a timer for the SYN");
+        sender.on_timeout(now);
+        assert_eq!(departures(&mut sender, now).len(), 1);
+    }
+    now = now + Span::from_ms(100);
+    let flags = Flags::SYN.with(Flags::ACK);
+    sender.on_segment(now, &Segment { seq: 500, ack: 1, flags, mss: 1460, ..answer });
+    assert_eq!(departures(&mut sender, now).len(), 1, "the ACK of the handshake");
+    (sender, now)
+}
+
+fn plain() -> Segment {
+    Segment { window: u16::MAX, window_scale_plus_one: 8, ..Segment::default() }
+}
+
+/// RFC 9293 section 3.10.7.4: an ACK of what was not sent is answered by an ACK and changes nothing.
+#[test]
+fn an_ack_of_what_was_not_sent_is_answered() {
+    let (mut sender, now) = opened(0, plain());
+    sender.write(MSS);
+    assert_eq!(departures(&mut sender, now).len(), 1);
+    sender.on_segment(now, &ack(5000, 100));
+    let answers = departures(&mut sender, now);
+    assert_eq!(answers.len(), 1);
+    assert_eq!((answers[0].seq, answers[0].ack, answers[0].payload), (1 + 1460, 501, 0));
+    assert_eq!(sender.acknowledged(), 0);
+}
+
+/// RFC 5681 section 2, duplicate acknowledgment, (e).
+#[test]
+fn acks_that_change_the_window_are_no_duplicates() {
+    for (windows, retransmits) in [([7, 8, 9, 10], false), ([7, 7, 7, 7], true), ([7, 7, 8, 8], false)] {
+        let (mut sender, now) = opened(0, plain());
+        sender.write(8 * MSS);
+        assert_eq!(departures(&mut sender, now).len(), 8);
+        for window in windows {
+            sender.on_segment(now + Span::from_ms(50), &ack(1, 1000 + window));
+        }
+        let sent = departures(&mut sender, now + Span::from_ms(50));
+        assert_eq!(sent.iter().any(|segment| segment.seq == 1), retransmits, "{windows:?}");
+    }
+}
+
+/// RFC 7323 section 2.2: window fields are scaled only if the SYN-ACK has the option, too.
+#[test]
+fn windows_are_scaled_only_if_the_peer_scales() {
+    let buffer = newreno().receive_buffer.0;
+    for (answered, expected) in [(8, (buffer >> 7) as u16), (0, u16::MAX)] {
+        let (mut sender, _) = opened(0, Segment { window_scale_plus_one: answered, ..plain() });
+        sender.write(MSS);
+        let sent = departures(&mut sender, ms(200));
+        assert_eq!(sent.iter().map(|segment| segment.window).collect::<Vec<_>>(), [expected]);
+    }
+}
+
+/// What those who look from outside see after a loss.
+#[test]
+fn the_state_tells_what_is_lost() {
+    let config = TcpConfig { sack: true, ..newreno() };
+    let mut sender = Sender::new(&config, 0, 1);
+    sender.open();
+    let _ = departures(&mut sender, ms(0));
+    let flags = Flags::SYN.with(Flags::ACK).with(Flags::SACK_PERMITTED);
+    sender.on_segment(ms(100), &Segment { seq: 500, ack: 1, flags, mss: 1460, ..plain() });
+    let _ = departures(&mut sender, ms(100));
+    sender.write(10 * MSS);
+    assert_eq!(departures(&mut sender, ms(100)).len(), 10);
+    let mut sacks = ack(1, 1000);
+    sacks.sack.push(1 + 1460, 1 + 4 * 1460, 4);
+    sender.on_segment(ms(200), &sacks);
+    assert_eq!(departures(&mut sender, ms(200)).len(), 1);
+    let info = sender.info();
+    let counts =
+        (info.outstanding_segments, info.sacked_segments, info.lost_segments, info.retransmitted_segments);
+    assert_eq!(counts, (10, 3, 1, 1));
+    assert_eq!((info.full_payload, info.next_sequence, info.backoff), (MSS, 1 + 10 * 1460, 0));
+    assert!(info.sack && !info.timestamps && !info.ecn);
+}
