@@ -23,11 +23,13 @@ SEEDS = "seeds"
 SHARES = {
     "scenario": 34,
     "study": 6,
-    "topology": 22,
+    "topology": 21,
     "demands": 6,
-    "capture": 18,
+    "capture": 17,
     "report": 4,
-    "arguments": 10,
+    "arguments": 9,
+    "compare": 2,
+    "reproduce": 1,
 }
 """How many of a hundred mutants are of each kind."""
 
@@ -103,6 +105,15 @@ column = "jain_index"
 DEMANDS = (
     b"from,to,rate_mbps\nSeattle,Denver,2.5\nDenver,New York,0.5\nAtlanta,Seattle,1e-1\nHouston,Denver,3\n"
 )
+COMPARED: dict[str, Any] = {
+    "network": {
+        "topology": "grid",
+        "parameters": {"rows": 2, "columns": 2},
+        "links": {"capacity": "4 Mbps", "delay": "1 ms"},
+    },
+    "traffic": [{"from": "router1.1", "to": "router2.2"}],
+    "run": {"duration": "500 ms"},
+}
 ROBUST: dict[str, Any] = {
     "network": {"topology": "zoo/Abilene", "links": {"capacity": "20 Mbps"}},
     "routing": {"scheme": {"algorithm": "robust", "k": 2}, "demand": {"pair": {"from": "file:demands.csv"}}},
@@ -175,6 +186,8 @@ class Mutants:
             "capture": self._capture,
             "report": self._report,
             "arguments": self._arguments,
+            "compare": self._compare,
+            "reproduce": self._reproduce,
         }
 
     def write(self, number: int, draw: random.Random, folder: Path) -> list[str]:
@@ -262,10 +275,33 @@ class Mutants:
             file.write_bytes(mutation.of_bytes(draw, file.read_bytes(), other.read_bytes()))
         return ["report", "result", *["--figures", "svg"] * (draw.random() < 0.1)]
 
+    def _compare(self, draw: random.Random, folder: Path) -> list[str]:
+        kind = draw.randrange(4)
+        what = "x.toml"
+        if kind == 0:
+            change = mutation.of_words if draw.random() < 0.7 else mutation.of_bytes
+            (folder / "x.graphml").write_bytes(change(draw, self._topologies["graphml"][0], b"<node/>"))
+            what = "file:x.graphml"
+        elif kind == 1:
+            what = _word(draw, "zoo/Abilene", "NSFNET", "x.toml")
+        own = COMPARED if kind == 3 else draw.choice(self._scenarios)
+        (folder / "x.toml").write_bytes(tomli_w.dumps(own).encode() if kind == 3 else self._toml(draw, own))
+        systems = _word(draw, "hops,delay", "semper-mptcp", "hops, robust") if kind == 3 else "hops,delay"
+        arguments = ["compare", what, "--quick", "--jobs", "1", "--out", "out", "--systems", systems]
+        return arguments + ["--json"] * (draw.random() < 0.3)
+
+    def _reproduce(self, draw: random.Random, _folder: Path) -> list[str]:
+        paper, figure = draw.choice((("sdn", "4.11"), ("tcpbp", "table-2"), ("mprc", "3.1"), ("robust", "8")))
+        if draw.random() < 0.5:
+            paper = _word(draw, paper)
+        else:
+            figure = _word(draw, figure)
+        arguments = ["reproduce", paper, figure, "--quick", "--jobs", "1", "--out", "out"]
+        return arguments + ["--json"] * (draw.random() < 0.3)
+
     def _arguments(self, draw: random.Random, folder: Path) -> list[str]:
         def word(*usual: str) -> str:
-            text = mutation.of_words(draw, draw.choice(usual).encode(), b"x = [1]").decode(errors="replace")
-            return text.replace("\0", "")[:100_000]
+            return _word(draw, *usual)
 
         own = draw.choice(self._scenarios)
         (folder / "x.toml").write_text(tomli_w.dumps(own), encoding="utf-8")
@@ -291,6 +327,12 @@ class Mutants:
         field = draw.choice(fields) if draw.random() < 0.6 else word(*fields)
         value = word('"cubic"', '"10 Mbps"', "3", '"2 ms"', "[1, 2]", '{ algorithm = "codel" }', "true")
         return ["routes" if kind < 5 else "run", "x.toml", "--set", f"{field}={value}"]
+
+
+def _word(draw: random.Random, *usual: str) -> str:
+    """One of these words, changed."""
+    text = mutation.of_words(draw, draw.choice(usual).encode(), b"x = [1]").decode(errors="replace")
+    return text.replace("\0", "")[:100_000]
 
 
 def _short(node: Any, key: str = "") -> Any:

@@ -4,15 +4,15 @@ Start with :class:`Scenario`: read one from a file (``Scenario.load``) or build 
 then ask for its ``routes()`` or ``run()`` it. A :class:`Study` runs it over many settings.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
-from anabranch._core import version as _version
-
+TYPE_CHECKING = False  # that of typing, whose import takes longer than this one
 if TYPE_CHECKING:
+    from typing import Any
+
     from anabranch.api import *
 
-__version__ = _version()
+    __version__: str
 
 __all__ = [
     "AnabranchError",
@@ -46,10 +46,19 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, imported when it is asked for: what it stands on takes time to import."""
+    """A public name, imported when it is asked for: what it stands on takes time to import.
+
+    The core, too: until ``anabranch.__main__`` runs, Ctrl-C ends the command line with Python's traceback.
+    """
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module("anabranch.api"), name)
+    from importlib import import_module  # noqa: PLC0415 - see above
+
+    if name == "__version__":
+        value = import_module("anabranch._core").version()
+    else:
+        value = getattr(import_module("anabranch.api"), name)
+    globals()[name] = value
     return value
 
 

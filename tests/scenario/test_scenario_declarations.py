@@ -44,6 +44,8 @@ def taken_by_the_core(kind: str, config: dict[str, Any]) -> bool:
         except _core.SetupError:
             return False
     transport = json.loads(_core.transport_preset("mptcp" if kind in MPTCP_KINDS else "newreno"))
+    # Some controls live on marks.
+    transport |= {"ecn": True} if "ecn" in transport else {}
     transport[kind] = config
     try:
         _core.resolve_transport(json.dumps(transport))

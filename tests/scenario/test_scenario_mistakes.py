@@ -201,7 +201,7 @@ MISTAKES: list[tuple[str, str, str]] = [
         'to = "Atlanta"',
         'to = "Atlanta"\ntransport = "cubik"',
         'traffic[0].transport: transport "cubik" is not known; nearest: "cubic"; there '
-        'are "newreno", "cubic", "bbr", '
+        'are "newreno", "cubic", "dctcp", "bbr", '
         '"linux-reno", "linux-cubic", "linux-bbr", "mprc", "tcp-pr", "rr-tcp", "tcp-ncr", "mptcp", '
         '"mptcp-olia", "mptcp-balia", "mptcp-cubic", "sdn-paced", "sliding-window"',
     ),
@@ -209,7 +209,7 @@ MISTAKES: list[tuple[str, str, str]] = [
         "[run]",
         '[transport.newreno]\ncongestion_control = { algorithm = "newreno", beta = 0.5 }\n[run]',
         "transport.newreno.congestion_control.beta: is a parameter of cubic and linux-cubic "
-        '(congestion_control); the congestion_control here is "newreno", which has hystart',
+        '(congestion_control); the congestion_control here is "newreno", which has hystart, beta_ecn',
     ),
     (
         "[run]",
@@ -221,19 +221,19 @@ MISTAKES: list[tuple[str, str, str]] = [
         "[run]",
         '[transport.newreno]\ncongestion_control = { algorithm = "cubik" }\n[run]',
         'transport.newreno.congestion_control: algorithm "cubik" is not known; nearest: "cubic"; there are '
-        '"newreno", "cubic", "bbr", "linux-reno", "linux-cubic", "mprc", "lia", "olia", "balia"',
+        '"newreno", "cubic", "bbr", "linux-reno", "linux-cubic", "dctcp", "mprc", "lia", "olia", "balia"',
     ),
     (
         "[run]",
         "[transport.newreno]\ncongestion_control = { beta = 0.5 }\n[run]",
         'transport.newreno.congestion_control: a table here needs the key "algorithm": one of '
-        '"newreno", "cubic", "bbr", "linux-reno", "linux-cubic", "mprc", "lia", "olia", "balia"',
+        '"newreno", "cubic", "bbr", "linux-reno", "linux-cubic", "dctcp", "mprc", "lia", "olia", "balia"',
     ),
     (
         "[run]",
         '[transport.newreno]\ncongestion_control = "cubik"\n[run]',
         'transport.newreno.congestion_control: "cubik" is not known; nearest: "cubic"; there are '
-        '"newreno", "cubic", "bbr", "linux-reno", "linux-cubic", "mprc", "lia", "olia", "balia"',
+        '"newreno", "cubic", "bbr", "linux-reno", "linux-cubic", "dctcp", "mprc", "lia", "olia", "balia"',
     ),
     (
         "[run]",
@@ -246,6 +246,11 @@ MISTAKES: list[tuple[str, str, str]] = [
         "[run]",
         "[transport.tcp-pr]\nsack = false\n[run]",
         'transport.tcp-pr.sack: is false, but the loss_detection "tcp-pr" needs selective acknowledgments',
+    ),
+    (
+        "[run]",
+        "[transport.dctcp]\necn = false\n[run]",
+        'transport.dctcp.ecn: is false, but the congestion_control "dctcp" lives on ECN marks',
     ),
     (
         "[run]",
@@ -276,7 +281,7 @@ MISTAKES: list[tuple[str, str, str]] = [
         "[run]",
         "[transport.mine]\n[run]",
         'transport.mine.preset: is missing; "mine" is no preset itself: newreno, cubic, '
-        "bbr, linux-reno, linux-cubic, "
+        "dctcp, bbr, linux-reno, linux-cubic, "
         "linux-bbr, mprc, tcp-pr, rr-tcp, tcp-ncr, mptcp, mptcp-olia, mptcp-balia, mptcp-cubic, sdn-paced, "
         "sliding-window",
     ),

@@ -348,6 +348,7 @@ mss = "536 B"
             "algorithm": "cubic",
             "hystart": True,
             "beta": 0.8,
+            "beta_ecn": 0.7,
             "c": 0.4,
             "fast_convergence": True,
         },

@@ -38,9 +38,7 @@ fn beside(
     let TransportConfig::Mptcp(config) = &multipath else { panic!("MPTCP") };
     let mut single = config.tcp.clone();
     single.congestion_control =
-        CongestionConfig::NewReno(anabranch_engine::transport::congestion::NewRenoParameters {
-            hystart: false,
-        });
+        CongestionConfig::NewReno(anabranch_engine::transport::congestion::NewRenoParameters::default());
     let transports = [b.protocol("mptcp", multipath), b.tcp("tcp", single)];
     for (number, transport) in transports.into_iter().enumerate() {
         let (from, to) = (b.node(&format!("from {number}")), b.node(&format!("to {number}")));
@@ -133,9 +131,7 @@ fn lia_adds_what_its_formula_says() {
 fn uncoupled_subflows_take_a_share_each() {
     for subflows in [2, 4, 8] {
         let share = ratio(
-            &CongestionConfig::NewReno(anabranch_engine::transport::congestion::NewRenoParameters {
-                hystart: false,
-            }),
+            &CongestionConfig::NewReno(anabranch_engine::transport::congestion::NewRenoParameters::default()),
             subflows,
             4,
         );

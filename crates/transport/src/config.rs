@@ -161,6 +161,12 @@ impl TcpConfig {
             );
             return Err(OutOfRange::new("sack", problem));
         }
+        let control = &self.congestion_control;
+        if control.needs_marks() && !self.ecn {
+            let problem =
+                format!("is false, but the congestion_control {:?} lives on ECN marks", control.name());
+            return Err(OutOfRange::new("ecn", problem));
+        }
         not_above("min_rto", self.min_rto, self.max_rto)?;
         not_above("delayed_ack_timeout", self.delayed_ack_timeout, self.max_rto)
     }

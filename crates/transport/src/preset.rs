@@ -9,6 +9,7 @@ use anabranch_units::Span;
 pub const PRESETS: &[(&str, &str)] = &[
     ("newreno", "NewReno (RFC 5681, 6582, 6675), losses by duplicate ACKs, as in ns-2 and ns-3"),
     ("cubic", "CUBIC (RFC 9438) with HyStart++ (RFC 9406), losses by duplicate ACKs, as in ns-3"),
+    ("dctcp", "DCTCP (RFC 8257) with ECN, losses by duplicate ACKs"),
     ("bbr", "BBR version 1, losses by duplicate ACKs, as in ns-3"),
     ("linux-reno", "Reno with RACK-TLP (RFC 8985) and undo, as in Linux"),
     ("linux-cubic", "CUBIC with RACK-TLP (RFC 8985) and undo, as in Linux"),
@@ -49,6 +50,7 @@ pub fn preset(name: &str) -> Option<TransportConfig> {
 pub fn tcp_preset(name: &str) -> Option<TcpConfig> {
     Some(match name {
         "newreno" | "cubic" | "bbr" => tcp("dupack", name),
+        "dctcp" => TcpConfig { ecn: true, ..tcp("dupack", name) },
         "linux-reno" => linux("linux-reno"),
         "linux-cubic" => linux("linux-cubic"),
         "linux-bbr" => {

@@ -30,6 +30,7 @@ MODELS: Final[dict[str, Model]] = {model.name: model for model in (MATHIS, PFTK,
 TRANSPORT_MODELS: Final[dict[str, str]] = {
     "newreno": "mathis",
     "linux-reno": "mathis",
+    "dctcp": "mathis",
     "mprc": "mathis",
     "rr-tcp": "mathis",
     "tcp-pr": "pftk",
@@ -49,6 +50,7 @@ it sends, and neither has Multipath TCP: a model is of one path.
 _CONTROL_MODELS: Final = {
     "newreno": MATHIS,
     "linux-reno": MATHIS,
+    "dctcp": MATHIS,
     "mprc": MATHIS,
     "cubic": CUBIC,
     "linux-cubic": CUBIC,

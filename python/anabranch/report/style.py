@@ -110,6 +110,7 @@ _BY_TRANSPORT = {
     "linux-reno": _BLUE + _HOLLOW,
     "cubic": _RED,
     "linux-cubic": _RED + _HOLLOW,
+    "dctcp": _PINK + _HOLLOW,
     "bbr": _GREEN,
     "linux-bbr": _GREEN + _HOLLOW,
     "sdn-paced": _BLACK,
@@ -126,7 +127,8 @@ _BY_TRANSPORT = {
     "mptcp-cubic": _ORANGE,
 }
 """The look of each transport, in every figure. ``mptcp`` couples its windows by LIA (RFC 6356). There are
-no more looks than 16: ``mptcp-cubic`` shares that of ``window-clamp``, beside which it does not stand."""
+no more looks than 16: ``mptcp-cubic`` shares that of ``window-clamp`` and ``dctcp`` that of ``mptcp-balia``,
+beside which they do not stand."""
 
 
 def look(name: str) -> Look:

@@ -25,6 +25,8 @@ pub trait ConfiguredController {
     const COMPARES_LOSSES: bool = false;
     /// Whether it measures delivery rates, and so asks whether the application or the network was the limit.
     const MEASURES_RATE: bool = false;
+    /// Whether it counts ECN marks: the receiver echoes each of them (RFC 8257 section 3.2), and ECN has to be on.
+    const NEEDS_MARKS: bool = false;
 
     /// The controller at the start of a connection; the parameters are within their bounds.
     fn configured(parameters: &Self::Parameters, start: Start) -> Self;
@@ -35,6 +37,7 @@ impl<C: ConfiguredController> ConfiguredController for Box<C> {
     const COUPLED: bool = C::COUPLED;
     const COMPARES_LOSSES: bool = C::COMPARES_LOSSES;
     const MEASURES_RATE: bool = C::MEASURES_RATE;
+    const NEEDS_MARKS: bool = C::NEEDS_MARKS;
 
     fn configured(parameters: &C::Parameters, start: Start) -> Self {
         Self::new(C::configured(parameters, start))
@@ -75,6 +78,12 @@ macro_rules! controllers {
             #[must_use]
             pub(crate) const fn measures_rate(&self) -> bool {
                 match self { $( Self::$variant(_) => <$controller as ConfiguredController>::MEASURES_RATE, )+ }
+            }
+
+            /// Whether it counts ECN marks, each of which the receiver echoes.
+            #[must_use]
+            pub(crate) const fn needs_marks(&self) -> bool {
+                match self { $( Self::$variant(_) => <$controller as ConfiguredController>::NEEDS_MARKS, )+ }
             }
         }
 
@@ -157,6 +166,10 @@ macro_rules! dispatch_controllers {
 
             fn on_loss(&mut self, episode: &LossEpisode) {
                 each_controller!(self, c => c.on_loss(episode); $($variant)+);
+            }
+
+            fn on_ecn_feedback(&mut self, feedback: &EcnFeedback) {
+                each_controller!(self, c => c.on_ecn_feedback(feedback); $($variant)+);
             }
 
             fn on_ecn(&mut self, episode: &LossEpisode) {

@@ -16,6 +16,8 @@ anabranch_units::parameters! {
         hystart: bool = true;
         /// Multiplicative decrease (RFC 9438 section 4.6).
         beta: f64 = 0.7, above(0.0).below(1.0);
+        /// What an ECN mark leaves of the window. RFC 9438 has beta's 0.7; ABE (RFC 8511 section 3.1) 0.85.
+        beta_ecn: f64 = 0.7, above(0.0).below(1.0);
         /// Aggressiveness C in segments per second cubed (RFC 9438 section 5).
         c: f64 = 0.4, above(0.0);
         /// Give up bandwidth to newer flows (RFC 9438 section 4.7).
@@ -112,9 +114,9 @@ impl Cubic {
         self
     }
 
-    /// Sets ssthresh, W_max and cwnd_prior for a congestion event; returns the reduced window before
+    /// Sets ssthresh, W_max and cwnd_prior for a congestion event that leaves `factor` of the window; returns the reduced window before
     /// any lower bound, in bytes.
-    fn reduce(&mut self, episode: &LossEpisode) -> u64 {
+    fn reduce(&mut self, episode: &LossEpisode, factor: f64) -> u64 {
         let Window { cwnd, ssthresh, mss, .. } = self.window;
         let CubicParameters { beta, fast_convergence, .. } = self.parameters;
         // RFC 9438 section 4.9.2: what to remember.
@@ -125,7 +127,7 @@ impl Cubic {
         let w_max = if makes_room { cwnd * ((1.0 + beta) / 2.0) } else { cwnd };
         self.curve = Curve { w_max, cwnd_prior: cwnd, epoch: None };
         // RFC 9438 section 4.6.
-        let reduced = (self.window.before_reduction(episode.flight_size) as f64 * beta).round() as u64;
+        let reduced = (self.window.before_reduction(episode.flight_size) as f64 * factor).round() as u64;
         self.window.ssthresh = reduced.max(2 * mss);
         reduced
     }
@@ -235,14 +237,14 @@ impl CongestionControl for Cubic {
     }
 
     fn on_loss(&mut self, episode: &LossEpisode) {
-        let _ = self.reduce(episode);
+        let _ = self.reduce(episode, self.parameters.beta);
         self.window.cwnd = self.window.ssthresh;
         self.recovering = true;
     }
 
     fn on_ecn(&mut self, episode: &LossEpisode) {
         // RFC 9438 section 4.6: after a mark the window may go down to one segment.
-        self.window.cwnd = self.reduce(episode).max(self.window.mss);
+        self.window.cwnd = self.reduce(episode, self.parameters.beta_ecn).max(self.window.mss);
         self.begin_epoch(episode.now);
         self.window.hold(episode.snd_nxt);
         // A mark is never spurious.
@@ -252,7 +254,7 @@ impl CongestionControl for Cubic {
     fn on_timeout(&mut self, episode: &LossEpisode, first: bool) {
         // RFC 9438 section 4.8: the window as in RFC 5681 section 3.1, ssthresh with beta.
         if first {
-            let _ = self.reduce(episode);
+            let _ = self.reduce(episode, self.parameters.beta);
         }
         self.curve.epoch = None;
         self.window.collapse();

@@ -5,8 +5,8 @@
 //! Dispatch is an enum ([`Controller`]), because every ACK passes through it.
 //!
 //! The sender guarantees the order of calls for one arriving ACK: first
-//! [`CongestionControl::on_recovered`] if the ACK ends an episode, then [`CongestionControl::on_ecn`] or
-//! [`CongestionControl::on_loss`] if it starts one, then [`CongestionControl::on_ack`] once.
+//! [`CongestionControl::on_recovered`] if the ACK ends an episode, then [`CongestionControl::on_loss`] if it starts one,
+//! or, with ECN, [`CongestionControl::on_ecn_feedback`] and [`CongestionControl::on_ecn`] if a mark starts one, then [`CongestionControl::on_ack`] once.
 //!
 //! The registry is the call of `controllers!` below: a name, and the type that has its parameters and its code.
 //! [`NewReno`] and [`Cubic`] share the slow start of `window.rs`, which [`HyStart`] (RFC 9406) may end early.
@@ -20,6 +20,7 @@ mod bbr;
 mod classic_hystart;
 mod coupling;
 mod cubic;
+mod dctcp;
 mod hystart;
 mod lia;
 mod linux_cubic;
@@ -41,6 +42,7 @@ pub use bbr::{Bbr, BbrParameters};
 pub use controller::{ConfiguredController, Start};
 pub use coupling::{Coupled, Coupling, CouplingRule};
 pub use cubic::{Cubic, CubicParameters};
+pub use dctcp::Dctcp;
 pub use hystart::HyStart;
 pub use lia::Lia;
 pub use linux_cubic::{LinuxCubic, LinuxCubicParameters};
@@ -58,6 +60,7 @@ controllers! {
     "bbr" => Bbr(Box<Bbr>),
     "linux-reno" => LinuxReno(LinuxReno),
     "linux-cubic" => LinuxCubic(LinuxCubic),
+    "dctcp" => Dctcp(Dctcp),
     "mprc" => Mprc(Mprc),
     "lia" => Lia(Lia),
     "olia" => Olia(Olia),
@@ -140,6 +143,19 @@ pub struct LossEpisode {
     pub snd_nxt: u64,
 }
 
+/// What one arriving ACK said of marks.
+#[derive(Clone, Copy, Debug)]
+pub struct EcnFeedback {
+    /// Bytes by which the cumulative acknowledgment advanced.
+    pub acked: u64,
+    /// Whether the ACK echoes a mark.
+    pub echo: bool,
+    /// Next byte to be acknowledged.
+    pub snd_una: u64,
+    /// Next new byte to be sent.
+    pub snd_nxt: u64,
+}
+
 /// A congestion controller. All windows are in bytes.
 pub trait CongestionControl {
     /// The window outside recovery. Never below one segment.
@@ -192,6 +208,10 @@ pub trait CongestionControl {
 
     /// Fast recovery starts: once per window of data. Sets ssthresh.
     fn on_loss(&mut self, episode: &LossEpisode);
+
+    /// Each ACK of a connection with ECN, marked or not, for a controller that counts marks
+    /// ([`ConfiguredController::NEEDS_MARKS`]).
+    fn on_ecn_feedback(&mut self, _feedback: &EcnFeedback) {}
 
     /// An ECN-Echo starts an episode: once per window of data (RFC 3168 section 6.1.2). No recovery
     /// follows, so the window itself must come down here.

@@ -5,6 +5,7 @@
 
 use super::window::Window;
 use super::{Ack, ConfiguredController, CongestionControl, HyStart, LossEpisode, Recovery, Start};
+use anabranch_units::declaration::above;
 use anabranch_units::{Instant, Span};
 
 anabranch_units::parameters! {
@@ -12,6 +13,8 @@ anabranch_units::parameters! {
     pub struct NewRenoParameters {
         /// Slow start leaves early on rising delay (RFC 9406).
         hystart: bool = false;
+        /// What an ECN mark leaves of the window. RFC 3168 has a half, as for a loss; ABE (RFC 8511) 0.8.
+        beta_ecn: f64 = 0.5, above(0.0).below(1.0);
     }
 }
 
@@ -19,7 +22,8 @@ impl ConfiguredController for NewReno {
     type Parameters = NewRenoParameters;
 
     fn configured(parameters: &NewRenoParameters, start: Start) -> Self {
-        let newreno = Self::new(start.mss, start.initial_window);
+        let mut newreno = Self::new(start.mss, start.initial_window);
+        newreno.beta_ecn = parameters.beta_ecn;
         if parameters.hystart { newreno.with_hystart(HyStart::new(start.mss, start.paced)) } else { newreno }
     }
 }
@@ -30,6 +34,8 @@ pub struct NewReno {
     pub(super) window: Window,
     /// Bytes acknowledged towards the next segment of the window (RFC 3465 section 2.1).
     bytes_acked: u64,
+    /// "beta_ecn" (RFC 8511 section 3).
+    beta_ecn: f64,
     /// Fast recovery was entered and neither left nor undone.
     recovering: bool,
     undo: Option<Undo>,
@@ -45,7 +51,8 @@ impl NewReno {
     /// For segments of `mss` payload bytes, starting with `initial_window` bytes.
     #[must_use]
     pub fn new(mss: u32, initial_window: u64) -> Self {
-        Self { window: Window::new(mss, initial_window), bytes_acked: 0, recovering: false, undo: None }
+        let window = Window::new(mss, initial_window);
+        Self { window, bytes_acked: 0, beta_ecn: 0.5, recovering: false, undo: None }
     }
 
     /// The same, with a slow start that ends early on rising delay (RFC 9406).
@@ -61,6 +68,17 @@ impl NewReno {
         self.undo = Some(Undo { cwnd, ssthresh });
         self.window.ssthresh = (self.window.before_reduction(episode.flight_size) / 2).max(2 * mss);
         self.bytes_acked = 0;
+    }
+
+    /// A mark leaves `factor` of the window (RFC 3168 section 6.1.2, RFC 8511 section 3).
+    pub(super) fn reduce_by_mark(&mut self, episode: &LossEpisode, factor: f64) {
+        let before = self.window.before_reduction(episode.flight_size);
+        self.window.ssthresh = ((before as f64 * factor) as u64).max(2 * self.window.mss);
+        self.window.cwnd = self.window.ssthresh;
+        self.window.hold(episode.snd_nxt);
+        self.bytes_acked = 0;
+        // A mark is never spurious.
+        self.undo = None;
     }
 
     /// Slow start, then congestion avoidance.
@@ -124,13 +142,8 @@ impl CongestionControl for NewReno {
         self.recovering = true;
     }
 
-    /// RFC 3168 section 6.1.2: as for a loss.
     fn on_ecn(&mut self, episode: &LossEpisode) {
-        self.reduce(episode);
-        self.window.cwnd = self.window.ssthresh;
-        self.window.hold(episode.snd_nxt);
-        // A mark is never spurious.
-        self.undo = None;
+        self.reduce_by_mark(episode, self.beta_ecn);
     }
 
     fn on_timeout(&mut self, episode: &LossEpisode, first: bool) {

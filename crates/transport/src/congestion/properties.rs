@@ -2,8 +2,8 @@
 
 use super::testing::{MSS, SEGMENT};
 use super::{
-    Ack, CongestionControl, Controller, Coupling, CubicParameters, LossEpisode, NewRenoParameters,
-    RateSample, Recovery, Start,
+    Ack, CongestionControl, Controller, Coupling, CubicParameters, EcnFeedback, LossEpisode,
+    NewRenoParameters, RateSample, Recovery, Start,
 };
 use crate::CongestionConfig;
 use anabranch_units::{Instant, Span};
@@ -15,6 +15,7 @@ enum Call {
     Ack(Ack),
     Loss(LossEpisode),
     Ecn(LossEpisode),
+    EcnFeedback(EcnFeedback),
     Timeout(LossEpisode, bool),
     Recovered(Recovery),
     Undo,
@@ -28,14 +29,20 @@ enum Call {
 /// Every registered algorithm with its defaults, and some with other options.
 fn registered() -> Vec<CongestionConfig> {
     let cubic = |hystart, beta, c| {
-        CongestionConfig::Cubic(CubicParameters { hystart, beta, c, fast_convergence: hystart })
+        CongestionConfig::Cubic(CubicParameters {
+            hystart,
+            beta,
+            c,
+            fast_convergence: hystart,
+            beta_ecn: beta,
+        })
     };
     let defaults =
         CongestionConfig::NAMES.iter().map(|name| CongestionConfig::named(name).expect("registered"));
     let mut configs: Vec<CongestionConfig> = defaults.collect();
     assert!(configs.len() >= 7);
     configs.extend([
-        CongestionConfig::NewReno(NewRenoParameters { hystart: true }),
+        CongestionConfig::NewReno(NewRenoParameters { hystart: true, beta_ecn: 0.8 }),
         cubic(false, 0.7, 0.4),
         cubic(false, 0.01, 1e6),
     ]);
@@ -130,6 +137,9 @@ fn call() -> impl Strategy<Value = Call> {
         8 => ack().prop_map(Call::Ack),
         1 => loss_episode().prop_map(Call::Loss),
         1 => loss_episode().prop_map(Call::Ecn),
+        2 => (bytes(), any::<bool>(), bytes(), bytes())
+            .prop_map(|(acked, echo, snd_una, snd_nxt)| EcnFeedback { acked, echo, snd_una, snd_nxt })
+            .prop_map(Call::EcnFeedback),
         1 => (loss_episode(), any::<bool>()).prop_map(|(episode, first)| Call::Timeout(episode, first)),
         1 => recovery().prop_map(Call::Recovered),
         1 => Just(Call::Undo),
@@ -187,6 +197,11 @@ fn make(controller: &mut Controller, now: &mut Instant, call: &Call) {
         }
         Call::Loss(episode) => controller.on_loss(&LossEpisode { now: later(episode.now), ..*episode }),
         Call::Ecn(episode) => controller.on_ecn(&LossEpisode { now: later(episode.now), ..*episode }),
+        Call::EcnFeedback(feedback) => {
+            controller.on_ecn_feedback(feedback);
+            let after = (controller.cwnd(), controller.ssthresh());
+            assert!(after == (before, threshold), "counting marks moved something");
+        }
         Call::Timeout(episode, first) => {
             controller.on_timeout(&LossEpisode { now: later(episode.now), ..*episode }, *first);
             match controller {

@@ -127,7 +127,7 @@ fn share(congestion_control: CongestionConfig) -> f64 {
 /// subflows take about what eight TCPs do.
 #[test]
 fn coupled_subflows_take_one_share_of_a_bottleneck() {
-    let uncoupled = share(CongestionConfig::NewReno(NewRenoParameters { hystart: false }));
+    let uncoupled = share(CongestionConfig::NewReno(NewRenoParameters::default()));
     assert!(uncoupled > 4.0, "{uncoupled}");
     for coupled in [
         CongestionConfig::Lia(Default::default()),

@@ -56,6 +56,8 @@ pub struct Receiver {
     sack: bool,
     timestamps: bool,
     ecn: bool,
+    /// RFC 8257 section 3.2; otherwise a mark is echoed until the sender has reduced (RFC 3168 section 6.1.3).
+    echoes_each_mark: bool,
     mss: u16,
     buffer: u64,
     window_scale: u8,
@@ -78,6 +80,8 @@ pub struct Receiver {
     paws: bool,
     last_ack_sent: u64,
     echo_congestion: bool,
+    /// An ACK of what came before the marks began, or ended.
+    ack_before: Option<Segment>,
     pending_segments: u32,
     ack_now: bool,
     ack_at: Option<Instant>,
@@ -96,6 +100,7 @@ impl Receiver {
             sack: config.sack,
             timestamps: config.timestamps,
             ecn: config.ecn,
+            echoes_each_mark: config.congestion_control.needs_marks(),
             mss: config.mss,
             buffer: config.receive_buffer.0,
             window_scale: window_scale(config.receive_buffer.0),
@@ -115,6 +120,7 @@ impl Receiver {
             paws: config.paws,
             last_ack_sent: 0,
             echo_congestion: false,
+            ack_before: None,
             pending_segments: 0,
             ack_now: false,
             ack_at: None,
@@ -182,7 +188,7 @@ impl Receiver {
             return false;
         }
         self.stats.segments += u64::from(segment.payload > 0);
-        self.take_congestion_marks(segment);
+        self.take_congestion_marks(now, segment);
         if start < self.rcv_nxt {
             self.stats.duplicate_segments += u64::from(end <= self.rcv_nxt);
             self.dsack = Some((start, end.min(self.rcv_nxt)));
@@ -258,7 +264,7 @@ impl Receiver {
             return;
         }
         self.stats.segments += u64::from(segment.payload > 0);
-        self.take_congestion_marks(segment);
+        self.take_congestion_marks(now, segment);
         if segment.flags.has(Flags::FIN) {
             self.fin_at = Some(end - 1);
         }
@@ -274,13 +280,27 @@ impl Receiver {
 
     /// RFC 3168 section 6.1.3: echo until the sender says that it has reduced.
     #[inline]
-    fn take_congestion_marks(&mut self, segment: &Segment) {
+    fn take_congestion_marks(&mut self, now: Instant, segment: &Segment) {
+        if self.ecn && self.echoes_each_mark {
+            self.echo_change(now, segment.flags.has(Flags::CE));
+            self.stats.marked_segments += u64::from(segment.flags.has(Flags::CE));
+            return;
+        }
         if segment.flags.has(Flags::CWR) {
             self.echo_congestion = false;
         }
         if segment.flags.has(Flags::CE) {
             self.stats.marked_segments += 1;
             self.echo_congestion |= self.ecn;
+        }
+    }
+
+    /// RFC 8257 section 3.2: ACKs echo what the segments that they answer have; where that changes, those before are
+    /// acknowledged at once.
+    fn echo_change(&mut self, now: Instant, marked: bool) {
+        if marked != self.echo_congestion {
+            self.ack_before = (self.pending_segments > 0).then(|| self.acknowledgment(now));
+            self.echo_congestion = marked;
         }
     }
 
@@ -335,6 +355,9 @@ impl Receiver {
             let rto = self.initial_rto.saturating_mul(1 << self.control_backoff.min(30)).min(self.max_rto);
             self.control_at = Some(now.saturating_add(rto));
             return Some(if self.state == State::SynReceived { self.syn_ack(now) } else { self.fin(now) });
+        }
+        if self.ack_before.is_some() {
+            return self.ack_before.take();
         }
         if !self.ack_now {
             return None;
@@ -468,6 +491,35 @@ mod tests {
                 assert_eq!(answer.flags.has(answered), ours && theirs, "{asked:?}: {ours}, {theirs}");
             }
         }
+    }
+
+    /// RFC 8257 section 3.2, figure 1, with two segments to an ACK: an ACK echoes what the segments that it answers have.
+    /// CWR ends no echo.
+    #[test]
+    fn each_mark_is_echoed() {
+        let config = crate::tcp_preset("dctcp").unwrap();
+        let mut receiver = Receiver::new(&config, 500);
+        let now = Instant::ZERO;
+        let syn = Flags::SYN.with(Flags::ECE).with(Flags::CWR);
+        receiver.on_segment(now, &Segment { flags: syn, seq: 99, ..Segment::default() });
+        assert!(receiver.poll_transmit(now).is_some_and(|answer| answer.flags.has(Flags::ECE)));
+        let mut answers = |place: u32, flags: Flags| {
+            let seq = 100 + 10 * place;
+            receiver.on_segment(now, &Segment { seq, flags, ack: 501, payload: 10, ..Segment::default() });
+            let acks = std::iter::from_fn(|| receiver.poll_transmit(now));
+            acks.map(|ack| ((ack.ack - 100) / 10, ack.flags.has(Flags::ECE))).collect::<Vec<_>>()
+        };
+        let (plain, marked) = (Flags::ACK, Flags::ACK.with(Flags::CE));
+        assert_eq!(answers(0, plain), []);
+        // The first was not marked, and is acknowledged at once.
+        assert_eq!(answers(1, marked), [(1, false)]);
+        assert_eq!(answers(2, marked), [(3, true)]);
+        assert_eq!(answers(3, marked.with(Flags::CWR)), []);
+        assert_eq!(answers(4, plain), [(4, true)]);
+        assert_eq!(answers(5, plain), [(6, false)]);
+        // Nothing waits for an ACK: there is nothing to say of what came before.
+        assert_eq!(answers(6, marked), []);
+        assert_eq!(answers(7, marked), [(8, true)]);
     }
 
     /// The second example of RFC 7323 section 4.3: segments arrive as A, C, B, E, D, each is acknowledged, and the echo is

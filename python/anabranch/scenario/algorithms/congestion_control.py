@@ -17,6 +17,8 @@ class Newreno(Algorithm):
     """Its name."""
     hystart: bool = False
     """Slow start leaves early on rising delay (RFC 9406)."""
+    beta_ecn: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.5
+    """What an ECN mark leaves of the window. RFC 3168 has a half, as for a loss; ABE (RFC 8511) 0.8."""
 
 
 class Cubic(Algorithm):
@@ -28,6 +30,8 @@ class Cubic(Algorithm):
     """Slow start leaves early on rising delay (RFC 9406)."""
     beta: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.7
     """Multiplicative decrease (RFC 9438 section 4.6)."""
+    beta_ecn: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.7
+    """What an ECN mark leaves of the window. RFC 9438 has beta's 0.7; ABE (RFC 8511 section 3.1) 0.85."""
     c: Annotated[float, Field(gt=0.0)] = 0.4
     """Aggressiveness C in segments per second cubed (RFC 9438 section 5)."""
     fast_convergence: bool = True
@@ -71,6 +75,15 @@ class LinuxCubic(Algorithm):
     """Give up bandwidth to newer flows (RFC 9438 section 4.7)."""
 
 
+class Dctcp(Algorithm):
+    """The window comes down in proportion to the share of marked bytes (RFC 8257)."""
+
+    algorithm: Literal["dctcp"] = "dctcp"
+    """Its name."""
+    g: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.0625
+    """Estimation gain g: weight of the newest window of data in the estimate (RFC 8257 section 4.2)."""
+
+
 class Mprc(Algorithm):
     """NewReno's growth, and half of cwnd at any loss, whatever found it (Chang 2024, section 4)."""
 
@@ -99,7 +112,9 @@ class Balia(Algorithm):
     """Its name."""
 
 
-Name = Literal["newreno", "cubic", "bbr", "linux-reno", "linux-cubic", "mprc", "lia", "olia", "balia"]
+Name = Literal[
+    "newreno", "cubic", "bbr", "linux-reno", "linux-cubic", "dctcp", "mprc", "lia", "olia", "balia"
+]
 """The names."""
 
 CongestionControl = Annotated[
@@ -109,6 +124,7 @@ CongestionControl = Annotated[
     | Annotated[Bbr, Tag("<bbr>")]
     | Annotated[LinuxReno, Tag("<linux-reno>")]
     | Annotated[LinuxCubic, Tag("<linux-cubic>")]
+    | Annotated[Dctcp, Tag("<dctcp>")]
     | Annotated[Mprc, Tag("<mprc>")]
     | Annotated[Lia, Tag("<lia>")]
     | Annotated[Olia, Tag("<olia>")]

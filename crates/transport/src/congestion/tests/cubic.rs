@@ -1,6 +1,6 @@
 use crate::congestion::testing::{MSS, Rounds, SEGMENT, episode};
 use crate::congestion::{CongestionControl, Cubic, CubicParameters, LossEpisode, Recovery};
-use anabranch_units::Span;
+use anabranch_units::{Instant, Span};
 
 const C: f64 = 0.4;
 const BETA: f64 = 0.7;
@@ -171,6 +171,17 @@ fn an_ecn_echo_reduces_at_once() {
     let mut small = cubic(1, Span::from_ms(100));
     small.controller.on_ecn(&episode(small.now, SEGMENT));
     assert_eq!((small.packets(), small.controller.ssthresh()), (1, 2 * SEGMENT));
+}
+
+/// RFC 8511 section 3.1: 0.85 at a mark; beta at a loss, and in W_max, as ever (RFC 9438 section 4.7).
+#[test]
+fn abe_keeps_more_at_a_mark_than_at_a_loss() {
+    let abe = CubicParameters { beta_ecn: 0.85, ..CubicParameters::default() };
+    let mut cubic = Cubic::new(MSS, 1000 * SEGMENT, abe);
+    cubic.on_ecn(&episode(Instant::ZERO, 1000 * SEGMENT));
+    assert_eq!((cubic.cwnd(), cubic.ssthresh()), (850 * SEGMENT, 850 * SEGMENT));
+    cubic.on_loss(&episode(Instant::ZERO, 850 * SEGMENT));
+    assert_eq!(cubic.ssthresh(), 595 * SEGMENT);
 }
 
 /// The mean windows of RFC 9438 section 5.1, tables 1 and 2, column C = 0.4: periodic loss, RTT of 100 ms, where

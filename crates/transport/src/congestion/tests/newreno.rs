@@ -1,5 +1,8 @@
 use crate::congestion::testing::{Bottleneck, MSS, Rounds, SEGMENT, episode, plain_ack};
-use crate::congestion::{Ack, CongestionControl, HyStart, LossEpisode, NewReno, Recovery};
+use crate::congestion::{
+    Ack, ConfiguredController, CongestionControl, HyStart, LossEpisode, NewReno, NewRenoParameters, Recovery,
+    Start,
+};
 use anabranch_units::{Instant, Rate, Span};
 
 fn newreno(initial_packets: u64) -> Rounds<NewReno> {
@@ -95,6 +98,21 @@ fn an_ecn_echo_halves_at_once() {
     path.controller.on_ecn(&episode(path.now, 80 * SEGMENT));
     assert_eq!(path.packets(), 40);
     assert_eq!(path.rounds(2), [41, 42]);
+}
+
+/// RFC 8511 section 3: ssthresh is 0.8 times FlightSize, and at least two segments; a loss takes half as before.
+#[test]
+fn abe_keeps_four_fifths_at_a_mark() {
+    let abe = NewRenoParameters { beta_ecn: 0.8, ..NewRenoParameters::default() };
+    let start = |segments| Start { mss: MSS, initial_window: segments * SEGMENT, paced: false, seed: 0 };
+    for (cwnd, flight, left) in [(40, 40, 32), (40, 20, 16), (2, 2, 2)] {
+        let mut newreno = NewReno::configured(&abe, start(cwnd));
+        newreno.on_ecn(&episode(Instant::ZERO, flight * SEGMENT));
+        assert_eq!((newreno.cwnd(), newreno.ssthresh()), (left * SEGMENT, left * SEGMENT), "{flight}");
+    }
+    let mut newreno = NewReno::configured(&abe, start(40));
+    newreno.on_loss(&episode(Instant::ZERO, 40 * SEGMENT));
+    assert_eq!(newreno.ssthresh(), 20 * SEGMENT);
 }
 
 /// The window that was in flight when the mark came is acknowledged without growth, as after a loss.

@@ -88,8 +88,8 @@ impl Sender {
         // First out, then in: what was lost behind the recovery point starts an episode of its own.
         self.leave_recovery(now, advanced);
         self.enter_recovery_if_lost(now, before.pipe);
-        if self.ecn && segment.flags.has(Flags::ECE) {
-            self.on_ecn_echo(now, before.pipe);
+        if self.ecn {
+            self.take_ecn_feedback(now, segment.flags.has(Flags::ECE), before.pipe, ack - before.snd_una);
         }
         self.update_controller(now, &before, &delivered, rate);
         if advanced || self.detector.times_segments() {

@@ -2,7 +2,7 @@
 
 use super::Sender;
 use super::timers::Probe;
-use crate::congestion::{CongestionControl, LossEpisode, Recovery};
+use crate::congestion::{CongestionControl, EcnFeedback, LossEpisode, Recovery};
 use crate::log::{Decision, RecoveryEnd, ReductionCause};
 use crate::segment::{Flags, Segment};
 use crate::tcp::prr::Prr;
@@ -209,6 +209,15 @@ impl Sender {
         self.record(now, Decision::Undone { before, after: self.controller.cwnd() });
         if from != Recovery::Open {
             self.record_recovery_left(now, from, RecoveryEnd::Undone);
+        }
+    }
+
+    /// What an ACK says of marks; an ECN-Echo is counted first, and then answered.
+    pub(super) fn take_ecn_feedback(&mut self, now: Instant, echo: bool, pipe_before: u64, acked: u64) {
+        let feedback = EcnFeedback { acked, echo, snd_una: self.snd_una, snd_nxt: self.snd_nxt };
+        self.controller.on_ecn_feedback(&feedback);
+        if echo {
+            self.on_ecn_echo(now, pipe_before);
         }
     }
 
