@@ -56,7 +56,7 @@ class CaptureResult(Result):
 
     @property
     def rtt_distribution(self) -> pl.DataFrame:
-        """How many round-trip times of each subflow are at most so long: a row for each step."""
+        """How many round-trip times of a subflow and direction are at most so long: a row for each step."""
         return self._table("rtt_distribution")
 
 

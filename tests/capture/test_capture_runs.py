@@ -119,7 +119,7 @@ def test_percentiles_series_and_distribution_agree(run_with_captures: tuple[Resu
         assert percentiles == sorted(percentiles)
         series = found.subflow_series.filter(subflow=row["subflow"])["rtt_ms"].drop_nulls()
         assert row["rtt_min_ms"] <= series.min() <= row["rtt_mean_ms"] <= series.max() <= row["rtt_max_ms"]
-        steps = found.rtt_distribution.filter(subflow=row["subflow"])
+        steps = found.rtt_distribution.filter(subflow=row["subflow"], data_from="client")
         assert steps["samples"].sum() == row["rtt_samples"]
         assert steps["rtt_ms"].is_sorted()
         assert steps["rtt_ms"].max() == row["rtt_max_ms"]

@@ -17,7 +17,6 @@ mod error;
 mod flow;
 mod format;
 mod group;
-mod histogram;
 mod input;
 mod link;
 mod measure;

@@ -4,15 +4,16 @@ mod over_time;
 mod rtt;
 
 use crate::group::{Connection, Tie};
-use crate::measure::{Measured, Times, handshake_rtt_ns};
+use crate::measure::{DATA, Measured, Times, handshake_rtt_ns};
 use crate::packet::Endpoint;
+use crate::round_trips::RttHistogram;
 use crate::select::{Flow, PointId, Selection};
 use crate::series::{DataLevel, data_level};
 use crate::steady::Steady;
 use crate::survey::{FileSurvey, NEVER};
 use anabranch_units::jain_index;
 use anabranch_units::records::{Column, Table};
-use std::borrow::Cow;
+use rtt::RttStatistics;
 use std::fmt::Display;
 use std::net::Ipv6Addr;
 
@@ -88,6 +89,11 @@ impl Found<'_> {
         &self.measured[flow][1 - self.data_direction[flow]]
     }
 
+    /// Round-trip times of the data with this role, [`DATA`](crate::measure::DATA) of the connection or against them.
+    fn rtts(&self, flow: usize, role: usize) -> Option<&RttHistogram> {
+        self.measured[flow][1 - (self.data_direction[flow] ^ role)].rtts.as_deref()
+    }
+
     /// Whether acknowledgments of a flow were captured at all.
     fn has_acks(&self, flow: usize) -> bool {
         self.flow(flow).directions[1 - self.data_direction[flow]].packets > 0
@@ -133,7 +139,8 @@ pub(crate) fn report(mut found: Found<'_>) -> Analysis {
     let levels: Vec<Option<DataLevel>> =
         found.connections.iter().map(|connection| found.data_level(connection)).collect();
     let of = connection_of(&found);
-    let mut tables = vec![connections(&found, &levels), subflows(&found, &of)];
+    let rtts = RttStatistics::of(&found);
+    let mut tables = vec![connections(&found, &levels, &rtts), subflows(&found, &of, &rtts)];
     tables.extend(over_time::series(&found, &levels));
     tables.push(rtt::distribution(&mut found, &of));
     let shares = || found.connections.iter().map(|connection| found.connection_mbps(connection));
@@ -163,17 +170,17 @@ pub(crate) fn report(mut found: Found<'_>) -> Analysis {
 fn warn_of_flows(found: &mut Found<'_>) {
     let flows = 0..found.selection.flows.len();
     let count = |of: &dyn Fn(usize) -> bool| flows.clone().filter(|&flow| of(flow)).count();
-    let without_acks = count(&|flow| !found.has_acks(flow) && found.data(flow).data.packets > 0);
+    let without_acks = count(&|flow| !found.has_acks(flow) && found.data(flow).data().packets > 0);
     let guessed = count(&|flow| found.ties[flow] == Tie::DataSequence);
     let alone = count(&|flow| found.ties[flow] == Tie::Unknown);
     // Elsewhere, and not here: what is missing may have passed another of the points.
     let spread = count(&|flow| {
         let direction = &found.flow(flow).directions[found.data_direction[flow]];
-        direction.points.len() < direction.seen_at && found.data(flow).data.missing > 0
+        direction.points.len() < direction.seen_at && found.data(flow).data().missing > 0
     });
-    let missing: u64 = flows.clone().map(|flow| found.data(flow).data.missing).sum();
+    let missing: u64 = flows.clone().map(|flow| found.data(flow).data().missing).sum();
     let implausible: u64 = found.measured.iter().flatten().map(|measured| measured.implausible).sum();
-    let forgotten = count(&|flow| found.data(flow).data.forgotten > 0);
+    let forgotten = count(&|flow| found.data(flow).data().forgotten > 0);
     let nearer = count(&|flow| rtt::is_far_from_the_sender(found, flow));
     let all = flows.len();
     let mut warn = |number: u64, text: &str| {
@@ -211,7 +218,22 @@ fn warn_of_flows(found: &mut Found<'_>) {
 
 fn address(endpoint: Endpoint) -> String {
     let address = Ipv6Addr::from_bits(endpoint.address);
-    address.to_ipv4_mapped().map_or_else(|| address.to_string(), |address| address.to_string())
+    let Some(octets) = address.to_ipv4_mapped().map(|address| address.octets()) else {
+        return address.to_string();
+    };
+    // As it would be written, at a third of the time: there are four of each of very many flows.
+    let mut text = String::with_capacity("255.255.255.255".len());
+    for (index, octet) in octets.into_iter().enumerate() {
+        if index > 0 {
+            text.push('.');
+        }
+        for (unit, least) in [(100, 100), (10, 10), (1, 0)] {
+            if octet >= least {
+                text.push(char::from(b'0' + octet / unit % 10));
+            }
+        }
+    }
+    text
 }
 
 fn ends(flow: &Flow) -> (Endpoint, Endpoint) {
@@ -219,8 +241,9 @@ fn ends(flow: &Flow) -> (Endpoint, Endpoint) {
     (ends[flow.client], ends[1 - flow.client])
 }
 
-fn sender_name(found: &Found<'_>, flow: usize) -> String {
-    let from_client = found.data_direction[flow] == found.flow(flow).client;
+/// Who sends the data with this role.
+fn sender_name(found: &Found<'_>, flow: usize, role: usize) -> String {
+    let from_client = found.data_direction[flow] ^ role == found.flow(flow).client;
     if from_client { "client" } else { "server" }.to_owned()
 }
 
@@ -256,14 +279,15 @@ fn in_blocks<T>(
     Table { name, columns }
 }
 
-fn connections(found: &Found<'_>, levels: &[Option<DataLevel>]) -> Table {
+fn connections(found: &Found<'_>, levels: &[Option<DataLevel>], rtts: &RttStatistics) -> Table {
     let rows: Vec<(usize, &Connection)> = found.connections.iter().enumerate().collect();
-    in_blocks("connections", &rows, |rows| connection_columns(found, levels, rows))
+    in_blocks("connections", &rows, |rows| connection_columns(found, levels, rtts, rows))
 }
 
 fn connection_columns(
     found: &Found<'_>,
     levels: &[Option<DataLevel>],
+    rtts: &RttStatistics,
     rows: &[(usize, &Connection)],
 ) -> Vec<(&'static str, Column)> {
     let first = |row: &(usize, &Connection)| found.flow(row.1.flows[0]);
@@ -284,7 +308,7 @@ fn connection_columns(
         ("first_s", numbers(rows, |row| earliest(row, Flow::first_ns))),
         ("established_s", numbers(rows, |row| earliest(row, Flow::established_ns))),
         ("fin_s", numbers(rows, |row| earliest(row, Flow::fin_ns))),
-        ("data_from", texts(rows, |row| sender_name(found, row.1.flows[0]))),
+        ("data_from", texts(rows, |row| sender_name(found, row.1.flows[0], DATA))),
         ("acked_bytes", integers(rows, |row| sum(row, &|flow| found.acks(flow).acked))),
         ("reverse_acked_bytes", integers(rows, |row| sum(row, &|flow| found.data(flow).acked))),
         ("window_acked_bytes", integers(rows, |row| sum(row, &|flow| found.acks(flow).window_acked))),
@@ -294,13 +318,12 @@ fn connection_columns(
             "data_throughput_mbps",
             numbers(rows, |row| window(row).map_or(f64::NAN, |bytes| found.window_mbps(bytes))),
         ),
-        ("data_packets", integers(rows, |row| sum(row, &|flow| found.data(flow).data.packets))),
-        ("retransmissions", integers(rows, |row| sum(row, &|flow| found.data(flow).data.retransmissions))),
-        ("reordered_packets", integers(rows, |row| sum(row, &|flow| found.data(flow).data.reordered))),
-        ("missing_bytes", integers(rows, |row| sum(row, &|flow| found.data(flow).data.missing))),
+        ("data_packets", integers(rows, |row| sum(row, &|flow| found.data(flow).data().packets))),
+        ("retransmissions", integers(rows, |row| sum(row, &|flow| found.data(flow).data().retransmissions))),
+        ("reordered_packets", integers(rows, |row| sum(row, &|flow| found.data(flow).data().reordered))),
+        ("missing_bytes", integers(rows, |row| sum(row, &|flow| found.data(flow).data().missing))),
     ];
-    let rtts: Vec<_> = rows.iter().map(|row| rtt::of_connection(found, row.1)).collect();
-    columns.extend(rtt::columns(&rtts));
+    columns.extend(rtts.columns(found, rows, |row| &row.1.flows));
     columns
 }
 
@@ -319,14 +342,19 @@ fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { f64::NAN } else { part as f64 / whole as f64 }
 }
 
-fn subflows(found: &Found<'_>, of: &[usize]) -> Table {
+fn subflows(found: &Found<'_>, of: &[usize], rtts: &RttStatistics) -> Table {
     let rows: Vec<usize> = (0..found.selection.flows.len()).collect();
-    in_blocks("subflows", &rows, |rows| subflow_columns(found, of, rows))
+    in_blocks("subflows", &rows, |rows| subflow_columns(found, of, rtts, rows))
 }
 
-fn subflow_columns(found: &Found<'_>, of: &[usize], rows: &[usize]) -> Vec<(&'static str, Column)> {
+fn subflow_columns(
+    found: &Found<'_>,
+    of: &[usize],
+    rtts: &RttStatistics,
+    rows: &[usize],
+) -> Vec<(&'static str, Column)> {
     let flow = |row: &usize| found.flow(*row);
-    let data = |row: &usize| found.data(*row).data;
+    let data = |row: &usize| found.data(*row).data();
     let bytes = |row: &usize, bytes: u64| if found.has_acks(*row) { bytes as f64 } else { f64::NAN };
     let rtt = |row: &usize| handshake_rtt_ns(flow(row)).map_or(f64::NAN, |ns| ns as f64 / 1e6);
     let mut columns = vec![
@@ -343,7 +371,7 @@ fn subflow_columns(found: &Found<'_>, of: &[usize], rows: &[usize]) -> Vec<(&'st
         ("reset_s", numbers(rows, |row| found.since(flow(row).rst_ns()))),
         ("last_s", numbers(rows, |row| found.since(flow(row).last_ns()))),
         ("handshake_rtt_ms", numbers(rows, rtt)),
-        ("data_from", texts(rows, |row| sender_name(found, *row))),
+        ("data_from", texts(rows, |row| sender_name(found, *row, DATA))),
         ("data_at", texts(rows, |row| points(found, *row, found.data_direction[*row]))),
         ("acks_at", texts(rows, |row| points(found, *row, 1 - found.data_direction[*row]))),
         ("acked_bytes", numbers(rows, |row| bytes(row, found.acks(*row).acked))),
@@ -361,8 +389,7 @@ fn subflow_columns(found: &Found<'_>, of: &[usize], rows: &[usize]) -> Vec<(&'st
         ("three_reordered_packets", integers(rows, |row| data(row).three_reordered)),
         ("missing_bytes", integers(rows, |row| data(row).missing)),
     ];
-    let rtts: Vec<_> = rows.iter().map(|row| Cow::Borrowed(&found.acks(*row).rtts)).collect();
-    columns.extend(rtt::columns(&rtts));
+    columns.extend(rtts.columns(found, rows, std::slice::from_ref));
     columns
 }
 
@@ -386,6 +413,15 @@ fn points(found: &Found<'_>, flow: usize, direction: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn addresses_are_written_as_usual() {
+        for octets in [[0, 9, 10, 99], [100, 109, 255, 1], [127, 0, 0, 1]] {
+            let known = std::net::Ipv4Addr::from(octets);
+            let endpoint = Endpoint { address: known.to_ipv6_mapped().to_bits(), port: 1 };
+            assert_eq!(address(endpoint), known.to_string());
+        }
+    }
 
     /// Blocks are put together in the order of the rows, the last one shorter; a table without rows has columns.
     #[test]

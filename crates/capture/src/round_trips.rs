@@ -2,6 +2,11 @@
 
 use crate::options::Timestamps;
 use crate::sequence::{Arrival, Kind};
+use anabranch_units::Histogram;
+use std::mem::take;
+
+/// Round-trip times in ns, 64 steps to each doubling: their quantiles are within 1/128, 0.8 %.
+pub(crate) type RttHistogram = Histogram<6>;
 
 /// Segments that wait for their ACKs in all flows together (24 bytes each), and the fewest and most for one.
 const WAITING_OF_ALL: usize = 1 << 22;
@@ -36,7 +41,7 @@ struct Waiting {
 #[derive(Clone, Debug, Default)]
 struct Queue {
     /// A power of two of them, or none.
-    slots: Vec<Waiting>,
+    slots: Box<[Waiting]>,
     head: u32,
     count: u32,
 }
@@ -71,9 +76,11 @@ impl Queue {
     #[cold]
     fn grow(&mut self, filler: Waiting) {
         let head = if self.slots.is_empty() { 0 } else { self.place(0) };
-        self.slots.rotate_left(head);
-        self.head = 0;
-        self.slots.resize((2 * self.slots.len()).max(2), filler);
+        let mut slots = Vec::with_capacity((2 * self.slots.len()).max(2));
+        slots.extend_from_slice(&self.slots[head..]);
+        slots.extend_from_slice(&self.slots[..head]);
+        slots.resize(slots.capacity(), filler);
+        (self.slots, self.head) = (slots.into_boxed_slice(), 0);
     }
 
     /// The first one with a number after its end that is behind this one.
@@ -96,8 +103,13 @@ impl Queue {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RoundTrips {
     waiting: Queue,
+    /// Sum in ns and number of the samples since they were taken.
+    sum_ns: u64,
+    samples: u32,
     /// Where the waiting segments were captured: clocks of different points are not compared.
     point: u16,
+    /// Whether there is no point that sees both directions.
+    is_closed: bool,
 }
 
 /// An ACK that acknowledges something new.
@@ -116,7 +128,17 @@ pub(crate) fn most_waiting(flows: usize) -> u32 {
 }
 
 impl RoundTrips {
-    /// Where the next segment goes, or waits.
+    /// `shares_a_point`: both directions are read at a point, and together.
+    pub(crate) fn new(shares_a_point: bool) -> Self {
+        Self { is_closed: !shares_a_point, ..Self::default() }
+    }
+
+    /// Sum in ns and number of the samples since the last call.
+    pub(crate) fn take_sum(&mut self) -> (u64, u32) {
+        (take(&mut self.sum_ns), take(&mut self.samples))
+    }
+
+    /// Something of where the next segment goes, or the first one waits.
     #[inline]
     pub(crate) fn next_slot(&self) -> u64 {
         let slots = &self.waiting.slots;
@@ -126,6 +148,9 @@ impl RoundTrips {
     /// A data segment at a capture point; so many may wait at most.
     #[inline]
     pub(crate) fn on_data(&mut self, arrival: &Arrival, kind: Kind, point: u16, most: u32) {
+        if self.is_closed {
+            return;
+        }
         if point != self.point {
             self.waiting.count = 0;
             self.point = point;
@@ -172,6 +197,14 @@ impl RoundTrips {
     /// An ACK that acknowledges something new: the round-trip time in ns that it shows.
     #[inline]
     pub(crate) fn on_ack(&mut self, arrival: &AckArrival) -> Option<u64> {
+        let rtt_ns = self.sample(arrival)?;
+        self.sum_ns += rtt_ns;
+        self.samples += 1;
+        Some(rtt_ns)
+    }
+
+    #[inline]
+    fn sample(&mut self, arrival: &AckArrival) -> Option<u64> {
         if arrival.point != self.point || arrival.point == OTHER_POINT {
             return None;
         }

@@ -1,5 +1,7 @@
 //! One direction's data at a capture point: what is new, what was there before, what came late.
 
+use crate::measure::handshake_rtt_ns;
+use crate::select::Flow;
 use std::collections::VecDeque;
 
 /// Holes in the sequence space that are remembered for all flows together (56 bytes each), and the fewest and
@@ -54,6 +56,16 @@ impl Unwrapper {
         }
         self.strikes = 0;
         Some(self.next + ahead)
+    }
+
+    /// Whether a number is the one after everything seen; then it is taken note of.
+    #[inline]
+    pub(crate) fn is_next(&mut self, seq: u32) -> bool {
+        let is_next = self.begun && seq == self.next_seq;
+        if is_next {
+            self.strikes = 0;
+        }
+        is_next
     }
 
     /// Moves on to a position ahead.
@@ -159,20 +171,29 @@ impl Sequence {
         self.packets
     }
 
-    /// Counts a data segment.
+    /// Their bytes.
+    pub(crate) fn payload(&self) -> u64 {
+        self.payload
+    }
+
+    /// Counts a data segment; `disorder` is asked for if it is out of order.
     #[inline]
-    pub(crate) fn on_data(&mut self, disorder: &mut Disorder, arrival: &Arrival) -> Kind {
+    pub(crate) fn on_data<'a>(
+        &mut self,
+        disorder: impl FnOnce() -> &'a mut Disorder,
+        arrival: &Arrival,
+    ) -> Kind {
         let Some(start) = self.unwrapper.position(arrival.seq) else {
-            disorder.counts.implausible += 1;
+            disorder().counts.implausible += 1;
             return Kind::Implausible;
         };
         let end = start + i64::from(arrival.payload);
         let next = self.unwrapper.next();
         let mut kind = Kind::New;
         if start > next {
-            disorder.open_gap(next, start, arrival, self.packets);
+            disorder().open_gap(next, start, arrival, self.packets);
         } else if start < next {
-            kind = self.late(disorder, start, end, arrival);
+            kind = self.late(disorder(), start, end, arrival);
         }
         self.unwrapper.advance(end);
         self.recent[(self.packets % N as u64) as usize] = start;
@@ -202,24 +223,20 @@ impl Sequence {
         counts.retransmitted_bytes += u64::from(arrival.payload) - beyond;
         Kind::Retransmission
     }
-
-    /// Everything that was counted, when no more comes.
-    pub(crate) fn finish(self, disorder: &Disorder) -> DataCounts {
-        let open = disorder.gaps.iter().map(|gap| (gap.end - gap.start) as u64).sum::<u64>();
-        DataCounts {
-            packets: self.packets,
-            payload: self.payload,
-            missing: disorder.counts.missing + open,
-            ..disorder.counts
-        }
-    }
 }
 
 impl Disorder {
-    /// `rtt_ns`: 0 if not known; `flows`: how many there are.
-    pub(crate) fn new(rtt_ns: u64, flows: usize) -> Self {
-        let most_gaps = (GAPS_OF_ALL / flows.max(1)).clamp(FEWEST_GAPS, MOST_GAPS);
+    /// Of one of these flows.
+    pub(crate) fn new(flows: &[Flow], flow: u32) -> Self {
+        let most_gaps = (GAPS_OF_ALL / flows.len()).clamp(FEWEST_GAPS, MOST_GAPS);
+        let rtt_ns = handshake_rtt_ns(&flows[flow as usize]).unwrap_or(0);
         Self { rtt_ns, most_gaps, ..Self::default() }
+    }
+
+    /// Everything that was counted, when no more comes.
+    pub(crate) fn finish(self) -> DataCounts {
+        let open = self.gaps.iter().map(|gap| (gap.end - gap.start) as u64).sum::<u64>();
+        DataCounts { missing: self.counts.missing + open, ..self.counts }
     }
 
     /// `packets`: segments before this one.
@@ -299,6 +316,11 @@ impl Acked {
         acked
     }
 
+    /// Bytes acknowledged so far.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.unwrapper.next() as u64
+    }
+
     /// A number of an acknowledgment without the FIN, if it has that.
     #[inline]
     pub(crate) fn of_data(&self, ack: u32) -> u32 {
@@ -309,6 +331,9 @@ impl Acked {
     #[inline]
     pub(crate) fn on_ack(&mut self, ack: u32) -> Option<u64> {
         let ack = self.of_data(ack);
+        if self.unwrapper.is_next(ack) {
+            return Some(0);
+        }
         let before = if self.unwrapper.has_begun() { self.unwrapper.next() } else { 0 };
         let position = self.unwrapper.position(ack)?;
         self.unwrapper.advance(position);

@@ -15,7 +15,7 @@ use crate::progress::Meter;
 /// No such time.
 pub(crate) const NEVER: u64 = u64::MAX;
 /// Most capture points of a file that are told apart.
-const MOST_POINTS: usize = 1024;
+pub(crate) const MOST_POINTS: usize = 1024;
 /// Packets between two looks at whether to stop.
 pub(crate) const PACKETS_PER_REPORT: u64 = 8192;
 

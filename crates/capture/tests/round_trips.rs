@@ -233,3 +233,43 @@ fn reordering_over_time() {
     assert_eq!(numbers(&analysis, "subflow_series", "reordered_packets"), [0.0, 1.0, 0.0]);
     assert_eq!(numbers(&analysis, "subflow_series", "retransmissions"), [0.0, 0.0, 1.0]);
 }
+
+/// A request of 100 bytes and its answer of 3000: both directions have data, and each its round-trip times.
+#[test]
+fn both_directions_are_measured() {
+    let request = tcp(CLIENT, SERVER, ISN.wrapping_add(1), PEER, ACK, 100);
+    let answer = |number: u32, payload: usize| {
+        tcp(SERVER, CLIENT, PEER + 1000 * number, ISN.wrapping_add(101), ACK, payload)
+    };
+    let acks = |segments: u32| tcp(CLIENT, SERVER, ISN.wrapping_add(101), PEER + 1000 * segments, ACK, 0);
+    let exchange = vec![
+        (20, request.clone()),
+        // The answer acknowledges the request.
+        (55, answer(0, 1000)),
+        (56, answer(1, 1000)),
+        (59, acks(2)),
+        (70, answer(2, 1000)),
+        (72, acks(3)),
+    ];
+    let analysis = measured(exchange.clone());
+    assert_eq!(texts(&analysis, "subflows", "data_from"), ["server"]);
+    for table in ["subflows", "connections"] {
+        let column = |name: &str| numbers(&analysis, table, name)[0];
+        assert_eq!((column("rtt_samples"), column("rtt_min_ms"), column("rtt_max_ms")), (2.0, 2.0, 3.0));
+        assert_eq!((column("rtt_mean_ms"), column("reverse_rtt_mean_ms")), (2.5, 35.0));
+        assert_eq!((column("reverse_rtt_samples"), column("reverse_rtt_p50_ms")), (1.0, 35.0));
+    }
+    assert_eq!(numbers(&analysis, "subflow_series", "rtt_ms"), [2.5]);
+    assert_eq!(numbers(&analysis, "subflow_series", "reverse_rtt_ms"), [35.0]);
+    assert_eq!(texts(&analysis, "rtt_distribution", "data_from"), ["server", "server", "client"]);
+    assert_eq!(samples(&analysis), [(2.0, 1.0), (3.0, 1.0), (35.0, 1.0)]);
+    // Karn's rule holds for either direction.
+    let mut again = exchange;
+    again.insert(1, (40, request));
+    let analysis = measured(again);
+    assert_eq!(
+        (of_subflow(&analysis, "rtt_samples"), of_subflow(&analysis, "reverse_rtt_samples")),
+        (2.0, 0.0)
+    );
+    assert!(of_subflow(&analysis, "reverse_rtt_mean_ms").is_nan());
+}

@@ -1,4 +1,4 @@
-//! Quantities of the simulator: instants, spans, rates, byte counts and ids; the tables of its results.
+//! Quantities of the simulator: instants, spans, rates, byte counts and ids; histograms, and the tables of its results.
 //!
 //! Arithmetic is exact integer arithmetic: time in picoseconds, rates in bits per second.
 //! An [`Instant`] and a [`Span`] are different types, so two instants cannot be added.
@@ -7,6 +7,7 @@
 mod bytes;
 pub mod declaration;
 mod fairness;
+mod histogram;
 mod ids;
 mod rate;
 pub mod records;
@@ -15,6 +16,7 @@ mod time;
 
 pub use bytes::Bytes;
 pub use fairness::jain_index;
+pub use histogram::Histogram;
 pub use ids::{FlowId, LinkId, NodeId, PathId};
 pub use rate::{Rate, Serializer};
 pub use text::{

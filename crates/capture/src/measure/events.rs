@@ -3,19 +3,19 @@
 use super::{Job, Trackers};
 use crate::batch::{Batch, Held};
 use crate::error::FileProblem;
-use crate::flow::{FlowTable, MOST_FLOWS};
+use crate::flow::{FlowTable, Known, MOST_FLOWS};
 use crate::format::Reader;
 use crate::input::{Reading, Stream};
 use crate::options::{self, Timestamps};
 use crate::packet::Dissected;
 use crate::round_trips::OTHER_POINT;
 use crate::select::PointId;
-use crate::survey::{PACKETS_PER_REPORT, Points, wanted};
+use crate::survey::{MOST_POINTS, PACKETS_PER_REPORT, Points, wanted};
 use std::path::Path;
 
-/// Directions of a flow: that of its connection's data, and the other one.
-pub(super) const DATA: usize = 0;
-pub(super) const ACKS: usize = 1;
+/// Roles of a flow's directions: that of its connection's data, and the other one, which has their ACKs.
+pub(crate) const DATA: usize = 0;
+pub(crate) const ACKS: usize = 1;
 
 /// Of a segment, what is measured.
 #[derive(Clone, Copy)]
@@ -39,22 +39,27 @@ pub(super) struct Event {
 // One line of the cache.
 const _: () = assert!(size_of::<Event>() == 64);
 
+/// No flow of the survey.
+const UNKNOWN: u32 = u32::MAX;
 /// Not read in this file.
-const NOWHERE: u32 = u32::MAX;
+const NOWHERE: u16 = u16::MAX;
 /// Read at several points of this file.
-const SEVERAL: u32 = u32::MAX - 1;
+const SEVERAL: u16 = u16::MAX - 1;
 
 /// Where a flow of a file is read.
 struct Place {
-    /// Number among all flows; [`NOWHERE`] if the survey has not found it.
+    /// Number among all flows; [`UNKNOWN`] if the survey has not found it.
     flow: u32,
     /// By direction: the point, [`NOWHERE`] or [`SEVERAL`].
-    points: [u32; 2],
+    points: [u16; 2],
     /// The same points among those of the flow's data.
     at: [u16; 2],
     /// The direction of its data.
     data_direction: u8,
 }
+
+// With the ends of the flow one line of the cache.
+const _: () = assert!(size_of::<Known<Place>>() == 64 && MOST_POINTS < SEVERAL as usize);
 
 /// A file of the second pass.
 pub(super) struct FileReader<'a> {
@@ -138,11 +143,13 @@ impl<'a> FileReader<'a> {
         let point = self.points.number(segment.interface, segment.view);
         let Place { flow, points, at: known, data_direction } = &self.table.flow(found).state;
         // A file that changed since may have flows that were not there.
-        if *flow == NOWHERE {
+        if *flow == UNKNOWN {
             return None;
         }
         let at = points[usize::from(segment.direction)];
-        if at != point && (at != SEVERAL || !is_read_at(job, *flow, segment, PointId { file, point })) {
+        if u32::from(at) != point
+            && (at != SEVERAL || !is_read_at(job, *flow, segment, PointId { file, point }))
+        {
             return None;
         }
         let known = known[usize::from(segment.direction)];
@@ -172,20 +179,20 @@ impl<'a> FileReader<'a> {
 /// Where a file's flow with this number is read.
 fn place(job: &Job<'_>, file: u32, number: usize) -> Place {
     let Some(&flow) = job.selection.of_file[file as usize].get(number) else {
-        return Place { flow: NOWHERE, points: [NOWHERE; 2], at: [OTHER_POINT; 2], data_direction: 0 };
+        return Place { flow: UNKNOWN, points: [NOWHERE; 2], at: [OTHER_POINT; 2], data_direction: 0 };
     };
     let points = [0, 1].map(|direction| {
         let points = &job.selection.flows[flow as usize].directions[direction].points;
         let mut here = points.iter().filter(|point| point.file == file);
         match (here.next(), here.next()) {
             (None, _) => NOWHERE,
-            (Some(only), None) => only.point,
+            (Some(only), None) => only.point as u16,
             (Some(_), Some(_)) => SEVERAL,
         }
     });
     let at = points.map(|point| match point {
         NOWHERE | SEVERAL => OTHER_POINT,
-        point => data_point(job, flow, PointId { file, point }),
+        point => data_point(job, flow, PointId { file, point: u32::from(point) }),
     });
     Place { flow, points, at, data_direction: job.data_direction[flow as usize] as u8 }
 }

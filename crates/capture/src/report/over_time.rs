@@ -1,6 +1,7 @@
 //! Series over intervals: of subflows, of connections, and of all together.
 
 use super::{Found, connection_of};
+use crate::measure::Interval;
 use crate::series::DataLevel;
 use anabranch_units::jain_index;
 use anabranch_units::records::{Column, Table};
@@ -25,31 +26,31 @@ pub(super) fn series(found: &Found<'_>, levels: &[Option<DataLevel>]) -> [Table;
     let (mut times, mut throughputs) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
     let (mut numbers, mut owners) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
     let (mut retransmissions, mut reordered) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
-    let mut rtts = Vec::with_capacity(rows);
+    let (mut rtts, mut reverse_rtts) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
     for (index, flow) in found.selection.flows.iter().enumerate() {
         let (data, acks) = (found.data(index), found.acks(index));
         let begin = |direction: usize| bin(flow.directions[direction].first_ns);
         let (data_begin, acks_begin) =
             (begin(found.data_direction[index]), begin(1 - found.data_direction[index]));
         let sum = &mut sums[of[index]];
+        let mut intervals = [&acks.intervals, &data.intervals].map(|intervals| intervals.iter().peekable());
         for at in bin(flow.first_ns())..=bin(flow.last_ns()) {
-            let acked = at.checked_sub(acks_begin).and_then(|at| acks.acked_series.get(at)).copied();
             let count = |counts: &[u32]| {
                 u64::from(at.checked_sub(data_begin).and_then(|at| counts.get(at)).copied().unwrap_or(0))
             };
-            let rtts_of = at.checked_sub(acks_begin).and_then(|at| acks.rtt_series.get(at)).copied();
-            sum.acked[at - sum.first_bin] += acked.unwrap_or(0);
+            let [acks_of, reverse_of] = [(0, acks_begin), (1, data_begin)]
+                .map(|(role, begin)| intervals[role].next_if(|interval| begin + interval.bin as usize == at));
+            let acked = acks_of.map_or(0, |interval| interval.bytes);
+            sum.acked[at - sum.first_bin] += acked;
             times.push(interval_end(found, at));
             numbers.push(index as u64);
             owners.push(of[index] as u64);
-            let known = found.has_acks(index);
-            throughputs.push(if known { interval_mbps(found, at, acked.unwrap_or(0)) } else { f64::NAN });
-            rtts.push(match rtts_of {
-                Some((sum_ns, samples)) if samples > 0 => sum_ns as f64 / 1e6 / f64::from(samples),
-                _ => f64::NAN,
-            });
-            retransmissions.push(count(&data.retransmissions));
-            reordered.push(count(&data.reordered));
+            throughputs.push(if found.has_acks(index) { interval_mbps(found, at, acked) } else { f64::NAN });
+            rtts.push(mean_ms(acks_of));
+            reverse_rtts.push(mean_ms(reverse_of));
+            let disorder = data.disorder.as_deref();
+            retransmissions.push(disorder.map_or(0, |disorder| count(&disorder.retransmissions)));
+            reordered.push(disorder.map_or(0, |disorder| count(&disorder.reordered)));
         }
     }
     let columns = vec![
@@ -58,11 +59,18 @@ pub(super) fn series(found: &Found<'_>, levels: &[Option<DataLevel>]) -> [Table;
         ("connection", Column::Integers(owners)),
         ("throughput_mbps", Column::Numbers(throughputs)),
         ("rtt_ms", Column::Numbers(rtts)),
+        ("reverse_rtt_ms", Column::Numbers(reverse_rtts)),
         ("retransmissions", Column::Integers(retransmissions)),
         ("reordered_packets", Column::Integers(reordered)),
     ];
     let subflow_series = Table { name: "subflow_series", columns };
     [subflow_series, connection_series(found, &sums, levels), capture_series(found, &sums)]
+}
+
+/// Mean round-trip time of an interval; NaN without any.
+fn mean_ms(interval: Option<&Interval>) -> f64 {
+    let with = interval.filter(|interval| interval.samples > 0);
+    with.map_or(f64::NAN, |interval| interval.rtt_ns as f64 / 1e6 / f64::from(interval.samples))
 }
 
 /// The end of an interval; the last one ends with the last packet.

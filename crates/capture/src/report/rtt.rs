@@ -1,64 +1,120 @@
 //! Round-trip times of data segments in the tables.
 
-use super::{Found, integers, numbers};
-use crate::group::Connection;
-use crate::histogram::Histogram;
-use crate::measure::handshake_rtt_ns;
+use super::{Found, integers, numbers, sender_name};
+use crate::measure::{ACKS, DATA, handshake_rtt_ns};
+use crate::round_trips::RttHistogram;
 use anabranch_units::records::{Column, Table};
-use std::borrow::Cow;
 use std::cmp::Reverse;
 
 /// Most subflows with a distribution: some hundred rows each.
 const MOST_DISTRIBUTIONS: usize = 1000;
 
-/// All samples of a connection.
-pub(super) fn of_connection<'a>(found: &'a Found<'_>, connection: &Connection) -> Cow<'a, Histogram> {
-    let mut all = connection.flows.iter().map(|&flow| &found.acks(flow).rtts);
-    let first = all.next().map_or_else(Cow::default, Cow::Borrowed);
-    all.fold(first, |mut sum, more| {
-        sum.to_mut().merge(more);
-        sum
-    })
+/// By the role of the data's direction.
+const COLUMNS: [[&str; 8]; 2] = [
+    [
+        "rtt_samples",
+        "rtt_min_ms",
+        "rtt_mean_ms",
+        "rtt_p50_ms",
+        "rtt_p90_ms",
+        "rtt_p95_ms",
+        "rtt_p99_ms",
+        "rtt_max_ms",
+    ],
+    [
+        "reverse_rtt_samples",
+        "reverse_rtt_min_ms",
+        "reverse_rtt_mean_ms",
+        "reverse_rtt_p50_ms",
+        "reverse_rtt_p90_ms",
+        "reverse_rtt_p95_ms",
+        "reverse_rtt_p99_ms",
+        "reverse_rtt_max_ms",
+    ],
+];
+
+/// Number of samples; smallest, mean, percentiles and largest in ms, NaN without samples.
+#[derive(Clone, Copy)]
+struct Statistics {
+    samples: u64,
+    ms: [f64; 7],
 }
 
-/// Number of samples, extremes, mean and percentiles.
-pub(super) fn columns(rtts: &[Cow<'_, Histogram>]) -> Vec<(&'static str, Column)> {
-    let ms = |ns: Option<u64>| ns.map_or(f64::NAN, |ns| ns as f64 / 1e6);
-    let percentiles: Vec<_> = rtts.iter().map(|rtt| rtt.percentiles([50, 90, 95, 99])).collect();
-    let percentile = |at: usize| numbers(&percentiles, |found| ms(found.map(|found| found[at])));
-    vec![
-        ("rtt_samples", integers(rtts, |rtt| rtt.count())),
-        ("rtt_min_ms", numbers(rtts, |rtt| ms(rtt.smallest()))),
-        ("rtt_mean_ms", numbers(rtts, |rtt| rtt.mean().map_or(f64::NAN, |ns| ns / 1e6))),
-        ("rtt_p50_ms", percentile(0)),
-        ("rtt_p90_ms", percentile(1)),
-        ("rtt_p95_ms", percentile(2)),
-        ("rtt_p99_ms", percentile(3)),
-        ("rtt_max_ms", numbers(rtts, |rtt| ms(rtt.largest()))),
-    ]
+impl Statistics {
+    const NONE: Self = Self { samples: 0, ms: [f64::NAN; 7] };
+
+    fn of(rtts: &RttHistogram) -> Self {
+        let known = rtts.smallest().zip(rtts.mean()).zip(rtts.quantiles([500, 900, 950, 990, 1000]));
+        let Some(((smallest, mean), quantiles)) = known else { return Self::NONE };
+        let [p50, p90, p95, p99, largest] = quantiles.map(|ns| ns as f64 / 1e6);
+        let ms = [smallest as f64 / 1e6, mean / 1e6, p50, p90, p95, p99, largest];
+        Self { samples: rtts.count(), ms }
+    }
 }
 
-/// How many samples of each subflow are at most so long, in steps; of those with most samples, where there are very
-/// many.
+/// Of each subflow, and by the role of the data.
+pub(super) struct RttStatistics(Vec<[Statistics; 2]>);
+
+impl RttStatistics {
+    pub(super) fn of(found: &Found<'_>) -> Self {
+        let of = |flow: usize, role: usize| found.rtts(flow, role).map_or(Statistics::NONE, Statistics::of);
+        Self((0..found.measured.len()).map(|flow| [of(flow, DATA), of(flow, ACKS)]).collect())
+    }
+
+    /// Of the data with this role, of these flows together.
+    fn together(&self, found: &Found<'_>, flows: &[usize], role: usize) -> Statistics {
+        if let [flow] = flows {
+            return self.0[*flow][role];
+        }
+        let mut all = RttHistogram::default();
+        flows.iter().filter_map(|&flow| found.rtts(flow, role)).for_each(|rtts| all.merge(rtts));
+        Statistics::of(&all)
+    }
+
+    /// Columns of connections or subflows, in both directions; `flows`: those of a row.
+    pub(super) fn columns<T>(
+        &self,
+        found: &Found<'_>,
+        rows: &[T],
+        flows: impl Fn(&T) -> &[usize],
+    ) -> impl Iterator<Item = (&'static str, Column)> {
+        [DATA, ACKS].into_iter().flat_map(move |role| {
+            let of: Vec<_> = rows.iter().map(|row| self.together(found, flows(row), role)).collect();
+            let [samples, names @ ..] = COLUMNS[role];
+            let times = names.into_iter().enumerate().map(|(at, name)| (name, numbers(&of, |of| of.ms[at])));
+            let columns: Vec<_> =
+                std::iter::once((samples, integers(&of, |of| of.samples))).chain(times).collect();
+            columns
+        })
+    }
+}
+
+/// How many samples of each subflow and direction are at most so long, in steps; of the subflows with most samples,
+/// where there are very many.
 pub(super) fn distribution(found: &mut Found<'_>, connection_of: &[usize]) -> Table {
-    let samples = |flow: &usize| found.acks(*flow).rtts.count();
-    let mut flows: Vec<usize> = (0..connection_of.len()).filter(|flow| samples(flow) > 0).collect();
-    let with = flows.len();
-    flows.sort_by_key(|flow| (Reverse(samples(flow)), *flow));
-    flows.truncate(MOST_DISTRIBUTIONS);
-    flows.sort_unstable();
-    let (mut subflows, mut connections) = (Vec::new(), Vec::new());
+    let samples = |flow: usize| -> u64 {
+        [DATA, ACKS].iter().filter_map(|&role| Some(found.rtts(flow, role)?.count())).sum()
+    };
+    let counted = (0..connection_of.len()).map(|flow| (Reverse(samples(flow)), flow));
+    let mut flows: Vec<_> = counted.filter(|(samples, _)| samples.0 > 0).collect();
+    let left_out = flows.len().saturating_sub(MOST_DISTRIBUTIONS);
+    if left_out > 0 {
+        flows.select_nth_unstable(MOST_DISTRIBUTIONS);
+        flows.truncate(MOST_DISTRIBUTIONS);
+    }
+    flows.sort_unstable_by_key(|entry| entry.1);
+    let (mut subflows, mut connections, mut senders) = (Vec::new(), Vec::new(), Vec::new());
     let (mut rtts, mut counts) = (Vec::new(), Vec::new());
-    for &flow in &flows {
-        for (_, largest_ns, count) in found.acks(flow).rtts.steps() {
+    for (flow, role) in flows.iter().flat_map(|&(_, flow)| [(flow, DATA), (flow, ACKS)]) {
+        for (largest_ns, count) in found.rtts(flow, role).iter().flat_map(|rtts| rtts.steps()) {
             subflows.push(flow as u64);
             connections.push(connection_of[flow] as u64);
+            senders.push(sender_name(found, flow, role));
             rtts.push(largest_ns as f64 / 1e6);
-            counts.push(u64::from(count));
+            counts.push(count);
         }
     }
-    if with > flows.len() {
-        let left_out = with - flows.len();
+    if left_out > 0 {
         found.warnings.push(format!(
             "distributions of round-trip times are of the {MOST_DISTRIBUTIONS} subflows with most samples; left out: \
              {left_out}"
@@ -67,6 +123,7 @@ pub(super) fn distribution(found: &mut Found<'_>, connection_of: &[usize]) -> Ta
     let columns = vec![
         ("subflow", Column::Integers(subflows)),
         ("connection", Column::Integers(connections)),
+        ("data_from", Column::Texts(senders)),
         ("rtt_ms", Column::Numbers(rtts)),
         ("samples", Column::Integers(counts)),
     ];
@@ -77,6 +134,7 @@ pub(super) fn distribution(found: &mut Found<'_>, connection_of: &[usize]) -> Ta
 /// most of the way is before the capture point.
 pub(super) fn is_far_from_the_sender(found: &Found<'_>, flow: usize) -> bool {
     let whole = handshake_rtt_ns(found.flow(flow));
-    let median = found.acks(flow).rtts.percentiles([50]);
+    let rtts = found.rtts(flow, DATA);
+    let median = rtts.and_then(|rtts| rtts.quantiles([500]));
     whole.zip(median).is_some_and(|(whole, [median])| median < whole / 2)
 }

@@ -126,11 +126,11 @@ impl Simulation {
     /// The distribution of each flow's latencies.
     fn latency_table(&self) -> Table {
         let flows = (0..).zip(&self.data.datagrams);
-        let steps = |(number, flow): (u64, &DatagramFlow)| {
-            let steps: Vec<_> = flow.measured.latencies.steps().collect();
-            steps.into_iter().map(move |(largest, packets)| (number, largest, packets))
-        };
-        let rows: Vec<(u64, Span, u64)> = flows.flat_map(steps).collect();
+        let steps = flows.flat_map(|(number, flow)| {
+            let steps = flow.measured.latencies.steps();
+            steps.map(move |(largest_ps, packets)| (number, Span::from_ps(largest_ps), packets))
+        });
+        let rows: Vec<(u64, Span, u64)> = steps.collect();
         let mut table = Table::new("latencies");
         table.integers("flow", rows.iter().map(|row| row.0));
         table.numbers("latency_ms", rows.iter().map(|row| milliseconds(Some(row.1))));
@@ -201,11 +201,13 @@ impl DatagramSeries {
 }
 
 fn add_latency(table: &mut Table, rows: &[Row<'_>]) {
-    let mean = |row: &Row<'_>| row.flow.measured.latencies.mean_ps().map_or(f64::NAN, |ps| ps / PS_PER_MS);
+    let mean = |row: &Row<'_>| row.flow.measured.latencies.mean().map_or(f64::NAN, |ps| ps / PS_PER_MS);
     table.numbers("latency_mean_ms", rows.iter().map(mean));
-    for (name, per_mille) in QUANTILES {
-        let quantile = |row: &Row<'_>| milliseconds(row.flow.measured.latencies.quantile(per_mille));
-        table.numbers(name, rows.iter().map(quantile));
+    let quantiles = |row: &Row<'_>| row.flow.measured.latencies.quantiles(QUANTILES.map(|known| known.1));
+    let quantiles: Vec<_> = rows.iter().map(quantiles).collect();
+    for (at, (name, _)) in QUANTILES.into_iter().enumerate() {
+        let quantile = |found: &Option<[u64; _]>| milliseconds(found.map(|found| Span::from_ps(found[at])));
+        table.numbers(name, quantiles.iter().map(quantile));
     }
     let jitter = |row: &Row<'_>| row.flow.measured.jitter.mean_ps().map_or(f64::NAN, |ps| ps / PS_PER_MS);
     table.numbers("jitter_ms", rows.iter().map(jitter));

@@ -132,7 +132,7 @@ impl DatagramFlow {
     fn measure(&mut self, now: Instant, order: u32) {
         let latency = now.since(self.setup.sent_at(u64::from(order)));
         self.measured.reordering.on_arrival(u64::from(order));
-        self.measured.latencies.record(latency);
+        self.measured.latencies.record(latency.as_ps());
         self.measured.jitter.record(latency);
         self.recent.record(latency);
     }

@@ -23,15 +23,13 @@ MOST_SUBFLOWS = 20_000
 _MOST_STEPS = 600
 _SERIES = ("throughput_mbps", "rtt_ms", "retransmissions", "reordered_packets")
 
-_RTT_COLUMNS = (
-    ("rtt_mean_ms", "RTT mean", "ms"),
-    ("rtt_min_ms", "RTT min", "ms"),
-    ("rtt_p50_ms", "RTT p50", "ms"),
-    ("rtt_p90_ms", "RTT p90", "ms"),
-    ("rtt_p95_ms", "RTT p95", "ms"),
-    ("rtt_p99_ms", "RTT p99", "ms"),
-    ("rtt_max_ms", "RTT max", "ms"),
-    ("rtt_samples", "RTT samples", ""),
+_RTT_COLUMNS = tuple(
+    (f"{direction}rtt_{name}", f"{heading} {name.removesuffix('_ms')}", unit)
+    for direction, heading in (("", "RTT"), ("reverse_", "reverse RTT"))
+    for name, unit in (
+        *((f"{name}_ms", "ms") for name in ("mean", "min", "p50", "p90", "p95", "p99", "max")),
+        ("samples", ""),
+    )
 )
 CONNECTION_COLUMNS = (
     ("subflows", "subflows", ""),
@@ -228,7 +226,9 @@ def _lines(result: Result, chosen: pl.DataFrame, notes: list[str]) -> dict[str, 
 
 def _distributions(result: Result, chosen: pl.DataFrame) -> list[dict[str, Any]]:
     """The shares of round-trip times that are at most so long: of the chosen subflows, and of all."""
-    table = result.tables["rtt_distribution"]
+    # Of the connection's data, as the lines over time.
+    own = result.subflows.select("subflow", "data_from")
+    table = result.tables["rtt_distribution"].join(own, on=["subflow", "data_from"], how="semi")
     parts = [table.filter(pl.col("subflow") == number) for number in chosen["subflow"]]
     parts.append(table.group_by("rtt_ms").agg(pl.col("samples").sum()).sort("rtt_ms"))
     found = []
