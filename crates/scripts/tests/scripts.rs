@@ -4,7 +4,7 @@ use anabranch_scripts::{Ending, Script, ScriptChoices, collect, default_transpor
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-const LEAST_SCRIPTS: usize = 25;
+const LEAST_SCRIPTS: usize = 100;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()
