@@ -31,7 +31,7 @@ const WITHOUT_EFFECT: [&str; 12] = [
 ];
 
 /// Settings of Linux with the values that the model stands for.
-const KERNEL_SETTINGS: [(&str, &[&str]); 10] = [
+const KERNEL_SETTINGS: &[(&str, &[&str])] = &[
     ("tcp_dsack", &["1"]),
     ("tcp_fack", &["0"]),
     ("tcp_frto", &["0", "2"]),
@@ -42,6 +42,8 @@ const KERNEL_SETTINGS: [(&str, &[&str]); 10] = [
     ("tcp_moderate_rcvbuf", &["0", "1"]),
     ("tcp_no_metrics_save", &["0", "1"]),
     ("tcp_early_retrans", &["3", "4"]),
+    // How many segments a train has: a script may write any train as one segment.
+    ("tcp_min_tso_segs", &["1", "2", "10"]),
 ];
 
 /// The transport of a script that names none.
@@ -135,6 +137,8 @@ impl ScriptChoices {
                 return None;
             }
             "sysctl" | "set_sysctls.py" => &words[1..],
+            // What these put back at the end is another connection's business.
+            restore if restore.starts_with("sysctl_restore") => return None,
             _ => return Some(format!("shell commands are not run: {command}")),
         };
         let settings = settings.iter().filter(|word| !["-q", "-w", "-e"].contains(word));

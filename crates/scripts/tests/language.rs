@@ -188,12 +188,28 @@ fn calls_give_what_they_would() {
         ("+0 < F. 1:1(0) ack 1 win 5\n+0 read(4, ..., 10) = 0", ""),
         ("+0 < R. 1:1(0) ack 1 win 5\n+0 read(4, ..., 10) = -1 ECONNRESET", ""),
         ("+0 < R. 1:1(0) ack 1 win 5\n+0 write(4, ..., 10) = -1 EPIPE", ""),
-        ("+0...+0.2 read(4, ..., 10) = 5\n+.1 < P. 1:6(5) ack 1 win 5\n+.2 close(4) = 0", ""),
-        ("+0...+0.2 read(4, ..., 10) = 5\n+1 close(4) = 0", "line 9: read gave -1 EAGAIN, expected 5"),
+        ("+0...+0.1 read(4, ..., 10) = 5\n+.1 < P. 1:6(5) ack 1 win 5\n+.2 close(4) = 0", ""),
+        (
+            "+0...+0.2 read(4, ..., 10) = 5\n+.1 < P. 1:6(5) ack 1 win 5",
+            "line 9: read returned at 0.200000 s, expected at 0.300000 s",
+        ),
+        (
+            "+0...+0.2 read(4, ..., 10) = 5\n+1 close(4) = 0",
+            "line 9: read still blocks at 0.304000 s, expected to return at 0.300000 s",
+        ),
     ];
     for (line, problem) in cases {
         assert_eq!(play(&format!("{line}\n")).to_string(), problem, "{line}");
     }
+}
+
+/// RFC 9293 section 3.10.7.1: once both ends have closed, this one last, whatever comes is answered by an RST.
+#[test]
+fn nothing_is_left_of_a_closed_connection() {
+    let close = "+0 < F. 1:1(0) ack 1 win 5\n+0 > . 1:1(0) ack 2\n+0 close(4) = 0\n+0 > F. 1:1(0) ack 2\n";
+    let rest = "+0 < . 2:2(0) ack 2 win 5\n+0 < . 2:2(0) ack 2 win 5\n+0 > R 2:2(0)\n+0 < R. 2:2(0) ack 2 win 5\n\
+                +0 < S 9:9(0) win 5\n+0 > R. 0:0(0) ack 10\n";
+    assert_eq!(play(&format!("{close}{rest}")), Ending::Pass);
 }
 
 #[test]
@@ -256,6 +272,9 @@ fn settings_of_published_scripts_are_heeded() {
     let chosen =
         OPENING.replace("+0 bind", "+0 setsockopt(3, IPPROTO_TCP, TCP_CONGESTION, \"reno\", 4) = 0\n+0 bind");
     assert_eq!(parse(&chosen).unwrap().play(), Ending::Pass);
+    let several = "../common/defaults.sh\n../common/set_sysctls.py /proc/sys/net/ipv4/tcp_sack=0 \\\n /proc/x/tcp_ecn=0";
+    assert!(with(several).ends_with("sackOK"));
+    assert_eq!(with("/tmp/sysctl_restore_${PPID}.sh"), "");
     let unknown = parse(&chosen.replace("reno", "vegas")).unwrap().play();
     assert_eq!(unknown.to_string(), "line 2: the model has no congestion control vegas of Linux");
 }

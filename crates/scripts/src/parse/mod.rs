@@ -107,7 +107,7 @@ fn read_event(cursor: &mut Cursor<'_>, script: &mut Script) -> Result<(), Script
 fn read_command(cursor: &mut Cursor<'_>, script: &mut Script) -> Result<(), ScriptError> {
     let place = cursor.place();
     cursor.expect("`")?;
-    let text = cursor.until("`")?;
+    let text = cursor.until("`")?.replace("\\\n", " ");
     for command in text.split(['\n', ';']).map(str::trim).filter(|line| !line.is_empty()) {
         if let Some(reason) = script.choices.command(place, command) {
             script.beyond(place.line, reason);

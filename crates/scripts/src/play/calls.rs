@@ -1,9 +1,10 @@
 //! The calls of an application, as far as the model has what they do.
 
 use super::connection::Connection;
+use super::expect::seconds;
 use super::{Player, Stop};
 use crate::script::{Argument, Call, CallResult};
-use anabranch_units::Instant;
+use anabranch_units::{Instant, Span};
 
 /// Options of a socket without an effect on the model: it has neither Nagle's algorithm nor a send buffer.
 const NEUTRAL_OPTIONS: [&str; 5] =
@@ -16,7 +17,6 @@ const NEUTRAL_FLAGS: [&str; 3] = ["MSG_NOSIGNAL", "MSG_DONTWAIT", "0"];
 pub(super) struct Descriptors {
     socket: Option<i64>,
     accepted: Option<i64>,
-    non_blocking: bool,
     /// Bytes that the application has read.
     read: u64,
     closed: bool,
@@ -31,8 +31,9 @@ struct Blocked {
 }
 
 impl Descriptors {
-    pub(super) fn blocked_until(&self) -> Option<Instant> {
-        self.blocked.as_ref().map(|blocked| blocked.until)
+    /// When a call that blocks must have returned.
+    pub(super) fn blocked_until(&self, tolerance: Span) -> Option<Instant> {
+        self.blocked.as_ref().map(|blocked| blocked.until.saturating_add(tolerance))
     }
 }
 
@@ -95,20 +96,44 @@ impl Player<'_> {
         if let Some(until) = until {
             self.begin(call)?;
             self.descriptors.blocked = Some(Blocked { call: call.clone(), until });
-            return Ok(());
+            return self.let_blocked_return();
         }
         self.begin(call)?;
         let returned = self.finish(call)?;
         check(call, &returned)
     }
 
-    /// Calls that block are over at their time, not before.
+    /// A call that blocks returns when what it waits for is there, and its time must be that of the script.
     pub(super) fn let_blocked_return(&mut self) -> Result<(), Stop> {
-        let due = self.descriptors.blocked.take_if(|blocked| blocked.until <= self.now);
-        let Some(Blocked { call, .. }) = due else { return Ok(()) };
-        self.descriptors.non_blocking = false;
+        let tolerance = self.script.choices.tolerance;
+        let Some(Blocked { call, until }) = self.descriptors.blocked.clone() else { return Ok(()) };
+        let (name, wanted, now) = (&call.name, seconds(until), seconds(self.now));
+        if !self.is_ready(name) {
+            let late = self.now >= until.saturating_add(tolerance);
+            let deviation = format!("{name} still blocks at {now}, expected to return at {wanted}");
+            return if late { Err(Stop::Deviation(deviation)) } else { Ok(()) };
+        }
+        if self.now.saturating_add(tolerance) < until {
+            let deviation = format!("{name} returned at {now}, expected at {wanted}");
+            return Err(Stop::Deviation(deviation));
+        }
+        self.descriptors.blocked = None;
         let returned = self.finish(&call)?;
         check(&call, &returned)
+    }
+
+    /// Whether a call would return now.
+    fn is_ready(&self, name: &str) -> bool {
+        let connection = &self.connection;
+        match name {
+            "accept" => connection.is_established(),
+            "connect" => connection.is_established() || connection.is_reset(),
+            "read" | "recv" => {
+                let waiting = connection.received() > self.descriptors.read;
+                waiting || connection.is_at_end() || connection.is_reset()
+            }
+            _ => true,
+        }
     }
 
     /// What a call does at once.
@@ -171,10 +196,6 @@ impl Player<'_> {
                 CallResult::Value(flags) => Returned::Value(flags),
                 _ => Returned::Value(0),
             },
-            "fcntl" => {
-                self.descriptors.non_blocking = text(argument(2)).contains("O_NONBLOCK");
-                Returned::Value(0)
-            }
             "getsockopt" => self.socket_error(argument(3)),
             _ => Returned::Value(0),
         })

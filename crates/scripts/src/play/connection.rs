@@ -18,6 +18,8 @@ enum Phase {
     Established,
     /// By an RST.
     Reset,
+    /// The peer has closed first, and then this end: nothing is left of the connection.
+    Closed,
 }
 
 /// What has left, and when.
@@ -32,6 +34,8 @@ pub(super) struct Connection {
     peer_syn: Segment,
     /// The ACK that a sender owes to the handshake, which the peer has seen none of.
     drop_ack: bool,
+    /// The peer had closed when this end did.
+    peer_closed_first: bool,
     departures: VecDeque<Departure>,
 }
 
@@ -44,6 +48,7 @@ impl Connection {
             receiver: Receiver::new(config, initial_sequence),
             peer_syn: Segment::default(),
             drop_ack: false,
+            peer_closed_first: false,
             departures: VecDeque::new(),
         }
     }
@@ -77,6 +82,7 @@ impl Connection {
 
     pub(super) fn close(&mut self, now: Instant) {
         if self.is_established() {
+            self.peer_closed_first = self.is_at_end();
             self.sender.close();
             self.poll(now);
         }
@@ -106,7 +112,7 @@ impl Connection {
 
     /// When a timer of either half expires.
     pub(super) fn next_timeout(&self) -> Option<Instant> {
-        if self.phase == Phase::Reset {
+        if matches!(self.phase, Phase::Reset | Phase::Closed) {
             return None;
         }
         let both = [self.sender.next_timeout(), self.receiver.next_timeout()];
@@ -122,7 +128,7 @@ impl Connection {
     /// A segment arrives.
     pub(super) fn on_segment(&mut self, now: Instant, segment: &Segment) {
         match self.phase {
-            Phase::Idle | Phase::Reset => {}
+            Phase::Idle | Phase::Reset | Phase::Closed => self.refuse(now, segment),
             Phase::Listen => self.on_opening(now, segment),
             Phase::SynSent => self.on_answer(now, segment),
             Phase::SynReceived => self.on_third(now, segment),
@@ -214,13 +220,34 @@ impl Connection {
         }
         // The receiver answers a FIN; the sender would do so too.
         let without_fin = Segment { flags: segment.flags.without(Flags::FIN), ..*segment };
+        let over = self.sender.is_finished();
         self.sender.on_segment(now, &without_fin);
+        if self.peer_closed_first && !over && self.sender.is_finished() {
+            self.phase = Phase::Closed;
+            return;
+        }
         self.receiver.on_segment(now, segment);
+    }
+
+    /// RFC 9293 section 3.10.7.1: without a connection an RST answers whatever comes.
+    fn refuse(&mut self, now: Instant, segment: &Segment) {
+        if segment.flags.has(Flags::RST) {
+            return;
+        }
+        let answer = if segment.flags.has(Flags::ACK) {
+            Segment { seq: segment.ack, flags: Flags::RST, ..Segment::default() }
+        } else {
+            let ack = segment.seq.wrapping_add(segment.sequence_len());
+            // Zero in the numbers of the script.
+            let seq = self.initial_sequence;
+            Segment { seq, ack, flags: Flags::RST.with(Flags::ACK), ..Segment::default() }
+        };
+        self.departures.push_back((now, answer));
     }
 
     /// Takes what both halves have to send; data go first, so that ACKs may leave with them.
     fn poll(&mut self, now: Instant) {
-        if self.phase == Phase::Reset {
+        if matches!(self.phase, Phase::Reset | Phase::Closed) {
             return;
         }
         while let Some(mut segment) = self.sender.poll_transmit(now) {

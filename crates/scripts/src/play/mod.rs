@@ -157,17 +157,16 @@ impl<'a> Player<'a> {
 
     fn next_before(&self, at: Instant) -> Option<Instant> {
         let timeout = self.connection.next_timeout();
-        let both = [timeout, self.descriptors.blocked_until()];
+        let both = [timeout, self.descriptors.blocked_until(self.script.choices.tolerance)];
         both.into_iter().flatten().min().filter(|next| *next <= at)
     }
 
     fn step(&mut self, next: Instant) -> Result<(), Stop> {
         self.now = self.now.max(next);
-        self.let_blocked_return()?;
         if self.connection.next_timeout().is_some_and(|at| at <= self.now) {
             self.connection.on_timeout(self.now);
         }
-        Ok(())
+        self.let_blocked_return()
     }
 
     /// A segment of the script as it arrives: acknowledgments and timestamps in the connection's own numbers.

@@ -1,5 +1,8 @@
 use anabranch_units::Span;
 
+/// Timeout of the first data after a SYN was lost (RFC 6298 (5.7)).
+const AFTER_LOST_HANDSHAKE: Span = Span::from_secs(3);
+
 /// Round-trip times of a connection.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct RttSummary {
@@ -68,6 +71,12 @@ impl RttEstimator {
         self.latest = rtt;
         self.backoff = 0;
         self.base_rto = self.srtt + self.rttvar.saturating_mul(4).max(self.margin);
+    }
+
+    /// RFC 6298 (5.7): the SYN was sent again, and no sample says that less than three seconds are enough.
+    pub(crate) fn on_lost_handshake(&mut self) {
+        self.base_rto = self.base_rto.max(AFTER_LOST_HANDSHAKE);
+        self.backoff = 0;
     }
 
     /// Takes the delay of the newest acknowledged segment, free of delayed ACKs.

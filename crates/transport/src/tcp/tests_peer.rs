@@ -75,6 +75,19 @@ fn acks_that_change_the_window_are_no_duplicates() {
     }
 }
 
+/// RFC 6298 (5.7): three seconds for the first data. RFC 6928 section 2: one segment after a second lost SYN.
+#[test]
+fn lost_syns_leave_three_seconds_and_in_the_end_one_segment() {
+    for (timeouts, segments, timeout) in
+        [(0, 10, Span::from_ms(300)), (1, 10, Span::from_secs(3)), (2, 1, Span::from_secs(3))]
+    {
+        let (mut sender, now) = opened(timeouts, plain());
+        sender.write(20 * MSS);
+        assert_eq!(departures(&mut sender, now).len(), segments, "{timeouts}");
+        assert_eq!(sender.next_timeout(), Some(now + timeout), "{timeouts}");
+    }
+}
+
 /// RFC 7323 section 2.2: window fields are scaled only if the SYN-ACK has the option, too.
 #[test]
 fn windows_are_scaled_only_if_the_peer_scales() {
