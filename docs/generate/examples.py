@@ -99,6 +99,12 @@ preset = "linux-cubic"
 min_rto = "1 s"
 ecn = true
 """,
+    "profile": """
+[[profile]]
+link = ["Denver", "Kansas City"]
+from = "file:cell.csv"
+repeat = "60 s"
+""",
     "event": """
 [[event]]
 at = "10 s"

@@ -30,7 +30,6 @@ FORMAT = "anabranch-result"
 _FORMAT_VERSION = 1
 _SUMMARY = "summary.json"
 _SCENARIO = "scenario.toml"
-_TOPOLOGIES = "topologies"
 LOGS = "logs"
 """Folder of the event logs in a result folder."""
 CAPTURES = "*.pcapng"
@@ -212,7 +211,7 @@ class Result:
             table.write_parquet(content)
             (folder / f"{name}.parquet").write_bytes(content.getbuffer())
         if scenario is not None:
-            (folder / _SCENARIO).write_text(_portable(scenario, folder).toml(), encoding="utf-8")
+            (folder / _SCENARIO).write_text(scenario.kept_in(folder).toml(), encoding="utf-8")
         if captures is not None and captures != folder:
             for file in sorted(captures.glob(CAPTURES)):
                 # Not moved: if this folder cannot be completed, another may.
@@ -273,18 +272,6 @@ def _read_summary(folder: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return summary if isinstance(summary, dict) and summary.get("format") == FORMAT else None
-
-
-def _portable(scenario: Scenario, folder: Path) -> Scenario:
-    """The scenario with its topology file, if it has one, copied into a folder of its own."""
-    topology = scenario.network.topology
-    if topology is None or not topology.startswith("file:"):
-        return scenario
-    source = (scenario.base or Path()) / topology.removeprefix("file:")
-    (folder / _TOPOLOGIES).mkdir(exist_ok=True)
-    shutil.copyfile(source, folder / _TOPOLOGIES / source.name)
-    network = scenario.network.model_copy(update={"topology": f"file:{_TOPOLOGIES}/{source.name}"})
-    return scenario.model_copy(update={"network": network})
 
 
 def frame(columns: Mapping[str, Column]) -> pl.DataFrame:

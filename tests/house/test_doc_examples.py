@@ -94,7 +94,7 @@ def test_an_excerpt_fits_into_a_scenario_or_a_study(block: Block) -> None:
         rest["controller"] = {"links": LINKS}
     if any(scheme in block.text for scheme in ('"robust', '"hybrid')):
         rest["routing"] = {"demand": {"pair": "50 Mbps"}}
-    scenario = Scenario.from_data(joined(rest, part), origin=str(block))
+    scenario = Scenario.from_data(joined(rest, part), origin=str(block), base=ROOT / "examples")
     if block.document not in NODES_ELSEWHERE:
         setup = resolve(scenario)
         assert setup.flows or setup.datagrams

@@ -6,10 +6,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from anabranch.scenario.files import FILE
 from anabranch.scenario.quantity import Rate, quoted
 from anabranch.scenario.table import Table, alternative, refuse
-
-FILE = "file:"
 
 
 class PairRates(Table):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Mapping
+from itertools import chain, count
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -14,8 +16,10 @@ from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.scenario.controller import Controller
 from anabranch.scenario.event import Event
+from anabranch.scenario.files import with_files
 from anabranch.scenario.messages import known_keys, problems, unknown_choice, unknown_key
 from anabranch.scenario.network import Network
+from anabranch.scenario.profile import Profile
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.reading import field_steps, parse_toml, read_text, value_of, with_value
 from anabranch.scenario.routing import Routing
@@ -42,6 +46,8 @@ class Scenario(Table):
     """Transports by name: presets with changes."""
     event: list[Event] = []
     """Changes of the network at given times."""
+    profile: list[Profile] = []
+    """Measured conditions of links, replayed from files."""
     run_settings: Run = Field(alias="run")
     """How long, with which randomness, and what is sampled."""
     capture: list[Capture] = []
@@ -53,6 +59,25 @@ class Scenario(Table):
     def __eq__(self, other: object) -> bool:
         """Whether two scenarios say the same, wherever they come from."""
         return isinstance(other, Scenario) and self.data() == other.data()
+
+    def kept_in(self, folder: Path) -> Self:
+        """The scenario with the files that it names copied into folders of their own.
+
+        Raises:
+            OSError: if one cannot be copied.
+        """
+        kept: dict[str, Path] = {}
+
+        def keep(name: str, place: str) -> str:
+            source = (self.base or Path()) / name
+            free = (f"{place}/{prefix}{source.name}" for prefix in chain([""], (f"{n}-" for n in count(2))))
+            return next(path for path in free if kept.setdefault(path, source) == source)
+
+        data = with_files(self.data(), keep)
+        for path, source in kept.items():
+            (folder / path).parent.mkdir(exist_ok=True)
+            shutil.copyfile(source, folder / path)
+        return type(self).from_data(data) if kept else self
 
     def __hash__(self) -> int:
         return hash(self.fingerprint())

@@ -25,6 +25,7 @@ from anabranch.setup.model import (
 )
 from anabranch.setup.network import ResolvedNetwork, host_setups, loss_setup
 from anabranch.setup.problems import Problems
+from anabranch.setup.profile import profile_events
 from anabranch.setup.queue import size_queues
 from anabranch.setup.traffic import Flows
 from anabranch.setup.transport import Transports
@@ -67,6 +68,7 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
         for number, event in enumerate(scenario.event)
         for setup in _event(event, f"event[{number}]", network)
     ]
+    events += profile_events(scenario, network, problems)
     captures = _captures(scenario.capture, network, problems)
     hosts = host_setups(scenario.network, network)
     watched = WatchedFlows(flows.setups, transports.setups, problems, flows.datagrams)

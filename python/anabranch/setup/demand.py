@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
-from anabranch.errors import reason
-from anabranch.scenario.demand import FILE, PairRates
+from anabranch.scenario.demand import PairRates
+from anabranch.scenario.files import FILE
 from anabranch.scenario.quantity import Rate, quoted
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.scenario import Scenario
+from anabranch.setup.files import text_of
 from anabranch.setup.model import Tagged
 from anabranch.setup.network import ResolvedNetwork
 from anabranch.setup.problems import Problems
@@ -21,7 +21,6 @@ _PLACE = "routing.demand"
 _RATE_COLUMNS = {"rate": "", "rate_kbps": "kbps", "rate_mbps": "Mbps", "rate_gbps": "Gbps"}
 """Third column of a file, and the unit of its numbers; a plain ``rate`` has its unit in each row."""
 _MOST_ROUTERS = 2000
-_MOST_FILE_BYTES = 256 * 2**20
 
 
 def planner_setup(routing: Routing) -> Tagged | None:
@@ -158,26 +157,10 @@ class _Bounds:
 
     def _of_file(self, given: PairRates) -> Iterator[tuple[str, str, str, float]]:
         """The rows of a file: where, from, to, bits per second."""
-        name = given.source.removeprefix(FILE)
-        file = Path(name) if self._base is None else self._base / name
-        place = f"{_PLACE}.pair.from"
-        try:
-            if file.exists() and not file.is_file():
-                # A device or a pipe may never end.
-                self._problems.add(place, f"{quoted(name)} cannot be read: it is not a file")
-                return
-            if file.stat().st_size > _MOST_FILE_BYTES:
-                self._problems.add(place, f"{quoted(name)} is larger than 256 MiB, the most that is read")
-                return
-            text = file.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            why = reason(error) if isinstance(error, OSError) else "it is no text in UTF-8"
-            self._problems.add(place, f"{quoted(name)} cannot be read: {why}")
-            return
-        except ValueError as error:
-            self._problems.add(place, f"{quoted(name)} cannot be read: {error}")
-            return
-        yield from self._rows(name, csv.reader(text.splitlines(), skipinitialspace=True))
+        text = text_of(given.source, self._base, f"{_PLACE}.pair.from", self._problems)
+        if text is not None:
+            name = given.source.removeprefix(FILE)
+            yield from self._rows(name, csv.reader(text.splitlines(), skipinitialspace=True))
 
     def _rows(self, name: str, rows: Iterable[list[str]]) -> Iterator[tuple[str, str, str, float]]:
         numbered = iter(enumerate(rows, start=1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from anabranch.setup.chance import may_differ
 from anabranch.setup.problems import refused
 from anabranch.study.design import Design, Dimension, Setting
 from anabranch.study.fields import overlap, unknown_field
-from anabranch.study.files import TopologyFiles, unpacked
+from anabranch.study.files import InputFiles, unpacked
 from anabranch.study.levels import KINDS, as_text, column_name, measure, measure_text, numbers
 from anabranch.study.metrics import DEFAULTS, MetricError, value
 from anabranch.study.model import Factor, Metric, Study
@@ -55,8 +55,8 @@ class _Check:
 
     def design(self) -> Design:
         data, origin, base = self._scenario()
-        self._files = TopologyFiles(base)
-        data = self._adopted(data, "scenario.network.topology")
+        self._files = InputFiles(base)
+        data = self._adopted(data, (), "scenario")
         # Where it is no table, the check of the scenario says so.
         if isinstance(data.get("run"), dict):
             data = with_value(data, _REPLICATION, 0)
@@ -102,17 +102,13 @@ class _Check:
         except ScenarioError as error:
             raise StudyError([Problem("scenario", str(error))], self._study.origin) from None
 
-    def _adopted(self, data: dict[str, Any], where: str) -> dict[str, Any]:
-        """The scenario with its topology file, if it has one, taken over."""
-        network = data.get("network")
-        if not isinstance(network, dict) or "topology" not in network:
-            return data
+    def _adopted(self, data: Any, steps: Sequence[str | int], where: str) -> Any:
+        """A scenario, or a part of it, with the files that it names taken over."""
         try:
-            topology = self._files.adopt(network["topology"])
+            return self._files.adopt(data, steps)
         except ValueError as error:
             self._problem(where, str(error))
             return data
-        return with_value(data, ["network", "topology"], topology)
 
     def _check_overlaps(self) -> None:
         """No field twice, in one factor or in two, and no table together with a field in it."""
@@ -191,15 +187,7 @@ class _Check:
         settings = []
         for name, entry in given.items():
             steps = field_steps(name)
-            plain = _plain(entry)
-            if steps == ["network", "topology"]:
-                try:
-                    plain = self._files.adopt(plain)
-                except ValueError as error:
-                    self._problem(where, str(error))
-            elif steps == ["network"] and isinstance(plain, dict):
-                plain = self._adopted({"network": plain}, where)["network"]
-            settings.append((tuple(steps), plain))
+            settings.append((tuple(steps), self._adopted(_plain(entry), steps, where)))
         return tuple(settings)
 
     def _check_duplicates(
@@ -231,7 +219,7 @@ class _Check:
 
     def _check_levels(self, built: Design) -> None:
         """Each level once, beside the first levels of the other factors."""
-        # Topology files under the names that the study gives them are found in its folder only.
+        # Files under the names that the study gives them are found in its folder only.
         with unpacked(built.files) as folder:
             first = tuple(0 for _ in built.dimensions)
             setup, found = _problems(built, first, folder)

@@ -1,21 +1,20 @@
-"""Topology files of a study: read once, so that no run depends on what becomes of them."""
+"""Files that a study's scenario names: read once, so that no run depends on what becomes of them."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from anabranch.errors import reason
+from anabranch.scenario.files import with_files
 from anabranch.scenario.quantity import quoted
 from anabranch.topology.sources.files import MAX_FILE_BYTES
 
-_PREFIX = "file:"
-_FOLDER = "topologies"
 
-
-class TopologyFiles:
+class InputFiles:
     """The files that a study's scenario and levels name, under paths that a study folder can have."""
 
     def __init__(self, base: Path | None) -> None:
@@ -25,28 +24,32 @@ class TopologyFiles:
         self.contents: dict[str, bytes] = {}
         """Contents by path."""
 
-    def adopt(self, topology: object) -> object:
-        """What a scenario in a study folder says for a topology: another path, where it is a file.
+    def adopt(self, value: object, steps: Sequence[str | int] = ()) -> Any:
+        """What a scenario in a study folder says there: other paths, where it names files.
+
+        Args:
+            value: plain data of a scenario, or of a part of it.
+            steps: where in a scenario they stand.
 
         Raises:
-            ValueError: if it is no regular file, is too large, or cannot be read.
+            ValueError: if one is no regular file, is too large, or cannot be read.
         """
-        if not isinstance(topology, str) or not topology.startswith(_PREFIX):
-            return topology
-        name = topology.removeprefix(_PREFIX)
+        return with_files(value, self._adopt, steps)
+
+    def _adopt(self, name: str, folder: str) -> str:
         if name not in self._known:
             content = _content(self._base / name, name)
-            self._known[name] = self._path(name)
+            self._known[name] = self._path(name, folder)
             self.contents[self._known[name]] = content
-        return _PREFIX + self._known[name]
+        return self._known[name]
 
-    def _path(self, name: str) -> str:
+    def _path(self, name: str, folder: str) -> str:
         """Where a file goes: a path that was made here stays, so that a resolved study reads back."""
         path = PurePosixPath(name)
-        if path.parts[:-1] == (_FOLDER,) and name not in self.contents:
+        if path.parts[:-1] == (folder,) and name not in self.contents:
             return name
         number = 1
-        while (free := f"{_FOLDER}/{'' if number == 1 else f'{number}-'}{path.name}") in self.contents:
+        while (free := f"{folder}/{'' if number == 1 else f'{number}-'}{path.name}") in self.contents:
             number += 1
         return free
 
@@ -77,6 +80,6 @@ def unpacked(files: Mapping[str, bytes]) -> Iterator[Path]:
     if not files:
         yield Path()
         return
-    with tempfile.TemporaryDirectory(prefix="anabranch-topologies-") as folder:
+    with tempfile.TemporaryDirectory(prefix="anabranch-inputs-") as folder:
         unpack(files, Path(folder))
         yield Path(folder)
