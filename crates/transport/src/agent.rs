@@ -66,6 +66,10 @@ pub enum SenderAgent {
 
 /// The end that listens and receives.
 #[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one per flow, and a box would cost each packet an indirection"
+)]
 pub enum ReceiverAgent {
     /// TCP.
     Tcp(Receiver),

@@ -39,6 +39,14 @@ anabranch_units::parameters! {
         initial_window_segments: u32 = 10, at_least(1).at_most(1_000_000);
         /// Receive buffer; bounds the advertised window. The default is the maximum of Linux's net.ipv4.tcp_rmem.
         receive_buffer: Bytes = Bytes(6_291_456), at_least(Bytes(SMALLEST_MSS as u64)).at_most(LARGEST_RECEIVE_BUFFER);
+        /// Start with a small receive window and widen it by what the application takes, as Linux does; each segment by
+        /// which it grows is acknowledged at once. With MPTCP the send buffer follows the windows, too.
+        autotuning: bool = false;
+        /// Receive buffer at the start, with autotuning; half of it is announced. The default is that of Linux's
+        /// net.ipv4.tcp_rmem.
+        initial_receive_buffer: Bytes = Bytes(131_072), at_least(Bytes(2 * SMALLEST_MSS as u64)).at_most(LARGEST_RECEIVE_BUFFER);
+        /// ACKs that are not delayed at the start, behind a pause and behind data that come twice. Linux has 16.
+        quick_acks: u32 = 0, at_most(255);
         /// Full segments acknowledged by one ACK (RFC 1122 section 4.2.3.2); 1 acknowledges each.
         delayed_ack_segments: u32 = 2, at_least(1).at_most(255);
         /// Longest time an ACK is held back. The default is Linux's TCP_DELACK_MIN.
@@ -153,6 +161,11 @@ impl TcpConfig {
             let problem = format!("is {buffer}; it must hold a segment, {} B", self.mss);
             return Err(OutOfRange::new("receive_buffer", problem));
         }
+        let initial = self.initial_receive_buffer;
+        if self.autotuning && initial < Bytes(2 * u64::from(self.mss)) {
+            let problem = format!("is {initial}; half of it must hold a segment, {} B", self.mss);
+            return Err(OutOfRange::new("initial_receive_buffer", problem));
+        }
         let detection = &self.loss_detection;
         if detection.needs_sack() && !self.sack {
             let problem = format!(
@@ -200,11 +213,15 @@ mod tests {
 
     #[test]
     fn parameters_that_do_not_go_together_are_refused() {
-        let cases: [(Change, &str); 7] = [
+        let cases: [(Change, &str); 8] = [
             (|tcp| tcp.mss = 87, "mss is 87;"),
             (|tcp| tcp.mss = 65_436, "mss is 65436;"),
             (|tcp| tcp.receive_buffer = Bytes(1459), "receive_buffer is 1459 B; it must hold a segment"),
             (|tcp| tcp.receive_buffer = Bytes((65_535 << 14) + 1), "receive_buffer is 1073725441 B;"),
+            (
+                |tcp| (tcp.autotuning, tcp.initial_receive_buffer) = (true, Bytes(2919)),
+                "initial_receive_buffer is 2919 B; half of it must hold a segment, 1460 B",
+            ),
             (|tcp| tcp.min_rto = Span::from_secs(61), "min_rto is above max_rto"),
             (|tcp| tcp.delayed_ack_timeout = Span::from_secs(61), "delayed_ack_timeout is above max_rto"),
             (

@@ -51,13 +51,13 @@ pub fn tcp_preset(name: &str) -> Option<TcpConfig> {
     Some(match name {
         "newreno" | "cubic" | "bbr" => tcp("dupack", name),
         "dctcp" => TcpConfig { ecn: true, ..tcp("dupack", name) },
-        "linux-reno" => linux("linux-reno"),
-        "linux-cubic" => linux("linux-cubic"),
+        "linux-reno" => linux_tuned("linux-reno"),
+        "linux-cubic" => linux_tuned("linux-cubic"),
         "linux-bbr" => {
             // 2^-10 s of the pacing rate.
             let burst = Span::from_ps(976_562_500);
             let congestion_control = CongestionConfig::Bbr(BbrParameters { burst });
-            TcpConfig { congestion_control, ..linux("bbr") }
+            TcpConfig { congestion_control, ..linux_tuned("bbr") }
         }
         // Chang 2024 fixes RTOmax alone; docs/mprc.md has the study behind the other numbers of FastRTO.
         "mprc" => tcp("fastrto", "mprc"),
@@ -80,6 +80,11 @@ fn tcp(loss_detection: &str, congestion_control: &str) -> TcpConfig {
 fn linux(congestion_control: &str) -> TcpConfig {
     let timestamp_tick = Span::from_ms(1);
     TcpConfig { undo: true, paws: true, timestamp_tick, ..tcp("rack", congestion_control) }
+}
+
+/// With the receiver of a stock kernel.
+fn linux_tuned(congestion_control: &str) -> TcpConfig {
+    TcpConfig { autotuning: true, quick_acks: 16, ..linux(congestion_control) }
 }
 
 fn mptcp(congestion_control: &str) -> TransportConfig {

@@ -12,7 +12,9 @@ mod detection;
 mod out_of_order;
 mod pacing;
 mod prr;
+mod quick_acks;
 mod ranges;
+mod receive_window;
 mod receiver;
 mod rtt;
 mod scoreboard;
@@ -41,5 +43,7 @@ mod tests_log;
 mod tests_mprc;
 #[cfg(test)]
 mod tests_peer;
+#[cfg(test)]
+mod tests_receive_window;
 #[cfg(test)]
 mod tests_rfc;

@@ -19,6 +19,11 @@ impl OutOfOrder {
         self.ranges.containing(position)
     }
 
+    /// Behind the last byte that has arrived.
+    pub(crate) fn end(&self) -> Option<u64> {
+        self.ranges.as_slice().last().map(|&(_, right)| right)
+    }
+
     /// Adds `left..right`; returns the range that now contains it.
     pub(crate) fn insert(&mut self, left: u64, right: u64) -> (u64, u64) {
         self.ranges.insert(left, right)

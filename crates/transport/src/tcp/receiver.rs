@@ -3,6 +3,8 @@
 mod duplex;
 
 use super::out_of_order::OutOfOrder;
+use super::quick_acks::QuickAcks;
+use super::receive_window::{ReceiveWindow, RightSizing, RoundTrip};
 use super::timestamp::{RecentTimestamp, TimestampClock};
 use crate::config::TcpConfig;
 use crate::segment::{Flags, Segment, unwrap_sequence};
@@ -59,7 +61,14 @@ pub struct Receiver {
     /// RFC 8257 section 3.2; otherwise a mark is echoed until the sender has reduced (RFC 3168 section 6.1.3).
     echoes_each_mark: bool,
     mss: u16,
-    buffer: u64,
+    window: ReceiveWindow,
+    /// Sets the limit of the window; none if it is fixed, or set by the connection.
+    sizing: Option<RightSizing>,
+    round_trip: RoundTrip,
+    quick: QuickAcks,
+    /// Round trips and pauses matter.
+    measures: bool,
+    min_rto: Span,
     window_scale: u8,
     /// The peer has offered window scale in its SYN.
     scaling: bool,
@@ -102,7 +111,12 @@ impl Receiver {
             ecn: config.ecn,
             echoes_each_mark: config.congestion_control.needs_marks(),
             mss: config.mss,
-            buffer: config.receive_buffer.0,
+            window: ReceiveWindow::new(config),
+            sizing: RightSizing::new(config),
+            round_trip: RoundTrip::default(),
+            quick: QuickAcks::new(config.quick_acks),
+            measures: config.autotuning || config.quick_acks > 0,
+            min_rto: config.min_rto,
             window_scale: window_scale(config.receive_buffer.0),
             scaling: true,
             multipath: false,
@@ -136,7 +150,10 @@ impl Receiver {
     pub(crate) fn for_subflow(config: &TcpConfig, initial_sequence: u32) -> Self {
         let mut receiver = Self::new(config, initial_sequence);
         receiver.multipath = true;
-        receiver.buffer = SUBFLOW_BUFFER;
+        receiver.sizing = None;
+        if !config.autotuning {
+            receiver.window = ReceiveWindow::fixed(SUBFLOW_BUFFER);
+        }
         receiver
     }
 
@@ -192,6 +209,7 @@ impl Receiver {
         if start < self.rcv_nxt {
             self.stats.duplicate_segments += u64::from(end <= self.rcv_nxt);
             self.dsack = Some((start, end.min(self.rcv_nxt)));
+            self.quick.refill(self.half_window());
         }
         self.request_ack(now, true);
         true
@@ -258,7 +276,7 @@ impl Receiver {
     fn on_data(&mut self, now: Instant, segment: &Segment) {
         let start = unwrap_sequence(segment.seq, self.rcv_nxt);
         let end = start + u64::from(segment.payload) + u64::from(segment.flags.has(Flags::FIN));
-        if end > self.rcv_nxt + self.buffer + 1 {
+        if end > self.rcv_nxt + self.admitted() + 1 {
             // Outside the window: dropped, and the peer is told where the window is.
             self.request_ack(now, true);
             return;
@@ -268,14 +286,47 @@ impl Receiver {
         if segment.flags.has(Flags::FIN) {
             self.fin_at = Some(end - 1);
         }
+        if self.measures && segment.payload > 0 {
+            self.measure(now, segment);
+        }
         if start <= self.rcv_nxt && end > self.rcv_nxt && self.out_of_order.is_empty() {
             self.advance(end);
             self.pending_segments += 1;
-            self.request_ack(now, self.pending_segments >= self.delayed_ack_segments || self.is_finished());
-            return;
+            let at_once = self.pending_segments >= self.delayed_ack_segments || self.quick.are_due();
+            self.request_ack(now, at_once || self.is_finished());
+        } else {
+            self.on_irregular(start, end);
+            self.request_ack(now, true);
         }
-        self.on_irregular(start, end);
-        self.request_ack(now, true);
+        if let Some(sizing) = &mut self.sizing {
+            let waiting = self.out_of_order.end().map_or(0, |end| end - self.rcv_nxt);
+            let rtt = self.round_trip.smoothed();
+            self.window.allow(sizing.on_taken(now, rtt, self.stats.delivered, waiting));
+        }
+    }
+
+    /// Bytes behind the next one expected that are taken. A window never moves back, so that all that was ever
+    /// announced lies within.
+    #[inline]
+    fn admitted(&self) -> u64 {
+        if self.multipath { SUBFLOW_BUFFER } else { self.window.bytes() }
+    }
+
+    /// Round trips, pauses and the growth of the window.
+    fn measure(&mut self, now: Instant, segment: &Segment) {
+        self.round_trip.on_data(now, segment, self.clock, self.rcv_nxt, self.window.bytes());
+        let rtt = self.round_trip.smoothed();
+        // What RFC 6298 section 2.2 makes of one sample.
+        let pause = if rtt == Span::ZERO { self.initial_rto } else { rtt + (rtt + rtt).max(self.min_rto) };
+        self.quick.on_data(now, self.half_window(), pause);
+        if self.window.on_data() {
+            self.quick.on_growth();
+        }
+    }
+
+    /// Half of the window in full segments.
+    fn half_window(&self) -> u64 {
+        self.window.bytes() / (2 * u64::from(self.mss))
     }
 
     /// RFC 3168 section 6.1.3: echo until the sender says that it has reduced.
@@ -291,7 +342,10 @@ impl Receiver {
         }
         if segment.flags.has(Flags::CE) {
             self.stats.marked_segments += 1;
-            self.echo_congestion |= self.ecn;
+            if self.ecn && !self.echo_congestion {
+                self.quick.on_mark();
+                self.echo_congestion = true;
+            }
         }
     }
 
@@ -310,6 +364,7 @@ impl Receiver {
         if end <= self.rcv_nxt {
             self.stats.duplicate_segments += 1;
             self.dsack = Some((start, end));
+            self.quick.refill(self.half_window());
             return;
         }
         if let Some((_, right)) = self.out_of_order.containing(start)
@@ -377,7 +432,7 @@ impl Receiver {
         let segment = Segment {
             seq: self.initial_sequence,
             ack: self.rcv_nxt as u32,
-            window: self.buffer.min(u64::from(u16::MAX)) as u16,
+            window: self.window.bytes().min(u64::from(u16::MAX)) as u16,
             flags,
             mss: self.mss,
             window_scale_plus_one: if self.scaling { self.window_scale + 1 } else { 0 },
@@ -397,12 +452,13 @@ impl Receiver {
         self.pending_segments = 0;
         self.last_ack_sent = self.rcv_nxt;
         self.stats.acks += 1;
+        self.quick.on_ack();
         let after_fin =
             u32::from(self.state == State::Closed || self.control_at.is_some() && self.is_finished());
         let mut segment = Segment {
             seq: self.initial_sequence.wrapping_add(1 + after_fin),
             ack: self.rcv_nxt as u32,
-            window: (self.buffer >> self.window_scale).min(u64::from(u16::MAX)) as u16,
+            window: (self.window.bytes() >> self.window_scale).min(u64::from(u16::MAX)) as u16,
             flags: if self.echo_congestion { Flags::ACK.with(Flags::ECE) } else { Flags::ACK },
             ..Segment::default()
         };
@@ -464,89 +520,4 @@ pub(crate) fn window_scale(buffer: u64) -> u8 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// An option is in force if both ends have asked for it: SACK (RFC 2018 section 2), timestamps (RFC 7323 section
-    /// 3.2), ECN, for which a SYN has two flags (RFC 3168 section 6.1.1).
-    #[test]
-    fn options_are_those_that_both_ends_asked_for() {
-        let ecn = Flags::ECE.with(Flags::CWR);
-        for (asked, answered) in [
-            (Flags::SACK_PERMITTED, Flags::SACK_PERMITTED),
-            (Flags::TIMESTAMPS, Flags::TIMESTAMPS),
-            (ecn, Flags::ECE),
-        ] {
-            for (ours, theirs) in [(false, false), (false, true), (true, false), (true, true)] {
-                let config = TcpConfig {
-                    sack: ours,
-                    timestamps: ours,
-                    ecn: ours,
-                    ..crate::tcp_preset("newreno").unwrap()
-                };
-                let mut receiver = Receiver::new(&config, 500);
-                let flags = if theirs { Flags::SYN.with(asked) } else { Flags::SYN };
-                receiver.on_segment(Instant::ZERO, &Segment { flags, ..Segment::default() });
-                let answer = receiver.poll_transmit(Instant::ZERO).expect("a SYN is answered");
-                assert_eq!(answer.flags.has(answered), ours && theirs, "{asked:?}: {ours}, {theirs}");
-            }
-        }
-    }
-
-    /// RFC 8257 section 3.2, figure 1, with two segments to an ACK: an ACK echoes what the segments that it answers have.
-    /// CWR ends no echo.
-    #[test]
-    fn each_mark_is_echoed() {
-        let config = crate::tcp_preset("dctcp").unwrap();
-        let mut receiver = Receiver::new(&config, 500);
-        let now = Instant::ZERO;
-        let syn = Flags::SYN.with(Flags::ECE).with(Flags::CWR);
-        receiver.on_segment(now, &Segment { flags: syn, seq: 99, ..Segment::default() });
-        assert!(receiver.poll_transmit(now).is_some_and(|answer| answer.flags.has(Flags::ECE)));
-        let mut answers = |place: u32, flags: Flags| {
-            let seq = 100 + 10 * place;
-            receiver.on_segment(now, &Segment { seq, flags, ack: 501, payload: 10, ..Segment::default() });
-            let acks = std::iter::from_fn(|| receiver.poll_transmit(now));
-            acks.map(|ack| ((ack.ack - 100) / 10, ack.flags.has(Flags::ECE))).collect::<Vec<_>>()
-        };
-        let (plain, marked) = (Flags::ACK, Flags::ACK.with(Flags::CE));
-        assert_eq!(answers(0, plain), []);
-        // The first was not marked, and is acknowledged at once.
-        assert_eq!(answers(1, marked), [(1, false)]);
-        assert_eq!(answers(2, marked), [(3, true)]);
-        assert_eq!(answers(3, marked.with(Flags::CWR)), []);
-        assert_eq!(answers(4, plain), [(4, true)]);
-        assert_eq!(answers(5, plain), [(6, false)]);
-        // Nothing waits for an ACK: there is nothing to say of what came before.
-        assert_eq!(answers(6, marked), []);
-        assert_eq!(answers(7, marked), [(8, true)]);
-    }
-
-    /// The second example of RFC 7323 section 4.3: segments arrive as A, C, B, E, D, each is acknowledged, and the echo is
-    /// that of the last one in sequence.
-    #[test]
-    fn echoes_are_those_of_the_example_of_the_rfc() {
-        let config = TcpConfig { delayed_ack_segments: 1, ..crate::tcp_preset("newreno").unwrap() };
-        let mut receiver = Receiver::new(&config, 500);
-        let now = Instant::ZERO;
-        let stamped = |flags: Flags, timestamp| Segment {
-            flags: flags.with(Flags::TIMESTAMPS),
-            timestamp,
-            seq: 99,
-            ..Segment::default()
-        };
-        receiver.on_segment(now, &stamped(Flags::SYN, 0));
-        assert!(receiver.poll_transmit(now).is_some_and(|answer| answer.flags.has(Flags::SYN)));
-        // Letter, TSval; acknowledged up to and with this letter, TSecr.
-        for (letter, timestamp, up_to, echo) in
-            [('A', 1, 'A', 1), ('C', 3, 'A', 1), ('B', 2, 'C', 2), ('E', 5, 'C', 2), ('D', 4, 'E', 4)]
-        {
-            let place = |letter| u32::from(letter) - u32::from('A');
-            let seq = 100 + 10 * place(letter);
-            receiver
-                .on_segment(now, &Segment { seq, ack: 501, payload: 10, ..stamped(Flags::ACK, timestamp) });
-            let ack = receiver.poll_transmit(now).expect("each segment is acknowledged");
-            assert_eq!((ack.ack, ack.timestamp_echo), (110 + 10 * place(up_to), echo), "segment {letter}");
-        }
-    }
-}
+mod tests;

@@ -44,9 +44,16 @@ ROUTINGS: Final[dict[str, dict[str, Any]]] = {
 """The thesis's metrics, and the exact search. Ties in hops go to the lower delay, which gives its 1-5-10."""
 
 TRANSPORT: Final = {
-    "tcpbp-cubic": {"preset": "linux-cubic", "mss": "1460 B", "timestamps": False},
+    "tcpbp-cubic": {
+        "preset": "linux-cubic",
+        "mss": "1460 B",
+        "timestamps": False,
+        "autotuning": False,
+        "quick_acks": 0,
+    },
 }
-"""TCP CUBIC with an MSS of 1460 B of data (section 4.3.1)."""
+"""TCP CUBIC with an MSS of 1460 B of data (section 4.3.1). The thesis says nothing of the receiver: it has a
+fixed window and delays ACKs (RFC 1122)."""
 
 PAYLOAD_MBPS: Final = 1000 * 1460 / 1500
 """What a link of 1 Gbps carries of data."""

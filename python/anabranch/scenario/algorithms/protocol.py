@@ -38,6 +38,18 @@ class TransportFields(Table):
     """Receive buffer; bounds the advertised window. The default is the maximum of Linux's
     net.ipv4.tcp_rmem.
     """
+    autotuning: bool | None = None
+    """Start with a small receive window and widen it by what the application takes, as Linux does; each
+    segment by which it grows is acknowledged at once. With MPTCP the send buffer follows the windows, too.
+    """
+    initial_receive_buffer: Annotated[ByteCount, within(least=176, most=1073725440)] | None = None
+    """Receive buffer at the start, with autotuning; half of it is announced. The default is that of
+    Linux's net.ipv4.tcp_rmem.
+    """
+    quick_acks: Annotated[int, Field(le=255)] | None = None
+    """ACKs that are not delayed at the start, behind a pause and behind data that come twice. Linux has
+    16.
+    """
     delayed_ack_segments: Annotated[int, Field(ge=1, le=255)] | None = None
     """Full segments acknowledged by one ACK (RFC 1122 section 4.2.3.2); 1 acknowledges each."""
     delayed_ack_timeout: Span | None = None
@@ -90,6 +102,9 @@ PROTOCOL_FIELDS: dict[str, tuple[str, ...]] = {
         "ecn",
         "initial_window_segments",
         "receive_buffer",
+        "autotuning",
+        "initial_receive_buffer",
+        "quick_acks",
         "delayed_ack_segments",
         "delayed_ack_timeout",
         "initial_rto",

@@ -31,7 +31,7 @@ impl Receiver {
     /// is answered by an ACK, and whatever lies outside is dropped (RFC 9293 section 3.10.7.4).
     pub fn on_reset(&mut self, now: Instant, segment: &Segment) -> bool {
         let position = unwrap_sequence(segment.seq, self.rcv_nxt);
-        if position > self.rcv_nxt && position < self.rcv_nxt + self.buffer {
+        if position > self.rcv_nxt && position < self.rcv_nxt + self.admitted() {
             self.request_ack(now, true);
         }
         position == self.rcv_nxt

@@ -6,6 +6,7 @@ use crate::congestion::CongestionControl;
 use crate::log::Decision;
 use crate::segment::{Flags, Segment};
 use crate::tcp::detection::TransmissionFacts;
+use crate::tcp::receive_window::initial_window;
 use crate::tcp::scoreboard::Number;
 use anabranch_units::{Bytes, Instant, Rate};
 
@@ -83,7 +84,7 @@ impl Sender {
         Segment {
             seq: self.initial_sequence,
             timestamp: self.clock.at(now),
-            window: self.config.receive_buffer.0.min(u64::from(u16::MAX)) as u16,
+            window: initial_window(&self.config).min(u64::from(u16::MAX)) as u16,
             flags,
             mss: self.config.mss,
             window_scale_plus_one: self.window_scale + 1,
@@ -94,11 +95,10 @@ impl Sender {
     /// A segment without payload at `position`: the header that every segment has.
     #[inline]
     fn header(&self, now: Instant, position: u64) -> Segment {
-        let buffer = self.config.receive_buffer.0;
         let mut segment = Segment {
             seq: position as u32,
             ack: self.rcv_nxt,
-            window: (buffer >> self.window_scale).min(u64::from(u16::MAX)) as u16,
+            window: (initial_window(&self.config) >> self.window_scale).min(u64::from(u16::MAX)) as u16,
             flags: Flags::ACK,
             ..Segment::default()
         };

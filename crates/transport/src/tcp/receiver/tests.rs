@@ -1,0 +1,83 @@
+use super::*;
+
+/// An option is in force if both ends have asked for it: SACK (RFC 2018 section 2), timestamps (RFC 7323 section
+/// 3.2), ECN, for which a SYN has two flags (RFC 3168 section 6.1.1).
+#[test]
+fn options_are_those_that_both_ends_asked_for() {
+    let ecn = Flags::ECE.with(Flags::CWR);
+    for (asked, answered) in [
+        (Flags::SACK_PERMITTED, Flags::SACK_PERMITTED),
+        (Flags::TIMESTAMPS, Flags::TIMESTAMPS),
+        (ecn, Flags::ECE),
+    ] {
+        for (ours, theirs) in [(false, false), (false, true), (true, false), (true, true)] {
+            let config = TcpConfig {
+                sack: ours,
+                timestamps: ours,
+                ecn: ours,
+                ..crate::tcp_preset("newreno").unwrap()
+            };
+            let mut receiver = Receiver::new(&config, 500);
+            let flags = if theirs { Flags::SYN.with(asked) } else { Flags::SYN };
+            receiver.on_segment(Instant::ZERO, &Segment { flags, ..Segment::default() });
+            let answer = receiver.poll_transmit(Instant::ZERO).expect("a SYN is answered");
+            assert_eq!(answer.flags.has(answered), ours && theirs, "{asked:?}: {ours}, {theirs}");
+        }
+    }
+}
+
+/// RFC 8257 section 3.2, figure 1, with two segments to an ACK: an ACK echoes what the segments that it answers have.
+/// CWR ends no echo.
+#[test]
+fn each_mark_is_echoed() {
+    let config = crate::tcp_preset("dctcp").unwrap();
+    let mut receiver = Receiver::new(&config, 500);
+    let now = Instant::ZERO;
+    let syn = Flags::SYN.with(Flags::ECE).with(Flags::CWR);
+    receiver.on_segment(now, &Segment { flags: syn, seq: 99, ..Segment::default() });
+    assert!(receiver.poll_transmit(now).is_some_and(|answer| answer.flags.has(Flags::ECE)));
+    let mut answers = |place: u32, flags: Flags| {
+        let seq = 100 + 10 * place;
+        receiver.on_segment(now, &Segment { seq, flags, ack: 501, payload: 10, ..Segment::default() });
+        let acks = std::iter::from_fn(|| receiver.poll_transmit(now));
+        acks.map(|ack| ((ack.ack - 100) / 10, ack.flags.has(Flags::ECE))).collect::<Vec<_>>()
+    };
+    let (plain, marked) = (Flags::ACK, Flags::ACK.with(Flags::CE));
+    assert_eq!(answers(0, plain), []);
+    // The first was not marked, and is acknowledged at once.
+    assert_eq!(answers(1, marked), [(1, false)]);
+    assert_eq!(answers(2, marked), [(3, true)]);
+    assert_eq!(answers(3, marked.with(Flags::CWR)), []);
+    assert_eq!(answers(4, plain), [(4, true)]);
+    assert_eq!(answers(5, plain), [(6, false)]);
+    // Nothing waits for an ACK: there is nothing to say of what came before.
+    assert_eq!(answers(6, marked), []);
+    assert_eq!(answers(7, marked), [(8, true)]);
+}
+
+/// The second example of RFC 7323 section 4.3: segments arrive as A, C, B, E, D, each is acknowledged, and the echo is
+/// that of the last one in sequence.
+#[test]
+fn echoes_are_those_of_the_example_of_the_rfc() {
+    let config = TcpConfig { delayed_ack_segments: 1, ..crate::tcp_preset("newreno").unwrap() };
+    let mut receiver = Receiver::new(&config, 500);
+    let now = Instant::ZERO;
+    let stamped = |flags: Flags, timestamp| Segment {
+        flags: flags.with(Flags::TIMESTAMPS),
+        timestamp,
+        seq: 99,
+        ..Segment::default()
+    };
+    receiver.on_segment(now, &stamped(Flags::SYN, 0));
+    assert!(receiver.poll_transmit(now).is_some_and(|answer| answer.flags.has(Flags::SYN)));
+    // Letter, TSval; acknowledged up to and with this letter, TSecr.
+    for (letter, timestamp, up_to, echo) in
+        [('A', 1, 'A', 1), ('C', 3, 'A', 1), ('B', 2, 'C', 2), ('E', 5, 'C', 2), ('D', 4, 'E', 4)]
+    {
+        let place = |letter| u32::from(letter) - u32::from('A');
+        let seq = 100 + 10 * place(letter);
+        receiver.on_segment(now, &Segment { seq, ack: 501, payload: 10, ..stamped(Flags::ACK, timestamp) });
+        let ack = receiver.poll_transmit(now).expect("each segment is acknowledged");
+        assert_eq!((ack.ack, ack.timestamp_echo), (110 + 10 * place(up_to), echo), "segment {letter}");
+    }
+}
