@@ -15,7 +15,7 @@ import typer
 from anabranch import __version__
 from anabranch.command_group import CommandGroup
 from anabranch.console import JobsOption, JsonOption, ReplaceOption, console, print_json, say, write
-from anabranch.errors import Problem, ScenarioError
+from anabranch.errors import Problem, ResultError, ScenarioError
 from anabranch.signals import deferred, ending, exit_status
 
 if TYPE_CHECKING:
@@ -274,6 +274,10 @@ def report(
         own = out is None or out.resolve() == folder.resolve()
         target = folder if out is None else out
         kind = read_manifest(folder).get("kind", "run" if study_result is None else "study")
+        if forms and kind == CaptureResult.kind:
+            raise ResultError(
+                f"{folder}: captures have no figures for print, only the page; leave out --figures"
+            )
         with adding(target, kind if own else "report", [REPORT], replace=replace, known=own) as place:
             if study_result is not None:
                 save_study_report(study_result, place.partial)
@@ -362,6 +366,8 @@ def capture(
         print_json({"summary": json_ready(dict(result.summary)), **tables})
     else:
         show_capture(console(), result, out)
+    if result.interrupted:
+        raise typer.Exit(exit_status())
 
 
 @app.command()

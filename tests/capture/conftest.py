@@ -1,4 +1,4 @@
-"""What the tests of captures share: the program itself, and runs whose tables are the oracle."""
+"""The program itself, for the tests of captures."""
 
 import os
 import subprocess
@@ -8,53 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from anabranch import Result, Scenario
-
 Anabranch = Callable[..., subprocess.CompletedProcess[str]]
-
-DUMBBELL = """
-[network]
-topology = "dumbbell"
-[network.parameters]
-hosts = 2
-bottleneck_capacity = "10 Mbps"
-[network.links]
-capacity = "100 Mbps"
-delay = "5 ms"
-queue = "20 packets"
-[[traffic]]
-from = "left1"
-to = "right1"
-transport = "cubic"
-size = "2 MB"
-[[traffic]]
-from = "left2"
-to = "right2"
-transport = "newreno"
-size = "2 MB"
-[[capture]]
-file = "left1.pcapng"
-host = "left1"
-snap_length = "128 B"
-[[capture]]
-file = "left2.pcapng"
-host = "left2"
-[[capture]]
-file = "right1.pcapng"
-host = "right1"
-[[capture]]
-file = "right2.pcapng"
-host = "right2"
-[run]
-duration = "20 s"
-"""
-
-
-@pytest.fixture(scope="session")
-def run_with_captures(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
-    """Two lossy transfers, captured at both ends of each."""
-    folder = tmp_path_factory.mktemp("captures") / "run"
-    return Scenario.loads(DUMBBELL).run(out=folder), folder
 
 
 @pytest.fixture

@@ -135,7 +135,7 @@ def test_ctrl_c_ends_the_wait_for_standard_input(tmp_path: Path) -> None:
     with waiting:
         deadline = time.monotonic() + 60
         # Its file is open once it reads.
-        while not keeps_its_input(waiting.pid):
+        while kept_bytes(waiting.pid) < 0:
             assert time.monotonic() < deadline
             time.sleep(0.05)
         waiting.send_signal(signal.SIGINT)
@@ -143,14 +143,68 @@ def test_ctrl_c_ends_the_wait_for_standard_input(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def keeps_its_input(pid: int) -> bool:
-    """Whether a process has the file open that it keeps its input in."""
+FEEDER = """
+import sys, time
+capture = open(sys.argv[1], "rb").read()
+def send(some):
+    sys.stdout.buffer.write(some)
+    sys.stdout.buffer.flush()
+try:
+    send(capture[:60_000])
+    time.sleep(60)
+except KeyboardInterrupt:
+    send(capture[60_000:100_000])
+"""
+
+
+def test_ctrl_c_of_a_pipeline_keeps_what_has_come(
+    run_with_captures: tuple[Result, Path], tmp_path: Path
+) -> None:
+    """As ``tcpdump -w - | anabranch capture -``: both hear Ctrl-C, and tcpdump sends what it still has."""
+    (tmp_path / "whole.pcapng").write_bytes((run_with_captures[1] / "left1.pcapng").read_bytes())
+    (tmp_path / "part.pcapng").write_bytes((tmp_path / "whole.pcapng").read_bytes()[:100_000])
+    expected = analyze([tmp_path / "part.pcapng"])
+    feeder = subprocess.Popen(  # noqa: S603 - our own program
+        [sys.executable, "-c", FEEDER, str(tmp_path / "whole.pcapng")],
+        stdout=subprocess.PIPE,
+        process_group=0,
+    )
+    command = [sys.executable, "-m", "anabranch", "capture", "-", "--json", "--out", str(tmp_path / "tables")]
+    reader = subprocess.Popen(  # noqa: S603 - our own program
+        command,
+        stdin=feeder.stdout,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        process_group=feeder.pid,
+    )
+    with feeder, reader:
+        deadline = time.monotonic() + 60
+        while kept_bytes(reader.pid) < 60_000:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        os.killpg(feeder.pid, signal.SIGINT)
+        out, err = reader.communicate(timeout=30)
+    assert reader.returncode == 130, err
+    assert b"warning: interrupted: what came through standard input until then is measured" in err
+    document = json.loads(out)
+    assert document["summary"]["interrupted"]
+    assert document["summary"]["packets"] == expected.summary["packets"]
+    assert document["subflows"] == json_ready(expected.subflows.to_dicts())
+    saved = CaptureResult.load(tmp_path / "tables")
+    assert saved.interrupted
+    assert saved.subflows.equals(expected.subflows)
+
+
+def kept_bytes(pid: int) -> int:
+    """How much of its input a process has kept; -1 where it keeps none."""
     try:
-        names = [str(link.readlink()) for link in Path(f"/proc/{pid}/fd").iterdir()]
+        links = [
+            link for link in Path(f"/proc/{pid}/fd").iterdir() if "anabranch-input" in str(link.readlink())
+        ]
+        return max((link.stat().st_size for link in links), default=-1)
     except FileNotFoundError:
         # One was closed meanwhile.
-        return False
-    return any("anabranch-input" in name for name in names)
+        return -1
 
 
 def with_input(sent: bytes, *arguments: str, folder: Path) -> subprocess.CompletedProcess[bytes]:

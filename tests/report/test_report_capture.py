@@ -15,47 +15,15 @@ from numpy.typing import NDArray
 from reader import Reader
 from typer.testing import CliRunner
 
-from anabranch import Scenario
+from anabranch import Result
 from anabranch.capture import CaptureResult, analyze
 from anabranch.cli import app
 from anabranch.report.html import capture_report, save_capture_report
 
-TWO_FLOWS = """
-[network]
-topology = "dumbbell"
-[network.parameters]
-hosts = 2
-bottleneck_capacity = "10 Mbps"
-[network.links]
-capacity = "100 Mbps"
-delay = "5 ms"
-queue = "20 packets"
-[[traffic]]
-from = "left1"
-to = "right1"
-transport = "cubic"
-size = "2 MB"
-[[traffic]]
-from = "left2"
-to = "right2"
-transport = "newreno"
-size = "1 MB"
-[[capture]]
-file = "left1.pcapng"
-host = "left1"
-[[capture]]
-file = "left2.pcapng"
-host = "left2"
-[run]
-duration = "20 s"
-"""
-
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = tmp_path_factory.mktemp("captures") / "run"
-    Scenario.loads(TWO_FLOWS).run(out=found, page=False)
-    return found
+def folder(run_with_captures: tuple[Result, Path]) -> Path:
+    return run_with_captures[1]
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +98,11 @@ def test_the_command_writes_the_page_and_writes_it_anew(folder: Path, tmp_path: 
     done = CliRunner().invoke(app, ["report", str(out)])
     assert done.exit_code == 0, done.output
     assert (out / "report.html").read_text(encoding="utf-8") == page
+    # Captures have no figures for print, which is said before anything is written.
+    done = CliRunner().invoke(app, ["report", str(out), "--figures", "pdf", "--out", str(tmp_path / "other")])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "captures have no figures for print, only the page; leave out --figures" in done.stderr
+    assert not (tmp_path / "other").exists()
     # And is replaced with the rest.
     done = CliRunner().invoke(app, ["capture", str(folder / "left2.pcapng"), "--out", str(out)])
     assert done.exit_code == 0, done.output

@@ -41,7 +41,8 @@ pub struct ReadProgress {
     pub total_bytes: u64,
 }
 
-/// Analyses captures of one experiment. `progress` is called now and then and may end the work.
+/// Analyses captures of one experiment. `progress` is called now and then and may end the work; while standard input is
+/// read, it ends the reading, and what has come is analysed.
 ///
 /// # Errors
 /// If a file is no capture or cannot be read, all such files together; if there is no TCP in any; if the
@@ -62,7 +63,7 @@ pub(crate) fn analyze_in_batches(
     mut progress: impl FnMut(ReadProgress) -> ControlFlow<()>,
 ) -> Result<Analysis, CaptureError> {
     let none = ReadProgress { bytes: 0, total_bytes: 0 };
-    let inputs = inputs(paths, &mut || progress(none))?;
+    let (inputs, interrupted) = inputs(paths, &mut || progress(none))?;
     let meter = Meter::default();
     // Of both passes.
     let total_bytes = 2 * inputs.iter().map(Input::bytes).sum::<u64>();
@@ -77,7 +78,7 @@ pub(crate) fn analyze_in_batches(
     if meter.stopped() {
         return Err(CaptureError::Interrupted);
     }
-    let mut warnings = describe(&inputs, &files);
+    let mut warnings = describe(&inputs, &files, interrupted);
     let selection = select(&files, options.disjoint);
     if selection.flows.is_empty() {
         return Err(nothing(&files, options));
@@ -121,6 +122,7 @@ pub(crate) fn analyze_in_batches(
         measured: &measured,
         steady: &steady,
         times: &times,
+        interrupted,
         warnings,
     }))
 }
@@ -205,8 +207,11 @@ fn rounded_up(number: u64) -> u64 {
 }
 
 /// What the reader of files should know of them.
-fn describe(inputs: &[Input], files: &[FileSurvey]) -> Vec<String> {
+fn describe(inputs: &[Input], files: &[FileSurvey], interrupted: bool) -> Vec<String> {
     let mut warnings = Vec::new();
+    if interrupted {
+        warnings.push("interrupted: what came through standard input until then is measured".to_owned());
+    }
     for (input, file) in inputs.iter().zip(files) {
         describe_file(&input.name().display().to_string(), file, &mut warnings);
     }

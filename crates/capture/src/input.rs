@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The name that stands for standard input.
 const STANDARD_INPUT: &str = "-";
@@ -24,6 +24,9 @@ const BUFFER_BYTES: usize = 1 << 18;
 const READ_AHEAD: usize = 4;
 /// Between two questions whether to go on.
 const ASK_EVERY: Duration = Duration::from_millis(100);
+/// How long to wait, once asked to stop, for what the other end of the pipe still has: tcpdump, which hears the same
+/// Ctrl-C, writes the packets of its buffer and ends.
+const LAST_WAIT: Duration = Duration::from_secs(1);
 
 /// A capture that can be opened again and again.
 pub(crate) enum Input {
@@ -55,15 +58,16 @@ impl Reading {
     }
 }
 
-/// All inputs; what comes through standard input is kept in a temporary file without a name, since the window is
-/// known only at its end. `go_on` is asked now and then.
+/// All inputs, and whether reading was interrupted; what comes through standard input is kept in a temporary file
+/// without a name, since the window is known only at its end. `go_on` is asked now and then: where it breaks, what has
+/// come until then is the input.
 ///
 /// # Errors
-/// If standard input cannot be kept, is a terminal or was asked for twice; if `go_on` breaks.
+/// If standard input cannot be kept, is a terminal or was asked for twice; if `go_on` breaks before anything has come.
 pub(crate) fn inputs(
     paths: &[PathBuf],
     go_on: &mut dyn FnMut() -> ControlFlow<()>,
-) -> Result<Vec<Input>, CaptureError> {
+) -> Result<(Vec<Input>, bool), CaptureError> {
     let is_standard = |path: &&PathBuf| path.as_os_str() == STANDARD_INPUT;
     let problem = |problem: &str| {
         let files = vec![FileProblem::new(Path::new(STANDARD_INPUT), problem)];
@@ -73,6 +77,7 @@ pub(crate) fn inputs(
         return Err(problem("standard input is given twice"));
     }
     let mut inputs = Vec::with_capacity(paths.len());
+    let mut interrupted = false;
     for path in paths {
         if !is_standard(&path) {
             inputs.push(Input::File(path.clone()));
@@ -83,43 +88,59 @@ pub(crate) fn inputs(
                 "standard input is a terminal; send a capture through it, as tcpdump -w - does",
             ));
         }
-        let kept = keep(go_on).map_err(|error| {
+        let (kept, ended) = keep(go_on).map_err(|error| {
             let folder = std::env::temp_dir();
             problem(&format!(
                 "cannot be kept in {}: {error}; TMPDIR chooses another folder",
                 folder.display()
             ))
         })?;
-        inputs.push(Input::Kept(Arc::new(kept.ok_or(CaptureError::Interrupted)?)));
+        let kept = Input::Kept(Arc::new(kept));
+        interrupted = !ended;
+        if interrupted && kept.bytes() == 0 {
+            return Err(CaptureError::Interrupted);
+        }
+        inputs.push(kept);
     }
-    Ok(inputs)
+    Ok((inputs, interrupted))
 }
 
-/// A temporary file with all that comes through standard input; None if asked to stop. A signal may leave a read
-/// waiting, hence the thread, which then ends with the process.
-fn keep(go_on: &mut dyn FnMut() -> ControlFlow<()>) -> io::Result<Option<File>> {
+/// A temporary file with all that comes through standard input, and whether that ended by itself. A signal may leave a
+/// read waiting, hence the thread, which then ends with the process.
+fn keep(go_on: &mut dyn FnMut() -> ControlFlow<()>) -> io::Result<(File, bool)> {
     let mut file = without_name()?;
     let (sender, receiver) = sync_channel(READ_AHEAD);
     thread::spawn(move || {
         let mut input = io::stdin().lock();
         loop {
-            let mut bytes = Vec::with_capacity(BUFFER_BYTES);
-            let read = input.by_ref().take(BUFFER_BYTES as u64).read_to_end(&mut bytes);
+            // As much as there is: whoever interrupts wants the packets that have come.
+            let mut bytes = vec![0; BUFFER_BYTES];
+            let read = input.read(&mut bytes);
+            if matches!(&read, Err(error) if error.kind() == io::ErrorKind::Interrupted) {
+                continue;
+            }
             let ended = matches!(read, Ok(0) | Err(_));
+            let read = read.map(|count| {
+                bytes.truncate(count);
+                bytes
+            });
             // Nobody listens any more if the work has been stopped.
-            if sender.send(read.map(|_| bytes)).is_err() || ended {
+            if sender.send(read).is_err() || ended {
                 break;
             }
         }
     });
+    let mut stop_at = None;
     loop {
         match receiver.recv_timeout(ASK_EVERY) {
             Ok(bytes) => file.write_all(&bytes?)?,
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => return Ok(Some(file)),
+            Err(RecvTimeoutError::Disconnected) => return Ok((file, stop_at.is_none())),
         }
-        if go_on().is_break() {
-            return Ok(None);
+        match stop_at {
+            Some(stop_at) if Instant::now() >= stop_at => return Ok((file, false)),
+            None if go_on().is_break() => stop_at = Some(Instant::now() + LAST_WAIT),
+            _ => {}
         }
     }
 }

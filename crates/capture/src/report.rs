@@ -48,6 +48,8 @@ pub struct Summary {
     pub tcp_packets: u64,
     /// Bytes of all files.
     pub bytes: u64,
+    /// Whether reading standard input was ended by the caller.
+    pub interrupted: bool,
     /// What a reader should know, a line each.
     pub warnings: Vec<String>,
 }
@@ -71,6 +73,7 @@ pub(crate) struct Found<'a> {
     pub measured: &'a [[Measured; 2]],
     pub steady: &'a Steady,
     pub times: &'a Times,
+    pub interrupted: bool,
     pub warnings: Vec<String>,
 }
 
@@ -161,6 +164,7 @@ pub(crate) fn report(mut found: Found<'_>) -> Analysis {
         packets: counted(|file| file.counts.packets),
         tcp_packets: counted(|file| file.counts.tcp),
         bytes: counted(|file| file.bytes),
+        interrupted: found.interrupted,
         warnings: std::mem::take(&mut found.warnings),
     };
     Analysis { tables, summary }

@@ -4,7 +4,7 @@ use crate::run::columns;
 use crate::watch::Watch;
 use anabranch_capture::{Analysis, CaptureError, Options, Summary, analyze};
 use anabranch_units::Span;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::ops::ControlFlow;
@@ -21,7 +21,8 @@ pyo3::create_exception!(
 ///
 /// `window_ps` is the length of the measuring window, None for all of the steady state; `interval_ps` that
 /// of the intervals of the series. `progress(bytes, total_bytes)` is called now and then, if given. Ctrl-C
-/// ends the work with KeyboardInterrupt.
+/// ends the work with KeyboardInterrupt; while standard input is read, it ends the reading, and `interrupted` in the
+/// summary says so.
 ///
 /// Returns a dict with `tables` (name -> column name -> numpy array, or list of str for names) and
 /// `summary`.
@@ -53,11 +54,17 @@ pub fn analyze_captures<'py>(
             }
         })
     });
-    if let Some(error) = failure {
-        return Err(error);
+    match (outcome, failure) {
+        // What was read is the answer to Ctrl-C, and nothing else is.
+        (Ok(analysis), Some(error))
+            if !analysis.summary.interrupted || !error.is_instance_of::<PyKeyboardInterrupt>(py) =>
+        {
+            Err(error)
+        }
+        (Ok(analysis), _) => result(py, analysis),
+        (Err(CaptureError::Interrupted), Some(error)) => Err(error),
+        (Err(error), _) => Err(capture_error(error)),
     }
-    let analysis = outcome.map_err(capture_error)?;
-    result(py, analysis)
 }
 
 fn capture_error(error: CaptureError) -> PyErr {
@@ -98,6 +105,7 @@ fn summary(py: Python<'_>, found: Summary) -> PyResult<Bound<'_, PyDict>> {
     summary.set_item("packets", found.packets)?;
     summary.set_item("tcp_packets", found.tcp_packets)?;
     summary.set_item("bytes", found.bytes)?;
+    summary.set_item("interrupted", found.interrupted)?;
     summary.set_item("warnings", found.warnings)?;
     Ok(summary)
 }
