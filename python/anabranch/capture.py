@@ -86,7 +86,7 @@ def analyze(
     """Analyses captures of one experiment (pcap and pcapng), taken at one or several points.
 
     Args:
-        files: the captures, compressed with gzip or not; ``-`` for standard input.
+        files: the captures, compressed with gzip, zstd or not; ``-`` for standard input.
         window: length TM of the measuring window, such as ``"200 s"``, which ends with the first FIN; left
             out: from the moment when the last subflow has connected.
         interval: length of the intervals of the series.

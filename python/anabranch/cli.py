@@ -301,7 +301,7 @@ def capture(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE...", help="Captures, pcap or pcapng, also with gzip; - for standard input."
+            metavar="FILE...", help="Captures, pcap or pcapng, also with gzip or zstd; - for standard input."
         ),
     ],
     window: Annotated[

@@ -222,19 +222,18 @@ fn describe(inputs: &[Input], files: &[FileSurvey], interrupted: bool) -> Vec<St
 fn describe_file(name: &str, file: &FileSurvey, warnings: &mut Vec<String>) {
     let mut warn = |text: String| warnings.push(format!("{name}: {text}"));
     let counts = &file.counts;
-    match &file.end {
-        _ if file.trouble.is_some() => warn(format!(
-            "{}; what could be unpacked is used, {} packets",
-            file.trouble.unwrap_or_default(),
-            counts.packets
+    match (&file.trouble, &file.end) {
+        (Some(trouble), _) => warn(format!(
+            "{trouble}; what could be unpacked is used, {} bytes and {} packets",
+            file.bytes, counts.packets
         )),
-        End::Complete => {}
-        End::Cut(at) => warn(format!(
+        (None, End::Complete) => {}
+        (None, End::Cut(at)) => warn(format!(
             "the file ends inside a record that begins at byte {at}, as when the capture or a copy was \
              stopped; the {} packets before it are used",
             counts.packets
         )),
-        End::Damaged(at, what) => warn(format!(
+        (None, End::Damaged(at, what)) => warn(format!(
             "damaged at byte {at}: {what}; what follows is not read, the {} packets before it are used",
             counts.packets
         )),

@@ -136,7 +136,6 @@ impl<R: Read> Reader<R> {
 fn what_it_is(head: &[u8]) -> String {
     let packed = |by: &str, tool: &str| format!("is compressed with {by}; unpack it first, with {tool}");
     match head {
-        [0x28, 0xB5, 0x2F, 0xFD, ..] => packed("zstd", "unzstd"),
         [0xFD, b'7', b'z', b'X', b'Z', ..] => packed("xz", "unxz --keep"),
         [b'B', b'Z', b'h', ..] => packed("bzip2", "bunzip2 --keep"),
         [b'P', b'K', 3, 4, ..] => packed("zip", "unzip"),

@@ -2,6 +2,7 @@
 
 use crate::error::{CaptureError, FileProblem};
 use crate::format::{OpenError, Reader};
+use crate::zstd::Frames;
 use flate2::bufread::MultiGzDecoder;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, IsTerminal, Read, Write};
@@ -16,8 +17,11 @@ use std::time::{Duration, Instant};
 
 /// The name that stands for standard input.
 const STANDARD_INPUT: &str = "-";
-/// First bytes of a file compressed with gzip (RFC 1952 section 2.3.1).
+/// First bytes of a file compressed with gzip (RFC 1952 section 2.3.1) or zstd (RFC 8878 sections 3.1.1 and 3.1.2, frames
+/// with data and those to be skipped).
 const GZIP: [u8; 2] = [0x1F, 0x8B];
+const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
+const ZSTD_SKIPPED: [u8; 3] = [0x2A, 0x4D, 0x18];
 /// Bytes of a compressed file that are read at once.
 const BUFFER_BYTES: usize = 1 << 18;
 /// Such pieces of standard input that are read ahead.
@@ -43,7 +47,7 @@ pub(crate) struct Reading(Arc<State>);
 #[derive(Default)]
 struct State {
     bytes: AtomicU64,
-    trouble: OnceLock<&'static str>,
+    trouble: OnceLock<String>,
 }
 
 impl Reading {
@@ -53,8 +57,8 @@ impl Reading {
     }
 
     /// Why unpacking ended before the end of the file.
-    pub(crate) fn trouble(&self) -> Option<&'static str> {
-        self.0.trouble.get().copied()
+    pub(crate) fn trouble(&self) -> Option<&str> {
+        self.0.trouble.get().map(String::as_str)
     }
 }
 
@@ -226,6 +230,7 @@ pub(crate) struct Stream {
 enum Form {
     Plain(Raw),
     Gzip(Box<MultiGzDecoder<BufReader<Raw>>>),
+    Zstd(Box<Frames<BufReader<Raw>>>),
 }
 
 /// Bytes of a file as they are, which others may read at the same time.
@@ -246,11 +251,15 @@ impl Read for Raw {
 
 impl Stream {
     fn begin(file: Arc<File>, reading: Reading) -> io::Result<Self> {
-        let mut head = [0; 2];
-        let count = file.read_at(&mut head, 0)?;
+        let mut head = [0; 4];
+        // What is not there is 0, and begins nothing.
+        file.read_at(&mut head, 0)?;
         let raw = Raw { file, offset: 0, reading: reading.clone() };
-        let form = if count == 2 && head == GZIP {
-            Form::Gzip(Box::new(MultiGzDecoder::new(BufReader::with_capacity(BUFFER_BYTES, raw))))
+        let buffered = |raw| BufReader::with_capacity(BUFFER_BYTES, raw);
+        let form = if head.starts_with(&GZIP) {
+            Form::Gzip(Box::new(MultiGzDecoder::new(buffered(raw))))
+        } else if head == ZSTD || (head[0] & 0xF0 == 0x50 && head[1..] == ZSTD_SKIPPED) {
+            Form::Zstd(Box::new(Frames::new(buffered(raw))))
         } else {
             Form::Plain(raw)
         };
@@ -261,18 +270,24 @@ impl Stream {
 impl Read for Stream {
     /// What cannot be unpacked is the end, and [`Reading::trouble`] says so.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let decoder = match &mut self.form {
+        if self.reading.trouble().is_some() {
+            return Ok(0);
+        }
+        let (read, name) = match &mut self.form {
             Form::Plain(raw) => return raw.read(buffer),
-            Form::Gzip(_) if self.reading.trouble().is_some() => return Ok(0),
-            Form::Gzip(decoder) => decoder,
+            Form::Gzip(decoder) => (decoder.read(buffer), "gzip"),
+            Form::Zstd(frames) => (frames.read(buffer), "zstd"),
         };
-        let error = match decoder.read(buffer) {
+        let error = match read {
             Ok(count) => return Ok(count),
             Err(error) => error,
         };
+        let bytes = self.reading.bytes();
         let trouble = match error.kind() {
-            io::ErrorKind::UnexpectedEof => "the gzip file is cut",
-            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => "the gzip file is damaged",
+            io::ErrorKind::UnexpectedEof => format!("the {name} file is cut after {bytes} bytes"),
+            io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput => {
+                format!("the {name} file is damaged ({error}) within its first {bytes} bytes")
+            }
             _ => return Err(error),
         };
         // Set once, since nothing is read after it.

@@ -34,6 +34,7 @@ mod series;
 mod source;
 mod steady;
 mod survey;
+mod zstd;
 
 // What tests in this crate share with those beside it names it from outside.
 #[cfg(test)]

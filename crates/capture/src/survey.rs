@@ -132,7 +132,7 @@ pub(crate) struct FileSurvey {
     pub jumps: Jumps,
     pub end: End,
     /// Why unpacking ended before the end of the file.
-    pub trouble: Option<&'static str>,
+    pub trouble: Option<String>,
     /// Unpacked.
     pub bytes: u64,
     pub unknown_link_types: Vec<u16>,
@@ -262,7 +262,7 @@ pub(crate) fn survey(
         oddities: reader.oddities(),
         jumps: seen.clocks.jumps(),
         end,
-        trouble: reading.trouble(),
+        trouble: reading.trouble().map(str::to_owned),
         bytes: reader.offset(),
         unknown_link_types: seen.unknown_link_types,
     }))

@@ -92,10 +92,11 @@ fn message(files: &[Vec<u8>]) -> String {
 
 #[test]
 fn what_is_no_capture_is_refused_with_a_remedy() {
-    let expected: [(&[u8], &str); 7] = [
+    let expected: [(&[u8], &str); 8] = [
         (b"", "is empty"),
-        (b"\x1F\x8B\x08\x00 more", "the gzip file is cut, before the first packet"),
-        (b"\x28\xB5\x2F\xFD more", "is compressed with zstd; unpack it first, with unzstd"),
+        (b"\x1F\x8B\x08\x00 more", "the gzip file is cut after 9 bytes, before the first packet"),
+        (b"\x28\xB5\x2F\xFD", "the zstd file is cut after 4 bytes, before the first packet"),
+        (b"\xFD7zXZ\0", "is compressed with xz; unpack it first, with unxz --keep"),
         (b"hello", "is neither pcap nor pcapng: it begins with the bytes 68 65 6c 6c"),
         (b"x", "is neither pcap nor pcapng: it begins with the bytes 78;"),
         (b"snoop\0\0\0\0\0\0\x02\0\0\0\x04", "is a snoop capture; convert it with editcap -F pcapng"),
