@@ -300,9 +300,7 @@ def report(
 def capture(
     files: Annotated[
         list[Path],
-        typer.Argument(
-            metavar="FILE...", help="Captures, pcap or pcapng, also with gzip or zstd; - for standard input."
-        ),
+        typer.Argument(metavar="FILE...", help="Captures (pcap, pcapng; gzip, zstd); - for standard input."),
     ],
     window: Annotated[
         str | None,

@@ -15,7 +15,7 @@ pub(super) struct Tracker {
     /// What the acknowledgments of each direction say of the other's data, and how much of it in the window.
     acked: [Acked; 2],
     window_acked: [u64; 2],
-    stream: Stream,
+    transfer: Transfer,
     packets_left: [u64; 2],
 }
 
@@ -24,7 +24,7 @@ const _: () = assert!(size_of::<Tracker>() == 192);
 /// Data of one direction, and how they are acknowledged.
 #[derive(Default)]
 #[repr(C)]
-struct Stream {
+struct Transfer {
     sequence: Sequence,
     trips: RoundTrips,
     /// The interval under way, and bytes acknowledged in it.
@@ -36,9 +36,9 @@ struct Stream {
 #[derive(Default)]
 #[repr(C, align(64))]
 pub(super) struct Rest {
-    stream: StreamRest,
+    transfer: TransferRest,
     /// Data against those of the connection.
-    reverse: Option<Box<(Stream, StreamRest)>>,
+    reverse: Option<Box<(Transfer, TransferRest)>>,
     implausible: [u64; 2],
     /// Of MPTCP.
     data_acks: [Option<Box<DataAcks>>; 2],
@@ -46,10 +46,10 @@ pub(super) struct Rest {
     is_here: [bool; 2],
 }
 
-/// Of a stream, what few packets need.
+/// Of a transfer, what few packets need.
 #[derive(Default)]
 #[repr(C)]
-struct StreamRest {
+struct TransferRest {
     rtts: RttHistogram,
     /// Of the ACKs.
     intervals: Vec<Interval>,
@@ -88,21 +88,21 @@ pub(super) fn begin(job: &Job<'_>, flow: usize, is_read: &[bool]) -> (Tracker, R
     let bins = [DATA, ACKS]
         .map(|role| if is_here[role] { Bins::of(roles[role], &job.times) } else { Bins::default() });
     let shares_a_point = is_here == [true; 2] && data.points.iter().any(|point| acks.points.contains(point));
-    let stream = |role: usize| {
+    let transfer = |role: usize| {
         let (data_bins, ack_bins) = (bins[role], bins[1 - role]);
-        let stream = Stream {
+        let transfer = Transfer {
             sequence: Sequence::new(roles[role].isn),
             trips: RoundTrips::new(shares_a_point),
             bin: ack_bins.first,
             bytes: 0,
         };
-        (stream, StreamRest { data_bins, ack_bins, ..StreamRest::default() })
+        (transfer, TransferRest { data_bins, ack_bins, ..TransferRest::default() })
     };
-    let (main, main_rest) = stream(DATA);
-    let mut rest = Rest { stream: main_rest, is_here, ..Rest::default() };
-    rest.stream.intervals.reserve_exact(bins[ACKS].count);
+    let (main, main_rest) = transfer(DATA);
+    let mut rest = Rest { transfer: main_rest, is_here, ..Rest::default() };
+    rest.transfer.intervals.reserve_exact(bins[ACKS].count);
     if is_here[ACKS] && acks.payload > 0 {
-        rest.reverse = Some(Box::new(stream(ACKS)));
+        rest.reverse = Some(Box::new(transfer(ACKS)));
     }
     if is_here[ACKS] && multipath.as_ref().is_some_and(|multipath| multipath.dss) {
         let series = vec![0; bins[ACKS].count];
@@ -111,7 +111,7 @@ pub(super) fn begin(job: &Job<'_>, flow: usize, is_read: &[bool]) -> (Tracker, R
     let tracker = Tracker {
         acked: [Acked::new(acks.isn, acks.fin_end), Acked::new(data.isn, data.fin_end)],
         window_acked: [0; 2],
-        stream: main,
+        transfer: main,
         packets_left: [DATA, ACKS].map(|role| if is_here[role] { roles[role].packets } else { 0 }),
     };
     (tracker, rest)
@@ -121,19 +121,19 @@ impl Tracker {
     /// Something of each line of the cache.
     #[inline]
     pub(super) fn lines(&self) -> u64 {
-        self.window_acked[0] ^ self.stream.sequence.packets() ^ self.packets_left[1]
+        self.window_acked[0] ^ self.transfer.sequence.packets() ^ self.packets_left[1]
     }
 
     /// Something of where the next segment goes, or the first one waits.
     #[inline]
     pub(super) fn next_slot(&self) -> u64 {
-        self.stream.trips.next_slot()
+        self.transfer.trips.next_slot()
     }
 
     /// Whether an ACK in this interval ends the one under way.
     #[inline]
     pub(super) fn ends_with(&self, bin: usize) -> bool {
-        self.stream.bin != bin
+        self.transfer.bin != bin
     }
 
     /// Whether no packet is to come.
@@ -152,8 +152,8 @@ impl Tracker {
         self.packets_left[role] -= 1;
         if event.payload > 0 {
             let most_waiting = if self.packets_left[1 - role] > 0 { most_waiting } else { 0 };
-            if let Some((stream, rest)) = stream_of(&mut self.stream, rest, role) {
-                stream.on_data(rest, event, job, most_waiting);
+            if let Some((transfer, rest)) = transfer_of(&mut self.transfer, rest, role) {
+                transfer.on_data(rest, event, job, most_waiting);
             }
         }
         if event.flags & (ACK | RST) == ACK {
@@ -171,14 +171,14 @@ impl Tracker {
                     self.window_acked[role] += bytes;
                 }
                 let ack = self.acked[role].of_data(event.ack);
-                if let Some((stream, rest)) = stream_of(&mut self.stream, rest, 1 - role) {
-                    stream.on_ack(rest, event, ack, bytes);
+                if let Some((transfer, rest)) = transfer_of(&mut self.transfer, rest, 1 - role) {
+                    transfer.on_ack(rest, event, ack, bytes);
                 }
             }
             None => rest.implausible[role] += 1,
         }
         if let Some(number) = event.data_ack {
-            let bins = if role == DATA { rest.stream.data_bins } else { rest.stream.ack_bins };
+            let bins = if role == DATA { rest.transfer.data_bins } else { rest.transfer.ack_bins };
             let data_acks = rest.data_acks[role].get_or_insert_default();
             data_acks.on_data_ack(number, event.time_ns, bins.index(event.bin), times);
         }
@@ -186,13 +186,13 @@ impl Tracker {
 
     /// By role, what was measured of the directions that are read here, when no more comes.
     pub(super) fn finish(&mut self, rest: Rest) -> [Option<Measured>; 2] {
-        let Rest { stream, reverse, implausible, data_acks, is_here } = rest;
+        let Rest { transfer, reverse, implausible, data_acks, is_here } = rest;
         let mut found = data_acks.map(|data_acks| Measured { data_acks, ..Measured::default() });
-        let streams = [Some((take(&mut self.stream), stream)), reverse.map(|reverse| *reverse)];
-        for (role, (stream, rest)) in
-            streams.into_iter().enumerate().filter_map(|(role, it)| Some((role, it?)))
+        let transfers = [Some((take(&mut self.transfer), transfer)), reverse.map(|reverse| *reverse)];
+        for (role, (transfer, rest)) in
+            transfers.into_iter().enumerate().filter_map(|(role, it)| Some((role, it?)))
         {
-            stream.finish(rest, &mut found, role);
+            transfer.finish(rest, &mut found, role);
         }
         for (role, found) in found.iter_mut().enumerate() {
             found.acked = self.acked[role].bytes();
@@ -206,35 +206,35 @@ impl Tracker {
 
 /// The data with this role, if there are any.
 #[inline]
-fn stream_of<'a>(
-    main: &'a mut Stream,
+fn transfer_of<'a>(
+    main: &'a mut Transfer,
     rest: &'a mut Rest,
     role: usize,
-) -> Option<(&'a mut Stream, &'a mut StreamRest)> {
+) -> Option<(&'a mut Transfer, &'a mut TransferRest)> {
     if role == DATA {
-        return Some((main, &mut rest.stream));
+        return Some((main, &mut rest.transfer));
     }
-    rest.reverse.as_deref_mut().map(|(stream, rest)| (stream, rest))
+    rest.reverse.as_deref_mut().map(|(transfer, rest)| (transfer, rest))
 }
 
 impl Rest {
     /// Something of the first line of the cache.
     #[inline]
     pub(super) fn line(&self) -> u64 {
-        u64::from(self.stream.rtts.waits())
+        u64::from(self.transfer.rtts.waits())
     }
 
     /// Something of where an interval that ends goes.
     #[inline]
     pub(super) fn last_interval(&self) -> u64 {
-        self.stream.intervals.last().map_or(0, |interval| interval.bytes)
+        self.transfer.intervals.last().map_or(0, |interval| interval.bytes)
     }
 }
 
-impl Stream {
+impl Transfer {
     /// A data segment; so many may wait for their ACKs at most.
     #[inline]
-    fn on_data(&mut self, rest: &mut StreamRest, event: &Event, job: &Job<'_>, most_waiting: u32) {
+    fn on_data(&mut self, rest: &mut TransferRest, event: &Event, job: &Job<'_>, most_waiting: u32) {
         let is_syn = u32::from(event.flags & SYN != 0);
         let arrival = Arrival {
             // The SYN has the number before that of the first byte.
@@ -254,7 +254,7 @@ impl Stream {
 
     /// An ACK of so many new bytes; `ack` is its number without the FIN.
     #[inline]
-    fn on_ack(&mut self, rest: &mut StreamRest, event: &Event, ack: u32, bytes: u64) {
+    fn on_ack(&mut self, rest: &mut TransferRest, event: &Event, ack: u32, bytes: u64) {
         if event.bin != self.bin {
             self.close_bin(rest);
             self.bin = event.bin;
@@ -267,7 +267,7 @@ impl Stream {
     }
 
     #[cold]
-    fn close_bin(&mut self, rest: &mut StreamRest) {
+    fn close_bin(&mut self, rest: &mut TransferRest) {
         let (rtt_ns, samples) = self.trips.take_sum();
         let bytes = take(&mut self.bytes);
         if bytes == 0 {
@@ -284,7 +284,7 @@ impl Stream {
     }
 
     /// Puts what was measured to the directions, by role, that of the data and that of its ACKs.
-    fn finish(mut self, mut rest: StreamRest, found: &mut [Measured; 2], role: usize) {
+    fn finish(mut self, mut rest: TransferRest, found: &mut [Measured; 2], role: usize) {
         self.close_bin(&mut rest);
         let disorder = rest.disorder.map(|both| {
             let (disorder, mut series) = *both;
@@ -300,7 +300,7 @@ impl Stream {
     }
 }
 
-impl StreamRest {
+impl TransferRest {
     #[cold]
     fn disorder(&mut self, flows: &[Flow], flow: u32) -> &mut Disorder {
         let fresh = || Box::new((Disorder::new(flows, flow), Disordered::default()));
