@@ -122,7 +122,9 @@ impl ScriptChoices {
             known if known.starts_with("wire_") || ["define", "D", "init_scripts"].contains(&known) => {
                 return Ok(Some(format!("the model has no --{known}")));
             }
-            _ => return Err(format!("there is no option --{name}; docs/scripts.md lists those there are")),
+            _ => {
+                return Err(format!("there is no option --{name}; docs/scripts.md lists those there are"));
+            }
         }
         Ok(None)
     }
@@ -172,7 +174,9 @@ impl ScriptChoices {
     pub(crate) fn control(&mut self, name: &str) -> Result<(), String> {
         let transport = match name {
             "reno" | "cubic" | "bbr" => format!("linux-{name}"),
-            _ => return Err(format!("the model has no congestion control {name} of Linux")),
+            _ => {
+                return Err(format!("the model has no congestion control {name} of Linux"));
+            }
         };
         self.transport = transport;
         Ok(())

@@ -28,7 +28,11 @@ fn failure(rest: &str) -> String {
 
 #[test]
 fn mistakes_have_a_line_and_a_column() {
+    let long = "+86401 > S 0:0(0)\n".repeat(101);
+    let deep = format!("0 x({}", "[".repeat(80));
     let cases = [
+        (&*deep, "1:70: lists lie within each other 64 deep at most"),
+        (&*long, "100:1: up to here the times add up to more than 100 days"),
         ("", "1:1: the script has no events"),
         ("0 < S 0:0(0) win 1 <mss 1x>", "1:26: expected a comma or >, found \"x>\""),
         ("0 < S 0:0(0) win 1\n+0 > Q 1:2(1)", "2:6: 'Q' is no flag; there are S F R P . E W and - for none"),
@@ -185,6 +189,7 @@ fn calls_give_what_they_would() {
         ("+0 fcntl(4, F_GETFL) = 0x2 (flags O_RDWR)", ""),
         ("+0 getsockopt(4, SOL_SOCKET, SO_ERROR, [0], [4]) = 0", ""),
         ("+0 close(4) = 0\n+0 write(4, ..., 10) = -1 EBADF", ""),
+        ("+0 shutdown(4, SHUT_WR) = 0\n+0 write(4, ..., 10) = -1 EPIPE", ""),
         ("+0 < F. 1:1(0) ack 1 win 5\n+0 read(4, ..., 10) = 0", ""),
         ("+0 < R. 1:1(0) ack 1 win 5\n+0 read(4, ..., 10) = -1 ECONNRESET", ""),
         ("+0 < R. 1:1(0) ack 1 win 5\n+0 write(4, ..., 10) = -1 EPIPE", ""),

@@ -4,6 +4,8 @@ use super::Parsed;
 use crate::cursor::Cursor;
 use crate::script::{Action, Argument, Call, CallResult, ScriptError};
 
+/// Lists lie within each other so deep at most.
+const DEEPEST: usize = 64;
 /// Largest number in a call.
 const LARGEST: u64 = i64::MAX as u64;
 
@@ -11,7 +13,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Parsed, ScriptError> {
     let name = cursor.word().to_owned();
     cursor.skip_blanks();
     cursor.expect("(")?;
-    let arguments = read_arguments(cursor, ")")?;
+    let arguments = read_arguments(cursor, ")", 0)?;
     cursor.skip_space()?;
     cursor.expect("=")?;
     cursor.skip_blanks();
@@ -19,14 +21,17 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Parsed, ScriptError> {
     Ok(Parsed::Known(Action::Call(Call { name, arguments, result })))
 }
 
-fn read_arguments(cursor: &mut Cursor<'_>, end: &str) -> Result<Vec<Argument>, ScriptError> {
+fn read_arguments(cursor: &mut Cursor<'_>, end: &str, depth: usize) -> Result<Vec<Argument>, ScriptError> {
+    if depth > DEEPEST {
+        return Err(cursor.error(format!("lists lie within each other {DEEPEST} deep at most")));
+    }
     let mut arguments = Vec::new();
     loop {
         cursor.skip_space()?;
         if cursor.eat(end) {
             return Ok(arguments);
         }
-        arguments.push(read_argument(cursor)?);
+        arguments.push(read_argument(cursor, depth)?);
         cursor.skip_space()?;
         if !cursor.eat(",") && !cursor.rest().starts_with(end) {
             return Err(cursor.error(format!("expected a comma or {end:?}, {}", cursor.found())));
@@ -34,13 +39,13 @@ fn read_arguments(cursor: &mut Cursor<'_>, end: &str) -> Result<Vec<Argument>, S
     }
 }
 
-fn read_argument(cursor: &mut Cursor<'_>) -> Result<Argument, ScriptError> {
+fn read_argument(cursor: &mut Cursor<'_>, depth: usize) -> Result<Argument, ScriptError> {
     let place = cursor.place();
     match cursor.peek() {
         Some('.') => cursor.expect("...").map(|()| Argument::Any),
         Some('[') => {
             let _ = cursor.advance();
-            Ok(Argument::List(read_arguments(cursor, "]")?))
+            Ok(Argument::List(read_arguments(cursor, "]", depth + 1)?))
         }
         // Structures: their fields are not looked at one by one.
         Some('{') => {

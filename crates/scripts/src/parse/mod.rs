@@ -6,11 +6,14 @@ mod packet;
 
 use crate::cursor::Cursor;
 use crate::options::ScriptChoices;
-use crate::script::{Action, Event, Moment, Script, ScriptError, When};
+use crate::play::PATIENCE;
+use crate::script::{Action, Event, Moment, Place, Script, ScriptError, When};
 use anabranch_units::Span;
 
 /// The longest time in a script: ten days.
 const LONGEST_SECONDS: u64 = 864_000;
+/// The longest time of all events together: clocks of the connection go on beyond it.
+const LONGEST_SCRIPT: Span = Span::from_secs(100 * 86_400);
 /// Picoseconds of a second have so many digits behind the point.
 const DIGITS: usize = 12;
 
@@ -37,11 +40,28 @@ impl Script {
             }
             read_event(&mut cursor, &mut script)?;
         }
+        script.check_length()?;
         script.choices.settle().map_err(|(place, message)| ScriptError::at(place, message))?;
         if script.events.is_empty() && script.beyond.is_none() {
             return Err(cursor.error("the script has no events"));
         }
         Ok(script)
+    }
+
+    /// Times add up at worst.
+    fn check_length(&self) -> Result<(), ScriptError> {
+        let mut length = Span::ZERO;
+        for event in &self.events {
+            length = length.saturating_add(match event.when {
+                When::At(moment) | When::Between(_, moment) => moment.span,
+                When::Any => PATIENCE,
+            });
+            if length > LONGEST_SCRIPT {
+                let place = Place { line: event.line, column: 1 };
+                return Err(ScriptError::at(place, "up to here the times add up to more than 100 days"));
+            }
+        }
+        Ok(())
     }
 
     fn beyond(&mut self, line: usize, reason: String) {

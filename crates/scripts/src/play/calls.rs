@@ -106,7 +106,9 @@ impl Player<'_> {
     /// A call that blocks returns when what it waits for is there, and its time must be that of the script.
     pub(super) fn let_blocked_return(&mut self) -> Result<(), Stop> {
         let tolerance = self.script.choices.tolerance;
-        let Some(Blocked { call, until }) = self.descriptors.blocked.clone() else { return Ok(()) };
+        let Some(Blocked { call, until }) = self.descriptors.blocked.clone() else {
+            return Ok(());
+        };
         let (name, wanted, now) = (&call.name, seconds(until), seconds(self.now));
         if !self.is_ready(name) {
             let late = self.now >= until.saturating_add(tolerance);
@@ -230,6 +232,9 @@ impl Player<'_> {
         }
         if self.descriptors.closed {
             return Ok(Returned::Error("EBADF"));
+        }
+        if self.connection.is_closing() {
+            return Ok(Returned::Error("EPIPE"));
         }
         let Some(bytes) = bytes.filter(|bytes| *bytes >= 0) else {
             return Err(Stop::Beyond("a write without a number of bytes".into()));

@@ -53,8 +53,11 @@ impl Connection {
         }
     }
 
+    /// Waits for a SYN, unless it does or has done something else already.
     pub(super) fn listen(&mut self) {
-        self.phase = Phase::Listen;
+        if self.is_idle() {
+            self.phase = Phase::Listen;
+        }
     }
 
     pub(super) fn connect(&mut self, now: Instant) {
@@ -81,11 +84,16 @@ impl Connection {
     }
 
     pub(super) fn close(&mut self, now: Instant) {
-        if self.is_established() {
+        if self.is_established() && !self.is_closing() {
             self.peer_closed_first = self.is_at_end();
             self.sender.close();
             self.poll(now);
         }
+    }
+
+    /// The application has closed this direction.
+    pub(super) fn is_closing(&self) -> bool {
+        self.sender.stream_length().is_some()
     }
 
     /// Bytes in order since the beginning.

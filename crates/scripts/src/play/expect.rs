@@ -74,7 +74,9 @@ impl Timestamps {
 
     /// The connection's timestamp for one of the script.
     pub(super) fn live(&self, script: u32) -> u32 {
-        let Some(&(first_script, first_live)) = self.pairs.first() else { return script };
+        let Some(&(first_script, first_live)) = self.pairs.first() else {
+            return script;
+        };
         if let (own, Some(tick)) = self.ticks {
             let ahead = i64::from(script.wrapping_sub(first_script) as i32);
             let ticks = ahead.saturating_mul(tick.as_ps() as i64) / own.as_ps() as i64;

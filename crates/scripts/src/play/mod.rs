@@ -15,7 +15,7 @@ use expect::Timestamps;
 /// Scripts begin here: a clock whose timestamps are not zero.
 const START: Instant = Instant::from_ps(1_000_000_000_000);
 /// How long a segment may take whose time the script leaves open.
-const PATIENCE: Span = Span::from_secs(3600);
+pub(crate) const PATIENCE: Span = Span::from_secs(3600);
 /// Timers that may expire between two events: a connection that spins is no script's.
 const MOST_TIMEOUTS: u32 = 1_000_000;
 
