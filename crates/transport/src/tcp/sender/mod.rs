@@ -255,9 +255,8 @@ impl Sender {
         if rtt.is_none() {
             self.rtt.on_lost_handshake();
         }
-        // RFC 5681 section 3.1: after a lost SYN the initial window is one segment; RFC 6928 section 2, and Linux: after
-        // a second one, because the first timeout is so short that long paths exceed it.
-        let segments = if self.syn_transmissions <= 2 { self.config.initial_window_segments } else { 1 };
+        // RFC 5681 section 3.1: after a lost SYN the initial window is one segment.
+        let segments = if rtt.is_some() { self.config.initial_window_segments } else { 1 };
         self.controller = controller(&self.config, self.full_payload, segments, self.seed);
         self.controller.on_established(now, rtt);
         // What the peer holds ACKs back for is taken to be our own delay.
