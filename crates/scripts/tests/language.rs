@@ -193,6 +193,8 @@ fn calls_give_what_they_would() {
         ("+0 < F. 1:1(0) ack 1 win 5\n+0 read(4, ..., 10) = 0", ""),
         ("+0 < R. 1:1(0) ack 1 win 5\n+0 read(4, ..., 10) = -1 ECONNRESET", ""),
         ("+0 < R. 1:1(0) ack 1 win 5\n+0 write(4, ..., 10) = -1 EPIPE", ""),
+        // Both times count from the event before.
+        ("+.1...0.3 read(4, ..., 10) = 5\n+.2 < P. 1:6(5) ack 1 win 5\n+.1 close(4) = 0", ""),
         ("+0...+0.1 read(4, ..., 10) = 5\n+.1 < P. 1:6(5) ack 1 win 5\n+.2 close(4) = 0", ""),
         (
             "+0...+0.2 read(4, ..., 10) = 5\n+.1 < P. 1:6(5) ack 1 win 5",

@@ -117,6 +117,7 @@ impl<'a> Player<'a> {
             return Err(Stop::deviation("only a segment that leaves may come in a range or at any time"));
         };
         let at = self.instant(moment);
+        let until = event.until.map(|until| self.instant(until));
         self.advance(at)?;
         if let Some(deviation) = self.superfluous(self.script.choices.tolerance) {
             return Err(Stop::Deviation(deviation));
@@ -128,17 +129,13 @@ impl<'a> Player<'a> {
                 self.connection.on_segment(self.now, &arriving);
                 self.let_blocked_return()
             }
-            Action::Call(call) => self.call(call, event.until.map(|until| self.instant_of_return(until, at))),
+            Action::Call(call) => self.call(call, until),
             Action::Assert(assertions) => {
                 let violated = assertions.iter().find_map(|one| state::violation(one, &self.connection));
                 violated.map_or(Ok(()), |deviation| Err(Stop::Deviation(deviation)))
             }
             Action::Expect(_) => Ok(()),
         }
-    }
-
-    fn instant_of_return(&self, until: Moment, begin: Instant) -> Instant {
-        if until.relative { begin.saturating_add(until.span) } else { START.saturating_add(until.span) }
     }
 
     /// Lets time pass up to `at`, timer by timer; calls that block return meanwhile.
