@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -135,9 +136,10 @@ def subjects(arguments: list[str], *, quick: bool) -> tuple[Subject, ...]:
 
 
 def _subject(argument: str, quick: bool) -> Subject:
-    path = Path(argument)
-    if path.suffix == ".toml" or (path.is_file() and not argument.startswith("file:")):
-        return from_scenario(path)
+    # Unlike Path.is_file, it says no to a name that no file can have.
+    is_file = os.path.isfile(argument)  # noqa: PTH113 - see above
+    if argument.endswith(".toml") or (is_file and not argument.startswith("file:")):
+        return from_scenario(Path(argument))
     aliases = {alias.casefold(): alias for alias in NETWORKS}
     name = aliases.get(argument.casefold(), argument)
     try:

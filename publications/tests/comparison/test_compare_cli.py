@@ -144,6 +144,8 @@ def test_mistakes_are_answered_with_what_would_be_right(
     assert 'nearest: "Abilene"' in said("zoo/Abilen")
     assert 'nearest: "NSFNET"' in said("NSFNE")
     assert "cannot be read" in said("missing.toml")
+    # Longer than the name of any file.
+    assert "no topology" in said("[" * 2000)
     assert 'no system "hopps"; nearest: "hops"' in said("zoo/Abilene", "--systems", "hopps")
     write()
     (tmp_path / "bare.toml").write_text(
