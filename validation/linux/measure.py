@@ -69,6 +69,9 @@ def tasks_of(point: Point) -> list[Task]:
     if point.group == "compete":
         pairs = measured.drawn_rtts(point.name)
         return [Task(point, measured.compete(point.name, pair), point.kernel) for pair in pairs]
+    if point.group == "messages":
+        document = measured.messages(point)
+        return [Task(point, document, point.kernel, seed) for seed in range(1, MOST_RANDOM_RUNS + 1)]
     return [Task(point, measured.mptcp(point), point.kernel)]
 
 
@@ -127,6 +130,8 @@ def value_of(point: Point, result: Result) -> float:
         return float(flow["completion_s"])
     if point.group == "compete":
         return share_of_first(result)
+    if point.group == "messages":
+        return mean_latency_ms(result)
     seconds = measured.SPRAY_S if point.group == "spray" else measured.GOODPUT_S
     return float(flow["delivered_bytes"]) * 8 / 1e6 / seconds
 
@@ -136,6 +141,18 @@ def share_of_first(result: Result) -> float:
     series = result.flow_series.filter(pl.col("time_s") > measured.SHARE_FROM_S)
     by_flow = dict(series.group_by("flow").agg(pl.col("goodput_mbps").sum()).iter_rows())
     return float(by_flow[0] / sum(by_flow.values()))
+
+
+def mean_latency_ms(result: Result) -> float:
+    """Mean time from the writing of a message to the delivery of its last byte, within a sample."""
+    series = result.flow_series
+    times = series["time_s"].to_list()
+    step_s = times[1] - times[0]
+    delivered = (series["goodput_mbps"] * step_s * 1e6 / 8).cum_sum().round()
+    whole = int(delivered[-1]) // measured.MESSAGE_BYTES
+    wanted = pl.Series([(count + 1) * measured.MESSAGE_BYTES for count in range(whole)], dtype=pl.Float64)
+    ends = delivered.search_sorted(wanted)
+    return 1e3 * mean(times[end] - (count + 1) * measured.MESSAGE_GAP_S for count, end in enumerate(ends))
 
 
 def outcome(point: Point, tasks: list[Task], runs: list[Measured]) -> Outcome:

@@ -23,6 +23,9 @@ GOODPUT_S = 19.95
 SPRAY_S = 20.0
 COMPETE_S = 40.0
 SHARE_FROM_S = 5.0
+MESSAGES_S = 60.0
+MESSAGE_BYTES = 30_000
+MESSAGE_GAP_S = 0.15
 TRANSFER_BYTES = 16 * 2**20
 LONG_QUEUE = "10000 packets"
 PRESETS = {"reno": "linux-reno", "cubic": "linux-cubic", "bbr": "linux-bbr"}
@@ -36,7 +39,7 @@ class Point:
     """A row of measured.csv.
 
     Attributes:
-        group: ``single``, ``spray``, ``compete`` or ``mptcp``.
+        group: ``single``, ``spray``, ``compete``, ``mptcp`` or ``messages``.
         name: unique within the group, such as `reno-50M-40ms-q1-p0.01`.
         control: `reno`, `cubic` or `bbr`; empty where two controls compete.
         rate_mbps: rate of the bottleneck; of single flows.
@@ -44,7 +47,7 @@ class Point:
         queue_packets: packets that may wait; of single flows.
         loss: share of data packets lost; of single flows.
         matched: the losses of every run are known (`lossy_runs.csv`).
-        kernel: what the kernel did: goodput in Mbps, share, or completion in s.
+        kernel: what the kernel did: goodput in Mbps, share, completion in s, or latency in ms.
         retransmitted_percent: of the kernel's data segments; None where not measured.
         srtt_ms: mean of the kernel's smoothed RTT; None where not measured.
     """
@@ -67,9 +70,9 @@ def number(text: str) -> float | None:
     return float(text) if text else None
 
 
-def points() -> list[Point]:
-    """Every row of measured.csv."""
-    with (HERE / "measured.csv").open(encoding="utf-8", newline="") as file:
+def points(name: str = "measured.csv") -> list[Point]:
+    """Every row of measured.csv, or of told.csv."""
+    with (HERE / name).open(encoding="utf-8", newline="") as file:
         return [
             Point(
                 group=row["set"],
@@ -213,6 +216,15 @@ def compete(name: str, rtts_ms: Sequence[float] | None = None) -> dict[str, Any]
             {"from": "left2", "to": "right2", "transport": PRESETS[second], "start": "1 s"},
         ],
     }
+
+
+def messages(point: Point) -> dict[str, Any]:
+    """A message each 150 ms over one link with random losses; the first is written 150 ms after the start."""
+    document = single(point, point.loss)
+    document["run"] = {"duration": f"{MESSAGES_S} s", "sample_interval": "1 ms"}
+    application = {"kind": "messages", "message": f"{MESSAGE_BYTES} B", "gap": f"{MESSAGE_GAP_S} s"}
+    document["traffic"][0]["application"] = application
+    return document
 
 
 def drawn_rtts(name: str) -> list[tuple[float, float]]:

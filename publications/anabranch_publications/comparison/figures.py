@@ -181,7 +181,7 @@ def _scatter(comparison: Comparison, x: str, label: str, *, log: bool) -> Figure
             if log and known:
                 _plain_decades(axes, 0.95 * min(known), 1.05 * max(known))
             found = [comparison.row(subject, system)["goodput_mbps"] for system in comparison.systems]
-            axes.set_ylim(0, 1.4 * max((value for value in found if value is not None), default=1.0))
+            axes.set_ylim(0, 1.4 * max((value for value in found if value), default=1.0))
         for number in range(count, across * down):
             grid[number // across][number % across].set_axis_off()
         figure.supxlabel(label, fontsize=9)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from anabranch.errors import Problem
+from anabranch.scenario.quantity import quoted
 from anabranch.topology import nearest_remedy
 from anabranch_publications.errors import ComparisonError
 
@@ -161,7 +162,7 @@ def chosen_systems(names: Sequence[str] | None) -> tuple[System, ...]:
         return _ALL
     known = ", ".join(SYSTEMS)
     unknown = [
-        Problem("--systems", f'no system "{name}"; {nearest_remedy(name, SYSTEMS)}; there are {known}')
+        Problem("--systems", f"no system {quoted(name)}; {nearest_remedy(name, SYSTEMS)}; there are {known}")
         for name in names
         if name not in SYSTEMS
     ]

@@ -20,6 +20,7 @@ from anabranch.report.files import write_whole
 from anabranch.report.html.page import REPORT
 from anabranch.report.style import save_figure
 from anabranch.result import csv_bytes
+from anabranch.scenario.quantity import quoted
 from anabranch.topology import suggest
 from anabranch.units import plain
 from anabranch_publications.errors import ReproductionError
@@ -229,7 +230,8 @@ def _chosen(paper: Paper, figure: str | None) -> Sequence[FigureSpec]:
             raise ReproductionError(
                 [
                     Problem(
-                        "figure", f'{paper.key} has no figure "{figure}"; {hint}there are {", ".join(keys)}'
+                        "figure",
+                        f"{paper.key} has no figure {quoted(figure)}; {hint}there are {', '.join(keys)}",
                     )
                 ]
             )
