@@ -102,7 +102,6 @@ def _papers(key: str | None) -> list[Paper]:
     Raises:
         ReproductionError: if there is no such paper.
     """
-    from anabranch.scenario.quantity import quoted  # noqa: PLC0415 - slow to import
     from anabranch_publications.papers import PAPERS  # noqa: PLC0415 - slow to import
 
     if key is None:
@@ -110,9 +109,7 @@ def _papers(key: str | None) -> list[Paper]:
     if key not in PAPERS:
         near = suggest(key, list(PAPERS))
         hint = f'nearest: "{near}"; ' if near else ""
-        raise ReproductionError(
-            [Problem("paper", f"no paper {quoted(key)}; {hint}there are {', '.join(PAPERS)}")]
-        )
+        raise ReproductionError([Problem("paper", f'no paper "{key}"; {hint}there are {", ".join(PAPERS)}')])
     return [PAPERS[key]]
 
 

@@ -490,7 +490,7 @@ def _eight_paths(result: StudyResult) -> list[Finding]:
             ratio < 0.9995,
             f"the thesis explains its drop by paths that stay empty, but 128 subflows at random leave "
             "one of eight "
-            f"empty with a probability of {empty:.0e}",
+            f"empty in {1e7 * empty:.0f} of 10,000,000 cases",
         ),
         Finding(
             f"stateful over the capacity for data, {most}",
