@@ -203,7 +203,7 @@ MISTAKES: list[tuple[str, str, str]] = [
         'traffic[0].transport: transport "cubik" is not known; nearest: "cubic"; there '
         'are "newreno", "cubic", "dctcp", "bbr", '
         '"linux-reno", "linux-cubic", "linux-bbr", "mprc", "tcp-pr", "rr-tcp", "tcp-ncr", "mptcp", '
-        '"mptcp-olia", "mptcp-balia", "mptcp-cubic", "sdn-paced", "sliding-window"',
+        '"mptcp-olia", "mptcp-balia", "mptcp-cubic", "linux-mptcp", "sdn-paced", "sliding-window"',
     ),
     (
         "[run]",
@@ -282,8 +282,8 @@ MISTAKES: list[tuple[str, str, str]] = [
         "[transport.mine]\n[run]",
         'transport.mine.preset: is missing; "mine" is no preset itself: newreno, cubic, '
         "dctcp, bbr, linux-reno, linux-cubic, "
-        "linux-bbr, mprc, tcp-pr, rr-tcp, tcp-ncr, mptcp, mptcp-olia, mptcp-balia, mptcp-cubic, sdn-paced, "
-        "sliding-window",
+        "linux-bbr, mprc, tcp-pr, rr-tcp, tcp-ncr, mptcp, mptcp-olia, mptcp-balia, mptcp-cubic, linux-mptcp, "
+        "sdn-paced, sliding-window",
     ),
     (
         "[run]",

@@ -33,6 +33,7 @@ GROUPS = {
     "spray": "Packets and ACKs sprayed over two paths",
     "compete": "Two flows, share of the first",
     "messages": "Messages of 30 kB every 150 ms, mean latency in ms",
+    "mptcp": "Multipath TCP, completion of 16 MiB in s",
 }
 
 INTRODUCTION = """# Linux
@@ -148,6 +149,16 @@ def bounds() -> list[Bound]:
         ),
         Bound("two CUBIC flows of 40 and 120 ms, difference of the share", 0.05, share_difference),
         Bound("messages, mean latency", 0.15, lambda all_: percentile(errors(all_, "messages"), 1.0)),
+        Bound(
+            "Multipath TCP, completion, median",
+            0.03,
+            lambda all_: middle(errors(all_, "mptcp")),
+        ),
+        Bound(
+            "Multipath TCP, completion, worst",
+            0.03,
+            lambda all_: percentile(errors(all_, "mptcp"), 1.0),
+        ),
     ]
     return found
 
@@ -235,7 +246,7 @@ def page(outcomes: Sequence[Outcome]) -> tuple[str, bool]:
         f"Anabranch {anabranch.__version__}, {machine}. An error is simulated over kernel, less 1; over "
         "matched runs the mean of their ratios. Goodput is in Mbps. Shares of two flows are means over 16 "
         "pairs of RTTs within 5 %; the kernel's are of single pairs, but for that of 40 and 120 ms. "
-        "Multipath TCP is measured, and not compared here yet.",
+        "Names of Multipath TCP have the capacities of the two paths in Mbps and their delays one way in ms.",
         "",
         "![Errors of one flow by control](figures/linux.png)",
         "",

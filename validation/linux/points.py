@@ -254,6 +254,8 @@ def mptcp(point: Point) -> dict[str, Any]:
             "links": {"queue": "50 packets"},
         },
         "routing": {"scheme": {"algorithm": "disjoint", "k": 2}, "load_balancing": "subflow-round-robin"},
+        # One connection with two subflows, one on each path.
+        "transport": {"linux-mptcp": {"path_manager": {"algorithm": "ndiffports", "subflows": 2}}},
         "traffic": [
             {"from": "source", "to": "sink", "transport": "linux-mptcp", "size": f"{TRANSFER_BYTES} B"}
         ],

@@ -76,6 +76,11 @@ def test_messages_wait_as_long_as_in_the_kernel() -> None:
     assert told("messages").simulated == pytest.approx(128, rel=0.15)
 
 
+@pytest.mark.parametrize("name", ["cubic-(10, 10, 0, 0)", "cubic-(10, 10, 1, 25)", "cubic-(10, 3, 1, 25)"])
+def test_multipath_transfers_take_as_long_as_the_kernels(name: str) -> None:
+    assert abs(simulated(name).error) < 0.03
+
+
 def test_the_rule_of_losses_is_the_measurements() -> None:
     """The example of the README."""
     lost = list(lost_packets(1001239, 0.01, 2420))

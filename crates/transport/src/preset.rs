@@ -2,6 +2,7 @@
 
 use crate::config::{MptcpConfig, TcpConfig, TransportConfig};
 use crate::congestion::{BbrParameters, CongestionConfig};
+use crate::mptcp::{FullmeshParameters, PathManagerConfig, SchedulerConfig};
 use crate::tcp::LossDetectionConfig;
 use anabranch_units::Span;
 
@@ -23,11 +24,15 @@ pub const PRESETS: &[(&str, &str)] = &[
     ("tcp-ncr", "NewReno with DupThresh of about a window (TCP-NCR, RFC 4653)"),
     (
         "mptcp",
-        "Multipath TCP (RFC 8684) as in Linux: ndiffports, lowest RTT first, linked increases (LIA, RFC 6356)",
+        "Multipath TCP (RFC 8684) as in the kernel of multipath-tcp.org: ndiffports, lowest RTT first, linked increases (LIA, RFC 6356)",
     ),
     ("mptcp-olia", "the same with opportunistic linked increases (OLIA, Khalili et al. 2012)"),
     ("mptcp-balia", "the same with balanced linked adaptation (BALIA, Peng et al. 2016)"),
     ("mptcp-cubic", "the same, each subflow CUBIC by itself"),
+    (
+        "linux-mptcp",
+        "Multipath TCP as in Linux: each subflow linux-cubic, fullmesh of three, queues by pacing rate, tuned buffers",
+    ),
     ("sdn-paced", "senders paced by an SDN controller (Gholizadeh 2019), with retransmission"),
     ("sliding-window", "a fixed window without congestion control (Gholizadeh 2019, section 3.2)"),
 ];
@@ -41,6 +46,7 @@ pub fn preset(name: &str) -> Option<TransportConfig> {
         "mptcp-olia" => mptcp("olia"),
         "mptcp-balia" => mptcp("balia"),
         "mptcp-cubic" => mptcp("cubic"),
+        "linux-mptcp" => linux_mptcp(),
         _ => TransportConfig::Tcp(tcp_preset(name)?),
     })
 }
@@ -91,6 +97,17 @@ fn mptcp(congestion_control: &str) -> TransportConfig {
     TransportConfig::Mptcp(MptcpConfig { tcp: linux(congestion_control), ..MptcpConfig::default() })
 }
 
+/// What a stock kernel does since 5.13: its windows are not coupled, and it neither penalises nor repeats early.
+fn linux_mptcp() -> TransportConfig {
+    TransportConfig::Mptcp(MptcpConfig {
+        tcp: linux_tuned("linux-cubic"),
+        path_manager: PathManagerConfig::Fullmesh(FullmeshParameters { limit: 3 }),
+        scheduler: SchedulerConfig::Linux(Default::default()),
+        opportunistic_retransmission: false,
+        penalisation: false,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,7 +133,7 @@ mod tests {
         assert_eq!((sliding.segment, sliding.window_segments), (1000, 5));
         let others = PRESETS.iter().filter(|(name, _)| tcp_preset(name).is_none());
         let others: Vec<&str> = others.map(|(name, _)| *name).collect();
-        let mptcp = ["mptcp", "mptcp-olia", "mptcp-balia", "mptcp-cubic"];
+        let mptcp = ["mptcp", "mptcp-olia", "mptcp-balia", "mptcp-cubic", "linux-mptcp"];
         assert_eq!(others, [mptcp.as_slice(), &["sdn-paced", "sliding-window"]].concat());
 
         let mut document = serde_json::to_value(TransportConfig::SdnPaced(paced)).unwrap();

@@ -125,10 +125,11 @@ _BY_TRANSPORT = {
     "mptcp-olia": _WINE + _HOLLOW,
     "mptcp-balia": _PINK + _HOLLOW,
     "mptcp-cubic": _ORANGE,
+    "linux-mptcp": _ORANGE + _HOLLOW,
 }
 """The look of each transport, in every figure. ``mptcp`` couples its windows by LIA (RFC 6356). There are
-no more looks than 16: ``mptcp-cubic`` shares that of ``window-clamp`` and ``dctcp`` that of ``mptcp-balia``,
-beside which they do not stand."""
+no more looks than 16: ``mptcp-cubic`` shares that of ``window-clamp``, ``dctcp`` that of ``mptcp-balia`` and
+``linux-mptcp`` that of ``tcp-ncr``, beside which they do not stand."""
 
 
 def look(name: str) -> Look:

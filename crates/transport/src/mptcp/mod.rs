@@ -36,7 +36,8 @@ pub use path_manager::{
 };
 pub use receiver::{MptcpReceiver, MptcpReceiverStats};
 pub use scheduler::{
-    BlestParameters, LowestRttParameters, RedundantParameters, RoundRobinParameters, SchedulerConfig,
+    BlestParameters, EcfParameters, LinuxParameters, LowestRttParameters, RedundantParameters,
+    RoundRobinParameters, SchedulerConfig,
 };
 pub use sender::{MptcpSender, MptcpSenderStats, SubflowState, SubflowSummary};
 
@@ -48,6 +49,8 @@ pub(crate) const SIGNAL_BYTES: u64 = 20;
 mod testing;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_buffers;
 #[cfg(test)]
 mod tests_fairness;
 #[cfg(test)]

@@ -17,6 +17,14 @@ pub(super) struct Path {
     pub(super) payload: u64,
     /// Bytes that one new segment could carry now.
     pub(super) room: u64,
+    /// Mean deviation of the RTT.
+    pub(super) rttvar: Span,
+    /// Bytes that it was given and has not had acknowledged, in flight or not.
+    pub(super) queued: u64,
+    /// Bytes that it may be given in all.
+    pub(super) send_buffer: u64,
+    /// Bytes per second at which it would be paced; 0 before the first RTT sample.
+    pub(super) pacing_rate: f64,
     /// It may carry data: established, and its path is not suspected to be dead.
     pub(super) usable: bool,
     /// Window over RTT, in bytes per second; 0 without a sample. [`Paths::set`] fills this and the next two.
@@ -85,6 +93,11 @@ impl Paths {
     /// Subflows that may carry data, whether they have room or not.
     pub(super) fn usable(&self) -> impl Iterator<Item = u8> + '_ {
         (0..self.all.len() as u8).filter(|&subflow| self.get(subflow).usable)
+    }
+
+    /// A subflow was given so many bytes more.
+    pub(super) fn add_queued(&mut self, subflow: u8, bytes: u64) {
+        self.all[usize::from(subflow)].queued += bytes;
     }
 
     /// The sums and maxima that the coupled controllers need, for `subflow`. One pass over all subflows; two

@@ -6,8 +6,8 @@ use super::option::{Dss, DssMapping, MptcpOption};
 use super::sender::DATA_START;
 use crate::config::MptcpConfig;
 use crate::segment::{Flags, Segment, unwrap_sequence};
-use crate::tcp::{Ranges, Receiver, ReceiverStats, window_scale};
-use anabranch_units::Instant;
+use crate::tcp::{Ranges, Receiver, ReceiverStats, RightSizing, initial_window, window_scale};
+use anabranch_units::{Instant, Span};
 
 /// What a receiver sees of the data beyond its subflows.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -60,6 +60,10 @@ pub struct MptcpReceiver {
     /// What has come above `data_nxt`.
     waiting: Ranges,
     waiting_bytes: u64,
+    /// Sets the limit of the window that the subflows make grow; none if it is fixed.
+    sizing: Option<RightSizing>,
+    /// Right edge of the window, which all subflows announce; it never moves back (RFC 8684 section 3.3.5).
+    edge: u64,
     /// Our own DATA_FIN is acknowledged.
     fin_acknowledged: bool,
     stats: MptcpReceiverStats,
@@ -86,6 +90,8 @@ impl MptcpReceiver {
             fin_at: None,
             waiting: Ranges::default(),
             waiting_bytes: 0,
+            sizing: RightSizing::new(&config.tcp),
+            edge: DATA_START + initial_window(&config.tcp),
             fin_acknowledged: false,
             stats: MptcpReceiverStats::default(),
             config: config.clone(),
@@ -151,6 +157,7 @@ impl MptcpReceiver {
         self.wake(index);
         if let Some((left, right, fin)) = data {
             self.take_data(index, left, right, fin);
+            self.tune(now, index);
         }
         if let Some(MptcpOption::Dss(Dss { data_ack: Some(ack), .. })) = option {
             self.fin_acknowledged |= self.is_finished() && ack == self.data_base.wrapping_add(1);
@@ -272,6 +279,35 @@ impl MptcpReceiver {
         }
     }
 
+    /// The window follows what the application takes; a round trip is that of the slowest subflow, for all of them
+    /// bring what is taken in it.
+    fn tune(&mut self, now: Instant, index: u8) {
+        let taken = self.data_nxt - DATA_START;
+        let waiting = self.waiting.as_slice().last().map_or(0, |&(_, right)| right - self.data_nxt);
+        let receivers = self.subflows.iter().flatten().map(|subflow| &subflow.receiver);
+        let rtt = receivers.map(Receiver::round_trip).max().unwrap_or(Span::ZERO);
+        let window = self.window_of(index);
+        let Some(sizing) = &mut self.sizing else { return };
+        let limit = sizing.on_taken(now, rtt, taken, waiting);
+        // What waits for data before it takes room in the buffer.
+        let room = window.min(limit.saturating_sub(self.waiting_bytes));
+        self.edge = self.edge.max(self.data_nxt + room);
+        self.subflows.iter_mut().flatten().for_each(|subflow| subflow.receiver.allow_window(limit));
+    }
+
+    /// The window as a subflow has made it grow.
+    fn window_of(&self, index: u8) -> u64 {
+        self.subflows[usize::from(index)].as_ref().map_or(0, |subflow| subflow.receiver.window())
+    }
+
+    /// Bytes behind the next one expected that may be under way.
+    fn window(&self) -> u64 {
+        if self.sizing.is_none() {
+            return self.config.tcp.receive_buffer.0;
+        }
+        self.edge.saturating_sub(self.data_nxt)
+    }
+
     fn acknowledge_on(&mut self, index: u8) {
         if let Some(subflow) = self.subflows[usize::from(index)].as_mut() {
             subflow.receiver.acknowledge_now();
@@ -311,10 +347,10 @@ impl MptcpReceiver {
     #[inline]
     fn sign(&self, index: u8, mut segment: Segment) -> Segment {
         segment.subflow = index;
-        let buffer = self.config.tcp.receive_buffer.0;
-        let scale = window_scale(buffer);
+        let scale = window_scale(self.config.tcp.receive_buffer.0);
         let syn = segment.flags.has(Flags::SYN);
-        segment.window = (if syn { buffer } else { buffer >> scale }).min(u64::from(u16::MAX)) as u16;
+        let window = self.window();
+        segment.window = (if syn { window } else { window >> scale }).min(u64::from(u16::MAX)) as u16;
         if syn {
             segment.window_scale_plus_one = scale + 1;
             segment.set_mptcp(self.syn_option(index));

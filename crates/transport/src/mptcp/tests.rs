@@ -8,7 +8,7 @@ use crate::{CongestionConfig, PathManagerConfig, SchedulerConfig};
 use anabranch_units::{Bytes, Span};
 use proptest::prelude::*;
 
-const PRESETS: [&str; 4] = ["mptcp", "mptcp-olia", "mptcp-balia", "mptcp-cubic"];
+const PRESETS: [&str; 5] = ["mptcp", "mptcp-olia", "mptcp-balia", "mptcp-cubic", "linux-mptcp"];
 /// Every registered scheduler.
 fn schedulers() -> impl Iterator<Item = SchedulerConfig> {
     SchedulerConfig::NAMES.iter().map(|name| SchedulerConfig::named(name).expect("registered"))
@@ -102,7 +102,7 @@ fn a_dead_path_stalls_nothing() {
         network.run(secs(4.0));
         let before = network.receiver.stats().delivered;
         assert_eq!(network.sender.subflow(1).unwrap().state, SubflowState::Suspect);
-        assert_eq!(network.sender.stalled_since(), None);
+        assert_eq!(network.sender.stalled_since(), None, "{scheduler:?} {:?}", network.sender.subflow(0));
         network.run(secs(8.0));
         let rate = (network.receiver.stats().delivered - before) as f64 / 4.0;
         // 10 Mbps less headers: 1428 bytes of each 1500.

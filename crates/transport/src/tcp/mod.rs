@@ -28,6 +28,7 @@ pub use detection::{
 pub(crate) use out_of_order::OutOfOrder;
 pub use pacing::{ControllerPacing, PacingConfig, WindowPacing};
 pub(crate) use ranges::Ranges;
+pub(crate) use receive_window::{RightSizing, initial_window};
 pub(crate) use receiver::{EPOCH, window_scale};
 pub use receiver::{Receiver, ReceiverStats};
 pub(crate) use rtt::RttEstimator;

@@ -157,6 +157,21 @@ impl Receiver {
         receiver
     }
 
+    /// The window of the connection may grow up to this.
+    pub(crate) fn allow_window(&mut self, limit: u64) {
+        self.window.allow(limit);
+    }
+
+    /// The window as this subflow has made it grow.
+    pub(crate) fn window(&self) -> u64 {
+        self.window.bytes()
+    }
+
+    /// The round trip as it sees it; zero before the first sample.
+    pub(crate) fn round_trip(&self) -> Span {
+        self.round_trip.smoothed()
+    }
+
     /// Sends an ACK at the next occasion.
     pub(crate) fn acknowledge_now(&mut self) {
         self.ack_now = true;

@@ -10,7 +10,7 @@ from anabranch.scenario.algorithm import Algorithm, by_algorithm
 
 
 class Default(Algorithm):
-    """The first subflow and no other, as Linux's path manager of that name."""
+    """The first subflow and no other, as the path manager of that name in the kernel of multipath-tcp.org."""
 
     algorithm: Literal["default"] = "default"
     """Its name."""
@@ -22,7 +22,9 @@ class Ndiffports(Algorithm):
     algorithm: Literal["ndiffports"] = "ndiffports"
     """Its name."""
     subflows: Annotated[int, Field(ge=1, le=255)] = 2
-    """How many; 2 are what Linux's ndiffports opens unless told otherwise (its num_subflows)."""
+    """How many; 2 are what ndiffports of the kernel of multipath-tcp.org opens unless told otherwise
+    (num_subflows).
+    """
 
 
 class Fullmesh(Algorithm):
@@ -32,6 +34,10 @@ class Fullmesh(Algorithm):
 
     algorithm: Literal["fullmesh"] = "fullmesh"
     """Its name."""
+    limit: Annotated[int, Field(ge=1, le=255)] = 255
+    """Most subflows. The path manager in Linux's kernel has two beside the first, unless it is told
+    otherwise.
+    """
 
 
 Name = Literal["default", "ndiffports", "fullmesh"]

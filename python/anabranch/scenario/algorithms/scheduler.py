@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Discriminator, Tag
+from pydantic import Discriminator, Field, Tag
 
 from anabranch.scenario.algorithm import Algorithm, by_algorithm
 
 
 class LowestRtt(Algorithm):
-    """The fastest subflow with room: the smallest smoothed RTT first, as in Linux."""
+    """The fastest subflow with room: the smallest smoothed RTT first, as in the kernel of
+    multipath-tcp.org.
+    """
 
     algorithm: Literal["lowest-rtt"] = "lowest-rtt"
     """Its name."""
@@ -37,7 +39,27 @@ class Blest(Algorithm):
     """Its name."""
 
 
-Name = Literal["lowest-rtt", "round-robin", "redundant", "blest"]
+class Ecf(Algorithm):
+    """Lowest RTT first, but a slower subflow waits for the fastest if that completes earlier (Lim et al.
+    2017).
+    """
+
+    algorithm: Literal["ecf"] = "ecf"
+    """Its name."""
+    beta: Annotated[float, Field(ge=0.0)] = 0.25
+    """How much more a slower subflow must promise once it waits (section 4: 0.25)."""
+
+
+class Linux(Algorithm):
+    """The subflow whose queue empties first, by its pacing rate, takes up to 64 kB at once (Linux 5.13 and
+    later).
+    """
+
+    algorithm: Literal["linux"] = "linux"
+    """Its name."""
+
+
+Name = Literal["lowest-rtt", "round-robin", "redundant", "blest", "ecf", "linux"]
 """The names."""
 
 Scheduler = Annotated[
@@ -45,7 +67,9 @@ Scheduler = Annotated[
     | Annotated[LowestRtt, Tag("<lowest-rtt>")]
     | Annotated[RoundRobin, Tag("<round-robin>")]
     | Annotated[Redundant, Tag("<redundant>")]
-    | Annotated[Blest, Tag("<blest>")],
+    | Annotated[Blest, Tag("<blest>")]
+    | Annotated[Ecf, Tag("<ecf>")]
+    | Annotated[Linux, Tag("<linux>")],
     Discriminator(by_algorithm),
 ]
 """Which subflow takes the next segment. A name, or a table with parameters."""

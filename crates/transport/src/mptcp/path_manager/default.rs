@@ -1,7 +1,7 @@
 use super::{Interfaces, PathManager, SubflowAddresses};
 
 anabranch_units::parameters! {
-    /// The first subflow and no other, as Linux's path manager of that name.
+    /// The first subflow and no other, as the path manager of that name in the kernel of multipath-tcp.org.
     pub struct DefaultParameters {}
 }
 

@@ -1,8 +1,12 @@
 use super::{Interfaces, PathManager, SubflowAddresses};
+use anabranch_units::declaration::at_least;
 
 anabranch_units::parameters! {
     /// One subflow for each pair of a local and a remote interface; the first pair carries the first subflow.
-    pub struct FullmeshParameters {}
+    pub struct FullmeshParameters {
+        /// Most subflows. The path manager in Linux's kernel has two beside the first, unless it is told otherwise.
+        limit: u16 = 255, at_least(1).at_most(255);
+    }
 }
 
 impl PathManager for FullmeshParameters {
@@ -10,6 +14,9 @@ impl PathManager for FullmeshParameters {
         let remotes = interfaces.remote.max(1);
         let pairs =
             (0..interfaces.local.max(1)).flat_map(|local| (0..remotes).map(move |remote| (local, remote)));
-        pairs.map(|(local, remote)| SubflowAddresses { local, remote }).collect()
+        pairs
+            .take(usize::from(self.limit))
+            .map(|(local, remote)| SubflowAddresses { local, remote })
+            .collect()
     }
 }

@@ -1,11 +1,11 @@
 use super::{Choice, ConfiguredScheduler, SubflowScheduler, View, fastest};
 
-/// The ready subflow with the smallest smoothed RTT: Linux's default scheduler.
+/// The ready subflow with the smallest smoothed RTT: the default scheduler of the kernel of multipath-tcp.org.
 #[derive(Debug)]
 pub struct LowestRtt {}
 
 anabranch_units::parameters! {
-    /// The fastest subflow with room: the smallest smoothed RTT first, as in Linux.
+    /// The fastest subflow with room: the smallest smoothed RTT first, as in the kernel of multipath-tcp.org.
     pub struct LowestRttParameters {}
 }
 

@@ -3,6 +3,8 @@
 //! The registry is the call of `schedulers!` below: a name, and the type that has its parameters and its code.
 
 mod blest;
+mod ecf;
+mod linux;
 mod lowest_rtt;
 mod redundant;
 mod round_robin;
@@ -14,6 +16,10 @@ use anabranch_units::Instant;
 use anabranch_units::declaration::Parameters;
 use blest::Blest;
 pub use blest::BlestParameters;
+use ecf::Ecf;
+pub use ecf::EcfParameters;
+use linux::Linux;
+pub use linux::LinuxParameters;
 use lowest_rtt::LowestRtt;
 pub use lowest_rtt::LowestRttParameters;
 use redundant::Redundant;
@@ -45,6 +51,15 @@ pub(super) struct Choice {
     pub(super) from: u64,
 }
 
+/// Data that a subflow takes into its queue, whether it has room or not; they begin at `data_nxt`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Burst {
+    /// The subflow that takes them.
+    pub(super) subflow: u8,
+    /// How many; above 0.
+    pub(super) bytes: u64,
+}
+
 /// A scheduler that a scenario can name.
 pub trait ConfiguredScheduler {
     /// What it lets a user choose.
@@ -62,6 +77,16 @@ pub(super) trait SubflowScheduler {
     /// A ready subflow for data that another one was given already.
     fn pick_for_repetition(&self, view: &View<'_>) -> Option<u8> {
         fastest(view.paths, view.paths.ready())
+    }
+
+    /// Whether it gives data to queues of the subflows, by [`SubflowScheduler::assign`], before they have room.
+    fn queues(&self) -> bool {
+        false
+    }
+
+    /// The next data for a queue; none to wait.
+    fn assign(&mut self, _view: &View<'_>) -> Option<Burst> {
+        None
     }
 
     /// Whether data that were sent may be picked for other subflows too, so that none need be reinjected.
@@ -125,6 +150,15 @@ macro_rules! schedulers {
             }
 
             #[inline]
+            fn queues(&self) -> bool {
+                each_scheduler!(self, s => s.queues(); $($variant)+)
+            }
+
+            fn assign(&mut self, view: &View<'_>) -> Option<Burst> {
+                each_scheduler!(self, s => s.assign(view); $($variant)+)
+            }
+
+            #[inline]
             fn on_sent(&mut self, subflow: u8, end: u64) {
                 each_scheduler!(self, s => s.on_sent(subflow, end); $($variant)+);
             }
@@ -141,9 +175,11 @@ schedulers! {
     "round-robin" => RoundRobin(RoundRobin),
     "redundant" => Redundant(Redundant),
     "blest" => Blest(Blest),
+    "ecf" => Ecf(Ecf),
+    "linux" => Linux(Linux),
 }
 
-/// The one with the smallest smoothed RTT, the first of several; one without a sample counts as zero, as in Linux.
+/// The one with the smallest smoothed RTT, the first of several; one without a sample counts as zero, as there.
 #[inline]
 fn fastest(paths: &Paths, among: impl Iterator<Item = u8>) -> Option<u8> {
     among.min_by_key(|&subflow| paths.get(subflow).srtt)

@@ -110,3 +110,60 @@ fn blest_learns_from_blocking() {
     assert!(!fits(&mut scheduler, true, 60) && fits(&mut scheduler, true, 61));
     assert!(!fits(&mut scheduler, false, 46) && fits(&mut scheduler, false, 47));
 }
+
+/// Lim 2017, algorithm 1, with windows of ten segments, RTTs of 10 and 100 ms and deviations of 5 ms. 3 segments are left:
+/// waiting takes (1 + 3 / 10) * 10 = 13 ms, less than 100 + 5, but the slow one would be done at once:
+/// 3 / 10 * 100 = 30 ms, which is not below 2 * 10 + 5. So it waits.
+#[test]
+fn ecf_waits_for_the_fastest_while_that_completes_earlier() {
+    let mut scheduler = Scheduler::new(&SchedulerConfig::Ecf(Default::default()), 2);
+    let mut paths = paths(&[10, 100]);
+    let full = |paths: &mut Paths, subflow: u8, srtt: u64, room: u64, rttvar: u64| {
+        set(paths, subflow, srtt, room);
+        let path = *paths.get(subflow);
+        paths.set(subflow, Path { rttvar: Span::from_ms(rttvar), ..path }, 0);
+    };
+    assert_eq!(picks(&mut scheduler, &view(&paths, 1 << 20), 1), [Some(0)], "the fastest has room");
+    full(&mut paths, 0, 10, 0, 5);
+    full(&mut paths, 1, 100, SEGMENT, 5);
+    assert_eq!(picks(&mut scheduler, &view(&paths, 1 << 20), 1), [None]);
+    // 2 segments are left: 20 ms on the slow one, below 25. It takes them.
+    let few = View { limit: 7_000, ..view(&paths, 1 << 20) };
+    assert_eq!(picks(&mut scheduler, &few, 1), [Some(1)]);
+    // 96 are left: 106 ms of rounds are above 105, but it waits already, and 1.25 * 105 = 131.25 is above.
+    let many = View { limit: 101_000, ..view(&paths, 1 << 20) };
+    assert_eq!(picks(&mut scheduler, &many, 1), [None]);
+    let more = View { limit: 127_000, ..view(&paths, 1 << 20) };
+    assert_eq!(picks(&mut scheduler, &more, 1), [Some(1)], "122 left: 132 ms");
+    assert_eq!(picks(&mut scheduler, &many, 1), [Some(1)], "it waits no longer");
+}
+
+/// Queues of 20 and 10 kB at 100 and 20 kB/s empty after 200 and 500 ms. The first takes 65,428 bytes at 200 kB/s, so that
+/// its mean rate is (20 * 100 + 65.428 * 200) / 85.428 = 176.6 kB/s and its queue empties after 484 ms; then 131 kB more
+/// would be later than 500 ms.
+#[test]
+fn linux_fills_the_queue_that_empties_first_in_bursts() {
+    let mut scheduler = Scheduler::new(&SchedulerConfig::Linux(Default::default()), 3);
+    let mut paths = paths(&[10, 10, 10]);
+    let put = |paths: &mut Paths, subflow: u8, queued: u64, pacing_rate: f64| {
+        let path = Path { queued, pacing_rate, send_buffer: 200_000, ..*paths.get(subflow) };
+        paths.set(subflow, path, 0);
+    };
+    put(&mut paths, 0, 20_000, 100_000.0);
+    put(&mut paths, 1, 10_000, 20_000.0);
+    let mut assign = |paths: &Paths, limit: u64| {
+        let view = View { limit, ..self::view(paths, 1 << 20) };
+        scheduler.assign(&view).map(|burst| (burst.subflow, burst.bytes))
+    };
+    assert_eq!(assign(&paths, 5_000), None, "nothing to give");
+    // The rate known first counts until data are given.
+    put(&mut paths, 0, 20_000, 200_000.0);
+    assert_eq!(assign(&paths, 1_000_000), Some((0, 65_428)));
+    put(&mut paths, 0, 85_428, 200_000.0);
+    assert_eq!(assign(&paths, 1_000_000), Some((0, 65_428)), "484 ms");
+    put(&mut paths, 0, 150_856, 200_000.0);
+    assert_eq!(assign(&paths, 8_000), Some((1, 3_000)), "less is left");
+    put(&mut paths, 1, 199_500, 1e9);
+    put(&mut paths, 0, 200_000, 1.0);
+    assert_eq!(assign(&paths, 1_000_000), None, "the one that empties first has a full buffer");
+}

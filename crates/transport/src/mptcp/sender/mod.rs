@@ -9,7 +9,7 @@ use super::keys;
 use super::option::{Dss, MptcpOption};
 use super::path_manager::{self, Interfaces, SubflowAddresses};
 use super::paths::{Path, Paths};
-use super::scheduler::Scheduler;
+use super::scheduler::{Scheduler, SubflowScheduler};
 use crate::agent::Failure;
 use crate::config::MptcpConfig;
 use crate::log::Decision;
@@ -17,6 +17,7 @@ use crate::segment::{Segment, unwrap_sequence};
 use crate::tcp::{EPOCH, RttSummary, Sender, SenderStats};
 use anabranch_units::{Instant, Span};
 use log::ConnectionLog;
+use std::collections::VecDeque;
 use subflow::{Join, Subflow};
 pub use subflow::{SubflowState, SubflowSummary};
 
@@ -92,6 +93,8 @@ pub struct MptcpSender {
     woken: Vec<u8>,
     /// Suspect subflows whose data are to be sent on others.
     reinjecting: Vec<u8>,
+    /// Data that suspect subflows had not sent, for others.
+    returned: VecDeque<(u64, u64)>,
     scheduler: Scheduler,
     /// The position last sent to free a full receive window.
     freed: u64,
@@ -112,7 +115,8 @@ impl MptcpSender {
             let sequence =
                 if index == 0 { initial_sequence } else { keys::derive(seed, "sequence", index) as u32 };
             let seed_of = if index == 0 { seed } else { keys::derive(seed, "subflow", index) };
-            let sender = Sender::for_subflow(&config.tcp, sequence, seed_of);
+            let mut sender = Sender::for_subflow(&config.tcp, sequence, seed_of);
+            sender.set_short(if index == 0 { FIRST_SEGMENT_EXTRA } else { 0 });
             let join = if index == 0 { Join::First } else { Join::Waiting };
             Subflow::new(sender, addresses, join, keys::derive(seed, "nonce", index) as u32)
         });
@@ -141,6 +145,7 @@ impl MptcpSender {
             deadlines: vec![Instant::MAX; count],
             woken: Vec::with_capacity(count),
             reinjecting: Vec::new(),
+            returned: VecDeque::new(),
             scheduler: Scheduler::new(&config.scheduler, count),
             freed: 0,
             stalled_since: None,
@@ -268,6 +273,12 @@ impl MptcpSender {
         self.data.una.min(self.data.written) - DATA_START
     }
 
+    /// Bytes that subflows were given, sent or not; for tests.
+    #[cfg(test)]
+    pub(crate) fn assigned(&self) -> u64 {
+        self.data.nxt - DATA_START
+    }
+
     /// Which bytes of the stream a data segment of this sender carries: the first one, and the one behind the last.
     #[must_use]
     pub fn stream_range(&self, segment: &Segment) -> Option<(u64, u64)> {
@@ -343,8 +354,15 @@ impl MptcpSender {
         data.closing
             && !data.fin_mapped
             && data.nxt == data.written
+            && self.unsent() == 0
             && data.una <= data.written
             && self.peer_key.is_some()
+    }
+
+    /// Bytes that were given to subflows and that none has sent.
+    fn unsent(&self) -> u64 {
+        let returned: u64 = self.returned.iter().map(|&(_, bytes)| bytes).sum();
+        returned + self.subflows.iter().map(Subflow::queued).sum::<u64>()
     }
 
     fn wake(&mut self, index: u8) {
@@ -366,6 +384,13 @@ impl MptcpSender {
             // RFC 8684 section 3.3.3: all data are acknowledged, nothing depends on it any more.
             subflow.sender.abandon(now);
         }
+        let tcp = &self.config.tcp;
+        let queues = self.scheduler.queues();
+        let send_buffer = if tcp.autotuning || queues {
+            subflow.tune_send_buffer(tcp.mss, tcp.congestion_control.measures_rate())
+        } else {
+            u64::MAX
+        };
         let sender = &subflow.sender;
         let state = subflow.state();
         let first = sender.snd_nxt() == sender.origin() + 1 && index == 0;
@@ -377,6 +402,10 @@ impl MptcpSender {
             payload: sender.full_payload(),
             room,
             usable: state == SubflowState::Established && !finished,
+            rttvar: sender.rttvar(),
+            queued: subflow.held(),
+            send_buffer,
+            pacing_rate: if queues { sender.nominal_rate() } else { 0.0 },
             ..Path::default()
         };
         let loss_interval = if compares_losses { sender.loss_interval() } else { 0 };
@@ -399,6 +428,9 @@ impl MptcpSender {
         self.record(now, index, if suspect { Decision::Suspected } else { Decision::Answered });
         if suspect {
             self.reinjecting.push(index);
+            while let Some(range) = self.subflows[usize::from(index)].dequeue(u64::MAX) {
+                self.returned.push_back(range);
+            }
             self.stats.suspicions += 1;
             if self.stalled_since.is_none() && self.paths.usable().next().is_none() && !self.is_finished() {
                 self.stalled_since = Some(now);

@@ -6,6 +6,15 @@ use crate::tcp::{RttSummary, Sender, SenderStats};
 use anabranch_units::Instant;
 use std::collections::VecDeque;
 
+/// Linux's largest send buffer (net.ipv4.tcp_wmem).
+const LARGEST_SEND_BUFFER: u64 = 4 << 20;
+/// A send buffer has room for twice so many segments at least.
+const LEAST_SEGMENTS: u64 = 10;
+/// Memory of a segment in Linux: its data and its headers in a block of a power of two, and the record of it.
+const HEADER_ROOM: u64 = 320;
+/// That record.
+const SEGMENT_RECORD: u64 = 256;
+
 /// Where bytes of a subflow lie in the data of the connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mapping {
@@ -83,6 +92,11 @@ pub(super) struct Subflow {
     /// It may have something of its own to send.
     pub(super) woken: bool,
     mappings: VecDeque<Mapping>,
+    /// Data that it was given before it had room: first position and length, none of it sent.
+    queue: VecDeque<(u64, u64)>,
+    queued: u64,
+    /// Bytes that it may be given and not have acknowledged; it never shrinks.
+    send_buffer: u64,
     /// A timeout has passed without an answer since.
     pub(super) suspect: bool,
     timeouts: u64,
@@ -104,6 +118,9 @@ impl Subflow {
             peer_nonce: 0,
             woken: false,
             mappings: VecDeque::new(),
+            queue: VecDeque::new(),
+            queued: 0,
+            send_buffer: 0,
             suspect: false,
             timeouts: 0,
             suspect_from: 0,
@@ -116,6 +133,52 @@ impl Subflow {
     pub(super) fn give(&mut self, data: u64, length: u64) {
         self.mappings.push_back(Mapping { start: self.sender.snd_nxt(), data, length });
         self.sender.write(length);
+    }
+
+    /// Puts `length` bytes of the data from `data` on behind what it was given.
+    pub(super) fn enqueue(&mut self, data: u64, length: u64) {
+        self.queued += length;
+        match self.queue.back_mut() {
+            Some((from, bytes)) if *from + *bytes == data => *bytes += length,
+            _ => self.queue.push_back((data, length)),
+        }
+    }
+
+    /// The next data of its queue, at most `most` bytes of them.
+    pub(super) fn dequeue(&mut self, most: u64) -> Option<(u64, u64)> {
+        let (from, bytes) = self.queue.front_mut()?;
+        let taken = (*from, most.min(*bytes));
+        *from += taken.1;
+        *bytes -= taken.1;
+        self.queued -= taken.1;
+        if *bytes == 0 {
+            self.queue.pop_front();
+        }
+        Some(taken)
+    }
+
+    /// Bytes in its queue.
+    pub(super) fn queued(&self) -> u64 {
+        self.queued
+    }
+
+    /// Bytes that it was given and has not had acknowledged.
+    pub(super) fn held(&self) -> u64 {
+        self.sender.snd_nxt() - self.sender.snd_una() + self.queued
+    }
+
+    /// Send-buffer autotuning as in Linux: room for twice the window, three times where rates are measured, and never
+    /// less than for the initial window. It grows while the window has room, and up to the maximum of
+    /// net.ipv4.tcp_wmem. A buffer counts memory, and a segment takes more of it than its data.
+    pub(super) fn tune_send_buffer(&mut self, mss: u16, measures_rate: bool) -> u64 {
+        let (window, payload) = (self.sender.controller_window(), self.sender.full_payload());
+        if self.send_buffer == 0 || self.sender.in_flight() < window {
+            let segments = (window / payload).max(LEAST_SEGMENTS);
+            let memory = (u64::from(mss) + HEADER_ROOM).next_power_of_two() + SEGMENT_RECORD;
+            let windows = if measures_rate { 3 } else { 2 };
+            self.send_buffer = self.send_buffer.max((windows * segments * memory).min(LARGEST_SEND_BUFFER));
+        }
+        self.send_buffer
     }
 
     /// The mapping of the bytes that a segment carries, from its sequence number `seq` on.

@@ -43,6 +43,10 @@ impl MptcpSender {
     }
 
     fn next_data(&mut self, now: Instant) -> Option<Segment> {
+        let queues = self.scheduler.queues();
+        if queues {
+            self.fill_queues(now);
+        }
         if !self.paths.any_ready() {
             return None;
         }
@@ -52,8 +56,11 @@ impl MptcpSender {
         {
             return Some(segment);
         }
+        if queues {
+            return self.send_queued(now);
+        }
         let data = &self.data;
-        let mut limit = data.written.min(data.edge);
+        let mut limit = self.limit();
         // RFC 9293 section 3.8.6.2.1: no silly windows; a short segment must be all there is.
         let silly = limit < data.nxt + self.paths.get(0).payload && data.una < data.nxt;
         let blocked = data.edge < data.written && silly;
@@ -87,6 +94,60 @@ impl MptcpSender {
         let room = self.paths.get(choice.subflow).room;
         let length = room.min(limit - choice.from);
         self.send_data(now, choice.subflow, choice.from, length)
+    }
+
+    /// Position behind the last that may be sent: what is written and fits the send buffer, and what the receive
+    /// window admits.
+    fn limit(&self) -> u64 {
+        let data = &self.data;
+        let limit = data.written.min(data.edge);
+        if !self.config.tcp.autotuning {
+            return limit;
+        }
+        // What is not acknowledged at the data level is kept, whichever subflow has it.
+        let kept = self.paths.usable().map(|subflow| self.paths.get(subflow).send_buffer);
+        limit.min(data.una + kept.fold(0, u64::saturating_add))
+    }
+
+    /// Gives data to the queues of the subflows as the scheduler says.
+    fn fill_queues(&mut self, now: Instant) {
+        loop {
+            let limit = self.limit().max(self.data.nxt);
+            let view = View {
+                now,
+                paths: &self.paths,
+                data_una: self.data.una,
+                data_nxt: self.data.nxt,
+                limit,
+                window: self.data.edge - self.data.una.min(self.data.edge),
+            };
+            let Some(burst) = self.scheduler.assign(&view) else { return };
+            debug_assert!(burst.bytes > 0 && self.data.nxt + burst.bytes <= limit);
+            self.subflows[usize::from(burst.subflow)].enqueue(self.data.nxt, burst.bytes);
+            self.paths.add_queued(burst.subflow, burst.bytes);
+            self.data.nxt += burst.bytes;
+        }
+    }
+
+    /// The next segment of the queues: first what suspect subflows gave back, then what a subflow with room has.
+    fn send_queued(&mut self, now: Instant) -> Option<Segment> {
+        if let Some((from, bytes)) = self.returned.front().copied() {
+            let index = self.scheduler.pick_for_repetition(&self.view(now, self.data.nxt))?;
+            let length = bytes.min(self.paths.get(index).room);
+            if length == bytes {
+                self.returned.pop_front();
+            } else if let Some(first) = self.returned.front_mut() {
+                *first = (from + length, bytes - length);
+            }
+            return self.send_data(now, index, from, length);
+        }
+        let has_data = |index: &u8| self.subflows[usize::from(*index)].queued() > 0;
+        let Some(index) = self.paths.ready().find(has_data) else {
+            self.tell_application_limit();
+            return None;
+        };
+        let (from, length) = self.subflows[usize::from(index)].dequeue(self.paths.get(index).room)?;
+        self.send_data(now, index, from, length)
     }
 
     /// Only a controller that measures rates asks whether the application or the network was the limit.

@@ -86,6 +86,8 @@ pub struct Sender {
     ecn: bool,
     /// A multipath connection feeds it segment by segment, and every segment has a data sequence signal.
     multipath: bool,
+    /// Bytes by which the first segment was shorter than a full one.
+    short: u64,
     /// Payload of a full segment in bytes: the MSS less the options every segment carries.
     full_payload: u64,
     initial_sequence: u32,
@@ -149,6 +151,7 @@ impl Sender {
             timestamps: config.timestamps,
             ecn: config.ecn,
             multipath: false,
+            short: 0,
             full_payload,
             initial_sequence,
             snd_una: start,

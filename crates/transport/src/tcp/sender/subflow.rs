@@ -5,7 +5,8 @@ use super::{RecoveryState, Sender, State, full_payload};
 use crate::config::TcpConfig;
 use crate::congestion::{CongestionControl, Coupling};
 use crate::log::{Decision, ReductionCause};
-use anabranch_units::{Instant, Span};
+use crate::tcp::pacing::WindowPacing;
+use anabranch_units::{Bytes, Instant, Rate, Span};
 
 impl Sender {
     /// The sending end of a subflow: leaves room for the data sequence signal in each segment.
@@ -14,6 +15,12 @@ impl Sender {
         sender.multipath = true;
         sender.full_payload = full_payload(config.mss, config.timestamps, true);
         sender
+    }
+
+    /// Its first segment has room for so many bytes less. A window counts segments (RFC 5681 section 2: it is given in
+    /// full-sized ones), and must not be one segment short for ever because the first was shorter.
+    pub(crate) fn set_short(&mut self, bytes: u64) {
+        self.short = bytes;
     }
 
     /// Bytes that one new segment could carry now; 0 while anything but a lack of data holds it back.
@@ -26,7 +33,7 @@ impl Sender {
             || self.board.lost() > self.board.retransmitted()
             || (self.is_paced() && now < self.timers.pace_at && !self.timers.train.goes_on(now));
         let cwnd = self.cwnd().saturating_sub(self.withheld());
-        if busy || self.board.pipe() + self.full_payload > cwnd { 0 } else { self.full_payload }
+        if busy || self.board.pipe() + self.full_payload > cwnd + self.short { 0 } else { self.full_payload }
     }
 
     /// The connection has nothing more for it: delivery rates are not the network's from here on.
@@ -111,6 +118,23 @@ impl Sender {
     #[inline]
     pub(crate) fn srtt(&self) -> Span {
         self.rtt.srtt()
+    }
+
+    /// Mean deviation of the RTT.
+    pub(crate) fn rttvar(&self) -> Span {
+        self.rtt.rttvar()
+    }
+
+    /// Bytes per second at which Linux would pace it, whether it does or not; 0 before the first sample.
+    pub(crate) fn nominal_rate(&self) -> f64 {
+        let rate = self.controller.pacing_rate().or_else(|| {
+            let cwnd = self.controller.cwnd();
+            let gains = WindowPacing::default();
+            let starts = cwnd < self.controller.ssthresh() / 2;
+            let gain = if starts { gains.slow_start_gain } else { gains.avoidance_gain };
+            Rate::of(Bytes(cwnd), self.rtt.srtt()).map(|rate| rate.scaled(gain))
+        });
+        rate.map_or(0.0, |rate| rate.as_bps() as f64 / 8.0)
     }
 
     /// Retransmission timeout as it stands.

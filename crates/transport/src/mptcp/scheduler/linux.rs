@@ -1,0 +1,64 @@
+use super::{Burst, Choice, ConfiguredScheduler, SubflowScheduler, View, fastest};
+
+/// Most bytes that a subflow is given at once.
+const MOST_BYTES: u64 = 65_428;
+
+/// The scheduler of Linux since 5.13: the subflow whose queue empties first takes up to 64 kB, which it keeps whatever
+/// becomes of it. A queue is what the subflow was given and has not had acknowledged; it empties at the mean
+/// pacing rate at which it was filled.
+#[derive(Debug)]
+pub struct Linux {
+    /// By subflow, in bytes per second; 0 before the first rate is known.
+    rates: Vec<f64>,
+}
+
+anabranch_units::parameters! {
+    /// The subflow whose queue empties first, by its pacing rate, takes up to 64 kB at once (Linux 5.13 and later).
+    pub struct LinuxParameters {}
+}
+
+impl ConfiguredScheduler for Linux {
+    type Parameters = LinuxParameters;
+
+    fn configured(_: &LinuxParameters, subflows: usize) -> Self {
+        Self { rates: vec![0.0; subflows] }
+    }
+}
+
+impl SubflowScheduler for Linux {
+    /// What queues hold is sent as they have room; nothing is picked segment by segment.
+    fn pick(&mut self, view: &View<'_>) -> Option<Choice> {
+        let subflow = fastest(view.paths, view.paths.ready())?;
+        Some(Choice { subflow, from: view.data_nxt })
+    }
+
+    fn queues(&self) -> bool {
+        true
+    }
+
+    fn assign(&mut self, view: &View<'_>) -> Option<Burst> {
+        let mut first: Option<(u8, f64)> = None;
+        for subflow in view.paths.usable() {
+            let path = view.paths.get(subflow);
+            let rate = &mut self.rates[usize::from(subflow)];
+            if *rate == 0.0 {
+                *rate = path.pacing_rate;
+            }
+            if *rate > 0.0 {
+                let empties = path.queued as f64 / *rate;
+                if first.is_none_or(|(_, least)| empties < least) {
+                    first = Some((subflow, empties));
+                }
+            }
+        }
+        let (subflow, _) = first?;
+        let path = view.paths.get(subflow);
+        let bytes = MOST_BYTES.min(view.limit.saturating_sub(view.data_nxt));
+        if bytes == 0 || path.queued >= path.send_buffer {
+            return None;
+        }
+        let rate = &mut self.rates[usize::from(subflow)];
+        *rate = (*rate * path.queued as f64 + path.pacing_rate * bytes as f64) / (path.queued + bytes) as f64;
+        Some(Burst { subflow, bytes: bytes.min((path.send_buffer - path.queued).max(path.payload)) })
+    }
+}

@@ -1,0 +1,92 @@
+//! Windows and buffers of whole connections.
+
+use super::testing::{Network, Side, Wire, mptcp, secs};
+use crate::config::MptcpConfig;
+use crate::segment::Flags;
+use crate::{PathManagerConfig, SchedulerConfig};
+use anabranch_units::Bytes;
+
+/// The first data segment has 4 bytes less than the others (RFC 8684 section 3.1), and slow start is no segment short
+/// for it: windows of 10 and 20 segments carry 30 segments in two round trips of 20 ms behind a handshake of 20 ms.
+#[test]
+fn the_shorter_first_segment_costs_no_round_trip() {
+    for preset in ["mptcp-cubic", "linux-mptcp"] {
+        let config = mptcp(preset, 1);
+        let mut network = Network::new(&config, vec![Wire::new(10, 10_000)], 1);
+        network.sender.open();
+        network.sender.write(30 * 1428 - 4);
+        network.run(secs(0.0605));
+        assert_eq!(network.receiver.stats().delivered, 30 * 1428 - 4, "{preset}");
+    }
+}
+
+/// A window that is announced at first is half of 128 KiB; it follows what is taken, and its right edge in the data never moves back, whichever
+/// subflow tells it.
+#[test]
+fn the_window_of_the_connection_grows_and_never_moves_back() {
+    let mut network = Network::new(&mptcp("linux-mptcp", 2), vec![Wire::new(10, 20), Wire::new(40, 20)], 1);
+    network.log = Some(Vec::new());
+    network.sender.open();
+    network.sender.write_without_end();
+    network.run(secs(10.0));
+    let log = network.log.take().unwrap();
+    let acks = log.iter().filter(|(_, side, s)| *side == Side::Receiver && !s.flags.has(Flags::SYN));
+    let mut edges = Vec::new();
+    let mut windows = Vec::new();
+    for (.., segment) in acks {
+        if let Some(super::MptcpOption::Dss(super::Dss { data_ack: Some(ack), .. })) = segment.mptcp() {
+            windows.push(u64::from(segment.window) << 7);
+            edges.push(ack.wrapping_add((segment.window as u32) << 7));
+        }
+    }
+    assert_eq!(windows[0], 65_536);
+    // The window field counts 128 bytes.
+    assert!(edges.windows(2).all(|pair| pair[1].wrapping_sub(pair[0]).wrapping_add(128) < 1 << 30));
+    assert!(windows.iter().max().unwrap() > &200_000, "{:?}", windows.iter().max());
+    assert!(network.receiver.stats().delivered > 30_000_000);
+}
+
+/// Data lie in the send buffer until they are acknowledged at the data level: at first twice ten segments of 1460 bytes, each
+/// of which counts for 2304 bytes.
+#[test]
+fn the_send_buffer_bounds_what_is_not_acknowledged() {
+    let mut network = Network::new(&mptcp("linux-mptcp", 1), vec![Wire::new(100, 1000)], 1);
+    network.sender.open();
+    network.sender.write_without_end();
+    // The first window is on its way, and nothing is acknowledged.
+    network.run(secs(0.25));
+    assert_eq!(network.sender.acknowledged(), 0);
+    let view = network.sender.assigned();
+    assert_eq!(view, 2 * 10 * 2304);
+}
+
+/// What a dead path has in its queue is sent on the other, and what the receive window holds lies in the buffer.
+#[test]
+fn queues_of_a_dead_path_go_to_the_other() {
+    let scheduler = SchedulerConfig::Linux(Default::default());
+    let config = MptcpConfig { scheduler, ..mptcp("linux-mptcp", 2) };
+    let wires = vec![Wire::new(10, 10), Wire::new(12, 10).dead(2.0, 1e6)];
+    let mut network = Network::transfer(&config, wires, 5_000_000, 3);
+    assert!(network.run(secs(1000.0)));
+    network.check_complete(5_000_000);
+}
+
+/// A small buffer bounds the window at its start, too.
+#[test]
+fn the_receive_buffer_bounds_what_waits() {
+    let mut config = mptcp("linux-mptcp", 2);
+    config.tcp.receive_buffer = Bytes(50_000);
+    let network = Network::transfer(&config, vec![Wire::new(5, 20), Wire::new(100, 20)], 2_000_000, 1);
+    assert!(network.receiver.multipath_stats().most_waiting_bytes <= 50_000);
+}
+
+/// At most so many pairs of interfaces: those of the first local one before the others.
+#[test]
+fn a_full_mesh_has_its_limit() {
+    let Some(crate::TransportConfig::Mptcp(config)) = crate::preset("linux-mptcp") else {
+        panic!("a preset")
+    };
+    assert!(matches!(&config.path_manager, PathManagerConfig::Fullmesh(mesh) if mesh.limit == 3));
+    let network = Network::transfer(&config, (0..4).map(|_| Wire::new(10, 100)).collect(), 3_000_000, 9);
+    assert_eq!(network.sender.subflow_count(), 3);
+}
