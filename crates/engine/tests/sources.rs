@@ -172,7 +172,9 @@ fn every_transfer_completes_however_lossy_the_path() {
             let mut tcp = preset.clone();
             // Some loss detections need SACK, and a setup without it is refused.
             let sack = variant & 1 == 0 || tcp.loss_detection.needs_sack();
-            (tcp.sack, tcp.timestamps, tcp.ecn) = (sack, variant & 2 == 0, variant & 4 == 0);
+            // DCTCP lives on marks.
+            let ecn = variant & 4 == 0 || preset.ecn;
+            (tcp.sack, tcp.timestamps, tcp.ecn) = (sack, variant & 2 == 0, ecn);
             let tcp = b.tcp(name, tcp);
             let sizes = [1, 1_448, 5_000, 30_000, 100_000];
             for bytes in sizes {
