@@ -331,6 +331,23 @@ impl Scoreboard {
         None
     }
 
+    /// The lowest segment from a position on that is neither SACKed nor lost, with SACKed data above it.
+    pub(crate) fn hole_from(&self, position: u64) -> Option<Number> {
+        let &(_, above) = self.sacked_ranges.as_slice().last()?;
+        let from = self.segments.partition_point(|sent| sent.start < position);
+        let index = (from..self.segments.len()).find(|&index| {
+            let sent = &self.segments[index];
+            !sent.sacked && !sent.lost
+        })?;
+        (self.segments[index].end <= above).then(|| self.first.wrapping_add(index as Number))
+    }
+
+    /// The highest segment that is not SACKed.
+    pub(crate) fn last_unsacked(&self) -> Option<Number> {
+        let index = self.segments.iter().rposition(|sent| !sent.sacked)?;
+        Some(self.first.wrapping_add(index as Number))
+    }
+
     /// Drops segments below `ack`; `visit` sees each before it goes.
     pub(crate) fn acknowledge(&mut self, ack: u64, mut visit: impl FnMut(&Sent)) {
         while let Some(front) = self.segments.front() {

@@ -99,6 +99,10 @@ impl ConfiguredDetection for Dupack {
 }
 
 impl LossDetection for Dupack {
+    fn resends_holes(&self) -> bool {
+        true
+    }
+
     #[inline]
     fn on_delivered(&mut self, _: Instant, segment: &DeliveredSegment, _: Span) {
         if segment.by_sack && segment.start >= self.judged {

@@ -207,6 +207,12 @@ pub(crate) trait LossDetection {
         false
     }
 
+    /// Whether holes are sent again that are not lost yet, once there are no new data (RFC 6675 section 4, NextSeg rules
+    /// 3 and 4). Detections that wait out reordering do not.
+    fn resends_holes(&self) -> bool {
+        false
+    }
+
     /// How the losses found since the last call are to be answered.
     fn take_response(&mut self) -> LossResponse {
         LossResponse::default()
@@ -351,6 +357,11 @@ macro_rules! dispatch_detectors {
             #[inline]
             pub(crate) fn holds_growth(&self, after_timeout: bool) -> bool {
                 each_detector!(self, d => d.holds_growth(after_timeout); $($variant)+)
+            }
+
+            #[inline]
+            pub(crate) fn resends_holes(&self) -> bool {
+                each_detector!(self, d => d.resends_holes(); $($variant)+)
             }
 
             #[inline]

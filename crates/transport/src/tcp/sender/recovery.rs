@@ -17,6 +17,10 @@ pub(super) enum RecoveryState {
     Fast {
         point: u64,
         prr: Option<Prr>,
+        /// Behind the highest segment sent again (RFC 6675 "HighRxt").
+        high_rxt: u64,
+        /// A segment was sent to rescue the rest (RFC 6675 section 4, NextSeg rule 4).
+        rescued: bool,
     },
     /// After a timeout, until `point` is acknowledged; `repeated` while no ACK has advanced, so
     /// that a further timeout is for the same data.
@@ -137,7 +141,7 @@ impl Sender {
             self.record_reduction(now, ReductionCause::Loss, cwnd_before);
         }
         let prr = (!governs).then(|| Prr::new(self.controller.ssthresh(), pipe_before, self.full_payload));
-        self.recovery = RecoveryState::Fast { point: self.snd_nxt, prr };
+        self.recovery = RecoveryState::Fast { point: self.snd_nxt, prr, high_rxt: 0, rescued: false };
         self.timers.probe = Probe::None;
         self.stats.fast_recoveries += 1;
         self.note_reduction();

@@ -44,7 +44,32 @@ impl Sender {
                 fits || (self.detector.times_segments() && self.board.get(number).start == self.snd_una);
             return fits.then(|| self.retransmission(now, number));
         }
-        self.new_segment(now, pipe, cwnd.saturating_sub(self.withheld()))
+        let segment = self.new_segment(now, pipe, cwnd.saturating_sub(self.withheld()));
+        segment.or_else(|| self.without_new_data(now, pipe, cwnd))
+    }
+
+    /// RFC 6675 section 4, NextSeg: with neither lost segments nor new data that may leave, a hole below SACKed data goes
+    /// again though it is not lost yet (rule 3); and once in a recovery the last segment, whose SACK tells what else is
+    /// lost (rule 4).
+    fn without_new_data(&mut self, now: Instant, pipe: u64, cwnd: u64) -> Option<Segment> {
+        let RecoveryState::Fast { high_rxt, rescued, .. } = self.recovery else { return None };
+        let new_data = self.written > self.snd_nxt && self.window_edge > self.snd_nxt;
+        if !(self.sack && self.detector.resends_holes()) || new_data || pipe + self.full_payload > cwnd {
+            return None;
+        }
+        if let Some(number) = self.board.hole_from(high_rxt) {
+            return Some(self.retransmission(now, number));
+        }
+        let last = self.board.last_unsacked().filter(|_| !rescued);
+        // Sent again already, it will tell by itself.
+        let number = last.filter(|&number| self.board.get(number).end > high_rxt)?;
+        let segment = self.retransmission(now, number);
+        if let RecoveryState::Fast { high_rxt: kept, rescued, .. } = &mut self.recovery {
+            // It does not count as the highest sent again.
+            *kept = high_rxt;
+            *rescued = true;
+        }
+        Some(segment)
     }
 
     /// Bytes of the window that loss detection keeps from new data; recovery has its own rule. One segment
@@ -194,6 +219,9 @@ impl Sender {
         if !matches!(self.recovery, RecoveryState::Open) {
             let end = self.board.get(number).end;
             self.note_retransmission(now, end);
+            if let RecoveryState::Fast { high_rxt, .. } = &mut self.recovery {
+                *high_rxt = end.max(*high_rxt);
+            }
         }
         self.stats.retransmissions += 1;
         if !self.timers.is_running() {
