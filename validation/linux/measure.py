@@ -64,8 +64,8 @@ def tasks_of(point: Point) -> list[Task]:
     if point.group == "single":
         return single_tasks(point)
     if point.group == "spray":
-        document = measured.spray(point)
-        return [Task(point, document, point.kernel, seed) for seed in measured.SPRAY_SEEDS]
+        seeds = measured.SPRAY_SEEDS
+        return [Task(point, measured.spray(point, seed), point.kernel, seed) for seed in seeds]
     if point.group == "compete":
         pairs = measured.drawn_rtts(point.name)
         return [Task(point, measured.compete(point.name, pair), point.kernel) for pair in pairs]

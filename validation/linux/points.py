@@ -30,6 +30,7 @@ TRANSFER_BYTES = 16 * 2**20
 LONG_QUEUE = "10000 packets"
 PRESETS = {"reno": "linux-reno", "cubic": "linux-cubic", "bbr": "linux-bbr"}
 SPRAY_SEEDS = (1, 2, 3, 4, 5)
+LATE_MS = 0.2
 RTT_PAIRS = 16
 MASK = 2**64 - 1
 
@@ -158,10 +159,16 @@ def single(point: Point, losses: Any) -> dict[str, Any]:
     }
 
 
-def spray(point: Point) -> dict[str, Any]:
-    """Packets and ACKs in turn over two paths of 10 Mbps; the delays one way are in the name."""
+def spray(point: Point, seed: int) -> dict[str, Any]:
+    """Packets and ACKs in turn over two paths of 10 Mbps; the delays one way are in the name.
+
+    Each seed draws how late the emulator was on each path (README.md: under 0.2 ms): with the delays to the
+    last digit all runs would be the same one.
+    """
     _, _, delays = point.name.partition("-")
-    paths = [{"capacity": "10 Mbps", "delay": f"{delay} ms"} for delay in ast.literal_eval(delays)]
+    draws = random.Random(f"{point.name} {seed}")  # noqa: S311 - no secret
+    late_ms = [delay + draws.uniform(0, LATE_MS) for delay in ast.literal_eval(delays)]
+    paths = [{"capacity": "10 Mbps", "delay": f"{delay:.6f} ms"} for delay in late_ms]
     return {
         "run": {"duration": f"{SPRAY_S} s"},
         "network": {

@@ -61,9 +61,11 @@ def test_bursts_of_bbr_queue_as_in_the_kernel() -> None:
 
 
 def test_sprayed_acks_that_were_overtaken_are_refused() -> None:
-    """Without PAWS all three stood at half of the kernel's goodput or below with delays of 10 and 100 ms."""
-    found = simulated("cubic-(10, 100)")
-    assert found.simulated == pytest.approx(found.point.kernel, rel=0.30)
+    """Without PAWS CUBIC stands at 0.5 Mbps with delays of 10 and 100 ms; the kernel has 1.5."""
+    (point,) = [point for point in points() if point.name == "cubic-(10, 100)"]
+    runs = [measure(task).value for task in tasks_of(point)]
+    assert min(runs) > 1.0
+    assert len(set(runs)) == len(measured.SPRAY_SEEDS), "each draw is a run of its own"
 
 
 def test_two_flows_share_as_in_the_kernel() -> None:
