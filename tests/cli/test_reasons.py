@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from anabranch import Scenario, ScenarioError
-from anabranch.study.files import TopologyFiles
+from anabranch.study.files import InputFiles
 from anabranch.topology import TopologyError, load
 
 ROOT = Path(__file__).parents[2]
@@ -36,7 +36,7 @@ def test_so_does_the_topology_of_a_study(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
     monkeypatch.setattr(Path, "open", fail)
     with pytest.raises(ValueError, match=r"cannot be read: no words of the system's$"):
-        TopologyFiles(tmp_path).adopt("file:a.graphml")
+        InputFiles(tmp_path).adopt("file:a.graphml", ("network", "topology"))
 
 
 def test_one_function_says_why() -> None:

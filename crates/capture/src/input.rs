@@ -16,7 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 /// The name that stands for standard input.
-const STANDARD_INPUT: &str = "-";
+pub const STANDARD_INPUT: &str = "-";
 /// First bytes of a file compressed with gzip (RFC 1952 section 2.3.1) or zstd (RFC 8878 sections 3.1.1 and 3.1.2, frames
 /// with data and those to be skipped).
 const GZIP: [u8; 2] = [0x1F, 0x8B];

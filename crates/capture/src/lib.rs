@@ -43,4 +43,5 @@ extern crate self as anabranch_capture;
 pub use analysis::{Options, ReadProgress, analyze};
 pub use error::{CaptureError, FileProblem};
 pub use group::Tie;
+pub use input::STANDARD_INPUT;
 pub use report::{Analysis, Summary};

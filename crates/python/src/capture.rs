@@ -43,6 +43,7 @@ pub fn analyze_captures<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let (window, interval) = (window_ps.map(Span::from_ps), Span::from_ps(interval_ps));
     let options = Options { window, interval, ports, disjoint, threads };
+    let piped = paths.iter().any(|path| path.as_os_str() == anabranch_capture::STANDARD_INPUT);
     let mut watch = Watch::new(progress);
     let mut failure = None;
     let outcome = py.detach(|| {
@@ -54,7 +55,13 @@ pub fn analyze_captures<'py>(
             }
         })
     });
+    // The signal that ended standard input may be one that nobody has looked for yet.
+    let failure = failure.or_else(|| py.check_signals().err());
     match (outcome, failure) {
+        (Ok(mut analysis), Some(error)) if piped && error.is_instance_of::<PyKeyboardInterrupt>(py) => {
+            analysis.summary.interrupted = true;
+            result(py, analysis)
+        }
         // What was read is the answer to Ctrl-C, and nothing else is.
         (Ok(analysis), Some(error))
             if !analysis.summary.interrupted || !error.is_instance_of::<PyKeyboardInterrupt>(py) =>

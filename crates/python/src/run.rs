@@ -60,6 +60,8 @@ pub(crate) fn result(py: Python<'_>, outcome: Outcome) -> PyResult<Bound<'_, PyD
 }
 
 pub(crate) fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
+    // Ctrl-C during its first import is an error here, and a panic in the conversion.
+    py.import("numpy")?;
     let columns = PyDict::new(py);
     for (name, column) in table.columns {
         match column {

@@ -30,9 +30,9 @@ def test_every_system_runs_on_a_scenario_of_the_users(
     assert network["failure"].startswith("a - b goes down at 1 s; 4 flows a run")
     # Half of the median capacity.
     assert network["demand"] == {"ingress": "2000000 bps", "egress": "2000000 bps"}
-    assert all(entry["missing"] == {} for entry in found.values()), {
-        name: entry["missing"] for name, entry in found.items() if entry["missing"]
-    }
+    # Of three transfers in two seconds one may not end.
+    missing = {(name, measure) for name, entry in found.items() for measure in entry["missing"]}
+    assert missing <= {("semper-mptcp", "completion_p95_ms")}
     # Three other routers each.
     assert found["hops"]["values"]["entries_max"] == 3
     assert found["hops"]["values"]["control_messages_per_s"] == 0
