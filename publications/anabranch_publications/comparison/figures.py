@@ -128,6 +128,8 @@ def _limit(axes: Axes, comparison: Comparison, subject: Subject, panel: _Panel) 
 
 def _plain_decades(axes: Axes, low: float, high: float) -> None:
     """A logarithmic axis of whole decades, with plain numbers at them and none between."""
+    # The library's own limits come first otherwise, with a warning where all values are one.
+    axes.set_autoscalex_on(False)
     axes.set_xlim(10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
