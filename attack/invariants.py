@@ -197,9 +197,7 @@ def _bounds(flows: list[dict[str, Any]], data: draws.Data) -> Iterator[str]:
             cut = f"through a cut of {cut_mbps} Mbps, which lets {most:.0f} pass"
             yield f"{source} to {target}: {bytes_} bytes {cut}"
         for flow in own:
-            # By timestamps it may be short by a tick (RFC 7323 section 4.1), in Linux 1 ms.
-            tick_ms = 1 if flow["transport"].startswith(("linux-", "mptcp", "tuned")) else 1e-6
-            if flow["rtt_min_ms"] is not None and flow["rtt_min_ms"] < 2 * one_way_ms - tick_ms:
+            if flow["rtt_min_ms"] is not None and flow["rtt_min_ms"] < 2 * one_way_ms - 1e-6:
                 yield f"{flow['name']}: an RTT of {flow['rtt_min_ms']} ms, and the way takes {2 * one_way_ms}"
             if flow["completion_s"] is None:
                 continue

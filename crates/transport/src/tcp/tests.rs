@@ -448,5 +448,24 @@ fn an_echo_alone_gives_the_smallest_rtt() {
     });
     assert_eq!((lost, pair.receiver.stats().delivered), ([true; 2], 1000));
     let rtt = pair.sender.rtt();
-    assert_eq!((rtt.min, rtt.mean, rtt.max), (Span::from_ms(20), Span::from_ms(20), Span::from_ms(20)));
+    // What a clock with ticks of 1 us says may be short by one.
+    assert_eq!((rtt.min, rtt.mean, rtt.max), (Span::from_us(20_001), Span::from_ms(20), Span::from_ms(20)));
+}
+
+/// Linux's clock has ticks of 1 ms, and says 20 of a round trip of 20.7: no minimum lies below the path's.
+#[test]
+fn a_coarse_clock_makes_no_rtt_smaller_than_the_path() {
+    for bytes in [1000, 50_000] {
+        let mut seen = std::collections::BTreeSet::new();
+        let pair = Pair::transfer(&tcp_preset("linux-reno").unwrap(), bytes, |side, segment, _| {
+            let first = seen.insert((segment.seq, segment.flags.has(Flags::SYN)));
+            match side {
+                Side::Receiver => Fate::Arrive,
+                Side::Sender if first => Fate::Lost,
+                Side::Sender => Fate::Late(Span::from_us(700)),
+            }
+        });
+        let least = pair.sender.rtt().min;
+        assert!(least >= Span::from_us(20_700) && least <= Span::from_us(22_700), "{bytes}: {least:?}");
+    }
 }

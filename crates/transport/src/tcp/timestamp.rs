@@ -33,6 +33,11 @@ impl TimestampClock {
         Span::from_ps(u64::from(self.at(now).wrapping_sub(echo)).max(1).saturating_mul(self.tick_ps))
     }
 
+    /// Its tick.
+    pub(crate) fn tick(self) -> Span {
+        Span::from_ps(self.tick_ps)
+    }
+
     /// How long a timestamp is believed.
     #[inline]
     fn life(self) -> Span {

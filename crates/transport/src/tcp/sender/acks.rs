@@ -209,8 +209,9 @@ impl Sender {
             self.rtt.on_sample(now.since(sent_at));
         } else if let Some(rtt) = self.echo_rtt(now, advanced, segment) {
             self.rtt.on_sample(rtt);
-            // As tcp_update_rtt_min in Linux: without it, a flow whose first segments were all sent twice has none.
-            self.rtt.on_minimum_candidate(rtt);
+            // Without it, a flow whose first segments were all sent twice has no minimum. A clock may say up to a tick
+            // too little, and no minimum lies below the path's.
+            self.rtt.on_minimum_candidate(rtt + self.clock.tick());
         }
     }
 
