@@ -291,7 +291,9 @@ class Mutants:
         return arguments + ["--json"] * (draw.random() < 0.3)
 
     def _reproduce(self, draw: random.Random, _folder: Path) -> list[str]:
-        paper, figure = draw.choice((("sdn", "4.11"), ("tcpbp", "table-2"), ("mprc", "5.9"), ("robust", "12")))
+        paper, figure = draw.choice(
+            (("sdn", "4.11"), ("tcpbp", "table-2"), ("mprc", "5.9"), ("robust", "12"))
+        )
         if draw.random() < 0.5:
             paper = _word(draw, paper)
         else:

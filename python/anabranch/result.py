@@ -30,6 +30,11 @@ FORMAT = "anabranch-result"
 _FORMAT_VERSION = 1
 _SUMMARY = "summary.json"
 _SCENARIO = "scenario.toml"
+_ORIGIN = (
+    *("version", "versions", "seed", "replication", "scenario_sha256", "topology_sha256", "captures"),
+    *("host", "started", "wall_s"),
+)
+"""What of a summary the manifest has, too."""
 LOGS = "logs"
 """Folder of the event logs in a result folder."""
 CAPTURES = "*.pcapng"
@@ -193,7 +198,7 @@ class Result:
         """
         try:
             self._write(place.partial, scenario, captures, add)
-            place.put()
+            place.put({key: self.summary[key] for key in _ORIGIN if key in self.summary})
         except (OSError, pl.exceptions.PolarsError) as error:
             raise ResultError(f"{place.place}: cannot be written: {reason(error)}") from None
         return place.place

@@ -71,7 +71,7 @@ def test_replace_takes_what_is_ours_alone(mixed: Path) -> None:
     assert Result.load(mixed / "nested").summary["seed"] == 7
     ours = {"manifest.json", "numbers.parquet", "summary.json"}
     assert before.keys() == after.keys()
-    assert {name for name in before if before[name] != after[name]} == ours - {"manifest.json"}
+    assert {name for name in before if before[name] != after[name]} == ours
     assert (mixed / "link").readlink() == Path("notes.txt")
     assert (mixed / "nested" / "empty").is_dir()
     assert [path.name for path in mixed.parent.iterdir()] == ["out"]
@@ -203,6 +203,13 @@ def test_a_topology_file_with_a_name_of_ours_takes_nothing(name: str, tmp_path: 
     assert run(kept).flows.height == 1
 
 
+ORIGIN = {"version", "versions", "seed", "replication", "scenario_sha256", "topology_sha256"} | {
+    "host",
+    "started",
+    "wall_s",
+}
+
+
 def test_the_summary_says_where_a_run_comes_from(tmp_path: Path) -> None:
     result = run(Scenario.loads(LINE), out=tmp_path / "out", page=False)
     summary = json.loads((tmp_path / "out" / "summary.json").read_text())
@@ -213,4 +220,6 @@ def test_the_summary_says_where_a_run_comes_from(tmp_path: Path) -> None:
     slow = run(Scenario.loads(LINE, {"network.links.capacity": "1 Mbps"}))
     assert slow.summary["topology_sha256"] != result.summary["topology_sha256"]
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["origin"] == {key: summary[key] for key in summary if key in ORIGIN}
+    assert manifest["origin"].keys() == ORIGIN
     assert manifest["files"] == sorted(contents(tmp_path / "out").keys() - {"manifest.json"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -73,17 +73,25 @@ def some(names: list[str]) -> str:
     return ", ".join(names[:_MOST_NAMES]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def record(folder: Path, kind: str, files: Iterable[str]) -> None:
+def record(folder: Path, kind: str, files: Iterable[str], origin: Mapping[str, Any] | None = None) -> None:
     """Adds files to the manifest of a folder; where there is none, it makes one of a kind.
+
+    Args:
+        folder: the folder.
+        kind: of a new manifest.
+        files: relative to the folder.
+        origin: what says where the files come from.
 
     Raises:
         OSError: if it cannot be written.
     """
     manifest = read_manifest(folder)
+    origin = manifest.get("origin") if origin is None else origin
     manifest = {
         "format": _FORMAT,
         "format_version": _FORMAT_VERSION,
         "kind": manifest.get("kind", kind),
+        **({"origin": dict(origin)} if origin else {}),
         "files": sorted({*manifest.get("files", ()), *files}),
     }
     text = json.dumps(manifest, indent=2, ensure_ascii=False)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ctypes
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from anabranch.errors import ResultError, reason
 from anabranch.folders.lock import Lock
@@ -93,8 +94,8 @@ class Replacement:
             else:
                 path.unlink()
 
-    def put(self) -> None:
-        """Puts the folder into its place, with a manifest of the files in it.
+    def put(self, origin: Mapping[str, Any] | None = None) -> None:
+        """Puts the folder into its place, with a manifest of the files in it and of their origin.
 
         At any time the target is whole, the earlier one or the new one. What is not ours is linked into the
         new one before.
@@ -102,7 +103,7 @@ class Replacement:
         Raises:
             OSError: if that fails; what was there before still is.
         """
-        record(self.partial, self._kind, files_in(self.partial))
+        record(self.partial, self._kind, files_in(self.partial), origin)
         sync_all(self.partial)
         if self._target.is_dir():
             for name in foreign(self._target):

@@ -15,6 +15,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import platform
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from io import RawIOBase
@@ -150,6 +151,7 @@ class Store:
             line = {
                 "run": outcome.run,
                 "status": "ok" if outcome.reason is None else "failed",
+                "host": platform.node(),
                 "finished": datetime.now(UTC).isoformat(timespec="milliseconds"),
                 "wall_s": round(outcome.wall_s, 6),
                 "cpu_s": round(outcome.cpu_s, 6),
