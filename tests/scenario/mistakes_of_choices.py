@@ -24,6 +24,18 @@ CHOICES: list[tuple[str, str, str]] = [
         '"gaussian", "log-normal", "pareto", "empirical"',
     ),
     (
+        'to = "Atlanta"',
+        'to = "Atlanta"\nstart = { distribution = "poisson", rate = "5/s" }',
+        'traffic[0].start: distribution "poisson" is not known; there are "constant", "uniform", '
+        '"exponential", "gaussian", "log-normal", "pareto", "empirical"',
+    ),
+    (
+        'to = "Atlanta"',
+        'to = "Atlanta"\napplication = { low = "1 Mbps" }',
+        'traffic[0].application: a table here needs the key "kind": one of "constant-rate", "poisson", '
+        '"messages", "ping", "udp"',
+    ),
+    (
         "[run]",
         '[routing]\nload_balancing = "flowlet"\n[run]',
         'routing.load_balancing: "flowlet" needs gap; write { algorithm = "flowlet", gap = ... }',

@@ -20,6 +20,7 @@ from anabranch.topology import suggest
 
 Location = Sequence[str | int]
 
+_APPLICATIONS = ("constant-rate", "poisson", "messages", "ping", "udp")
 _LISTED_KEYS = 40
 # Nobody repairs more at a time, and each takes a look for the nearest name.
 _MOST_PROBLEMS = 100
@@ -124,21 +125,13 @@ def _no_alternative(read: object, context: dict[str, Any]) -> str:
     """A table that is no alternative of its field."""
     if not isinstance(read, dict):
         return f"{shown(read)} is not a table"
-    if "by_algorithm" in context.get("discriminator", ""):
+    chosen_by = context.get("discriminator", "")
+    if "by_algorithm" in chosen_by:
         return _no_algorithm(read, context)
-    key, choices = _alternatives_of(read)
+    key, choices = ("kind", _APPLICATIONS) if "application" in chosen_by else ("distribution", DISTRIBUTIONS)
     if key in read:
         return f"{key} {unknown_choice(read[key], list(choices))}"
-    return (
-        f"a table here needs the key {quoted(key)}: one of {', '.join(quoted(choice) for choice in choices)}"
-    )
-
-
-def _alternatives_of(read: dict[str, Any]) -> tuple[str, Iterable[str]]:
-    """The key that tells the alternatives of a table apart, and its values."""
-    if "kind" in read or {"message", "rate", "gap", "packet", "interval"} & read.keys():
-        return "kind", ("constant-rate", "poisson", "messages", "ping", "udp")
-    return "distribution", DISTRIBUTIONS
+    return f"a table here needs the key {quoted(key)}: one of {', '.join(map(quoted, choices))}"
 
 
 def _not_a_table(read: object, _: dict[str, Any]) -> str:
