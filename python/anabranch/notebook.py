@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _WIDTH = 110
 _TEXT = '<pre style="line-height: 1.25; overflow-x: auto">{code}</pre>'
 
+_NOTES = '<p style="font-size: 0.85em">{notes}</p>'
+
 
 def scenario_html(scenario: Scenario) -> str:
     """What the scenario sets, as TOML; defaults are left out."""
@@ -65,4 +67,5 @@ def _drawn(plot: Plot) -> str:
 
     svg = figure_bytes(plot.figure, "svg").decode()
     # Without the XML declaration, which has no place in the middle of a page.
-    return svg[svg.index("<svg") :]
+    svg = svg[svg.index("<svg") :]
+    return svg + (_NOTES.format(notes=html.escape(" ".join(plot.notes))) if plot.notes else "")

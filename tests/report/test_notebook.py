@@ -95,6 +95,12 @@ def test_notebooks_show_tables_and_figures(file: Path) -> None:
     assert "<svg" in study
 
 
+def test_a_figure_in_a_notebook_has_its_caption() -> None:
+    assert "so that a sample may exceed the rate of a link" in html(
+        Scenario.load("examples/first.toml").run()
+    )
+
+
 def test_a_notebook_sees_the_progress_of_a_run(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     titles: list[str] = []
     own = progress.run_progress
