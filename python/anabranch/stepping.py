@@ -139,7 +139,7 @@ class Simulation:
             ScenarioError: if there is something wrong with it; nothing is changed then.
         """
         event = _event(change, self._core.now())
-        for entry in changes_of(event, "set", self._network):
+        for entry in changes_of(event, "set", self._network, self._setup):
             self._core.change(json.dumps(entry))
 
     def finish(self, out: Path | str | None = None, *, page: bool = True, replace: bool = False) -> Result:

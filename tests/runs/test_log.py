@@ -64,6 +64,10 @@ MULTIPATH_EVENTS = {
     "opportunistic retransmission",
     "blocked",
     "unblocked",
+    "removed",
+    "backup",
+    "regular",
+    "address announced",
 }
 
 
@@ -164,7 +168,7 @@ def test_the_log_of_a_multipath_flow_names_its_subflows(tmp_path: Path) -> None:
 
 def test_every_event_has_a_name_in_json() -> None:
     names = set(event_log._EVENTS)
-    assert len(names) == 23
+    assert len(names) == 27
     assert names >= MULTIPATH_EVENTS
     row = Scenario.loads(LOSSY + 'log = ["web.0"]\n').run().log.head(1)
     row = row.with_columns(pl.col(pl.Float64).fill_null(1.0), pl.col(pl.String).fill_null("some"))

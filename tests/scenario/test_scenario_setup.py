@@ -322,7 +322,11 @@ min_rto = "1 s"
     # Another path manager has no number of subflows.
     text = '[transport.mptcp]\npath_manager = "fullmesh"\ncongestion_control = "cubic"\n'
     setup = resolve(Scenario.loads(LINE + A_TO_B + 'transport = "mptcp"\n' + text + RUN))
-    assert setup.transports[0].config["path_manager"] == {"algorithm": "fullmesh", "limit": 255}
+    assert setup.transports[0].config["path_manager"] == {
+        "algorithm": "fullmesh",
+        "limit": 255,
+        "add_addr_accepted": 8,
+    }
     cubic = json.loads(_core.transport_preset("cubic"))["congestion_control"]
     assert setup.transports[0].config["tcp"]["congestion_control"] == cubic
 

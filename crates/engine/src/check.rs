@@ -216,6 +216,9 @@ impl Setup {
     pub fn check_change(&self, place: &str, change: &Change) -> Result<(), SetupError> {
         let (links, checked) = match change {
             Change::Node { node, .. } => return self.check_node(&format!("{place}.node"), *node),
+            Change::Address { link, .. } | Change::Backup { link, .. } => {
+                return self.check_address(&format!("{place}.link"), *link);
+            }
             Change::Links { links, .. } => (links, Ok(())),
             Change::Capacity { links, capacity } => (links, check_capacity(*capacity)),
             Change::Delay { links, delay } => (links, check_delay(*delay)),
@@ -224,6 +227,20 @@ impl Setup {
         };
         checked.map_err(|problem| below(place, problem))?;
         links.iter().try_for_each(|&link| self.check_link_id(&format!("{place}.links"), link))
+    }
+
+    /// Some connection of the host must look at its addresses.
+    fn check_address(&self, place: &str, link: LinkId) -> Checked {
+        self.check_link_id(place, link)?;
+        let host = self.links[link.index()].from;
+        let concerned = |flow: &FlowSetup| {
+            [flow.from, flow.to].contains(&host) && self.transports[flow.transport].config.follows_addresses()
+        };
+        if self.flows.iter().any(concerned) {
+            return Ok(());
+        }
+        let name = &self.nodes[host.index()].name;
+        Err(error(place, format!("no connection of {name:?} looks at its addresses, as fullmesh does")))
     }
 
     fn check_node(&self, place: &str, node: NodeId) -> Checked {

@@ -70,6 +70,21 @@ impl Hosts {
         }
     }
 
+    /// Whether there is more than one interface at either.
+    #[must_use]
+    pub fn have_a_choice(&self) -> bool {
+        self.from.len() > 1 || self.to.len() > 1
+    }
+
+    /// All pairs of interfaces, as many as a connection can have subflows.
+    pub fn pairs(&self) -> impl Iterator<Item = InterfacePair> + '_ {
+        let all = self
+            .from
+            .iter()
+            .flat_map(|&first| self.to.iter().map(move |&last| InterfacePair { first, last }));
+        all.take(usize::from(u8::MAX))
+    }
+
     /// The edges of the n-th interface here and the m-th there, if there are that many.
     #[must_use]
     pub fn between(&self, local: u8, remote: u8) -> Option<InterfacePair> {

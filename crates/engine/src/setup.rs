@@ -124,7 +124,7 @@ pub struct EventSetup {
     pub change: Change,
 }
 
-/// What changes. A change of a physical link lists both directions.
+/// What changes. A change of a physical link lists both directions; an address is that of the host where its link begins.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Change {
@@ -169,6 +169,20 @@ pub enum Change {
         links: Vec<LinkId>,
         /// New value.
         queue: QueueSetup,
+    },
+    /// A host has an address no more, or again. The link itself goes on.
+    Address {
+        /// The link by which packets leave the host from this address.
+        link: LinkId,
+        /// Whether the host has it.
+        up: bool,
+    },
+    /// Subflows of an address of a host become backups, or regular ones again (RFC 8684 section 3.3.8).
+    Backup {
+        /// The link by which packets leave the host from this address.
+        link: LinkId,
+        /// Whether they are backups.
+        backup: bool,
     },
 }
 

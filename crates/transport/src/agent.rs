@@ -4,13 +4,14 @@
 //! A multipath connection is one pair of agents too. Each segment says by [`Segment::subflow`] on which subflow it
 //! travels; who carries it picks addresses, ports and route by that, and gives an arriving one the same number.
 //! [`SenderAgent::subflow_count`] and [`SenderAgent::subflow_addresses`] say at once, before it opens, which
-//! subflows there will be; nobody tells the agents when a path fails or comes back.
+//! subflows there will be. More are added when addresses come up, of which [`SenderAgent::on_address`] and
+//! [`ReceiverAgent::on_address`] tell the ends; nobody tells them when a path fails or comes back.
 
 use crate::config::TransportConfig;
 use crate::log::LogEntry;
 use crate::mptcp::{
-    Interfaces, MptcpReceiver, MptcpReceiverStats, MptcpSender, MptcpSenderStats, SubflowAddresses,
-    SubflowSummary,
+    AddressChange, Interfaces, MptcpReceiver, MptcpReceiverStats, MptcpSender, MptcpSenderStats,
+    SubflowAddresses, SubflowSummary,
 };
 use crate::sdn::{PacedSender, SlidingWindowSender, StreamReceiver};
 use crate::segment::Segment;
@@ -129,6 +130,20 @@ impl SenderAgent {
         }
     }
 
+    /// What becomes of an address of its host, by the number of the interface. Only MPTCP heeds it.
+    pub fn on_address(&mut self, now: Instant, interface: u8, change: AddressChange) {
+        if let Self::Mptcp(sender) = self {
+            sender.on_address(now, interface, change);
+        }
+    }
+
+    /// Which addresses the other end has when the connection opens. Only MPTCP heeds it.
+    pub fn know_remote(&mut self, interface: u8, change: AddressChange) {
+        if let Self::Mptcp(sender) = self {
+            sender.know_remote(interface, change);
+        }
+    }
+
     /// Starts the handshake.
     pub fn open(&mut self) {
         each!(self, agent => agent.open());
@@ -219,14 +234,15 @@ impl SenderAgent {
         }
     }
 
-    /// How many subflows it has, opened or not: 1 for all but MPTCP, and 255 at most. A segment's
+    /// How many subflows it has, opened or not: 1 for all but MPTCP, and 255 at most; it never falls. A segment's
     /// [`Segment::subflow`] is below.
     #[must_use]
     pub fn subflow_count(&self) -> u8 {
         if let Self::Mptcp(sender) = self { sender.subflow_count() } else { 1 }
     }
 
-    /// Between which interfaces a subflow runs. Subflows between the same two differ in their source ports.
+    /// Between which interfaces a subflow runs: it changes no more once the connection has opened. Subflows between the
+    /// same two differ in their source ports.
     #[must_use]
     pub fn subflow_addresses(&self, index: u8) -> SubflowAddresses {
         if let Self::Mptcp(sender) = self {
@@ -333,6 +349,20 @@ impl ReceiverAgent {
             Self::Tcp(receiver) => receiver.on_segment(now, segment),
             Self::Stream(receiver) => receiver.on_segment(segment),
             Self::Mptcp(receiver) => receiver.on_segment(now, segment),
+        }
+    }
+
+    /// What becomes of an address of its host, by the number of the interface. Only MPTCP heeds it.
+    pub fn on_address(&mut self, now: Instant, interface: u8, change: AddressChange) {
+        if let Self::Mptcp(receiver) = self {
+            receiver.on_address(now, interface, change);
+        }
+    }
+
+    /// At which interface of its host a subflow arrives. Only MPTCP heeds it.
+    pub fn place_subflow(&mut self, index: u8, interface: u8) {
+        if let Self::Mptcp(receiver) = self {
+            receiver.place_subflow(index, interface);
         }
     }
 

@@ -131,6 +131,12 @@ anabranch_units::registry! {
 }
 
 impl TransportConfig {
+    /// Whether its connections look at the addresses of their hosts: those of MPTCP whose path manager does.
+    #[must_use]
+    pub fn follows_addresses(&self) -> bool {
+        matches!(self, Self::Mptcp(mptcp) if mptcp.path_manager.follows_addresses())
+    }
+
     /// Checks what no single bound tells: parameters against each other. Their bounds are checked by
     /// [`TransportConfig::check`].
     ///

@@ -132,7 +132,24 @@ pub enum Decision {
     Suspected,
     /// The subflow has answered and is fit again.
     Answered,
-    /// Data of a subflow that has timed out are sent on this one.
+    /// The subflow is closed, because one of its addresses went away.
+    Removed {
+        /// Whose address it is.
+        by: Origin,
+    },
+    /// The subflow becomes a backup, or a regular one.
+    Prioritised {
+        /// Which.
+        backup: bool,
+        /// Who asks for it.
+        by: Origin,
+    },
+    /// The other end announces an address (RFC 8684 section 3.4.1).
+    AddressAnnounced {
+        /// The path manager opens subflows to it.
+        accepted: bool,
+    },
+    /// Data of a subflow that has timed out, or is removed, are sent on this one.
     Reinjected {
         /// Bytes.
         bytes: u64,
@@ -215,6 +232,15 @@ pub enum TimeoutCause {
     ExtremeLosses,
 }
 
+/// Which end causes a decision about addresses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// This one: its host has changed its addresses.
+    Own,
+    /// The other one, by REMOVE_ADDR or MP_PRIO.
+    Peer,
+}
+
 /// What holds new data of a multipath connection back.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BlockCause {
@@ -247,6 +273,10 @@ impl Decision {
             Self::PhaseChanged { .. } => "phase",
             Self::Suspected => "suspected",
             Self::Answered => "answered",
+            Self::Removed { .. } => "removed",
+            Self::Prioritised { backup: true, .. } => "backup",
+            Self::Prioritised { backup: false, .. } => "regular",
+            Self::AddressAnnounced { .. } => "address announced",
             Self::Reinjected { .. } => "reinjection",
             Self::RetransmittedOpportunistically { .. } => "opportunistic retransmission",
             Self::Blocked { .. } => "blocked",
@@ -276,6 +306,11 @@ impl Decision {
             Self::TimedOut { cause: TimeoutCause::ExtremeLosses, .. } => "extreme losses",
             Self::Blocked { cause: BlockCause::ReceiveWindow } => "receive window",
             Self::Blocked { cause: BlockCause::Scheduler } => "scheduler",
+            Self::Removed { by: Origin::Own } | Self::Prioritised { by: Origin::Own, .. } => "own address",
+            Self::Removed { by: Origin::Peer } => "remove_addr",
+            Self::Prioritised { by: Origin::Peer, .. } => "mp_prio",
+            Self::AddressAnnounced { accepted: true } => "accepted",
+            Self::AddressAnnounced { accepted: false } => "add_addr_accepted",
             _ => "",
         }
     }

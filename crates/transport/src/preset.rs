@@ -101,7 +101,7 @@ fn mptcp(congestion_control: &str) -> TransportConfig {
 fn linux_mptcp() -> TransportConfig {
     TransportConfig::Mptcp(MptcpConfig {
         tcp: linux_tuned("linux-cubic"),
-        path_manager: PathManagerConfig::Fullmesh(FullmeshParameters { limit: 3 }),
+        path_manager: PathManagerConfig::Fullmesh(FullmeshParameters { limit: 3, add_addr_accepted: 0 }),
         scheduler: SchedulerConfig::Linux(Default::default()),
         opportunistic_retransmission: false,
         penalisation: false,

@@ -77,7 +77,7 @@ prop_compose! {
     }
 }
 
-/// Any option of MPTCP that fits the kind of segment (RFC 8684 sections 3.1 to 3.3).
+/// Any option of MPTCP that fits the kind of segment (RFC 8684 sections 3.1 to 3.4).
 fn any_mptcp(flags: Flags) -> BoxedStrategy<MptcpOption> {
     let dss = (any::<(Option<u32>, bool)>(), prop::option::of(any::<(u32, u32, u16)>())).prop_map(
         |((data_ack, data_fin), mapping)| {
@@ -99,11 +99,19 @@ fn any_mptcp(flags: Flags) -> BoxedStrategy<MptcpOption> {
             _ => MptcpOption::JoinAck { hmac: mac },
         },
     );
+    let about_addresses =
+        any::<(u8, u8, [u8; 4], Option<u64>)>().prop_map(|(kind, address_id, address, hmac)| {
+            match kind % 3 {
+                0 => MptcpOption::AddAddr { address_id, address, hmac },
+                1 => MptcpOption::RemoveAddr { address_id },
+                _ => MptcpOption::Priority { backup: address_id % 2 == 0 },
+            }
+        });
     // MP_JOIN has no form for a segment with neither SYN nor ACK.
     if flags.has(Flags::SYN) || flags.has(Flags::ACK) {
-        prop_oneof![dss, capable, join].boxed()
+        prop_oneof![dss, capable, join, about_addresses].boxed()
     } else {
-        prop_oneof![dss, capable].boxed()
+        prop_oneof![dss, capable, about_addresses].boxed()
     }
 }
 
@@ -377,6 +385,46 @@ fn mptcp_options_are_laid_out_as_the_rfc_says() {
     );
     let dss = Dss { data_ack: Some(5), mapping: None, data_fin: false };
     assert_eq!(options(ack, MptcpOption::Dss(dss)), [30, 8, 0x20, 0x01, 0, 0, 0, 5]);
+    // Subtype 3 (section 3.4.1): 192.0.2.7 with its HMAC, and its echo, flag E.
+    let address = [192, 0, 2, 7];
+    let announced = MptcpOption::AddAddr { address_id: 5, address, hmac: Some(a) };
+    assert_eq!(options(ack, announced), [30, 16, 0x30, 5, 192, 0, 2, 7, 1, 2, 3, 4, 5, 6, 7, 8]);
+    let echo = MptcpOption::AddAddr { address_id: 5, address, hmac: None };
+    assert_eq!(options(ack, echo), [30, 8, 0x31, 5, 192, 0, 2, 7]);
+    // Subtypes 4 (section 3.4.2) and 5 (section 3.3.8) with flag B.
+    assert_eq!(options(ack, MptcpOption::RemoveAddr { address_id: 5 }), [30, 4, 0x40, 5]);
+    assert_eq!(options(ack, MptcpOption::Priority { backup: true }), [30, 3, 0x51, 1]);
+    assert_eq!(options(ack, MptcpOption::Priority { backup: false }), [30, 3, 0x50, 1]);
+}
+
+/// RFC 8684 section 3.4: an address of IPv6 or with a port, and several removed addresses, are no error, and nothing
+/// that is understood here; other lengths are errors.
+#[test]
+fn other_forms_of_addresses_are_skipped() {
+    let read = |option: &[u8]| {
+        let mut options = option.to_vec();
+        options.resize(options.len().next_multiple_of(4), 1);
+        decode(&packet_with_options(&options, false)).map(|decoded| decoded.segment.mptcp())
+    };
+    let of_length = |length: u8, subtype: u8| {
+        let mut option = vec![0; usize::from(length)];
+        option[..3].copy_from_slice(&[30, length, subtype]);
+        option
+    };
+    for length in [10, 20, 22] {
+        assert_eq!(read(&of_length(length, 0x31)), Ok(None), "an echo of {length} bytes");
+    }
+    for length in [18, 28, 30] {
+        assert_eq!(read(&of_length(length, 0x30)), Ok(None), "ADD_ADDR of {length} bytes");
+    }
+    assert_eq!(read(&of_length(6, 0x40)), Ok(None), "three addresses");
+    for (length, subtype) in [(8, 0x30), (16, 0x31), (3, 0x40), (3, 0x30), (4, 0x50)] {
+        assert_eq!(
+            read(&of_length(length, subtype)),
+            Err(WireError::Option { kind: 30, at: 0 }),
+            "{subtype}"
+        );
+    }
 }
 
 /// RFC 8684 section 3.3: numbers of 8 octets (flags a and m) and a checksum, as Linux sends them.
@@ -463,8 +511,8 @@ fn damaged_packets_get_an_error_of_their_own() {
 fn options_are_read_as_the_rfcs_say() {
     let read =
         |options: &[u8], syn| decode(&packet_with_options(options, syn)).map(|decoded| decoded.segment);
-    // Kind 30 is MPTCP; its version 0 and its other subtypes are unknown here, and skipped.
-    let segment = read(&[30, 4, 0x30, 0, 2, 4, 0x02, 0x18, 3, 3, 200, 0], true).expect("well-formed");
+    // Kind 30 is MPTCP; its version 0 and its other subtypes, as MP_FAIL, are unknown here, and skipped.
+    let segment = read(&[30, 4, 0x60, 0, 2, 4, 0x02, 0x18, 3, 3, 200, 0], true).expect("well-formed");
     assert_eq!((segment.mss, segment.window_scale_plus_one), (536, 15), "a scale above 14 counts as 14");
     let segment = read(&[2, 4, 0x02, 0x18, 3, 3, 7, 1, 4, 2, 1, 1], false).expect("well-formed");
     assert_eq!(segment, Segment { flags: Flags::ACK, ..Segment::default() }, "options of a SYN elsewhere");

@@ -11,11 +11,20 @@ from anabranch.scenario.quantity import PositiveRate, Span
 from anabranch.scenario.queue import Queue
 from anabranch.scenario.table import refuse
 
+_OF_LINKS = ("state", "capacity", "delay", "loss", "queue")
+_GIVE = {"link": "state, capacity, delay, loss or queue", "node": "state", "address": "state or backup"}
+_HAVE = {
+    "link": "a link has state, capacity, delay, loss and queue",
+    "node": 'a node has state = "up" or "down"',
+    "address": 'an address has state = "up" or "down", and backup',
+}
+
 
 class Event(LinkSelector):
-    """A change of links or of a node at a given time.
+    """A change of links, of a node or of an address at a given time; at ``"0 s"`` it is how the run begins.
 
-    A failing link loses what is queued and in flight on it; a failing node takes all its links with it.
+    A failing link loses what is queued and in flight on it; a failing node takes all its links with it. An
+    address comes and goes without its link: the ends of Multipath TCP tell each other of it (RFC 8684).
     """
 
     at: Span
@@ -24,8 +33,14 @@ class Event(LinkSelector):
     """The links between these two nodes."""
     node: NodeName | None = None
     """A node, with every link at it."""
+    address: NodePair | None = None
+    """The address of the first node on its link to the second. Connections of Multipath TCP heed it whose
+    path manager is ``fullmesh``."""
     state: Literal["up", "down"] | None = None
-    """Fails, or works again."""
+    """Fails, or works again; for an address: its host has it no more, or again."""
+    backup: bool | None = None
+    """Subflows of the address are backups, which carry data only while no other subflow works; ``false``
+    makes them regular ones again (RFC 8684 section 3.3.8)."""
     capacity: PositiveRate | None = None
     """New capacity of the link."""
     delay: Span | None = None
@@ -38,15 +53,20 @@ class Event(LinkSelector):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if (self.link is None) == (self.node is None):
-            refuse("link", "give either link or node" + (", not both" if self.link is not None else ""))
-        changes = {"capacity": self.capacity, "delay": self.delay, "loss": self.loss, "queue": self.queue}
-        if self.state is None and not any(value is not None for value in changes.values()):
-            refuse("state", "nothing changes; give state, capacity, delay, loss or queue")
-        if self.node is not None:
-            for field, value in changes.items():
-                if value is not None:
-                    refuse(field, 'only a link has one; a node has state = "up" or "down"')
-            if self.index is not None or self.direction != "both":
-                refuse("index" if self.index is not None else "direction", "only a link has one")
+        named = [name for name in ("link", "node", "address") if getattr(self, name) is not None]
+        if len(named) != 1:
+            refuse("link", "give link, node or address" + (", and one of them only" if named else ""))
+        subject = named[0]
+        has = {"link": _OF_LINKS, "node": ("state",), "address": ("state", "backup")}[subject]
+        given = [field for field in (*_OF_LINKS, "backup") if getattr(self, field) is not None]
+        if not given:
+            refuse("state", f"nothing changes; give {_GIVE[subject]}")
+        for field in given:
+            if field not in has:
+                owner = "an address" if field == "backup" else "a link"
+                refuse(field, f"only {owner} has one; {_HAVE[subject]}")
+        if self.direction != "both" and subject != "link":
+            refuse("direction", "only a link has one")
+        if self.index is not None and subject == "node":
+            refuse("index", "only a link has one")
         return self

@@ -11,6 +11,7 @@ from anabranch.scenario.quantity import quoted
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.run import Capture, Run
 from anabranch.scenario.scenario import Scenario
+from anabranch.setup.addresses import Addresses, address_changes
 from anabranch.setup.controller import ResolvedController
 from anabranch.setup.demand import demand_setup, planner_setup
 from anabranch.setup.model import (
@@ -68,6 +69,10 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
         for number, event in enumerate(scenario.event)
         for setup in _event(event, f"event[{number}]", network)
     ]
+    addresses = Addresses(network, flows.setups, transports.setups, problems)
+    for number, event in enumerate(scenario.event):
+        addresses.check(event, f"event[{number}]")
+    addresses.check_last(scenario.event)
     events += profile_events(scenario, network, problems)
     captures = _captures(scenario.capture, network, problems)
     hosts = host_setups(scenario.network, network)
@@ -152,18 +157,20 @@ def _check_series(run: Run, flows: int, links: int, problems: Problems) -> None:
         )
 
 
-def changes_of(event: Event, place: str, network: ResolvedNetwork) -> list[Tagged]:
+def changes_of(event: Event, place: str, network: ResolvedNetwork, setup: Setup) -> list[Tagged]:
     """What changes with an event, whenever it is, as the engine reads it.
 
     Args:
         event: the event; its time does not matter.
         place: where it stands, for messages.
         network: the network of the run.
+        setup: what runs over it.
 
     Raises:
         ScenarioError: if the network has no such node or link, or a value does not hold there.
     """
-    changes = [setup.change for setup in _event(event, place, network)]
+    changes = [change.change for change in _event(event, place, network)]
+    Addresses(network, setup.flows, setup.transports, network.problems).check(event, place)
     network.raise_if_any_problem()
     return changes
 
@@ -177,7 +184,9 @@ def _event(event: Event, place: str, network: ResolvedNetwork) -> list[EventSetu
             if node is None
             else [EventSetup(at, {"kind": "node", "node": node, "up": event.state == "up"})]
         )
-    assert event.link is not None  # noqa: S101 - the event demands one of both
+    if event.address is not None:
+        return [EventSetup(at, change) for change in address_changes(event, place, network)]
+    assert event.link is not None  # noqa: S101 - the event demands one of them
     links = network.links_between(event.link, event, f"{place}.link")
     changes: list[Tagged] = []
     if event.capacity is not None:

@@ -99,6 +99,11 @@ class ResolvedNetwork:
         """The switches of the controller; None where there is none."""
         self.lay(wires, self.label)
 
+    @property
+    def problems(self) -> Problems:
+        """Where problems are noted."""
+        return self._problems
+
     def raise_if_any_problem(self) -> None:
         """Stops here if a name was not there, or something else was wrong with the network.
 

@@ -112,6 +112,7 @@ impl Simulation {
         }
         let next = flow.application.next_event();
         self.data.schedule.put(self.data.numbering.application(id), next);
+        self.place_subflows(id);
         self.flush_sender(id);
     }
 }

@@ -108,6 +108,16 @@ impl Simulation {
                 // No route depends on queues.
                 return;
             }
+            Change::Address { link, up } => {
+                self.note(if *up { "address up" } else { "address down" }, *link);
+                self.change_address(*link, Some(*up), None);
+                return;
+            }
+            Change::Backup { link, backup } => {
+                self.note(if *backup { "backup" } else { "regular" }, *link);
+                self.change_address(*link, None, Some(*backup));
+                return;
+            }
         }
         self.expect_reaction();
     }

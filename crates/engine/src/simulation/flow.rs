@@ -12,9 +12,9 @@ use crate::reordering::Reordering;
 use crate::setup::{FlowSetup, HostSetup, Setup};
 use anabranch_network::Network;
 use anabranch_routing::{Mirror, Plan};
-use anabranch_transport::mptcp::Interfaces;
+use anabranch_transport::mptcp::{Interfaces, SubflowAddresses};
 use anabranch_transport::wire::Endpoint;
-use anabranch_transport::{Flags, PathManagerConfig, ReceiverAgent, Segment, SenderAgent, TransportConfig};
+use anabranch_transport::{Flags, ReceiverAgent, Segment, SenderAgent, TransportConfig};
 use anabranch_units::{Instant, NodeId};
 use std::collections::BTreeMap;
 
@@ -58,7 +58,43 @@ pub(super) struct Lane {
     pub(super) data_packets: u32,
 }
 
+/// Where a subflow goes, before it has a port.
+pub(super) struct Ways {
+    source: [u8; 4],
+    destination: [u8; 4],
+    routes: (RouteIndex, RouteIndex),
+}
+
+impl Ways {
+    /// The lanes there and back of a subflow from this port, which is number `number` of all.
+    pub(super) fn with_port(&self, port: u16, number: u32) -> (Lane, Lane) {
+        let source = Endpoint { addr: self.source, port };
+        let destination = Endpoint { addr: self.destination, port: SERVER_PORT };
+        let (forth, back) = self.routes;
+        (
+            Lane::new(source, destination, 2 * number, forth),
+            Lane::new(destination, source, 2 * number + 1, back),
+        )
+    }
+}
+
 impl Lane {
+    /// Where a subflow between these addresses goes; none if its pair has no route index.
+    pub(super) fn of_subflow(
+        (from, to): (NodeId, NodeId),
+        (hosts, addresses): (Option<&Hosts>, SubflowAddresses),
+        forwarding: &mut Forwarding,
+    ) -> Option<Ways> {
+        let SubflowAddresses { local, remote } = addresses;
+        let between =
+            hosts.filter(|hosts| hosts.have_a_choice()).and_then(|hosts| hosts.between(local, remote));
+        Some(Ways {
+            source: interface_address(from, local),
+            destination: interface_address(to, remote),
+            routes: routes((from, to), between, forwarding)?,
+        })
+    }
+
     pub(super) fn new(source: Endpoint, destination: Endpoint, index: u32, route: RouteIndex) -> Self {
         let key = FlowKey::new(source, destination, index);
         Self { source, destination, route, key, data_packets: 0 }
@@ -82,6 +118,11 @@ impl<T> PerSubflow<T> {
     #[inline]
     pub(super) fn get(&self, subflow: u8) -> &T {
         if subflow == 0 { &self.first } else { &self.others[usize::from(subflow) - 1] }
+    }
+
+    /// One subflow more.
+    pub(super) fn push(&mut self, of_it: T) {
+        self.others.push(of_it);
     }
 
     #[inline]
@@ -135,24 +176,28 @@ impl Maker<'_> {
         let port = draw_source_port(&mut stream);
         let (sequence, peer_sequence) = (stream.next_u64() as u32, stream.next_u64() as u32);
         let hosts = self.hosts(index, flow, config)?;
-        let interfaces = hosts.as_ref().map_or(Interfaces::SINGLE, |hosts| Interfaces {
+        let ends = hosts.as_ref().filter(|hosts| hosts.have_a_choice());
+        let interfaces = ends.map_or(Interfaces::SINGLE, |hosts| Interfaces {
             local: hosts.from.len() as u8,
             remote: hosts.to.len() as u8,
         });
         let sender = SenderAgent::with_interfaces(config, sequence, stream.next_u64(), interfaces);
         let ports = source_ports(port, sender.subflow_count(), &mut stream);
+        let mut receiver = ReceiverAgent::new(config, peer_sequence);
         let (mut forward, mut backward) = (Vec::new(), Vec::new());
         for (subflow, port) in (0..).zip(ports) {
             let addresses = sender.subflow_addresses(subflow);
-            let between = hosts.as_ref().and_then(|hosts| hosts.between(addresses.local, addresses.remote));
-            let routes = routes((flow.from, flow.to), between, forwarding);
-            let (forth, back) = routes.ok_or_else(|| at(index, "its pair has no route index"))?;
-            let source = Endpoint { addr: interface_address(flow.from, addresses.local), port };
-            let destination =
-                Endpoint { addr: interface_address(flow.to, addresses.remote), port: SERVER_PORT };
-            let dense = 2 * (number + u32::from(subflow));
-            forward.push(Lane::new(source, destination, dense, forth));
-            backward.push(Lane::new(destination, source, dense + 1, back));
+            let lanes = Lane::of_subflow((flow.from, flow.to), (hosts.as_ref(), addresses), forwarding);
+            let lanes = lanes.ok_or_else(|| at(index, "its pair has no route index"))?;
+            let (forth, back) = lanes.with_port(port, number + u32::from(subflow));
+            forward.push(forth);
+            backward.push(back);
+            receiver.place_subflow(subflow, addresses.remote);
+        }
+        // An address that comes up later has its routes from the first plan on.
+        for between in ends.into_iter().flat_map(Hosts::pairs) {
+            forwarding.index_between(flow.from, flow.to, between);
+            forwarding.index_between(flow.to, flow.from, between.reversed());
         }
         let count = usize::from(sender.subflow_count());
         let way = |from, to, lanes: Vec<Lane>| {
@@ -161,12 +206,12 @@ impl Maker<'_> {
         };
         let reordering = PerSubflow::new((0..count).map(|_| Reordering::new()));
         Ok(Flow {
-            receiver: ReceiverAgent::new(config, peer_sequence),
+            receiver,
             application: Application::new(flow, self.streams)?,
             forward: way(flow.from, flow.to, forward)?,
             backward: way(flow.to, flow.from, backward)?,
             reordering: reordering.ok_or_else(|| at(index, "it has no subflow"))?,
-            multipath: sender.multipath_stats().map(|_| Box::new(Multipath::new(count))),
+            multipath: sender.multipath_stats().map(|_| Box::new(Multipath::new(count, hosts))),
             sender,
             first_data_at: None,
             fin_at: None,
@@ -175,24 +220,20 @@ impl Maker<'_> {
         })
     }
 
-    /// The interfaces of the ends, where the path manager looks at them and there is more than one at either.
+    /// The interfaces of the ends, where the path manager looks at them.
     fn hosts(
         &self,
         index: usize,
         flow: &FlowSetup,
         config: &TransportConfig,
     ) -> Result<Option<Hosts>, SetupError> {
-        let meshed = matches!(
-            config,
-            TransportConfig::Mptcp(config) if matches!(config.path_manager, PathManagerConfig::Fullmesh(_))
-        );
-        if !meshed {
+        if !config.follows_addresses() {
             return Ok(None);
         }
         let route = self.plan.route(flow.from, flow.to);
         let hosts = Hosts::new(self.network, &self.mirror, flow.from, flow.to, route);
-        if hosts.from.len() <= 1 && hosts.to.len() <= 1 {
-            return Ok(None);
+        if !hosts.have_a_choice() {
+            return Ok(Some(hosts));
         }
         if route.is_some_and(|route| route.paths.is_empty()) {
             return Err(at(

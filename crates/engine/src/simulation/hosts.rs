@@ -132,6 +132,12 @@ impl Simulation {
     }
 
     pub(super) fn flush_sender(&mut self, id: FlowId) {
+        let flow = &self.flows[id.index()];
+        if let Some(multipath) = &flow.multipath
+            && multipath.count() < usize::from(flow.sender.subflow_count())
+        {
+            self.place_subflows(id);
+        }
         if self.flows[id.index()].offload > 1 {
             self.flush_trains(id);
         } else {
@@ -165,7 +171,7 @@ impl Simulation {
         }
     }
 
-    fn flush_receiver(&mut self, id: FlowId) {
+    pub(super) fn flush_receiver(&mut self, id: FlowId) {
         while let Some(segment) = self.flows[id.index()].receiver.poll_transmit(self.data.now) {
             self.send_ack(id, &segment);
         }

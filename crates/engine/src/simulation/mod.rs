@@ -4,6 +4,7 @@
 //! control plane above that, where there is one (`control.rs`). [`Simulation::advance`] is the one loop; a run is a
 //! single step to the end, and any other steps give the same bytes.
 
+mod addresses;
 mod application;
 mod changes;
 mod control;
@@ -90,6 +91,8 @@ pub struct Simulation {
     control: Option<Box<ControlPlane>>,
     flows: Vec<Flow>,
     changes: Changes,
+    /// Subflows and flows of datagrams that have had a number so far.
+    numbered: u32,
     probe: Probe,
     sequences: Option<Sequences>,
     events: u64,
@@ -119,6 +122,7 @@ impl Simulation {
             end: Instant::ZERO + setup.duration,
             control: ControlPlane::new(&setup, &network).map(Box::new),
             changes: Changes::new(&network),
+            numbered: subflows + datagrams.len() as u32,
             probe: Probe::new(&setup),
             sequences: Sequences::new(&setup),
             events: 0,

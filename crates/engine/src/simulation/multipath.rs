@@ -4,6 +4,7 @@ use super::Simulation;
 use super::flow::Flow;
 use super::probe::{mbps, milliseconds};
 use crate::forwarding::PathStart;
+use crate::interfaces::Hosts;
 use crate::packet::Direction;
 use crate::records::Table;
 use crate::reordering::Reordering;
@@ -15,6 +16,8 @@ use std::collections::BTreeMap;
 /// Notes of a connection.
 pub(super) struct Multipath {
     subflows: Vec<Notes>,
+    /// The interfaces of its hosts, where its path manager looks at them.
+    pub(super) hosts: Option<Hosts>,
     arrived: Arrived,
 }
 
@@ -30,8 +33,18 @@ struct Notes {
 }
 
 impl Multipath {
-    pub(super) fn new(subflows: usize) -> Self {
-        Self { subflows: vec![Notes::default(); subflows], arrived: Arrived::default() }
+    pub(super) fn new(subflows: usize, hosts: Option<Hosts>) -> Self {
+        Self { subflows: vec![Notes::default(); subflows], hosts, arrived: Arrived::default() }
+    }
+
+    /// How many subflows it has notes of.
+    pub(super) fn count(&self) -> usize {
+        self.subflows.len()
+    }
+
+    /// One subflow more.
+    pub(super) fn add_subflow(&mut self) {
+        self.subflows.push(Notes::default());
     }
 
     /// The sender hands a segment to the network, which puts it on a path; `is_same` compares two paths.
@@ -156,6 +169,7 @@ impl Row<'_> {
             SubflowState::Established => "established",
             SubflowState::Suspect => "suspect",
             SubflowState::Failed => "failed",
+            SubflowState::Removed => "removed",
         }
     }
 }

@@ -202,6 +202,16 @@ impl Taps {
         self.record(at, now, packet, Content::Segment(segment), ends);
     }
 
+    /// A subflow runs between these ends from now on.
+    pub(super) fn place_subflow(&mut self, flow: usize, subflow: u8, ends: (Endpoint, Endpoint)) {
+        if let Some(subflows) = self.endpoints.get_mut(flow) {
+            if subflows.len() <= usize::from(subflow) {
+                subflows.resize(usize::from(subflow) + 1, ends);
+            }
+            subflows[usize::from(subflow)] = ends;
+        }
+    }
+
     /// A host receives a packet.
     pub(super) fn received(&mut self, now: Instant, packet: &Packet, segment: &Segment, flow: &Flow) {
         let lane = flow.lane(packet.direction, packet.subflow);

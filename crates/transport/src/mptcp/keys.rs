@@ -32,15 +32,24 @@ pub(super) fn join_hmac(
     sender_nonce: u32,
     receiver_nonce: u32,
 ) -> [u8; 20] {
-    let mut key = [0; 16];
-    key[..8].copy_from_slice(&sender_key.to_be_bytes());
-    key[8..].copy_from_slice(&receiver_key.to_be_bytes());
     let mut message = [0; 8];
     message[..4].copy_from_slice(&sender_nonce.to_be_bytes());
     message[4..].copy_from_slice(&receiver_nonce.to_be_bytes());
     let mut leftmost = [0; 20];
-    leftmost.copy_from_slice(&hmac_sha256(&key, &message)[..20]);
+    leftmost.copy_from_slice(&hmac_sha256(&both(sender_key, receiver_key), &message)[..20]);
     leftmost
+}
+
+/// What authenticates an ADD_ADDR (RFC 8684 section 3.4.1): HMAC-SHA256 under the key of the end that announces before
+/// the other's, of the address's identifier, the address and its port, which is 0 without one. Rightmost 64 bits.
+pub(super) fn address_hmac(sender_key: u64, receiver_key: u64, address_id: u8, address: [u8; 4]) -> u64 {
+    let [a, b, c, d] = address;
+    leftmost(&hmac_sha256(&both(sender_key, receiver_key), &[address_id, a, b, c, d, 0, 0])[24..])
+}
+
+/// The keys of the sender and of the receiver of an option, in this order.
+fn both(sender_key: u64, receiver_key: u64) -> [u8; 16] {
+    (u128::from(sender_key) << 64 | u128::from(receiver_key)).to_be_bytes()
 }
 
 /// Leftmost 64 bits of big-endian bytes.
@@ -79,6 +88,13 @@ mod tests {
             hex(&hmac_sha256(b"Jefe", b"what do ya want for nothing?")),
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
         );
+    }
+
+    /// RFC 8684 section 3.4.1, for 192.0.2.7 with identifier 5: the end of what Python's `hmac` makes of it with SHA-256.
+    #[test]
+    fn addresses_are_authenticated_by_the_right_end_of_the_hash() {
+        let hmac = address_hmac(0x0102_0304_0506_0708, 0x1112_1314_1516_1718, 5, [192, 0, 2, 7]);
+        assert_eq!(format!("{hmac:016x}"), "45b15d88d487ac23");
     }
 
     /// Both halves of one hash: SHA-256 of eight zero bytes, as any sha256sum prints it.

@@ -13,14 +13,17 @@
 //! Left out, and why:
 //! - data from receiver to sender: as for TCP here, a flow has one direction; the receiver still closes its
 //!   own with a DATA_FIN;
-//! - ADD_ADDR and REMOVE_ADDR: the ends are told each other's interfaces when they are made;
+//! - ADD_ADDR of the addresses that an end has from the beginning: the ends are told each other's interfaces when they
+//!   are made. Only the end that sends data opens subflows, so that only the other one announces addresses;
 //! - fallback to TCP, MP_FAIL and data-level checksums: nothing on the way changes segments;
-//! - MP_PRIO and backup subflows: no scheduler here ranks them by hand;
-//! - MP_FASTCLOSE, MP_TCPRST and subflows opened again: a subflow without an answer backs off and comes back.
+//! - the keepalive before a subflow is closed for REMOVE_ADDR (RFC 8684 section 3.4.2), and the RST after: as in Linux,
+//!   it is closed at once;
+//! - MP_FASTCLOSE and MP_TCPRST: a subflow without an answer backs off and comes back.
 //!
 //! Other than in Linux, data whose mapping is known count as received although their subflow has a hole before
 //! them: each segment carries its mapping whole, so nothing need be waited for.
 
+mod addresses;
 mod keys;
 mod option;
 mod path_manager;
@@ -29,6 +32,7 @@ mod receiver;
 mod scheduler;
 mod sender;
 
+pub use addresses::AddressChange;
 pub use option::{Dss, DssMapping, MptcpOption};
 pub use path_manager::{
     DefaultParameters, FullmeshParameters, Interfaces, NdiffportsParameters, PathManagerConfig,
@@ -49,6 +53,8 @@ pub(crate) const SIGNAL_BYTES: u64 = 20;
 mod testing;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_addresses;
 #[cfg(test)]
 mod tests_buffers;
 #[cfg(test)]

@@ -9,12 +9,17 @@ const NOP: u8 = 1;
 const MP_CAPABLE: u8 = 0;
 const MP_JOIN: u8 = 1;
 const DSS: u8 = 2;
+const ADD_ADDR: u8 = 3;
+const REMOVE_ADDR: u8 = 4;
+const MP_PRIO: u8 = 5;
 /// MPTCP version 1 (RFC 8684 section 3.1).
 const VERSION: u8 = 1;
 /// H, the only handshake algorithm: HMAC-SHA256 (RFC 8684 section 3.1).
 const HMAC_SHA256: u8 = 0x01;
-/// B, the subflow is a backup (RFC 8684 section 3.2).
+/// B, the subflow is a backup (RFC 8684 sections 3.2 and 3.3.8).
 const BACKUP: u8 = 0x01;
+/// E, an ADD_ADDR is the echo of another (RFC 8684 section 3.4.1).
+const ECHO: u8 = 0x01;
 /// Flags of the DSS option (RFC 8684 section 3.3).
 const DATA_FIN: u8 = 0x10;
 const LONG_SEQUENCE: u8 = 0x08;
@@ -22,8 +27,8 @@ const HAS_MAPPING: u8 = 0x04;
 const LONG_ACK: u8 = 0x02;
 const HAS_ACK: u8 = 0x01;
 
-/// An MPTCP option of a segment. ADD_ADDR, REMOVE_ADDR, MP_PRIO, MP_FAIL, MP_FASTCLOSE and MP_TCPRST are left
-/// out: the ends know each other's addresses, and nothing on the way strips options.
+/// An MPTCP option of a segment. MP_FAIL, MP_FASTCLOSE and MP_TCPRST are left out: nothing on the way changes
+/// segments or strips options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MptcpOption {
     /// MP_CAPABLE (RFC 8684 section 3.1): no key on a SYN, the sender's on a SYN/ACK, both on the third ACK,
@@ -65,6 +70,25 @@ pub enum MptcpOption {
     },
     /// Data sequence signal.
     Dss(Dss),
+    /// ADD_ADDR of an IPv4 address without a port (RFC 8684 section 3.4.1).
+    AddAddr {
+        /// Identifier of the address.
+        address_id: u8,
+        /// The address.
+        address: [u8; 4],
+        /// Rightmost 64 bits of the HMAC; none on an echo.
+        hmac: Option<u64>,
+    },
+    /// REMOVE_ADDR of one address (RFC 8684 section 3.4.2).
+    RemoveAddr {
+        /// Identifier of the address.
+        address_id: u8,
+    },
+    /// MP_PRIO: the priority of the subflow that carries it (RFC 8684 section 3.3.8).
+    Priority {
+        /// To be used only when nothing else works.
+        backup: bool,
+    },
 }
 
 /// Data sequence signal (RFC 8684 section 3.3). Data-level numbers are the lower 32 bits, which is what goes on
@@ -104,6 +128,10 @@ mod packed {
     pub(super) const DSS_ACK: u8 = 9;
     pub(super) const DSS_MAPPING: u8 = 10;
     pub(super) const DSS_BOTH: u8 = 11;
+    pub(super) const ADD_ADDR: u8 = 12;
+    pub(super) const ADD_ADDR_ECHO: u8 = 13;
+    pub(super) const REMOVE_ADDR: u8 = 14;
+    pub(super) const PRIORITY: u8 = 15;
 }
 
 impl MptcpOption {
@@ -111,9 +139,9 @@ impl MptcpOption {
     #[inline]
     pub(crate) const fn blocks_beside(kind: u8) -> u8 {
         match kind {
-            packed::NONE | packed::DSS_EMPTY => 4,
+            packed::NONE | packed::DSS_EMPTY | packed::REMOVE_ADDR | packed::PRIORITY => 4,
             packed::DSS_ACK => 3,
-            packed::DSS_MAPPING | packed::DSS_BOTH => 2,
+            packed::DSS_MAPPING | packed::DSS_BOTH | packed::ADD_ADDR | packed::ADD_ADDR_ECHO => 2,
             _ => 0,
         }
     }
@@ -123,13 +151,18 @@ impl MptcpOption {
     pub(crate) const fn padded_len(kind: u8) -> u32 {
         match kind {
             packed::NONE => 0,
-            packed::CAPABLE_SYN | packed::DSS_EMPTY => 4,
-            packed::DSS_ACK => 8,
+            packed::CAPABLE_SYN | packed::DSS_EMPTY | packed::REMOVE_ADDR | packed::PRIORITY => 4,
+            packed::DSS_ACK | packed::ADD_ADDR_ECHO => 8,
             packed::CAPABLE_SYN_ACK | packed::JOIN_SYN => 12,
-            packed::JOIN_SYN_ACK | packed::DSS_MAPPING => 16,
+            packed::JOIN_SYN_ACK | packed::DSS_MAPPING | packed::ADD_ADDR => 16,
             packed::CAPABLE_ACK | packed::DSS_BOTH => 20,
             _ => 24,
         }
+    }
+
+    /// Whether it speaks of addresses and their priority, and may stand on an ACK that says nothing else.
+    pub(crate) const fn is_about_addresses(&self) -> bool {
+        matches!(self, Self::AddAddr { .. } | Self::RemoveAddr { .. } | Self::Priority { .. })
     }
 
     const fn kind(&self) -> u8 {
@@ -147,6 +180,10 @@ impl MptcpOption {
                 (None, Some(_)) => packed::DSS_MAPPING,
                 (Some(_), Some(_)) => packed::DSS_BOTH,
             },
+            Self::AddAddr { hmac: Some(_), .. } => packed::ADD_ADDR,
+            Self::AddAddr { .. } => packed::ADD_ADDR_ECHO,
+            Self::RemoveAddr { .. } => packed::REMOVE_ADDR,
+            Self::Priority { .. } => packed::PRIORITY,
         }
     }
 
@@ -194,6 +231,13 @@ impl MptcpOption {
                     room.blocks[3].0 = ack;
                 }
             }
+            Self::AddAddr { address_id, address, hmac } => {
+                room.mptcp_detail = address_id;
+                room.blocks[2].0 = u32::from_be_bytes(address);
+                room.blocks[3] = halves(hmac.unwrap_or(0));
+            }
+            Self::RemoveAddr { address_id } => room.mptcp_detail = address_id,
+            Self::Priority { backup } => room.mptcp_detail = u8::from(backup),
         }
     }
 
@@ -225,6 +269,13 @@ impl MptcpOption {
                 }
                 Self::JoinAck { hmac }
             }
+            kind @ (packed::ADD_ADDR | packed::ADD_ADDR_ECHO) => Self::AddAddr {
+                address_id: room.mptcp_detail,
+                address: c.0.to_be_bytes(),
+                hmac: (kind == packed::ADD_ADDR).then_some(whole(d)),
+            },
+            packed::REMOVE_ADDR => Self::RemoveAddr { address_id: room.mptcp_detail },
+            packed::PRIORITY => Self::Priority { backup: room.mptcp_detail != 0 },
             kind => Self::Dss(Dss {
                 data_ack: (kind == packed::DSS_ACK || kind == packed::DSS_BOTH).then_some(d.0),
                 mapping: (kind >= packed::DSS_MAPPING).then_some(DssMapping {
@@ -267,6 +318,16 @@ impl MptcpOption {
                 buffer.extend_from_slice(&hmac);
             }
             Self::Dss(dss) => dss.encode(buffer),
+            Self::AddAddr { address_id, address, hmac } => {
+                let echo = if hmac.is_none() { ECHO } else { 0 };
+                buffer.extend_from_slice(&[ADD_ADDR << 4 | echo, address_id]);
+                buffer.extend_from_slice(&address);
+                if let Some(hmac) = hmac {
+                    buffer.extend_from_slice(&hmac.to_be_bytes());
+                }
+            }
+            Self::RemoveAddr { address_id } => buffer.extend_from_slice(&[REMOVE_ADDR << 4, address_id]),
+            Self::Priority { backup } => buffer.push(MP_PRIO << 4 | if backup { BACKUP } else { 0 }),
         }
         let length = buffer.len() - start;
         // At most 24 bytes.
@@ -275,17 +336,40 @@ impl MptcpOption {
     }
 
     /// Reads an option of kind 30, whose bytes are `option` from its kind on, on a segment with `flags`; none
-    /// for a subtype or version that is not known here. Of numbers of 8 octets it takes the lower 32 bits.
+    /// for a subtype or version that is not known here, for an address with a port or of IPv6, and for several
+    /// removed addresses at once. Of numbers of 8 octets it takes the lower 32 bits.
     ///
     /// # Errors
     /// If its length does not agree with its subtype and flags.
     pub(crate) fn decode(option: &[u8], flags: Flags) -> Result<Option<Self>, ()> {
+        if let [_, _, first] = option
+            && first >> 4 == MP_PRIO
+        {
+            return Ok(Some(Self::Priority { backup: first & BACKUP != 0 }));
+        }
         let [_, _, first, second, rest @ ..] = option else { return Err(()) };
         match first >> 4 {
             MP_CAPABLE if first & 0x0F == VERSION => Self::decode_capable(rest).map(Some),
             MP_JOIN => Self::decode_join(flags, first & BACKUP != 0, *second, rest).map(Some),
             DSS => Dss::decode(*second, rest).map(|dss| Some(Self::Dss(dss))),
+            ADD_ADDR => Self::decode_address(first & ECHO != 0, *second, rest),
+            REMOVE_ADDR => Ok(rest.is_empty().then_some(Self::RemoveAddr { address_id: *second })),
+            MP_PRIO => Err(()),
             _ => Ok(None),
+        }
+    }
+
+    /// RFC 8684 section 3.4.1: an address, perhaps a port, and the HMAC unless it is an echo.
+    fn decode_address(is_echo: bool, address_id: u8, rest: &[u8]) -> Result<Option<Self>, ()> {
+        let known = |address: &[u8], hmac| {
+            let address = [address[0], address[1], address[2], address[3]];
+            Ok(Some(Self::AddAddr { address_id, address, hmac }))
+        };
+        match (is_echo, rest.len()) {
+            (true, 4) => known(rest, None),
+            (false, 12) => known(rest, Some(be64(&rest[4..]))),
+            (true, 6 | 16 | 18) | (false, 14 | 24 | 26) => Ok(None),
+            _ => Err(()),
         }
     }
 

@@ -27,6 +27,8 @@ pub(super) struct Path {
     pub(super) pacing_rate: f64,
     /// It may carry data: established, and its path is not suspected to be dead.
     pub(super) usable: bool,
+    /// It may carry data only while no regular subflow is usable (RFC 8684 section 3.3.8).
+    pub(super) backup: bool,
     /// Window over RTT, in bytes per second; 0 without a sample. [`Paths::set`] fills this and the next two.
     pub(super) rate: f64,
     /// Window over RTT squared.
@@ -39,13 +41,20 @@ pub(super) struct Path {
 #[derive(Debug)]
 pub(super) struct Paths {
     all: Vec<Path>,
-    /// Bit for each subflow that is usable and has room.
-    ready: [u64; 4],
+    /// Bit for each subflow that is usable and has room: regular ones, and backups.
+    ready: [[u64; 4]; 2],
+    /// Regular subflows that are usable.
+    regular: u32,
 }
 
 impl Paths {
     pub(super) fn new(count: usize) -> Self {
-        Self { all: vec![Path::default(); count], ready: [0; 4] }
+        Self { all: vec![Path::default(); count], ready: [[0; 4]; 2], regular: 0 }
+    }
+
+    /// One more subflow, which is not usable yet.
+    pub(super) fn add(&mut self) {
+        self.all.push(Path::default());
     }
 
     pub(super) fn get(&self, subflow: u8) -> &Path {
@@ -62,37 +71,47 @@ impl Paths {
         } else {
             Path { rate: 0.0, gain: 0.0, quality: 0.0, ..path }
         };
-        self.all[usize::from(subflow)] = path;
-        let bit = 1 << (subflow % 64);
-        let word = &mut self.ready[usize::from(subflow / 64)];
+        let is_regular = |path: &Path| u32::from(path.usable && !path.backup);
+        let before = std::mem::replace(&mut self.all[usize::from(subflow)], path);
+        self.regular = self.regular - is_regular(&before) + is_regular(&path);
+        let (word, bit) = (usize::from(subflow / 64), 1 << (subflow % 64));
+        self.ready[usize::from(before.backup)][word] &= !bit;
         if path.usable && path.room > 0 {
-            *word |= bit;
-        } else {
-            *word &= !bit;
+            self.ready[usize::from(path.backup)][word] |= bit;
         }
     }
 
-    /// Whether any subflow could take a segment.
+    /// Whether it is the backups' turn: no regular subflow is usable. This is the one place that tells them apart, so
+    /// that no scheduler has to.
+    #[inline]
+    fn falls_back(&self) -> bool {
+        self.regular == 0
+    }
+
+    /// Whether any subflow could take a segment of new data.
     #[inline]
     pub(super) fn any_ready(&self) -> bool {
-        self.ready != [0; 4]
+        self.ready[usize::from(self.falls_back())] != [0; 4]
     }
 
-    /// Subflows that are usable and have room, in ascending order.
+    /// Subflows that could take a segment of new data, in ascending order.
     #[inline]
     pub(super) fn ready(&self) -> impl Iterator<Item = u8> + '_ {
-        [0u8, 64, 128, 192].into_iter().zip(self.ready).flat_map(|(base, bits)| {
-            std::iter::successors((bits != 0).then_some(bits), |bits| {
-                let rest = bits & (bits - 1);
-                (rest != 0).then_some(rest)
-            })
-            .map(move |bits| base + bits.trailing_zeros() as u8)
-        })
+        each_of(self.ready[usize::from(self.falls_back())])
     }
 
-    /// Subflows that may carry data, whether they have room or not.
+    /// Subflows with room for what they were given before, backups that are not needed any more included; in ascending
+    /// order.
+    pub(super) fn with_room(&self) -> impl Iterator<Item = u8> + '_ {
+        let [regular, backups] = self.ready;
+        each_of(std::array::from_fn(|word| regular[word] | backups[word]))
+    }
+
+    /// Subflows that may carry new data, whether they have room or not.
     pub(super) fn usable(&self) -> impl Iterator<Item = u8> + '_ {
-        (0..self.all.len() as u8).filter(|&subflow| self.get(subflow).usable)
+        let backup = self.falls_back();
+        let may = move |path: &Path| path.usable && path.backup == backup;
+        (0..self.all.len() as u8).filter(move |&subflow| may(self.get(subflow)))
     }
 
     /// A subflow was given so many bytes more.
@@ -141,6 +160,18 @@ impl Paths {
             0.0
         }
     }
+}
+
+/// The numbers of the bits that are set, in ascending order.
+#[inline]
+fn each_of(words: [u64; 4]) -> impl Iterator<Item = u8> {
+    [0u8, 64, 128, 192].into_iter().zip(words).flat_map(|(base, bits)| {
+        std::iter::successors((bits != 0).then_some(bits), |bits| {
+            let rest = bits & (bits - 1);
+            (rest != 0).then_some(rest)
+        })
+        .map(move |bits| base + bits.trailing_zeros() as u8)
+    })
 }
 
 #[cfg(test)]
@@ -192,5 +223,26 @@ mod tests {
         paths.set(200, Path { usable: false, ..path(1, 1) }, 0);
         assert_eq!(paths.ready().collect::<Vec<_>>(), [0, 63, 254]);
         assert_eq!(paths.usable().collect::<Vec<_>>(), [0, 63, 64, 254]);
+    }
+    /// RFC 8684 section 3.3.8: a backup is used only while no other subflow is there to be used, whether it has room or
+    /// not; what it took before it still sends.
+    #[test]
+    fn backups_wait_until_no_regular_subflow_is_usable() {
+        let mut paths = Paths::new(3);
+        let seen = |paths: &Paths| (paths.ready().collect::<Vec<_>>(), paths.usable().collect::<Vec<_>>());
+        paths.set(0, path(1, 1), 0);
+        paths.set(1, Path { backup: true, ..path(1, 1) }, 0);
+        paths.set(2, Path { backup: true, ..path(1, 1) }, 0);
+        assert_eq!(seen(&paths), (vec![0], vec![0]));
+        paths.set(0, Path { room: 0, ..path(1, 1) }, 0);
+        assert_eq!((seen(&paths), paths.any_ready()), ((vec![], vec![0]), false));
+        assert_eq!(paths.with_room().collect::<Vec<_>>(), [1, 2]);
+        paths.set(0, Path { usable: false, ..path(1, 1) }, 0);
+        assert_eq!((seen(&paths), paths.any_ready()), ((vec![1, 2], vec![1, 2]), true));
+        // One of them becomes a regular one.
+        paths.set(2, path(1, 1), 0);
+        assert_eq!(seen(&paths), (vec![2], vec![2]));
+        paths.set(2, Path { backup: true, ..path(1, 1) }, 0);
+        assert_eq!(seen(&paths), (vec![1, 2], vec![1, 2]));
     }
 }

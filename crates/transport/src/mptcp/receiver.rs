@@ -1,6 +1,9 @@
 //! The receiving end of a Multipath TCP connection: subflows that acknowledge for themselves, and the data they
 //! carry put in order.
 
+mod addresses;
+
+use super::addresses::{Addresses, Announcements};
 use super::keys;
 use super::option::{Dss, DssMapping, MptcpOption};
 use super::sender::DATA_START;
@@ -24,6 +27,12 @@ struct Subflow {
     receiver: Receiver,
     nonce: u32,
     peer_nonce: u32,
+    /// The identifier of the other end's address.
+    peer_address: u8,
+    /// One of its addresses went away.
+    removed: bool,
+    /// The other end was asked to use it as a backup.
+    told_backup: bool,
     /// The first subflow has shown the keys, a joining one that it knows them.
     admitted: bool,
     woken: bool,
@@ -51,6 +60,12 @@ pub struct MptcpReceiver {
     peer_data_base: u32,
     /// By number; a subflow is there from its SYN on.
     subflows: Vec<Option<Box<Subflow>>>,
+    /// The interface at which each subflow arrives; those of which nothing was said arrive at the first.
+    interfaces: Vec<u8>,
+    addresses: Addresses,
+    announcements: Announcements,
+    /// The subflow that was heard last: its path works.
+    heard: u8,
     deadlines: Vec<Instant>,
     woken: Vec<u8>,
     /// First data position that has not come; the DATA_FIN counts as one.
@@ -84,6 +99,10 @@ impl MptcpReceiver {
             data_base: (keys::initial_data_sequence(key) as u32).wrapping_add(1),
             peer_data_base: 0,
             subflows: Vec::new(),
+            interfaces: Vec::new(),
+            addresses: Addresses::default(),
+            announcements: Announcements::default(),
+            heard: 0,
             deadlines: Vec::new(),
             woken: Vec::new(),
             data_nxt: DATA_START,
@@ -155,6 +174,10 @@ impl MptcpReceiver {
             subflow.receiver.acknowledge_now();
         }
         self.wake(index);
+        self.heard = index;
+        if let Some(option) = option.filter(MptcpOption::is_about_addresses) {
+            self.take_address_option(option);
+        }
         if let Some((left, right, fin)) = data {
             self.take_data(index, left, right, fin);
             self.tune(now, index);
@@ -162,19 +185,25 @@ impl MptcpReceiver {
         if let Some(MptcpOption::Dss(Dss { data_ack: Some(ack), .. })) = option {
             self.fin_acknowledged |= self.is_finished() && ack == self.data_base.wrapping_add(1);
         }
+        if self.is_finished() {
+            self.announcements = Announcements::default();
+        }
     }
 
     /// Opens a subflow for a SYN, unless it is there; returns whether the SYN belongs to the connection.
     fn take_syn(&mut self, index: u8, option: Option<MptcpOption>) -> bool {
-        let peer_nonce = match option {
-            Some(MptcpOption::Capable { sender_key: None, .. }) if index == 0 => 0,
-            Some(MptcpOption::JoinSyn { token, nonce, .. })
+        let (peer_nonce, peer_address) = match option {
+            Some(MptcpOption::Capable { sender_key: None, .. }) if index == 0 => (0, 0),
+            Some(MptcpOption::JoinSyn { token, nonce, address_id, .. })
                 if index > 0 && self.peer_key.is_some() && token == keys::token(self.key) =>
             {
-                nonce
+                (nonce, address_id)
             }
             _ => return false,
         };
+        if !self.addresses.get(self.interface_of(index)).up {
+            return false;
+        }
         let place = usize::from(index);
         if self.subflows.len() <= place {
             self.subflows.resize_with(place + 1, || None);
@@ -192,12 +221,15 @@ impl MptcpReceiver {
                 receiver,
                 nonce,
                 peer_nonce,
+                peer_address,
+                removed: false,
+                told_backup: false,
                 admitted: false,
                 woken: false,
                 expiries_after_end: 0,
             })
         });
-        subflow.peer_nonce == peer_nonce
+        subflow.peer_nonce == peer_nonce && !subflow.removed
     }
 
     /// Whether what comes behind the SYN of a subflow may be heard: the first must have shown both keys, the others
@@ -206,6 +238,10 @@ impl MptcpReceiver {
         let Some(subflow) = self.subflows.get_mut(usize::from(index)).and_then(Option::as_mut) else {
             return false;
         };
+        if subflow.removed {
+            return false;
+        }
+        let was_admitted = subflow.admitted;
         match option {
             Some(MptcpOption::Capable { sender_key: Some(key), receiver_key: Some(own), .. })
                 if index == 0 && own == self.key && !subflow.admitted =>
@@ -222,7 +258,11 @@ impl MptcpReceiver {
             }
             _ => {}
         }
-        subflow.admitted
+        let admitted = subflow.admitted;
+        if admitted && !was_admitted {
+            self.tell_priority(index);
+        }
+        admitted
     }
 
     /// Which data a segment carries: their positions, and whether the last is the DATA_FIN.
@@ -284,7 +324,8 @@ impl MptcpReceiver {
     fn tune(&mut self, now: Instant, index: u8) {
         let taken = self.data_nxt - DATA_START;
         let waiting = self.waiting.as_slice().last().map_or(0, |&(_, right)| right - self.data_nxt);
-        let receivers = self.subflows.iter().flatten().map(|subflow| &subflow.receiver);
+        let live = self.subflows.iter().flatten().filter(|subflow| !subflow.removed);
+        let receivers = live.map(|subflow| &subflow.receiver);
         let rtt = receivers.map(Receiver::round_trip).max().unwrap_or(Span::ZERO);
         let window = self.window_of(index);
         let Some(sizing) = &mut self.sizing else { return };
@@ -326,9 +367,13 @@ impl MptcpReceiver {
     /// The next segment to send, if any.
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
+        if self.announcements.are_to_be_placed() {
+            self.place_announcements();
+        }
         while let Some(&index) = self.woken.last() {
             let place = usize::from(index);
-            let segment = self.subflows[place].as_mut().and_then(|s| s.receiver.poll_transmit(now));
+            let live = self.subflows[place].as_mut().filter(|subflow| !subflow.removed);
+            let segment = live.and_then(|subflow| subflow.receiver.poll_transmit(now));
             if let Some(segment) = segment {
                 return Some(self.sign(index, segment));
             }
@@ -336,7 +381,7 @@ impl MptcpReceiver {
             if let Some(subflow) = self.subflows[place].as_mut() {
                 subflow.woken = false;
                 let at = subflow.receiver.next_timeout();
-                let given_up = subflow.expiries_after_end > TRIES_AFTER_END;
+                let given_up = subflow.removed || subflow.expiries_after_end > TRIES_AFTER_END;
                 self.deadlines[place] = at.filter(|_| !given_up).unwrap_or(Instant::MAX);
             }
         }
@@ -345,7 +390,7 @@ impl MptcpReceiver {
 
     /// Puts the subflow's number, the window that all subflows share and the MPTCP option on a segment.
     #[inline]
-    fn sign(&self, index: u8, mut segment: Segment) -> Segment {
+    fn sign(&mut self, index: u8, mut segment: Segment) -> Segment {
         segment.subflow = index;
         let scale = window_scale(self.config.tcp.receive_buffer.0);
         let syn = segment.flags.has(Flags::SYN);
@@ -354,6 +399,13 @@ impl MptcpReceiver {
         if syn {
             segment.window_scale_plus_one = scale + 1;
             segment.set_mptcp(self.syn_option(index));
+            return segment;
+        }
+        if let Some((option, more)) = self.announcements.take(index) {
+            if more {
+                self.acknowledge_on(index);
+            }
+            segment.set_mptcp(option);
             return segment;
         }
         let own_fin = self.is_finished() && !self.fin_acknowledged;
@@ -365,15 +417,17 @@ impl MptcpReceiver {
         segment
     }
 
-    fn syn_option(&self, index: u8) -> MptcpOption {
+    fn syn_option(&mut self, index: u8) -> MptcpOption {
         let key = self.key;
-        match (self.subflows[usize::from(index)].as_ref(), self.peer_key) {
-            (Some(subflow), Some(peer_key)) if index > 0 => MptcpOption::JoinSynAck {
-                address_id: 0,
-                backup: false,
-                hmac: keys::leftmost(&keys::join_hmac(key, peer_key, subflow.nonce, subflow.peer_nonce)),
-                nonce: subflow.nonce,
-            },
+        let address_id = self.interface_of(index);
+        let backup = self.addresses.get(address_id).backup;
+        match (self.subflows[usize::from(index)].as_mut(), self.peer_key) {
+            (Some(subflow), Some(peer_key)) if index > 0 => {
+                subflow.told_backup = backup;
+                let hmac = keys::join_hmac(key, peer_key, subflow.nonce, subflow.peer_nonce);
+                let (hmac, nonce) = (keys::leftmost(&hmac), subflow.nonce);
+                MptcpOption::JoinSynAck { address_id, backup, hmac, nonce }
+            }
             _ => MptcpOption::Capable { sender_key: Some(key), receiver_key: None, data_length: None },
         }
     }
@@ -382,11 +436,13 @@ impl MptcpReceiver {
     #[inline]
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
-        self.deadlines.iter().copied().min().filter(|&at| at < Instant::MAX)
+        let subflows = self.deadlines.iter().copied().min().filter(|&at| at < Instant::MAX);
+        subflows.into_iter().chain(self.announcements.next_timeout()).min()
     }
 
     /// A timer may have expired; does nothing if none has.
     pub fn on_timeout(&mut self, now: Instant) {
+        self.repeat_announcements(now);
         let finished = self.is_finished();
         for index in 0..self.subflows.len() as u8 {
             if self.deadlines[usize::from(index)] > now {

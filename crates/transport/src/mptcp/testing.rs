@@ -2,7 +2,7 @@
 //! congestion control has something to control.
 
 use super::NdiffportsParameters;
-use super::{Interfaces, MptcpReceiver, MptcpSender};
+use super::{AddressChange, Interfaces, MptcpReceiver, MptcpSender, SubflowAddresses};
 use crate::PathManagerConfig;
 use crate::config::{MptcpConfig, TransportConfig};
 use crate::preset;
@@ -75,7 +75,8 @@ pub(super) enum Side {
     Receiver,
 }
 
-/// A connection and its paths; subflow i takes path i modulo their number.
+/// A connection and its paths; subflow i takes path i modulo their number. Where the path manager looks at addresses,
+/// subflows of one pair of addresses take one path.
 pub(super) struct Network {
     pub(super) now: Instant,
     pub(super) sender: MptcpSender,
@@ -86,12 +87,20 @@ pub(super) struct Network {
     in_flight: BinaryHeap<Reverse<(Instant, u64)>>,
     segments: Vec<Option<(Side, Segment)>>,
     random: Random,
+    /// Interfaces of the receiver, where the path manager looks at addresses.
+    remotes: Option<u8>,
     pub(super) log: Option<Vec<(Instant, Side, Segment)>>,
 }
 
 impl Network {
     pub(super) fn new(config: &MptcpConfig, wires: Vec<Wire>, seed: u64) -> Self {
-        let interfaces = Interfaces { local: wires.len() as u8, remote: 1 };
+        Self::between(config, wires, 1, seed)
+    }
+
+    /// The same with so many interfaces of the receiver: path i is that of interface i / remotes here and of i modulo
+    /// remotes there.
+    pub(super) fn between(config: &MptcpConfig, wires: Vec<Wire>, remotes: u8, seed: u64) -> Self {
+        let interfaces = Interfaces { local: wires.len() as u8 / remotes, remote: remotes };
         Self {
             now: Instant::ZERO,
             sender: MptcpSender::new(config, seed as u32 ^ 0xFFFF_F000, seed, interfaces),
@@ -101,8 +110,18 @@ impl Network {
             in_flight: BinaryHeap::new(),
             segments: Vec::new(),
             random: Random(seed),
+            remotes: config.path_manager.follows_addresses().then_some(remotes),
             log: None,
         }
+    }
+
+    /// An address of either end changes now.
+    pub(super) fn change(&mut self, side: Side, id: u8, change: AddressChange) {
+        match side {
+            Side::Sender => self.sender.on_address(self.now, id, change),
+            Side::Receiver => self.receiver.on_address(self.now, id, change),
+        }
+        self.flush();
     }
 
     /// Takes what both ends have to send, after any input to them.
@@ -124,7 +143,14 @@ impl Network {
     }
 
     fn send(&mut self, from: Side, segment: Segment) {
-        let path = usize::from(segment.subflow) % self.wires.len();
+        let path = match self.remotes {
+            None => usize::from(segment.subflow) % self.wires.len(),
+            Some(remotes) => {
+                let SubflowAddresses { local, remote } = self.sender.subflow_addresses(segment.subflow);
+                self.receiver.place_subflow(segment.subflow, remote);
+                usize::from(local * remotes + remote)
+            }
+        };
         let (wire, random) = (&self.wires[path], &mut self.random);
         let free_at = &mut self.free_at[path][from as usize];
         let size = u64::from(segment.packet_len());

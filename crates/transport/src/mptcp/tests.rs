@@ -289,7 +289,7 @@ proptest! {
     #[test]
     fn every_byte_arrives_once(
         wires in prop::collection::vec(wire(), 1..5),
-        (preset, scheduler) in (0usize..4, 0usize..4),
+        (preset, scheduler) in (0..PRESETS.len(), 0..SchedulerConfig::NAMES.len()),
         (subflows, bytes, seed) in (1u16..9, 0u64..2_000_000, any::<u64>()),
         (sack, timestamps, buffer) in (any::<bool>(), any::<bool>(), 20_000u64..1_000_000),
     ) {
@@ -306,7 +306,7 @@ proptest! {
     /// One path that lives is enough, whenever the others die for good.
     #[test]
     fn one_living_path_is_enough(
-        paths in 2usize..6, alive in 0usize..6, seed in any::<u64>(), scheduler in 0usize..4,
+        paths in 2usize..6, alive in 0usize..6, seed in any::<u64>(), scheduler in 0..SchedulerConfig::NAMES.len(),
     ) {
         let mut random = Random(seed);
         let alive = alive % paths;

@@ -90,3 +90,11 @@ fn a_full_mesh_has_its_limit() {
     let network = Network::transfer(&config, (0..4).map(|_| Wire::new(10, 100)).collect(), 3_000_000, 9);
     assert_eq!(network.sender.subflow_count(), 3);
 }
+
+/// RFC 6298 section 3 (Karn): a SYN that was sent twice gives no RTT sample, so that no pacing rate is known. The
+/// scheduler of Linux sends all the same.
+#[test]
+fn a_lost_syn_leaves_the_scheduler_of_linux_something_to_do() {
+    let wires = vec![Wire::new(10, 10).dead(0.0, 0.5)];
+    Network::transfer(&mptcp("linux-mptcp", 1), wires, 100_000, 1);
+}

@@ -38,6 +38,10 @@ class Fullmesh(Algorithm):
     """Most subflows. The path manager in Linux's kernel has two beside the first, unless it is told
     otherwise.
     """
+    add_addr_accepted: Annotated[int, Field(ge=0, le=255)] = 8
+    """Most addresses that it accepts by ADD_ADDR during a connection (``ip mptcp limits`` has the same
+    name, and 0 unless told otherwise; the kernel of multipath-tcp.org knows up to 8 of the other end).
+    """
 
 
 Name = Literal["default", "ndiffports", "fullmesh"]

@@ -37,10 +37,24 @@ pub struct SubflowAddresses {
 /// Most subflows of a connection: [`crate::Segment`] numbers them in a byte.
 pub(super) const MOST_SUBFLOWS: usize = 255;
 
+/// How far a path manager follows addresses that come up during a connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Limits {
+    /// Most subflows at a time.
+    pub(super) subflows: usize,
+    /// Most addresses that are accepted by ADD_ADDR.
+    pub(super) add_addr_accepted: u16,
+}
+
 /// A path manager.
 trait PathManager {
     /// The subflows of a connection, the first one first; at least 1.
     fn subflows(&self, interfaces: Interfaces) -> Vec<SubflowAddresses>;
+
+    /// How far it follows addresses; none if it does not look at them.
+    fn limits(&self) -> Option<Limits> {
+        None
+    }
 }
 
 macro_rules! path_managers {
@@ -59,6 +73,21 @@ macro_rules! path_managers {
             };
             all.truncate(MOST_SUBFLOWS);
             all
+        }
+
+        impl PathManagerConfig {
+            /// How far it follows addresses; none if it does not look at them.
+            pub(super) fn limits(&self) -> Option<Limits> {
+                match self {
+                    $( Self::$variant(manager) => manager.limits(), )+
+                }
+            }
+
+            /// Whether it looks at the addresses of the hosts.
+            #[must_use]
+            pub fn follows_addresses(&self) -> bool {
+                self.limits().is_some()
+            }
         }
     };
 }

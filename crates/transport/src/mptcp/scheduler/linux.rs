@@ -36,6 +36,10 @@ impl SubflowScheduler for Linux {
         true
     }
 
+    fn add_subflow(&mut self) {
+        self.rates.push(0.0);
+    }
+
     fn assign(&mut self, view: &View<'_>) -> Option<Burst> {
         let mut first: Option<(u8, f64)> = None;
         for subflow in view.paths.usable() {
@@ -44,11 +48,10 @@ impl SubflowScheduler for Linux {
             if *rate == 0.0 {
                 *rate = path.pacing_rate;
             }
-            if *rate > 0.0 {
-                let empties = path.queued as f64 / *rate;
-                if first.is_none_or(|(_, least)| empties < least) {
-                    first = Some((subflow, empties));
-                }
+            // Before the first RTT sample, as behind a lost SYN, the rate is without bound (net.core: sk_pacing_rate).
+            let empties = if *rate > 0.0 { path.queued as f64 / *rate } else { 0.0 };
+            if first.is_none_or(|(_, least)| empties < least) {
+                first = Some((subflow, empties));
             }
         }
         let (subflow, _) = first?;
@@ -58,7 +61,10 @@ impl SubflowScheduler for Linux {
             return None;
         }
         let rate = &mut self.rates[usize::from(subflow)];
-        *rate = (*rate * path.queued as f64 + path.pacing_rate * bytes as f64) / (path.queued + bytes) as f64;
+        if *rate > 0.0 {
+            *rate =
+                (*rate * path.queued as f64 + path.pacing_rate * bytes as f64) / (path.queued + bytes) as f64;
+        }
         Some(Burst { subflow, bytes: bytes.min((path.send_buffer - path.queued).max(path.payload)) })
     }
 }

@@ -94,6 +94,9 @@ pub(super) trait SubflowScheduler {
         false
     }
 
+    /// The connection has one more subflow.
+    fn add_subflow(&mut self) {}
+
     /// A subflow took data up to `end`.
     fn on_sent(&mut self, _subflow: u8, _end: u64) {}
 
@@ -156,6 +159,10 @@ macro_rules! schedulers {
 
             fn assign(&mut self, view: &View<'_>) -> Option<Burst> {
                 each_scheduler!(self, s => s.assign(view); $($variant)+)
+            }
+
+            fn add_subflow(&mut self) {
+                each_scheduler!(self, s => s.add_subflow(); $($variant)+);
             }
 
             #[inline]

@@ -47,6 +47,10 @@ impl SubflowScheduler for Redundant {
         true
     }
 
+    fn add_subflow(&mut self) {
+        self.taken.push(0);
+    }
+
     fn on_sent(&mut self, subflow: u8, end: u64) {
         self.taken[usize::from(subflow)] = end;
     }

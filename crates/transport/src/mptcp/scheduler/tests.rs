@@ -151,6 +151,7 @@ fn linux_fills_the_queue_that_empties_first_in_bursts() {
     };
     put(&mut paths, 0, 20_000, 100_000.0);
     put(&mut paths, 1, 10_000, 20_000.0);
+    paths.set(2, Path { usable: false, ..*paths.get(2) }, 0);
     let mut assign = |paths: &Paths, limit: u64| {
         let view = View { limit, ..self::view(paths, 1 << 20) };
         scheduler.assign(&view).map(|burst| (burst.subflow, burst.bytes))
@@ -166,4 +167,7 @@ fn linux_fills_the_queue_that_empties_first_in_bursts() {
     put(&mut paths, 1, 199_500, 1e9);
     put(&mut paths, 0, 200_000, 1.0);
     assert_eq!(assign(&paths, 1_000_000), None, "the one that empties first has a full buffer");
+    // Before its first RTT sample nothing bounds the rate of a subflow.
+    paths.set(2, Path { usable: true, queued: 50_000, send_buffer: 200_000, ..*paths.get(2) }, 0);
+    assert_eq!(assign(&paths, 1_000_000), Some((2, 65_428)));
 }

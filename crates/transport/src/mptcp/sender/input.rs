@@ -2,6 +2,7 @@
 
 use super::subflow::Join;
 use super::{DATA_START, MptcpSender};
+use crate::mptcp::addresses::Announcements;
 use crate::mptcp::keys;
 use crate::mptcp::option::{Dss, MptcpOption};
 use crate::segment::{Flags, Segment, unwrap_sequence};
@@ -15,7 +16,7 @@ impl MptcpSender {
     /// whose options do not belong to the connection, is dropped.
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
         let index = segment.subflow;
-        if usize::from(index) >= self.subflows.len() {
+        if self.subflows.get(usize::from(index)).is_none_or(|subflow| subflow.removed) {
             return;
         }
         let option = segment.mptcp();
@@ -34,14 +35,22 @@ impl MptcpSender {
             inner.window_scale_plus_one = WIDEST_SCALE_PLUS_ONE;
         }
         let subflow = &mut self.subflows[usize::from(index)];
-        subflow.sender.on_segment(now, &inner);
+        let announces = option.is_some_and(|option| option.is_about_addresses());
+        let una = subflow.sender.snd_una();
+        // RFC 8684 section 3: a duplicate ACK with an option other than DSS is no sign of congestion.
+        if !announces || unwrap_sequence(segment.ack, una) > una {
+            subflow.sender.on_segment(now, &inner);
+        }
         if !segment.flags.has(Flags::SYN) && matches!(subflow.join, Join::Acknowledged { .. }) {
             // RFC 8684 section 3.2: data may be sent once the ACK with the HMAC is answered.
             subflow.join = Join::Done;
+            self.tell_priority(index);
         }
         self.wake(index);
-        if let Some(MptcpOption::Dss(dss)) = option {
-            self.take_signal(now, segment, &dss);
+        match option {
+            Some(MptcpOption::Dss(dss)) => self.take_signal(now, segment, &dss),
+            Some(option) if announces => self.take_address_option(now, index, option),
+            _ => {}
         }
         if let Some(since) = self.stalled_since {
             self.settle(now, index);
@@ -68,7 +77,7 @@ impl MptcpSender {
                 }
                 true
             }
-            Some(MptcpOption::JoinSynAck { hmac, nonce, .. }) if index > 0 => {
+            Some(MptcpOption::JoinSynAck { hmac, nonce, backup, .. }) if index > 0 => {
                 let Some(peer_key) = self.peer_key else { return false };
                 let subflow = &mut self.subflows[usize::from(index)];
                 let expected = keys::join_hmac(peer_key, self.key, nonce, subflow.nonce);
@@ -77,6 +86,7 @@ impl MptcpSender {
                 }
                 if subflow.join == Join::Waiting {
                     subflow.peer_nonce = nonce;
+                    subflow.peer_backup = backup;
                     let again_at = now.saturating_add(subflow.sender.rto());
                     subflow.join = Join::Acknowledged { again_at, repetitions: 0 };
                 }
@@ -107,7 +117,12 @@ impl MptcpSender {
         if !self.confirmed {
             self.confirmed = true;
             // RFC 8684 section 3.1: no further subflow before a DSS has come through.
-            (1..self.subflow_count()).for_each(|index| self.open_subflow(index));
+            if self.follows_addresses() {
+                self.tell_priority(0);
+                self.open_missing();
+            } else {
+                (1..self.subflow_count()).for_each(|index| self.open_subflow(index));
+            }
         }
     }
 
@@ -126,6 +141,7 @@ impl MptcpSender {
     fn finish(&mut self, now: Instant) {
         self.stalled_since = None;
         self.reinjecting.clear();
+        self.ends.announcements = Announcements::default();
         for index in 0..self.subflow_count() {
             let subflow = &mut self.subflows[usize::from(index)];
             let joined = matches!(subflow.join, Join::First | Join::Done);

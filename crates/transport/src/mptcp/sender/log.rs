@@ -8,6 +8,8 @@ use anabranch_units::{Instant, Span};
 #[derive(Debug)]
 pub(super) struct ConnectionLog {
     own: Log,
+    /// Entries of each subflow, and of the connection.
+    pub(super) share: usize,
     entries: Vec<LogEntry>,
     /// What held new data back at the last look.
     blocked: Option<BlockCause>,
@@ -21,7 +23,8 @@ impl MptcpSender {
         for subflow in &mut self.subflows {
             subflow.sender.keep_log(share);
         }
-        self.log = Some(Box::new(ConnectionLog { own: Log::new(share), entries: Vec::new(), blocked: None }));
+        self.log =
+            Some(Box::new(ConnectionLog { own: Log::new(share), share, entries: Vec::new(), blocked: None }));
     }
 
     /// The entries since the last call, in order of time; none if it keeps no log.
@@ -35,7 +38,8 @@ impl MptcpSender {
     fn collect(&mut self) {
         let Some(log) = &mut self.log else { return };
         let from = log.entries.len();
-        for (index, subflow) in (0..).zip(&mut self.subflows) {
+        // The numbers last: behind the last of 255 there is none.
+        for (subflow, index) in self.subflows.iter_mut().zip(0..) {
             let entries = subflow.sender.take_log().into_iter();
             log.entries.extend(entries.map(|entry| LogEntry { subflow: Some(index), ..entry }));
         }
@@ -65,6 +69,13 @@ impl MptcpSender {
     pub(super) fn record_unblocked(&mut self, now: Instant) {
         if self.log.as_ref().is_some_and(|log| log.blocked.is_some()) {
             self.note_of_connection(now, Decision::Unblocked, None);
+        }
+    }
+
+    /// Notes a decision that concerns no subflow.
+    pub(super) fn record_of_connection(&mut self, now: Instant, decision: Decision) {
+        if let Some(blocked) = self.log.as_ref().map(|log| log.blocked) {
+            self.note_of_connection(now, decision, blocked);
         }
     }
 

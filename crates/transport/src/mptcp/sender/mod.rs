@@ -1,5 +1,6 @@
 //! The sending end of a Multipath TCP connection.
 
+mod addresses;
 mod input;
 mod log;
 mod subflow;
@@ -15,6 +16,7 @@ use crate::config::MptcpConfig;
 use crate::log::Decision;
 use crate::segment::{Segment, unwrap_sequence};
 use crate::tcp::{EPOCH, RttSummary, Sender, SenderStats};
+use addresses::Ends;
 use anabranch_units::{Instant, Span};
 use log::ConnectionLog;
 use std::collections::VecDeque;
@@ -75,6 +77,7 @@ struct Data {
 #[derive(Debug)]
 pub struct MptcpSender {
     config: MptcpConfig,
+    seed: u64,
     key: u64,
     peer_key: Option<u64>,
     /// Lower 32 bits of the number of the first data byte, and of the other end's DATA_FIN.
@@ -85,6 +88,9 @@ pub struct MptcpSender {
     /// A DSS has come: the other end is known to speak MPTCP, and further subflows may join.
     confirmed: bool,
     data: Data,
+    ends: Ends,
+    /// Segments of a train that the host sends at once.
+    offload: u16,
     subflows: Vec<Subflow>,
     paths: Paths,
     /// When each subflow's timer runs out; [`Instant::MAX`] for never.
@@ -122,6 +128,7 @@ impl MptcpSender {
         });
         let key = keys::derive(seed, "key", 0);
         Self {
+            seed,
             key,
             peer_key: None,
             data_base: (keys::initial_data_sequence(key) as u32).wrapping_add(1),
@@ -140,6 +147,8 @@ impl MptcpSender {
                 fin_at: Instant::ZERO,
                 fin_repetitions: 0,
             },
+            ends: Ends::new(interfaces, config.path_manager.limits()),
+            offload: 1,
             subflows: subflows.collect(),
             paths: Paths::new(count),
             deadlines: vec![Instant::MAX; count],
@@ -155,11 +164,6 @@ impl MptcpSender {
         }
     }
 
-    /// Starts the handshake of the first subflow; the others follow once the other end has confirmed.
-    pub fn open(&mut self) {
-        self.open_subflow(0);
-    }
-
     fn open_subflow(&mut self, index: u8) {
         let subflow = &mut self.subflows[usize::from(index)];
         subflow.opened = true;
@@ -169,6 +173,7 @@ impl MptcpSender {
 
     /// The host sends trains of up to so many segments of a subflow (segmentation offload).
     pub fn set_offload(&mut self, segments: u16) {
+        self.offload = segments;
         for subflow in &mut self.subflows {
             subflow.sender.set_offload(segments);
         }
@@ -245,7 +250,7 @@ impl MptcpSender {
     /// established.
     #[must_use]
     pub fn cwnd(&self) -> u64 {
-        let established = self.subflows.iter().filter(|subflow| subflow.sender.established_at().is_some());
+        let established = self.subflows.iter().filter(|subflow| subflow.has_window());
         let sum: u64 = established.map(|subflow| subflow.sender.cwnd()).sum();
         if sum > 0 { sum } else { self.subflows[0].sender.cwnd() }
     }
@@ -255,7 +260,7 @@ impl MptcpSender {
     pub fn ssthresh(&self) -> u64 {
         self.subflows
             .iter()
-            .filter(|subflow| subflow.sender.established_at().is_some())
+            .filter(|subflow| subflow.has_window())
             .map(|subflow| subflow.sender.ssthresh())
             .reduce(u64::saturating_add)
             .unwrap_or(u64::MAX)
@@ -264,7 +269,11 @@ impl MptcpSender {
     /// Bytes in flight on all subflows.
     #[must_use]
     pub fn in_flight(&self) -> u64 {
-        self.subflows.iter().map(|subflow| subflow.sender.in_flight()).sum()
+        self.subflows
+            .iter()
+            .filter(|subflow| !subflow.removed)
+            .map(|subflow| subflow.sender.in_flight())
+            .sum()
     }
 
     /// Data bytes acknowledged.
@@ -300,10 +309,12 @@ impl MptcpSender {
         self.data.closing.then(|| self.data.written - DATA_START)
     }
 
-    /// Why it has given up, if it has: the first subflow's handshake had no answer.
+    /// Why it has given up, if it has: the first subflow's handshake had no answer, or its address went away before
+    /// another could join.
     #[must_use]
     pub fn failure(&self) -> Option<Failure> {
-        if self.established_at().is_some() { None } else { self.subflows[0].sender.failure() }
+        let lost = self.subflows[0].removed && !self.confirmed;
+        if self.established_at().is_some() && !lost { None } else { self.subflows[0].sender.failure() }
     }
 
     /// When the handshake of the first subflow completed.
@@ -375,6 +386,12 @@ impl MptcpSender {
 
     /// Brings up to date what is kept of a subflow after it has heard or said something.
     fn settle(&mut self, now: Instant, index: u8) {
+        let backup = self.is_backup(index);
+        if self.subflows[usize::from(index)].removed {
+            self.paths.set(index, Path::default(), 0);
+            self.deadlines[usize::from(index)] = Instant::MAX;
+            return;
+        }
         let finished = self.is_finished();
         let compares_losses = self.config.tcp.congestion_control.compares_losses();
         let subflow = &mut self.subflows[usize::from(index)];
@@ -402,6 +419,7 @@ impl MptcpSender {
             payload: sender.full_payload(),
             room,
             usable: state == SubflowState::Established && !finished,
+            backup,
             rttvar: sender.rttvar(),
             queued: subflow.held(),
             send_buffer,
@@ -423,18 +441,25 @@ impl MptcpSender {
 
     /// A subflow became suspect, or fit again.
     fn on_suspicion(&mut self, now: Instant, index: u8) {
-        self.reinjecting.retain(|&other| other != index);
         let suspect = self.subflows[usize::from(index)].suspect;
         self.record(now, index, if suspect { Decision::Suspected } else { Decision::Answered });
         if suspect {
-            self.reinjecting.push(index);
-            while let Some(range) = self.subflows[usize::from(index)].dequeue(u64::MAX) {
-                self.returned.push_back(range);
-            }
             self.stats.suspicions += 1;
-            if self.stalled_since.is_none() && self.paths.usable().next().is_none() && !self.is_finished() {
-                self.stalled_since = Some(now);
-            }
+            self.give_back(now, index);
+        } else {
+            self.reinjecting.retain(|&other| other != index);
+        }
+    }
+
+    /// What a subflow has and has not delivered is for others.
+    fn give_back(&mut self, now: Instant, index: u8) {
+        self.reinjecting.retain(|&other| other != index);
+        self.reinjecting.push(index);
+        while let Some(range) = self.subflows[usize::from(index)].dequeue(u64::MAX) {
+            self.returned.push_back(range);
+        }
+        if self.stalled_since.is_none() && self.paths.usable().next().is_none() && !self.is_finished() {
+            self.stalled_since = Some(now);
         }
     }
 }

@@ -58,6 +58,8 @@ pub enum SubflowState {
     Suspect,
     /// Its handshake had no answer, or the connection ended before it was established or while it was suspect.
     Failed,
+    /// One of its addresses went away.
+    Removed,
 }
 
 /// A subflow at the sending end, seen from outside.
@@ -89,6 +91,12 @@ pub(super) struct Subflow {
     pub(super) join: Join,
     pub(super) nonce: u32,
     pub(super) peer_nonce: u32,
+    /// One of its addresses went away.
+    pub(super) removed: bool,
+    /// The other end has asked to use it as a backup.
+    pub(super) peer_backup: bool,
+    /// The other end was asked to use it as a backup.
+    pub(super) told_backup: bool,
     /// It may have something of its own to send.
     pub(super) woken: bool,
     mappings: VecDeque<Mapping>,
@@ -116,6 +124,9 @@ impl Subflow {
             join,
             nonce,
             peer_nonce: 0,
+            removed: false,
+            peer_backup: false,
+            told_backup: false,
             woken: false,
             mappings: VecDeque::new(),
             queue: VecDeque::new(),
@@ -250,7 +261,20 @@ impl Subflow {
         self.reinjected = self.reinjected.max(position);
     }
 
+    /// Whether it was opened, and is neither given up nor removed.
+    pub(super) fn is_live(&self) -> bool {
+        self.opened && !self.removed && !self.sender.is_failed()
+    }
+
+    /// Whether it has a window that counts.
+    pub(super) fn has_window(&self) -> bool {
+        self.sender.established_at().is_some() && !self.removed
+    }
+
     pub(super) fn state(&self) -> SubflowState {
+        if self.removed {
+            return SubflowState::Removed;
+        }
         let joined = matches!(self.join, Join::First | Join::Done);
         match (self.opened, self.sender.is_failed(), self.sender.established_at().is_some() && joined) {
             (_, true, _) => SubflowState::Failed,

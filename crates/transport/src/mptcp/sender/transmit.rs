@@ -3,6 +3,7 @@
 use super::subflow::{Join, Mapping};
 use super::{MptcpSender, UNLIMITED};
 use crate::log::{BlockCause, Decision};
+use crate::mptcp::addresses::Address;
 use crate::mptcp::keys;
 use crate::mptcp::option::{Dss, DssMapping, MptcpOption};
 use crate::mptcp::scheduler::{SubflowScheduler, View};
@@ -15,6 +16,9 @@ impl MptcpSender {
     #[inline]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         loop {
+            if self.ends.announcements.are_to_be_placed() {
+                self.place_announcements();
+            }
             while let Some(&index) = self.woken.last() {
                 if let Some(segment) = self.subflows[usize::from(index)].sender.poll_transmit(now) {
                     return Some(self.sign(index, segment));
@@ -47,7 +51,9 @@ impl MptcpSender {
         if queues {
             self.fill_queues(now);
         }
-        if !self.paths.any_ready() {
+        // A queue is emptied whatever becomes of its subflow's priority.
+        let any_ready = if queues { self.paths.with_room().next().is_some() } else { self.paths.any_ready() };
+        if !any_ready {
             return None;
         }
         if !self.reinjecting.is_empty()
@@ -142,7 +148,7 @@ impl MptcpSender {
             return self.send_data(now, index, from, length);
         }
         let has_data = |index: &u8| self.subflows[usize::from(*index)].queued() > 0;
-        let Some(index) = self.paths.ready().find(has_data) else {
+        let Some(index) = self.paths.with_room().find(has_data) else {
             self.tell_application_limit();
             return None;
         };
@@ -212,6 +218,7 @@ impl MptcpSender {
         let holds = |index: &u8| {
             self.subflows[usize::from(*index)]
                 .oldest()
+                .filter(|_| !self.subflows[usize::from(*index)].removed)
                 .is_some_and(|mapping| mapping.data <= una && una < mapping.data + mapping.length)
         };
         let holder = (0..self.subflow_count()).find(holds)?;
@@ -245,7 +252,12 @@ impl MptcpSender {
     fn request_fin(&mut self, now: Instant) {
         // Another subflow each time: nothing in flight would show that the path of one is dead.
         let count = self.paths.usable().count().max(1);
-        let index = self.paths.usable().nth(self.data.fin_repetitions as usize % count).unwrap_or(0);
+        let usable = self.paths.usable().nth(self.data.fin_repetitions as usize % count);
+        let is_there = |index: &u8| !self.subflows[usize::from(*index)].removed;
+        let Some(index) = usable.or_else(|| (0..self.subflow_count()).find(is_there)) else {
+            self.data.fin_at = now.saturating_add(self.config.tcp.initial_rto);
+            return;
+        };
         let subflow = &mut self.subflows[usize::from(index)];
         let wait = subflow.sender.rto().saturating_mul(1 << self.data.fin_repetitions.min(16));
         self.data.fin_at = now.saturating_add(wait.min(self.config.tcp.max_rto));
@@ -272,14 +284,15 @@ impl MptcpSender {
         segment
     }
 
-    fn syn_option(&self, index: u8) -> Option<MptcpOption> {
-        let subflow = &self.subflows[usize::from(index)];
+    fn syn_option(&mut self, index: u8) -> Option<MptcpOption> {
+        let subflow = &mut self.subflows[usize::from(index)];
         if index == 0 {
             return Some(MptcpOption::Capable { sender_key: None, receiver_key: None, data_length: None });
         }
         let token = keys::token(self.peer_key?);
-        let address_id = subflow.addresses.local;
-        Some(MptcpOption::JoinSyn { address_id, backup: false, token, nonce: subflow.nonce })
+        let Address { backup, id: address_id, .. } = self.ends.local.get(subflow.addresses.local);
+        subflow.told_backup = backup;
+        Some(MptcpOption::JoinSyn { address_id, backup, token, nonce: subflow.nonce })
     }
 
     fn data_option(&mut self, index: u8, segment: &Segment) -> Option<MptcpOption> {
@@ -322,6 +335,12 @@ impl MptcpSender {
         if matches!(subflow.join, Join::Acknowledged { .. }) {
             let hmac = keys::join_hmac(self.key, self.peer_key?, subflow.nonce, subflow.peer_nonce);
             return Some(MptcpOption::JoinAck { hmac });
+        }
+        if let Some((option, more)) = self.ends.announcements.take(index) {
+            if more {
+                self.subflows[usize::from(index)].sender.repeat_ack();
+            }
+            return Some(option);
         }
         Some(MptcpOption::Dss(Dss { data_ack, mapping: None, data_fin: false }))
     }

@@ -1,0 +1,95 @@
+//! Addresses of hosts that come and go: the ends of connections are told, and their new subflows get their way.
+
+use super::Simulation;
+use super::flow::Lane;
+use crate::capture::interface_address;
+use crate::ports::draw_source_port;
+use crate::reordering::Reordering;
+use anabranch_routing::Mirror;
+use anabranch_transport::mptcp::AddressChange;
+use anabranch_units::{FlowId, LinkId};
+
+impl Simulation {
+    /// The address of the host where `link` begins, by which its packets leave over that link, comes or goes, or its
+    /// subflows become backups. Every connection of the host that looks at addresses hears of it.
+    pub(super) fn change_address(&mut self, link: LinkId, up: Option<bool>, backup: Option<bool>) {
+        let host = self.data.network.link(link).from;
+        let edge = Mirror::new(&self.data.network).edge(link);
+        let now = self.data.now;
+        for index in 0..self.flows.len() {
+            let flow = &mut self.flows[index];
+            let (from, to) = (flow.forward.from, flow.forward.to);
+            let Some(hosts) = flow.multipath.as_ref().and_then(|multipath| multipath.hosts.as_ref()) else {
+                continue;
+            };
+            let place =
+                |edges: &[LinkId]| edges.iter().position(|&other| other == edge).map(|place| place as u8);
+            let (here, there) = (place(&hosts.from), place(&hosts.to));
+            let change = |interface: u8| match (up, backup) {
+                (_, Some(backup)) => AddressChange::Backup(backup),
+                (Some(true), _) => AddressChange::Up { address: interface_address(host, interface) },
+                _ => AddressChange::Down,
+            };
+            let id = FlowId::from_index(index);
+            if let Some(interface) = here.filter(|_| from == host) {
+                flow.sender.on_address(now, interface, change(interface));
+                self.place_subflows(id);
+                self.flush_sender(id);
+            } else if let Some(interface) = there.filter(|_| to == host) {
+                flow.receiver.on_address(now, interface, change(interface));
+                if !flow.application.opened() {
+                    flow.sender.know_remote(interface, change(interface));
+                }
+                self.flush_receiver(id);
+            }
+        }
+    }
+
+    /// Gives each subflow that has none its way through the network, and the first one another if it opens from another
+    /// address than it would have.
+    pub(super) fn place_subflows(&mut self, id: FlowId) {
+        let flow = &mut self.flows[id.index()];
+        let Some(multipath) = &mut flow.multipath else { return };
+        for subflow in 0..flow.sender.subflow_count() {
+            let addresses = flow.sender.subflow_addresses(subflow);
+            let (from, to) = (flow.forward.from, flow.forward.to);
+            let is_new = usize::from(subflow) >= multipath.count();
+            let (here, there) =
+                (interface_address(from, addresses.local), interface_address(to, addresses.remote));
+            let stays = |lane: &Lane| (lane.source.addr, lane.destination.addr) == (here, there);
+            if !is_new && stays(flow.forward.lanes.get(subflow)) {
+                continue;
+            }
+            let ways = Lane::of_subflow(
+                (from, to),
+                (multipath.hosts.as_ref(), addresses),
+                &mut self.data.forwarding,
+            );
+            let ways = ways.expect("both ways of every pair have an index since the flow was made");
+            let lanes = if is_new {
+                let name = &self.setup.flows[id.index()].name;
+                let mut stream = self.setup.streams().stream(name, &format!("port of subflow {subflow}"));
+                let taken = |port: u16| flow.forward.lanes.iter().any(|lane| lane.source.port == port);
+                let mut port = draw_source_port(&mut stream);
+                while taken(port) {
+                    port = draw_source_port(&mut stream);
+                }
+                self.numbered += 1;
+                let lanes = ways.with_port(port, self.numbered - 1);
+                flow.forward.lanes.push(lanes.0);
+                flow.backward.lanes.push(lanes.1);
+                flow.reordering.push(Reordering::new());
+                multipath.add_subflow();
+                lanes
+            } else {
+                let lane = flow.forward.lanes.get(subflow);
+                let lanes = ways.with_port(lane.source.port, lane.key.index / 2);
+                *flow.forward.lanes.get_mut(subflow) = lanes.0;
+                *flow.backward.lanes.get_mut(subflow) = lanes.1;
+                lanes
+            };
+            flow.receiver.place_subflow(subflow, addresses.remote);
+            self.data.taps.place_subflow(id.index(), subflow, (lanes.0.source, lanes.0.destination));
+        }
+    }
+}
