@@ -206,7 +206,9 @@ fn add_latency(table: &mut Table, rows: &[Row<'_>]) {
     let quantiles = |row: &Row<'_>| row.flow.measured.latencies.quantiles(QUANTILES.map(|known| known.1));
     let quantiles: Vec<_> = rows.iter().map(quantiles).collect();
     for (at, (name, _)) in QUANTILES.into_iter().enumerate() {
-        let quantile = |found: &Option<[u64; QUANTILES.len()]>| milliseconds(found.map(|found| Span::from_ps(found[at])));
+        let quantile = |found: &Option<[u64; QUANTILES.len()]>| {
+            milliseconds(found.map(|found| Span::from_ps(found[at])))
+        };
         table.numbers(name, quantiles.iter().map(quantile));
     }
     let jitter = |row: &Row<'_>| row.flow.measured.jitter.mean_ps().map_or(f64::NAN, |ps| ps / PS_PER_MS);
