@@ -5,25 +5,12 @@ from __future__ import annotations
 import random
 from typing import Any
 
+from anabranch import _core
+
 Data = dict[str, Any]
 
-PRESETS = (
-    "newreno",
-    "cubic",
-    "bbr",
-    "linux-reno",
-    "linux-cubic",
-    "linux-bbr",
-    "mprc",
-    "tcp-pr",
-    "rr-tcp",
-    "tcp-ncr",
-    "mptcp",
-    "mptcp-olia",
-    "mptcp-balia",
-    "mptcp-cubic",
-    "sliding-window",
-)
+PRESETS = tuple(name for name in _core.transport_preset_names() if name != "sdn-paced")
+"""Every preset that needs no controller."""
 QUEUES: tuple[Any, ...] = (
     "5 packets",
     "50 packets",
@@ -192,7 +179,8 @@ def _tuned(draw: random.Random) -> Data:
             "scheduler": scheduler,
             "receive_buffer": "200 kB",
         }
-    found: Data = {"preset": draw.choice(("newreno", "linux-cubic", "cubic")), "ecn": draw.random() < 0.5}
+    preset = draw.choice(("newreno", "linux-cubic", "cubic", "bbr3"))
+    found: Data = {"preset": preset, "ecn": draw.random() < 0.5}
     if draw.random() < 0.5:
         found["mss"] = draw.choice(("536 B", "1000 B"))
     if draw.random() < 0.3:

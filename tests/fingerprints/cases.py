@@ -139,6 +139,23 @@ def transports() -> Iterator[tuple[str, Data]]:
             "preset": "rr-tcp",
             "loss_detection": {"algorithm": "rr-tcp", "fa_ratio": 0.8, "fa_step": 0.05, "timeout_cost": 5.0},
         },
+        "bbr3": {
+            "preset": "bbr3",
+            "ecn": True,
+            "congestion_control": {
+                "algorithm": "bbr3",
+                "startup_gain": 2.89,
+                "loss_threshold": 0.01,
+                "startup_losses": 3,
+                "beta": 0.8,
+                "headroom": 0.1,
+                "probe_wait": "300 ms",
+                "reno_rounds": 20,
+                "min_rtt_window": "1 s",
+                "probe_rtt_interval": "500 ms",
+                "burst": "0 ms",
+            },
+        },
         "ncr": {
             "preset": "tcp-ncr",
             "loss_detection": {"algorithm": "tcp-ncr", "limited_transmit": "aggressive"},

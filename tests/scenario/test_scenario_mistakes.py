@@ -201,14 +201,14 @@ MISTAKES: list[tuple[str, str, str]] = [
         'to = "Atlanta"',
         'to = "Atlanta"\ntransport = "cubik"',
         'traffic[0].transport: transport "cubik" is not known; nearest: "cubic"; there '
-        'are "newreno", "cubic", "dctcp", "bbr", '
+        'are "newreno", "cubic", "dctcp", "bbr", "bbr3", '
         '"linux-reno", "linux-cubic", "linux-bbr", "mprc", "tcp-pr", "rr-tcp", "tcp-ncr", "mptcp", '
         '"mptcp-olia", "mptcp-balia", "mptcp-cubic", "linux-mptcp", "sdn-paced", "sliding-window"',
     ),
     (
         "[run]",
         '[transport.newreno]\ncongestion_control = { algorithm = "newreno", beta = 0.5 }\n[run]',
-        "transport.newreno.congestion_control.beta: is a parameter of cubic and linux-cubic "
+        "transport.newreno.congestion_control.beta: is a parameter of cubic, bbr3 and linux-cubic "
         '(congestion_control); the congestion_control here is "newreno", which has hystart, beta_ecn',
     ),
     (
@@ -221,19 +221,22 @@ MISTAKES: list[tuple[str, str, str]] = [
         "[run]",
         '[transport.newreno]\ncongestion_control = { algorithm = "cubik" }\n[run]',
         'transport.newreno.congestion_control: algorithm "cubik" is not known; nearest: "cubic"; there are '
-        '"newreno", "cubic", "bbr", "linux-reno", "linux-cubic", "dctcp", "mprc", "lia", "olia", "balia"',
+        '"newreno", "cubic", "bbr", "bbr3", "linux-reno", "linux-cubic", "dctcp", "mprc", "lia", "olia", '
+        '"balia"',
     ),
     (
         "[run]",
         "[transport.newreno]\ncongestion_control = { beta = 0.5 }\n[run]",
         'transport.newreno.congestion_control: a table here needs the key "algorithm": one of '
-        '"newreno", "cubic", "bbr", "linux-reno", "linux-cubic", "dctcp", "mprc", "lia", "olia", "balia"',
+        '"newreno", "cubic", "bbr", "bbr3", "linux-reno", "linux-cubic", "dctcp", "mprc", "lia", "olia", '
+        '"balia"',
     ),
     (
         "[run]",
         '[transport.newreno]\ncongestion_control = "cubik"\n[run]',
         'transport.newreno.congestion_control: "cubik" is not known; nearest: "cubic"; there are '
-        '"newreno", "cubic", "bbr", "linux-reno", "linux-cubic", "dctcp", "mprc", "lia", "olia", "balia"',
+        '"newreno", "cubic", "bbr", "bbr3", "linux-reno", "linux-cubic", "dctcp", "mprc", "lia", "olia", '
+        '"balia"',
     ),
     (
         "[run]",
@@ -281,7 +284,7 @@ MISTAKES: list[tuple[str, str, str]] = [
         "[run]",
         "[transport.mine]\n[run]",
         'transport.mine.preset: is missing; "mine" is no preset itself: newreno, cubic, '
-        "dctcp, bbr, linux-reno, linux-cubic, "
+        "dctcp, bbr, bbr3, linux-reno, linux-cubic, "
         "linux-bbr, mprc, tcp-pr, rr-tcp, tcp-ncr, mptcp, mptcp-olia, mptcp-balia, mptcp-cubic, linux-mptcp, "
         "sdn-paced, sliding-window",
     ),

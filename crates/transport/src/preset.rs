@@ -12,6 +12,7 @@ pub const PRESETS: &[(&str, &str)] = &[
     ("cubic", "CUBIC (RFC 9438) with HyStart++ (RFC 9406), losses by duplicate ACKs, as in ns-3"),
     ("dctcp", "DCTCP (RFC 8257) with ECN, losses by duplicate ACKs"),
     ("bbr", "BBR version 1, losses by duplicate ACKs, as in ns-3"),
+    ("bbr3", "BBR version 3 (draft-ietf-ccwg-bbr-06) with RACK-TLP (RFC 8985) and undo"),
     ("linux-reno", "Reno with RACK-TLP (RFC 8985) and undo, as in Linux"),
     ("linux-cubic", "CUBIC with RACK-TLP (RFC 8985) and undo, as in Linux"),
     ("linux-bbr", "BBR version 1 with RACK-TLP (RFC 8985) and undo, as in Linux"),
@@ -56,6 +57,8 @@ pub fn preset(name: &str) -> Option<TransportConfig> {
 pub fn tcp_preset(name: &str) -> Option<TcpConfig> {
     Some(match name {
         "newreno" | "cubic" | "bbr" => tcp("dupack", name),
+        // Section 4.1.3.5.1 of its draft wants SACK and timestamps, 5.5.11 a transport that notices spurious losses.
+        "bbr3" => TcpConfig { undo: true, ..tcp("rack", name) },
         "dctcp" => TcpConfig { ecn: true, ..tcp("dupack", name) },
         "linux-reno" => linux_tuned("linux-reno"),
         "linux-cubic" => linux_tuned("linux-cubic"),

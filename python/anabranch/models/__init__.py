@@ -44,7 +44,8 @@ TRANSPORT_MODELS: Final[dict[str, str]] = {
 """The model of each preset. Of the two for Reno's window it is the one that the engine is nearer to at
 losses of 0.03 and 0.05 (docs/models.md): with SACK most losses are repaired without the timeouts that PFTK
 expects, but ``tcp-pr`` and ``tcp-ncr`` wait longer. ``sdn-paced`` has none, because its controller says what
-it sends, and neither has Multipath TCP: a model is of one path.
+it sends; ``bbr3`` has none, because what losses leave of the bound of ``bbr`` depends on when they come;
+and neither has Multipath TCP: a model is of one path.
 """
 
 _CONTROL_MODELS: Final = {

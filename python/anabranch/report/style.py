@@ -113,6 +113,7 @@ _BY_TRANSPORT = {
     "dctcp": _PINK + _HOLLOW,
     "bbr": _GREEN,
     "linux-bbr": _GREEN + _HOLLOW,
+    "bbr3": _BLACK + _HOLLOW,
     "sdn-paced": _BLACK,
     "sliding-window": _BLACK + _HOLLOW,
     "window-clamp": _ORANGE,
@@ -128,8 +129,9 @@ _BY_TRANSPORT = {
     "linux-mptcp": _ORANGE + _HOLLOW,
 }
 """The look of each transport, in every figure. ``mptcp`` couples its windows by LIA (RFC 6356). There are
-no more looks than 16: ``mptcp-cubic`` shares that of ``window-clamp``, ``dctcp`` that of ``mptcp-balia`` and
-``linux-mptcp`` that of ``tcp-ncr``, beside which they do not stand."""
+no more looks than 16: ``mptcp-cubic`` shares that of ``window-clamp``, ``dctcp`` that of ``mptcp-balia``,
+``bbr3`` that of ``sliding-window`` and ``linux-mptcp`` that of ``tcp-ncr``, beside which they do not
+stand."""
 
 
 def look(name: str) -> Look:

@@ -8,6 +8,8 @@ from anabranch.setup.model import Setup, Tagged
 
 _SURE_QUEUES = ("fifo", "threshold", "codel")
 """Disciplines that draw nothing, and hash nothing."""
+_DRAWING_CONTROLS = ("bbr", "bbr3")
+"""Congestion controls that draw when they probe."""
 
 
 def is_noisy(setup: Setup) -> bool:
@@ -22,7 +24,7 @@ def is_noisy(setup: Setup) -> bool:
         or any(loss["algorithm"] != "none" for loss in losses)
         or any(discipline["algorithm"] not in _SURE_QUEUES for discipline in disciplines)
         or any(variate["distribution"] != "constant" for variate in drawn)  # type: ignore[index]
-        or any(_control(transport.config) == "bbr" for transport in setup.transports)
+        or any(_control(transport.config) in _DRAWING_CONTROLS for transport in setup.transports)
     )
 
 

@@ -11,8 +11,10 @@ pub struct Start {
     pub initial_window: u64,
     /// Segments leave spaced, at least in slow start.
     pub paced: bool,
-    /// Differs between flows; only BBR uses it, for the phases of its gain cycles.
+    /// Differs between flows; only BBR uses it, for what it draws: phases of gain cycles, times between probes.
     pub seed: u64,
+    /// The peer acknowledges selectively, so that more than one loss in a round trip is seen.
+    pub sack: bool,
 }
 
 /// A controller that a scenario can name.
@@ -25,6 +27,8 @@ pub trait ConfiguredController {
     const COMPARES_LOSSES: bool = false;
     /// Whether it measures delivery rates, and so asks whether the application or the network was the limit.
     const MEASURES_RATE: bool = false;
+    /// Whether it wants to hear of each lost segment ([`CongestionControl::on_segment_lost`]).
+    const JUDGES_LOSSES: bool = false;
     /// Whether it counts ECN marks: the receiver echoes each of them (RFC 8257 section 3.2), and ECN has to be on.
     const NEEDS_MARKS: bool = false;
 
@@ -37,6 +41,7 @@ impl<C: ConfiguredController> ConfiguredController for Box<C> {
     const COUPLED: bool = C::COUPLED;
     const COMPARES_LOSSES: bool = C::COMPARES_LOSSES;
     const MEASURES_RATE: bool = C::MEASURES_RATE;
+    const JUDGES_LOSSES: bool = C::JUDGES_LOSSES;
     const NEEDS_MARKS: bool = C::NEEDS_MARKS;
 
     fn configured(parameters: &C::Parameters, start: Start) -> Self {
@@ -78,6 +83,12 @@ macro_rules! controllers {
             #[must_use]
             pub(crate) const fn measures_rate(&self) -> bool {
                 match self { $( Self::$variant(_) => <$controller as ConfiguredController>::MEASURES_RATE, )+ }
+            }
+
+            /// Whether it hears of each lost segment.
+            #[must_use]
+            pub(crate) const fn judges_losses(&self) -> bool {
+                match self { $( Self::$variant(_) => <$controller as ConfiguredController>::JUDGES_LOSSES, )+ }
             }
 
             /// Whether it counts ECN marks, each of which the receiver echoes.
@@ -162,6 +173,10 @@ macro_rules! dispatch_controllers {
 
             fn forget_growth(&mut self, cwnd: u64) {
                 each_controller!(self, c => c.forget_growth(cwnd); $($variant)+);
+            }
+
+            fn on_segment_lost(&mut self, lost: &LostSegment) {
+                each_controller!(self, c => c.on_segment_lost(lost); $($variant)+);
             }
 
             fn on_loss(&mut self, episode: &LossEpisode) {

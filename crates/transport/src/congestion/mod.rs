@@ -5,6 +5,7 @@
 //! Dispatch is an enum ([`Controller`]), because every ACK passes through it.
 //!
 //! The sender guarantees the order of calls for one arriving ACK: first
+//! [`CongestionControl::on_segment_lost`] for each segment that it shows to be lost, then
 //! [`CongestionControl::on_recovered`] if the ACK ends an episode, then [`CongestionControl::on_loss`] if it starts one,
 //! or, with ECN, [`CongestionControl::on_ecn_feedback`] and [`CongestionControl::on_ecn`] if a mark starts one, then [`CongestionControl::on_ack`] once.
 //!
@@ -17,6 +18,7 @@ mod controller;
 
 mod balia;
 mod bbr;
+mod bbr3;
 mod classic_hystart;
 mod coupling;
 mod cubic;
@@ -28,6 +30,7 @@ mod linux_reno;
 mod mprc;
 mod newreno;
 mod olia;
+mod path_model;
 #[cfg(test)]
 mod properties;
 mod segments;
@@ -39,6 +42,7 @@ mod window;
 
 pub use balia::Balia;
 pub use bbr::{Bbr, BbrParameters};
+pub use bbr3::{Bbr3, Bbr3Parameters};
 pub use controller::{ConfiguredController, Start};
 pub use coupling::{Coupled, Coupling, CouplingRule};
 pub use cubic::{Cubic, CubicParameters};
@@ -56,8 +60,9 @@ use anabranch_units::{Instant, Rate, Span};
 controllers! {
     "newreno" => NewReno(NewReno),
     "cubic" => Cubic(Cubic),
-    // Boxed, because it is several times the size of the others.
+    // Boxed, because they are several times the size of the others.
     "bbr" => Bbr(Box<Bbr>),
+    "bbr3" => Bbr3(Box<Bbr3>),
     "linux-reno" => LinuxReno(LinuxReno),
     "linux-cubic" => LinuxCubic(LinuxCubic),
     "dctcp" => Dctcp(Dctcp),
@@ -97,6 +102,8 @@ pub struct Ack {
     /// Whether the sender was held back by cwnd since the last ACK (RFC 7661, Linux's
     /// `is_cwnd_limited`); a window must not grow while it is not used.
     pub cwnd_limited: bool,
+    /// Whether all of cwnd was used at some time in the last round trip.
+    pub window_full: bool,
     /// Whether the sender is in fast recovery or in the loss state after a timeout.
     pub recovery: Recovery,
     /// Delivery rate sample, if the ACK gives one (draft-cheng-iccrg-delivery-rate-estimation).
@@ -127,6 +134,29 @@ pub struct RateSample {
     pub total_delivered: u64,
     /// Whether the sample was taken while the application, not the network, was the limit.
     pub app_limited: bool,
+    /// Bytes in flight after the newest acknowledged segment was sent, its own among them.
+    pub tx_in_flight: u64,
+    /// Bytes judged lost since it was sent.
+    pub lost: u64,
+}
+
+/// A segment that was judged lost.
+#[derive(Clone, Copy, Debug)]
+pub struct LostSegment {
+    /// When it was judged.
+    pub now: Instant,
+    /// Its first position in the stream.
+    pub start: u64,
+    /// Its bytes.
+    pub bytes: u64,
+    /// Bytes in flight after it was sent, its own among them.
+    pub tx_in_flight: u64,
+    /// Bytes judged lost since it was sent, its own among them.
+    pub lost: u64,
+    /// Whether the application was the limit when it was sent.
+    pub app_limited: bool,
+    /// `delivered` counter of the connection now.
+    pub delivered: u64,
 }
 
 /// The start of a loss episode.
@@ -205,6 +235,10 @@ pub trait CongestionControl {
     /// to since; comes before [`CongestionControl::on_loss`], from a loss detection that takes more than a
     /// round trip. Without an own window of losses there is nothing to do.
     fn forget_growth(&mut self, _cwnd: u64) {}
+
+    /// A segment was judged lost; comes before [`CongestionControl::on_loss`] and [`CongestionControl::on_timeout`],
+    /// for a controller that judges losses one by one ([`ConfiguredController::JUDGES_LOSSES`]).
+    fn on_segment_lost(&mut self, _lost: &LostSegment) {}
 
     /// Fast recovery starts: once per window of data. Sets ssthresh.
     fn on_loss(&mut self, episode: &LossEpisode);

@@ -2,7 +2,7 @@
 
 use super::testing::{MSS, SEGMENT};
 use super::{
-    Ack, CongestionControl, Controller, Coupling, CubicParameters, EcnFeedback, LossEpisode,
+    Ack, CongestionControl, Controller, Coupling, CubicParameters, EcnFeedback, LossEpisode, LostSegment,
     NewRenoParameters, RateSample, Recovery, Start,
 };
 use crate::CongestionConfig;
@@ -14,6 +14,7 @@ use proptest::prelude::*;
 enum Call {
     Ack(Ack),
     Loss(LossEpisode),
+    SegmentLost(LostSegment),
     Ecn(LossEpisode),
     EcnFeedback(EcnFeedback),
     Timeout(LossEpisode, bool),
@@ -51,7 +52,10 @@ fn registered() -> Vec<CongestionConfig> {
 
 /// The controller of a configuration, for segments of `MSS` bytes.
 fn controller(config: &CongestionConfig, seed: u64) -> Controller {
-    Controller::new(config, Start { mss: MSS, initial_window: 10 * SEGMENT, paced: false, seed })
+    Controller::new(
+        config,
+        Start { mss: MSS, initial_window: 10 * SEGMENT, paced: false, seed, sack: seed % 2 == 1 },
+    )
 }
 
 fn recovery() -> impl Strategy<Value = Recovery> {
@@ -74,7 +78,7 @@ fn bytes() -> impl Strategy<Value = u64> {
 fn ack() -> impl Strategy<Value = Ack> {
     let counts = (bytes(), bytes(), bytes(), bytes(), bytes(), bytes());
     let times = (span(), proptest::option::of(span()), span());
-    let rate = (bytes(), span(), bytes(), bytes(), any::<bool>());
+    let rate = (bytes(), span(), bytes(), bytes(), any::<bool>(), (bytes(), bytes()));
     let rest = (any::<bool>(), recovery(), proptest::option::of(rate));
     (counts, times, rest).prop_map(|(counts, (since, rtt, srtt), (cwnd_limited, recovery, rate))| {
         let (delivered, lost, in_flight_before, in_flight, snd_una, ahead) = counts;
@@ -91,16 +95,33 @@ fn ack() -> impl Strategy<Value = Ack> {
             snd_una,
             snd_nxt: snd_una + ahead,
             cwnd_limited,
+            window_full: cwnd_limited,
             recovery,
-            rate: rate.map(|(delivered, interval, prior_delivered, more, app_limited)| RateSample {
+            rate: rate.map(|(delivered, interval, prior_delivered, more, app_limited, then)| RateSample {
                 delivered,
                 interval,
                 prior_delivered,
                 total_delivered: prior_delivered + more,
                 app_limited,
+                tx_in_flight: then.0,
+                lost: then.1,
             }),
         }
     })
+}
+
+fn lost_segment() -> impl Strategy<Value = LostSegment> {
+    (span(), bytes(), bytes(), bytes(), (bytes(), bytes()), any::<bool>()).prop_map(
+        |(since, start, len, more, (earlier, delivered), app_limited)| LostSegment {
+            now: Instant::ZERO + since,
+            start,
+            bytes: len,
+            tx_in_flight: len + more,
+            lost: len + earlier,
+            app_limited,
+            delivered,
+        },
+    )
 }
 
 fn loss_episode() -> impl Strategy<Value = LossEpisode> {
@@ -136,6 +157,7 @@ fn call() -> impl Strategy<Value = Call> {
     prop_oneof![
         8 => ack().prop_map(Call::Ack),
         1 => loss_episode().prop_map(Call::Loss),
+        3 => lost_segment().prop_map(Call::SegmentLost),
         1 => loss_episode().prop_map(Call::Ecn),
         2 => (bytes(), any::<bool>(), bytes(), bytes())
             .prop_map(|(acked, echo, snd_una, snd_nxt)| EcnFeedback { acked, echo, snd_una, snd_nxt })
@@ -176,6 +198,13 @@ fn penalise(controller: &mut Controller) {
     assert!(after == expected, "{after:?} from {cwnd} and {ssthresh}");
 }
 
+/// What is counted or judged here is answered later.
+fn leaves_the_window(controller: &mut Controller, call: impl FnOnce(&mut Controller)) {
+    let before = (controller.cwnd(), controller.ssthresh());
+    call(controller);
+    assert!((controller.cwnd(), controller.ssthresh()) == before, "it moved something");
+}
+
 /// Makes the call, moves `now` on by the time in it, and checks what always holds.
 fn make(controller: &mut Controller, now: &mut Instant, call: &Call) {
     let (before, threshold) = (controller.cwnd(), controller.ssthresh());
@@ -196,12 +225,12 @@ fn make(controller: &mut Controller, now: &mut Instant, call: &Call) {
             }
         }
         Call::Loss(episode) => controller.on_loss(&LossEpisode { now: later(episode.now), ..*episode }),
-        Call::Ecn(episode) => controller.on_ecn(&LossEpisode { now: later(episode.now), ..*episode }),
-        Call::EcnFeedback(feedback) => {
-            controller.on_ecn_feedback(feedback);
-            let after = (controller.cwnd(), controller.ssthresh());
-            assert!(after == (before, threshold), "counting marks moved something");
+        Call::SegmentLost(lost) => {
+            let lost = LostSegment { now: later(lost.now), ..*lost };
+            leaves_the_window(controller, |c| c.on_segment_lost(&lost));
         }
+        Call::Ecn(episode) => controller.on_ecn(&LossEpisode { now: later(episode.now), ..*episode }),
+        Call::EcnFeedback(feedback) => leaves_the_window(controller, |c| c.on_ecn_feedback(feedback)),
         Call::Timeout(episode, first) => {
             controller.on_timeout(&LossEpisode { now: later(episode.now), ..*episode }, *first);
             match controller {
@@ -209,6 +238,8 @@ fn make(controller: &mut Controller, now: &mut Instant, call: &Call) {
                     let floor = before.min(2 * SEGMENT);
                     assert!(controller.cwnd() >= floor, "never to one segment");
                 }
+                // Draft-ietf-ccwg-bbr-06 section 5.6.4.4: one segment more than is in flight.
+                Controller::Bbr3(_) => assert!(controller.cwnd() == episode.in_flight + SEGMENT),
                 _ => assert!(controller.cwnd() == SEGMENT, "the loss window is one segment"),
             }
         }

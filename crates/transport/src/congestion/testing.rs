@@ -24,6 +24,7 @@ pub fn plain_ack(now: Instant) -> Ack {
         snd_una: SEGMENT,
         snd_nxt: 10 * SEGMENT,
         cwnd_limited: true,
+        window_full: true,
         recovery: Recovery::Open,
         rate: None,
     }
@@ -152,6 +153,7 @@ struct InFlight {
     first_sent: Instant,
     delivered_time: Instant,
     delivered: u64,
+    tx_in_flight: u64,
 }
 
 /// One flow with data without end on one link with an endless queue; every segment is acknowledged, and
@@ -233,6 +235,7 @@ impl<C: CongestionControl> Bottleneck<C> {
             first_sent: self.first_sent,
             delivered_time: self.delivered_time,
             delivered: self.delivered,
+            tx_in_flight: self.in_flight() + SEGMENT,
         });
         self.sent += SEGMENT;
         if let Some(rate) = self.controller.pacing_rate() {
@@ -266,6 +269,8 @@ impl<C: CongestionControl> Bottleneck<C> {
                 prior_delivered: segment.delivered,
                 total_delivered: self.delivered,
                 app_limited: false,
+                tx_in_flight: segment.tx_in_flight,
+                lost: 0,
             }),
             ..plain_ack(now)
         });

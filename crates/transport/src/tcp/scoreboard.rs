@@ -27,6 +27,10 @@ pub(crate) struct Sent {
     pub(crate) order: u64,
     /// What the connection had delivered at the last transmission.
     pub(crate) delivery: Delivery,
+    /// Bytes in flight after the last transmission, its own among them; windows are below 2^30.
+    pub(crate) in_flight_then: u32,
+    /// Bytes ever judged lost at the last transmission, modulo 2^32.
+    pub(crate) lost_then: u32,
     /// Transmissions so far.
     pub(crate) transmissions: u16,
     /// Selectively acknowledged.
@@ -66,12 +70,23 @@ impl Sent {
     }
 }
 
+/// Bytes judged lost since a transmission, of its [`Sent::lost_then`] and of all that was ever lost.
+pub(crate) fn lost_since(then: u32, total: u64) -> u64 {
+    u64::from((total as u32).wrapping_sub(then))
+}
+
 /// A segment that was judged lost.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LossMark {
     pub(crate) start: u64,
     pub(crate) bytes: u64,
     pub(crate) cause: LossCause,
+    /// Of the transmission that was lost: bytes in flight after it, its own among them.
+    pub(crate) in_flight_then: u64,
+    /// Bytes judged lost since that transmission, its own among them.
+    pub(crate) lost_since: u64,
+    /// The application was the limit when it left.
+    pub(crate) app_limited: bool,
 }
 
 /// The segments in flight and their counters.
@@ -98,7 +113,7 @@ pub(crate) struct Scoreboard {
     retransmit_from: u64,
     oldest: Number,
     newest: Number,
-    /// What was judged lost since the last look, for the event log; `None` if nobody looks.
+    /// What was judged lost since the last look; `None` if nobody looks.
     marks: Option<Vec<LossMark>>,
 }
 
@@ -127,6 +142,12 @@ impl Scoreboard {
     /// Notes every loss from now on.
     pub(crate) fn note_losses(&mut self) {
         self.marks.get_or_insert_default();
+    }
+
+    /// Whether somebody looks at losses.
+    #[inline]
+    pub(crate) fn notes_losses(&self) -> bool {
+        self.marks.is_some()
     }
 
     /// What was judged lost since the last call.
@@ -223,12 +244,15 @@ impl Scoreboard {
         debug_assert!(self.segments.back().is_none_or(|last| last.end == start) && start < end);
         let number = self.first.wrapping_add(self.segments.len() as Number);
         self.transmissions += 1;
+        let in_flight_then = (self.pipe() + (end - start)) as u32;
         self.segments.push_back(Sent {
             start,
             end,
             sent_at: now,
             order: self.transmissions,
             delivery,
+            in_flight_then,
+            lost_then: self.lost_total as u32,
             transmissions: 1,
             sacked: false,
             lost: false,
@@ -258,6 +282,9 @@ impl Scoreboard {
             let len = sent.len();
             self.retransmitted += len;
         }
+        let (in_flight, lost) = (self.pipe() as u32, self.lost_total as u32);
+        let sent = self.get_mut(number);
+        (sent.in_flight_then, sent.lost_then) = (in_flight, lost);
         self.link_newest(number);
     }
 
@@ -268,6 +295,8 @@ impl Scoreboard {
             return;
         }
         let (start, len) = (sent.start, sent.len());
+        let (in_flight_then, lost_then) = (u64::from(sent.in_flight_then), sent.lost_then);
+        let app_limited = sent.delivery.app_limited;
         if sent.lost {
             sent.retransmitted = false;
             self.retransmitted -= len;
@@ -280,7 +309,8 @@ impl Scoreboard {
         self.unlink(number);
         self.retransmit_from = self.retransmit_from.min(start);
         if let Some(marks) = &mut self.marks {
-            marks.push(LossMark { start, bytes: len, cause });
+            let lost_since = lost_since(lost_then, self.lost_total);
+            marks.push(LossMark { start, bytes: len, cause, in_flight_then, lost_since, app_limited });
         }
     }
 

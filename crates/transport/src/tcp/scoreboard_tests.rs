@@ -76,3 +76,25 @@ proptest! {
         }
     }
 }
+
+/// Three segments of 100 bytes, of which the second is lost and sent again, and its retransmission too: each loss knows
+/// what was in flight with it when it left, and what was lost since, itself among it.
+#[test]
+fn a_loss_knows_the_flight_that_it_left_with() {
+    let mut board = Scoreboard::new(100);
+    board.note_losses();
+    for start in [0, 100, 200] {
+        board.push(start, start + 100, false, Instant::ZERO, delivery());
+    }
+    let mut lose = |number| {
+        board.mark_lost(number, LossCause::Rack);
+        let mark = board.take_losses()[0];
+        board.retransmit(number, Instant::ZERO, delivery());
+        (mark.start, mark.in_flight_then, mark.lost_since)
+    };
+    assert_eq!(lose(1), (100, 200, 100));
+    assert_eq!(lose(0), (0, 100, 200), "it left before the first loss");
+    // With all three in flight, after both losses.
+    assert_eq!(lose(1), (100, 300, 200));
+    assert_eq!(lose(1), (100, 300, 100));
+}

@@ -51,6 +51,41 @@ class Bbr(Algorithm):
     """
 
 
+class Bbr3(Algorithm):
+    """A model of the path that losses bound (BBR version 3, draft-ietf-ccwg-bbr-06)."""
+
+    algorithm: Literal["bbr3"] = "bbr3"
+    """Its name."""
+    startup_gain: Annotated[float, Field(gt=1.0, le=10.0)] = 2.77
+    """Pacing gain of Startup, 4 ln 2 (draft section 2.5, "StartupPacingGain")."""
+    loss_threshold: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.02
+    """Share of losses in a round trip that is too high (draft section 2.8, "LossThresh")."""
+    startup_losses: Annotated[int, Field(ge=1, le=4294967295)] = 6
+    """Ranges of lost data in a round trip with which Startup ends (draft section 5.3.1.3,
+    "BBRStartupFullLossCnt").
+    """
+    beta: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.7
+    """The least that losses leave of a bound (draft section 2.8, "Beta")."""
+    headroom: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.15
+    """Share of the inflight bound that stays free for others (draft section 2.8, "Headroom")."""
+    probe_wait: Annotated[Span, within(above=0)] = Span(2000000000000)
+    """Shortest time between probes for bandwidth; up to a second more is drawn (draft section 5.3.3.8,
+    "T_bbr").
+    """
+    reno_rounds: Annotated[int, Field(ge=1, le=4294967295)] = 63
+    """Most round trips between them, for the sake of Reno and CUBIC (draft section 5.3.3.8, "T_reno")."""
+    min_rtt_window: Annotated[Span, within(above=0)] = Span(10000000000000)
+    """How long a smallest RTT is believed (draft section 2.16.1, "MinRTTFilterLen")."""
+    probe_rtt_interval: Annotated[Span, within(above=0)] = Span(5000000000000)
+    """Time without a smaller RTT after which the window shrinks to look for one (draft section 2.16.2,
+    "ProbeRTTInterval").
+    """
+    burst: Annotated[Span, within(most=100000000000)] = Span(1000000000)
+    """What the pacing rate gives in this time leaves back to back (draft section 5.6.3); 0 spaces every
+    segment.
+    """
+
+
 class LinuxReno(Algorithm):
     """Reno of Linux: RFC 5681 in whole segments, reduced from cwnd and not from what is in flight."""
 
@@ -113,7 +148,7 @@ class Balia(Algorithm):
 
 
 Name = Literal[
-    "newreno", "cubic", "bbr", "linux-reno", "linux-cubic", "dctcp", "mprc", "lia", "olia", "balia"
+    "newreno", "cubic", "bbr", "bbr3", "linux-reno", "linux-cubic", "dctcp", "mprc", "lia", "olia", "balia"
 ]
 """The names."""
 
@@ -122,6 +157,7 @@ CongestionControl = Annotated[
     | Annotated[Newreno, Tag("<newreno>")]
     | Annotated[Cubic, Tag("<cubic>")]
     | Annotated[Bbr, Tag("<bbr>")]
+    | Annotated[Bbr3, Tag("<bbr3>")]
     | Annotated[LinuxReno, Tag("<linux-reno>")]
     | Annotated[LinuxCubic, Tag("<linux-cubic>")]
     | Annotated[Dctcp, Tag("<dctcp>")]

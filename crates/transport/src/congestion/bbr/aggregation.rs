@@ -3,6 +3,7 @@
 
 use super::bandwidth::BandwidthModel;
 use crate::congestion::Ack;
+use crate::congestion::path_model::AckEpoch;
 use anabranch_units::{Instant, Span};
 
 /// Each of the two maxima covers this many rounds.
@@ -15,8 +16,7 @@ const EPOCH_SEGMENTS: u64 = 1 << 20;
 /// Greatest excess of delivered bytes over `bandwidth x time`, over the last five to ten rounds.
 #[derive(Clone, Debug, Default)]
 pub struct AckAggregation {
-    epoch_start: Instant,
-    epoch_acked: u64,
+    epoch: AckEpoch,
     /// Greatest excess, in bytes, of the present window and of the one before.
     excess: [u64; 2],
     current: usize,
@@ -26,15 +26,14 @@ pub struct AckAggregation {
 impl AckAggregation {
     /// Nothing was expected up to now.
     pub(crate) fn restart(&mut self, now: Instant) {
-        self.epoch_start = now;
-        self.epoch_acked = 0;
+        self.epoch.restart(now);
     }
 
     pub fn on_ack(&mut self, ack: &Ack, model: &BandwidthModel, cwnd: u64, mss: u64) {
         if ack.delivered == 0 {
             return;
         }
-        if model.round_start {
+        if model.rounds.start {
             self.rounds += 1;
             if self.rounds >= WINDOW_ROUNDS {
                 self.rounds = 0;
@@ -42,13 +41,10 @@ impl AckAggregation {
                 self.excess[self.current] = 0;
             }
         }
-        let mut expected = model.max().bytes_in(ack.now.saturating_since(self.epoch_start)) as u64;
-        if self.epoch_acked <= expected || self.epoch_acked >= EPOCH_SEGMENTS * mss {
+        if self.epoch.acked() >= EPOCH_SEGMENTS * mss {
             self.restart(ack.now);
-            expected = 0;
         }
-        self.epoch_acked = self.epoch_acked.saturating_add(ack.delivered);
-        let excess = self.epoch_acked.saturating_sub(expected).min(cwnd);
+        let excess = self.epoch.on_ack(ack.now, ack.delivered, model.max()).min(cwnd);
         let max = &mut self.excess[self.current];
         *max = (*max).max(excess);
     }
@@ -79,9 +75,11 @@ mod tests {
             prior_delivered: 0,
             total_delivered: 1000,
             app_limited: false,
+            tx_in_flight: 0,
+            lost: 0,
         };
         model.on_ack(&Ack { rate: Some(rate), ..plain_ack(at(0)) }, false);
-        model.round_start = false;
+        model.rounds.start = false;
         let mut aggregation = AckAggregation::default();
         for ms in 1..=9000 {
             aggregation.on_ack(&Ack { delivered: 1100, ..plain_ack(at(ms)) }, &model, u64::MAX, 1000);

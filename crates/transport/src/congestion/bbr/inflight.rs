@@ -46,7 +46,9 @@ impl Bbr {
         if self.full_pipe.reached {
             let target = self.bdp(self.cwnd_gain()).saturating_add(self.aggregation.allowance(&self.model));
             self.cwnd = grown.min(self.with_quanta(target));
-        } else if self.model.delivered < self.initial_window || self.cwnd < self.inflight(self.cwnd_gain()) {
+        } else if self.model.rounds.delivered < self.initial_window
+            || self.cwnd < self.inflight(self.cwnd_gain())
+        {
             self.cwnd = grown;
         }
         self.cwnd = self.cwnd.max(self.min_pipe_cwnd());

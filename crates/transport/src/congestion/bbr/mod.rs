@@ -5,13 +5,15 @@
 //! we follow Linux, whose results people compare with: the pacing margin of 1 %, the window rounded
 //! up to an even number of segments and enlarged in the probing phase, and the allowance for
 //! aggregated ACKs. One file per part of the draft:
-//! - `bandwidth.rs`: delivery rate, its windowed maximum and the count of rounds
+//! - `bandwidth.rs`: the windowed maximum of the delivery rate
 //! - `aggregation.rs`: how far ACKs run ahead of the bandwidth
 //! - `startup.rs`: Startup and Drain
 //! - `probe_bw.rs`: ProbeBW and its gain cycle
-//! - `probe_rtt.rs`: the filter of the smallest RTT, and ProbeRTT
+//! - `probe_rtt.rs`: the smallest RTT, and ProbeRTT
 //! - `pacing.rs`: pacing rate and send quantum
 //! - `inflight.rs`: the window
+//!
+//! What version 3 measures in the same way is in `path_model`.
 //!
 //! Left out: Linux's long-term bandwidth ("policer") sampling. It is not in the draft, it only acts where
 //! a token bucket drops a fifth of the traffic, and no link here is such a policer.
@@ -25,18 +27,20 @@ mod probe_bw;
 mod probe_rtt;
 mod startup;
 
+use super::path_model::{MinRtt, Pacer, ProbeRtt};
 use super::{Ack, ConfiguredController, CongestionControl, LossEpisode, Recovery, Start};
 use aggregation::AckAggregation;
 use anabranch_units::declaration::at_most;
 use anabranch_units::{Instant, Rate, Span};
 use bandwidth::BandwidthModel;
 use probe_bw::GainCycle;
-use probe_rtt::{MinRtt, ProbeRtt};
 use startup::FullPipe;
 
 /// 2/ln 2: the smallest gain that lets the rate double each round (draft section 4.3.2.1).
 const HIGH_GAIN: f64 = 2.885;
-/// Its inverse, to drain in one round what Startup queued (draft section 4.3.3).
+/// Of the initial window per RTT.
+const INITIAL_PACING: f64 = HIGH_GAIN * pacing::MARGIN;
+/// Inverse of the high gain, to drain in one round what Startup queued (draft section 4.3.3).
 const DRAIN_GAIN: f64 = 1.0 / HIGH_GAIN;
 /// Window gain of ProbeBW, with room for delayed and stretched ACKs (draft section 4.2.3.2).
 const CWND_GAIN: f64 = 2.0;
@@ -57,8 +61,9 @@ impl ConfiguredController for Bbr {
     const MEASURES_RATE: bool = true;
 
     fn configured(parameters: &BbrParameters, start: Start) -> Self {
-        let spaced = Self::new(start.mss, start.initial_window, start.seed);
-        Self { burst: parameters.burst, ..spaced }
+        let mut bbr = Self::new(start.mss, start.initial_window, start.seed);
+        bbr.pacer.burst = parameters.burst;
+        bbr
     }
 }
 
@@ -86,11 +91,7 @@ pub struct Bbr {
     probe_rtt: ProbeRtt,
     /// Data leave again after a pause (draft section 4.3.4.4).
     idle_restart: bool,
-    pacing_rate: Rate,
-    /// How long what leaves at once may take at that rate.
-    burst: Span,
-    /// The first pacing rate was set from a measured RTT.
-    paced_from_rtt: bool,
+    pacer: Pacer,
     cwnd: u64,
     /// Window to return to after loss recovery or ProbeRTT (draft section 4.2.3.4).
     prior_cwnd: u64,
@@ -112,15 +113,14 @@ impl Bbr {
             initial_window,
             state: State::Startup,
             model: BandwidthModel::default(),
-            min_rtt: MinRtt::default(),
+            min_rtt: MinRtt::new(probe_rtt::FILTER_LEN),
             aggregation: AckAggregation::default(),
             full_pipe: FullPipe::default(),
             cycle: GainCycle::new(phase_seed),
             probe_rtt: ProbeRtt::default(),
             idle_restart: false,
-            pacing_rate: pacing::initial_rate(initial_window, None),
-            burst: Span::ZERO,
-            paced_from_rtt: false,
+            // Draft section 4.2.1, "BBRInitPacingRate".
+            pacer: Pacer::new(initial_window, INITIAL_PACING),
             cwnd: initial_window,
             prior_cwnd: 0,
             in_recovery: false,
@@ -155,7 +155,7 @@ impl Bbr {
     fn update_model(&mut self, ack: &Ack) {
         let sample_is_low = ack.rate.is_some_and(|rate| self.probe_rtt.depressed(rate.prior_delivered));
         self.model.on_ack(ack, sample_is_low);
-        if self.model.round_start {
+        if self.model.rounds.start {
             self.packet_conservation = false;
         }
         if ack.rate.is_some() {
@@ -163,7 +163,7 @@ impl Bbr {
         }
         self.update_gain_cycle(ack);
         let app_limited = ack.rate.is_none_or(|rate| rate.app_limited || sample_is_low);
-        if self.model.round_start && !app_limited {
+        if self.model.rounds.start && !app_limited {
             self.full_pipe.on_round(self.model.max());
         }
         self.update_drain(ack);
@@ -182,11 +182,11 @@ impl CongestionControl for Bbr {
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
-        Some(self.pacing_rate)
+        Some(self.pacer.rate)
     }
 
     fn send_quantum(&self) -> u64 {
-        if self.burst == Span::ZERO { 0 } else { self.quantum() }
+        self.pacer.send_quantum(self.mss, self.least_quantum())
     }
 
     /// The states of the draft's section 4.3, and of ProbeBW what its gain does.
@@ -212,7 +212,7 @@ impl CongestionControl for Bbr {
         self.cycle.start(now);
         self.aggregation.restart(now);
         if let Some(rtt) = rtt {
-            self.pace_initially(rtt);
+            self.pacer.on_first_rtt(self.cwnd, rtt, INITIAL_PACING);
         }
     }
 
@@ -230,9 +230,7 @@ impl CongestionControl for Bbr {
 
     fn on_ack(&mut self, ack: &Ack) {
         self.update_model(ack);
-        if !self.paced_from_rtt && ack.srtt > Span::ZERO {
-            self.pace_initially(ack.srtt);
-        }
+        self.pacer.on_first_rtt(self.cwnd, ack.srtt, INITIAL_PACING);
         self.pace(self.pacing_gain());
         self.update_cwnd(ack);
     }
@@ -243,7 +241,7 @@ impl CongestionControl for Bbr {
         self.cwnd = episode.in_flight.saturating_add(self.mss);
         self.in_recovery = true;
         self.packet_conservation = true;
-        self.model.restart_round();
+        self.model.rounds.restart();
     }
 
     /// Version 1 does not react: its window already follows the path's bandwidth-delay product.
@@ -254,7 +252,7 @@ impl CongestionControl for Bbr {
         self.save_cwnd();
         self.cwnd = self.mss;
         self.in_recovery = true;
-        self.full_pipe.forget_bandwidth();
+        self.full_pipe.restart();
     }
 
     fn on_recovered(&mut self, _now: Instant, _from: Recovery) {

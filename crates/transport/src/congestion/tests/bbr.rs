@@ -208,6 +208,8 @@ fn recovery_conserves_packets_and_then_restores_the_window() {
         prior_delivered: delivered + 10 * SEGMENT,
         total_delivered: delivered + 110 * SEGMENT,
         app_limited: false,
+        tx_in_flight: 0,
+        lost: 0,
     };
     bbr.on_ack(&Ack { lost: 0, rate: Some(rate), ..ack });
     assert_eq!(bbr.cwnd(), 249 * SEGMENT);
@@ -247,6 +249,8 @@ fn an_idle_application_does_not_lower_the_estimate() {
             prior_delivered: delivered,
             total_delivered: delivered + SEGMENT,
             app_limited: true,
+            tx_in_flight: 0,
+            lost: 0,
         };
         delivered += SEGMENT;
         bbr.on_ack(&Ack { rtt: Some(RTT), rate: Some(rate), cwnd_limited: false, ..plain_ack(now) });

@@ -22,7 +22,10 @@ fn a_name_makes_its_controller() {
     let make = |name: &str| {
         let config = CongestionConfig::named(name).expect("registered");
         assert_eq!(config.name(), name);
-        Controller::new(&config, Start { mss: MSS, initial_window: 10 * SEGMENT, paced: false, seed: 1 })
+        Controller::new(
+            &config,
+            Start { mss: MSS, initial_window: 10 * SEGMENT, paced: false, seed: 1, sack: true },
+        )
     };
     let (newreno, bbr) = (make("newreno"), make("bbr"));
     assert!(matches!(newreno, Controller::NewReno(_)));
@@ -46,5 +49,6 @@ fn traits_of_controllers_are_declared() {
     };
     assert_eq!(with(CongestionConfig::is_coupled), ["lia", "olia", "balia"]);
     assert_eq!(with(CongestionConfig::compares_losses), ["olia"]);
-    assert_eq!(with(CongestionConfig::measures_rate), ["bbr"]);
+    assert_eq!(with(CongestionConfig::measures_rate), ["bbr", "bbr3"]);
+    assert_eq!(with(CongestionConfig::judges_losses), ["bbr3"]);
 }

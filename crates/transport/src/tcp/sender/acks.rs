@@ -82,8 +82,9 @@ impl Sender {
         // What an ACK shows to have been needless is taken back before its losses are looked for.
         self.undo_if_spurious(now, segment, advanced);
         self.detect_losses(now, dsack_end.is_some(), self.echo_rtt(now, advanced, segment));
-        self.record_losses(now);
-        let rate = self.rate.on_delivered(now, delivered.bytes, delivered.newest, self.rtt.min());
+        let lost_total = self.board.lost_total();
+        let rate = self.rate.on_delivered(now, delivered.bytes, delivered.newest, lost_total, self.rtt.min());
+        self.report_losses(now);
         self.settle_probe(now, before.pipe, dsack_end, duplicate && segment.sack.is_empty());
         // First out, then in: what was lost behind the recovery point starts an episode of its own.
         self.leave_recovery(now, advanced);
@@ -270,6 +271,7 @@ impl Sender {
             snd_una: self.snd_una,
             snd_nxt: self.snd_nxt,
             cwnd_limited,
+            window_full: self.window_use.is_full(),
             recovery: self.recovery.kind(),
             rate,
         });

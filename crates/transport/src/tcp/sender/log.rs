@@ -4,6 +4,7 @@ use super::Sender;
 use super::recovery::RecoveryState;
 use crate::congestion::{CongestionControl, Recovery};
 use crate::log::{Decision, Log, LogEntry, LossCause, Metrics, RecoveryEnd, ReductionCause};
+use crate::tcp::scoreboard::LossMark;
 use anabranch_units::{Instant, Span};
 
 impl Sender {
@@ -58,21 +59,8 @@ impl Sender {
         self.record(now, Decision::Reduced { cause, before, after: self.controller.cwnd() });
     }
 
-    /// What the detector has marked since the last call.
-    #[inline]
-    pub(super) fn record_losses(&mut self, now: Instant) {
-        if self.log.is_some() {
-            self.note_losses(now);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn note_losses(&mut self, now: Instant) {
-        let losses = self.board.take_losses();
-        if losses.is_empty() {
-            return;
-        }
+    /// What the detector has marked.
+    pub(super) fn record_losses(&mut self, now: Instant, losses: &[LossMark]) {
         let (origin, metrics) = (self.first_byte(), self.metrics());
         let Some(log) = &mut self.log else { return };
         for loss in losses {

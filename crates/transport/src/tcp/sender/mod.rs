@@ -134,7 +134,7 @@ impl Sender {
         Self {
             state: State::Idle,
             seed,
-            controller: controller(config, full_payload, config.initial_window_segments, seed),
+            controller: controller(config, full_payload, config.initial_window_segments, (seed, config.sack)),
             detector: Detector::new(&config.loss_detection),
             rtt: RttEstimator::new(
                 config.initial_rto,
@@ -260,7 +260,7 @@ impl Sender {
         }
         // RFC 5681 section 3.1: after a lost SYN the initial window is one segment.
         let segments = if rtt.is_some() { self.config.initial_window_segments } else { 1 };
-        self.controller = controller(&self.config, self.full_payload, segments, self.seed);
+        self.controller = controller(&self.config, self.full_payload, segments, (self.seed, self.sack));
         self.controller.on_established(now, rtt);
         // What the peer holds ACKs back for is taken to be our own delay.
         let delays = self.config.delayed_ack_segments > 1;
@@ -287,7 +287,7 @@ impl Sender {
         let peer_mss = if segment.mss == 0 { 536 } else { segment.mss };
         self.full_payload = full_payload(self.config.mss.min(peer_mss), self.timestamps, self.multipath);
         self.board = Scoreboard::new(self.full_payload);
-        if self.log.is_some() {
+        if self.log.is_some() || self.config.congestion_control.judges_losses() {
             self.board.note_losses();
         }
     }
@@ -420,10 +420,15 @@ fn full_payload(mss: u16, timestamps: bool, multipath: bool) -> u64 {
     u64::from(mss).saturating_sub(timestamps + signal).max(1)
 }
 
-fn controller(config: &TcpConfig, payload: u64, window_segments: u32, seed: u64) -> Controller {
+fn controller(
+    config: &TcpConfig,
+    payload: u64,
+    window_segments: u32,
+    (seed, sack): (u64, bool),
+) -> Controller {
     let window = payload * u64::from(window_segments.max(1));
     // The payload is at most the 16-bit MSS.
     let paced = matches!(config.pacing, PacingConfig::Window(_));
-    let start = Start { mss: payload as u32, initial_window: window, paced, seed };
+    let start = Start { mss: payload as u32, initial_window: window, paced, seed, sack };
     Controller::new(&config.congestion_control, start)
 }

@@ -1,5 +1,5 @@
 use crate::congestion::RateSample;
-use crate::tcp::scoreboard::{Delivery, Sent};
+use crate::tcp::scoreboard::{Delivery, Sent, lost_since};
 use anabranch_units::{Instant, Span};
 
 /// Delivery rate estimation (draft-cheng-iccrg-delivery-rate-estimation section 3).
@@ -18,6 +18,8 @@ pub(super) struct Newest {
     sent_at: Instant,
     end: u64,
     delivery: Delivery,
+    in_flight_then: u32,
+    lost_then: u32,
 }
 
 impl Newest {
@@ -26,7 +28,13 @@ impl Newest {
     pub(super) fn take(newest: &mut Option<Self>, sent: &Sent) {
         let later = newest.is_none_or(|n| (sent.sent_at, sent.end) > (n.sent_at, n.end));
         if later {
-            *newest = Some(Self { sent_at: sent.sent_at, end: sent.end, delivery: sent.delivery });
+            *newest = Some(Self {
+                sent_at: sent.sent_at,
+                end: sent.end,
+                delivery: sent.delivery,
+                in_flight_then: sent.in_flight_then,
+                lost_then: sent.lost_then,
+            });
         }
     }
 }
@@ -53,14 +61,20 @@ impl RateSampler {
         self.app_limited_until = (self.delivered + pipe).max(1);
     }
 
-    /// An ACK that delivered `bytes`; gives a sample unless it spans less than the smallest RTT,
-    /// which only aggregated or reordered ACKs can (section 3.3.2).
+    /// Bytes delivered so far.
+    pub(super) const fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// An ACK that delivered `bytes`, after `lost_total` bytes were ever judged lost; gives a sample unless it spans less
+    /// than the smallest RTT, which only aggregated or reordered ACKs can (section 3.3.2).
     #[inline]
     pub(super) fn on_delivered(
         &mut self,
         now: Instant,
         bytes: u64,
         newest: Option<Newest>,
+        lost_total: u64,
         min_rtt: Span,
     ) -> Option<RateSample> {
         self.delivered += bytes;
@@ -84,6 +98,8 @@ impl RateSampler {
             prior_delivered: newest.delivery.delivered,
             total_delivered: self.delivered,
             app_limited: newest.delivery.app_limited,
+            tx_in_flight: u64::from(newest.in_flight_then),
+            lost: lost_since(newest.lost_then, lost_total),
         })
     }
 }
@@ -96,15 +112,19 @@ mod tests {
         Instant::ZERO + Span::from_ms(at)
     }
 
+    fn newest(sent_at: Instant, end: u64, delivery: Delivery) -> Newest {
+        Newest { sent_at, end, delivery, in_flight_then: 0, lost_then: 0 }
+    }
+
     /// Ten bytes leave every millisecond, and all ACKs come together `gap_ms` after the last.
     fn sample(count: u64, gap_ms: u64, min_rtt: Span) -> Option<RateSample> {
         let mut sampler = RateSampler::default();
-        let mut newest = None;
+        let mut last = None;
         for sent in 0..count {
             let delivery = sampler.on_sent(ms(100 + sent), 10 * sent);
-            newest = Some(Newest { sent_at: ms(100 + sent), end: 10 * (sent + 1), delivery });
+            last = Some(newest(ms(100 + sent), 10 * (sent + 1), delivery));
         }
-        sampler.on_delivered(ms(100 + count - 1 + gap_ms), 10 * count, newest, min_rtt)
+        sampler.on_delivered(ms(100 + count - 1 + gap_ms), 10 * count, last, 0, min_rtt)
     }
 
     /// Section 3.3.2: the interval is the longer of the send and the ACK interval, and a sample over less than
@@ -129,13 +149,26 @@ mod tests {
     fn compressed_acks_count_over_the_time_of_sending() {
         let mut sampler = RateSampler::default();
         let first = sampler.on_sent(ms(0), 0);
-        let newest = Newest { sent_at: ms(0), end: 10, delivery: first };
-        assert!(sampler.on_delivered(ms(20), 10, Some(newest), Span::from_ms(20)).is_some());
+        let last = newest(ms(0), 10, first);
+        assert!(sampler.on_delivered(ms(20), 10, Some(last), 0, Span::from_ms(20)).is_some());
         // Its interval begins when the newest acknowledged segment left, at 0 ms.
         let second = sampler.on_sent(ms(50), 10);
-        let newest = Newest { sent_at: ms(50), end: 20, delivery: second };
-        let sample = sampler.on_delivered(ms(60), 10, Some(newest), Span::from_ms(20)).expect("a sample");
+        let last = newest(ms(50), 20, second);
+        let sample = sampler.on_delivered(ms(60), 10, Some(last), 0, Span::from_ms(20)).expect("a sample");
         assert_eq!((sample.delivered, sample.interval), (10, Span::from_ms(50)));
+    }
+
+    /// Draft-ietf-ccwg-bbr-06 section 2.3, "RS.tx_in_flight" and "RS.lost": as they were when the newest segment left, and
+    /// what was lost since; the count that is kept with a segment wraps.
+    #[test]
+    fn a_sample_says_what_was_in_flight_and_lost_since() {
+        let mut sampler = RateSampler::default();
+        let delivery = sampler.on_sent(ms(0), 0);
+        let lost_then = u32::MAX - 5;
+        let last = Newest { in_flight_then: 70, lost_then, ..newest(ms(0), 10, delivery) };
+        let total = u64::from(lost_then) + 30;
+        let sample = sampler.on_delivered(ms(20), 10, Some(last), total, Span::MAX).expect("a sample");
+        assert_eq!((sample.tx_in_flight, sample.lost), (70, 30));
     }
 
     /// Section 3.4: what was in flight when the application ran dry makes samples that the application limited, and
@@ -147,10 +180,10 @@ mod tests {
         sampler.on_app_limited(10);
         let second = sampler.on_sent(ms(1), 10);
         assert!(second.app_limited);
-        let _ = sampler.on_delivered(ms(20), 10, None, Span::MAX);
+        let _ = sampler.on_delivered(ms(20), 10, None, 0, Span::MAX);
         assert!(sampler.on_sent(ms(20), 10).app_limited, "the mark stands up to and with ten bytes");
-        let newest = Newest { sent_at: ms(1), end: 20, delivery: second };
-        assert!(sampler.on_delivered(ms(21), 10, Some(newest), Span::MAX).expect("a sample").app_limited);
+        let last = newest(ms(1), 20, second);
+        assert!(sampler.on_delivered(ms(21), 10, Some(last), 0, Span::MAX).expect("a sample").app_limited);
         assert!(!sampler.on_sent(ms(22), 10).app_limited);
     }
 }

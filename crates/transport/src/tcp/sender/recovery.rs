@@ -2,7 +2,7 @@
 
 use super::Sender;
 use super::timers::Probe;
-use crate::congestion::{CongestionControl, EcnFeedback, LossEpisode, Recovery};
+use crate::congestion::{CongestionControl, EcnFeedback, LossEpisode, LostSegment, Recovery};
 use crate::log::{Decision, RecoveryEnd, ReductionCause};
 use crate::segment::{Flags, Segment};
 use crate::tcp::prr::Prr;
@@ -56,6 +56,36 @@ pub(super) struct Undo {
 }
 
 impl Sender {
+    /// Passes on what was judged lost, if somebody wants to know: a controller that judges single losses, or the log.
+    #[inline]
+    pub(super) fn report_losses(&mut self, now: Instant) {
+        if self.board.notes_losses() {
+            self.pass_on_losses(now);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn pass_on_losses(&mut self, now: Instant) {
+        let losses = self.board.take_losses();
+        if losses.is_empty() {
+            return;
+        }
+        self.record_losses(now, &losses);
+        let delivered = self.rate.delivered();
+        for mark in losses {
+            self.controller.on_segment_lost(&LostSegment {
+                now,
+                start: mark.start,
+                bytes: mark.bytes,
+                tx_in_flight: mark.in_flight_then,
+                lost: mark.lost_since,
+                app_limited: mark.app_limited,
+                delivered,
+            });
+        }
+    }
+
     pub(super) fn start_undo(&mut self, first: bool) {
         if !(self.config.undo && first) {
             return;

@@ -158,7 +158,7 @@ impl Sender {
     fn on_reordering_timeout(&mut self, now: Instant) {
         let pipe_before = self.board.pipe();
         self.detector.on_timeout(&mut self.board, now);
-        self.record_losses(now);
+        self.report_losses(now);
         self.enter_recovery_if_lost(now, pipe_before);
     }
 
@@ -176,7 +176,7 @@ impl Sender {
         self.start_undo(first);
         self.board.mark_all_lost();
         self.board.settle_presumed(u64::MAX);
-        self.record_losses(now);
+        self.report_losses(now);
         self.record_superseded(now);
         let before = self.controller.cwnd();
         let in_flight = self.board.pipe();

@@ -148,7 +148,7 @@ impl Sender {
         let payload = unsent.min(self.full_payload).min(window);
         // RFC 9293 section 3.8.6.2.1: no silly windows; a short segment must be all there is.
         let short_by_window = payload < unsent.min(self.full_payload) && pipe > 0;
-        let held = pipe + payload > cwnd + self.short;
+        let held = pipe + payload > cwnd.saturating_add(self.short);
         if held {
             self.note_window_use(true);
         }

@@ -24,6 +24,12 @@ impl WindowUse {
         }
     }
 
+    /// Whether the window was all used at some time in the present round.
+    #[inline]
+    pub(super) fn is_full(&self) -> bool {
+        self.limited
+    }
+
     /// Whether a window of `cwnd` bytes may grow: it was the limit or, in slow start, more than half of it was used.
     #[inline]
     pub(super) fn lets_grow(&self, cwnd: u64, ssthresh: u64) -> bool {
@@ -52,13 +58,13 @@ mod tests {
         let mut window = WindowUse::default();
         window.note(true, (0, 20));
         window.note(false, (15, 22));
-        assert!(window.lets_grow(CWND, 0), "the window was the limit in this round");
+        assert!(window.lets_grow(CWND, 0) && window.is_full(), "the window was the limit in this round");
         window.note(false, (20, 22));
         assert!(!window.lets_grow(CWND, 0), "the round is over");
         window.note(false, (21, 31));
         assert!(!window.lets_grow(CWND, u64::MAX));
         window.note(false, (21, 33));
-        assert!(window.lets_grow(CWND, u64::MAX), "the most of a round");
+        assert!(window.lets_grow(CWND, u64::MAX) && !window.is_full(), "the most of a round");
         window.note(false, (30, 34));
         assert!(window.lets_grow(CWND, u64::MAX), "fewer later take nothing away");
     }
