@@ -101,6 +101,9 @@ def scenario(draw: random.Random) -> Data:
         data["event"] = [
             event for _ in range(draw.randint(1, 3)) for event in _events(draw, edges, routers, duration_ms)
         ]
+    if data.get("transport", {}).get("tuned", {}).get("path_manager") == "fullmesh" and draw.random() < 0.7:
+        data.setdefault("event", []).extend(_address_events(draw, data["traffic"], edges, duration_ms))
+    if "event" in data:
         data["event"].sort(key=lambda event: float(event["at"].split()[0]))
     return data
 
@@ -172,7 +175,7 @@ def _routing(draw: random.Random) -> Data:
 def _tuned(draw: random.Random) -> Data:
     if draw.random() < 0.5:
         manager = draw.choice(("fullmesh", "default", {"algorithm": "ndiffports", "subflows": 3}))
-        scheduler = draw.choice(("lowest-rtt", "round-robin", "redundant", "blest"))
+        scheduler = draw.choice(("lowest-rtt", "round-robin", "redundant", "blest", "ecf", "linux"))
         return {
             "preset": "mptcp",
             "path_manager": manager,
@@ -185,6 +188,23 @@ def _tuned(draw: random.Random) -> Data:
         found["mss"] = draw.choice(("536 B", "1000 B"))
     if draw.random() < 0.3:
         found["timestamps"] = False
+    return found
+
+
+def _address_events(
+    draw: random.Random, traffic: list[Data], edges: list[tuple[str, ...]], duration_ms: int
+) -> list[Data]:
+    """Addresses of the ends of a full mesh go and come back, and are backups."""
+    flow = next(entry for entry in traffic if entry["transport"] == "tuned")
+    host = draw.choice((flow["from"], flow["to"]))
+    found: list[Data] = []
+    for edge in [edge for edge in edges if host in edge]:
+        place = {"address": [host, edge[0] if edge[1] == host else edge[1]]}
+        first, second = sorted(draw.sample(range(10, duration_ms), 2))
+        found.append({"at": f"{draw.choice((0, first))} ms", **place, "backup": draw.random() < 0.7})
+        if draw.random() < 0.7:
+            found.append({"at": f"{first} ms", **place, "state": "down"})
+            found.append({"at": f"{second} ms", **place, "state": "up"})
     return found
 
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from anabranch import _core
-from anabranch.scenario.quantity import Rate, quoted
+from anabranch.scenario.quantity import Rate, Span, quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup.chance import is_noisy
 from anabranch.setup.model import LinkSetup, Setup
@@ -23,6 +23,7 @@ def cautions(scenario: Scenario, setup: Setup, plan: _core.Plan) -> list[str]:
         *_unused_transports(scenario, setup),
         *_idle_ecn(scenario, setup),
         *_above_line_rate(setup),
+        *_unheard_addresses(setup),
         *_phases(setup, plan),
     ]
 
@@ -74,6 +75,38 @@ def _above_line_rate(setup: Setup) -> Iterator[str]:
                 f"{Rate(capacity[flow.origin]).text}: the rest is dropped where it is sent"
             )
             return
+
+
+def _unheard_addresses(setup: Setup) -> Iterator[str]:
+    """Addresses of a host that receives which its connections cannot hear of, each connection once."""
+    managers = [transport.config.get("path_manager") for transport in setup.transports]
+    gone: dict[int, set[int]] = defaultdict(set)
+    told: set[str] = set()
+    for event in setup.events:
+        if event.change["kind"] != "address":
+            continue
+        link = int(str(event.change["link"]))
+        host = setup.links[link].origin
+        (gone[host].discard if event.change["up"] else gone[host].add)(link)
+        addresses = {number for number, other in enumerate(setup.links) if other.origin == host}
+        name, at = quoted(setup.nodes[host].name), Span(event.at).text
+        for flow in setup.flows:
+            manager = managers[flow.transport]
+            hears = isinstance(manager, dict) and manager["algorithm"] == "fullmesh"
+            if flow.to != host or flow.start >= event.at or not hears or flow.name in told:
+                continue
+            if gone[host] == addresses:
+                told.add(flow.name)
+                yield (
+                    f"{flow.name}: {name} has no address at {at}, and only the end that sends data opens "
+                    "subflows: the connection waits from then on, whatever address comes up"
+                )
+            elif event.change["up"] and isinstance(manager, dict) and manager["add_addr_accepted"] == 0:
+                told.add(flow.name)
+                yield (
+                    f"{flow.name}: {name} announces an address at {at}, and add_addr_accepted of its path "
+                    "manager is 0, as in a stock kernel, so that no subflow goes there"
+                )
 
 
 def _phases(setup: Setup, plan: _core.Plan) -> Iterator[str]:

@@ -198,3 +198,61 @@ def test_interfaces_without_a_path_are_told() -> None:
 def test_a_flow_that_the_core_refuses_has_its_name() -> None:
     with pytest.raises(ScenarioError, match=r"^transfer\.0: the path manager fullmesh"):
         Scenario.loads(MESH.replace("disjoint", "ecmp")).run()
+
+
+DOWNLOAD = """
+[network]
+node = [{ name = "phone", kind = "host" }, { name = "isp" }, { name = "server", kind = "host" }]
+[[network.link]]
+between = ["phone", "isp"]
+new = true
+[[network.link]]
+between = ["phone", "isp"]
+new = true
+[[network.link]]
+between = ["isp", "server"]
+new = true
+[network.links]
+capacity = "10 Mbps"
+delay = "5 ms"
+[routing]
+scheme = "k-shortest"
+[[traffic]]
+name = "video"
+from = "server"
+to = "phone"
+transport = "linux-mptcp"
+[run]
+duration = "3 s"
+"""
+
+
+def test_an_address_that_nobody_hears_of_is_told() -> None:
+    def address(at: str, index: int, state: str) -> str:
+        place = f'address = ["phone", "isp"]\nindex = {index}\nstate = "{state}"'
+        return f'[[event]]\nat = "{at}"\n{place}\n'
+
+    def run(*events: str, text: str = DOWNLOAD) -> tuple[list[str], int]:
+        result = Scenario.loads(text + "".join(events)).run()
+        return result.summary["warnings"], int(result.subflows["handshake_s"].is_not_null().sum())
+
+    late = address("0 s", 2, "down"), address("1 s", 2, "up")
+    stock = (
+        'video.0: "phone" announces an address at 1 s, and add_addr_accepted of its path manager is 0, as in '
+        "a stock kernel, so that no subflow goes there"
+    )
+    assert run(*late) == ([stock], 1)
+    accepts = 'path_manager = { algorithm = "fullmesh", limit = 3, add_addr_accepted = 1 }'
+    told = DOWNLOAD + f"[transport.linux-mptcp]\n{accepts}\n"
+    assert run(*late, text=told) == ([], 2)
+    # Without an address there is no subflow on which to announce one.
+    warnings, opened = run(*late[:1], address("1 s", 1, "down"), address("2 s", 2, "up"), text=told)
+    assert (len(warnings), opened) == (2, 1)
+    assert warnings[0] == (
+        'video.0: "phone" has no address at 1 s, and only the end that sends data opens subflows: the '
+        "connection waits from then on, whatever address comes up"
+    )
+    assert "no subflow has had an answer since" in warnings[1]
+    # The end that sends opens them itself.
+    upload = DOWNLOAD.replace('from = "server"\nto = "phone"', 'from = "phone"\nto = "server"')
+    assert run(*late[:1], address("1 s", 1, "down"), address("2 s", 2, "up"), text=upload) == ([], 2)

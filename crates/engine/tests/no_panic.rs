@@ -68,9 +68,13 @@ fn everything() -> Value {
         Change::Links { links: links.clone(), up: true },
         Change::Loss { links, loss },
         Change::Queue { links: vec![LinkId(0), LinkId(8)], queue: packets(3) },
+        // linux-mptcp is a full mesh.
+        Change::Backup { link: LinkId(4), backup: true },
+        Change::Address { link: LinkId(0), up: false },
+        Change::Address { link: LinkId(0), up: true },
     ];
     for (index, change) in changes.into_iter().enumerate() {
-        b.setup.events.push(EventSetup { at: at(0.05 * (index + 1) as f64), change });
+        b.setup.events.push(EventSetup { at: at(0.03 * (index + 1) as f64), change });
     }
     sample(&mut b.setup, Span::from_ms(20));
     let plan = plan(&b.setup);

@@ -41,6 +41,8 @@ pub struct CycleParameters {
 pub enum Failure {
     /// The handshake had no answer within its time.
     NoAnswer,
+    /// The address of its only subflow went away before another could join.
+    AddressLost,
 }
 
 /// The end that opens and sends.

@@ -75,7 +75,13 @@ impl Simulation {
 
     /// Why a flow was given up; empty if it was not.
     fn failure(&self, index: usize) -> String {
-        let Some(Failure::NoAnswer) = self.flows[index].sender.failure() else { return String::new() };
+        match self.flows[index].sender.failure() {
+            None => return String::new(),
+            Some(Failure::AddressLost) => {
+                return "its address went away before a second subflow could join".into();
+            }
+            Some(Failure::NoAnswer) => {}
+        }
         let drops = &self.data.taps.drops[index];
         let reason = if drops.control > 0 {
             "the controller could not be reached"

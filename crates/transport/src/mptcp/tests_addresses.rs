@@ -2,6 +2,7 @@
 
 use super::testing::{Network, Random, Side, Wire, mptcp, secs};
 use super::{AddressChange, FullmeshParameters, MptcpOption, SubflowState};
+use crate::agent::Failure;
 use crate::config::MptcpConfig;
 use crate::log::{Decision, Origin};
 use crate::segment::{Flags, Segment};
@@ -223,7 +224,8 @@ fn a_handshake_ends_with_its_address() {
     network.run(secs(0.005));
     network.change(Side::Sender, 0, AddressChange::Down);
     network.run(secs(1.0));
-    assert!(network.sender.failure().is_some());
+    assert_eq!(network.sender.failure(), Some(Failure::AddressLost));
+    assert_eq!(network.sender.stalled_since(), None);
     assert!(sent(&mut network).iter().all(|(at, side, _)| *side == Side::Receiver || *at == Instant::ZERO));
 }
 

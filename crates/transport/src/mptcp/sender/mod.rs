@@ -313,8 +313,18 @@ impl MptcpSender {
     /// another could join.
     #[must_use]
     pub fn failure(&self) -> Option<Failure> {
-        let lost = self.subflows[0].removed && !self.confirmed;
-        if self.established_at().is_some() && !lost { None } else { self.subflows[0].sender.failure() }
+        if self.has_lost_its_address() {
+            Some(Failure::AddressLost)
+        } else if self.established_at().is_some() {
+            None
+        } else {
+            self.subflows[0].sender.failure()
+        }
+    }
+
+    /// No further subflow may join before the other end has confirmed (RFC 8684 section 3.1), and the first is closed.
+    fn has_lost_its_address(&self) -> bool {
+        self.subflows[0].removed && !self.confirmed
     }
 
     /// When the handshake of the first subflow completed.
@@ -458,7 +468,8 @@ impl MptcpSender {
         while let Some(range) = self.subflows[usize::from(index)].dequeue(u64::MAX) {
             self.returned.push_back(range);
         }
-        if self.stalled_since.is_none() && self.paths.usable().next().is_none() && !self.is_finished() {
+        let ends = self.is_finished() || self.has_lost_its_address();
+        if self.stalled_since.is_none() && self.paths.usable().next().is_none() && !ends {
             self.stalled_since = Some(now);
         }
     }
