@@ -30,6 +30,7 @@ CONTROLS = ("reno", "cubic", "bbr")
 COLOURS = {"reno": "#0072b2", "cubic": "#d55e00", "bbr": "#009e73"}
 GROUPS = {
     "single": "One flow",
+    "slow-start": "One flow of CUBIC, ssthresh at the end of slow start, in segments",
     "spray": "Packets and ACKs sprayed over two paths",
     "compete": "Two flows, share of the first",
     "messages": "Messages of 30 kB every 150 ms, mean latency in ms",
@@ -131,6 +132,9 @@ def bounds() -> list[Bound]:
         for control in CONTROLS
     ]
     found += [
+        Bound(
+            "end of slow start, window, worst", 0.02, lambda all_: percentile(errors(all_, "slow-start"), 1.0)
+        ),
         Bound("one flow, queueing delay, bbr, median", 0.15, lambda all_: queueing(all_, "bbr")),
         Bound(
             "spraying up to (10, 30), worst",
@@ -262,7 +266,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=DOCS, help="folder of linux.md and figures/ (docs)")
     out = parser.parse_args().out
-    outcomes = simulate(point for point in [*points(), *points("told.csv")] if point.group in GROUPS)
+    found = [point for file in ("measured.csv", "told.csv", "slow_start.csv") for point in points(file)]
+    outcomes = simulate(point for point in found if point.group in GROUPS)
     text, kept = page(outcomes)
     (out / "figures").mkdir(parents=True, exist_ok=True)
     figure(outcomes, out / "figures" / "linux.png")

@@ -69,6 +69,8 @@ def tasks_of(point: Point) -> list[Task]:
     if point.group == "compete":
         pairs = measured.drawn_rtts(point.name)
         return [Task(point, measured.compete(point.name, pair), point.kernel) for pair in pairs]
+    if point.group == "slow-start":
+        return [Task(point, measured.slow_start(point), point.kernel)]
     if point.group == "messages":
         document = measured.messages(point)
         return [Task(point, document, point.kernel, seed) for seed in range(1, MOST_RANDOM_RUNS + 1)]
@@ -128,6 +130,8 @@ def value_of(point: Point, result: Result) -> float:
     flow = result.flows.row(0, named=True)
     if point.group == "mptcp":
         return float(flow["completion_s"])
+    if point.group == "slow-start":
+        return float(result.flow_series["ssthresh_bytes"].drop_nulls()[0]) / measured.PAYLOAD_BYTES
     if point.group == "compete":
         return share_of_first(result)
     if point.group == "messages":

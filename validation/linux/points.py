@@ -24,6 +24,8 @@ SPRAY_S = 20.0
 COMPETE_S = 40.0
 SHARE_FROM_S = 5.0
 MESSAGES_S = 60.0
+SLOW_START_S = 2.0
+PAYLOAD_BYTES = 1448
 MESSAGE_BYTES = 30_000
 MESSAGE_GAP_S = 0.15
 TRANSFER_BYTES = 16 * 2**20
@@ -40,7 +42,7 @@ class Point:
     """A row of measured.csv.
 
     Attributes:
-        group: ``single``, ``spray``, ``compete``, ``mptcp`` or ``messages``.
+        group: ``single``, ``slow-start``, ``spray``, ``compete``, ``mptcp`` or ``messages``.
         name: unique within the group, such as `reno-50M-40ms-q1-p0.01`.
         control: `reno`, `cubic` or `bbr`; empty where two controls compete.
         rate_mbps: rate of the bottleneck; of single flows.
@@ -48,7 +50,8 @@ class Point:
         queue_packets: packets that may wait; of single flows.
         loss: share of data packets lost; of single flows.
         matched: the losses of every run are known (`lossy_runs.csv`).
-        kernel: what the kernel did: goodput in Mbps, share, completion in s, or latency in ms.
+        kernel: what the kernel did: goodput in Mbps, share, completion in s, latency in ms, or ssthresh at
+            the end of slow start in segments.
         retransmitted_percent: of the kernel's data segments; None where not measured.
         srtt_ms: mean of the kernel's smoothed RTT; None where not measured.
     """
@@ -72,7 +75,7 @@ def number(text: str) -> float | None:
 
 
 def points(name: str = "measured.csv") -> list[Point]:
-    """Every row of measured.csv, or of told.csv."""
+    """Every row of measured.csv, told.csv or slow_start.csv."""
     with (HERE / name).open(encoding="utf-8", newline="") as file:
         return [
             Point(
@@ -223,6 +226,13 @@ def compete(name: str, rtts_ms: Sequence[float] | None = None) -> dict[str, Any]
             {"from": "left2", "to": "right2", "transport": PRESETS[second], "start": "1 s"},
         ],
     }
+
+
+def slow_start(point: Point) -> dict[str, Any]:
+    """The begin of one flow, with samples that are closer than its ACKs at the end of slow start."""
+    document = single(point, None)
+    document["run"] = {"duration": f"{SLOW_START_S} s", "sample_interval": "1 ms"}
+    return document
 
 
 def messages(point: Point) -> dict[str, Any]:

@@ -4,7 +4,8 @@
 use super::Ack;
 use anabranch_units::{Bytes, Instant, Rate, Span};
 
-/// Smallest window, in segments, at which slow start may end (Ha and Rhee 2011, section 4).
+/// Smallest window, in segments, at which slow start may end (Ha and Rhee 2011, section 4). What comes below it begins
+/// rounds, and is neither a sample nor part of a train.
 const LOW_WINDOW: u64 = 16;
 /// ACKs that follow one another so closely belong to one train.
 const TRAIN_GAP: Span = Span::from_ms(2);
@@ -58,7 +59,7 @@ impl ClassicHyStart {
     /// An ACK of slow start with a window of `cwnd` segments, which are `cwnd_bytes`; true if slow start is over.
     pub(super) fn on_ack(&mut self, ack: &Ack, cwnd: u64, cwnd_bytes: u64) -> bool {
         let (Some(delay), Some(min_delay)) = (ack.rtt, self.min_delay) else { return false };
-        if self.found || cwnd < LOW_WINDOW {
+        if self.found {
             return false;
         }
         let now = ack.now;
@@ -66,6 +67,9 @@ impl ClassicHyStart {
         let round = self.round.get_or_insert(anew);
         if ack.snd_una > round.end {
             *round = anew;
+        }
+        if cwnd < LOW_WINDOW {
+            return false;
         }
         let train = round.is_long_train(now, min_delay + held(cwnd_bytes, ack.srtt));
         self.found = round.has_risen(delay, min_delay) || train;
@@ -164,6 +168,32 @@ mod tests {
         assert!(!lasts(13, Span::from_ms(2)));
         assert!(lasts(14, Span::from_ms(2)));
         assert!(!lasts(100, us(2_001)), "these are single ACKs");
+    }
+
+    /// Rounds are those of the data: they are followed below sixteen segments, and no ACK there belongs to a train.
+    #[test]
+    fn rounds_begin_below_sixteen_segments_and_trains_do_not() {
+        let (least, segment) = (us(10_000), us(1200));
+        let ends_at = |cwnds: std::ops::RangeInclusive<u64>| {
+            let mut hystart = ClassicHyStart::default();
+            hystart.take_delay(least);
+            let mut now = Instant::ZERO + Span::from_secs(1);
+            cwnds.into_iter().find(|&cwnd| {
+                now = now + segment;
+                hystart.on_ack(&ack(now, 1, least), cwnd, cwnd * SEGMENT)
+            })
+        };
+        assert_eq!(ends_at(10..=20), None, "the ACK at 16 comes 7.2 ms behind the first, which is no train");
+        // 6 ms and more behind the first.
+        assert_eq!(ends_at(20..=30), Some(25));
+        assert_eq!(ends_at(16..=26), Some(21));
+
+        let mut hystart = ClassicHyStart::default();
+        hystart.take_delay(least);
+        hystart.on_ack(&ack(Instant::ZERO, 1, least), 10, 10 * SEGMENT);
+        assert_eq!(hystart.round.map(|round| round.end), Some(199));
+        hystart.on_ack(&ack(Instant::ZERO + least, 2, least), 15, 15 * SEGMENT);
+        assert_eq!(hystart.round.map(|round| round.end), Some(299), "a round below sixteen segments");
     }
 
     #[test]

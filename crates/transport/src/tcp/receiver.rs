@@ -334,7 +334,7 @@ impl Receiver {
         // What RFC 6298 section 2.2 makes of one sample.
         let pause = if rtt == Span::ZERO { self.initial_rto } else { rtt + (rtt + rtt).max(self.min_rto) };
         self.quick.on_data(now, self.half_window(), pause);
-        if self.window.on_data() {
+        if self.window.on_data(u64::from(segment.payload)) {
             self.quick.on_growth();
         }
     }

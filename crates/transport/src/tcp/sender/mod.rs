@@ -414,7 +414,7 @@ impl Sender {
 
 /// Payload in bytes of a full segment: the MSS less the options that every data segment has (RFC 9293 section
 /// 3.7.1), timestamps in 12 bytes and MPTCP's data sequence signal.
-fn full_payload(mss: u16, timestamps: bool, multipath: bool) -> u64 {
+pub(super) fn full_payload(mss: u16, timestamps: bool, multipath: bool) -> u64 {
     let timestamps = if timestamps { 12 } else { 0 };
     let signal = if multipath { SIGNAL_BYTES } else { 0 };
     u64::from(mss).saturating_sub(timestamps + signal).max(1)
