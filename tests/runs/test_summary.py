@@ -2,7 +2,9 @@
 
 import errno
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -57,10 +59,10 @@ duration = "100 ms"
     scenario = Scenario.loads(text)
     put = Replacement.put
 
-    def full_there(self: Replacement) -> None:
+    def full_there(self: Replacement, origin: Mapping[str, Any] | None = None) -> None:
         if tmp_path / "out" == self.place:
             raise OSError(errno.ENOSPC, "No space left on device")
-        put(self)
+        put(self, origin)
 
     monkeypatch.setattr(Replacement, "put", full_there)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
