@@ -22,6 +22,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -173,8 +174,19 @@ def contents(folder: Path) -> dict[str, str]:
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.is_file() and path.name not in VOLATILE:
-            found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+            found[name] = hashlib.sha256(timeless(path)).hexdigest()
     return found
+
+
+def timeless(path: Path) -> bytes:
+    """What is in a file, but for the origin in a manifest, which tells the time."""
+    content = path.read_bytes()
+    if path.name == "manifest.json":
+        with suppress(ValueError):
+            manifest = json.loads(content)
+            manifest.pop("origin", None)
+            content = json.dumps(manifest).encode()
+    return content
 
 
 def prepared(command: Command, folder: Path) -> Ground:

@@ -174,5 +174,5 @@ def test_a_full_temporary_folder_loses_with_a_word(tmp_path: Path, monkeypatch: 
         run(Scenario.loads(SMALL), out=tmp_path / "out", page=False)
 
 
-def _full(_: object) -> None:
+def _full(_: object, _origin: object = None) -> None:
     raise OSError(28, "No space left on device")
