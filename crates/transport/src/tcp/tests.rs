@@ -469,3 +469,26 @@ fn a_coarse_clock_makes_no_rtt_smaller_than_the_path() {
         assert!(least >= Span::from_us(20_700) && least <= Span::from_us(22_700), "{bytes}: {least:?}");
     }
 }
+
+/// RFC 9293 section 3.10.7.4: a receiver that sends no data has its SYN's and, once it has closed, its FIN's place behind it.
+/// A FIN that leaves alone is no data segment.
+#[test]
+fn acks_have_the_place_behind_what_has_been_sent() {
+    let mut pair = Pair::new(&tcp_preset("newreno").unwrap(), 1000);
+    pair.sender.open();
+    pair.sender.write(14_600);
+    assert!(!pair.run(Instant::ZERO + Span::from_secs(1), |_, _, _| Fate::Arrive) || pair.wire.is_empty());
+    let data = pair.log.iter().filter(|(_, side, s)| *side == Side::Sender && is_data(s)).count();
+    pair.sender.close();
+    pair.run(Instant::ZERO + Span::from_secs(9), |_, _, _| Fate::Arrive);
+    assert_eq!((pair.sender.stats().segments, data), (data as u64, 11));
+    let (mut closed, syn) = (false, 1077_u32);
+    for (_, side, segment) in &pair.log {
+        if *side == Side::Receiver && !segment.flags.has(Flags::SYN) {
+            let own_fin = segment.flags.has(Flags::FIN);
+            assert_eq!(segment.seq, syn + 1 + u32::from(closed && !own_fin), "{segment:?}");
+            closed |= own_fin;
+        }
+    }
+    assert!(closed);
+}

@@ -127,6 +127,31 @@ mod tests {
         sampler.on_delivered(ms(100 + count - 1 + gap_ms), 10 * count, last, 0, min_rtt)
     }
 
+    /// Section 3.3.1: of the segments that an ACK delivers, the one sent last tells; of those sent at once, the one behind.
+    #[test]
+    fn the_newest_is_the_one_sent_last() {
+        let delivery = RateSampler::default().on_sent(ms(1), 0);
+        let mut board = crate::tcp::scoreboard::Scoreboard::new(10);
+        for start in [0, 10, 20, 30] {
+            board.push(start, start + 10, false, ms(2), delivery);
+        }
+        for start in [10, 20] {
+            let number = board.number_at(start).expect("it was sent");
+            board.mark_lost(number, crate::log::LossCause::Timeout);
+            board.retransmit(number, ms(5), delivery);
+        }
+        for (order, expected) in
+            [([0, 1, 2, 3], 30), ([3, 2, 1, 0], 30), ([1, 0, 3, 2], 30), ([0, 3, 3, 0], 40)]
+        {
+            let mut newest = None;
+            for place in order {
+                let number = board.number_at(10 * place).expect("it was sent");
+                Newest::take(&mut newest, board.get(number));
+            }
+            assert_eq!(newest.map(|newest| newest.end), Some(expected), "{order:?}");
+        }
+    }
+
     /// Section 3.3.2: the interval is the longer of the send and the ACK interval, and a sample over less than
     /// the smallest RTT is none; over exactly the smallest RTT it is one.
     #[test]
