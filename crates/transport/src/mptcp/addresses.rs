@@ -134,13 +134,10 @@ impl Announcements {
         self.unanswered.retain(|entry| entry.address_id != id);
     }
 
-    /// A subflow is closed: another one must carry what it was asked for.
+    /// A subflow is closed: what it alone must carry is forgotten. What it was asked for has left, for polling follows
+    /// each input.
     pub(super) fn on_closed(&mut self, subflow: u8) {
         self.waiting.retain(|entry| entry.only_on != Some(subflow));
-        self.waiting
-            .iter_mut()
-            .filter(|entry| entry.asked == Some(subflow))
-            .for_each(|entry| entry.asked = None);
     }
 
     /// Whether an option waits for a subflow that is asked for an ACK.

@@ -56,6 +56,8 @@ mod tests;
 #[cfg(test)]
 mod tests_addresses;
 #[cfg(test)]
+mod tests_announcements;
+#[cfg(test)]
 mod tests_buffers;
 #[cfg(test)]
 mod tests_fairness;

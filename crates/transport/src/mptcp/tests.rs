@@ -270,6 +270,17 @@ fn what_does_not_belong_is_dropped() {
     assert_eq!((network.receiver.stats(), network.sender.stats()), before);
 }
 
+/// The last data are given to a subflow that holds them back: from then on the DATA_FIN is due, not since the handshake.
+#[test]
+fn the_timer_of_a_data_fin_is_never_in_the_past() {
+    let scheduler = SchedulerConfig::RoundRobin(Default::default());
+    let mut config = MptcpConfig { scheduler, ..mptcp("mptcp-cubic", 8) };
+    config.tcp.sack = false;
+    config.tcp.receive_buffer = Bytes(386_992);
+    let wire = Wire { lost: 25, late: 96, doubled: 47, queue_bytes: 30_000, ..Wire::new(55, 1) };
+    Network::transfer(&config, vec![wire.dead(16.232, 26.562)], 1_837_833, 15_016_006_295_739_550_182);
+}
+
 fn wire() -> impl Strategy<Value = Wire> {
     let dead = prop::collection::vec((0u64..20_000, 1u64..20_000), 0..3);
     (1u64..80, 1u64..30, 0u64..60, 0u64..200, 0u64..50, dead).prop_map(

@@ -1,4 +1,4 @@
-//! Backups, and addresses that come and go (RFC 8684 sections 3.3.8 and 3.4).
+//! Backups, and addresses that come and go (RFC 8684 sections 3.3.8 and 3.4.2).
 
 use super::testing::{Network, Random, Side, Wire, mptcp, secs};
 use super::{AddressChange, FullmeshParameters, MptcpOption, SubflowState};
@@ -10,13 +10,13 @@ use crate::{PathManagerConfig, SchedulerConfig};
 use anabranch_units::Instant;
 use proptest::prelude::*;
 
-const UP: AddressChange = AddressChange::Up { address: [192, 0, 2, 7] };
+pub(super) const UP: AddressChange = AddressChange::Up { address: [192, 0, 2, 7] };
 
-fn mesh(preset: &str) -> MptcpConfig {
+pub(super) fn mesh(preset: &str) -> MptcpConfig {
     limited(preset, FullmeshParameters::default())
 }
 
-fn limited(preset: &str, limits: FullmeshParameters) -> MptcpConfig {
+pub(super) fn limited(preset: &str, limits: FullmeshParameters) -> MptcpConfig {
     MptcpConfig { path_manager: PathManagerConfig::Fullmesh(limits), ..mptcp(preset, 1) }
 }
 
@@ -29,12 +29,12 @@ fn schedulers() -> Vec<MptcpConfig> {
     configs
 }
 
-fn two() -> Vec<Wire> {
+pub(super) fn two() -> Vec<Wire> {
     vec![Wire::new(10, 10), Wire::new(20, 10)]
 }
 
 /// An unlimited transfer, with what is sent noted.
-fn unlimited(config: &MptcpConfig, wires: Vec<Wire>, remotes: u8) -> Network {
+pub(super) fn unlimited(config: &MptcpConfig, wires: Vec<Wire>, remotes: u8) -> Network {
     let mut network = Network::between(config, wires, remotes, 1);
     network.log = Some(Vec::new());
     network.sender.keep_log(100_000);
@@ -44,30 +44,30 @@ fn unlimited(config: &MptcpConfig, wires: Vec<Wire>, remotes: u8) -> Network {
 }
 
 /// What both ends have sent since the last look.
-fn sent(network: &mut Network) -> Vec<(Instant, Side, Segment)> {
+pub(super) fn sent(network: &mut Network) -> Vec<(Instant, Side, Segment)> {
     network.log.replace(Vec::new()).expect("it is noted")
 }
 
 /// The options of a run that speak of addresses: when, from whom, on which subflow.
-fn about_addresses(sent: &[(Instant, Side, Segment)]) -> Vec<(Side, u8, MptcpOption)> {
+pub(super) fn about_addresses(sent: &[(Instant, Side, Segment)]) -> Vec<(Side, u8, MptcpOption)> {
     let noted = sent.iter().filter_map(|(_, side, s)| Some((*side, s.subflow, s.mptcp()?)));
     noted.filter(|(_, _, option)| option.is_about_addresses()).collect()
 }
 
 /// Subflows that carried data.
-fn carriers(sent: &[(Instant, Side, Segment)]) -> Vec<u8> {
+pub(super) fn carriers(sent: &[(Instant, Side, Segment)]) -> Vec<u8> {
     let mut all: Vec<u8> = sent.iter().filter(|(_, _, s)| s.payload > 0).map(|(_, _, s)| s.subflow).collect();
     all.sort_unstable();
     all.dedup();
     all
 }
 
-fn state(network: &Network, subflow: u8) -> SubflowState {
+pub(super) fn state(network: &Network, subflow: u8) -> SubflowState {
     network.sender.subflow(subflow).expect("there is one").state
 }
 
 /// Closes, and runs to the end: each byte has come once.
-fn complete(mut network: Network) {
+pub(super) fn complete(mut network: Network) {
     network.sender.close();
     assert!(network.run(secs(7200.0)), "the connection came to rest");
     network.check_complete(network.sender.stream_length().expect("closed"));
@@ -130,6 +130,55 @@ fn an_address_that_comes_back_has_a_new_subflow() {
     }
 }
 
+/// RFC 8684 section 3.4.2: both ends close a subflow whose address went, and answer nothing that still comes on it.
+#[test]
+fn a_removed_subflow_is_closed_at_both_ends() {
+    for side in [Side::Sender, Side::Receiver] {
+        let remotes = if side == Side::Sender { 1 } else { 2 };
+        let mut network = unlimited(&mesh("mptcp"), two(), remotes);
+        network.run(secs(1.0));
+        let earlier = sent(&mut network);
+        network.change(side, 0, AddressChange::Down);
+        network.run(secs(2.0));
+        let (segments, cwnd) =
+            (network.receiver.subflow(0).expect("it was open").segments, network.sender.cwnd());
+        assert_eq!(cwnd, network.sender.subflow(1).expect("it is open").cwnd, "no other window counts");
+        assert_eq!(network.sender.in_flight(), network.sender.subflow(1).expect("it is open").in_flight);
+        sent(&mut network);
+        for from in [Side::Sender, Side::Receiver] {
+            let late = earlier.iter().rev().find(|(_, by, segment)| (*by, segment.subflow) == (from, 0));
+            let late = late.expect("both have sent").2;
+            match from {
+                Side::Sender => network.receiver.on_segment(network.now, &late),
+                Side::Receiver => network.sender.on_segment(network.now, &late),
+            }
+            network.flush();
+        }
+        assert_eq!(network.receiver.subflow(0).expect("it was open").segments, segments, "{side:?}");
+        assert!(sent(&mut network).iter().all(|(_, _, segment)| segment.subflow == 1), "{side:?}");
+        complete(network);
+    }
+}
+
+/// Raiciu 2012, section 4.2: what holds the window up goes again on another subflow. A removed subflow holds nothing up,
+/// for its data have gone to the only other one.
+#[test]
+fn a_removed_subflow_holds_no_window_up() {
+    let mut config = mesh("mptcp");
+    config.tcp.receive_buffer = anabranch_units::Bytes(100_000);
+    let wires = [5, 150].map(|delay| Wire { queue_bytes: 20_000, ..Wire::new(delay, 20) });
+    let mut network = unlimited(&config, wires.to_vec(), 1);
+    network.run(secs(5.0));
+    assert!(network.sender.multipath_stats().opportunistic_retransmissions > 0, "the window is small");
+    network.change(Side::Sender, 0, AddressChange::Down);
+    let before = *network.sender.multipath_stats();
+    network.run(secs(9.0));
+    let after = *network.sender.multipath_stats();
+    assert_eq!(after.opportunistic_retransmissions, before.opportunistic_retransmissions);
+    assert_eq!(after.penalties, before.penalties);
+    complete(network);
+}
+
 /// RFC 8684 section 3.3.3 ("break-before-make"): the only address goes and another one comes later. Meanwhile the
 /// connection waits; then it goes on, and says on the new subflow that the old address is gone.
 #[test]
@@ -176,6 +225,26 @@ fn an_address_that_comes_back_has_another_identifier() {
     assert_eq!(options, [(Side::Sender, 1, MptcpOption::RemoveAddr { address_id: 0 })]);
     assert_eq!((state(&network, 0), state(&network, 1)), (SubflowState::Removed, SubflowState::Established));
     complete(network);
+}
+
+/// RFC 8684 section 3.3.3: a DATA_FIN on its own needs a subflow that is there.
+#[test]
+fn a_close_without_an_address_waits_for_one() {
+    let mut network = Network::new(&mesh("mptcp"), vec![Wire::new(10, 10)], 1);
+    network.log = Some(Vec::new());
+    network.sender.open();
+    network.sender.write(10_000);
+    network.run(secs(1.0));
+    network.now = secs(1.0);
+    network.change(Side::Sender, 0, AddressChange::Down);
+    sent(&mut network);
+    network.sender.close();
+    network.run(secs(5.0));
+    network.now = secs(5.0);
+    assert!(sent(&mut network).is_empty());
+    network.change(Side::Sender, 0, UP);
+    assert!(network.run(secs(60.0)));
+    network.check_complete(10_000);
 }
 
 /// It opens from the first address that there is, and waits for one if there is none.
@@ -249,6 +318,7 @@ fn a_backup_carries_data_only_when_it_must() {
                 _ => None,
             });
             assert_eq!(asked, Some(true), "{side:?}");
+            assert_eq!(about_addresses(&regular), [], "the flag says it all");
             assert_eq!(state(&network, 1), SubflowState::Established);
             assert_eq!(carriers(&regular), [0], "{:?} {side:?}", config.scheduler);
             network.wires[0].dead = vec![(network.now, secs(1e6))];
@@ -317,144 +387,6 @@ fn the_first_subflow_becomes_a_backup_by_mp_prio() {
     }
 }
 
-/// A network of one address here and three there, of which the last two come up later.
-fn growing(limits: FullmeshParameters) -> Network {
-    let wires = vec![Wire::new(10, 10), Wire::new(20, 10), Wire::new(15, 10)];
-    let mut network = Network::between(&limited("mptcp", limits), wires, 3, 1);
-    network.log = Some(Vec::new());
-    network.sender.keep_log(100_000);
-    for id in [1, 2] {
-        network.sender.know_remote(id, AddressChange::Down);
-        network.receiver.on_address(network.now, id, AddressChange::Down);
-    }
-    network.sender.open();
-    network.sender.write_without_end();
-    network.run(secs(1.0));
-    assert_eq!(carriers(&sent(&mut network)), [0]);
-    network
-}
-
-fn opened(network: &Network) -> usize {
-    (0..network.sender.subflow_count()).filter(|&index| state(network, index) != SubflowState::Idle).count()
-}
-
-fn announcements(network: &mut Network) -> Vec<bool> {
-    let log = network.sender.take_log();
-    let accepted = log.iter().filter_map(|entry| match entry.decision {
-        Decision::AddressAnnounced { accepted } => Some(accepted),
-        _ => None,
-    });
-    accepted.collect()
-}
-
-/// RFC 8684 section 3.4.1: an address that comes up is announced with its HMAC, echoed without, and joined.
-#[test]
-fn an_address_that_comes_up_is_announced_and_joined() {
-    let mut network = growing(FullmeshParameters::default());
-    network.change(Side::Receiver, 1, UP);
-    network.run(secs(2.0));
-    let seen = sent(&mut network);
-    let options = about_addresses(&seen);
-    let address = [192, 0, 2, 7];
-    assert!(matches!(
-        options[0],
-        (Side::Receiver, 0, MptcpOption::AddAddr { address_id: 1, hmac: Some(_), .. })
-    ));
-    assert_eq!(options[1], (Side::Sender, 0, MptcpOption::AddAddr { address_id: 1, address, hmac: None }));
-    assert_eq!((options.len(), carriers(&seen)), (2, vec![0, 1]));
-    assert_eq!(network.sender.subflow_addresses(1).remote, 1);
-    assert_eq!(announcements(&mut network), [true]);
-    let answer = seen.iter().find_map(|(_, _, segment)| match segment.mptcp()? {
-        MptcpOption::JoinSynAck { address_id, .. } => Some(address_id),
-        _ => None,
-    });
-    assert_eq!(answer, Some(1), "the other end's own identifier");
-    complete(network);
-}
-
-/// RFC 8684 section 3.4.1: without an echo it is sent again, a second later and then after twice as long, three times at
-/// most (Linux); an echo ends that.
-#[test]
-fn an_announcement_is_repeated_until_it_is_echoed() {
-    let of = |seen: &[(Instant, Side, Segment)]| -> Vec<f64> {
-        let announced = seen.iter().filter(|(_, side, segment)| {
-            *side == Side::Receiver && matches!(segment.mptcp(), Some(MptcpOption::AddAddr { .. }))
-        });
-        announced.map(|(at, _, _)| at.as_secs_f64()).collect()
-    };
-    for (heard_from, expected) in
-        [(1.5, vec![1.0, 2.0]), (4.5, vec![1.0, 2.0, 4.0, 8.0]), (1e6, vec![1.0, 2.0, 4.0, 8.0])]
-    {
-        let mut network = growing(FullmeshParameters::default());
-        network.wires[0].dead = vec![(network.now, secs(heard_from))];
-        network.change(Side::Receiver, 1, UP);
-        network.run(secs(40.0));
-        assert_eq!(of(&sent(&mut network)), expected, "heard from {heard_from} s on");
-        assert_eq!(opened(&network) > 1, heard_from < 1e6);
-    }
-}
-
-/// RFC 8684 section 3.4.1: with a wrong HMAC it is ignored and not echoed.
-#[test]
-fn a_forged_announcement_is_ignored() {
-    let mut network = growing(FullmeshParameters::default());
-    network.change(Side::Receiver, 1, UP);
-    let genuine = sent(&mut network).into_iter().find(|(_, side, _)| *side == Side::Receiver);
-    let mut forged = genuine.expect("it announces").2;
-    let Some(MptcpOption::AddAddr { address_id, address, hmac: Some(hmac) }) = forged.mptcp() else {
-        panic!("{forged:?}")
-    };
-    let mut other = growing(FullmeshParameters::default());
-    for option in [
-        MptcpOption::AddAddr { address_id, address, hmac: Some(hmac ^ 1) },
-        MptcpOption::AddAddr { address_id: 2, address, hmac: Some(hmac) },
-        MptcpOption::AddAddr { address_id, address: [192, 0, 2, 8], hmac: Some(hmac) },
-    ] {
-        forged.set_mptcp(option);
-        other.sender.on_segment(other.now, &forged);
-        other.flush();
-    }
-    assert_eq!((about_addresses(&sent(&mut other)), opened(&other)), (vec![], 1));
-    forged.set_mptcp(MptcpOption::AddAddr { address_id, address, hmac: Some(hmac) });
-    other.sender.on_segment(other.now, &forged);
-    other.flush();
-    assert_eq!((about_addresses(&sent(&mut other)).len(), opened(&other)), (1, 2));
-}
-
-/// `ip mptcp limits`: so many announced addresses are accepted, and so many subflows opened; every authentic
-/// announcement is echoed all the same. An address that goes makes room for another.
-#[test]
-fn limits_hold_for_announced_addresses() {
-    let count = |limit: u16, add_addr_accepted: u16| {
-        let mut network = growing(FullmeshParameters { limit, add_addr_accepted });
-        network.change(Side::Receiver, 1, UP);
-        network.run(secs(2.0));
-        network.change(Side::Receiver, 2, UP);
-        network.run(secs(3.0));
-        let echoes = about_addresses(&sent(&mut network));
-        assert_eq!(echoes.iter().filter(|(side, ..)| *side == Side::Sender).count(), 2);
-        (announcements(&mut network), network)
-    };
-    let live = |network: &Network| {
-        (0..network.sender.subflow_count())
-            .filter(|&i| state(network, i) == SubflowState::Established)
-            .count()
-    };
-    let (accepted, network) = count(255, 0);
-    assert_eq!((accepted, live(&network)), (vec![false, false], 1));
-    let (accepted, mut network) = count(255, 1);
-    assert_eq!((accepted, live(&network)), (vec![true, false], 2));
-    network.change(Side::Receiver, 1, AddressChange::Down);
-    network.run(secs(4.0));
-    network.change(Side::Receiver, 2, AddressChange::Down);
-    network.change(Side::Receiver, 2, UP);
-    network.run(secs(5.0));
-    assert_eq!((announcements(&mut network), live(&network)), (vec![true], 2));
-    let (accepted, network) = count(2, 8);
-    assert_eq!((accepted, live(&network)), (vec![true, true], 2));
-    assert_eq!(live(&count(255, 8).1), 3);
-}
-
 /// RFC 8684 section 3: ACKs that repeat the last one for the sake of an option are no sign of congestion. With the
 /// duplicate ACKs of RFC 5681 three of them would be a loss.
 #[test]
@@ -473,6 +405,27 @@ fn options_on_duplicate_acks_are_no_losses() {
     assert_eq!(about_addresses(&sent(&mut network)).len(), 40);
     assert_eq!(network.sender.stats().fast_recoveries, 0);
     complete(network);
+}
+
+/// RFC 8684 section 3.3.8: MP_PRIO goes on its own subflow, and is forgotten with it.
+#[test]
+fn the_priority_of_a_removed_subflow_is_not_told() {
+    for side in [Side::Sender, Side::Receiver] {
+        let remotes = if side == Side::Sender { 1 } else { 2 };
+        let mut network = unlimited(&mesh("mptcp"), two(), remotes);
+        network.run(secs(1.0));
+        sent(&mut network);
+        match side {
+            Side::Sender => network.sender.on_address(network.now, 0, AddressChange::Backup(true)),
+            Side::Receiver => network.receiver.on_address(network.now, 0, AddressChange::Backup(true)),
+        }
+        network.change(side, 0, AddressChange::Down);
+        network.run(secs(2.0));
+        let since = sent(&mut network);
+        assert_eq!(about_addresses(&since), [(side, 1, MptcpOption::RemoveAddr { address_id: 0 })]);
+        assert!(since.iter().all(|(_, by, segment)| *by != side || segment.subflow == 1), "{side:?}");
+        complete(network);
+    }
 }
 
 /// A path manager that does not look at addresses ignores what becomes of them.

@@ -31,7 +31,12 @@ impl MptcpSender {
                 self.request_fin(now);
                 continue;
             }
-            return self.next_data(now);
+            let segment = self.next_data(now);
+            // Data that a subflow was given and holds back are the last ones to be given: the DATA_FIN is due now.
+            if segment.is_none() && self.awaits_fin() && self.data.fin_at <= now {
+                continue;
+            }
+            return segment;
         }
     }
 
