@@ -53,7 +53,8 @@ def _semper(subflows: int) -> System:
 
 
 def _paced(gamma: float) -> System:
-    controller: Mapping[str, Any] = {**(SYSTEMS["sdn-paced"].controller or {}), "gamma": gamma}
+    own = SYSTEMS["sdn-paced"].controller or {}
+    controller: Mapping[str, Any] = {**own, "application": {**own["application"], "gamma": gamma}}
     return _as("sdn-paced", f"sdn-paced, gamma = {gamma:g}", controller=controller)
 
 
@@ -116,7 +117,8 @@ def _otherwise(subject: Subject, question: Question) -> Subject:
     )
 
 
-def _answer(question: Question, folder: Path) -> list[str]:
+def _answer(question: Question, folder: Path) -> tuple[list[str], list[str]]:
+    """The lines of the page, and why cells are empty."""
     kept = [_otherwise(subject, question) for subject in subjects([*question.networks], quick=False)]
     sys.stderr.write(f"{question.title}\n")
     # Worst-case loads under failures are not asked for here: quick leaves most of them out.
@@ -137,20 +139,25 @@ def _answer(question: Question, folder: Path) -> list[str]:
     lines = ["", f"## {question.title}", "", question.told, ""]
     lines += markdown_table(headings, rows, numbers=range(2, len(headings)))
     reasons = [f"({number}) {reason}  " for number, reason in notes.lines()]
-    return [*lines, *(["", *reasons] if reasons else [])]
+    return [*lines, *(["", *reasons] if reasons else [])], reasons
 
 
-def main(folder: Path, page: Path) -> None:
-    """Runs all questions and writes the page."""
+def main(folder: Path, page: Path) -> int:
+    """Runs all questions and writes the page; 1 if a question has no answer for a system."""
     lines = [NOTE, "", "# Systems compared: set up otherwise", ""]
     lines += [
         "The standard workload of [comparison_tables.md](comparison_tables.md) where nothing else is said; "
         f"means over {REPLICATIONS} replications with half widths of 95 % intervals."
     ]
+    missing = []
     for question in QUESTIONS:
-        lines += _answer(question, folder)
+        answer, reasons = _answer(question, folder)
+        lines += answer
+        missing += reasons
     page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    sys.stderr.writelines(f"no value: {reason.strip()}\n" for reason in missing)
+    return 1 if missing else 0
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:]))
+    sys.exit(main(*map(Path, sys.argv[1:])))
