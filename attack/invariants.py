@@ -73,10 +73,11 @@ def check(seed: str, finding: Finding) -> None:
         try:
             scenario = Scenario.from_data(data)
             scenario.routes()
+            # What needs the routes is refused before anything runs, too.
+            result = scenario.run()
         except ScenarioError:
             continue
         break
-    result = scenario.run()
     flows, links = result.flows.to_dicts(), result.links.to_dicts()
     finding.covered = _covered(data)
     note = finding.complaints.append
