@@ -327,12 +327,18 @@ def _ended(process: subprocess.Popen[bytes], fault: str, at_s: float) -> int:
         return HUNG
 
 
+def is_starting(said: str) -> bool:
+    """Whether a traceback comes from where Python has not begun with the program yet."""
+    frames = [line for line in said.splitlines() if line.startswith('  File "')]
+    return any(place in said for place in STARTING) or bool(frames and '"<frozen runpy>"' in frames[-1])
+
+
 def judged(ground: Ground, work: Path, fault: str, status: int, said: str) -> list[str]:
     """What is wrong after a fault; nothing, if all is as promised."""
     found = []
     if status not in STATUSES:
         found.append("does not end" if status == HUNG else f"ends with status {status}: {said[-2000:]}")
-    if "Traceback" in said and not any(place in said for place in STARTING):
+    if "Traceback" in said and not is_starting(said):
         found.append(f"a traceback: {said}")
     found += _lost(ground, work)
     if fault == "SIGKILL":

@@ -29,6 +29,13 @@ def test_faults_lose_nothing(faults: ModuleType) -> None:
     assert (found["faults"], found["wrong"]) == (len(faults.FAULTS) + 1, 0), complaints
 
 
+def test_pythons_own_start_is_told_from_the_program(faults: ModuleType) -> None:
+    start = 'Traceback (most recent call last):\n  File "<frozen runpy>", line 173, in _run_module_as_main\n'
+    assert faults.is_starting(start + "KeyboardInterrupt\n")
+    ours = '  File "python/anabranch/__main__.py", line 3, in <module>\n'
+    assert not faults.is_starting(start + ours + "KeyboardInterrupt\n")
+
+
 def test_what_is_lost_is_noted(faults: ModuleType, tmp_path: Path) -> None:
     before = {
         "notes.txt": "a",
