@@ -16,7 +16,7 @@ from anabranch import __version__
 from anabranch.command_group import CommandGroup
 from anabranch.console import JobsOption, JsonOption, ReplaceOption, console, print_json, say, write
 from anabranch.errors import Problem, ResultError, ScenarioError
-from anabranch.signals import deferred, ending, exit_status
+from anabranch.signals import deferred, ending, exit_status, is_interrupt
 
 if TYPE_CHECKING:
     from anabranch.scenario.scenario import Scenario
@@ -439,6 +439,10 @@ def main() -> None:
             app(prog_name="anabranch")
     except KeyboardInterrupt:
         # Another one, while the first is answered.
+        sys.exit(exit_status())
+    except Exception as error:
+        if not is_interrupt(error):
+            raise
         sys.exit(exit_status())
 
 

@@ -36,6 +36,15 @@ def ending() -> Iterator[None]:
             signal.signal(number, done)
 
 
+def is_interrupt(error: BaseException | None) -> bool:
+    """Whether an interrupt is behind an error: pydantic makes a SchemaError of one that meets its imports."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        if KeyboardInterrupt.__name__ in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
 def _again(lost: Any) -> None:
     """An interrupt that came while Python could raise nothing, as in a collection of garbage, comes again."""
     if issubclass(lost.exc_type, KeyboardInterrupt):

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from pydantic_core import SchemaError
 from typer.testing import CliRunner
 
-from anabranch import Result, Scenario, run
+from anabranch import Result, Scenario, cli, run
 from anabranch.cli import app
 from anabranch.errors import ResultError
 from anabranch.signals import ending
@@ -176,3 +177,23 @@ def test_a_full_temporary_folder_loses_with_a_word(tmp_path: Path, monkeypatch: 
 
 def _full(_: object, _origin: object = None) -> None:
     raise OSError(28, "No space left on device")
+
+
+def test_an_interrupt_of_an_import_is_one_whatever_a_library_makes_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def interrupted(error: Exception, cause: BaseException | None = None) -> Callable[..., None]:
+        def app(**_: object) -> None:
+            raise error from cause
+
+        return app
+
+    schema = SchemaError('Error building "literal" validator:\n  KeyboardInterrupt: ')
+    for error, cause in ((schema, None), (RuntimeError("a type cannot be built"), KeyboardInterrupt())):
+        monkeypatch.setattr(cli, "app", interrupted(error, cause))
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        assert ended.value.code == 130
+    monkeypatch.setattr(cli, "app", interrupted(RuntimeError("a defect")))
+    with pytest.raises(RuntimeError, match="a defect"):
+        cli.main()
