@@ -16,7 +16,7 @@ pub struct LongTerm {
     pub probe_sample: bool,
     /// The latest probe lost too much ("prev_probe_too_high").
     pub too_high: bool,
-    /// RoundTrips in which this probe has raised the bound.
+    /// Rounds in which this probe has raised the bound.
     pub rounds: u32,
     /// Acknowledged since the last raise.
     pub acked: u64,
