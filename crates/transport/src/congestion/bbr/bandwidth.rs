@@ -3,7 +3,7 @@
 use crate::congestion::Ack;
 use crate::congestion::path_model::{Bandwidth, MaxFilter, RoundTrips};
 
-/// RoundTrips over which the maximum is taken: a gain cycle and two more (draft section 4.1.1,
+/// Round trips over which the maximum is taken: a gain cycle and two more (draft section 4.1.1,
 /// "BtlBwFilterLen").
 const FILTER_ROUNDS: usize = 10;
 

@@ -7,7 +7,7 @@ use anabranch_units::{Instant, Span};
 
 /// Pacing is 1 % below the bandwidth, so that queues shrink on average (draft section 2.5, "PacingMarginPercent").
 const PACING_MARGIN: f64 = 0.99;
-/// RoundTrips over which the greatest run of ACKs ahead counts (draft section 2.12, "ExtraAckedFilterLen").
+/// Round trips over which the greatest run of ACKs ahead counts (draft section 2.12, "ExtraAckedFilterLen").
 const EXTRA_ACKED_ROUNDS: usize = 10;
 /// Quanta that end systems hold (draft section 5.5.8.1, "offload_budget").
 const OFFLOAD_QUANTA: u64 = 3;

@@ -2,7 +2,7 @@ use super::Bandwidth;
 
 /// Growth of the bandwidth that shows that the pipe is not full (draft-ietf-ccwg-bbr-06 section 5.3.1.2).
 const GROWTH: f64 = 1.25;
-/// RoundTrips without such growth that show that it is (ibidem).
+/// Round trips without such growth that show that it is (ibidem).
 const ROUNDS: u32 = 3;
 
 /// Whether sending faster has stopped to deliver more.
@@ -10,7 +10,7 @@ const ROUNDS: u32 = 3;
 pub struct Plateau {
     /// Bandwidth when it last grew.
     bandwidth: Bandwidth,
-    /// RoundTrips since.
+    /// Round trips since.
     rounds: u32,
 }
 
