@@ -78,7 +78,7 @@ pub(crate) fn analyze_in_batches(
     if meter.stopped() {
         return Err(CaptureError::Interrupted);
     }
-    let mut warnings = describe(&inputs, &files, interrupted);
+    let mut warnings = describe(&inputs, &files);
     let selection = select(&files, options.disjoint);
     if selection.flows.is_empty() {
         return Err(nothing(&files, options));
@@ -113,7 +113,7 @@ pub(crate) fn analyze_in_batches(
     if meter.stopped() {
         return Err(CaptureError::Interrupted);
     }
-    Ok(report(Found {
+    let mut analysis = report(Found {
         files: &files,
         selection: &selection,
         connections: &connections,
@@ -122,9 +122,12 @@ pub(crate) fn analyze_in_batches(
         measured: &measured,
         steady: &steady,
         times: &times,
-        interrupted,
         warnings,
-    }))
+    });
+    if interrupted {
+        analysis.summary.interrupt();
+    }
+    Ok(analysis)
 }
 
 type Surveyed = Result<Option<FileSurvey>, FileProblem>;
@@ -207,11 +210,8 @@ fn rounded_up(number: u64) -> u64 {
 }
 
 /// What the reader of files should know of them.
-fn describe(inputs: &[Input], files: &[FileSurvey], interrupted: bool) -> Vec<String> {
+fn describe(inputs: &[Input], files: &[FileSurvey]) -> Vec<String> {
     let mut warnings = Vec::new();
-    if interrupted {
-        warnings.push("interrupted: what came through standard input until then is measured".to_owned());
-    }
     for (input, file) in inputs.iter().zip(files) {
         describe_file(&input.name().display().to_string(), file, &mut warnings);
     }

@@ -54,6 +54,16 @@ pub struct Summary {
     pub warnings: Vec<String>,
 }
 
+impl Summary {
+    /// A signal has ended standard input: what came before is measured, and a warning says so.
+    pub fn interrupt(&mut self) {
+        if !std::mem::replace(&mut self.interrupted, true) {
+            self.warnings
+                .insert(0, "interrupted: what came through standard input until then is measured".to_owned());
+        }
+    }
+}
+
 /// Tables and summary of captures.
 #[derive(Clone, Debug)]
 pub struct Analysis {
@@ -73,7 +83,6 @@ pub(crate) struct Found<'a> {
     pub measured: &'a [[Measured; 2]],
     pub steady: &'a Steady,
     pub times: &'a Times,
-    pub interrupted: bool,
     pub warnings: Vec<String>,
 }
 
@@ -164,7 +173,7 @@ pub(crate) fn report(mut found: Found<'_>) -> Analysis {
         packets: counted(|file| file.counts.packets),
         tcp_packets: counted(|file| file.counts.tcp),
         bytes: counted(|file| file.bytes),
-        interrupted: found.interrupted,
+        interrupted: false,
         warnings: std::mem::take(&mut found.warnings),
     };
     Analysis { tables, summary }

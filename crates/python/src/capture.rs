@@ -59,7 +59,7 @@ pub fn analyze_captures<'py>(
     let failure = failure.or_else(|| py.check_signals().err());
     match (outcome, failure) {
         (Ok(mut analysis), Some(error)) if piped && error.is_instance_of::<PyKeyboardInterrupt>(py) => {
-            analysis.summary.interrupted = true;
+            analysis.summary.interrupt();
             result(py, analysis)
         }
         // What was read is the answer to Ctrl-C, and nothing else is.
