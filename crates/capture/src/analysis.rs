@@ -113,7 +113,7 @@ pub(crate) fn analyze_in_batches(
     if meter.stopped() {
         return Err(CaptureError::Interrupted);
     }
-    let mut analysis = report(Found {
+    Ok(report(Found {
         files: &files,
         selection: &selection,
         connections: &connections,
@@ -123,11 +123,8 @@ pub(crate) fn analyze_in_batches(
         steady: &steady,
         times: &times,
         warnings,
-    });
-    if interrupted {
-        analysis.summary.interrupt();
-    }
-    Ok(analysis)
+    })
+    .ended(interrupted))
 }
 
 type Surveyed = Result<Option<FileSurvey>, FileProblem>;

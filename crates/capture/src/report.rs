@@ -73,6 +73,16 @@ pub struct Analysis {
     pub summary: Summary,
 }
 
+impl Analysis {
+    /// The analysis of what came until standard input ended, by a signal if `interrupted`.
+    pub(crate) fn ended(mut self, interrupted: bool) -> Self {
+        if interrupted {
+            self.summary.interrupt();
+        }
+        self
+    }
+}
+
 /// Everything that was found.
 pub(crate) struct Found<'a> {
     pub files: &'a [FileSurvey],
