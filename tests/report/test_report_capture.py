@@ -133,6 +133,15 @@ def test_what_was_not_captured_is_nothing_and_not_zero(folder: Path, tmp_path: P
     assert not {"rtt_mean_ms", "throughput_mbps"} & {column["key"] for column in page["subflows"]["columns"]}
 
 
+def test_an_index_of_nothing_is_no_number(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "data.pcapng").write_bytes(without_acks((folder / "left1.pcapng").read_bytes()))
+    found = analyze([tmp_path / "data.pcapng"])
+    two = pl.concat([found.connections, found.connections])
+    page = capture_report(CaptureResult({**found.tables, "connections": two}, found.summary))
+    assert ">Connections</div>" in page
+    assert ">Jain index</div>" not in page
+
+
 def test_the_page_in_a_browser(reader: Reader, captured: CaptureResult, tmp_path: Path) -> None:
     reader.open(save_capture_report(captured, tmp_path))
     cards = dict(zip(reader.texts(".card .label"), reader.texts(".card .value"), strict=True))

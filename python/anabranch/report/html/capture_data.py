@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from anabranch.report.html.cards import Card
+from anabranch.report.html.cards import Card, index_text
 from anabranch.report.html.encode import Steps, column, table_columns, words
 from anabranch.result import Result
 from anabranch.units import NOTHING, measure, plain, quantity
@@ -145,7 +145,7 @@ def _cards(result: Result) -> list[Card]:
             measure(summary["throughput_mbps"], "Mbps"),
             f"in the window of {measure(window_s, 's')}",
         ),
-        ("Jain index", NOTHING if jain is None else f"{jain:.3f}", "of the throughputs"),
+        ("Jain index", index_text(jain), "of the throughputs"),
         ("Mean RTT", measure(mean_ms, "ms"), f"of {quantity(count)} data segments"),
     ]
     if sent:

@@ -52,7 +52,7 @@ def _of_flows(result: Result) -> list[Card]:
         # One flow is fair to itself.
         _card(
             "Jain index",
-            _index(result.summary.get("jain_index") if flows.height > 1 else None),
+            index_text(result.summary.get("jain_index") if flows.height > 1 else None),
             "of the goodputs",
         ),
         _card("Mean RTT", _milliseconds(flows), "mean of the flows' means"),
@@ -118,7 +118,8 @@ def _percentile(values: pl.Series) -> str:
     return measure(_number(values.quantile(0.99, "linear")), "s")
 
 
-def _index(value: Any) -> str:
+def index_text(value: Any) -> str:
+    """An index between 0 and 1; where there is none, also as NaN, that is said."""
     return NOTHING if value is None or not math.isfinite(value) else f"{value:.3f}"
 
 
