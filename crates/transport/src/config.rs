@@ -59,6 +59,9 @@ anabranch_units::parameters! {
         max_rto: Span = Span::from_secs(60), above(Span::ZERO).at_most(Span::LONGEST_INPUT);
         /// Time without an answer after which a connection is given up before it is open (RFC 9293 section 3.8.3).
         handshake_timeout: Span = HANDSHAKE_TIMEOUT, above(Span::ZERO).at_most(Span::LONGEST_INPUT);
+        /// How long a smallest RTT is believed, which loss detection measures reordering by; 0: as long as the connection
+        /// lives (RFC 8985 section 6.2 leaves the choice). Linux has 300 s (net.ipv4.tcp_min_rtt_wlen).
+        min_rtt_window: Span = Span::ZERO, at_most(Span::LONGEST_INPUT);
         /// Take a window reduction back when the loss proves spurious (RFC 3522 timestamps, DSACK).
         undo: bool = false;
         /// How losses are found.

@@ -87,8 +87,8 @@ fn tcp(loss_detection: &str, congestion_control: &str) -> TcpConfig {
 }
 
 fn linux(congestion_control: &str) -> TcpConfig {
-    let timestamp_tick = Span::from_ms(1);
-    TcpConfig { undo: true, paws: true, timestamp_tick, ..tcp("rack", congestion_control) }
+    let (timestamp_tick, min_rtt_window) = (Span::from_ms(1), Span::from_secs(300));
+    TcpConfig { undo: true, paws: true, timestamp_tick, min_rtt_window, ..tcp("rack", congestion_control) }
 }
 
 /// With the receiver of a stock kernel.

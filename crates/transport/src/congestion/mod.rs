@@ -54,6 +54,7 @@ pub use linux_reno::LinuxReno;
 pub use mprc::Mprc;
 pub use newreno::{NewReno, NewRenoParameters};
 pub use olia::Olia;
+pub(crate) use path_model::MaxFilter;
 
 use anabranch_units::{Instant, Rate, Span};
 

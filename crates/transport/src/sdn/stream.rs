@@ -263,7 +263,7 @@ impl Stream {
         let elapsed = now.since(newest.at);
         if newest.first {
             self.rtt.on_sample(elapsed);
-            self.rtt.on_minimum_candidate(elapsed);
+            self.rtt.on_minimum_candidate(now, elapsed);
             self.backoff = 0;
         }
         if !self.reliable {

@@ -1,5 +1,9 @@
-use anabranch_units::Span;
+use crate::congestion::MaxFilter;
+use anabranch_units::{Instant, Span};
+use std::cmp::Reverse;
 
+/// Parts of the time for which a minimum is believed; it goes with the part in which it was measured.
+const PARTS: usize = 10;
 /// Timeout of the first data after a SYN was lost (RFC 6298 (5.7)).
 const AFTER_LOST_HANDSHAKE: Span = Span::from_secs(3);
 
@@ -23,7 +27,12 @@ pub struct RttSummary {
 pub(crate) struct RttEstimator {
     srtt: Span,
     rttvar: Span,
+    /// Smallest of the whole connection.
+    least: Span,
+    /// Smallest that is still believed.
     min: Span,
+    /// What believes it for some time only.
+    recent: Option<Box<RecentMinimum>>,
     latest: Span,
     samples: u64,
     sum_ps: u128,
@@ -41,7 +50,9 @@ impl RttEstimator {
         Self {
             srtt: Span::ZERO,
             rttvar: Span::ZERO,
+            least: Span::MAX,
             min: Span::MAX,
+            recent: None,
             latest: Span::ZERO,
             samples: 0,
             sum_ps: 0,
@@ -51,6 +62,13 @@ impl RttEstimator {
             margin,
             backoff: 0,
         }
+    }
+
+    /// Believes a minimum for `window` and no longer; zero: as long as the connection lives. RFC 8985 section 6.2 step 1
+    /// leaves the choice.
+    pub(crate) fn believing(mut self, window: Span) -> Self {
+        self.recent = (window > Span::ZERO).then(|| Box::new(RecentMinimum::new(window)));
+        self
     }
 
     /// Takes a sample; a valid one also ends the back-off (RFC 6298 section 5.7).
@@ -80,8 +98,12 @@ impl RttEstimator {
     }
 
     /// Takes the delay of the newest acknowledged segment, free of delayed ACKs.
-    pub(crate) fn on_minimum_candidate(&mut self, rtt: Span) {
-        self.min = self.min.min(rtt);
+    pub(crate) fn on_minimum_candidate(&mut self, now: Instant, rtt: Span) {
+        self.least = self.least.min(rtt);
+        self.min = match &mut self.recent {
+            Some(recent) => recent.take(now, rtt),
+            None => self.least,
+        };
     }
 
     /// RFC 6298 (2.3) to (2.5), backed off by (5.5).
@@ -112,7 +134,7 @@ impl RttEstimator {
         self.backoff
     }
 
-    /// Smallest delay seen; [`Span::MAX`] before the first.
+    /// Smallest delay that is still believed; [`Span::MAX`] before the first.
     pub(crate) fn min(&self) -> Span {
         self.min
     }
@@ -121,11 +143,41 @@ impl RttEstimator {
     pub(crate) fn summary(&self) -> RttSummary {
         RttSummary {
             smoothed: self.srtt,
-            min: if self.has_sample() { self.min } else { Span::ZERO },
+            min: if self.has_sample() { self.least } else { Span::ZERO },
             mean: Span::from_ps((self.sum_ps / u128::from(self.samples.max(1))) as u64),
             max: self.max,
             latest: self.latest,
         }
+    }
+}
+
+/// A round-trip time, the shorter the greater.
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
+struct Shortness(Reverse<Span>);
+
+impl Default for Shortness {
+    fn default() -> Self {
+        Self(Reverse(Span::MAX))
+    }
+}
+
+/// Smallest RTT of the last parts of a time; as long as no new one comes it stays.
+#[derive(Clone, Debug)]
+struct RecentMinimum {
+    part: Span,
+    shortest: MaxFilter<Shortness, PARTS>,
+}
+
+impl RecentMinimum {
+    fn new(window: Span) -> Self {
+        let part = (window / PARTS as u64).max(Span::from_ps(1));
+        Self { part, shortest: MaxFilter::default() }
+    }
+
+    fn take(&mut self, now: Instant, rtt: Span) -> Span {
+        let part = now.since(Instant::ZERO).as_ps() / self.part.as_ps();
+        self.shortest.insert(part, Shortness(Reverse(rtt)));
+        self.shortest.max().0.0
     }
 }
 
@@ -175,5 +227,32 @@ mod tests {
         assert_eq!(rtt.rto(), Span::from_secs(60));
         rtt.on_sample(Span::from_ms(1));
         assert_eq!(rtt.rto(), Span::from_ms(200));
+    }
+
+    /// A minimum of 20 ms that was measured in the first of ten parts of 30 s: the samples of 30 ms behind it take its
+    /// place when the eleventh part begins. The smallest of the whole connection is still 20 ms.
+    #[test]
+    fn a_minimum_is_believed_for_so_long() {
+        for (window_s, at_s, believed_ms) in [(300, 299, 20), (300, 300, 30), (0, 300, 20), (0, 900, 20)] {
+            let mut rtt = estimator().believing(Span::from_secs(window_s));
+            let mut take = |at_s, ms| {
+                rtt.on_sample(Span::from_ms(ms));
+                rtt.on_minimum_candidate(Instant::ZERO + Span::from_secs(at_s), Span::from_ms(ms));
+            };
+            take(7, 20);
+            (8..=at_s).for_each(|second| take(second, 30));
+            assert_eq!(rtt.min(), Span::from_ms(believed_ms), "{window_s} s, at {at_s} s");
+            assert_eq!(rtt.summary().min, Span::from_ms(20));
+        }
+    }
+
+    /// A connection that was silent for longer has only its newest sample.
+    #[test]
+    fn behind_a_silence_the_new_minimum_is_the_new_sample() {
+        let mut rtt = estimator().believing(Span::from_secs(300));
+        for (at_s, ms) in [(1, 20), (5000, 90)] {
+            rtt.on_minimum_candidate(Instant::ZERO + Span::from_secs(at_s), Span::from_ms(ms));
+            assert_eq!(rtt.min(), Span::from_ms(ms));
+        }
     }
 }

@@ -64,6 +64,10 @@ class TransportFields(Table):
     """Time without an answer after which a connection is given up before it is open (RFC 9293 section
     3.8.3).
     """
+    min_rtt_window: Span | None = None
+    """How long a smallest RTT is believed, which loss detection measures reordering by; 0: as long as the
+    connection lives (RFC 8985 section 6.2 leaves the choice). Linux has 300 s (net.ipv4.tcp_min_rtt_wlen).
+    """
     undo: bool | None = None
     """Take a window reduction back when the loss proves spurious (RFC 3522 timestamps, DSACK)."""
     loss_detection: LossDetection | None = None
@@ -111,6 +115,7 @@ PROTOCOL_FIELDS: dict[str, tuple[str, ...]] = {
         "min_rto",
         "max_rto",
         "handshake_timeout",
+        "min_rtt_window",
         "undo",
         "loss_detection",
         "congestion_control",

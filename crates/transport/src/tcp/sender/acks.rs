@@ -204,7 +204,7 @@ impl Sender {
     #[inline]
     fn take_rtt(&mut self, now: Instant, advanced: bool, segment: &Segment, delivered: &Delivered) {
         if let Some(sent_at) = delivered.newest_sent_at() {
-            self.rtt.on_minimum_candidate(now.since(sent_at));
+            self.rtt.on_minimum_candidate(now, now.since(sent_at));
         }
         if let Some(sent_at) = delivered.first_sent_at.or(delivered.first_sacked_sent_at) {
             self.rtt.on_sample(now.since(sent_at));
@@ -212,7 +212,7 @@ impl Sender {
             self.rtt.on_sample(rtt);
             // Without it, a flow whose first segments were all sent twice has no minimum. A clock may say up to a tick
             // too little, and no minimum lies below the path's.
-            self.rtt.on_minimum_candidate(rtt + self.clock.tick());
+            self.rtt.on_minimum_candidate(now, rtt + self.clock.tick());
         }
     }
 

@@ -140,7 +140,8 @@ impl Sender {
                 config.initial_rto,
                 (config.min_rto, config.max_rto),
                 config.loss_detection.rto_margin(config.min_rto),
-            ),
+            )
+            .believing(config.min_rtt_window),
             board: Scoreboard::new(full_payload),
             timers: Timers::default(),
             rate: RateSampler::default(),
@@ -253,7 +254,7 @@ impl Sender {
         let rtt = (self.syn_transmissions == 1).then(|| now.since(self.syn_sent_at));
         if let Some(rtt) = rtt {
             self.rtt.on_sample(rtt);
-            self.rtt.on_minimum_candidate(rtt);
+            self.rtt.on_minimum_candidate(now, rtt);
         }
         if rtt.is_none() {
             self.rtt.on_lost_handshake();
