@@ -2,6 +2,7 @@
 
 #[path = "../tests/common/mod.rs"]
 mod common;
+mod networks;
 
 use anabranch_engine::Outcome;
 use anabranch_engine::control::applications::ForwardingParameters;
@@ -9,6 +10,7 @@ use anabranch_engine::routing::Metric;
 use anabranch_engine::setup::{ApplicationSetup, Channel, ControllerSetup, FlowTableSetup, WhenFull};
 use anabranch_units::{NodeId, Rate, Span};
 use common::{Builder, Dumbbell, Thesis, leaf_spine, ndiffports, plan, run, run_plan, table};
+use networks::{all_pairs, fat_tree};
 
 fn main() {
     println!(
@@ -26,6 +28,9 @@ fn main() {
     for flows in FLOWS {
         measure(&many_flows(flows), || dumbbell(flows, 10_000, 10, 10_000, 2));
     }
+    let hundred = Rate::from_bps(100_000_000_000);
+    measure("fat tree k = 8, 100 Gbps, 128 CUBIC, 3 ms", || fat_tree(8, hundred, Span::from_us(3_000)));
+    measure("38,612 flows of 20 kB, 197 nodes, 2 s", || all_pairs(Span::from_secs(2)));
     measure("controller, 10 CUBIC, 1 Gbps, 10 ms, 20 s", || governed(dumbbell(10, 1000, 10, 1000, 20)));
     measure("32 MPTCP x 32 subflows, 8 x 50 Mbps, 40 s", || {
         let (capacity, duration) = (Rate::from_bps(50_000_000), Span::from_secs(40));
@@ -61,7 +66,7 @@ fn governed(mut b: Builder) -> Builder {
     b
 }
 
-const FLOWS: [usize; 4] = [10, 100, 1_000, 10_000];
+const FLOWS: [usize; 5] = [10, 100, 1_000, 10_000, 100_000];
 
 fn many_flows(flows: usize) -> String {
     format!("dumbbell, {flows} CUBIC, 10 Gbps, 10 ms, 2 s")
@@ -98,7 +103,13 @@ fn report_memory() {
 /// Set for a process that is to print its peak memory.
 const REPORT_PEAK: &str = "REPORT_PEAK";
 
-/// Median of three runs; does nothing for a name that does not contain the argument, if one is given.
+/// Runs of a scenario, `--runs=3` if nothing else is said.
+fn repetitions() -> usize {
+    let given = std::env::args().find_map(|argument| argument.strip_prefix("--runs=").map(str::parse));
+    given.map_or(3, |runs| runs.expect("a number of runs, as in --runs=5")).max(1)
+}
+
+/// Median of the runs; does nothing for a name that does not contain the argument, if one is given.
 fn measure(name: &str, build: impl Fn() -> Builder) {
     if wanted().is_some_and(|wanted| !name.contains(&wanted)) {
         return;
@@ -108,7 +119,7 @@ fn measure(name: &str, build: impl Fn() -> Builder) {
         println!("{}", peak_bytes());
         return;
     }
-    let mut runs: Vec<(f64, Outcome)> = (0..3)
+    let mut runs: Vec<(f64, Outcome)> = (0..repetitions())
         .map(|_| {
             let setup = build().setup;
             let plan = plan(&setup);
@@ -118,7 +129,7 @@ fn measure(name: &str, build: impl Fn() -> Builder) {
         })
         .collect();
     runs.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (seconds, outcome) = &runs[1];
+    let (seconds, outcome) = &runs[runs.len() / 2];
     let hops = outcome.progress.packet_hops as f64;
     let bytes: u64 = table(outcome, "flows").integer("delivered_bytes").unwrap().iter().sum();
     println!(
