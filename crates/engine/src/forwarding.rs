@@ -39,7 +39,7 @@ pub struct Forwarding {
     /// may still be on them.
     path_links: Vec<LinkId>,
     /// Routes by pair; flows hold an index.
-    routes: Vec<Option<PathChoice>>,
+    routes: Vec<PathChoice>,
     pairs: BTreeMap<Pair, u32>,
     /// Hop-by-hop tables by destination.
     tables: Vec<Option<Table>>,
@@ -52,21 +52,31 @@ pub struct Forwarding {
 /// Who sends to whom, and between which interfaces if only those will do.
 type Pair = (NodeId, NodeId, Option<InterfacePair>);
 
+/// How packets of a pair set out. Most pairs have one path, and each packet asks: that is at hand, the rest apart.
+#[derive(Default)]
 enum PathChoice {
-    /// First position in `path_links` of each path.
-    Paths {
-        starts: Vec<u32>,
-        balancer: Box<Balancer>,
-    },
-    /// The way back of a pair whose balancer keeps entries for subflows, over the same paths: the pair's
-    /// entries serve both directions, as if the router at this end had learnt them from what came in.
-    Reverse {
-        /// For each choice of the other pair the first position of its path backwards.
-        starts: Vec<u32>,
-        /// Index of the other pair.
-        of: u32,
-    },
+    #[default]
+    Unreachable,
     HopByHop,
+    /// First position in `path_links` of the only path, where nobody keeps entries.
+    Only(u32),
+    Paths(Box<Paths>),
+    Reverse(Box<Reverse>),
+}
+
+struct Paths {
+    /// First position in `path_links` of each path.
+    starts: Vec<u32>,
+    balancer: Balancer,
+}
+
+/// The way back of a pair whose balancer keeps entries for subflows, over the same paths: the pair's
+/// entries serve both directions, as if the router at this end had learnt them from what came in.
+struct Reverse {
+    /// For each choice of the other pair the first position of its path backwards.
+    starts: Vec<u32>,
+    /// Index of the other pair.
+    of: u32,
 }
 
 /// Next hops towards one destination.
@@ -90,9 +100,25 @@ impl Table {
     }
 }
 
-struct NextHops {
+/// The links on which a node sends towards a destination.
+enum NextHops {
+    /// One, and nobody keeps entries.
+    Only(LinkId),
+    Several(Box<SeveralHops>),
+}
+
+struct SeveralHops {
     links: Vec<LinkId>,
     balancer: Balancer,
+}
+
+impl NextHops {
+    fn links(&self) -> &[LinkId] {
+        match self {
+            Self::Only(link) => std::slice::from_ref(link),
+            Self::Several(hops) => &hops.links,
+        }
+    }
 }
 
 /// Index of a pair's route.
@@ -117,7 +143,7 @@ impl Forwarding {
             load_balancing,
             streams,
             path_links: Vec::new(),
-            routes: index.iter().map(|_| None).collect(),
+            routes: index.iter().map(|_| PathChoice::Unreachable).collect(),
             pairs: index,
             tables: (0..nodes).map(|_| None).collect(),
             laid: BTreeMap::new(),
@@ -136,7 +162,7 @@ impl Forwarding {
         let next = self.routes.len() as u32;
         let index = *self.pairs.entry((from, to, Some(interfaces))).or_insert(next);
         if index == next {
-            self.routes.push(None);
+            self.routes.push(PathChoice::Unreachable);
         }
         RouteIndex(index)
     }
@@ -162,10 +188,10 @@ impl Forwarding {
     /// balancer: a change elsewhere moves no flow and no flowlet.
     pub fn install(&mut self, network: &Network, plan: &Plan) {
         let mirror = Mirror::new(network);
-        let mut old: Vec<_> = self.routes.iter_mut().map(Option::take).collect();
+        let mut old: Vec<_> = self.routes.iter_mut().map(std::mem::take).collect();
         for route in &plan.routes {
             for (between, index) in self.wanted(route) {
-                let old = old[index as usize].take();
+                let old = std::mem::take(&mut old[index as usize]);
                 let chosen = match between {
                     Some(interfaces) if !route.paths.is_empty() => Cow::Owned(interfaces.of(route, &mirror)),
                     _ => Cow::Borrowed(route),
@@ -173,7 +199,7 @@ impl Forwarding {
                 // No path between two interfaces is no route; that of a pair always has a way.
                 if between.is_none() || !chosen.paths.is_empty() {
                     let choice = self.renew(network, plan, (&chosen, between), &mirror, old);
-                    self.routes[index as usize] = Some(choice);
+                    self.routes[index as usize] = choice;
                 }
             }
         }
@@ -200,24 +226,26 @@ impl Forwarding {
         plan: &Plan,
         (route, between): (&Route, Option<InterfacePair>),
         mirror: &Mirror,
-        old: Option<PathChoice>,
+        old: PathChoice,
     ) -> PathChoice {
-        match (self.reverse(plan, (route, between), mirror, old.as_ref()), old) {
-            (Some(reverse), _) => reverse,
-            (None, Some(old)) if self.is_same(&old, route) => old,
-            (None, old) => self.choice(network, (route, between), mirror, old),
+        match self.reverse(plan, (route, between), mirror, &old) {
+            Some(reverse) => reverse,
+            None if self.is_same(&old, route) => old,
+            None => self.choice(network, (route, between), mirror, old),
         }
     }
 
     fn is_same(&self, choice: &PathChoice, route: &Route) -> bool {
-        let (starts, balancer) = match choice {
-            PathChoice::Paths { starts, balancer } => (starts, balancer),
-            PathChoice::HopByHop => return route.paths.is_empty(),
-            PathChoice::Reverse { .. } => return false,
-        };
-        let weights: Vec<f64> = route.paths.iter().map(|path| path.weight).collect();
-        balancer.has_weights(&weights)
-            && self.lead_along(starts, route.paths.iter().map(|path| path.links.links()))
+        let links = route.paths.iter().map(|path| path.links.links());
+        match choice {
+            PathChoice::Paths(paths) => {
+                let weights: Vec<f64> = route.paths.iter().map(|path| path.weight).collect();
+                paths.balancer.has_weights(&weights) && self.lead_along(&paths.starts, links)
+            }
+            PathChoice::Only(start) => route.paths.len() == 1 && self.lead_along(&[*start], links),
+            PathChoice::HopByHop => route.paths.is_empty(),
+            PathChoice::Reverse(_) | PathChoice::Unreachable => false,
+        }
     }
 
     /// Whether the paths that start here are these. There must be as many.
@@ -233,19 +261,24 @@ impl Forwarding {
         network: &Network,
         (route, between): (&Route, Option<InterfacePair>),
         mirror: &Mirror,
-        old: Option<PathChoice>,
+        old: PathChoice,
     ) -> PathChoice {
-        if route.paths.is_empty() {
-            return PathChoice::HopByHop;
+        match &route.paths[..] {
+            [] => return PathChoice::HopByHop,
+            [only] if !self.load_balancing.keeps_entries() => {
+                return PathChoice::Only(self.append(only.links.links()));
+            }
+            _ => {}
         }
         let starts = route.paths.iter().map(|path| self.append(path.links.links())).collect();
         let weights: Vec<f64> = route.paths.iter().map(|path| path.weight).collect();
         let mirror = self.load_balancing.is_symmetric().then_some(mirror);
         let identities = identities(route.paths.iter().map(|path| path.links.links()), mirror);
-        if let Some(PathChoice::Paths { mut balancer, .. }) = old
-            && balancer.follow(&weights, &identities)
+        if let PathChoice::Paths(mut paths) = old
+            && paths.balancer.follow(&weights, &identities)
         {
-            return PathChoice::Paths { starts, balancer };
+            paths.starts = starts;
+            return PathChoice::Paths(paths);
         }
         let mut name = format!("{}->{}", network.node(route.from).name, network.node(route.to).name);
         if let Some(InterfacePair { first, last }) = between {
@@ -256,7 +289,7 @@ impl Forwarding {
             name += &format!(" by {} and {}", neighbour(first, route.from), neighbour(last, route.to));
         }
         let balancer = self.balancer(&name, "path", &weights, &identities);
-        PathChoice::Paths { starts, balancer: Box::new(balancer) }
+        PathChoice::Paths(Box::new(Paths { starts, balancer }))
     }
 
     /// The route as the way back of the opposite pair, if that keeps entries and has the same paths. The pair
@@ -266,7 +299,7 @@ impl Forwarding {
         plan: &Plan,
         (route, between): (&Route, Option<InterfacePair>),
         mirror: &Mirror,
-        old: Option<&PathChoice>,
+        old: &PathChoice,
     ) -> Option<PathChoice> {
         if !self.load_balancing.keeps_entries() || route.from < route.to {
             return None;
@@ -286,13 +319,16 @@ impl Forwarding {
         if !same || back.is_empty() {
             return None;
         }
-        if let Some(PathChoice::Reverse { starts, .. }) = old
-            && starts.len() == back.len()
-            && self.lead_along(starts, back.iter().map(Vec::as_slice))
-        {
-            return Some(PathChoice::Reverse { starts: starts.clone(), of });
-        }
-        Some(PathChoice::Reverse { starts: back.iter().map(|links| self.append(links)).collect(), of })
+        let starts = match old {
+            PathChoice::Reverse(old)
+                if old.starts.len() == back.len()
+                    && self.lead_along(&old.starts, back.iter().map(Vec::as_slice)) =>
+            {
+                old.starts.clone()
+            }
+            _ => back.iter().map(|links| self.append(links)).collect(),
+        };
+        Some(PathChoice::Reverse(Box::new(Reverse { starts, of })))
     }
 
     fn table(
@@ -309,7 +345,7 @@ impl Forwarding {
         for (node, links) in table.next.iter().filter(|(_, links)| !links.is_empty()) {
             nodes.push(*node);
             hops.push(match old.remove(node) {
-                Some(hops) if hops.links == *links => hops,
+                Some(hops) if hops.links() == *links => hops,
                 old => self.next_hops(&format!("{}=>{to}", network.node(*node).name), links, mirror, old),
             });
         }
@@ -323,15 +359,21 @@ impl Forwarding {
         mirror: Option<&Mirror>,
         old: Option<NextHops>,
     ) -> NextHops {
+        if let &[only] = links
+            && !self.load_balancing.keeps_entries()
+        {
+            return NextHops::Only(only);
+        }
         let weights = vec![1.0; links.len()];
         let identities = identities(links.iter().map(std::slice::from_ref), mirror);
-        if let Some(NextHops { mut balancer, .. }) = old
-            && balancer.follow(&weights, &identities)
+        if let Some(NextHops::Several(mut hops)) = old
+            && hops.balancer.follow(&weights, &identities)
         {
-            return NextHops { links: links.to_vec(), balancer };
+            hops.links = links.to_vec();
+            return NextHops::Several(hops);
         }
         let balancer = self.balancer(name, "next hop", &weights, &identities);
-        NextHops { links: links.to_vec(), balancer }
+        NextHops::Several(Box::new(SeveralHops { links: links.to_vec(), balancer }))
     }
 
     fn append(&mut self, links: &[LinkId]) -> u32 {
@@ -366,23 +408,23 @@ impl Forwarding {
     /// Where the route of a new packet starts; `None` where there is no route.
     #[inline]
     pub fn start(&mut self, now: Instant, route: RouteIndex, key: FlowKey) -> Option<PathStart> {
-        match self.routes[route.0 as usize].as_mut()? {
+        match &mut self.routes[route.0 as usize] {
+            PathChoice::Only(start) => Some(PathStart::Path(*start)),
             PathChoice::HopByHop => Some(PathStart::NextHops),
-            PathChoice::Paths { starts, balancer } => {
-                Some(PathStart::Path(starts[balancer.choose(now, key)]))
-            }
-            PathChoice::Reverse { of, .. } => {
-                let of = *of as usize;
+            PathChoice::Paths(paths) => Some(PathStart::Path(paths.starts[paths.balancer.choose(now, key)])),
+            PathChoice::Reverse(reverse) => {
+                let of = reverse.of as usize;
                 self.start_back(now, route, of, key)
             }
+            PathChoice::Unreachable => None,
         }
     }
 
     fn start_back(&mut self, now: Instant, route: RouteIndex, of: usize, key: FlowKey) -> Option<PathStart> {
-        let Some(PathChoice::Paths { balancer, .. }) = &mut self.routes[of] else { return None };
-        let choice = balancer.choose(now, key);
-        let Some(PathChoice::Reverse { starts, .. }) = &self.routes[route.0 as usize] else { return None };
-        Some(PathStart::Path(starts[choice]))
+        let PathChoice::Paths(paths) = &mut self.routes[of] else { return None };
+        let choice = paths.balancer.choose(now, key);
+        let PathChoice::Reverse(reverse) = &self.routes[route.0 as usize] else { return None };
+        Some(PathStart::Path(reverse.starts[choice]))
     }
 
     /// The next link of a packet along its path.
@@ -407,9 +449,10 @@ impl Forwarding {
         }
         let table = self.tables[packet.destination.index()].as_mut()?;
         let place = table.place(node, packet.destination)?;
-        let hops = &mut table.hops[place];
-        let choice = if hops.balancer.is_fixed() { 0 } else { hops.balancer.choose(now, key(packet)) };
-        Some(hops.links[choice])
+        match &mut table.hops[place] {
+            NextHops::Only(link) => Some(*link),
+            NextHops::Several(hops) => Some(hops.links[hops.balancer.choose(now, key(packet))]),
+        }
     }
 }
 

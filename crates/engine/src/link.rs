@@ -5,14 +5,13 @@
 //! touched are worked off at their own exact times, so one event per packet, its arrival, is enough.
 
 use crate::loss::Loss;
-use crate::packet::{Direction, PacketId, PacketPool};
+use crate::packet::{Chain, Direction, PacketId, PacketPool};
 use crate::queues::{DropCause, Drops, Packets, Queue, Waiting};
 use crate::random::Stream;
 use crate::setup::LinkSetup;
 use crate::variate::Sampler;
 use anabranch_transport::Flags;
-use anabranch_units::{Bytes, Instant, Rate, Serializer, Span};
-use std::collections::VecDeque;
+use anabranch_units::{Bytes, Instant, NodeId, Rate, Serializer, Span};
 
 /// What a link has done. Packets: `offered = delivered + dropped + waiting + in flight`.
 #[derive(Clone, Copy, Default, Debug)]
@@ -52,41 +51,66 @@ pub trait LinkObserver {
     /// A packet is gone; its place in the pool is about to be freed.
     fn dropped(&mut self, packet: PacketId, pool: &PacketPool, cause: DropCause);
     /// A transmission began, and counts in the link's `stats` already.
-    fn transmits(&mut self, at: Instant, packet: PacketId, pool: &PacketPool, stats: &LinkStats);
+    fn transmits(&mut self, at: Instant, packet: PacketId, pool: &PacketPool, sent: u64);
 }
 
-/// A directed link.
+/// A directed link. A packet that finds it idle touches the first two lines of the cache, one that waits the third.
+#[repr(C, align(64))]
 pub struct SimulatedLink {
-    serializer: Serializer,
-    delay: Span,
-    queue: Queue,
-    randomness: Option<Box<Randomness>>,
-    up: bool,
     free_at: Instant,
     last_arrival: Instant,
-    flying: VecDeque<(Instant, PacketId)>,
+    /// When the first packet in flight arrives, if there is one.
+    next_arrival: Instant,
+    flying: Chain,
+    to: NodeId,
+    delay: Span,
+    serializer: Serializer,
+    counters: Counters,
+    randomness: Option<Box<Randomness>>,
+    up: bool,
+    queue: Queue,
     /// Up to where the queue integral is complete.
     integrated_to: Instant,
-    stats: LinkStats,
+    queue_max_packets: u64,
+    queue_integral: u128,
+    incidents: Incidents,
+}
+
+/// What each packet counts in; as in [`LinkStats`].
+#[derive(Default)]
+struct Counters {
+    offered: u64,
+    sent: u64,
+    sent_bytes: u64,
+    busy_ps: u64,
+    delivered: u64,
+}
+
+/// What few packets count in; as in [`LinkStats`].
+#[derive(Default)]
+struct Incidents {
+    marks: u64,
+    /// None before the first one.
+    drops: Option<Box<Drops>>,
 }
 
 /// The packets of a link as its queue sees them.
 struct Handling<'l, O> {
     pool: &'l mut PacketPool,
     observer: &'l mut O,
-    stats: &'l mut LinkStats,
+    incidents: &'l mut Incidents,
 }
 
 impl<O: LinkObserver> Packets for Handling<'_, O> {
     fn drop(&mut self, id: PacketId, cause: DropCause) {
-        self.stats.drops.add(cause, 1);
+        self.incidents.drops.get_or_insert_default().add(cause, 1);
         self.observer.dropped(id, self.pool, cause);
         self.pool.remove(id);
     }
 
     fn mark(&mut self, id: PacketId) -> bool {
         let capable = self.pool.mark(id);
-        self.stats.marks += u64::from(capable);
+        self.incidents.marks += u64::from(capable);
         capable
     }
 
@@ -106,23 +130,46 @@ impl SimulatedLink {
     #[must_use]
     pub fn new(setup: &LinkSetup, queue: Queue, randomness: Option<Box<Randomness>>) -> Self {
         Self {
-            serializer: Serializer::new(setup.capacity),
-            delay: setup.delay,
-            queue,
-            randomness,
-            up: true,
             free_at: Instant::ZERO,
             last_arrival: Instant::ZERO,
-            flying: VecDeque::new(),
+            next_arrival: Instant::ZERO,
+            flying: Chain::default(),
+            to: setup.to,
+            delay: setup.delay,
+            serializer: Serializer::new(setup.capacity),
+            counters: Counters::default(),
+            randomness,
+            up: true,
+            queue,
             integrated_to: Instant::ZERO,
-            stats: LinkStats::default(),
+            queue_max_packets: 0,
+            queue_integral: 0,
+            incidents: Incidents::default(),
         }
     }
 
     /// What it has done.
     #[must_use]
-    pub fn stats(&self) -> &LinkStats {
-        &self.stats
+    pub fn stats(&self) -> LinkStats {
+        let Counters { offered, sent, sent_bytes, busy_ps, delivered } = self.counters;
+        LinkStats {
+            offered,
+            sent,
+            sent_bytes,
+            busy_ps,
+            delivered,
+            drops: self.incidents.drops.as_deref().copied().unwrap_or_default(),
+            marks: self.incidents.marks,
+            queue_max_packets: self.queue_max_packets,
+            queue_integral: self.queue_integral,
+        }
+    }
+
+    /// The node at its other end.
+    #[inline]
+    #[must_use]
+    pub const fn to(&self) -> NodeId {
+        self.to
     }
 
     /// Whether it carries packets.
@@ -134,12 +181,12 @@ impl SimulatedLink {
     /// Time spent transmitting up to `now`.
     #[must_use]
     pub fn busy(&self, now: Instant) -> Span {
-        Span::from_ps(self.stats.busy_ps).saturating_sub(self.free_at.saturating_since(now))
+        Span::from_ps(self.counters.busy_ps).saturating_sub(self.free_at.saturating_since(now))
     }
 
     /// The packets it holds, in order.
-    pub fn packets(&self) -> impl Iterator<Item = PacketId> {
-        self.flying.iter().map(|entry| entry.1).chain(self.queue.packets())
+    pub fn packets<'p>(&'p self, pool: &'p PacketPool) -> impl Iterator<Item = PacketId> + 'p {
+        self.flying.iter(pool).chain(self.queue.packets())
     }
 
     /// Packets and bytes that wait, without the one being sent.
@@ -157,7 +204,7 @@ impl SimulatedLink {
     /// Packets whose transmission has begun and that have not arrived.
     #[must_use]
     pub fn in_flight(&self) -> u64 {
-        self.flying.len() as u64
+        u64::from(self.flying.len())
     }
 
     /// Takes a packet, to send it or to drop it; returns whether the next event may have changed.
@@ -169,7 +216,7 @@ impl SimulatedLink {
         pool: &mut PacketPool,
         observer: &mut impl LinkObserver,
     ) -> bool {
-        self.stats.offered += 1;
+        self.counters.offered += 1;
         if !self.up {
             self.drop_packet(id, pool, observer, DropCause::Down);
             return false;
@@ -189,7 +236,7 @@ impl SimulatedLink {
         if !(self.queue.is_drop_tail() && self.queue.push(arrival)) {
             self.enqueue(arrival, pool, observer);
         }
-        self.stats.queue_max_packets = self.stats.queue_max_packets.max(self.queue.backlog());
+        self.queue_max_packets = self.queue_max_packets.max(self.queue.backlog());
         // With something in flight the next event is its arrival; otherwise a departure that
         // was due already.
         self.flying.is_empty()
@@ -198,14 +245,14 @@ impl SimulatedLink {
     /// Asks the discipline about a packet that finds the link idle.
     #[inline(never)]
     fn pass(&mut self, arrival: Waiting, pool: &mut PacketPool, observer: &mut impl LinkObserver) -> bool {
-        let mut packets = Handling { pool, observer, stats: &mut self.stats };
+        let mut packets = Handling { pool, observer, incidents: &mut self.incidents };
         self.queue.pass(arrival, self.free_at, &mut packets)
     }
 
     /// Hands a packet to the discipline.
     #[inline(never)]
     fn enqueue(&mut self, arrival: Waiting, pool: &mut PacketPool, observer: &mut impl LinkObserver) {
-        let mut packets = Handling { pool, observer, stats: &mut self.stats };
+        let mut packets = Handling { pool, observer, incidents: &mut self.incidents };
         self.queue.enqueue(arrival, &mut packets);
     }
 
@@ -217,7 +264,7 @@ impl SimulatedLink {
         pool: &mut PacketPool,
         observer: &mut impl LinkObserver,
     ) -> Option<Waiting> {
-        let mut packets = Handling { pool, observer, stats: &mut self.stats };
+        let mut packets = Handling { pool, observer, incidents: &mut self.incidents };
         self.queue.dequeue(at, &mut packets)
     }
 
@@ -225,7 +272,7 @@ impl SimulatedLink {
     #[inline]
     fn integrate(&mut self, to: Instant) {
         let span = to.saturating_since(self.integrated_to).as_ps();
-        self.stats.queue_integral += u128::from(self.queue.backlog()) * u128::from(span);
+        self.queue_integral += u128::from(self.queue.backlog()) * u128::from(span);
         self.integrated_to = to;
     }
 
@@ -256,10 +303,10 @@ impl SimulatedLink {
     ) {
         let serialisation = self.serializer.next(bytes);
         self.free_at = at + serialisation;
-        self.stats.sent += 1;
-        self.stats.sent_bytes += u64::from(bytes);
-        self.stats.busy_ps += serialisation.as_ps();
-        observer.transmits(at, id, pool, &self.stats);
+        self.counters.sent += 1;
+        self.counters.sent_bytes += u64::from(bytes);
+        self.counters.busy_ps += serialisation.as_ps();
+        observer.transmits(at, id, pool, self.counters.sent);
         let mut arrival = self.free_at + self.delay;
         if let Some(randomness) = &mut self.randomness {
             if let Some((jitter, stream)) = &mut randomness.jitter {
@@ -274,17 +321,20 @@ impl SimulatedLink {
         // Packets stay in order, whatever jitter or a shorter delay would have them do.
         arrival = arrival.max(self.last_arrival);
         self.last_arrival = arrival;
-        self.flying.push_back((arrival, id));
+        if self.flying.is_empty() {
+            self.next_arrival = arrival;
+        }
+        self.flying.push(id, arrival, pool);
     }
 
     /// When it wants to be polled: at the next arrival, or when a lost packet leaves the way free.
     #[inline]
     #[must_use]
     pub fn next_event(&self) -> Option<Instant> {
-        match self.flying.front() {
-            Some(&(arrival, _)) => Some(arrival),
-            None => (!self.queue.is_empty()).then_some(self.free_at),
+        if self.flying.is_empty() {
+            return (!self.queue.is_empty()).then_some(self.free_at);
         }
+        Some(self.next_arrival)
     }
 
     /// The packet that arrives at the other end now, if one does.
@@ -296,12 +346,12 @@ impl SimulatedLink {
         observer: &mut impl LinkObserver,
     ) -> Option<PacketId> {
         self.advance(now, pool, observer);
-        let &(arrival, packet) = self.flying.front()?;
-        if arrival > now {
+        if self.flying.is_empty() || self.next_arrival > now {
             return None;
         }
-        self.flying.pop_front();
-        self.stats.delivered += 1;
+        let (packet, next) = self.flying.pop(pool)?;
+        self.next_arrival = next.unwrap_or(self.next_arrival);
+        self.counters.delivered += 1;
         Some(packet)
     }
 
@@ -312,7 +362,7 @@ impl SimulatedLink {
         observer: &mut impl LinkObserver,
         cause: DropCause,
     ) {
-        Handling { pool, observer, stats: &mut self.stats }.drop(id, cause);
+        Handling { pool, observer, incidents: &mut self.incidents }.drop(id, cause);
     }
 
     /// Goes down, losing what waits and what is in flight, or comes up, idle.
@@ -329,14 +379,14 @@ impl SimulatedLink {
             return;
         }
         self.integrate(now);
-        while let Some((_, id)) = self.flying.pop_front() {
+        while let Some((id, _)) = self.flying.pop(pool) {
             self.drop_packet(id, pool, observer, DropCause::Down);
         }
         for waiting in self.queue.flush(now) {
             self.drop_packet(waiting.packet, pool, observer, DropCause::Down);
         }
         // A transmission that is cut short was counted in full.
-        self.stats.busy_ps -= self.free_at.saturating_since(now).as_ps();
+        self.counters.busy_ps -= self.free_at.saturating_since(now).as_ps();
         self.free_at = now;
         self.last_arrival = now;
     }
@@ -376,7 +426,7 @@ impl SimulatedLink {
     ) {
         self.advance(now, pool, observer);
         self.integrate(now);
-        let mut packets = Handling { pool, observer, stats: &mut self.stats };
+        let mut packets = Handling { pool, observer, incidents: &mut self.incidents };
         self.queue.hand_over(now, queue, &mut packets);
     }
 

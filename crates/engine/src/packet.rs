@@ -1,7 +1,7 @@
 //! Packets and where they live.
 
 use anabranch_transport::{Flags, Segment};
-use anabranch_units::{FlowId, NodeId};
+use anabranch_units::{FlowId, Instant, NodeId};
 use std::collections::BTreeMap;
 
 /// Which way a packet of a flow goes.
@@ -54,11 +54,76 @@ pub struct Packet {
     pub steering: Steering,
 }
 
+/// A packet and its place in a [`Chain`].
+#[derive(Debug)]
+struct Stored {
+    packet: Packet,
+    /// The packet behind it, if it is in a chain and not the last.
+    next: PacketId,
+    /// When it arrives, if it is in a chain.
+    arrival: Instant,
+}
+
+/// Packets in flight, first to arrive first: a list through the pool, so that no link has memory of its own for them.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Chain {
+    first: PacketId,
+    last: PacketId,
+    count: u32,
+}
+
+impl Chain {
+    /// How many there are.
+    #[inline]
+    #[must_use]
+    pub const fn len(&self) -> u32 {
+        self.count
+    }
+
+    /// Whether there is none.
+    #[inline]
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Puts a packet of the pool behind the others.
+    #[inline]
+    pub fn push(&mut self, id: PacketId, arrival: Instant, pool: &mut PacketPool) {
+        pool.packets[id as usize].arrival = arrival;
+        if self.count == 0 {
+            self.first = id;
+        } else {
+            pool.packets[self.last as usize].next = id;
+        }
+        self.last = id;
+        self.count += 1;
+    }
+
+    /// Takes out the first one, and says when the one behind it arrives.
+    #[inline]
+    pub fn pop(&mut self, pool: &PacketPool) -> Option<(PacketId, Option<Instant>)> {
+        let id = self.first;
+        self.count = self.count.checked_sub(1)?;
+        if self.count == 0 {
+            return Some((id, None));
+        }
+        self.first = pool.packets[id as usize].next;
+        Some((id, Some(pool.packets[self.first as usize].arrival)))
+    }
+
+    /// Its packets, first to last.
+    pub fn iter(self, pool: &PacketPool) -> impl Iterator<Item = PacketId> + '_ {
+        let next = |&id: &PacketId| Some(pool.packets[id as usize].next);
+        std::iter::successors(Some(self.first), next).take(self.count as usize)
+    }
+}
+
 /// A slab of packets and, beside them, the segments they carry: a hop touches the packet only, and
 /// the packets of a busy network stay in cache. Freed places are used again, the warmest first.
 #[derive(Default, Debug)]
 pub struct PacketPool {
-    packets: Vec<Packet>,
+    packets: Vec<Stored>,
     segments: Vec<Segment>,
     free: Vec<PacketId>,
     /// The segments of trains behind the first, apart: without offload no packet pays for them.
@@ -70,12 +135,12 @@ impl PacketPool {
     #[inline]
     pub fn insert(&mut self, packet: Packet, segment: Segment) -> PacketId {
         if let Some(id) = self.free.pop() {
-            self.packets[id as usize] = packet;
+            self.packets[id as usize].packet = packet;
             self.segments[id as usize] = segment;
             return id;
         }
         let id = self.packets.len() as PacketId;
-        self.packets.push(packet);
+        self.packets.push(Stored { packet, next: 0, arrival: Instant::ZERO });
         self.segments.push(segment);
         id
     }
@@ -134,13 +199,13 @@ impl PacketPool {
     #[inline]
     #[must_use]
     pub fn get(&self, id: PacketId) -> &Packet {
-        &self.packets[id as usize]
+        &self.packets[id as usize].packet
     }
 
     /// A packet, to change it.
     #[inline]
     pub fn get_mut(&mut self, id: PacketId) -> &mut Packet {
-        &mut self.packets[id as usize]
+        &mut self.packets[id as usize].packet
     }
 
     /// The first segment that a packet carries, mostly the only one.
@@ -160,5 +225,55 @@ impl PacketPool {
     #[must_use]
     pub fn live(&self) -> usize {
         self.packets.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anabranch_units::Span;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    fn packet() -> Packet {
+        Packet {
+            flow: FlowId(0),
+            destination: NodeId(0),
+            bytes: 1500,
+            cursor: 0,
+            order: 0,
+            hops_left: 1,
+            direction: Direction::Forward,
+            subflow: 0,
+            steering: Steering::Path,
+        }
+    }
+
+    proptest! {
+        /// Chains of one pool, against queues of their own: packets go to one of them, leave it, and their places are used again.
+        #[test]
+        fn chains_are_queues(steps in prop::collection::vec((0usize..3, any::<bool>()), 1..200)) {
+            let mut pool = PacketPool::default();
+            let mut chains = [Chain::default(); 3];
+            let mut queues: [VecDeque<(PacketId, Instant)>; 3] = Default::default();
+            for (step, (which, arrives)) in (0u64..).zip(steps) {
+                if arrives {
+                    let (id, at) = (pool.insert(packet(), Segment::default()), Instant::ZERO + Span::from_ps(step));
+                    chains[which].push(id, at, &mut pool);
+                    queues[which].push_back((id, at));
+                } else {
+                    let popped = chains[which].pop(&pool);
+                    let expected = queues[which].pop_front().map(|(id, _)| id);
+                    let next = queues[which].front().map(|&(_, at)| at);
+                    prop_assert_eq!(popped, expected.map(|id| (id, next)));
+                    popped.into_iter().for_each(|(id, _)| pool.remove(id));
+                }
+                for (chain, queue) in chains.iter().zip(&queues) {
+                    let ids: Vec<PacketId> = queue.iter().map(|&(id, _)| id).collect();
+                    prop_assert_eq!(chain.iter(&pool).collect::<Vec<_>>(), ids);
+                    prop_assert_eq!(chain.len() as usize, queue.len());
+                }
+            }
+        }
     }
 }

@@ -18,12 +18,14 @@ pub struct Waiting {
 
 /// Room for packets, and those that wait in it, first in, first out.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Buffer {
-    waiting: VecDeque<Waiting>,
+    /// First, because every packet asks whether another one waits.
     packets: u64,
     bytes: u64,
     most_packets: u64,
     most_bytes: u64,
+    waiting: VecDeque<Waiting>,
 }
 
 impl Buffer {
@@ -31,11 +33,11 @@ impl Buffer {
     #[must_use]
     pub fn new(limit: Limit) -> Self {
         Self {
-            waiting: VecDeque::new(),
             packets: 0,
             bytes: 0,
             most_packets: limit.packets.unwrap_or(u64::MAX),
             most_bytes: limit.bytes.unwrap_or(u64::MAX),
+            waiting: VecDeque::new(),
         }
     }
 

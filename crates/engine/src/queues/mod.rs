@@ -277,6 +277,7 @@ macro_rules! disciplines {
         /// The queue in front of a link: the packets that wait, and the discipline that rules them. The calls are those
         /// of [`QueueDiscipline`].
         #[derive(Debug)]
+        #[repr(C)]
         pub struct Queue {
             buffer: Buffer,
             state: State,

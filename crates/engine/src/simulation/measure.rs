@@ -176,7 +176,7 @@ impl Simulation {
         table.numbers("capacity_mbps", links.iter().map(|link| link.capacity.as_bps() as f64 / 1e6));
         table.numbers("delay_ms", links.iter().map(|link| link.delay.as_secs_f64() * 1e3));
         let mut count = |name, value: fn(&LinkStats) -> u64| {
-            table.integers(name, self.data.links.iter().map(|link| value(link.stats())));
+            table.integers(name, self.data.links.iter().map(|link| value(&link.stats())));
         };
         count("packets", |stats| stats.sent);
         count("bytes", |stats| stats.sent_bytes);
@@ -185,7 +185,7 @@ impl Simulation {
             table.integers(cause.column(), drops);
         }
         let mut count = |name, value: fn(&LinkStats) -> u64| {
-            table.integers(name, self.data.links.iter().map(|link| value(link.stats())));
+            table.integers(name, self.data.links.iter().map(|link| value(&link.stats())));
         };
         count("ecn_marks", |stats| stats.marks);
         count("queue_max_packets", |stats| stats.queue_max_packets);
@@ -227,7 +227,8 @@ impl Simulation {
     /// What is under way of each flow: segments to the receiver, and those to the sender.
     pub(super) fn held(&self) -> Vec<(Carried, u64)> {
         let mut held = vec![(Carried::default(), 0); self.data.taps.drops.len()];
-        for id in self.data.links.iter().flat_map(SimulatedLink::packets).chain(self.kept()) {
+        let pool = &self.data.pool;
+        for id in self.data.links.iter().flat_map(|link| link.packets(pool)).chain(self.kept()) {
             let packet = self.data.pool.get(id);
             if packet.flow != NO_FLOW {
                 let (forward, backward) = &mut held[packet.flow.index()];

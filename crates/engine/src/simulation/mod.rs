@@ -308,7 +308,7 @@ impl Simulation {
     #[inline]
     fn on_link(&mut self, id: LinkId) {
         let Some(packet) = self.data.poll(id) else { return };
-        let node = self.data.network.link(id).to;
+        let node = self.data.links[id.index()].to();
         let Packet { destination, steering, .. } = *self.data.pool.get(packet);
         if destination != node {
             self.forward(node, packet, Some(id));

@@ -125,7 +125,7 @@ impl Simulation {
             delay: attributes.delay,
             queue_packets,
             queue_bytes,
-            stats: *link.stats(),
+            stats: link.stats(),
         }
     }
 

@@ -6,7 +6,7 @@ use super::external::External;
 use super::flow::Flow;
 use crate::capture::{CaptureFile, CaptureWriteError, CapturedPacket, Content};
 use crate::error::EngineError;
-use crate::link::{LinkObserver, LinkStats};
+use crate::link::LinkObserver;
 use crate::packet::{Direction, Packet, PacketId, PacketPool, Steering};
 use crate::queues::{DropCause, Drops};
 use crate::setup::{CapturePoint, DatagramSource, Setup};
@@ -301,11 +301,11 @@ impl LinkObserver for TapAt<'_> {
     }
 
     #[inline]
-    fn transmits(&mut self, at: Instant, id: PacketId, pool: &PacketPool, stats: &LinkStats) {
+    fn transmits(&mut self, at: Instant, id: PacketId, pool: &PacketPool, sent: u64) {
         if self.taps.watches_links {
             let packet = pool.get(id);
             if packet.flow == NO_FLOW {
-                self.taps.probes.leaves(id, self.link, stats.sent);
+                self.taps.probes.leaves(id, self.link, sent);
                 return;
             }
             let (source, destination) = self.taps.endpoints[packet.flow.index()][usize::from(packet.subflow)];
