@@ -85,7 +85,7 @@ def scenario(draw: random.Random) -> Data:
         "run": {"duration": f"{duration_ms} ms", "seed": draw.randrange(10**6), "sample_interval": "100 ms"},
     }
     if draw.random() < 0.2:
-        data["network"]["hosts"] = {"offload": f"{draw.choice((2, 6, 44))} segments"}
+        data["network"]["hosts"] = _hosts(draw)
     if draw.random() < 0.25:
         data["controller"] = {
             "links": CONTROL,
@@ -119,6 +119,16 @@ def with_idle_host(data: Data) -> Data:
     }
     more = {"node": [*network["node"], {"name": "idle", "kind": "host"}], "link": [*network["link"], link]}
     return {**data, "network": {**network, **more}}
+
+
+def _hosts(draw: random.Random) -> Data:
+    found: Data = {}
+    if draw.random() < 0.7:
+        found["offload"] = f"{draw.choice((2, 6, 44))} segments"
+    if not found or draw.random() < 0.3:
+        mean = f"{draw.choice((0.02, 0.2, 5))} ms"
+        found["processing_delay"] = {"distribution": "exponential", "mean": mean}
+    return found
 
 
 def _link(draw: random.Random, a: str, b: str) -> Data:

@@ -108,7 +108,8 @@ def _covered(data: draws.Data) -> set[str]:
     found |= {f"queue {_name(link['queue'])}" for link in data["network"]["link"]}
     found |= {f"controller {data['controller']['application']}"} if "controller" in data else set()
     found |= {"failure"} if any("state" in event for event in data.get("event", ())) else set()
-    found |= {"offload"} if "hosts" in data["network"] else set()
+    hosts = data["network"].get("hosts", {})
+    found |= {field.replace("_", " ") for field in ("offload", "processing_delay") if field in hosts}
     return found
 
 

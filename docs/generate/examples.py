@@ -43,6 +43,7 @@ loss = 0.01
     "network.hosts": """
 [network.hosts]
 offload = "44 segments"
+processing_delay = { distribution = "exponential", mean = "50 us" }
 """,
     "network.host": """
 [[network.host]]

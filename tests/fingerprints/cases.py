@@ -399,6 +399,9 @@ def applications() -> Iterator[tuple[str, Data]]:
     }.items():
         entry = {"from": "left1", "to": "right1", "application": application, "stop": "1500 ms"}
         yield f"traffic/{name}", dumbbell(traffic=[{**entry, "transport": "cubic"}])
+    noise = {"distribution": "exponential", "mean": "200 us"}
+    mixed = {"hosts": {"processing_delay": noise}, "host": [{"name": "left1", "offload": "2 segments"}]}
+    yield "hosts/processing", dumbbell(network=mixed)
     there = {"from": "left1", "to": "right1", "both_directions": True}
     yield (
         "traffic/datagrams",

@@ -1,4 +1,4 @@
-"""What a scenario says of its hosts: segmentation offload."""
+"""What a scenario says of its hosts: segmentation offload and processing delays."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 
 from anabranch import Scenario
 from anabranch.errors import ScenarioError
+from anabranch.setup import resolve
 
 DUMBBELL = """
 [network]
@@ -55,3 +56,39 @@ def test_a_train_has_a_number_of_segments(offload: str, message: str) -> None:
 def test_an_unknown_host_has_its_nearest_name() -> None:
     with pytest.raises(ScenarioError, match=r'network\.host\[0\]\.name: no node "left3".*nearest: "left'):
         Scenario.loads(DUMBBELL % 'host = [{ name = "left3", offload = "8 segments" }]').run()
+
+
+def test_all_hosts_wait_and_one_of_them_for_longer() -> None:
+    """Three links of 5 ms each way: 30 ms, and what the hosts take: 1 ms at either end, or 1 and 4 ms."""
+    scenario = Scenario.loads(
+        DUMBBELL % 'hosts = { processing_delay = "1 ms" }\n'
+        'host = [{ name = "left2", processing_delay = "4 ms", offload = "4 segments" }]'
+    )
+    rtts_ms = scenario.run().flows["rtt_min_ms"].to_list()
+    # The packets of the handshake take some microseconds.
+    assert rtts_ms == pytest.approx([32.0, 35.0], abs=0.05)
+
+
+def test_hosts_differ_in_one_setting_and_share_the_other() -> None:
+    hosts = resolve(
+        Scenario.loads(
+            DUMBBELL % 'hosts = { offload = "8 segments", processing_delay = "1 ms" }\n'
+            'host = [{ name = "left2", offload = "1 segment" }]'
+        )
+    ).hosts
+    delays = {host.processing_delay["value"] for host in hosts if host.processing_delay}
+    assert delays == {1_000_000_000}
+    assert sorted(host.offload for host in hosts) == [1, 8, 8, 8, 8, 8]
+
+
+@pytest.mark.parametrize(
+    ("delay", "message"),
+    [
+        ('"-1 ms"', r'network.hosts.processing_delay: "-1 ms" is below zero'),
+        ('"5 MB"', '"MB" is not a unit of a time'),
+        ('{ distribution = "exponential" }', "processing_delay.mean: is missing"),
+    ],
+)
+def test_a_processing_delay_is_a_time_or_a_distribution(delay: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        Scenario.loads(DUMBBELL % f"hosts = {{ processing_delay = {delay} }}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import mean
 from typing import Any
 
@@ -176,9 +176,15 @@ def outcome(point: Point, tasks: list[Task], runs: list[Measured]) -> Outcome:
     )
 
 
-def simulate(chosen: Iterable[Point], workers: int = 2) -> list[Outcome]:
-    """Every point simulated, in order."""
-    by_point = [(point, tasks_of(point)) for point in chosen]
+def with_hosts(task: Task, hosts: dict[str, Any]) -> Task:
+    """The same run with these settings of all hosts (`network.hosts` of a scenario)."""
+    network = {**task.document["network"], "hosts": hosts}
+    return replace(task, document={**task.document, "network": network})
+
+
+def simulate(chosen: Iterable[Point], workers: int = 2, hosts: dict[str, Any] | None = None) -> list[Outcome]:
+    """Every point simulated, in order; `hosts` as in `network.hosts` of a scenario."""
+    by_point = [(point, [with_hosts(task, hosts or {}) for task in tasks_of(point)]) for point in chosen]
     with ProcessPoolExecutor(workers) as pool:
         runs = pool.map(measure, [task for _, tasks in by_point for task in tasks], chunksize=4)
         return [outcome(point, tasks, [next(runs) for _ in tasks]) for point, tasks in by_point]

@@ -10,7 +10,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 import points as measured
-from measure import measure, outcome, tasks_of
+from linux_page import bounds, host_noise
+from measure import measure, outcome, tasks_of, with_hosts
 from points import lost_packets, points
 
 POINTS = (
@@ -103,3 +104,23 @@ def test_every_point_is_a_scenario_once() -> None:
     assert len(found) == 76
     assert len({(point.group, point.name) for point in found}) == 76
     assert set(measured.lossy_runs()) == {point.name for point in found if point.matched}
+
+
+def test_hosts_get_their_settings_and_nothing_else_changes() -> None:
+    task = tasks_of(next(point for point in points() if point.name == "cubic-10M-40ms-q0.5-p0"))[0]
+    noisy = with_hosts(task, {"processing_delay": "1 ms"})
+    assert measure(noisy).srtt_ms == pytest.approx(measure(task).srtt_ms + 2, abs=0.6)
+    assert "hosts" not in task.document["network"]
+    assert {**noisy.document["network"], "hosts": None} == {**task.document["network"], "hosts": None}
+
+
+def test_the_table_of_hosts_has_every_bound_and_counts_those_kept() -> None:
+    table = [line for line in "\n".join(host_noise()).split("\n") if line.startswith("|")]
+    names = [line.split(" | ")[0].removeprefix("| ") for line in table]
+    assert names[2:-1] == [bound.name for bound in bounds()]
+    found = [[cell.strip(" %") for cell in line.strip("|").split("|")] for line in table[2:-1]]
+    kept = [
+        sum(float(row[column]) <= float(row[-1]) for row in found) for column in range(1, len(found[0]) - 1)
+    ]
+    assert table[-1].split("|")[2:-2] == [f" {count} " for count in kept]
+    assert max(kept) == kept[0], "what docs/linux.md decides"

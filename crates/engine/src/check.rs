@@ -41,6 +41,10 @@ impl Setup {
         self.check_links()?;
         for (index, host) in self.hosts.iter().enumerate() {
             self.check_node(&format!("hosts[{index}].node"), host.node)?;
+            if let Some(variate) = &host.processing_delay {
+                let place = format!("hosts[{index}].processing_delay");
+                Sampler::new(variate).map_err(|problem| error(place, problem.to_string()))?;
+            }
         }
         self.check_transports()?;
         self.check_flows()?;

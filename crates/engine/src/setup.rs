@@ -62,6 +62,8 @@ pub struct HostSetup {
     pub node: NodeId,
     /// Most segments that it hands to the network as one train (segmentation offload); 1 for none.
     pub offload: NonZeroU16,
+    /// How long it takes until it looks at a packet that has come for it, in picoseconds; it takes them in order.
+    pub processing_delay: Option<Variate>,
 }
 
 /// A transport under the name the scenario gives it.

@@ -18,7 +18,8 @@ const PACKET: u64 = 1500;
 const PAYLOAD: u64 = 1448;
 
 fn offload(setup: &mut Setup, node: NodeId, segments: u16) {
-    setup.hosts.push(HostSetup { node, offload: NonZeroU16::new(segments).expect("segments") });
+    let offload = NonZeroU16::new(segments).expect("segments");
+    setup.hosts.push(HostSetup { node, offload, processing_delay: None });
 }
 
 /// A transfer of full segments between two hosts that are `delay` apart; it begins with ten at once.

@@ -56,6 +56,7 @@ fn setups() -> Vec<(String, Setup)> {
     all.push(("paced".into(), governed(paced, "sdn-paced")));
     all.push(("subflows".into(), subflows()));
     all.push(("datagrams".into(), datagrams()));
+    all.push(("processing".into(), processing()));
     all
 }
 
@@ -89,7 +90,18 @@ fn datagrams() -> Setup {
 /// The same with segmentation offload at a host.
 fn trains() -> Setup {
     let mut setup = failures();
-    setup.hosts = vec![HostSetup { node: NodeId(0), offload: NonZeroU16::new(4).expect("segments") }];
+    let offload = NonZeroU16::new(4).expect("segments");
+    setup.hosts = vec![HostSetup { node: NodeId(0), offload, processing_delay: None }];
+    setup
+}
+
+/// Pings and flows between hosts that take their time, while links and nodes fail.
+fn processing() -> Setup {
+    let mut setup = datagrams();
+    let processing_delay = Some(Variate::Exponential { mean: 3e9 });
+    let host =
+        |node| HostSetup { node, offload: NonZeroU16::MIN, processing_delay: processing_delay.clone() };
+    setup.hosts = [0, 1].map(NodeId).map(host).to_vec();
     setup
 }
 

@@ -233,6 +233,10 @@ class HostSettings(Table):
     """Segmentation offload: up to so many segments of a flow that leave at once are one train, such as
     ``"44 segments"`` (64 kB). Links take, delay, mark and lose it as one packet; the receiving host answers
     it with one ACK. Left out: each segment is a packet."""
+    processing_delay: SpanVariate | None = None
+    """How long a host takes until it looks at a packet that has come for it: a time, or a distribution of
+    which each packet draws its own. Packets stay in order, and those that a node passes on do not wait. Left
+    out: no time."""
 
 
 class HostOverride(HostSettings):

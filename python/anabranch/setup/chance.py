@@ -19,8 +19,10 @@ def is_noisy(setup: Setup) -> bool:
     disciplines = [link.queue.discipline for link in setup.links]
     disciplines += [queue["discipline"] for queue in _of(changes, "queue")]  # type: ignore[misc]
     drawn = (flow.source[part] for flow in setup.flows for part in ("size", "gap") if part in flow.source)
+    drawn_delays = [host.processing_delay for host in setup.hosts if host.processing_delay]
     return (
         any(link.jitter is not None for link in setup.links)
+        or any(variate["distribution"] != "constant" for variate in drawn_delays)
         or any(loss["algorithm"] != "none" for loss in losses)
         or any(discipline["algorithm"] not in _SURE_QUEUES for discipline in disciplines)
         or any(variate["distribution"] != "constant" for variate in drawn)  # type: ignore[index]

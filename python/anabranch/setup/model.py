@@ -56,6 +56,8 @@ class HostSetup:
     node: int
     offload: int
     """Most segments that it hands to the network as one train."""
+    processing_delay: Tagged | None
+    """Until it looks at a packet that has come for it, in picoseconds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,13 @@ import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from anabranch import topology
 from anabranch.scenario.algorithm import Algorithm, core_value, resolved
 from anabranch.scenario.network import (
     DistanceDelay,
+    HostSettings,
     LinkOverride,
     LinkSelector,
     LinkSettings,
@@ -41,13 +43,26 @@ _RESOLVED = frozenset({"capacity", "delay", "queue", "loss", "jitter"})
 
 def host_setups(settings: Network, network: ResolvedNetwork) -> list[HostSetup]:
     """What hosts do besides their transports, where the scenario says it; unknown hosts are noted."""
-    everywhere = settings.hosts.offload
-    offload = {} if everywhere is None else dict.fromkeys(range(len(network.nodes)), int(everywhere))
+    everywhere = _given(settings.hosts)
+    given = dict.fromkeys(range(len(network.nodes)), everywhere) if everywhere else {}
     for number, host in enumerate(settings.host):
         node = network.node(host.name, f"network.host[{number}].name")
-        if node is not None and host.offload is not None:
-            offload[node] = int(host.offload)
-    return [HostSetup(node, segments) for node, segments in sorted(offload.items())]
+        if node is not None and (own := _given(host)):
+            given[node] = {**given.get(node, {}), **own}
+    return [
+        HostSetup(node, fields.get("offload", 1), fields.get("processing_delay"))
+        for node, fields in sorted(given.items())
+    ]
+
+
+def _given(host: HostSettings) -> dict[str, Any]:
+    """What somebody says of a host, as the core has it, by field."""
+    delay = host.processing_delay
+    found = {
+        "offload": None if host.offload is None else int(host.offload),
+        "processing_delay": None if delay is None else as_core(delay),
+    }
+    return {field: value for field, value in found.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True)

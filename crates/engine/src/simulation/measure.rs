@@ -221,7 +221,8 @@ impl Simulation {
     }
 
     fn kept(&self) -> impl Iterator<Item = PacketId> {
-        self.control.iter().flat_map(|control| control.kept())
+        let waiting = self.processing.iter().flat_map(|hosts| hosts.packets());
+        self.control.iter().flat_map(|control| control.kept()).chain(waiting)
     }
 
     /// What is under way of each flow: segments to the receiver, and those to the sender.

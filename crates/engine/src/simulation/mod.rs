@@ -19,6 +19,7 @@ mod measure;
 mod multipath;
 mod numbering;
 mod probe;
+mod processing;
 mod sequences;
 mod state;
 mod taps;
@@ -39,6 +40,7 @@ pub use external::{Departure, ExternalPacket, Fate};
 use flow::{Flow, Maker};
 use numbering::{Event, Numbering};
 use probe::Probe;
+use processing::Processing;
 use sequences::Sequences;
 pub use state::{FlowState, LinkState, Phase};
 use std::ops::ControlFlow;
@@ -90,6 +92,8 @@ pub struct Simulation {
     data: DataPlane,
     control: Option<Box<ControlPlane>>,
     flows: Vec<Flow>,
+    /// Hosts with a processing delay, if there are any.
+    processing: Option<Box<Processing>>,
     changes: Changes,
     /// Subflows and flows of datagrams that have had a number so far.
     numbered: u32,
@@ -121,6 +125,7 @@ impl Simulation {
         let mut simulation = Self {
             end: Instant::ZERO + setup.duration,
             control: ControlPlane::new(&setup, &network).map(Box::new),
+            processing: Processing::new(&setup, streams)?,
             changes: Changes::new(&network),
             numbered: subflows + datagrams.len() as u32,
             probe: Probe::new(&setup),
@@ -286,6 +291,7 @@ impl Simulation {
     fn handle(&mut self, source: Source) {
         match self.data.numbering.event(source) {
             Event::Link(link) => self.on_link(link),
+            Event::Host(number) => self.on_host(number),
             Event::Sender(flow) => self.on_sender_timer(flow),
             Event::Receiver(flow) => self.on_receiver_timer(flow),
             Event::Application(flow) => self.on_application(flow),
@@ -315,7 +321,7 @@ impl Simulation {
         } else if steering == Steering::Channel {
             self.on_channel_end(node, packet);
         } else {
-            self.deliver(packet);
+            self.arrive(node, packet);
         }
     }
 
