@@ -111,31 +111,55 @@ fn blest_learns_from_blocking() {
     assert!(!fits(&mut scheduler, false, 46) && fits(&mut scheduler, false, 47));
 }
 
-/// Lim 2017, algorithm 1, with windows of ten segments, RTTs of 10 and 100 ms and deviations of 5 ms. 3 segments are left:
-/// waiting takes (1 + 3 / 10) * 10 = 13 ms, less than 100 + 5, but the slow one would be done at once:
-/// 3 / 10 * 100 = 30 ms, which is not below 2 * 10 + 5. So it waits.
+/// Lim 2017, algorithm 1, with windows of ten segments and deviations of 5 ms. The fastest has 10 ms and is full, the other
+/// 100 ms and room. 3 segments are left: waiting takes (1 + 1) * 10 = 20 ms, less than 100 + 5, and the slow one would
+/// take 100, which is not below 2 * 10 + 5. So they wait.
 #[test]
 fn ecf_waits_for_the_fastest_while_that_completes_earlier() {
     let mut scheduler = Scheduler::new(&SchedulerConfig::Ecf(Default::default()), 2);
     let mut paths = paths(&[10, 100]);
-    let full = |paths: &mut Paths, subflow: u8, srtt: u64, room: u64, rttvar: u64| {
-        set(paths, subflow, srtt, room);
-        let path = *paths.get(subflow);
-        paths.set(subflow, Path { rttvar: Span::from_ms(rttvar), ..path }, 0);
-    };
     assert_eq!(picks(&mut scheduler, &view(&paths, 1 << 20), 1), [Some(0)], "the fastest has room");
-    full(&mut paths, 0, 10, 0, 5);
-    full(&mut paths, 1, 100, SEGMENT, 5);
-    assert_eq!(picks(&mut scheduler, &view(&paths, 1 << 20), 1), [None]);
-    // 2 segments are left: 20 ms on the slow one, below 25. It takes them.
-    let few = View { limit: 7_000, ..view(&paths, 1 << 20) };
-    assert_eq!(picks(&mut scheduler, &few, 1), [Some(1)]);
-    // 96 are left: 106 ms of rounds are above 105, but it waits already, and 1.25 * 105 = 131.25 is above.
-    let many = View { limit: 101_000, ..view(&paths, 1 << 20) };
-    assert_eq!(picks(&mut scheduler, &many, 1), [None]);
-    let more = View { limit: 127_000, ..view(&paths, 1 << 20) };
-    assert_eq!(picks(&mut scheduler, &more, 1), [Some(1)], "122 left: 132 ms");
-    assert_eq!(picks(&mut scheduler, &many, 1), [Some(1)], "it waits no longer");
+    set(&mut paths, 0, 10, 0);
+    deviate(&mut paths, 5);
+    let mut pick = |left: u64| {
+        let view = View { limit: 5_000 + left * SEGMENT, ..view(&paths, 1 << 20) };
+        scheduler.pick(&view).map(|choice| choice.subflow)
+    };
+    // Nothing waits yet. 95 left: (1 + 9.5) * 10 = 105 ms is not below 105, and the slow one takes them.
+    assert_eq!(pick(95), Some(1));
+    // 94 left: 104 ms is below, and 9.4 * 100 is above 25.
+    assert_eq!(pick(94), None);
+    // Once they wait, the slow one must promise a quarter more: 1.25 * 105 = 131.25 ms, which 122 left reach.
+    assert_eq!((pick(95), pick(121), pick(122)), (None, None, Some(1)));
+    assert_eq!(pick(95), Some(1), "they wait no longer");
+    assert_eq!((pick(3), pick(1)), (None, None));
+}
+
+/// At 50 and 104 ms waiting for a window or less takes 2 * 50 = 100 ms, below 104 + 5; but the slow one takes 104 ms, below
+/// 2 * 50 + 5: what is left would be done there at once. More than a window on it takes longer: 11 left 114.4 ms.
+#[test]
+fn ecf_takes_a_slower_one_that_is_done_in_its_next_round() {
+    let mut paths = paths(&[50, 104]);
+    set(&mut paths, 0, 50, 0);
+    deviate(&mut paths, 5);
+    let mut scheduler = Scheduler::new(&SchedulerConfig::Ecf(Default::default()), 2);
+    let mut pick = |left: u64| {
+        let view = View { limit: 5_000 + left * SEGMENT, ..view(&paths, 1 << 20) };
+        scheduler.pick(&view).map(|choice| choice.subflow)
+    };
+    assert_eq!((pick(1), pick(10)), (Some(1), Some(1)));
+    // 105 ms of rounds are below 109.
+    assert_eq!(pick(11), None);
+    // It waits, which changes nothing here: 100 is below 1.25 * 109, and 104 below 105.
+    assert_eq!(pick(10), Some(1));
+}
+
+/// Mean deviation of every RTT, in ms.
+fn deviate(paths: &mut Paths, rttvar: u64) {
+    for subflow in 0..2 {
+        let path = Path { rttvar: Span::from_ms(rttvar), ..*paths.get(subflow) };
+        paths.set(subflow, path, 0);
+    }
 }
 
 /// Queues of 20 and 10 kB at 100 and 20 kB/s empty after 200 and 500 ms. The first takes 65,428 bytes at 200 kB/s, so that
