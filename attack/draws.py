@@ -71,9 +71,9 @@ def scenario(draw: random.Random) -> Data:
     hosts = [f"h{number}" for number in range(draw.randint(2, 5))]
     edges = [(draw.choice(routers[:place]), name) for place, name in enumerate(routers) if place]
     for _ in range(draw.randint(0, 6)):
-        pair = tuple(draw.sample(routers, 2))
-        if pair not in edges and pair[::-1] not in edges:
-            edges.append(pair)
+        one, other = draw.sample(routers, 2)
+        if (one, other) not in edges and (other, one) not in edges:
+            edges.append((one, other))
     for host in hosts:
         edges += [(host, router) for router in draw.sample(routers, draw.choice((1, 1, 1, 2)))]
     nodes = [{"name": name, "kind": "router"} for name in routers]
@@ -202,7 +202,7 @@ def _tuned(draw: random.Random) -> Data:
 
 
 def _address_events(
-    draw: random.Random, traffic: list[Data], edges: list[tuple[str, ...]], duration_ms: int
+    draw: random.Random, traffic: list[Data], edges: list[tuple[str, str]], duration_ms: int
 ) -> list[Data]:
     """Addresses of the ends of a full mesh go and come back, and are backups."""
     flow = next(entry for entry in traffic if entry["transport"] == "tuned")
@@ -219,7 +219,7 @@ def _address_events(
 
 
 def _events(
-    draw: random.Random, edges: list[tuple[str, ...]], routers: list[str], duration_ms: int
+    draw: random.Random, edges: list[tuple[str, str]], routers: list[str], duration_ms: int
 ) -> list[Data]:
     first, second = sorted(draw.sample(range(10, duration_ms), 2))
     edge = list(draw.choice(edges))

@@ -144,7 +144,7 @@ def of_bytes(draw: random.Random, content: bytes, other: bytes) -> bytes:
                 data[at:at] = data[at : at + length] * draw.choice((1, 3, 100))
             case 5:
                 data[at : at + 4] = draw.choice((0, 1, 0xFF, 0x7FFFFFFF, 0xFFFFFFFF, 0x80000000)).to_bytes(
-                    4, draw.choice(("big", "little"))  # type: ignore[arg-type]
+                    4, draw.choice(("big", "little"))
                 )  # fmt: skip
             case 6:
                 data[at : at + length] = other[at : at + length]
@@ -199,7 +199,7 @@ def by_key(contents: Iterable[dict[str, Any]]) -> dict[str, list[Any]]:
     found: dict[str, dict[str, Any]] = {}
     for content in contents:
         for holder, key in _places(content):
-            if isinstance(key, str):
+            if isinstance(holder, dict) and isinstance(key, str):
                 found.setdefault(key, {})[repr(holder[key])] = holder[key]
     return {key: list(values.values()) for key, values in found.items()}
 

@@ -332,7 +332,7 @@ def controllers() -> Iterator[tuple[str, Data]]:
         merged(incast, {"controller": {"application": "sdn-paced"}, "transport": unreliable}),
     )
     tcpbp = {"algorithm": "tcpbp", "sample_packets": 50}
-    for name, more in {
+    choices: dict[str, Data] = {
         "sma": {"estimator": {"algorithm": "sma", "window": 4}},
         "ewma": {"estimator": {"algorithm": "ewma", "weight": 0.3}, "search": "exact", "threshold": 0.1},
         "hte": {
@@ -340,7 +340,8 @@ def controllers() -> Iterator[tuple[str, Data]]:
             "hold_time": "300 ms",
         },
         "configured": {"delay": "configured", "delay_granularity": "1 ms", "loss_granularity": 0.0},
-    }.items():
+    }
+    for name, more in choices.items():
         lossy = {"link": [{"between": ["Denver", "Kansas City"], "loss": 0.02}], "links": {"loss": 1e-3}}
         controller = {"application": {**tcpbp, **more}, "statistics_interval": "200 ms"}
         yield f"controller/tcpbp-{name}", mesh(network=lossy, controller=controller)
