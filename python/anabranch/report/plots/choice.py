@@ -23,6 +23,7 @@ _REMEDIES = {
     "datagram_series": "give traffic the application ping or udp, with run.flow_series = true",
     "latencies": 'give traffic the application ping or udp, such as { kind = "ping" }',
     "sequence": 'name flows in run.sequences, such as run.sequences = ["bulk"], or "*" for all',
+    "log": 'name flows in run.log, such as run.log = ["bulk"], or "*" for all',
     "routes": "routes are kept by the runs of this version",
     "flows": "it is that of a run",
     "links": "it is that of a run",
@@ -98,6 +99,33 @@ def chosen_flows(result: Result, wanted: Names | None, place: str) -> pl.DataFra
     if wanted is None:
         return flows
     return flows[sorted(matching(flows["name"].to_list(), wanted, "flow"))]
+
+
+def recorded_flow(
+    result: Result, table: pl.DataFrame, flow: str | int | None, place: str, field: str
+) -> tuple[int, str]:
+    """Number and name of a flow that a table has rows of: the first one if none is named.
+
+    Args:
+        result: the run.
+        table: with the column ``flow``.
+        flow: name or number.
+        place: for the message, such as ``plot.sequence``.
+        field: of the scenario, in which flows are named to be recorded.
+
+    Raises:
+        ResultError: if there is no such flow, or it was not recorded.
+    """
+    recorded = table["flow"].unique().sort().to_list()
+    names = dict(result.flows.select("flow", "name").iter_rows())
+    number = recorded[0] if flow is None else int(chosen_flows(result, [flow], place)["flow"][0])
+    if number not in recorded:
+        some = ", ".join(f'"{names[each]}"' for each in recorded[:5])
+        raise ResultError(
+            f'{place}: flow "{flow}" was not recorded; name it in {field} and run it again. '
+            f"Recorded are {some}"
+        )
+    return number, str(names[number])
 
 
 def within(

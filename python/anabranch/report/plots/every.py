@@ -51,6 +51,9 @@ def run_figures(result: Result) -> Iterator[tuple[str, Plot]]:
         elif name == "subflows":
             for stem, flow in _flows(result, "subflow_series", "subflows", _MOST_CONNECTIONS):
                 yield stem, plots.subflows(flow)
+        elif name == "log":
+            for stem, flow in _flows(result, "log", "log", MOST_DRAWN_FLOWS):
+                yield stem, plots.log(flow)
         elif name == "sequence":
             for stem, flow in _flows(result, "sequence", "sequence", MOST_DRAWN_FLOWS):
                 yield stem, plots.sequence(flow)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from anabranch.report.causes import CAUSES
-from anabranch.report.plots import distributions, latency, over_time, subflows
+from anabranch.report.plots import decisions, distributions, latency, over_time, subflows
 from anabranch.report.plots.choice import Names
 from anabranch.report.plots.network import By, network_plot
 from anabranch.report.plots.over_time import CWND, DROPS, GOODPUT, QUEUE, RTT, UTILIZATION, TimeRange
@@ -261,6 +261,37 @@ class RunPlots:
         """
         return sequence_plot(self._result, flow, start_s, end_s, Layout(width, title))
 
+    def log(
+        self,
+        flow: str | int | None = None,
+        *,
+        subflow: int | None = None,
+        measure: decisions.Measure = "window",
+        start_s: float | None = None,
+        end_s: float | None = None,
+        log: bool = False,
+        width: Width = "double",
+        title: bool | str = False,
+    ) -> Plot:
+        """What a flow that ``run.log`` names decided, over its windows or round-trip times at each ACK.
+
+        Losses, reductions, undone reductions, probes, timeouts and restarts are marked at the window or
+        smoothed RTT that they left.
+
+        Args:
+            flow: name or number; the first one that was recorded if None.
+            subflow: number of a subflow of Multipath TCP; the first one if None.
+            measure: ``window`` for congestion window, ssthresh and bytes in flight, ``rtt`` for the smoothed
+                RTT, the samples and the smallest.
+            start_s: beginning of the time shown.
+            end_s: its end.
+            log: whether the axis of values is logarithmic.
+            width: of the figure.
+            title: a line above the axes.
+        """
+        span, layout = TimeRange(start_s, end_s, log), Layout(width, title)
+        return decisions.log_plot(self._result, flow, subflow, measure, span, layout)
+
     def names(self) -> list[str]:
         """The methods for which this run has something to show."""
         return [name for name, shows in _SHOWS.items() if shows(self._result)]
@@ -312,5 +343,6 @@ _SHOWS: dict[str, Callable[[Result], bool]] = {
     "network": lambda result: _sampled(result, "links", "capacity_mbps"),
     "subflows": lambda result: _sampled(result, "subflow_series", "throughput_mbps"),
     "sequence": lambda result: _sampled(result, "sequence", "time_s"),
+    "log": lambda result: _some(result, "log", "acked_bytes"),
 }
 """Which of the methods have something to show; a line that is zero throughout is nothing."""
