@@ -111,7 +111,7 @@ impl Found<'_> {
         &self.measured[flow][1 - self.data_direction[flow]]
     }
 
-    /// Round-trip times of the data with this role, [`DATA`](crate::measure::DATA) of the connection or against them.
+    /// Round-trip times of the data with this role, [`DATA`] of the connection or against them.
     fn rtts(&self, flow: usize, role: usize) -> Option<&RttHistogram> {
         self.measured[flow][1 - (self.data_direction[flow] ^ role)].rtts.as_deref()
     }

@@ -27,7 +27,7 @@ pub trait ConfiguredController {
     const COMPARES_LOSSES: bool = false;
     /// Whether it measures delivery rates, and so asks whether the application or the network was the limit.
     const MEASURES_RATE: bool = false;
-    /// Whether it wants to hear of each lost segment ([`CongestionControl::on_segment_lost`]).
+    /// Whether it wants to hear of each lost segment ([`super::CongestionControl::on_segment_lost`]).
     const JUDGES_LOSSES: bool = false;
     /// Whether it counts ECN marks: the receiver echoes each of them (RFC 8257 section 3.2), and ECN has to be on.
     const NEEDS_MARKS: bool = false;
@@ -120,7 +120,7 @@ macro_rules! controllers {
     };
 }
 
-/// Passes every call of [`CongestionControl`] on.
+/// Passes every call of [`super::CongestionControl`] on.
 macro_rules! dispatch_controllers {
     ($($variant:ident)+) => {
         impl CongestionControl for Controller {
