@@ -81,3 +81,33 @@ fn echoes_are_those_of_the_example_of_the_rfc() {
         assert_eq!((ack.ack, ack.timestamp_echo), (110 + 10 * place(up_to), echo), "segment {letter}");
     }
 }
+
+/// Fisk and Feng 2001, with what waits behind a hole: in a round trip of 20 ms 30 segments of 1448 bytes are taken, where
+/// ten of 1460 were expected, and 22 positions lie behind. Twice 43,440 is 86,880; the growth is 86,880 * 28,840 / 14,600
+/// = 171,617. With the hole the limit is 86,880 + 22 * 1448 + 2 * 171,617 = 461,970 bytes.
+#[test]
+fn what_waits_behind_a_hole_widens_the_limit() {
+    let config = TcpConfig { autotuning: true, ..crate::tcp_preset("linux-cubic").unwrap() };
+    let mut receiver = Receiver::new(&config, 500);
+    let at = |ms: u64| Instant::ZERO + Span::from_ms(ms);
+    let mut arrive = |ms: u64, place: Option<u32>| {
+        let clock = TimestampClock::new(config.timestamp_tick);
+        let stamps =
+            Segment { timestamp: clock.at(at(ms)), timestamp_echo: clock.at(at(0)), ..Segment::default() };
+        let segment = match place {
+            None => Segment { flags: Flags::SYN.with(Flags::TIMESTAMPS), seq: 99, ..stamps },
+            Some(place) => {
+                let flags = Flags::ACK.with(Flags::TIMESTAMPS);
+                Segment { flags, seq: 100 + 1448 * place, ack: 501, payload: 1448, ..stamps }
+            }
+        };
+        receiver.on_segment(at(ms), &segment);
+        // A round of no length takes nothing anew and gives the limit as it is.
+        receiver.sizing.map(|mut sizing| sizing.on_taken(at(ms), Span::ZERO, 0, 0))
+    };
+    arrive(0, None);
+    let first = arrive(20, Some(0));
+    (1..30).for_each(|place| assert_eq!(arrive(30, Some(place)), first, "the round goes on"));
+    (31..51).for_each(|place| assert_eq!(arrive(39, Some(place)), first, "behind a hole"));
+    assert_eq!(arrive(40, Some(51)), Some(461_970));
+}
