@@ -1,10 +1,19 @@
 """The recipes of CONTRIBUTING.md against the tree: the files, places and names that they send a reader to."""
 
 import re
+import shutil
 import subprocess
+import sys
 from functools import cache
+from pathlib import Path
 
+import pytest
 from documents import ROOT
+
+sys.path.insert(0, str(ROOT / "tests" / "recipes"))
+
+from follow import followed
+from toys import TOYS
 
 SOURCES = (".rs", ".py", ".js", ".css", ".j2", ".toml")
 ELSEWHERE = {"anabranch", "routes", "FigureSpec", "Context", "study", "ReceiverStats", "toml", "sh"}
@@ -90,3 +99,17 @@ def test_the_makefile_of_a_recipe_has_its_targets() -> None:
     called = {code.split()[1] for _, codes in steps() for code in codes if code.startswith("make ")}
     assert called >= {"reference", "models", "reproduce"}
     assert called - targets == set()
+
+
+@pytest.mark.parametrize("name", TOYS)
+def test_a_toy_finds_its_places(name: str, tmp_path: Path) -> None:
+    """What `make recipes` compiles for minutes must at least find the lines that it goes behind."""
+    toy = TOYS[name]
+    for file in toy.insertions:
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / file, tmp_path / file)
+    for file in toy.files:
+        assert not (ROOT / file).exists()
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+    effort = followed(toy, tmp_path)
+    assert 0 < effort.files <= toy.most_files

@@ -417,7 +417,7 @@ assert links["drops_toy"].sum() > 0 == links["drops_queue"].sum(), links
             f"{SCENARIO}/network.py": [
                 ("from anabranch.scenario.quantity import (\n", "    ByteCount,\n"),
                 (
-                    '    """Added to the delay of each packet; packets stay in order."""\n',
+                    '    """Random, and added to the delay of each packet; packets stay in order."""\n',
                     "    overhead: ByteCount | None = None\n"
                     '    """Bytes that the link adds to each packet."""\n',
                 ),
@@ -438,7 +438,7 @@ assert links["drops_toy"].sum() > 0 == links["drops_queue"].sum(), links
                 ("use anabranch_units::{", "Bytes, "),
             ],
             f"{ENGINE}/link.rs": [
-                ("    delay: Span,\n    queue: Queue,\n", "    overhead: u32,\n"),
+                ("    delay: Span,\n    serializer: Serializer,\n", "    overhead: u32,\n"),
                 ("            delay: setup.delay,\n", "            overhead: setup.overhead.0 as u32,\n"),
                 ("let serialisation = self.serializer.next(bytes", " + self.overhead"),
             ],
@@ -463,9 +463,14 @@ else:
                     "    /// Their bytes.\n    pub sent_bytes: u64,\n",
                     "    /// Packets that found the link idle.\n    pub unhindered: u64,\n",
                 ),
+                ("struct Incidents {\n    marks: u64,\n", "    unhindered: u64,\n"),
+                (
+                    "            marks: self.incidents.marks,\n",
+                    "            unhindered: self.incidents.unhindered,\n",
+                ),
                 (
                     "            let was_idle = self.flying.is_empty();\n",
-                    "            self.stats.unhindered += 1;\n",
+                    "            self.incidents.unhindered += 1;\n",
                 ),
             ],
             f"{ENGINE}/simulation/measure.rs": [
