@@ -21,7 +21,7 @@ from anabranch.folders import adding
 from anabranch.progress import study_progress
 from anabranch.result import json_ready
 from anabranch.signals import exit_status
-from anabranch.topology import suggest
+from anabranch.suggest import suggest
 from anabranch_publications.errors import ReproductionError
 
 if TYPE_CHECKING:

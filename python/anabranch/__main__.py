@@ -1,5 +1,6 @@
 """``anabranch`` and ``python -m anabranch`` are the command line."""
 
+import os
 import signal
 
 
@@ -7,6 +8,8 @@ def main() -> None:
     """Runs the command line. Ctrl-C during its imports ends it without a traceback."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # Threads of linear algebra take longer to start than any command has for them.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from anabranch.cli import main as run  # noqa: PLC0415 - see above
 
     run()

@@ -46,6 +46,12 @@ SetOption = Annotated[
         help='Set a field, such as network.links.capacity="20 Mbps"; may be repeated.',
     ),
 ]
+FiguresOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FORM", help="Write every figure as well: pdf, svg or png, into figures/; may be repeated."
+    ),
+]
 
 
 def _version(wanted: bool) -> None:
@@ -76,8 +82,9 @@ def run(
     ] = None,
     replace: ReplaceOption = False,
     no_page: Annotated[
-        bool, typer.Option("--no-page", help="Write the tables alone, without report.html and figures.")
+        bool, typer.Option("--no-page", help="Write the tables alone, without report.html.")
     ] = False,
+    figures: FiguresOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Simulate a scenario and keep what was measured."""
@@ -90,11 +97,11 @@ def run(
     folder = out if out is not None else Path("results") / scenario.stem
     title = loaded.title or scenario.stem
     with run_progress(title, loaded.run_settings.duration.seconds) as progress:
-        page = not no_page
         result = run_scenario(
             loaded,
             out=folder,
-            page=page,
+            page=not no_page,
+            figures=figures or (),
             replace=replace,
             progress=progress.run,
             plan_progress=progress.plan,
@@ -171,7 +178,7 @@ def load(
 ) -> None:
     """Show how far any allowed traffic can load each link; nothing is simulated."""
     from anabranch import display
-    from anabranch.topology import suggest
+    from anabranch.suggest import suggest
     from anabranch.worst_loads import worst_loads
 
     found = worst_loads(_load(scenario, set_, None), failures=failures)
@@ -241,13 +248,7 @@ def study(
 @app.command()
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a run, a study or captures.")],
-    figures: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FORM",
-            help="Write every figure as well: pdf, svg or png, into figures/; may be repeated.",
-        ),
-    ] = None,
+    figures: FiguresOption = None,
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Folder to write to; that of the result if left out.")
     ] = None,
@@ -259,9 +260,9 @@ def report(
     from anabranch.report.damage import damage_told
     from anabranch.report.html import save_capture_report, save_run_report, save_study_report
     from anabranch.report.html.page import REPORT
+    from anabranch.report.looks import check_forms
     from anabranch.report.plots.every import save_run_figures
     from anabranch.report.study import write_outputs
-    from anabranch.report.style import check_forms
     from anabranch.result import Result
     from anabranch.study import StudyResult
 

@@ -9,7 +9,7 @@ import platform
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -38,6 +38,7 @@ def run(
     *,
     out: Path | str | None = None,
     page: bool = True,
+    figures: Sequence[str] = (),
     replace: bool = False,
     progress: Callable[[float, int], None] | None = None,
     plan_progress: Callable[[int, int], None] | None = None,
@@ -48,8 +49,9 @@ def run(
         scenario: what to simulate.
         out: folder to save the result in; an earlier result there is replaced. Left out, nothing is written
             but the captures, which then go into the current folder.
-        page: whether the folder gets ``report.html`` and the figures as well, which may take longer than a
-            small run.
+        page: whether the folder gets ``report.html`` as well, and plots of watched flows.
+        figures: forms (``pdf``, ``svg``, ``png``) in which the folder gets every figure for print as well,
+            which takes longer than a small run.
         replace: go on though ``out`` has files that Anabranch did not write; they stay. Without ``out``,
             captures take the place of files of their names.
         progress: called now and then with the simulated seconds and the packet-hops so far.
@@ -61,12 +63,17 @@ def run(
 
     Raises:
         ScenarioError: if the scenario cannot be run.
-        ResultError: if ``out`` has other files or is being written to, or cannot be written; the result is
+        ResultError: if ``out`` has other files or is being written to, or cannot be written, or a form of
+            figures does not exist; where writing fails, the result is
             then kept in a temporary folder that the message names, if there is room. Without ``out``, if
             there is a file with the name of a capture. A capture that cannot be written is a warning.
         KeyboardInterrupt: after Ctrl-C before the run has begun, or once it is saved.
     """
     # Before the work, not after it.
+    if figures:
+        from anabranch.report.looks import check_forms  # noqa: PLC0415 - a run without figures needs none
+
+        check_forms(figures)
     if out is not None:
         check_target(Path(out), Result.kind, replace=replace)
     else:
@@ -77,7 +84,9 @@ def run(
         captured = setup if captures is None else capture_into(setup, captures)
         with deferred() as heard:
             result = _simulate(scenario, captured, planned, heard.watched(progress))
-            keep(result, place, scenario, captures, heard, page=page)
+            keep(
+                result, place, scenario, captures, heard, add=page_writer(result, page=page, figures=figures)
+            )
     return result
 
 
@@ -114,12 +123,16 @@ def opened(out: Path | str | None, *, replace: bool) -> AbstractContextManager[R
     return nullcontext() if out is None else replacing(Path(out), Result.kind, replace=replace)
 
 
-def page_writer(result: Result) -> Callable[[Path], None]:
-    """Writes the page and the figures of a run into its folder."""
+def page_writer(
+    result: Result, *, page: bool = True, figures: Sequence[str] = ()
+) -> Callable[[Path], None] | None:
+    """Writes the page of a run into its folder, and figures in these forms; None where there is neither."""
+    if not page and not figures:
+        return None
     # A run without a page need not wait for what draws it.
     from anabranch.report.run_folder import write_run_folder  # noqa: PLC0415
 
-    return partial(write_run_folder, result)
+    return partial(write_run_folder, result, page=page, figures=figures)
 
 
 def keep(
@@ -129,12 +142,12 @@ def keep(
     captures: Path | None,
     heard: Deferred,
     *,
-    page: bool,
+    add: Callable[[Path], None] | None,
 ) -> None:
     """Saves a result in a folder; without one, its captures go into the current folder."""
     heard.answered = result.interrupted
     if place is not None:
-        _save(result, place, scenario, captures, page=page)
+        _save(result, place, scenario, captures, add)
         heard.kept = f"what was measured is in {place.place}"
     elif captures is not None:
         for file in sorted(captures.glob(CAPTURES)):
@@ -153,13 +166,16 @@ def _deliver(capture: Path, result: Result) -> None:
 
 
 def _save(
-    result: Result, place: Replacement, scenario: Scenario, captures: Path | None, *, page: bool
+    result: Result,
+    place: Replacement,
+    scenario: Scenario,
+    captures: Path | None,
+    add: Callable[[Path], None] | None,
 ) -> None:
     """Saves a result; where that fails, as on a full disk, its tables go to the temporary files.
 
     If there is no room either, captures make room.
     """
-    add = page_writer(result) if page else None
     try:
         result.put(place, scenario=scenario, captures=captures, add=add)
     except Exception as error:

@@ -18,7 +18,7 @@ from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.result import Result, frame
 from anabranch.routes import plan
-from anabranch.runner import capture_into, check_captures, keep, measured, opened
+from anabranch.runner import capture_into, check_captures, keep, measured, opened, page_writer
 from anabranch.scenario.event import Event
 from anabranch.scenario.messages import problems
 from anabranch.scenario.quantity import Span
@@ -147,7 +147,7 @@ class Simulation:
 
         Args:
             out: folder to save the result in, as for ``Scenario.run``.
-            page: whether the folder gets ``report.html`` and the figures as well.
+            page: whether the folder gets ``report.html`` as well.
             replace: go on though the folder has other files, which stay in it. Without ``out``, captures
                 take the place of files of their names.
 
@@ -164,7 +164,7 @@ class Simulation:
             outcome = self._core.finish()
             wall_s = time.perf_counter() - self._begin
             result = measured(self._scenario, self._setup, self._planned, outcome, wall_s)
-            keep(result, place, self._scenario, self._captures, heard, page=page)
+            keep(result, place, self._scenario, self._captures, heard, add=page_writer(result, page=page))
         return result
 
 

@@ -33,7 +33,25 @@ def test_a_run_leaves_a_result_folder(anabranch: Anabranch, small: Path, tmp_pat
     assert result.flows["name"].to_list() == ["traffic[0].0"]
     # 1448 of 1500 bytes are payload, 9.65 Mbps; slow start takes its part of two seconds.
     assert result.flows["goodput_mbps"].item() == pytest.approx(9.4, abs=0.3)
-    assert (tmp_path / "results" / "small" / "goodput.png").read_bytes().startswith(b"\x89PNG")
+    assert not (tmp_path / "results" / "small" / "figures").exists()
+
+
+def test_figures_of_a_run_are_drawn_when_asked_for(anabranch: Anabranch, small: Path, tmp_path: Path) -> None:
+    done = anabranch("run", small, "--figures", "png", "--no-page")
+    assert done.returncode == 0, done.stderr
+    folder = tmp_path / "results" / "small"
+    assert (folder / "figures" / "goodput.png").read_bytes().startswith(b"\x89PNG")
+    assert not (folder / "report.html").exists()
+    assert "figures/goodput.png" in json.loads((folder / "manifest.json").read_text())["files"]
+
+
+def test_a_form_that_no_figure_has_is_refused_before_the_run(
+    anabranch: Anabranch, small: Path, tmp_path: Path
+) -> None:
+    done = anabranch("run", small, "--figures", "gif")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "figures: no form 'gif'; choose from png, pdf, svg\n"
+    assert not (tmp_path / "results").exists()
 
 
 def test_the_page_of_a_result_is_written_anew(anabranch: Anabranch, small: Path, tmp_path: Path) -> None:
@@ -77,7 +95,7 @@ def test_the_command_line_and_python_measure_the_same_bytes(
     run(Scenario.load(small), out=tmp_path / "b")
     tables = sorted(file.name for file in (tmp_path / "a").glob("*.parquet"))
     assert len(tables) >= 5
-    for name in [*tables, "scenario.toml", "goodput.png"]:
+    for name in [*tables, "scenario.toml"]:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes(), name
 
 

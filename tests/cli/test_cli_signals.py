@@ -96,7 +96,7 @@ def test_ctrl_c_while_a_result_is_saved_waits(tmp_path: Path, monkeypatch: pytes
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.01)
 
-    monkeypatch.setattr("anabranch.runner.page_writer", lambda _: press_twice)
+    monkeypatch.setattr("anabranch.runner.page_writer", lambda _, **__: press_twice)
     with pytest.raises(KeyboardInterrupt, match=r"what was measured is in .*out"):
         run(Scenario.loads(SMALL), out=tmp_path / "out")
     assert not Result.load(tmp_path / "out").interrupted

@@ -22,7 +22,7 @@ from anabranch.report.html.outlines import UNITS_PER_DEGREE, outlines
 from anabranch.report.html.palette import DARK_PALETTE
 from anabranch.report.html.run_data import MOST_FLOWS, MOST_STEPS, run_document
 from anabranch.report.layout import layout
-from anabranch.report.style import PALETTE
+from anabranch.report.looks import PALETTE
 from anabranch.units import measure, quantity
 
 

@@ -14,9 +14,9 @@ from made_run import TIMES, drawn, goodput, made_run
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from anabranch import Result, ResultError, Scenario
+from anabranch.report.looks import look
 from anabranch.report.plots.lines import TOGETHER
 from anabranch.report.plots.plot import fitted, legend_columns, wrapped
-from anabranch.report.style import look
 from anabranch.units import suited
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

@@ -16,10 +16,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from anabranch import Result, ResultError, Scenario, Study, _core
 from anabranch.report.html.palette import transport_looks
+from anabranch.report.looks import PALETTE, is_transport, look, looks
 from anabranch.report.plots.every import run_figures, save_run_figures
 from anabranch.report.plots.over_time import looks_of
 from anabranch.report.plots.study_plots import StudyPlots
-from anabranch.report.style import PALETTE, is_transport, look, looks, plain
+from anabranch.report.style import plain
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 QUEUES = EXAMPLES / "studies" / "queues.toml"
@@ -195,7 +196,7 @@ def test_figures_of_a_study_have_the_width_of_a_column(blocks: MadeStudy, width:
 def test_presets_share_looks_only_where_they_do_not_stand_beside_each_other() -> None:
     presets = _core.transport_preset_names()
     assert len(presets) >= 16
-    assert [name for name in presets if not is_transport(name)] == [], "give it one in report/style.py"
+    assert [name for name in presets if not is_transport(name)] == [], "give it one in report/looks.py"
     found: dict[tuple[str, str, bool], list[str]] = {}
     for name, each in zip(presets, looks(presets), strict=True):
         found.setdefault((each.color, each.marker, each.hollow), []).append(name)

@@ -14,10 +14,10 @@ from made_study import GAP, LOSS, SIZE, TRANSPORT, FactorInfo, MadeStudy, Metric
 from workbook import Workbook, read_workbook
 
 from anabranch.errors import ResultError
+from anabranch.report.looks import look
 from anabranch.report.spreadsheet import number_format, save_spreadsheet, sheet_names
 from anabranch.report.study import write_outputs
 from anabranch.report.study_table import StudyOutcome
-from anabranch.report.style import look
 
 FCT = "mean flow completion time in us"
 """31 letters, which is as long as the name of a sheet may be."""

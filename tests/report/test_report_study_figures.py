@@ -14,9 +14,10 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 
 from anabranch.errors import ResultError
+from anabranch.report.looks import look
 from anabranch.report.study import study_figure, write_outputs
 from anabranch.report.study_figures import panels_abreast
-from anabranch.report.style import look, save_figure
+from anabranch.report.style import save_figure
 
 FCT = "mean flow completion time in us"
 

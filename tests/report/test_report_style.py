@@ -15,17 +15,8 @@ from anabranch import _core
 from anabranch.errors import ResultError
 from anabranch.report import files
 from anabranch.report.files import write_whole
-from anabranch.report.style import (
-    PALETTE,
-    STYLE,
-    is_transport,
-    look,
-    looks,
-    plain,
-    save_figure,
-    styled,
-    wants_logarithm,
-)
+from anabranch.report.looks import PALETTE, is_transport, look, looks, wants_logarithm
+from anabranch.report.style import STYLE, plain, save_figure, styled
 
 PRESETS = ("newreno", "cubic", "bbr", "linux-reno", "linux-cubic", "linux-bbr")
 SCHEMES = ("sdn-paced", "mprc", "tcp-pr", "rr-tcp", "window-clamp", "mptcp")

@@ -182,7 +182,7 @@ def test_the_reason_is_told(
 
 
 def test_a_mistake_in_the_page_does_not_lose_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("anabranch.runner.page_writer", lambda _: lambda _: 1 / 0)
+    monkeypatch.setattr("anabranch.runner.page_writer", lambda _, **__: lambda _: 1 / 0)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(ZeroDivisionError) as caught:
         run(Scenario.loads(LINE), out=tmp_path / "out")

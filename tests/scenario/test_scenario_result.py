@@ -11,7 +11,8 @@ import pytest
 
 from anabranch import Result, ResultError, Scenario, run
 from anabranch.report.figures import compare_goodput, goodput_over_time
-from anabranch.report.style import look, save_figure
+from anabranch.report.looks import look
+from anabranch.report.style import save_figure
 from anabranch.result import json_ready
 
 from .conftest import BASE, EXAMPLES

@@ -5,7 +5,8 @@ import pickle
 
 import pytest
 
-from anabranch.topology import Topology, TopologyError, TopologyLink, TopologyNode, describe, load, suggest
+from anabranch.suggest import suggest
+from anabranch.topology import Topology, TopologyError, TopologyLink, TopologyNode, describe, load
 from anabranch.topology.describe import (
     LINK_HEADER,
     NODE_HEADER,

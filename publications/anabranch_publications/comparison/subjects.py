@@ -17,7 +17,8 @@ from anabranch.setup import Setup, resolve
 from anabranch.setup.model import LinkSetup
 from anabranch.setup.network import ResolvedNetwork
 from anabranch.setup.problems import Problems
-from anabranch.topology import TopologyError, suggest
+from anabranch.suggest import suggest
+from anabranch.topology import TopologyError
 from anabranch.units import plain
 from anabranch_publications.comparison.victim import Edge, busiest_edge
 from anabranch_publications.comparison.workload import (

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from anabranch.errors import Problem
 from anabranch.scenario.quantity import quoted
-from anabranch.topology import nearest_remedy
+from anabranch.suggest import nearest_remedy
 from anabranch_publications.errors import ComparisonError
 
 PATHS = 4

@@ -16,7 +16,8 @@ from anabranch.errors import AnabranchError
 from anabranch.folders import Addition, adding
 from anabranch.report.files import write_whole
 from anabranch.report.html.page import REPORT
-from anabranch.report.style import PALETTE, figure_bytes, styled
+from anabranch.report.looks import PALETTE
+from anabranch.report.style import figure_bytes, styled
 from anabranch.units import plain
 from anabranch_publications.markdown import markdown_table
 from anabranch_publications.papers.model import VERDICTS, Context, FigureResult, Finding, Paper, Verdict

@@ -21,7 +21,7 @@ from anabranch.report.html.page import REPORT
 from anabranch.report.style import save_figure
 from anabranch.result import csv_bytes
 from anabranch.scenario.quantity import quoted
-from anabranch.topology import suggest
+from anabranch.suggest import suggest
 from anabranch.units import plain
 from anabranch_publications.errors import ReproductionError
 from anabranch_publications.markdown import markdown_table

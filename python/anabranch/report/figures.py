@@ -8,8 +8,9 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from anabranch.report.looks import looks
 from anabranch.report.plots.run_plots import RunPlots
-from anabranch.report.style import looks, plain, save_figure, styled
+from anabranch.report.style import plain, save_figure, styled
 from anabranch.result import Result
 
 __all__ = ["compare_goodput", "goodput_over_time", "label_axes", "save_figure"]

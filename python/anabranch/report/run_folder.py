@@ -1,30 +1,38 @@
-"""What is made of a run for people, in its folder: the page, a figure, and plots of watched flows."""
+"""What is made of a run for people, in its folder: the page, plots of watched flows, figures if asked for."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from anabranch.report.figures import goodput_over_time, save_figure
 from anabranch.report.html import save_run_report
-from anabranch.report.sequence import save_sequences
 from anabranch.result import Result
 
 
-def write_run_folder(result: Result, folder: Path) -> None:
-    """Writes ``goodput.png``, ``report.html`` and ``sequences/``, each if the run has the tables for it.
+def write_run_folder(result: Result, folder: Path, *, page: bool = True, figures: Sequence[str] = ()) -> None:
+    """Writes ``report.html``, ``sequences/`` and ``figures/``.
 
     Args:
         result: the run.
         folder: where; the page shows the ``scenario.toml`` in it, if there is one.
+        page: whether to write the page, if the run has flows and links, and plots of the flows that it
+            watched.
+        figures: forms of every figure for print, as :func:`anabranch.report.plots.every.save_run_figures`
+            takes them; none for no figure.
 
     Raises:
         ResultError: if a file cannot be written.
     """
-    if "flow_series" in result.tables and not result.tables["flow_series"].is_empty():
-        save_figure(goodput_over_time(result), folder / "goodput.png")
-    if {"flows", "links"} <= result.tables.keys():
+    if page and {"flows", "links"} <= result.tables.keys():
         scenario = folder / "scenario.toml"
         save_run_report(result, folder, scenario.read_text(encoding="utf-8") if scenario.is_file() else None)
-    if "sequence" in result.tables:
+    # Matplotlib takes longer to import than a small run with its page.
+    if page and "sequence" in result.tables:
+        from anabranch.report.sequence import save_sequences  # noqa: PLC0415
+
         names = dict(result.flows.select("flow", "name").iter_rows())
         save_sequences(result.sequence, names, folder / "sequences")
+    if figures:
+        from anabranch.report.plots.every import save_run_figures  # noqa: PLC0415
+
+        save_run_figures(result, folder, figures)

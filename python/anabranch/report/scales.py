@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter
 
 from anabranch.report.labels import text_width
+from anabranch.report.looks import wants_logarithm
 from anabranch.report.study_table import MetricTable
-from anabranch.report.style import wants_logarithm
 from anabranch.units import plain
 
 _LARGE = 1e5

@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 
 from anabranch.errors import ResultError
 from anabranch.event_log import flow_file_stem
-from anabranch.report.style import PALETTE, plain, save_figure, styled
+from anabranch.report.looks import PALETTE
+from anabranch.report.style import plain, save_figure, styled
 from anabranch.result import csv_bytes
 
 SENT = ("syn", "data", "retransmission", "fin")

@@ -18,6 +18,7 @@ from xlsxwriter.worksheet import Worksheet
 from anabranch import _core
 from anabranch.report.charts import CHART_ROWS, TABLE_BESIDE, ChartPlace, insert_chart
 from anabranch.report.files import write_whole
+from anabranch.report.looks import printable
 from anabranch.report.study_table import (
     Block,
     MetricTable,
@@ -28,7 +29,6 @@ from anabranch.report.study_table import (
     number,
     number_text,
 )
-from anabranch.report.style import printable
 from anabranch.result import MetricInfo
 
 _NAME_LENGTH = 31

@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from anabranch.report.looks import check_forms
 from anabranch.report.study_figures import study_figure
 from anabranch.report.study_table import StudyOutcome
-from anabranch.report.style import check_forms, save_figure
+from anabranch.report.style import save_figure
 
 __all__ = ["study_figure", "write_outputs"]
 

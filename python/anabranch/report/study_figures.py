@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from anabranch.report.looks import Look, is_transport, looks, printable
 from anabranch.report.plots.plot import legend_columns
 from anabranch.report.scales import scale_axes
 from anabranch.report.study_table import (
@@ -26,7 +27,7 @@ from anabranch.report.study_table import (
     metric_table,
     number_text,
 )
-from anabranch.report.style import Look, is_transport, looks, plain, printable, styled
+from anabranch.report.style import plain, styled
 
 Drawn = Any
 """A series in the legend: a container of matplotlib's, which its types do not allow there."""

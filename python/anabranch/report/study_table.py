@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from anabranch.errors import ResultError
-from anabranch.report.style import printable
+from anabranch.report.looks import printable
 from anabranch.result import FactorInfo, MetricInfo
 from anabranch.units import suited_label
 

@@ -12,7 +12,7 @@ from anabranch.scenario.algorithms.scheme import Metric
 from anabranch.scenario.moved import refuse_moved
 from anabranch.scenario.network import LinkSettings, NodeName
 from anabranch.scenario.quantity import PositiveSpan, Span, quoted
-from anabranch.scenario.table import Table, alternative, refuse
+from anabranch.scenario.table import Table, alternative, refuse, untouched
 
 CONTROLLER_NAME = "controller"
 """Name of the node that a scenario's controller adds to the network."""
@@ -70,12 +70,12 @@ class Controller(Table):
         Discriminator(_switches_kind),
     ] = "*"
     """The nodes that are switches; ``"*"``: every node that is not marked a host."""
-    links: LinkSettings = LinkSettings()
+    links: LinkSettings = untouched(LinkSettings)
     """The control link of every switch, or ``in-band`` the controller's one link; its queue is unlimited
     where none is given."""
     link: list[ControlLink] = []
     """The control links of single switches, in this order; they take precedence over ``links``."""
-    table: FlowTable = FlowTable()
+    table: FlowTable = untouched(FlowTable)
     """The flow table of every switch."""
     linger: Span = Span("1 s")
     """Time from a flow's FIN until its entries are removed."""

@@ -16,7 +16,7 @@ from anabranch.scenario.docstrings import field_docstring
 from anabranch.scenario.quantity import ZERO_ERROR, quoted, shown
 from anabranch.scenario.table import FIELD_ERROR, is_alternative
 from anabranch.scenario.variate import DISTRIBUTIONS
-from anabranch.topology import suggest
+from anabranch.suggest import suggest
 
 Location = Sequence[str | int]
 

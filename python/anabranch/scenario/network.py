@@ -31,7 +31,7 @@ from anabranch.scenario.quantity import (
     shown,
 )
 from anabranch.scenario.queue import Queue, refuse_former
-from anabranch.scenario.table import Table, alternative, refuse
+from anabranch.scenario.table import Table, alternative, refuse, untouched
 from anabranch.scenario.variate import (
     Constant,
     Empirical,
@@ -255,9 +255,9 @@ class Network(Table):
     parameters: dict[str, ParameterValue] = {}
     """Parameters of a generator, with units: ``bottleneck_capacity = "10 Mbps"``; they take precedence over
     ``links``."""
-    links: LinkSettings = LinkSettings()
+    links: LinkSettings = untouched(LinkSettings)
     """Settings of all links; they take precedence over what a topology from a file or an archive says."""
-    access: LinkSettings = LinkSettings()
+    access: LinkSettings = untouched(LinkSettings)
     """Settings of the links at a host; they take precedence over ``links``."""
     delay_class: Literal["LAN", "WAN"] | None = None
     """Propagation delay of each link between two nodes that are no hosts, in place of that in ``links``:
@@ -266,7 +266,7 @@ class Network(Table):
     """Settings of single links, in this order; they take precedence over ``links``."""
     node: list[NewNode] = []
     """Nodes added to the topology."""
-    hosts: HostSettings = HostSettings()
+    hosts: HostSettings = untouched(HostSettings)
     """Settings of all nodes where traffic begins."""
     host: list[HostOverride] = []
     """Settings of single hosts, in this order; they take precedence over ``hosts``."""

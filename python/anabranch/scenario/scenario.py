@@ -24,7 +24,7 @@ from anabranch.scenario.quantity import quoted
 from anabranch.scenario.reading import field_steps, parse_toml, read_text, value_of, with_value
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.run import Capture, Run
-from anabranch.scenario.table import Table
+from anabranch.scenario.table import Table, untouched
 from anabranch.scenario.traffic import Traffic
 from anabranch.scenario.transport import Transport
 
@@ -36,7 +36,7 @@ class Scenario(Table):
     """One line for people."""
     network: Network
     """The network that carries the traffic."""
-    routing: Routing = Routing()
+    routing: Routing = untouched(Routing)
     """How routes are chosen, and how packets are spread over them."""
     controller: Controller | None = None
     """The SDN controller that sets up every flow; left out, nodes forward by the routes of ``routing``."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError
@@ -11,6 +11,9 @@ from anabranch.scenario.docstrings import field_docstring
 
 FIELD_ERROR = "anabranch_field"
 """Type of an error that a table raises about one of its own fields."""
+
+
+T = TypeVar("T", bound=BaseModel)
 
 
 class Table(BaseModel):
@@ -28,6 +31,8 @@ class Table(BaseModel):
         validate_by_name=True,
         validate_by_alias=True,
         serialize_by_alias=True,
+        # Validators are built when they are first used: most tables are only ever a part of the scenario.
+        defer_build=True,
     )
 
     @classmethod
@@ -48,6 +53,14 @@ class Table(BaseModel):
                 ):
                     described[key].setdefault("description", text)
         return schema
+
+
+def untouched(table: type[T]) -> T:
+    """A table in which nothing is set, as the default of a field.
+
+    Calling the table would validate nothing, and build its validator while the package is imported.
+    """
+    return table.model_construct()
 
 
 def refuse(field: str, message: str) -> NoReturn:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from anabranch import topology
 from anabranch.scenario.algorithm import Algorithm, core_value, resolved
 from anabranch.scenario.network import (
     DistanceDelay,
@@ -26,6 +25,7 @@ from anabranch.setup.model import HostSetup, LinkSetup, NodeSetup, Tagged
 from anabranch.setup.problems import Problems
 from anabranch.setup.queue import Unsized, products_of, queue_setup, with_rtt
 from anabranch.setup.topologies import is_generated, load_topology, new_nodes
+from anabranch.suggest import suggest
 from anabranch.topology import Topology, TopologyLink, TopologyNode
 
 DEFAULT_DELAY = DistanceDelay(source="distance", speed=Speed("200 km/ms"))
@@ -166,7 +166,7 @@ class ResolvedNetwork:
         found = self._ids.get(name)
         if found is None:
             names = [node.name for node in self._nodes]
-            near = topology.suggest(name, names)
+            near = suggest(name, names)
             hint = f"; nearest: {quoted(near)}" if near else _listed("nodes", names)
             self._problems.add(place, f"no node {quoted(name)} in {self.label}{hint}")
         return found

@@ -9,7 +9,7 @@ from anabranch.scenario.quantity import quoted
 from anabranch.scenario.run import FlowNames, Run
 from anabranch.setup.model import DatagramSetup, FlowSetup, TransportSetup
 from anabranch.setup.problems import Problems
-from anabranch.topology import suggest
+from anabranch.suggest import suggest
 
 # Looking for the nearest among a million names would take minutes.
 _MOST_NAMES_COMPARED = 10_000

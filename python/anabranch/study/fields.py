@@ -10,7 +10,7 @@ from pydantic import BaseModel, JsonValue
 from anabranch.scenario.messages import alternatives, field_of, place
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
-from anabranch.topology import suggest
+from anabranch.suggest import suggest
 
 Steps = Sequence[str | int]
 

@@ -70,7 +70,7 @@ class _Worker:
                 pass_fds=[descriptor],
                 stdin=subprocess.DEVNULL,
                 # Runs are what is parallel here.
-                env={**os.environ, "POLARS_MAX_THREADS": "1"},
+                env={**os.environ, "POLARS_MAX_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
             )
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, blocked)

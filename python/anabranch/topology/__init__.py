@@ -15,7 +15,6 @@ from .generators import GENERATORS, Generator, ParallelPath, Parameter
 from .great_circle import MEAN_EARTH_RADIUS_KM, great_circle_km
 from .load import TopologyName, load, names
 from .model import LengthSource, NodeKind, Place, Topology, TopologyLink, TopologyNode
-from .suggest import nearest_remedy, suggest
 
 __all__ = [
     "GENERATORS",
@@ -36,8 +35,6 @@ __all__ = [
     "link_rows",
     "load",
     "names",
-    "nearest_remedy",
     "node_rows",
-    "suggest",
     "summary_rows",
 ]

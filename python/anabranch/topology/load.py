@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from anabranch.suggest import nearest_remedy, suggest
+
 from .error import TopologyError
 from .generators import GENERATORS
 from .model import Topology
@@ -11,7 +13,6 @@ from .sources import hub
 from .sources.files import load_file
 from .sources.sndlib import load_sndlib
 from .sources.zoo import load_zoo, zoo_graphs
-from .suggest import nearest_remedy, suggest
 
 SourceName = Literal["zoo", "sndlib", "generator"]
 SOURCES: Final[tuple[SourceName, ...]] = ("zoo", "sndlib", "generator")

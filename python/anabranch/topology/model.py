@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal
 
+from anabranch.suggest import nearest_remedy
+
 from .error import TopologyError
-from .suggest import nearest_remedy
 
 MAX_NODES: Final = 100_000
 """Most nodes taken from files and made by generators."""

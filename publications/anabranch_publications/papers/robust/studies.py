@@ -8,7 +8,8 @@ from typing import Any
 import polars as pl
 from matplotlib.figure import Figure
 
-from anabranch.report.style import looks, plain, styled
+from anabranch.report.looks import looks
+from anabranch.report.style import plain, styled
 from anabranch.study.model import Factor, Level, Metric, Output, Study
 from anabranch.study.result import StudyResult
 from anabranch_publications.papers.model import Context

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from matplotlib.figure import Figure
 
 from anabranch.report.figures import label_axes
-from anabranch.report.style import looks, plain, styled
+from anabranch.report.looks import looks
+from anabranch.report.style import plain, styled
 
 Point = tuple[float, float, float, float]
 """Where on the x axis; median, least and most."""

@@ -19,7 +19,6 @@ from anabranch.report.html.encode import embedded
 from anabranch.report.html.outlines import outlines
 from anabranch.report.html.palette import css_variables
 from anabranch.report.html.run_data import run_document
-from anabranch.report.html.study_data import study_document
 from anabranch.report.study_table import StudyOutcome
 from anabranch.result import Result
 
@@ -103,6 +102,9 @@ def capture_report(result: Result) -> str:
 
 def study_report(result: StudyOutcome) -> str:
     """The page of a study."""
+    # Its figures are drawn by matplotlib, for which the page of a run need not wait.
+    from anabranch.report.html.study_data import study_document  # noqa: PLC0415
+
     document = study_document(result)
     shown = {key: document.pop(key) for key in ("title", "cards", "facts", "failed", "figures", "intervals")}
     sections = [("figures", "Metrics"), ("cells", "Cells")]

@@ -1,12 +1,12 @@
-"""The project's colours on a screen: ``style.py`` on a light ground, lighter colours on a dark ground."""
+"""The project's colours on a screen: ``looks.py`` on a light ground, lighter colours on a dark ground."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from anabranch.report import style
-from anabranch.report.style import PALETTE, Look
+from anabranch.report import looks
+from anabranch.report.looks import PALETTE, Look
 
 DARK_PALETTE = ("#4ba3dd", "#ff8a4c", "#2cc79a", "#e39ac5", "#f2b632", "#8ccbf5", "#f0f0f0", "#d6679c")
 """The same hues in the same order, each with a contrast of at least 4.5 to the dark ground (WCAG 1.4.3)."""
@@ -27,8 +27,8 @@ def screen_look(found: Look) -> dict[str, Any]:
 
 def transport_looks(names: Sequence[str]) -> list[dict[str, Any]]:
     """Name and look of each transport, the same as in every figure of the run."""
-    looks = style.transport_looks(names)
-    return [{"name": name, **screen_look(look)} for name, look in zip(names, looks, strict=True)]
+    found = looks.transport_looks(names)
+    return [{"name": name, **screen_look(look)} for name, look in zip(names, found, strict=True)]
 
 
 def css_variables() -> tuple[str, str]:

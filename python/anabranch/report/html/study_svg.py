@@ -13,6 +13,7 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from anabranch.report.looks import PALETTE, Look, looks, printable
 from anabranch.report.scales import scale_axes
 from anabranch.report.study_figures import draw_block, group_names, panels_abreast
 from anabranch.report.study_table import (
@@ -24,7 +25,7 @@ from anabranch.report.study_table import (
     level_text,
     metric_table,
 )
-from anabranch.report.style import PALETTE, Look, looks, plain, printable, styled
+from anabranch.report.style import plain, styled
 from anabranch.result import MetricInfo
 from anabranch.units import estimate
 

@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 
 from anabranch.errors import ResultError
+from anabranch.report.looks import PALETTE, Look
 from anabranch.report.plots.choice import recorded_flow, table_of, within
 from anabranch.report.plots.lines import Chart, Line, Numbers, by_place, chart, column
 from anabranch.report.plots.over_time import TimeRange
 from anabranch.report.plots.plot import Layout, Plot
-from anabranch.report.style import PALETTE, Look
 from anabranch.result import Result
 
 Measure = Literal["window", "rtt"]

@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from anabranch.errors import ResultError
 from anabranch.report.causes import CAUSES
+from anabranch.report.looks import PALETTE, Look
 from anabranch.report.plots.choice import Names, chosen_flows, matching, stopped, table_of
 from anabranch.report.plots.over_time import looks_of
 from anabranch.report.plots.plot import Layout, Plot, finish, fitted, marker_of, new_figure
-from anabranch.report.style import PALETTE, Look, plain, styled
+from anabranch.report.style import plain, styled
 from anabranch.result import Result
 from anabranch.units import suited
 

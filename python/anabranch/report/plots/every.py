@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from anabranch.report.looks import check_forms
 from anabranch.report.plots.plot import Plot
 from anabranch.report.plots.run_plots import RunPlots
 from anabranch.report.sequence import MOST_DRAWN_FLOWS
-from anabranch.report.style import check_forms
 from anabranch.result import Result
 
 FOLDER = "figures"

@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 
 from anabranch.errors import ResultError
+from anabranch.report.looks import Look
 from anabranch.report.plots.choice import Names, matching, table_of, within
 from anabranch.report.plots.distributions import Steps, distribution
 from anabranch.report.plots.lines import Chart, Line, by_place, chart, column
 from anabranch.report.plots.over_time import FEW_FLOWS, MOST_FLOWS, TimeRange
 from anabranch.report.plots.plot import Layout, Plot
-from anabranch.report.style import Look
 from anabranch.result import Result
 from anabranch.units import suited
 

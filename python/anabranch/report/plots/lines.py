@@ -10,9 +10,10 @@ import polars as pl
 from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
+from anabranch.report.looks import DASHES, PALETTE, Look
 from anabranch.report.plots.choice import stopped
 from anabranch.report.plots.plot import Layout, Plot, finish, marker_of, new_figure
-from anabranch.report.style import DASHES, PALETTE, Look, plain, styled
+from anabranch.report.style import plain, styled
 from anabranch.result import Result
 from anabranch.units import suited
 

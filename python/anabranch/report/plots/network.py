@@ -21,12 +21,13 @@ from anabranch.report.labels import text_width
 from anabranch.report.land import draw_land
 from anabranch.report.layout import Placement
 from anabranch.report.layout import layout as place_nodes
+from anabranch.report.looks import printable
 from anabranch.report.network_parts import capacity_words, draw_nodes, half_arrows
 from anabranch.report.plots.choice import stopped, table_of
 from anabranch.report.plots.over_time import link_values
 from anabranch.report.plots.pair_routes import pair_shares
 from anabranch.report.plots.plot import Layout, Plot, fitted
-from anabranch.report.style import plain, printable, styled
+from anabranch.report.style import plain, styled
 from anabranch.result import Result
 
 By = Literal["utilization", "queue", "drops"]

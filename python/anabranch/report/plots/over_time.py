@@ -9,6 +9,7 @@ import polars as pl
 
 from anabranch.errors import ResultError
 from anabranch.report.goodput import goodput_notes
+from anabranch.report.looks import Look, transport_looks
 from anabranch.report.plots.choice import Names, chosen_flows, matching, table_of, within
 from anabranch.report.plots.lines import (
     PATTERNS,
@@ -21,7 +22,6 @@ from anabranch.report.plots.lines import (
     mean_and_band,
 )
 from anabranch.report.plots.plot import Layout, Plot
-from anabranch.report.style import Look, transport_looks
 from anabranch.result import Result
 
 By = Literal["flow", "transport", "sum"]

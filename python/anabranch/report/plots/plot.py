@@ -13,7 +13,8 @@ from matplotlib.figure import Figure
 
 from anabranch.errors import ResultError
 from anabranch.report.labels import text_width
-from anabranch.report.style import plain, printable, save_figure, styled
+from anabranch.report.looks import printable
+from anabranch.report.style import plain, save_figure, styled
 
 Width = Literal["single", "double"] | float
 """Width of a figure: one or two columns of a journal, or inches."""

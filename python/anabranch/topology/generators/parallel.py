@@ -4,9 +4,9 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from anabranch.suggest import nearest_remedy
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import Topology, TopologyLink, TopologyNode
-from anabranch.topology.suggest import nearest_remedy
 
 from .quantities import LinkQuantities, check_count, check_size, generated
 

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Final
 
 from anabranch.errors import reason
+from anabranch.suggest import suggest
 from anabranch.topology.assemble import assemble
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import Topology
 from anabranch.topology.readers import READERS
-from anabranch.topology.suggest import suggest
 
 MAX_FILE_BYTES: Final = 16 * 1024 * 1024
 """Largest file read. The largest Topology Zoo file, 754 nodes, has 0.3 MB."""

@@ -2,12 +2,12 @@
 
 from typing import Final
 
+from anabranch.suggest import nearest_remedy
 from anabranch.topology.assemble import assemble
 from anabranch.topology.draft import Draft, DraftLink
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import Topology
 from anabranch.topology.readers.sndlib_common import coordinate_notes, nodes_from
-from anabranch.topology.suggest import nearest_remedy
 
 from . import hub
 

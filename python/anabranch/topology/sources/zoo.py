@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from anabranch.suggest import nearest_remedy
 from anabranch.topology.assemble import assemble
 from anabranch.topology.draft import Draft, DraftLink, DraftNode
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import Topology
-from anabranch.topology.suggest import nearest_remedy
 
 from . import hub
 

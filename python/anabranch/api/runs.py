@@ -1,0 +1,108 @@
+"""Runs and their results, with their figures."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anabranch import result as tables
+from anabranch import runner, stepping
+from anabranch.scenario.scenario import Scenario
+
+if TYPE_CHECKING:
+    from anabranch.report.plots.run_plots import RunPlots
+
+
+class Result(tables.Result):
+    """Tables and summary of a run, with their figures."""
+
+    def _repr_html_(self) -> str:
+        from anabranch import notebook  # noqa: PLC0415 - only notebooks ask
+
+        return notebook.result_html(self)
+
+    @property
+    def plot(self) -> RunPlots:
+        """Figures of the run: ``plot.goodput()``, ``plot.network(by="queue")``, ..."""
+        from anabranch.report.plots.run_plots import RunPlots  # noqa: PLC0415 - slow to import
+
+        return RunPlots(self)
+
+    def save(
+        self,
+        folder: Path | str,
+        *,
+        scenario: Scenario | None = None,
+        captures: Path | None = None,
+        add: Callable[[Path], object] | None = None,
+        replace: bool = False,
+        page: bool = True,
+    ) -> Path:
+        """Writes the result folder, all of it or nothing: it appears under its name when it is complete.
+
+        Args:
+            folder: where; an earlier result there is replaced.
+            scenario: kept in the folder as ``scenario.toml``, every default written out, with its topology
+                file if it has one.
+            captures: folder of capture files, to be copied in.
+            add: writes what else belongs into the folder; called with the folder that will take its place.
+            replace: go on though the folder has other files, which stay in it.
+            page: whether to write ``report.html`` as well, if ``add`` is left out.
+
+        Returns:
+            The folder.
+
+        Raises:
+            ResultError: if the folder has other files, is being written to, or cannot be written.
+        """
+        if add is None:
+            add = runner.page_writer(self, page=page)
+        return super().save(folder, scenario=scenario, captures=captures, add=add, replace=replace)
+
+
+class Simulation(stepping.Simulation):
+    """A run that goes on when it is told to."""
+
+    def finish(self, out: Path | str | None = None, *, page: bool = True, replace: bool = False) -> Result:
+        """Ends the run where it is; with ``out``, the result is saved in that folder.
+
+        Raises:
+            ResultError: if the folder has other files, without ``replace``, or cannot be written.
+        """
+        found = super().finish(out, page=page, replace=replace)
+        return Result(found.tables, found.summary)
+
+
+def run(
+    scenario: Scenario | Path | str,
+    *,
+    out: Path | str | None = None,
+    page: bool = True,
+    replace: bool = False,
+    progress: Callable[[float, int], None] | None = None,
+    plan_progress: Callable[[int, int], None] | None = None,
+) -> Result:
+    """Simulates a scenario, or that of a file; :func:`anabranch.runner.run` has the arguments and errors.
+
+    In a notebook, a run that is not told whom to tell of its progress shows it.
+
+    Returns:
+        What was measured. After Ctrl-C that is what was measured until then, and
+        ``summary["interrupted"]`` is true.
+    """
+    if not isinstance(scenario, Scenario):
+        scenario = Scenario.load(scenario)
+    if progress is None and plan_progress is None and "ipykernel" in sys.modules:
+        from anabranch.progress import run_progress  # noqa: PLC0415 - only notebooks show it
+
+        with run_progress(scenario.title, scenario.run_settings.duration.seconds) as told:
+            found = runner.run(
+                scenario, out=out, page=page, replace=replace, progress=told.run, plan_progress=told.plan
+            )
+    else:
+        found = runner.run(
+            scenario, out=out, page=page, replace=replace, progress=progress, plan_progress=plan_progress
+        )
+    return Result(found.tables, found.summary)

@@ -1,0 +1,77 @@
+"""Scenarios, with what is done with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from anabranch.scenario import scenario as file
+
+if TYPE_CHECKING:
+    from anabranch.api.runs import Result, Simulation
+    from anabranch.forwarding import ForwardingCheck
+    from anabranch.routes import Routes
+    from anabranch.worst_loads import WorstLoads
+
+
+class Scenario(file.Scenario):
+    """Everything one run needs: network, routing or controller, traffic, transports, events, measurements."""
+
+    def _repr_html_(self) -> str:
+        from anabranch import notebook  # noqa: PLC0415 - only notebooks ask
+
+        return notebook.scenario_html(self)
+
+    def routes(self) -> Routes:
+        """The routes of all its pairs; nothing is simulated.
+
+        Raises:
+            ScenarioError: if the scenario cannot be run.
+        """
+        from anabranch.api.routes import routes  # noqa: PLC0415 - imports the metrics, and tables
+
+        return routes(self)
+
+    def check_forwarding(self) -> ForwardingCheck:
+        """Whether routers that each forward by the metric agree on its paths; nothing is simulated.
+
+        Raises:
+            ScenarioError: if the scenario cannot be run, or its routes are not those of a metric.
+        """
+        from anabranch.forwarding import check_forwarding  # noqa: PLC0415 - few ask
+
+        return check_forwarding(self)
+
+    def worst_case(self, *, failures: bool = False) -> WorstLoads:
+        """The highest load of every link within ``routing.demand``, with a matrix that causes it.
+
+        Args:
+            failures: look at every failure of a single edge (both directions of a link) as well.
+
+        Raises:
+            ScenarioError: if the scenario cannot be run, or has no bounds.
+        """
+        from anabranch.worst_loads import worst_loads  # noqa: PLC0415 - imports solvers
+
+        return worst_loads(self, failures=failures)
+
+    def start(self) -> Simulation:
+        """A run in steps: it stands at time zero, and goes on when it is told to.
+
+        Raises:
+            ScenarioError: if the scenario cannot be run.
+        """
+        from anabranch.api.runs import Simulation  # noqa: PLC0415 - imports what simulates
+
+        return Simulation(self)
+
+    def run(self, out: Path | str | None = None, *, page: bool = True, replace: bool = False) -> Result:
+        """Runs it; with ``out``, the result is saved in that folder, with ``page`` its page too.
+
+        Raises:
+            ScenarioError: if the scenario cannot be run.
+            ResultError: if the folder has other files, without ``replace``, or cannot be written.
+        """
+        from anabranch.api.runs import run  # noqa: PLC0415 - imports what simulates
+
+        return run(self, out=out, page=page, replace=replace)

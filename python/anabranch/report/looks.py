@@ -1,0 +1,160 @@
+"""One look for each name, in figures, spreadsheets and pages alike: colours, markers and lines.
+
+Nothing here imports matplotlib, which a page or a spreadsheet need not wait for; ``style.py`` does.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from anabranch.errors import ResultError
+
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#882255")
+"""Colours that people with any colour vision tell apart: seven of Okabe and Ito (2008), whose yellow is too
+light for a line on paper, and the wine of Paul Tol's scheme "muted"."""
+
+DASHES = ("-", "--", ":", "-.")
+"""Line styles, so that colour is never the only difference between lines that have no markers."""
+
+NO_SHAPE = "\N{REPLACEMENT CHARACTER}"
+"""In the place of a letter that cannot be drawn."""
+
+FORMATS = ("png", "pdf", "svg")
+"""Forms of a figure file, which are also the endings of its name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How one series is drawn wherever it appears.
+
+    A hollow look is for the relative of another: the same colour and shape, but the marker is empty, the line
+    dashed and the bar hatched.
+    """
+
+    color: str
+    """As ``#RRGGBB``."""
+    marker: str
+    """Shape of the marker, in matplotlib's letters."""
+    dash: str
+    """Style of a line without markers."""
+    hollow: bool = False
+
+    @property
+    def line(self) -> str:
+        """Style of a line with markers."""
+        return "--" if self.hollow else "-"
+
+
+_MARKERS = ("o", "s", "^", "D", "X", "P", "*", "v")
+_FULL = tuple(
+    Look(color, marker, DASHES[number % len(DASHES)])
+    for number, (color, marker) in enumerate(zip(PALETTE, _MARKERS, strict=True))
+)
+_LOOKS = _FULL + tuple(
+    replace(look, hollow=True, dash=DASHES[(number + 1) % len(DASHES)]) for number, look in enumerate(_FULL)
+)
+
+_BLUE, _RED, _GREEN, _PINK, _ORANGE, _SKY, _BLACK, _WINE = range(len(_FULL))
+_HOLLOW = len(_FULL)
+_BY_TRANSPORT = {
+    "newreno": _BLUE,
+    "linux-reno": _BLUE + _HOLLOW,
+    "cubic": _RED,
+    "linux-cubic": _RED + _HOLLOW,
+    "dctcp": _PINK + _HOLLOW,
+    "bbr": _GREEN,
+    "linux-bbr": _GREEN + _HOLLOW,
+    "bbr3": _BLACK + _HOLLOW,
+    "sdn-paced": _BLACK,
+    "sliding-window": _BLACK + _HOLLOW,
+    "window-clamp": _ORANGE,
+    "mprc": _PINK,
+    "tcp-pr": _SKY,
+    "rr-tcp": _SKY + _HOLLOW,
+    "tcp-ncr": _ORANGE + _HOLLOW,
+    "mptcp": _WINE,
+    "mptcp-lia": _WINE,
+    "mptcp-olia": _WINE + _HOLLOW,
+    "mptcp-balia": _PINK + _HOLLOW,
+    "mptcp-cubic": _ORANGE,
+    "linux-mptcp": _ORANGE + _HOLLOW,
+}
+"""The look of each transport, in every figure. ``mptcp`` couples its windows by LIA (RFC 6356). There are
+no more looks than 16: ``mptcp-cubic`` shares that of ``window-clamp``, ``dctcp`` that of ``mptcp-balia``,
+``bbr3`` that of ``sliding-window`` and ``linux-mptcp`` that of ``tcp-ncr``, beside which they do not
+stand."""
+
+
+def look(name: str) -> Look:
+    """The look of a transport; any other name has one that follows from its letters."""
+    return _LOOKS[_BY_TRANSPORT.get(name, zlib.crc32(name.encode()) % len(_LOOKS))]
+
+
+def looks(names: Sequence[str]) -> list[Look]:
+    """A look for each series of a figure, all different as long as there are enough (16).
+
+    If one of the names is a transport, transports have their own looks, and the others start from the look of
+    their name and take the next free one. Otherwise looks go by position.
+    """
+    if not any(name in _BY_TRANSPORT for name in names):
+        return [_LOOKS[number % len(_LOOKS)] for number in range(len(names))]
+    return transport_looks(names)
+
+
+def transport_looks(names: Sequence[str]) -> list[Look]:
+    """A look for each transport, the user's own ones included: those start from the look of their name."""
+    taken = {_BY_TRANSPORT[name] for name in names if name in _BY_TRANSPORT}
+    found = []
+    for name in names:
+        number = _BY_TRANSPORT.get(name)
+        if number is None:
+            start = zlib.crc32(name.encode())
+            slots = [(start + step) % len(_LOOKS) for step in range(len(_LOOKS))]
+            number = next((slot for slot in slots if slot not in taken), slots[0])
+            taken.add(number)
+        found.append(_LOOKS[number])
+    return found
+
+
+def is_transport(name: str) -> bool:
+    """Whether a look is reserved for this name."""
+    return name in _BY_TRANSPORT
+
+
+def check_forms(forms: Sequence[str]) -> None:
+    """Makes sure that these forms of figures exist.
+
+    Raises:
+        ResultError: if one does not.
+    """
+    for form in forms:
+        if form not in FORMATS:
+            raise ResultError(f"figures: no form {form!r}; choose from {', '.join(FORMATS)}")
+
+
+def printable(text: str) -> str:
+    """Text on one line, without characters that have no shape and that XML forbids."""
+    spaced = " ".join(text.split())
+    return "".join(letter if letter.isprintable() else NO_SHAPE for letter in spaced)
+
+
+def wants_logarithm(levels: Sequence[float]) -> bool:
+    """Whether numbers on an axis are further apart by factor than by difference, over two decades or more.
+
+    ``0.001, 0.01, 0.1`` are; ``1, 50, 100`` are not.
+    """
+    ordered = sorted(levels)
+    if len(ordered) < 3 or ordered[0] <= 0 or ordered[-1] < 100 * ordered[0]:
+        return False
+    logarithms = [math.log(level) for level in ordered]
+    return _unevenness(logarithms) < _unevenness(ordered)
+
+
+def _unevenness(ordered: Sequence[float]) -> float:
+    """Largest step as a share of the whole way."""
+    steps = [after - before for before, after in itertools.pairwise(ordered)]
+    return max(steps) / (ordered[-1] - ordered[0])
