@@ -113,18 +113,17 @@ def _phases(setup: Setup, plan: _core.Plan) -> Iterator[str]:
     """Phase effects (Floyd and Jacobson 1992): a drop-tail queue meets the same flow over and over."""
     if is_noisy(setup):
         return
-    routes = {(route["from"], route["to"]): route["paths"] for route in plan.data()["routes"]}
 
     def path(origin: int, to: int) -> list[LinkSetup]:
-        paths = routes.get((origin, to), [])
-        return [setup.links[link] for path in paths[:1] for link in path["links"]]
+        paths = plan.paths(origin, to) or []
+        return [setup.links[link] for links, _ in paths[:1] for link in links]
 
     rtts: dict[str, list[int]] = defaultdict(list)
-    for flow in setup.flows:
-        there, back = path(flow.origin, flow.to), path(flow.to, flow.origin)
+    for origin, to, flows in setup.flows.pairs_with("unlimited"):
+        there, back = path(origin, to), path(to, origin)
         narrow = min(there, key=lambda link: link.capacity, default=None)
-        if flow.source["kind"] == "unlimited" and narrow and narrow.queue.discipline["algorithm"] == "fifo":
-            rtts[narrow.name].append(sum(link.delay for link in (*there, *back)))
+        if narrow and narrow.queue.discipline["algorithm"] == "fifo":
+            rtts[narrow.name] += [sum(link.delay for link in (*there, *back))] * flows
     for name, found in rtts.items():
         if min(found) < max(found) <= _NEARLY * min(found):
             yield (

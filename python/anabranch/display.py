@@ -146,11 +146,11 @@ def _totals(result: Result) -> str:
 
 def show_routes(console: Console, routes: Routes) -> None:
     """The routes of every pair that sends data, what its flows should get, and how many others there are."""
-    data = [pair for pair in routes.pairs if pair.carries == "data"]
-    by_path = [pair for pair in data if pair.paths]
-    if by_path:
+    data = routes.pairs.where(routes.pairs.carries_data)
+    by_path = data.where(data.by_path)
+    if len(by_path):
         _show_paths(console, routes, by_path)
-    for pair in [pair for pair in data if not pair.paths][:_MOST_ROWS]:
+    for pair in data.where(~data.by_path)[:_MOST_ROWS]:
         _show_hops(console, pair)
     for name, value in routes.facts.items():
         console.print(Text(f"{name}: {plain(value, 6) if isinstance(value, float) else value}"))

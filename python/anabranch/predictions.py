@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -111,7 +110,7 @@ def predictions(
         there: the paths that data takes; None if there are too many.
         back: those of acknowledgments, likewise.
     """
-    used = Counter(flow.transport for flow in setup.flows if (flow.origin, flow.to) == pair)
+    used = setup.flows.between(*pair)
     flows = used.total()
     return tuple(
         _prediction(setup, setup.transports[index], number, flows, there, back)

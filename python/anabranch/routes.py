@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
-from typing import Any
+from typing import Any, overload
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from anabranch import _core
 from anabranch.errors import ScenarioError
@@ -18,6 +20,7 @@ from anabranch.routing import Planned, WeightedPath, planner_of
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
+from anabranch.setup.flow_columns import pair_code
 from anabranch.setup.problems import refused
 
 _PS_PER_MS = 1e9
@@ -81,6 +84,40 @@ class PairRoutes:
     """Throughput of a flow with each transport that sends data here; empty where none does."""
 
 
+@dataclass(frozen=True, eq=False)
+class PairSequence(Sequence[PairRoutes]):
+    """The routes of many pairs, each made when it is asked for; a part of them is one, too."""
+
+    make: Callable[[int, int], PairRoutes] = field(repr=False)
+    ends: NDArray[np.uint32] = field(repr=False)
+    """Origin and destination of each pair."""
+    carries_data: NDArray[np.bool_] = field(repr=False)
+    by_path: NDArray[np.bool_] = field(repr=False)
+    """Whether each has paths; the others are forwarded hop by hop."""
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @overload
+    def __getitem__(self, index: int) -> PairRoutes: ...
+    @overload
+    def __getitem__(self, index: slice) -> PairSequence: ...
+    def __getitem__(self, index: int | slice) -> PairRoutes | PairSequence:
+        if isinstance(index, slice):
+            return self.where(index)
+        origin, to = self.ends[index].tolist()
+        return self.make(origin, to)
+
+    def where(self, which: slice | NDArray[np.bool_]) -> PairSequence:
+        """Some of them."""
+        return PairSequence(self.make, self.ends[which], self.carries_data[which], self.by_path[which])
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 @dataclass(frozen=True, slots=True)
 class Routes:
     """The routes of all pairs that send data or acknowledgments."""
@@ -90,7 +127,8 @@ class Routes:
     metric: str
     metric_column: str
     """Name of the metric's value with its unit."""
-    pairs: tuple[PairRoutes, ...]
+    pairs: PairSequence
+    """Those that carry data first."""
     warnings: tuple[str, ...] = ()
     """What must be known about the plan as a whole."""
     facts: dict[str, float | int | str] = field(default_factory=dict)
@@ -98,16 +136,17 @@ class Routes:
 
     def data(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        return asdict(self)
+        plain = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return plain | {"pairs": [asdict(pair) for pair in self.pairs], "facts": dict(self.facts)}
 
 
 _Table = dict[int, list[int]]
 """Next hops towards one destination: for each node that has some, its links."""
 
 
-def _tables(found: _core.PlanData) -> dict[int, _Table]:
+def _tables(found: list[_core.Table]) -> dict[int, _Table]:
     """The next hops of a plan, by destination."""
-    return {table["to"]: dict(table["next"]) for table in found["tables"]}
+    return {table["to"]: dict(table["next"]) for table in found}
 
 
 def plan(setup: Setup, origin: str | None, progress: Callable[[int, int], None] | None = None) -> Planned:
@@ -164,19 +203,18 @@ def routes(scenario: Scenario, progress: Callable[[int, int], None] | None = Non
     """
     setup = resolve(scenario)
     planned = plan(setup, scenario.origin, progress)
-    found = planned.plan.data()
-    tables = _tables(found)
+    origins, to, paths = planned.plan.ends()
     scheme = scenario.routing.scheme_name
     metric: str = scenario.routing.metric
     if scenario.controller is not None:
         scheme, metric = scenario.controller.application_name, scenario.controller.path_metric()
-    namer = _Namer(setup, tables, found["routes"], metric)
-    pairs = [namer.pair(route["from"], route["to"]) for route in found["routes"]]
+    namer = _Namer(setup, planned.plan, metric)
+    carries_data = namer.sends_data(pair_code(origins, to))
     # Data first: that is what one asks for.
-    pairs.sort(key=lambda pair: pair.carries != "data")
-    return Routes(
-        scheme, metric, PATH_METRICS[metric].column, tuple(pairs), planned.warnings, dict(planned.facts)
-    )
+    order = np.argsort(~carries_data, kind="stable")
+    ends = np.stack([origins, to], axis=1)
+    pairs = PairSequence(namer.pair, ends[order], carries_data[order], paths[order] > 0)
+    return Routes(scheme, metric, PATH_METRICS[metric].column, pairs, planned.warnings, dict(planned.facts))
 
 
 def route_tables(setup: Setup, planned: _core.Plan) -> dict[str, pl.DataFrame]:
@@ -187,15 +225,9 @@ def route_tables(setup: Setup, planned: _core.Plan) -> dict[str, pl.DataFrame]:
     rows are left out.
     """
     names = [node.name for node in setup.nodes]
-    found = planned.data()
-    paths = [
-        (names[route["from"]], names[route["to"]], number, path["weight"], path["links"])
-        for route in found["routes"]
-        for number, path in enumerate(route["paths"])
-    ]
     hops = [
         (names[table["to"]], names[node], links)
-        for table in found["tables"]
+        for table in planned.tables()
         for node, links in table["next"]
         if node != table["to"]
     ]
@@ -209,53 +241,78 @@ def route_tables(setup: Setup, planned: _core.Plan) -> dict[str, pl.DataFrame]:
                 "longitude_deg": pl.Series([place.get("longitude") for place in places], dtype=pl.Float64),
             }
         ),
-        "routes": pl.DataFrame(paths, schema=_ROUTES, orient="row"),
+        "routes": _path_table(names, planned),
         "next_hops": pl.DataFrame(hops, schema=_NEXT_HOPS, orient="row"),
     }
     return {name: table for name, table in tables.items() if not table.is_empty()}
 
 
+def _path_table(names: list[str], plan: _core.Plan) -> pl.DataFrame:
+    """A row for each path."""
+    origins, to, counts = plan.ends()
+    weights, hops, links = plan.columns()
+    route = np.repeat(np.arange(len(counts)), counts)
+    number = np.arange(len(route))
+    first = np.cumsum(counts, dtype=np.int64) - counts
+    node = pl.Series(names, dtype=pl.String)
+    crossed = pl.DataFrame({"path": np.repeat(number, hops), "links": links})
+    columns = [
+        node.gather(origins[route]),
+        node.gather(to[route]),
+        pl.Series(number - first[route]),
+        pl.Series(weights),
+        crossed.group_by("path", maintain_order=True).agg("links")["links"].rechunk(),
+    ]
+    return pl.DataFrame(
+        [column.cast(kind).alias(name) for column, (name, kind) in zip(columns, _ROUTES.items(), strict=True)]
+    )
+
+
 class _Namer:
     """Routes of the core's, in names, with their numbers."""
 
-    def __init__(
-        self, setup: Setup, tables: dict[int, _Table], routes: list[_core.Route], metric: str
-    ) -> None:
+    def __init__(self, setup: Setup, plan: _core.Plan, metric: str) -> None:
         self._setup = setup
-        self._tables = tables
-        self._paths = {(route["from"], route["to"]): route["paths"] for route in routes}
+        self._plan = plan
+        self._tables = _tables(plan.tables())
         self._metric = PATH_METRICS[metric]
-        self._connects = {(flow.origin, flow.to) for flow in setup.flows}
-        self._sends_data = self._connects | {(flow.origin, flow.to) for flow in setup.datagrams}
+        self._datagrams = {(flow.origin, flow.to) for flow in setup.datagrams}
+
+    def sends_data(self, pairs: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Whether each of these pairs carries data of some flow."""
+        datagrams = np.array([*self._datagrams], dtype=np.uint32).reshape(-1, 2)
+        return self._setup.flows.connect(pairs) | np.isin(pairs, pair_code(datagrams[:, 0], datagrams[:, 1]))
 
     def pair(self, origin: int, to: int) -> PairRoutes:
         """The routes of a pair."""
-        setup, has_data = self._setup, (origin, to) in self._sends_data
-        paths = self._paths[origin, to]
+        setup = self._setup
+        paths = self._plan.paths(origin, to)
+        connects = bool(setup.flows.between(origin, to))
+        has_data = connects or (origin, to) in self._datagrams
         told = (
             predictions(
                 setup, (origin, to), self._weighted_paths(origin, to), self._weighted_paths(to, origin)
             )
-            if (origin, to) in self._connects
+            if connects
             else ()
         )
         return PairRoutes(
             source=setup.nodes[origin].name,
             destination=setup.nodes[to].name,
             carries="data" if has_data else "acknowledgments",
-            paths=tuple(self._path(path) for path in paths),
+            paths=tuple(self._path(*path) for path in paths or ()),
             hop_by_hop=() if paths else _hops(setup, origin, to, self._tables[to]),
             predictions=told,
         )
 
-    def _path(self, path: _core.WeightedPath) -> PathRow:
-        links = [self._setup.links[link] for link in path["links"]]
+    def _path(self, found: list[int], weight: float) -> PathRow:
+        links = [self._setup.links[link] for link in found]
         nodes = (links[0].origin, *(link.to for link in links))
         capacities = tuple(link.capacity / 1e6 for link in links)
         row = PathRow(
             nodes=tuple(self._setup.nodes[node].name for node in nodes),
             links=tuple(link.name for link in links),
-            weight=path["weight"],
+            weight=weight,
             hops=len(links),
             delay_ms=sum(link.delay for link in links) / _PS_PER_MS,
             bottleneck_mbps=min(capacities),
@@ -267,8 +324,8 @@ class _Namer:
 
     def _weighted_paths(self, origin: int, to: int) -> list[WeightedPath] | None:
         """Every path of a pair with its share; None if hop-by-hop forwarding has too many."""
-        if paths := self._paths[origin, to]:
-            return [WeightedPath(tuple(path["links"]), path["weight"]) for path in paths]
+        if paths := self._plan.paths(origin, to):
+            return [WeightedPath(tuple(links), weight) for links, weight in paths]
         table, found = self._tables[to], []
         stack: list[tuple[int, tuple[int, ...], float]] = [(origin, (), 1.0)]
         while stack:
@@ -292,7 +349,7 @@ def shares_on_links(setup: Setup, planned: _core.Plan) -> dict[tuple[int, int], 
     Forwarding hop by hop splits equally at every node, as in :func:`routes`.
     """
     found = planned.data()
-    tables = _tables(found)
+    tables = _tables(found["tables"])
     shares: dict[tuple[int, int], dict[int, float]] = {}
     for route in found["routes"]:
         origin, to = route["from"], route["to"]
@@ -326,7 +383,7 @@ def warnings(setup: Setup, planned: _core.Plan) -> list[str]:
     if not bounds:
         return []
     found = planned.data()
-    tables = _tables(found)
+    tables = _tables(found["tables"])
     routes = {(route["from"], route["to"]): route["paths"] for route in found["routes"]}
 
     @cache

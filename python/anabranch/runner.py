@@ -29,6 +29,7 @@ from anabranch.routes import plan, route_tables, warnings
 from anabranch.routing import Planned
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
+from anabranch.setup.memory import check_memory
 from anabranch.setup.problems import refused
 from anabranch.signals import Deferred, deferred
 
@@ -79,6 +80,7 @@ def run(
     else:
         check_captures(scenario, replace=replace)
     setup = resolve(scenario)
+    check_memory(setup, scenario.origin)
     with opened(out, replace=replace) as place, _captures(setup, place) as captures:
         planned = plan(setup, scenario.origin, plan_progress)
         captured = setup if captures is None else capture_into(setup, captures)
@@ -267,8 +269,7 @@ def measured(
 
 def _network_hash(setup: Setup) -> str:
     """SHA-256 of the network as the engine gets it: nodes and links, with all that a topology fills in."""
-    data = setup.data()
-    text = json.dumps([data["nodes"], data["links"]], sort_keys=True)
+    text = json.dumps(setup.network(), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 

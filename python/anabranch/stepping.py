@@ -24,6 +24,7 @@ from anabranch.scenario.messages import problems
 from anabranch.scenario.quantity import Span
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import changes_of, resolve_names
+from anabranch.setup.memory import check_memory
 from anabranch.setup.problems import refused
 from anabranch.signals import deferred
 
@@ -42,6 +43,7 @@ class Simulation:
         """
         self._scenario = scenario
         setup, self._network = resolve_names(scenario)
+        check_memory(setup, scenario.origin)
         self._captures: Path | None = None
         if setup.captures:
             self._captures = Path(tempfile.mkdtemp(prefix="anabranch-"))

@@ -246,15 +246,16 @@ def _place(setup: Setup, node: int) -> tuple[float, float] | None:
 
 def _sending(routers: RouterNetwork, setup: Setup, pairs: Iterable[tuple[int, int]]) -> Setup:
     """The setup with a flow for each of these pairs of routers, and nothing that happens in it."""
-    ends = [(f"{a}-{b}", routers.routers[a], routers.routers[b]) for a, b in pairs]
+    ends = [(routers.routers[a], routers.routers[b]) for a, b in pairs]
     quiet = replace(setup, events=[], captures=[], probes=replace(setup.probes, sequences=[]))
     if not setup.flows:
         ping = setup.datagrams[0]
-        datagrams = [replace(ping, name=name, origin=origin, to=to) for name, origin, to in ends]
+        datagrams = [
+            replace(ping, name=f"pair.{number}", origin=origin, to=to)
+            for number, (origin, to) in enumerate(ends)
+        ]
         return replace(quiet, datagrams=datagrams)
-    like = setup.flows[0]
-    flows = [replace(like, name=name, origin=origin, to=to) for name, origin, to in ends]
-    return replace(quiet, flows=flows, datagrams=[])
+    return replace(quiet, flows=setup.flows.like_first(ends), datagrams=[])
 
 
 def _shares(routers: RouterNetwork, planned: Planned, pairs: list[tuple[int, int]]) -> sparse.csr_array:

@@ -494,9 +494,9 @@ assert 0 < links["unhindered"].sum() <= links["packets"].sum(), links
             ],
             "python/anabranch/setup/traffic.py": [
                 (
-                    "            pairs = list(zip(senders, receivers, strict=False))\n",
+                    "            origin, to = _apart(list(zip(senders, receivers, strict=False)))\n",
                     '        elif entry.pairs == "crossed":\n'
-                    "            pairs = list(zip(senders, receivers[::-1], strict=False))\n",
+                    "            origin, to = _apart(list(zip(senders, receivers[::-1], strict=False)))\n",
                 ),
             ],
         },

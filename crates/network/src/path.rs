@@ -20,6 +20,18 @@ impl Path {
         Ok(path)
     }
 
+    /// The path over links that an algorithm chose, which are known to join and to make no loop: only debug
+    /// builds look.
+    ///
+    /// # Panics
+    /// In debug builds, if [`Path::new`] refuses them.
+    #[must_use]
+    pub fn chosen(network: &Network, links: Vec<LinkId>) -> Self {
+        let path = Self { links };
+        debug_assert_eq!(path.check(network), Ok(()), "algorithms choose links that join and make no loop");
+        path
+    }
+
     /// Checks a path that came from outside, as [`Path::new`] does.
     ///
     /// # Errors
@@ -32,7 +44,8 @@ impl Path {
         let first = self.links.first().ok_or(NetworkError::EmptyPath)?;
         let name = |node: NodeId| network.node(node).name.clone();
         let mut at = network.link(*first).from;
-        let mut visited = vec![at];
+        let mut visited = Vec::with_capacity(self.links.len() + 1);
+        visited.push(at);
         for &id in &self.links {
             let link = network.link(id);
             if link.from != at {

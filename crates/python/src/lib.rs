@@ -1,6 +1,6 @@
 //! `anabranch._core`: the one door between Python and the engine.
 //!
-//! Plain data go in as JSON, once: a [`setup::Setup`] is what Python holds of them, and its methods are what
+//! Plain data go in as JSON, flows as columns, once: a [`setup::Setup`] is what Python holds of them, and its methods are what
 //! can be asked. Columns come out as numpy arrays. Long calls release the interpreter lock, report progress and
 //! hear Ctrl-C, all by [`watch::Watch`].
 
@@ -10,6 +10,7 @@ mod algorithms;
 mod balancer;
 mod capture;
 mod error;
+mod flows;
 mod paths;
 mod plan;
 mod quantity;
@@ -48,6 +49,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<plan::Plan>()?;
     module.add_class::<simulation::Simulation>()?;
     module.add_function(wrap_pyfunction!(run::draw, module)?)?;
+    module.add_function(wrap_pyfunction!(run::draw_each, module)?)?;
     module.add_function(wrap_pyfunction!(balancer::draw_source_ports, module)?)?;
     module.add_function(wrap_pyfunction!(balancer::balancer_choices, module)?)?;
     module.add_function(wrap_pyfunction!(capture::analyze_captures, module)?)?;

@@ -2,9 +2,14 @@
 
 use crate::error::parse;
 use anabranch_engine::routing;
+use anabranch_units::{LinkId, NodeId};
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::Arc;
+
+/// Weights and lengths of paths, and the links of all of them.
+type PathColumns<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<u32>>);
 
 /// Routes of the pairs of a setup: by one of the core's schemes (`Setup.plan`), or made elsewhere.
 ///
@@ -21,12 +26,38 @@ impl Plan {
         Ok(Self { plan: Arc::new(parse("plan", plan_json)?) })
     }
 
+    /// The ends of each route and how many paths it has, as arrays: (from, to, paths).
+    fn ends<'py>(&self, py: Python<'py>) -> [Bound<'py, PyArray1<u32>>; 3] {
+        let of_routes = |of: fn(&routing::Route) -> u32| {
+            self.plan.routes.iter().map(of).collect::<Vec<u32>>().into_pyarray(py)
+        };
+        [
+            of_routes(|route| route.from.0),
+            of_routes(|route| route.to.0),
+            of_routes(|route| route.paths.len() as u32),
+        ]
+    }
+
+    /// All paths in the order of their routes: (weight, hops), and their links one after the other.
+    fn columns<'py>(&self, py: Python<'py>) -> PathColumns<'py> {
+        let paths = || self.plan.routes.iter().flat_map(|route| &route.paths);
+        let weights: Vec<f64> = paths().map(|path| path.weight).collect();
+        let hops: Vec<u32> = paths().map(|path| path.links.hops() as u32).collect();
+        let links: Vec<u32> = paths().flat_map(|path| path.links.links()).map(|link| link.0).collect();
+        (weights.into_pyarray(py), hops.into_pyarray(py), links.into_pyarray(py))
+    }
+
+    /// The paths of a pair as (links, weight); none where it goes hop by hop, None where it has no route.
+    fn paths(&self, origin: u32, to: u32) -> Option<Vec<(Vec<u32>, f64)>> {
+        let route = self.plan.route(NodeId(origin), NodeId(to))?;
+        let plain = |path: &routing::WeightedPath| (numbers(path.links.links()), path.weight);
+        Some(route.paths.iter().map(plain).collect())
+    }
+
     /// Plain data: {"routes": [{"from", "to", "paths": [{"links", "weight"}]}], "tables": [{"to", "next":
     /// [(node, links)]}]}, with nodes and links by their numbers. Routes are in the order of (from, to); one
     /// without paths goes hop by hop along the table of its destination.
     fn data<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let numbers =
-            |links: &[anabranch_units::LinkId]| -> Vec<u32> { links.iter().map(|link| link.0).collect() };
         let routes = PyList::empty(py);
         for route in &self.plan.routes {
             let paths = PyList::empty(py);
@@ -42,6 +73,14 @@ impl Plan {
             entry.set_item("paths", paths)?;
             routes.append(entry)?;
         }
+        let data = PyDict::new(py);
+        data.set_item("routes", routes)?;
+        data.set_item("tables", self.tables(py)?)?;
+        Ok(data)
+    }
+
+    /// The tables alone, as in `data`.
+    fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let tables = PyList::empty(py);
         for table in &self.plan.tables {
             let next: Vec<(u32, Vec<u32>)> =
@@ -51,9 +90,10 @@ impl Plan {
             entry.set_item("next", next)?;
             tables.append(entry)?;
         }
-        let data = PyDict::new(py);
-        data.set_item("routes", routes)?;
-        data.set_item("tables", tables)?;
-        Ok(data)
+        Ok(tables)
     }
+}
+
+fn numbers(links: &[LinkId]) -> Vec<u32> {
+    links.iter().map(|link| link.0).collect()
 }

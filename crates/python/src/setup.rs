@@ -1,6 +1,7 @@
 //! A setup, read once: everything that is asked of it is a method.
 
 use crate::error::{engine_error, parse, setup_error};
+use crate::flows::FlowColumns;
 use crate::paths::{self, Astray, PairPaths};
 use crate::plan::Plan;
 use crate::run;
@@ -30,10 +31,17 @@ pub struct Setup {
 
 #[pymethods]
 impl Setup {
+    /// `flows` are columns, which come behind the flows of the text: a dict of `entries`, a JSON list of what flows
+    /// have in common (name, transport, source), and of numpy arrays with a value for each flow: `entry`, its place
+    /// there, `number`, `from`, `to` (u32), `bytes`, `start` and `stop` (u64; 2^64 - 1 for never). The name of a
+    /// flow is that of its entry, a dot and its number.
     #[new]
-    fn new(py: Python<'_>, setup_json: &str) -> PyResult<Self> {
+    #[pyo3(signature = (setup_json, flows=None))]
+    fn new(py: Python<'_>, setup_json: &str, flows: Option<FlowColumns<'_>>) -> PyResult<Self> {
+        let flows = flows.map_or_else(|| Ok(Vec::new()), |flows| flows.flows())?;
         py.detach(|| {
-            let setup: setup::Setup = parse("setup", setup_json)?;
+            let mut setup: setup::Setup = parse("setup", setup_json)?;
+            setup.flows.extend(flows);
             let network = setup.check().map_err(engine_error)?;
             let mask = setup.data_mask(&network);
             Ok(Self { setup: Arc::new(setup), network, mask })

@@ -66,7 +66,9 @@ impl TreeTo {
     /// The shortest path from `from`; none at the destination itself.
     #[must_use]
     pub fn path(&self, graph: &CostGraph<'_>, from: NodeId) -> Option<Path> {
-        let links: Vec<LinkId> = self.walk(from).map(|arc| arc.link).collect();
+        let hops = self.length(from)?.hops() as usize;
+        let mut links = Vec::with_capacity(hops);
+        links.extend(self.walk(from).map(|arc| arc.link));
         (!links.is_empty()).then(|| graph.path(links))
     }
 

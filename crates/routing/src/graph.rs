@@ -85,7 +85,7 @@ impl<'n> CostGraph<'n> {
 
     /// The path over links that an algorithm chose.
     pub(crate) fn path(&self, links: Vec<LinkId>) -> Path {
-        Path::new(self.network, links).expect("the algorithms choose links that join and make no loop")
+        Path::chosen(self.network, links)
     }
 }
 

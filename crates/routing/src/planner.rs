@@ -7,11 +7,14 @@
 
 use crate::ecmp::next_hops;
 use crate::graph::CostGraph;
-use crate::stubs::{Ends, Stubs};
-use crate::{LinkMask, NextHopsTo, Plan, Route, TreeTo, Watch, WeightedPath};
-use anabranch_network::Network;
+use crate::stubs::Stubs;
+use crate::{Length, LinkMask, NextHopsTo, Plan, Route, TreeTo, Watch, WeightedPath};
+use anabranch_network::{Network, Path};
 use anabranch_units::{LinkId, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Sorting out a pair takes less time than a look at the clock.
+const PAIRS_BETWEEN_LOOKS: usize = 1024;
 
 /// Makes plans over one network in one state under one cost.
 pub(crate) struct Planner<'n> {
@@ -24,17 +27,28 @@ pub(crate) struct Planner<'n> {
 /// An entry of a table.
 type NextHops = (NodeId, Vec<LinkId>);
 
-/// Pairs by where they leave the core, where they enter it, and how much their stubs let through
-/// in the unit of the scheme (`None`: they have none). Pairs that agree in these differ in nothing
-/// that a search sees.
-type Searches = BTreeMap<NodeId, BTreeMap<(NodeId, Option<u64>), Vec<Pending>>>;
-
-/// A pair and its forced links; what lies between them is still to be found.
+/// A pair whose stubs let it through; what lies between them is still to be found.
+#[derive(Clone, Copy)]
 struct Pending {
     from: NodeId,
     to: NodeId,
-    ascent: Vec<LinkId>,
-    descent: Vec<LinkId>,
+    /// Its place in the order of (from, to).
+    place: usize,
+    /// Where it enters the core, and where it leaves it.
+    top: (NodeId, NodeId),
+    /// How much its stubs let through in the unit of the scheme; `None`: it has none.
+    room: Option<u64>,
+}
+
+impl Pending {
+    /// Pairs that agree in this differ in nothing that a search sees; those of one tree stand together.
+    fn search(&self) -> (NodeId, NodeId, Option<u64>) {
+        (self.top.1, self.top.0, self.room)
+    }
+
+    fn route(&self, paths: Vec<WeightedPath>) -> Route {
+        Route { from: self.from, to: self.to, paths }
+    }
 }
 
 impl<'n> Planner<'n> {
@@ -64,69 +78,124 @@ impl<'n> Planner<'n> {
             &mut dyn FnMut() -> Result<(), E>,
         ) -> Result<Vec<WeightedPath>, E>,
     ) -> Result<Plan, E> {
-        let mut routes = Vec::new();
-        for (to, searches) in self.sort_out(pairs, capacity, watch)? {
-            let mut tree = None;
-            for ((from, room), pending) in searches {
-                if from == to {
-                    routes.extend(pending.into_iter().map(|pair| self.only_route(pair)));
-                    continue;
+        let pending = self.sort_out(pairs, capacity, watch)?;
+        let mut routes: Vec<Option<Route>> = vec![None; pending.len()];
+        let mut done = 0;
+        let mut tree: Option<TreeTo> = None;
+        for alike in pending.chunk_by(|one, other| one.search() == other.search()) {
+            let (to, from, room) = alike[0].search();
+            let found = if from == to {
+                None
+            } else {
+                watch(done)?;
+                let tree = match &mut tree {
+                    Some(tree) if tree.to() == to => tree,
+                    other => other.insert(TreeTo::new(&self.core, to)),
+                };
+                Some(find(tree, from, room, &mut || watch(done))?)
+            };
+            let Some(found) = found else {
+                for pair in alike {
+                    let links = self.whole(pair, 0, std::iter::empty());
+                    routes[pair.place] = Some(pair.route(vec![WeightedPath { links, weight: 1.0 }]));
                 }
-                watch(routes.len())?;
-                let tree = tree.get_or_insert_with(|| TreeTo::new(&self.core, to));
-                let found = find(tree, from, room, &mut || watch(routes.len()))?;
-                if !found.is_empty() {
-                    routes.extend(pending.into_iter().map(|pair| self.route_over(pair, &found)));
-                }
+                done += alike.len();
+                continue;
+            };
+            if found.is_empty() {
+                continue;
             }
+            for pair in &alike[1..] {
+                routes[pair.place] = Some(pair.route(self.around(pair, found.clone())));
+            }
+            routes[alike[0].place] = Some(alike[0].route(self.around(&alike[0], found)));
+            done += alike.len();
         }
-        routes.sort_by_key(|route| (route.from, route.to));
-        Ok(Plan { routes, tables: Vec::new() })
+        Ok(Plan { routes: routes.into_iter().flatten().collect(), tables: Vec::new() })
     }
 
-    /// The pairs whose stubs let them through, by the search that they have in common.
+    /// A plan of the shortest path of each pair.
+    pub(crate) fn shortest<E>(
+        &self,
+        pairs: &[(NodeId, NodeId)],
+        watch: &mut Watch<'_, E>,
+    ) -> Result<Plan, E> {
+        let pending = self.sort_out(pairs, |_| u64::MAX, watch)?;
+        let mut routes: Vec<Option<Route>> = vec![None; pending.len()];
+        let mut done = 0;
+        for to_one in pending.chunk_by(|one, other| one.top.1 == other.top.1) {
+            watch(done)?;
+            let tree = TreeTo::new(&self.core, to_one[0].top.1);
+            for pair in to_one.iter().filter(|pair| tree.length(pair.top.0).is_some()) {
+                let hops = tree.length(pair.top.0).map_or(0, Length::hops);
+                let between = tree.walk(pair.top.0).map(|arc| arc.link);
+                let links = self.whole(pair, hops as usize, between);
+                routes[pair.place] = Some(pair.route(vec![WeightedPath { links, weight: 1.0 }]));
+            }
+            done += to_one.len();
+        }
+        Ok(Plan { routes: routes.into_iter().flatten().collect(), tables: Vec::new() })
+    }
+
+    /// The pairs whose stubs let them through, those of one search side by side.
     fn sort_out<E>(
         &self,
         pairs: &[(NodeId, NodeId)],
         capacity: impl Fn(LinkId) -> u64,
         watch: &mut Watch<'_, E>,
-    ) -> Result<Searches, E> {
-        let mut searches = Searches::new();
-        let distinct: BTreeSet<(NodeId, NodeId)> =
+    ) -> Result<Vec<Pending>, E> {
+        let mut distinct: Vec<(NodeId, NodeId)> =
             pairs.iter().copied().filter(|(from, to)| from != to).collect();
-        for (from, to) in distinct {
-            watch(0)?;
-            let Ends { ascent, top, descent } = self.stubs.between(from, to);
-            let ascent: Option<Vec<LinkId>> = ascent.into_iter().map(|stub| self.up(stub)).collect();
-            let descent: Option<Vec<LinkId>> = descent.into_iter().map(|stub| self.down(stub)).collect();
-            let (Some(ascent), Some(descent)) = (ascent, descent) else { continue };
-            let room = ascent.iter().chain(&descent).map(|&link| capacity(link)).min();
-            if room != Some(0) {
-                let pair = Pending { from, to, ascent, descent };
-                searches.entry(top.1).or_default().entry((top.0, room)).or_default().push(pair);
+        if !distinct.is_sorted_by(|one, other| one < other) {
+            distinct.sort_unstable();
+            distinct.dedup();
+        }
+        let mut pending = Vec::with_capacity(distinct.len());
+        for (number, (from, to)) in distinct.into_iter().enumerate() {
+            if number % PAIRS_BETWEEN_LOOKS == 0 {
+                watch(0)?;
+            }
+            let top = self.stubs.top(from, to);
+            let up = || self.stubs.climb(from, top.0).map(|stub| self.up(stub));
+            let down = || self.stubs.climb(to, top.1).map(|stub| self.down(stub));
+            if up().chain(down()).all(|link| link.is_some()) {
+                let room = up().chain(down()).flatten().map(&capacity).min();
+                if room != Some(0) {
+                    pending.push(Pending { from, to, place: pending.len(), top, room });
+                }
             }
         }
-        Ok(searches)
-    }
-
-    /// The route of a pair that has one path at most, and whose stubs let it through.
-    fn only_route(&self, pair: Pending) -> Route {
-        let Pending { from, to, ascent, descent } = pair;
-        let links = self.core.path([ascent, descent].concat());
-        Route { from, to, paths: vec![WeightedPath { links, weight: 1.0 }] }
-    }
-
-    /// The route of a pair, given the paths through the core.
-    fn route_over(&self, pair: Pending, found: &[WeightedPath]) -> Route {
-        let Pending { from, to, ascent, descent } = pair;
-        if ascent.is_empty() && descent.is_empty() {
-            return Route { from, to, paths: found.to_vec() };
+        let nodes = self.core.node_count();
+        let mut sorted = by_node(&pending, nodes, |pair| pair.top.0);
+        sorted = by_node(&sorted, nodes, |pair| pair.top.1);
+        for same_ends in sorted.chunk_by_mut(|one, other| one.top == other.top) {
+            same_ends.sort_by_key(|pair| pair.room);
         }
-        let whole = |path: &WeightedPath| WeightedPath {
-            links: self.core.path([&ascent, path.links.links(), &descent].concat()),
-            weight: path.weight,
-        };
-        Route { from, to, paths: found.iter().map(whole).collect() }
+        Ok(sorted)
+    }
+
+    /// The path of a pair, given the links between its stubs and how many they are.
+    fn whole(&self, pair: &Pending, hops: usize, between: impl Iterator<Item = LinkId>) -> Path {
+        let climb = |from, top| self.stubs.steps(from, top);
+        let hops = climb(pair.from, pair.top.0) + hops + climb(pair.to, pair.top.1);
+        let mut links = Vec::with_capacity(hops);
+        links.extend(self.stubs.climb(pair.from, pair.top.0).filter_map(|stub| self.up(stub)));
+        links.extend(between);
+        let below = links.len();
+        links.extend(self.stubs.climb(pair.to, pair.top.1).filter_map(|stub| self.down(stub)));
+        links[below..].reverse();
+        self.core.path(links)
+    }
+
+    /// The paths of a pair, given those through the core.
+    fn around(&self, pair: &Pending, mut found: Vec<WeightedPath>) -> Vec<WeightedPath> {
+        if pair.top != (pair.from, pair.to) {
+            for path in &mut found {
+                let between = path.links.links();
+                path.links = self.whole(pair, between.len(), between.iter().copied());
+            }
+        }
+        found
     }
 
     /// A plan of tables of next hops, one for each destination that some source can reach.
@@ -203,4 +272,22 @@ impl<'n> Planner<'n> {
     fn down(&self, stub: NodeId) -> Option<LinkId> {
         self.stubs.edge(stub)?.down.filter(|&link| self.mask.usable(self.network, link))
     }
+}
+
+/// Pairs in the order of a node of theirs; those of one node stay as they stand.
+fn by_node(pairs: &[Pending], nodes: usize, node: impl Fn(&Pending) -> NodeId) -> Vec<Pending> {
+    let mut place = vec![0_usize; nodes + 1];
+    for pair in pairs {
+        place[node(pair).index() + 1] += 1;
+    }
+    for index in 0..nodes {
+        place[index + 1] += place[index];
+    }
+    let mut sorted = pairs.to_vec();
+    for pair in pairs {
+        let next = &mut place[node(pair).index()];
+        sorted[*next] = *pair;
+        *next += 1;
+    }
+    sorted
 }

@@ -106,19 +106,35 @@ impl Stubs {
         node
     }
 
-    /// The parts that are the same for all ways from one node to another.
-    pub(crate) fn between(&self, from: NodeId, to: NodeId) -> Ends {
-        let (mut ascent, mut descent) = (Vec::new(), Vec::new());
+    /// Where ways from one node to another are free to choose: `Ends::top`.
+    pub(crate) fn top(&self, from: NodeId, to: NodeId) -> (NodeId, NodeId) {
         let mut top = (from, to);
         while top.0 != top.1 {
             let higher = self.depth[top.0.index()] < self.depth[top.1.index()];
-            let (stub, passed) = if higher { (&mut top.1, &mut descent) } else { (&mut top.0, &mut ascent) };
+            let stub = if higher { &mut top.1 } else { &mut top.0 };
             let Some(edge) = self.edge(*stub) else { break };
-            passed.push(*stub);
             *stub = edge.parent;
         }
+        top
+    }
+
+    /// The stubs from a node up to one that it hangs on, which is not among them.
+    pub(crate) fn climb(&self, from: NodeId, top: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        let above = |node: &NodeId| self.edge(*node).map(|edge| edge.parent);
+        std::iter::successors(Some(from), above).take_while(move |&node| node != top)
+    }
+
+    /// How many stubs `climb` gives.
+    pub(crate) fn steps(&self, from: NodeId, top: NodeId) -> usize {
+        (self.depth[from.index()] - self.depth[top.index()]) as usize
+    }
+
+    /// The parts that are the same for all ways from one node to another.
+    pub(crate) fn between(&self, from: NodeId, to: NodeId) -> Ends {
+        let top = self.top(from, to);
+        let mut descent: Vec<NodeId> = self.climb(to, top.1).collect();
         descent.reverse();
-        Ends { ascent, top, descent }
+        Ends { ascent: self.climb(from, top.0).collect(), top, descent }
     }
 }
 

@@ -23,6 +23,7 @@ from anabranch.routing.robust import (
     SolverError,
 )
 from anabranch.routing.robust.selection import SelectionError
+from anabranch.setup.flow_columns import FlowColumns
 from anabranch.setup.model import LinkSetup, Setup, Tagged
 
 _PS_PER_MS = 1e9
@@ -94,7 +95,8 @@ class RouterNetwork:
     def paths(self, k: int, metric: str, pairs: Sequence[Pair]) -> dict[Pair, list[list[int]]]:
         """The k best paths of pairs of routers by a metric, as arcs, best first; ties go by node number."""
         between = [self.setup.links[number] for number in self.links]
-        setup = replace(self.setup, links=between, flows=[], events=[], captures=[], controller=None)
+        none = FlowColumns.joined([])
+        setup = replace(self.setup, links=between, flows=none, events=[], captures=[], controller=None)
         nodes = [(self.routers[a], self.routers[b]) for a, b in pairs]
         found = setup.core().candidate_paths(k, metric, nodes)
         return {pair: paths for pair, (_, _, paths) in zip(pairs, found, strict=True)}

@@ -14,10 +14,10 @@ from anabranch.scenario.scenario import Scenario
 from anabranch.setup.addresses import Addresses, address_changes
 from anabranch.setup.controller import ResolvedController
 from anabranch.setup.demand import demand_setup, planner_setup
+from anabranch.setup.flow_columns import FlowColumns
 from anabranch.setup.model import (
     CaptureSetup,
     EventSetup,
-    FlowSetup,
     ProbeSetup,
     RoutingSetup,
     Setup,
@@ -63,22 +63,23 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
     flows = Flows(scenario, network, controller, transports, problems)
     transports.check_unused()
     governed = scenario.controller is not None
-    size_queues(network.unsized_queues, network.links, (flows.setups, flows.datagrams), problems, governed)
+    connections = flows.setups()
+    size_queues(network.unsized_queues, network.links, (connections, flows.datagrams), problems, governed)
     events = [
         setup
         for number, event in enumerate(scenario.event)
         for setup in _event(event, f"event[{number}]", network)
     ]
-    addresses = Addresses(network, flows.setups, transports.setups, problems)
+    addresses = Addresses(network, connections, transports.setups, problems)
     for number, event in enumerate(scenario.event):
         addresses.check(event, f"event[{number}]")
     addresses.check_last(scenario.event)
     events += profile_events(scenario, network, problems)
     captures = _captures(scenario.capture, network, problems)
     hosts = host_setups(scenario.network, network)
-    watched = WatchedFlows(flows.setups, transports.setups, problems, flows.datagrams)
+    watched = WatchedFlows(connections, transports.setups, problems, flows.datagrams)
     sequences, log = (watched.sequences(scenario.run_settings), watched.log(scenario.run_settings))
-    series = len(flows.setups) + len(flows.datagrams) + _subflows(flows.setups, transports.setups, network)
+    series = len(connections) + len(flows.datagrams) + _subflows(connections, transports.setups, network)
     _check_series(scenario.run_settings, series, len(network.links), problems)
     demand = demand_setup(scenario, network, problems)
     problems.raise_if_any()
@@ -90,7 +91,7 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
         links=network.links,
         hosts=hosts,
         transports=transports.setups,
-        flows=flows.setups,
+        flows=connections,
         datagrams=flows.datagrams,
         # Stable: events at the same time keep the order of the scenario.
         events=sorted(events, key=lambda event: event.at),
@@ -128,20 +129,23 @@ def _probes(run: Run, sequences: list[int], log: list[int]) -> ProbeSetup:
     return ProbeSetup(interval, run.flow_series, run.link_series, sequences, log)
 
 
-def _subflows(flows: list[FlowSetup], transports: list[TransportSetup], network: ResolvedNetwork) -> int:
+def _subflows(flows: FlowColumns, transports: list[TransportSetup], network: ResolvedNetwork) -> int:
     """Most subflows of all multipath flows together."""
+    if not any("path_manager" in transport.config for transport in transports):
+        return 0
     outward = Counter(link.origin for link in network.links)
     inward = Counter(link.to for link in network.links)
 
-    def most(flow: FlowSetup) -> int:
-        manager = transports[flow.transport].config.get("path_manager")
+    def most(origin: int, to: int, transport: int) -> int:
+        manager = transports[transport].config.get("path_manager")
         if manager is None:
             return 0
         if manager["algorithm"] == "fullmesh":
-            return min(outward[flow.origin] * inward[flow.to], _MOST_SUBFLOWS)
+            return min(outward[origin] * inward[to], _MOST_SUBFLOWS)
         return int(manager.get("subflows", 1))
 
-    return sum(map(most, flows))
+    columns = (flows.origin.tolist(), flows.to.tolist(), flows.transport.tolist())
+    return sum(map(most, *columns))
 
 
 def _check_series(run: Run, flows: int, links: int, problems: Problems) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from functools import cached_property
 
 from anabranch.scenario.event import Event
 from anabranch.scenario.network import LinkSelector
 from anabranch.scenario.quantity import quoted
-from anabranch.setup.model import FlowSetup, Tagged, TransportSetup
+from anabranch.setup.flow_columns import FlowSetup
+from anabranch.setup.model import Tagged, TransportSetup
 from anabranch.setup.network import ResolvedNetwork
 from anabranch.setup.problems import Problems
 
@@ -43,12 +45,17 @@ class Addresses:
     ) -> None:
         self._network = network
         self._problems = problems
-        self._used: dict[int, set[int]] = defaultdict(set)
-        """The transports of each node's connections."""
         self._configs = [(transport.name, transport.config) for transport in transports]
-        for flow in flows:
+        self._flows = flows
+
+    @cached_property
+    def _used(self) -> dict[int, set[int]]:
+        """The transports of each node's connections."""
+        used: dict[int, set[int]] = defaultdict(set)
+        for flow in self._flows:
             for node in (flow.origin, flow.to):
-                self._used[node].add(flow.transport)
+                used[node].add(flow.transport)
+        return used
 
     def check(self, event: Event, place: str) -> None:
         """Notes an event about an address at which no connection looks."""

@@ -18,7 +18,8 @@ def is_noisy(setup: Setup) -> bool:
     losses = [*(link.loss for link in setup.links), *_of(changes, "loss")]
     disciplines = [link.queue.discipline for link in setup.links]
     disciplines += [queue["discipline"] for queue in _of(changes, "queue")]  # type: ignore[misc]
-    drawn = (flow.source[part] for flow in setup.flows for part in ("size", "gap") if part in flow.source)
+    sources = [entry.source for entry in setup.flows.entries]
+    drawn = (source[part] for source in sources for part in ("size", "gap") if part in source)
     drawn_delays = [host.processing_delay for host in setup.hosts if host.processing_delay]
     return (
         any(link.jitter is not None for link in setup.links)

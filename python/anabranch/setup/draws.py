@@ -28,6 +28,22 @@ class Draws:
         """The first ``count`` draws of a stream, in base units."""
         return _core.draw(json.dumps(variate), self._seed, self._replication, name, purpose, count)
 
+    def each(
+        self,
+        value: Quantity | Variate[Span] | Variate[ByteCount],
+        entry: str,
+        purpose: str,
+        numbers: NDArray[np.uint32],
+    ) -> NDArray[np.int64]:
+        """What :meth:`one` gives for each of the flows of an entry, by their numbers."""
+        if isinstance(value, Quantity):
+            return np.full(len(numbers), int(value), dtype=np.int64)
+        drawn = _core.draw_each(
+            json.dumps(as_core(value)), self._seed, self._replication, entry, purpose, numbers
+        )
+        # Halves go to the even number, as Python rounds them.
+        return np.rint(np.minimum(drawn, LARGEST_DRAW)).astype(np.int64)
+
     def one(self, value: Quantity | Variate[Span] | Variate[ByteCount], name: str, purpose: str) -> int:
         """A fixed quantity itself, or the one draw of a stream, to the nearest base unit."""
         if isinstance(value, Quantity):

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from anabranch import _core
+from anabranch.setup.flow_columns import FlowColumns, FlowSetup
 
 Tagged = dict[str, object]
 """One of several forms, told apart by a key such as ``algorithm`` or ``kind``."""
@@ -66,19 +67,6 @@ class TransportSetup:
 
     name: str
     config: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class FlowSetup:
-    """A flow; its id is its index."""
-
-    name: str
-    origin: int
-    to: int
-    transport: int
-    source: Tagged
-    start: int
-    stop: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +131,7 @@ class Setup:
     links: list[LinkSetup]
     hosts: list[HostSetup]
     transports: list[TransportSetup]
-    flows: list[FlowSetup]
+    flows: FlowColumns
     datagrams: list[DatagramSetup]
     events: list[EventSetup]
     routing: RoutingSetup
@@ -170,21 +158,35 @@ class Setup:
         """
         read = self._read
         if read is None:
-            read = _core.Setup(self.json())
+            read = _core.Setup(_text(self._data(flows=[])), self.flows.core())
             object.__setattr__(self, "_read", read)
         return read
 
     def data(self) -> dict[str, Any]:
         """Plain data under the core's names."""
-        data: dict[str, Any] = _plain(self)
-        for name in ("provenance", "planner", "demand", "_read"):
-            del data[name]
-        return data
+        return self._data(flows=list(self.flows))
+
+    def network(self) -> list[Any]:
+        """Plain data of all nodes, and of all links."""
+        return [_plain(self.nodes), _plain(self.links)]
 
     def json(self) -> str:
-        """The setup as the core reads it."""
-        # Much faster than the standard library's; the core refuses what is not a number.
-        return to_json(self.data(), inf_nan_mode="constants").decode()
+        """The setup as the core reads it, flows included."""
+        return _text(self.data())
+
+    def _data(self, *, flows: list[FlowSetup]) -> dict[str, Any]:
+        unseen = ("flows", "provenance", "planner", "demand", "_read")
+        data = {
+            entry.name: _plain(getattr(self, entry.name))
+            for entry in fields(self)
+            if entry.name not in unseen
+        }
+        return {**data, "flows": _plain(flows)}
+
+
+def _text(data: dict[str, Any]) -> str:
+    # Much faster than the standard library's; the core refuses what is not a number.
+    return to_json(data, inf_nan_mode="constants").decode()
 
 
 @cache

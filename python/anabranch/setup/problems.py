@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
-from anabranch.setup.model import DatagramSetup, FlowSetup, LinkSetup, Setup
+from anabranch.setup.flow_columns import FlowSetup
+from anabranch.setup.model import DatagramSetup, LinkSetup, Setup
 
 _ENTRY = re.compile(r"(flow|datagram|link)s\[(\d+)\](?:\.(.+))?")
 
@@ -17,13 +18,11 @@ class Problems:
 
     def __init__(self, origin: str | None) -> None:
         self._origin = origin
-        self._found: list[Problem] = []
+        self._found: dict[Problem, None] = {}
 
     def add(self, place: str, message: str) -> None:
         """Notes one problem; the same one twice counts once."""
-        problem = Problem(place, message)
-        if problem not in self._found:
-            self._found.append(problem)
+        self._found[Problem(place, message)] = None
 
     def __len__(self) -> int:
         """How many problems were noted so far."""
@@ -35,7 +34,7 @@ class Problems:
         Raises:
             ScenarioError: with all that was noted.
         """
-        found, self._found = self._found, []
+        found, self._found = list(self._found), {}
         if found:
             raise ScenarioError(found, self._origin)
 

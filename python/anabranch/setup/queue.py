@@ -10,7 +10,8 @@ from anabranch.scenario.algorithm import configuration
 from anabranch.scenario.limit import BandwidthDelay, in_bdps
 from anabranch.scenario.quantity import PS_PER_SECOND, ByteCount, PacketCount, Span, quoted
 from anabranch.scenario.queue import parted
-from anabranch.setup.model import DatagramSetup, FlowSetup, LinkSetup, QueueSetup, Tagged
+from anabranch.setup.flow_columns import FlowSetup
+from anabranch.setup.model import DatagramSetup, LinkSetup, QueueSetup, Tagged
 from anabranch.setup.problems import Problems
 
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from anabranch.setup.model import LinkSetup
+
+_FEW = 16
+"""Pairs below which arrays take longer than a loop."""
 
 
 class Reach:
@@ -34,11 +40,24 @@ class Reach:
 
     def connected(self, origin: int, to: int) -> bool:
         """Whether some path leads from ``origin`` to ``to``."""
+        return to in self._reached_from(origin)
+
+    def _reached_from(self, origin: int) -> set[int]:
         if origin not in self._reached:
             reached = self._search(origin)
             for node in reached if self._symmetric else (origin,):
                 self._reached[node] = reached
-        return to in self._reached[origin]
+        return self._reached[origin]
+
+    def cut_off(self, origins: NDArray[np.intp], to: NDArray[np.intp]) -> list[int]:
+        """Which of these pairs no path connects, by their places."""
+        if not self._symmetric or len(origins) < _FEW:
+            pairs = zip(origins.tolist(), to.tolist(), strict=True)
+            return [place for place, pair in enumerate(pairs) if not self.connected(*pair)]
+        nodes, places = np.unique(np.concatenate([origins, to]), return_inverse=True)
+        # Nodes of a connected part have one set, so that it stands for the part.
+        parts = np.array([id(self._reached_from(node)) for node in nodes.tolist()], dtype=np.uint64)[places]
+        return np.flatnonzero(parts[: len(origins)] != parts[len(origins) :]).tolist()
 
     def _search(self, origin: int) -> set[int]:
         reached = {origin}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import accumulate, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,17 +22,23 @@ from anabranch.scenario.traffic import (
 from anabranch.scenario.variate import as_core, mean_base_units
 from anabranch.setup.controller import ResolvedController
 from anabranch.setup.draws import LARGEST_DRAW, Draws
-from anabranch.setup.model import DatagramSetup, FlowSetup, Tagged
+from anabranch.setup.flow_columns import NEVER, EntrySetup, FlowColumns, pair_code
+from anabranch.setup.model import DatagramSetup, Tagged
 from anabranch.setup.network import ResolvedNetwork
 from anabranch.setup.problems import Problems
 from anabranch.setup.reach import Reach
 from anabranch.setup.transport import Transports
 
 _ARRIVALS_AT_ONCE = 1024
+_LARGEST_OFFSET = 2**62
+"""Picoseconds: beyond every run, and small enough that another draw can be added."""
+
+Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
+"""Origins and destinations of pairs of nodes."""
 
 
 class Flows:
-    """The flows of a scenario, in the order of its entries."""
+    """The flows of a scenario, in the order of its entries: connections as columns, datagrams one by one."""
 
     def __init__(
         self,
@@ -47,7 +55,8 @@ class Flows:
         self._reach = Reach(network.links, network.switches)
         self._draws = Draws(scenario)
         self._duration = int(scenario.run_settings.duration)
-        self.setups: list[FlowSetup] = []
+        self._columns: list[FlowColumns] = []
+        self._connections = 0
         self.datagrams: list[DatagramSetup] = []
         named: dict[str, int] = {}
         for number, entry in enumerate(scenario.traffic):
@@ -72,72 +81,116 @@ class Flows:
         else:
             transport = self._transports.index(entry.transport, f"{place}.transport")
         pairs = self._pairs(entry, name, place)
-        for pair in pairs:
-            self._check_reach(pair, entry, place)
-        if entry.has_datagrams:
-            for drawn in self._drawn(entry, name, place, pairs):
-                self.datagrams.append(_datagrams(entry, *drawn))
-        elif transport is not None:
+        self._check_reach(pairs, entry, place)
+        if transport is not None:
             self._controller.check_transport(self._transports.setups[transport], f"{place}.transport")
-            for flow, (origin, to), start, stop in self._drawn(entry, name, place, pairs):
-                if entry.pairs == "neighbours":
-                    self._controller.keep_to_link(len(self.setups))
-                source = self._source(entry, flow)
-                self.setups.append(FlowSetup(flow, origin, to, transport, source, start, stop))
-
-    def _drawn(
-        self, entry: Traffic, name: str, place: str, pairs: list[tuple[int, int]]
-    ) -> Iterator[tuple[str, tuple[int, int], int, int | None]]:
-        """Name, ends, start and stop of each flow of an entry."""
-        counts = self._counts(entry, name, len(pairs))
-        if entry.inter_arrival is None and self._count() + sum(counts) > MAX_FLOWS:
-            self._too_many(place)
+        elif not entry.has_datagrams:
             return
-        count = offset = 0
-        for number, (pair, flows) in enumerate(zip(pairs, counts, strict=True)):
-            if number and entry.stagger is not None:
-                offset += self._draws.one(entry.stagger, f"{name}.{count}", "stagger")
-            for start in self._starts(entry, name, count, flows, offset):
-                if max(self._count(), count) >= MAX_FLOWS:
-                    self._too_many(place)
-                    return
-                flow = f"{name}.{count}"
-                count += 1
-                stop = None if entry.stop is None else self._draws.one(entry.stop, flow, "stop")
-                # It keeps its number, so that the others keep their draws.
-                if stop is None or start < stop:
-                    yield flow, pair, start, stop
+        drawn = self._drawn(entry, name, place, pairs)
+        if drawn is None:
+            return
+        if not len(drawn.number):
+            return
+        if transport is None:
+            self.datagrams += drawn.datagrams(entry, name)
+            return
+        if entry.pairs == "neighbours":
+            for flow in range(self._connections, self._connections + len(drawn.number)):
+                self._controller.keep_to_link(flow)
+        what = EntrySetup(name, transport, _source(entry))
+        self._columns.append(drawn.columns(what, self._bytes(entry, name, drawn)))
+        self._connections += len(drawn.number)
+
+    def setups(self) -> FlowColumns:
+        """All connections."""
+        return FlowColumns.joined(self._columns)
+
+    def _drawn(self, entry: Traffic, name: str, place: str, pairs: Pairs) -> _Drawn | None:
+        """The flows of an entry; None if they are too many, which is noted."""
+        counts = self._counts(entry, name, len(pairs[0]))
+        if entry.inter_arrival is None and self._count() + int(counts.sum()) > MAX_FLOWS:
+            self._too_many(place)
+            return None
+        if entry.inter_arrival is None:
+            pair = np.repeat(np.arange(len(counts)), counts)
+            number = np.arange(len(pair), dtype=np.uint32)
+            offsets = self._offsets(entry, name, np.cumsum(counts) - counts)
+            start = offsets[pair] + self._draws.each(entry.start, name, "start", number)
+        else:
+            pair, start = self._arrivals(entry, name, counts.tolist())
+            number = np.arange(len(pair), dtype=np.uint32)
+        stop = np.full(len(start), NEVER, dtype=np.uint64)
+        if entry.stop is not None:
+            stop = self._draws.each(entry.stop, name, "stop", number).astype(np.uint64)
+        # A flow that is left out keeps its number, so that the others keep their draws.
+        kept = start.astype(np.uint64) < stop
+        if len(start) > MAX_FLOWS or self._count() + int(kept.sum()) > MAX_FLOWS:
+            self._too_many(place)
+            return None
+        origin, to = (ends[pair[kept]].astype(np.uint32) for ends in pairs)
+        return _Drawn(number[kept], origin, to, start[kept].astype(np.uint64), stop[kept])
+
+    def _offsets(self, entry: Traffic, name: str, first: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How much later than the first one each pair starts, given the number of its first flow."""
+        if entry.stagger is None:
+            return np.zeros(len(first), dtype=np.int64)
+        gaps = self._draws.each(entry.stagger, name, "stagger", first[1:].astype(np.uint32)).tolist()
+        offsets = [min(offset, _LARGEST_OFFSET) for offset in accumulate(gaps, initial=0)]
+        return np.array(offsets[: len(first)], dtype=np.int64)
+
+    def _arrivals(
+        self, entry: Traffic, name: str, counts: list[int]
+    ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """Pair and start of each flow, where flows arrive one after the other; one too many at most."""
+        pairs: list[int] = []
+        starts: list[int] = []
+        offset = 0
+        for pair, flows in enumerate(counts):
+            if pair and entry.stagger is not None:
+                offset += self._draws.one(entry.stagger, f"{name}.{len(starts)}", "stagger")
+            left = MAX_FLOWS + 1 - len(starts)
+            found = list(islice(self._starts(entry, name, len(starts), flows, offset), left))
+            pairs += [pair] * len(found)
+            starts += found
+        bounded = [min(start, _LARGEST_OFFSET) for start in starts]
+        return np.array(pairs, dtype=np.intp), np.array(bounded, dtype=np.int64)
+
+    def _bytes(self, entry: Traffic, name: str, drawn: _Drawn) -> NDArray[np.uint64]:
+        """What each flow sends, where the entry has a size."""
+        if entry.application is not None or entry.size is None or isinstance(entry.size, str):
+            return np.zeros(len(drawn.number), dtype=np.uint64)
+        return np.maximum(1, self._draws.each(entry.size, name, "size", drawn.number)).astype(np.uint64)
 
     def _count(self) -> int:
-        return len(self.setups) + len(self.datagrams)
+        return self._connections + len(self.datagrams)
 
     def _too_many(self, place: str) -> None:
         self._problems.add(place, f"makes more than {MAX_FLOWS:,} flows, the most that a run can have")
 
-    def _check_reach(self, pair: tuple[int, int], entry: Traffic, place: str) -> None:
+    def _check_reach(self, pairs: Pairs, entry: Traffic, place: str) -> None:
         one_way = isinstance(entry.application, UdpApplication)
+        there, back = (self._reach.cut_off(*ends) for ends in (pairs, pairs[::-1]))
         answers = "answers" if entry.has_datagrams else "acknowledgments"
-        for a, b in (pair,) if one_way else (pair, pair[::-1]):
-            if not self._reach.connected(a, b):
-                names = (quoted(self._network.nodes[a].name), quoted(self._network.nodes[b].name))
-                what = "data" if (a, b) == pair else answers
-                over = "" if self._network.switches is None else " over the controller's switches"
-                self._problems.add(
-                    place,
-                    f"no path from {names[0]} to {names[1]} in {self._network.label}{over} for its {what}",
-                )
+        wrong = [(at, "data") for at in there] + [(at, answers) for at in back if not one_way]
+        for at, what in sorted(wrong, key=lambda found: found[0]):
+            ends = [quoted(self._network.nodes[int(side[at])].name) for side in pairs]
+            source, target = ends if what == "data" else ends[::-1]
+            over = "" if self._network.switches is None else " over the controller's switches"
+            self._problems.add(
+                place, f"no path from {source} to {target} in {self._network.label}{over} for its {what}"
+            )
 
-    def _counts(self, entry: Traffic, name: str, pairs: int) -> list[int]:
+    def _counts(self, entry: Traffic, name: str, pairs: int) -> NDArray[np.int64]:
         """The most flows of each pair of an entry; one beyond the bound of a run where there is no other."""
         if isinstance(entry.flows, int):
-            return [entry.flows] * pairs
+            return np.full(pairs, entry.flows)
         if isinstance(entry.flows, str):
-            return [MAX_FLOWS + 1] * pairs
+            return np.full(pairs, MAX_FLOWS + 1)
         drawn = self._draws.many(as_core(entry.flows), name, "flows", pairs)
-        return [max(1, round(min(float(number), MAX_FLOWS + 1))) for number in drawn]
+        return np.maximum(1, np.rint(np.minimum(drawn, MAX_FLOWS + 1))).astype(np.int64)
 
     def _starts(self, entry: Traffic, name: str, count: int, flows: int, offset: int) -> Iterator[int]:
-        """Start of each flow of one pair, in picoseconds.
+        """Start of each flow of one pair, in picoseconds, where flows arrive one after the other.
 
         Args:
             entry: the traffic entry.
@@ -146,10 +199,7 @@ class Flows:
             flows: the most flows that this pair has.
             offset: how much later it starts than the entry says.
         """
-        if entry.inter_arrival is None:
-            for flow in range(count, count + flows):
-                yield offset + self._draws.one(entry.start, f"{name}.{flow}", "start")
-            return
+        assert entry.inter_arrival is not None  # noqa: S101 - the caller has seen it
         first = f"{name}.{count}"
         start = offset + self._draws.one(entry.start, first, "start")
         yield start
@@ -165,51 +215,47 @@ class Flows:
                 return
             yield start
 
-    def _source(self, entry: Traffic, flow: str) -> Tagged:
-        application = entry.application
-        if isinstance(application, RateApplication | MessageApplication):
-            return _messages(application)
-        if entry.size is None or entry.size == "unlimited":
-            return {"kind": "unlimited"}
-        assert not isinstance(entry.size, str)  # noqa: S101 - the only text is "unlimited"
-        return {"kind": "sized", "bytes": max(1, self._draws.one(entry.size, flow, "size"))}
-
-    def _pairs(self, entry: Traffic, name: str, place: str) -> list[tuple[int, int]]:
+    def _pairs(self, entry: Traffic, name: str, place: str) -> Pairs:
         """The pairs of nodes of an entry, the other direction last; what is wrong with them is noted."""
-        pairs = self._pairs_there(entry, name, place)
+        origin, to = self._pairs_there(entry, name, place)
         if not entry.both_directions:
-            return pairs
-        back = [pair[::-1] for pair in pairs]
-        known = set(pairs)
-        if twice := next((pair for pair in back if pair in known and pair[0] != pair[1]), None):
-            names = " and ".join(quoted(self._network.nodes[node].name) for node in twice)
+            return origin, to
+        twice = np.isin(pair_code(to, origin), pair_code(origin, to)) & (origin != to)
+        if twice.any():
+            at = int(np.argmax(twice))
+            names = " and ".join(quoted(self._network.nodes[int(ends[at])].name) for ends in (to, origin))
             self._problems.add(
                 f"{place}.both_directions",
                 f"{names} send to each other without it; leave it out",
             )
-        return pairs + back
+        return np.concatenate([origin, to]), np.concatenate([to, origin])
 
-    def _pairs_there(self, entry: Traffic, name: str, place: str) -> list[tuple[int, int]]:
+    def _pairs_there(self, entry: Traffic, name: str, place: str) -> Pairs:
         senders = self._ends(entry.source, f"{place}.from")
         if entry.pairs == "permutation":
-            return self._permutation(senders, name, place)
+            return _apart(self._permutation(senders, name, place))
         if entry.pairs == "neighbours":
-            return self._neighbours(senders, place)
+            return _apart(self._neighbours(senders, place))
         assert entry.destination is not None  # noqa: S101 - the entry refuses that
         receivers = self._ends(entry.destination, f"{place}.to")
         if entry.pairs == "in-order":
-            pairs = list(zip(senders, receivers, strict=False))
+            origin, to = _apart(list(zip(senders, receivers, strict=False)))
         else:
-            several = len(senders) > 1 or len(receivers) > 1
-            pairs = [(a, b) for a in senders for b in receivers if a != b or not several]
-        for a, b in pairs:
-            if a == b:
-                node = quoted(self._network.nodes[a].name)
-                self._problems.add(f"{place}.to", f"is the node that sends as well, {node}")
+            origin = np.repeat(np.array(senders, dtype=np.intp), len(receivers))
+            to = np.tile(np.array(receivers, dtype=np.intp), len(senders))
+            if len(senders) > 1 or len(receivers) > 1:
+                origin, to = origin[apart := origin != to], to[apart]
+        for same in dict.fromkeys(origin[origin == to].tolist()):
+            node = quoted(self._network.nodes[same].name)
+            self._problems.add(f"{place}.to", f"is the node that sends as well, {node}")
+        controller = self._network.controller
         for ends, field in ((senders, "from"), (receivers, "to")):
-            if self._network.controller in ends:
+            if controller in ends:
                 self._problems.add(f"{place}.{field}", "is the controller, which is no end of a flow")
-        return [pair for pair in pairs if self._network.controller not in pair]
+        if controller is None:
+            return origin, to
+        others = (origin != controller) & (to != controller)
+        return origin[others], to[others]
 
     def _ends(self, ends: str | list[str], place: str) -> list[int]:
         if ends == "*":
@@ -251,17 +297,49 @@ class Flows:
         return [(sender, follower[sender]) for sender in senders]
 
 
-def _datagrams(
-    entry: Traffic, flow: str, ends: tuple[int, int], start: int, stop: int | None
-) -> DatagramSetup:
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """The flows of an entry."""
+
+    number: NDArray[np.uint32]
+    origin: NDArray[np.uint32]
+    to: NDArray[np.uint32]
+    start: NDArray[np.uint64]
+    stop: NDArray[np.uint64]
+
+    def columns(self, entry: EntrySetup, size: NDArray[np.uint64]) -> FlowColumns:
+        """As connections."""
+        first = np.zeros(len(self.number), dtype=np.uint32)
+        return FlowColumns((entry,), first, self.number, self.origin, self.to, size, self.start, self.stop)
+
+    def datagrams(self, entry: Traffic, name: str) -> Iterator[DatagramSetup]:
+        """As flows of datagrams."""
+        application = entry.application
+        source: Tagged
+        if isinstance(application, PingApplication):
+            source = {"kind": "ping", "interval": int(application.interval)}
+        else:
+            assert isinstance(application, UdpApplication)  # noqa: S101 - the entry has datagrams
+            source = {"kind": "udp", "rate": int(application.rate)}
+        packet = int(application.packet)
+        columns = (self.number, self.origin, self.to, self.start, self.stop)
+        for number, origin, to, start, stop in zip(*(column.tolist() for column in columns), strict=True):
+            end = None if stop == NEVER else stop
+            yield DatagramSetup(f"{name}.{number}", origin, to, source, packet, start, end)
+
+
+def _apart(pairs: list[tuple[int, int]]) -> Pairs:
+    origin, to = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
+    return origin, to
+
+
+def _source(entry: Traffic) -> Tagged:
     application = entry.application
-    source: Tagged
-    if isinstance(application, PingApplication):
-        source = {"kind": "ping", "interval": int(application.interval)}
-    else:
-        assert isinstance(application, UdpApplication)  # noqa: S101 - the entry has datagrams
-        source = {"kind": "udp", "rate": int(application.rate)}
-    return DatagramSetup(flow, *ends, source, int(application.packet), start, stop)
+    if isinstance(application, RateApplication | MessageApplication):
+        return _messages(application)
+    if entry.size is None or entry.size == "unlimited":
+        return {"kind": "unlimited"}
+    return {"kind": "sized", "bytes": 0}
 
 
 def _messages(application: RateApplication | MessageApplication) -> Tagged:

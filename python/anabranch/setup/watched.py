@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cached_property
 
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.run import FlowNames, Run
-from anabranch.setup.model import DatagramSetup, FlowSetup, TransportSetup
+from anabranch.setup.flow_columns import FlowSetup
+from anabranch.setup.model import DatagramSetup, TransportSetup
 from anabranch.setup.problems import Problems
 from anabranch.suggest import suggest
 
@@ -55,15 +58,23 @@ class WatchedFlows:
 
     def __init__(
         self,
-        flows: list[FlowSetup],
+        flows: Sequence[FlowSetup],
         transports: list[TransportSetup],
         problems: Problems,
         datagrams: list[DatagramSetup],
     ) -> None:
-        self._datagrams = {flow.name for flow in datagrams}
-        self._ids = {flow.name: index for index, flow in enumerate(flows)}
-        self._protocols = [str(transports[flow.transport].config["algorithm"]) for flow in flows]
+        self._datagrams = datagrams
+        self._flows = flows
+        self._transports = transports
         self._problems = problems
+
+    @cached_property
+    def _ids(self) -> dict[str, int]:
+        return {flow.name: index for index, flow in enumerate(self._flows)}
+
+    @cached_property
+    def _protocols(self) -> list[str]:
+        return [str(self._transports[flow.transport].config["algorithm"]) for flow in self._flows]
 
     def sequences(self, run: Run) -> list[int]:
         """Ids of the flows whose sequence numbers are noted, in order.
@@ -78,6 +89,9 @@ class WatchedFlows:
 
     def _chosen(self, wanted: FlowNames, about: _Field) -> list[int]:
         place = f"run.{about.name}"
+        if not wanted:
+            # Most runs: nobody need look at all their flows.
+            return []
         if len(self._problems) > 0:
             # Flows may be missing for a reason that is noted already.
             return []
@@ -106,7 +120,7 @@ class WatchedFlows:
         return sorted(chosen)
 
     def _no_such(self, name: str, about: _Field) -> str:
-        if name in self._datagrams:
+        if any(flow.name == name for flow in self._datagrams):
             return f"{quoted(name)} has no connection, of which there could be {about.rows}"
         near = suggest(name, list(self._ids)[:_MOST_NAMES_COMPARED])
         hint = f"nearest: {quoted(near)}" if near else 'they are named like "traffic[0].0"'

@@ -21,6 +21,7 @@ from anabranch.routes import plan
 from anabranch.routing import recall
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
+from anabranch.setup.memory import check_memory
 from anabranch.setup.problems import refused
 from anabranch.study.design import Design
 from anabranch.study.files import unpack
@@ -108,6 +109,7 @@ class RunWorker:
     def _measure(self, number: int) -> tuple[list[float | None], dict[str, bytes]]:
         cell, replication = divmod(number, self._design.replications)
         setup = self._setup(cell, replication)
+        check_memory(setup, self._design.origin)
         routes = self._plan(setup)
         core = setup.core()
         cpu = time.process_time()

@@ -1,4 +1,4 @@
-use super::{Wanted, best_paths, in_equal_shares};
+use super::{Wanted, best_paths};
 use crate::hop_by_hop::Search;
 use crate::{Metric, MetricKind, Plan, Watch};
 
@@ -17,13 +17,6 @@ impl ShortestScheme {
             MetricKind::Additive(metric) => metric,
             MetricKind::Path(metric) => return best_paths(wanted, watch, metric, (Search::Exact, 1)),
         };
-        let planner = wanted.planner(metric);
-        let graph = planner.core();
-        planner.paths(
-            wanted.pairs,
-            |_| u64::MAX,
-            watch,
-            |tree, from, _, _| Ok(in_equal_shares(tree.path(graph, from).into_iter().collect())),
-        )
+        wanted.planner(metric).shortest(wanted.pairs, watch)
     }
 }

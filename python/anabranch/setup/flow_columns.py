@@ -1,0 +1,175 @@
+"""The flows of a run as columns: an entry of the scenario may stand for a million of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from pydantic_core import to_json
+
+if TYPE_CHECKING:
+    from anabranch.setup.model import Tagged
+
+NEVER = 2**64 - 1
+"""In the place of a stop that never comes."""
+
+Ids = NDArray[np.uint32]
+_COLUMNS = ("entry", "number", "origin", "to", "bytes", "start", "stop")
+
+
+def pair_code(origin: ArrayLike, to: ArrayLike) -> NDArray[np.uint64]:
+    """Two nodes as one number; pairs are in the order of their numbers."""
+    return np.asarray(origin, dtype=np.uint64) << np.uint64(32) | np.asarray(to, dtype=np.uint64)
+
+
+@dataclass(frozen=True, slots=True)
+class FlowSetup:
+    """A flow; its id is its index."""
+
+    name: str
+    origin: int
+    to: int
+    transport: int
+    source: Tagged
+    start: int
+    stop: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class EntrySetup:
+    """What all flows of an entry have in common."""
+
+    name: str
+    """A flow has this name, a dot, and its number."""
+    transport: int
+    source: Tagged
+    """What applications send; of a size only that there is one."""
+
+
+@dataclass(frozen=True, eq=False)
+class FlowColumns(Sequence[FlowSetup]):
+    """All flows, in the order of their ids; one that is asked for is made then."""
+
+    entries: tuple[EntrySetup, ...]
+    entry: Ids
+    """Place of each flow's entry among all."""
+    number: Ids
+    """Its number in the entry."""
+    origin: Ids
+    to: Ids
+    bytes: NDArray[np.uint64]
+    """What it sends, where its entry has a size."""
+    start: NDArray[np.uint64]
+    """In picoseconds."""
+    stop: NDArray[np.uint64]
+    """In picoseconds; ``NEVER`` for never."""
+
+    @classmethod
+    def joined(cls, parts: Sequence[FlowColumns]) -> FlowColumns:
+        """The flows of several entries, one after the other."""
+        if not parts:
+            ids, numbers = np.empty(0, dtype=np.uint32), np.empty(0, dtype=np.uint64)
+            return cls((), ids, ids, ids, ids, numbers, numbers, numbers)
+        before = np.cumsum([0, *(len(part.entries) for part in parts)])
+        entry = [part.entry + np.uint32(first) for part, first in zip(parts, before, strict=False)]
+        columns = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _COLUMNS[1:]}
+        entries = tuple(one for part in parts for one in part.entries)
+        return cls(entries, np.concatenate(entry), **columns)
+
+    def like_first(self, ends: Sequence[tuple[int, int]]) -> FlowColumns:
+        """A flow like the first one between each of these pairs of nodes."""
+        origin, to = np.array(ends, dtype=np.uint32).reshape(-1, 2).T
+        first = np.zeros(len(ends), dtype=np.intp)
+        return FlowColumns(
+            self.entries[self.entry[0] :][:1],
+            np.zeros(len(ends), dtype=np.uint32),
+            np.arange(len(ends), dtype=np.uint32),
+            origin.copy(),
+            to.copy(),
+            self.bytes[first],
+            self.start[first],
+            self.stop[first],
+        )
+
+    def __len__(self) -> int:
+        return len(self.entry)
+
+    @overload
+    def __getitem__(self, index: int) -> FlowSetup: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[FlowSetup]: ...
+    def __getitem__(self, index: int | slice) -> FlowSetup | list[FlowSetup]:
+        if isinstance(index, slice):
+            return list(self._made(index))
+        at = range(len(self))[index]
+        return next(self._made(slice(at, at + 1)))
+
+    def __iter__(self) -> Iterator[FlowSetup]:
+        return self._made(slice(None))
+
+    def _made(self, which: slice) -> Iterator[FlowSetup]:
+        columns = (getattr(self, name)[which].tolist() for name in _COLUMNS)
+        for index, number, origin, to, size, start, stop in zip(*columns, strict=True):
+            entry = self.entries[index]
+            source = {**entry.source, "bytes": size} if entry.source["kind"] == "sized" else entry.source
+            name = f"{entry.name}.{number}"
+            yield FlowSetup(name, origin, to, entry.transport, source, start, None if stop == NEVER else stop)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, FlowColumns):
+            return self.entries == other.entries and all(
+                np.array_equal(getattr(self, name), getattr(other, name)) for name in _COLUMNS
+            )
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def transport(self) -> Ids:
+        """The transport of each flow."""
+        return np.array([entry.transport for entry in self.entries], dtype=np.uint32)[self.entry]
+
+    @cached_property
+    def pairs(self) -> NDArray[np.uint64]:
+        """Origin and destination of each flow as one number, as :func:`pair_code` makes it."""
+        return pair_code(self.origin, self.to)
+
+    @cached_property
+    def _by_pair(self) -> tuple[NDArray[np.intp], NDArray[np.uint64]]:
+        """The flows, those of a pair together in their own order, and their pairs."""
+        order = np.argsort(self.pairs, kind="stable")
+        return order, self.pairs[order]
+
+    def connect(self, pairs: NDArray[np.uint64]) -> NDArray[np.bool_]:
+        """Whether each of these pairs has a flow."""
+        _, known = self._by_pair
+        if not len(known):
+            return np.zeros(len(pairs), dtype=bool)
+        found: NDArray[np.bool_] = known[np.minimum(np.searchsorted(known, pairs), len(known) - 1)] == pairs
+        return found
+
+    def between(self, origin: int, to: int) -> Counter[int]:
+        """The transports of a pair, and how many flows have them, in the order of the first ones."""
+        order, pairs = self._by_pair
+        first, last = np.searchsorted(pairs, [code := pair_code(origin, to), code + np.uint64(1)])
+        return Counter(self.entries[entry].transport for entry in self.entry[order[first:last]].tolist())
+
+    def pairs_with(self, kind: str) -> list[tuple[int, int, int]]:
+        """The pairs with flows whose source is of a kind, and how many; those of the first flows first."""
+        of_kind = np.array([entry.source["kind"] == kind for entry in self.entries], dtype=bool)[self.entry]
+        pairs, first, counts = np.unique(self.pairs[of_kind], return_index=True, return_counts=True)
+        order = np.argsort(first)
+        return [
+            (pair >> 32, pair & 0xFFFF_FFFF, count)
+            for pair, count in zip(pairs[order].tolist(), counts[order].tolist(), strict=True)
+        ]
+
+    def core(self) -> dict[str, Any]:
+        """As the core takes them."""
+        columns = {"from" if name == "origin" else name: getattr(self, name) for name in _COLUMNS}
+        return {"entries": to_json(list(self.entries), inf_nan_mode="constants").decode(), **columns}
