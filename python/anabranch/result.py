@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 import polars as pl
@@ -211,10 +211,7 @@ class Result:
         add: Callable[[Path], object] | None,
     ) -> None:
         for name, table in self.tables.items():
-            # Through memory: a file that cannot be written is then the system's error, whatever it is.
-            content = io.BytesIO()
-            table.write_parquet(content)
-            (folder / f"{name}.parquet").write_bytes(content.getbuffer())
+            write_parquet(table, folder / f"{name}.parquet")
         if scenario is not None:
             (folder / _SCENARIO).write_text(scenario.kept_in(folder).toml(), encoding="utf-8")
         if captures is not None and captures != folder:
@@ -253,6 +250,44 @@ class Result:
         for key in ("format", "format_version"):
             summary.pop(key, None)
         return cls(tables, summary)
+
+
+class _Written(io.RawIOBase):
+    """A file that polars writes to piece by piece, and the system's error if it cannot be written."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.error: OSError | None = None
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, piece: Any, /) -> int:
+        try:
+            return int(self._file.write(piece))
+        except OSError as error:
+            self.error = error
+            raise
+
+    def flush(self) -> None:
+        if not self._file.closed:
+            self._file.flush()
+
+
+def write_parquet(table: pl.DataFrame, file: Path) -> None:
+    """Writes a table in a stream: a copy of millions of rows in memory would be as large as the table.
+
+    Raises:
+        OSError: the system's error if the file cannot be written, whatever polars makes of it.
+    """
+    with file.open("wb") as opened:
+        written = _Written(opened)
+        try:
+            table.write_parquet(cast(IO[bytes], written))
+        except pl.exceptions.PolarsError:
+            if written.error is not None:
+                raise written.error from None
+            raise
 
 
 def json_ready(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 from anabranch import _core
@@ -64,14 +65,14 @@ class Transports:
                 message = unknown_choice(preset, self._presets)
             self._problems.add(f"{place}.preset", message)
             return None
-        config: dict[str, Any] = json.loads(_core.transport_preset(preset))
+        config: dict[str, Any] = json.loads(_preset(preset))
         protocol = config["algorithm"]
         self._check_fields(table, protocol, preset, place)
         _fill(config, protocol, table)
         if protocol == "mptcp":
             _fill(config["tcp"], "tcp", table)
         try:
-            resolved: dict[str, Any] = json.loads(_core.resolve_transport(json.dumps(config)))
+            resolved: dict[str, Any] = json.loads(_complete(json.dumps(config)))
         except _core.SetupError as error:
             parameter, problem = error.args
             # The core has the subflows' TCP in a table of its own; the scenario has it beside the rest.
@@ -91,6 +92,17 @@ class Transports:
                 f"{place}.{field}",
                 f"is a field of {' and '.join(owners)}; the protocol of {quoted(preset)} is {protocol}{has}",
             )
+
+
+# The runs of a study have the same transports over and over.
+@cache
+def _preset(name: str) -> str:
+    return _core.transport_preset(name)
+
+
+@cache
+def _complete(config_json: str) -> str:
+    return _core.resolve_transport(config_json)
 
 
 def _fill(config: dict[str, Any], protocol: str, table: Transport) -> None:
