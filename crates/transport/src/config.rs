@@ -33,6 +33,11 @@ anabranch_units::parameters! {
         timestamp_tick: Span = Span::from_us(1), at_least(Span::from_us(1)).at_most(Span::from_secs(1));
         /// Refuse segments and ACKs whose timestamp is older than that of one taken before (PAWS, RFC 7323 section 5).
         paws: bool = false;
+        /// Ticks of the clock by which a timestamp may be older than the newest one and is not refused. Linux has 1.
+        paws_window: u32 = 0, at_most(1_000_000);
+        /// SACK blocks that the receiver remembers; a block that falls out of them is not reported again, nor joined
+        /// with its neighbours. 0 remembers all, Linux has 4.
+        sack_blocks: u8 = 0, at_most(4);
         /// Explicit congestion notification (RFC 3168).
         ecn: bool = false;
         /// Initial window (RFC 6928).
@@ -64,6 +69,15 @@ anabranch_units::parameters! {
         min_rtt_window: Span = Span::ZERO, at_most(Span::LONGEST_INPUT);
         /// Take a window reduction back when the loss proves spurious (RFC 3522 timestamps, DSACK).
         undo: bool = false;
+        /// Segments that a DSACK reports were delivered, once more: they count in proportional rate reduction, delivery
+        /// rates and growth. For an undo they count where an earlier ACK had acknowledged them. As Linux.
+        dsack_delivers: bool = false;
+        /// Proportional rate reduction in whole segments and from cwnd, as Linux has it; a recovery that a timer begins
+        /// counts a segment as delivered.
+        prr_in_segments: bool = false;
+        /// Outside recovery, wait with a part of what segmentation offload would send at once, if the next ACK comes
+        /// soon and the last segment left within a millisecond, as Linux does.
+        tso_deferral: bool = false;
         /// How losses are found.
         loss_detection: LossDetectionConfig = LossDetectionConfig::Dupack(Default::default());
         /// How the congestion window is set.

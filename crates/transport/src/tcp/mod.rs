@@ -22,8 +22,8 @@ mod sender;
 mod timestamp;
 
 pub use detection::{
-    DupackParameters, FastRtoParameters, LimitedTransmit, LossDetectionConfig, RackParameters,
-    RrTcpParameters, TcpNcrParameters, TcpPrParameters,
+    DupackParameters, FastRtoParameters, LimitedTransmit, LinuxRackParameters, LossDetectionConfig,
+    RackParameters, RrTcpParameters, TcpNcrParameters, TcpPrParameters,
 };
 pub(crate) use out_of_order::OutOfOrder;
 pub use pacing::{ControllerPacing, PacingConfig, WindowPacing};
@@ -38,6 +38,8 @@ pub use sender::{Sender, SenderInfo, SenderStats};
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_linux_acks;
 #[cfg(test)]
 mod tests_log;
 #[cfg(test)]

@@ -7,9 +7,17 @@ pub(crate) struct OutOfOrder {
     ranges: Ranges,
     /// The range that arrived last leads the SACK blocks (RFC 2018 section 4).
     recent: [u64; 4],
+    /// The blocks themselves, the newest first, where no more than so many are remembered.
+    remembered: Option<Vec<(u64, u64)>>,
 }
 
 impl OutOfOrder {
+    /// Remembers so many blocks; 0 for all there are.
+    pub(crate) fn remembering(blocks: u8) -> Self {
+        let remembered = (blocks > 0).then(|| Vec::with_capacity(usize::from(blocks)));
+        Self { remembered, ..Self::default() }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
@@ -29,8 +37,30 @@ impl OutOfOrder {
         self.ranges.insert(left, right)
     }
 
+    /// Data came that a block is to report: they join those that they touch, or take the place of the oldest one.
+    pub(crate) fn report(&mut self, left: u64, right: u64) {
+        let Some(blocks) = &mut self.remembered else { return };
+        let mut joined = (left, right);
+        if let Some(at) = blocks.iter().position(|&block| touches(block, joined)) {
+            joined = join(blocks.remove(at), joined);
+            blocks.retain(|&block| {
+                let apart = !touches(block, joined);
+                if !apart {
+                    joined = join(block, joined);
+                }
+                apart
+            });
+        } else {
+            blocks.truncate(blocks.capacity() - 1);
+        }
+        blocks.insert(0, joined);
+    }
+
     /// Removes everything below `position`.
     pub(crate) fn remove_below(&mut self, position: u64) {
+        if let Some(blocks) = &mut self.remembered {
+            blocks.retain(|&(left, _)| left > position);
+        }
         self.ranges.remove_below(position);
     }
 
@@ -45,6 +75,12 @@ impl OutOfOrder {
     /// are `limit` blocks.
     #[inline]
     pub(crate) fn add_blocks(&self, blocks: &mut SackBlocks, limit: u8) {
+        if let Some(remembered) = &self.remembered {
+            for &(left, right) in remembered {
+                blocks.push(left as u32, right as u32, limit);
+            }
+            return;
+        }
         let mut given = [u64::MAX; 4];
         let mut count = 0;
         for position in self.recent {
@@ -62,6 +98,14 @@ impl OutOfOrder {
             }
         }
     }
+}
+
+fn touches(one: (u64, u64), other: (u64, u64)) -> bool {
+    one.0 <= other.1 && other.0 <= one.1
+}
+
+fn join(one: (u64, u64), other: (u64, u64)) -> (u64, u64) {
+    (one.0.min(other.0), one.1.max(other.1))
 }
 
 #[cfg(test)]
@@ -104,5 +148,30 @@ mod tests {
         let mut blocks = SackBlocks::default();
         arrived.add_blocks(&mut blocks, 4);
         assert_eq!(blocks.as_slice(), [(8000, 9000), (7000, 7500), (6000, 6500), (9500, 10_000)]);
+    }
+
+    /// As Linux, whose receiver reports what it remembers: a fifth block pushes the oldest out, and what fills the gap
+    /// between that one and another block joins the other alone.
+    #[test]
+    fn a_block_that_is_forgotten_is_not_joined() {
+        let mut arrived = OutOfOrder::remembering(4);
+        let mut arrive = |start: u64| {
+            let (left, _) = arrived.insert(start, start + 1);
+            arrived.remember(left);
+            arrived.report(start, start + 1);
+            let mut blocks = SackBlocks::default();
+            arrived.add_blocks(&mut blocks, 4);
+            blocks.as_slice().to_vec()
+        };
+        for start in [1, 3, 5, 7] {
+            arrive(start);
+        }
+        assert_eq!(arrive(9), [(9, 10), (7, 8), (5, 6), (3, 4)]);
+        assert_eq!(arrive(2), [(2, 4), (9, 10), (7, 8), (5, 6)], "1 to 2 is here, and not told again");
+        assert_eq!(arrive(6), [(5, 8), (2, 4), (9, 10)]);
+        arrived.remove_below(4);
+        let mut blocks = SackBlocks::default();
+        arrived.add_blocks(&mut blocks, 4);
+        assert_eq!(blocks.as_slice(), [(5, 8), (9, 10)]);
     }
 }

@@ -8,12 +8,28 @@ pub(crate) struct Prr {
     out: u64,
     allowance: u64,
     mss: u64,
+    /// As Linux keeps it: whole segments, and the window that the last ACK set.
+    window: Option<u64>,
 }
 
 impl Prr {
     /// Starts with the bytes in flight when the loss was noticed (RFC 9937 section 6, RecoverFS).
     pub(crate) fn new(ssthresh: u64, recover_fs: u64, mss: u64) -> Self {
-        Self { ssthresh, recover_fs: recover_fs.max(1), delivered: 0, out: 0, allowance: mss, mss }
+        Self {
+            ssthresh,
+            recover_fs: recover_fs.max(1),
+            delivered: 0,
+            out: 0,
+            allowance: mss,
+            mss,
+            window: None,
+        }
+    }
+
+    /// In whole segments, with a window that stands until the next ACK: what a timer finds lost makes room. The first
+    /// is that of the `pipe` without what is lost.
+    pub(crate) fn in_segments(self, pipe: u64) -> Self {
+        Self { window: Some(pipe + self.mss), ..self }
     }
 
     /// An ACK that newly delivered some bytes. `safe`: it advanced snd_una and showed no new loss,
@@ -23,6 +39,7 @@ impl Prr {
         self.allowance = if pipe > self.ssthresh {
             let target = (u128::from(self.delivered) * u128::from(self.ssthresh))
                 .div_ceil(u128::from(self.recover_fs)) as u64;
+            let target = if self.window.is_some() { target.next_multiple_of(self.mss) } else { target };
             target.saturating_sub(self.out)
         } else {
             // What this ACK delivered may leave again even where more than was delivered has left before.
@@ -34,6 +51,9 @@ impl Prr {
             // The first retransmission of an episode always goes (RFC 6675 section 5 step 4.3).
             self.allowance = self.allowance.max(self.mss);
         }
+        if let Some(window) = &mut self.window {
+            *window = pipe + self.allowance;
+        }
     }
 
     /// Bytes left the sender.
@@ -44,7 +64,7 @@ impl Prr {
 
     /// The window for a given pipe.
     pub(crate) fn cwnd(&self, pipe: u64) -> u64 {
-        pipe + self.allowance
+        self.window.unwrap_or(pipe + self.allowance)
     }
 }
 

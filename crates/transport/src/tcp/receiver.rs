@@ -87,6 +87,7 @@ pub struct Receiver {
     clock: TimestampClock,
     recent: RecentTimestamp,
     paws: bool,
+    paws_window: u32,
     last_ack_sent: u64,
     echo_congestion: bool,
     /// An ACK of what came before the marks began, or ended.
@@ -127,11 +128,12 @@ impl Receiver {
             initial_sequence,
             rcv_nxt: 0,
             fin_at: None,
-            out_of_order: OutOfOrder::default(),
+            out_of_order: OutOfOrder::remembering(config.sack_blocks),
             dsack: None,
             clock: TimestampClock::new(config.timestamp_tick),
             recent: RecentTimestamp::default(),
             paws: config.paws,
+            paws_window: config.paws_window,
             last_ack_sent: 0,
             echo_congestion: false,
             ack_before: None,
@@ -215,7 +217,8 @@ impl Receiver {
         let start = unwrap_sequence(segment.seq, self.rcv_nxt);
         let end = start + u64::from(segment.sequence_len());
         let stamped = self.timestamps && segment.flags.has(Flags::TIMESTAMPS);
-        let old = self.paws && stamped && self.recent.makes_old(self.clock, now, segment.timestamp);
+        let older = || self.recent.is_older(self.clock, now, segment.timestamp, self.paws_window);
+        let old = self.paws && stamped && older();
         if !old && end >= self.last_ack_sent {
             return false;
         }
@@ -388,6 +391,7 @@ impl Receiver {
             self.stats.duplicate_segments += 1;
             self.dsack = Some((start, end));
             self.out_of_order.remember(start);
+            self.out_of_order.report(start, end);
             return;
         }
         let (left, right) = self.out_of_order.insert(start.max(self.rcv_nxt), end);
@@ -396,6 +400,7 @@ impl Receiver {
             self.out_of_order.remove_below(self.rcv_nxt);
         } else {
             self.out_of_order.remember(left);
+            self.out_of_order.report(start, end);
         }
     }
 

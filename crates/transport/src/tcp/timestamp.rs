@@ -75,7 +75,14 @@ impl RecentTimestamp {
     /// Whether a timestamp is older than the newest one, so that PAWS refuses its segment (RFC 7323 section 5.3, R1).
     #[inline]
     pub(crate) fn makes_old(&self, clock: TimestampClock, now: Instant, timestamp: u32) -> bool {
-        (timestamp.wrapping_sub(self.value) as i32) < 0 && now.saturating_since(self.at) <= clock.life()
+        self.is_older(clock, now, timestamp, 0)
+    }
+
+    /// The same for a timestamp that may be `window` ticks older.
+    #[inline]
+    pub(crate) fn is_older(&self, clock: TimestampClock, now: Instant, timestamp: u32, window: u32) -> bool {
+        let ticks = timestamp.wrapping_sub(self.value) as i32;
+        ticks < -(window as i32) && now.saturating_since(self.at) <= clock.life()
     }
 }
 
@@ -107,5 +114,20 @@ mod tests {
         assert!(recent.makes_old(clock, Instant::ZERO + life, u32::MAX - 1));
         recent.take(clock, Instant::ZERO + life + Span::from_ps(1), u32::MAX - 1);
         assert_eq!(recent.value(), u32::MAX - 1);
+    }
+
+    /// Linux's window of one tick: between two packets of one millisecond each may be the first.
+    #[test]
+    fn a_timestamp_within_the_window_is_not_refused() {
+        let clock = TimestampClock::new(Span::from_ms(1));
+        let mut recent = RecentTimestamp::default();
+        recent.start(Instant::ZERO, 100);
+        for (timestamp, window, older) in [(99, 0, true), (99, 1, false), (98, 1, true), (100, 0, false)] {
+            assert_eq!(
+                recent.is_older(clock, Instant::ZERO, timestamp, window),
+                older,
+                "{timestamp} {window}"
+            );
+        }
     }
 }

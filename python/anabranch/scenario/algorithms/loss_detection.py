@@ -32,6 +32,25 @@ class Rack(Algorithm):
     """
 
 
+class LinuxRack(Algorithm):
+    """RACK-TLP of Linux: reordering is seen in fewer cases, the window widens faster, the timer counts
+    ticks.
+    """
+
+    algorithm: Literal["linux-rack"] = "linux-rack"
+    """Its name."""
+    tail_loss_probe: bool = True
+    """Tail loss probes (RFC 8985 section 7)."""
+    max_ack_delay: Span = Span(200000000000)
+    """How long a probe of a single segment waits for a delayed ACK beside two round trips (RFC 8985
+    section 7.2); the default is Linux's smallest timeout.
+    """
+    timer_tick: Annotated[Span, within(above=0, most=1000000000000)] = Span(4000000000)
+    """Tick of the reordering timer, which expires one to two ticks late. Linux: the inverse of HZ, often
+    250.
+    """
+
+
 class Fastrto(Algorithm):
     """A timer for each segment (Chang 2024, section 4)."""
 
@@ -86,13 +105,14 @@ class TcpNcr(Algorithm):
     """
 
 
-Name = Literal["dupack", "rack", "fastrto", "tcp-pr", "rr-tcp", "tcp-ncr"]
+Name = Literal["dupack", "rack", "linux-rack", "fastrto", "tcp-pr", "rr-tcp", "tcp-ncr"]
 """The names."""
 
 LossDetection = Annotated[
     Annotated[Name, Tag("<name>")]
     | Annotated[Dupack, Tag("<dupack>")]
     | Annotated[Rack, Tag("<rack>")]
+    | Annotated[LinuxRack, Tag("<linux-rack>")]
     | Annotated[Fastrto, Tag("<fastrto>")]
     | Annotated[TcpPr, Tag("<tcp-pr>")]
     | Annotated[RrTcp, Tag("<rr-tcp>")]

@@ -30,6 +30,14 @@ class TransportFields(Table):
     """Refuse segments and ACKs whose timestamp is older than that of one taken before (PAWS, RFC 7323
     section 5).
     """
+    paws_window: Annotated[int, Field(le=1000000)] | None = None
+    """Ticks of the clock by which a timestamp may be older than the newest one and is not refused. Linux
+    has 1.
+    """
+    sack_blocks: Annotated[int, Field(le=4)] | None = None
+    """SACK blocks that the receiver remembers; a block that falls out of them is not reported again, nor
+    joined with its neighbours. 0 remembers all, Linux has 4.
+    """
     ecn: bool | None = None
     """Explicit congestion notification (RFC 3168)."""
     initial_window_segments: Annotated[int, Field(ge=1, le=1000000)] | None = None
@@ -70,6 +78,18 @@ class TransportFields(Table):
     """
     undo: bool | None = None
     """Take a window reduction back when the loss proves spurious (RFC 3522 timestamps, DSACK)."""
+    dsack_delivers: bool | None = None
+    """Segments that a DSACK reports were delivered, once more: they count in proportional rate reduction,
+    delivery rates and growth. For an undo they count where an earlier ACK had acknowledged them. As Linux.
+    """
+    prr_in_segments: bool | None = None
+    """Proportional rate reduction in whole segments and from cwnd, as Linux has it; a recovery that a
+    timer begins counts a segment as delivered.
+    """
+    tso_deferral: bool | None = None
+    """Outside recovery, wait with a part of what segmentation offload would send at once, if the next ACK
+    comes soon and the last segment left within a millisecond, as Linux does.
+    """
     loss_detection: LossDetection | None = None
     """How losses are found."""
     congestion_control: CongestionControl | None = None
@@ -103,6 +123,8 @@ PROTOCOL_FIELDS: dict[str, tuple[str, ...]] = {
         "timestamps",
         "timestamp_tick",
         "paws",
+        "paws_window",
+        "sack_blocks",
         "ecn",
         "initial_window_segments",
         "receive_buffer",
@@ -117,6 +139,9 @@ PROTOCOL_FIELDS: dict[str, tuple[str, ...]] = {
         "handshake_timeout",
         "min_rtt_window",
         "undo",
+        "dsack_delivers",
+        "prr_in_segments",
+        "tso_deferral",
         "loss_detection",
         "congestion_control",
         "pacing",

@@ -8,6 +8,7 @@
 
 mod dupack;
 mod fastrto;
+mod linux_rack;
 mod rack;
 mod rr_tcp;
 mod tcp_ncr;
@@ -17,6 +18,7 @@ mod testing;
 
 pub use dupack::DupackParameters;
 pub use fastrto::FastRtoParameters;
+pub use linux_rack::LinuxRackParameters;
 pub use rack::RackParameters;
 pub use rr_tcp::RrTcpParameters;
 pub use tcp_ncr::{LimitedTransmit, TcpNcrParameters};
@@ -27,6 +29,7 @@ use anabranch_units::declaration::Parameters;
 use anabranch_units::{Instant, Span};
 use dupack::Dupack;
 use fastrto::FastRto;
+use linux_rack::LinuxRack;
 use rack::Rack;
 use rr_tcp::RrTcp;
 use tcp_ncr::TcpNcr;
@@ -56,6 +59,12 @@ pub(crate) struct AckFacts {
     pub(crate) snd_nxt: u64,
     /// The ACK carried a DSACK block (RFC 2883).
     pub(crate) dsack: bool,
+    /// An original came, although it had been sent again, and the recovery goes on; other retransmissions are under way.
+    pub(crate) late_original: bool,
+    /// What the connection had delivered when the newest segment delivered by this ACK left; `None` if there is none.
+    pub(crate) newest_delivered_before: Option<u64>,
+    /// Bytes delivered so far.
+    pub(crate) delivered: u64,
     /// The sender is in recovery of either kind.
     pub(crate) in_recovery: bool,
     /// Smoothed RTT.
@@ -184,6 +193,23 @@ pub(crate) trait LossDetection {
 
     /// An episode was taken back as spurious.
     fn on_spurious(&mut self) {}
+
+    /// In a recovery, the original of a segment came that had been sent again.
+    fn on_late_original(&mut self) {}
+
+    /// Whether the ACK of such an original repairs no losses while retransmissions are under way.
+    fn heeds_late_originals(&self) -> bool {
+        false
+    }
+
+    /// Whether an ACK's SACK blocks are taken from the lowest on, and not in the order of their arrival: what one ACK
+    /// delivers then gives the RTT of the lowest segment.
+    fn takes_sack_from_below(&self) -> bool {
+        false
+    }
+
+    /// A tail loss probe was put off because new data left.
+    fn on_probe_scheduled(&mut self) {}
 
     /// Sees each transmission of data, right after the scoreboard.
     fn on_sent(&mut self, _facts: &TransmissionFacts) {}
@@ -336,6 +362,25 @@ macro_rules! dispatch_detectors {
                 each_detector!(self, d => d.on_spurious(); $($variant)+);
             }
 
+            pub(crate) fn on_late_original(&mut self) {
+                each_detector!(self, d => d.on_late_original(); $($variant)+);
+            }
+
+            #[inline]
+            pub(crate) fn heeds_late_originals(&self) -> bool {
+                each_detector!(self, d => d.heeds_late_originals(); $($variant)+)
+            }
+
+            #[inline]
+            pub(crate) fn takes_sack_from_below(&self) -> bool {
+                each_detector!(self, d => d.takes_sack_from_below(); $($variant)+)
+            }
+
+            #[inline]
+            pub(crate) fn on_probe_scheduled(&mut self) {
+                each_detector!(self, d => d.on_probe_scheduled(); $($variant)+);
+            }
+
             #[inline]
             pub(crate) fn on_sent(&mut self, facts: &TransmissionFacts) {
                 each_detector!(self, d => d.on_sent(facts); $($variant)+);
@@ -390,6 +435,7 @@ macro_rules! dispatch_detectors {
 detectors! {
     "dupack" => Dupack(Dupack),
     "rack" => Rack(Rack),
+    "linux-rack" => LinuxRack(Box<LinuxRack>),
     "fastrto" => Fastrto(FastRto),
     "tcp-pr" => TcpPr(Box<TcpPr>),
     "rr-tcp" => RrTcp(Box<RrTcp>),
@@ -407,7 +453,7 @@ mod tests {
         assert!(LossDetectionConfig::NAMES.len() >= 6);
         for &name in LossDetectionConfig::NAMES {
             let detection = LossDetectionConfig::named(name).expect("a registered name");
-            let expected = if name == "rack" { 200 } else { 1 };
+            let expected = if name == "rack" || name == "linux-rack" { 200 } else { 1 };
             assert_eq!(detection.rto_margin(Span::from_ms(200)), Span::from_ms(expected), "{name}");
         }
     }

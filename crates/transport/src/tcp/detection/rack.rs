@@ -8,9 +8,9 @@ use anabranch_units::declaration::at_most;
 use anabranch_units::{Instant, Span};
 
 /// RFC 8985 section 6.2 step 4: recoveries for which a widened window persists.
-const WINDOW_PERSISTS: u32 = 16;
+pub(super) const WINDOW_PERSISTS: u32 = 16;
 /// RFC 8985 section 6.2 step 4: SACKed segments that stand for "no reordering here".
-const DUP_THRESH: u64 = 3;
+pub(super) const DUP_THRESH: u64 = 3;
 
 anabranch_units::parameters! {
     /// RACK-TLP: losses by time (RFC 8985).
@@ -23,70 +23,25 @@ anabranch_units::parameters! {
     }
 }
 
-/// State of RFC 8985 section 5.2.
-#[derive(Debug)]
-pub struct Rack {
-    tail_loss_probe: bool,
-    max_ack_delay: Span,
-    /// Loss detection where the peer does not grant SACK, without which there is no RACK.
-    without_sack: Option<Dupack>,
+/// By which times segments are judged.
+#[derive(Default, Debug)]
+pub(super) struct RackTimes {
     /// The most recently sent segment that was delivered, by its place among all transmissions.
     /// RACK.xmit_ts and RACK.end_seq in the RFC, whose tie-break by sequence number misjudges a
     /// retransmission that leaves in the same instant as new data.
-    newest: Option<u64>,
+    pub(super) newest: Option<u64>,
     /// RACK.rtt
-    rtt: Span,
-    /// RACK.fack: highest position delivered.
-    fack: u64,
-    reordering_seen: bool,
-    window_multiplier: u32,
-    window_persists: u32,
-    /// RACK.dsack_round: snd_nxt when the window was last widened.
-    dsack_round: Option<u64>,
-    window: Span,
-    timeout: Option<Instant>,
+    pub(super) rtt: Span,
+    /// RACK.reo_wnd
+    pub(super) window: Span,
+    /// When to look again.
+    pub(super) timeout: Option<Instant>,
 }
 
-impl Rack {
-    pub(crate) fn new(parameters: &RackParameters) -> Self {
-        Self {
-            tail_loss_probe: parameters.tail_loss_probe,
-            max_ack_delay: parameters.max_ack_delay,
-            without_sack: None,
-            newest: None,
-            rtt: Span::ZERO,
-            fack: 0,
-            reordering_seen: false,
-            window_multiplier: 1,
-            window_persists: WINDOW_PERSISTS,
-            dsack_round: None,
-            window: Span::ZERO,
-            timeout: None,
-        }
-    }
-
-    /// RFC 8985 section 6.2 step 4.
-    fn update_window(&mut self, board: &Scoreboard, facts: &AckFacts) {
-        if self.dsack_round.is_some_and(|round| facts.snd_una >= round) {
-            self.dsack_round = None;
-        }
-        if facts.dsack && self.dsack_round.is_none() {
-            self.dsack_round = Some(facts.snd_nxt);
-            self.window_multiplier += 1;
-            self.window_persists = WINDOW_PERSISTS;
-        }
-        let settled = facts.in_recovery || board.sacked_segments() >= DUP_THRESH;
-        let unknown = facts.min_rtt == Span::MAX;
-        self.window = if unknown || (!self.reordering_seen && settled) {
-            Span::ZERO
-        } else {
-            (facts.min_rtt / 4).saturating_mul(u64::from(self.window_multiplier)).min(facts.srtt)
-        };
-    }
-
+impl RackTimes {
     /// RFC 8985 section 6.2 step 5: everything sent before the newest delivered segment is lost
     /// once a round trip and the reordering window have passed.
-    pub(crate) fn detect(&mut self, board: &mut Scoreboard, now: Instant) {
+    pub(super) fn detect(&mut self, board: &mut Scoreboard, now: Instant) {
         self.timeout = None;
         let Some(newest) = self.newest else { return };
         let patience = self.rtt + self.window;
@@ -103,6 +58,58 @@ impl Rack {
             Judgement::Keep
         });
         self.timeout = timeout;
+    }
+}
+
+/// State of RFC 8985 section 5.2.
+#[derive(Debug)]
+pub struct Rack {
+    tail_loss_probe: bool,
+    max_ack_delay: Span,
+    /// Loss detection where the peer does not grant SACK, without which there is no RACK.
+    without_sack: Option<Dupack>,
+    times: RackTimes,
+    /// RACK.fack: highest position delivered.
+    fack: u64,
+    reordering_seen: bool,
+    window_multiplier: u32,
+    window_persists: u32,
+    /// RACK.dsack_round: snd_nxt when the window was last widened.
+    dsack_round: Option<u64>,
+}
+
+impl Rack {
+    pub(crate) fn new(parameters: &RackParameters) -> Self {
+        Self {
+            tail_loss_probe: parameters.tail_loss_probe,
+            max_ack_delay: parameters.max_ack_delay,
+            without_sack: None,
+            times: RackTimes::default(),
+            fack: 0,
+            reordering_seen: false,
+            window_multiplier: 1,
+            window_persists: WINDOW_PERSISTS,
+            dsack_round: None,
+        }
+    }
+
+    /// RFC 8985 section 6.2 step 4.
+    fn update_window(&mut self, board: &Scoreboard, facts: &AckFacts) {
+        if self.dsack_round.is_some_and(|round| facts.snd_una >= round) {
+            self.dsack_round = None;
+        }
+        if facts.dsack && self.dsack_round.is_none() {
+            self.dsack_round = Some(facts.snd_nxt);
+            self.window_multiplier += 1;
+            self.window_persists = WINDOW_PERSISTS;
+        }
+        let settled = facts.in_recovery || board.sacked_segments() >= DUP_THRESH;
+        let unknown = facts.min_rtt == Span::MAX;
+        self.times.window = if unknown || (!self.reordering_seen && settled) {
+            Span::ZERO
+        } else {
+            (facts.min_rtt / 4).saturating_mul(u64::from(self.window_multiplier)).min(facts.srtt)
+        };
     }
 }
 
@@ -134,8 +141,8 @@ impl LossDetection for Rack {
         if segment.retransmitted && (segment.echoes_earlier || (min_rtt != Span::MAX && rtt < min_rtt)) {
             return;
         }
-        self.rtt = rtt;
-        self.newest = self.newest.max(Some(segment.order));
+        self.times.rtt = rtt;
+        self.times.newest = self.times.newest.max(Some(segment.order));
     }
 
     #[inline]
@@ -146,18 +153,18 @@ impl LossDetection for Rack {
         }
         self.update_window(board, facts);
         // Without anything in flight before the newest delivered segment there is nothing to judge.
-        self.detect(board, facts.now);
+        self.times.detect(board, facts.now);
     }
 
     #[inline]
     fn next_timeout(&self) -> Option<Instant> {
-        self.timeout
+        self.times.timeout
     }
 
     /// The sender has marked the whole window lost, where RFC 8985 section 6.3 would spare what left
     /// within the last round trip: by the time the timer expires that is rarely anything.
     fn on_retransmission_timeout(&mut self, snd_nxt: u64) {
-        self.timeout = None;
+        self.times.timeout = None;
         if let Some(dupack) = &mut self.without_sack {
             dupack.on_retransmission_timeout(snd_nxt);
         }
@@ -178,7 +185,7 @@ impl LossDetection for Rack {
     }
 
     fn on_timeout(&mut self, board: &mut Scoreboard, now: Instant) {
-        self.detect(board, now);
+        self.times.detect(board, now);
     }
 
     /// As Linux: once there has been reordering, whatever is delivered lets the window grow.
@@ -236,6 +243,9 @@ mod tests {
             snd_una,
             snd_nxt: snd_una + 10,
             dsack,
+            late_original: false,
+            newest_delivered_before: None,
+            delivered: 0,
             in_recovery: false,
             srtt: SRTT,
             min_rtt: MIN_RTT,
@@ -255,7 +265,7 @@ mod tests {
     /// The window after an ACK of a round of its own.
     fn window(rack: &mut Rack, round: u64, dsack: bool) -> Span {
         rack.update_window(&Scoreboard::new(1), &facts(100 * round, dsack));
-        rack.window
+        rack.times.window
     }
 
     /// Section 6.2 step 4: a quarter of the smallest RTT, one more for each round with a DSACK, at most SRTT.
@@ -310,7 +320,7 @@ mod tests {
             board.selectively_acknowledge(1, 1 + sacked, |_| {});
             rack.update_window(&board, &AckFacts { in_recovery, ..facts(0, false) });
             let expected = if open { MIN_RTT / 4 } else { Span::ZERO };
-            assert_eq!(rack.window, expected, "{seen} {sacked} {in_recovery}");
+            assert_eq!(rack.times.window, expected, "{seen} {sacked} {in_recovery}");
         }
     }
 
@@ -348,7 +358,11 @@ mod tests {
             rack.on_delivered(ms(now), &again, MIN_RTT);
             let expected =
                 if taken { (Some(9), Span::from_ms(now - 100)) } else { (Some(6), Span::from_ms(45)) };
-            assert_eq!((rack.newest, rack.rtt), expected, "{now} {echoes_earlier} {retransmitted}");
+            assert_eq!(
+                (rack.times.newest, rack.times.rtt),
+                expected,
+                "{now} {echoes_earlier} {retransmitted}"
+            );
         }
     }
 
@@ -364,15 +378,15 @@ mod tests {
         let sent = segment(2, board.get(board.number_at(2).expect("outstanding")).order, ms(4));
         board.selectively_acknowledge(2, 3, |_| {});
         rack.on_delivered(ms(44), &sent, MIN_RTT);
-        rack.window = Span::from_ms(10);
+        rack.times.window = Span::from_ms(10);
         // A round trip of 40 ms and 10 ms: the first is due at 50, the second at 52 ms; the last left after.
-        rack.detect(&mut board, ms(49));
+        rack.times.detect(&mut board, ms(49));
         assert_eq!((board.lost(), rack.next_timeout()), (0, Some(ms(52))));
-        rack.detect(&mut board, ms(50));
+        rack.times.detect(&mut board, ms(50));
         assert_eq!((board.lost(), rack.next_timeout()), (1, Some(ms(52))));
-        rack.detect(&mut board, ms(52));
+        rack.times.detect(&mut board, ms(52));
         assert_eq!((board.lost(), rack.next_timeout()), (2, None));
-        rack.detect(&mut board, ms(5000));
+        rack.times.detect(&mut board, ms(5000));
         assert_eq!(board.lost(), 2, "what left after the newest delivered segment is not judged");
     }
 }

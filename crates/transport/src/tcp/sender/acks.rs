@@ -56,6 +56,7 @@ impl Sender {
             self.send_ack = true;
             return;
         }
+        self.end_waits();
         let before = Before {
             pipe: self.board.pipe(),
             cwnd: self.cwnd(),
@@ -79,9 +80,15 @@ impl Sender {
         }
         self.snd_una = ack;
         self.take_rtt(now, advanced, segment, &delivered);
+        let late_original =
+            self.detector.heeds_late_originals() && self.tells_of_late_original(segment, advanced);
+        if late_original {
+            self.detector.on_late_original();
+        }
+        self.holds_losses = late_original && self.board.retransmitted() > 0;
         // What an ACK shows to have been needless is taken back before its losses are looked for.
         self.undo_if_spurious(now, segment, advanced);
-        self.detect_losses(now, dsack_end.is_some(), self.echo_rtt(now, advanced, segment));
+        self.detect_losses(now, dsack_end.is_some(), self.echo_rtt(now, advanced, segment), &delivered);
         let lost_total = self.board.lost_total();
         let rate = self.rate.on_delivered(now, delivered.bytes, delivered.newest, lost_total, self.rtt.min());
         self.report_losses(now);
@@ -101,6 +108,13 @@ impl Sender {
         if self.log.is_some() {
             self.note_ack(now, ack - before.snd_una, &delivered, rate);
         }
+    }
+
+    /// Something happened for which data or retransmissions have waited.
+    #[inline]
+    pub(super) fn end_waits(&mut self) {
+        self.deferral.end();
+        self.holds_losses = false;
     }
 
     /// For the log: the ACK is worked in.
@@ -171,11 +185,23 @@ impl Sender {
         if dsack {
             self.note_dsack(first.1);
             self.detector.on_dsack(first.1);
+            if self.config.dsack_delivers {
+                delivered.bytes += first.1.saturating_sub(first.0);
+            }
         }
         let min_rtt = self.rtt.min();
+        let mut positions = [(0, 0); 4];
+        let fresh = &blocks[usize::from(dsack)..];
+        let positions = &mut positions[..fresh.len()];
+        for (position, block) in positions.iter_mut().zip(fresh) {
+            *position = (unwrap_sequence(block.0, ack), unwrap_sequence(block.1, ack));
+        }
+        if self.detector.takes_sack_from_below() {
+            positions.sort_unstable();
+        }
         let Self { board, detector, .. } = self;
-        for &(left, right) in &blocks[usize::from(dsack)..] {
-            board.selectively_acknowledge(position(left), position(right), |sent| {
+        for &mut (left, right) in positions {
+            board.selectively_acknowledge(left, right, |sent| {
                 if sent.transmissions == 1 {
                     delivered.first_sacked_sent_at.get_or_insert(sent.sent_at);
                 }
@@ -224,12 +250,15 @@ impl Sender {
     }
 
     #[inline]
-    fn detect_losses(&mut self, now: Instant, dsack: bool, echo_rtt: Option<Span>) {
+    fn detect_losses(&mut self, now: Instant, dsack: bool, echo_rtt: Option<Span>, delivered: &Delivered) {
         let facts = AckFacts {
             now,
             snd_una: self.snd_una,
             snd_nxt: self.snd_nxt,
             dsack,
+            late_original: self.holds_losses,
+            newest_delivered_before: delivered.newest.map(|newest| newest.delivered_before()),
+            delivered: self.rate.delivered() + delivered.bytes,
             in_recovery: !matches!(self.recovery, RecoveryState::Open),
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min(),
@@ -256,7 +285,9 @@ impl Sender {
         }
         let ssthresh = self.controller.ssthresh();
         let after_timeout = self.recovery.kind() == Recovery::Loss;
-        let may_grow = acked > 0 || !self.detector.holds_growth(after_timeout);
+        // A DSACK alone is no progress.
+        let repeats = self.config.dsack_delivers && acked == 0 && delivered.newest.is_none();
+        let may_grow = acked > 0 || !(repeats || self.detector.holds_growth(after_timeout));
         let cwnd_limited = may_grow && self.window_use.lets_grow(before.cwnd, ssthresh);
         self.controller.on_ack(&Ack {
             now,

@@ -1,6 +1,7 @@
 //! The sending end of a TCP connection.
 
 mod acks;
+mod deferral;
 mod info;
 mod log;
 mod rate;
@@ -23,6 +24,7 @@ use crate::mptcp::SIGNAL_BYTES;
 use crate::segment::{Flags, Segment, unwrap_sequence};
 use crate::tcp::pacing::{PacingConfig, WindowPacing};
 use anabranch_units::{Instant, Span};
+use deferral::TsoDeferral;
 pub use info::SenderInfo;
 use rate::RateSampler;
 use recovery::{RecoveryState, Undo};
@@ -113,6 +115,9 @@ pub struct Sender {
     /// When the handshake is given up.
     give_up_at: Instant,
     send_ack: bool,
+    /// Losses are repaired by a later ACK.
+    holds_losses: bool,
+    deferral: TsoDeferral,
     last_sent_at: Instant,
     /// A reduction is to be told with CWR (RFC 3168 section 6.1.2).
     tell_reduction: bool,
@@ -172,6 +177,8 @@ impl Sender {
             syn_transmissions: 0,
             give_up_at: Instant::MAX,
             send_ack: false,
+            holds_losses: false,
+            deferral: TsoDeferral::default(),
             last_sent_at: Instant::ZERO,
             tell_reduction: false,
             ecn_point: start,
@@ -180,6 +187,12 @@ impl Sender {
             log: None,
             config: config.clone(),
         }
+    }
+
+    /// What is known of each segment, for tests.
+    #[cfg(test)]
+    pub(crate) fn scoreboard(&self) -> &Scoreboard {
+        &self.board
     }
 
     /// Starts the handshake.
@@ -194,6 +207,7 @@ impl Sender {
     pub fn write(&mut self, bytes: u64) {
         debug_assert!(!self.closing, "no writing after close");
         self.written = self.written.saturating_add(bytes).min(UNLIMITED);
+        self.deferral.end();
     }
 
     /// The application has more than will ever be sent.
@@ -311,7 +325,7 @@ impl Sender {
         let repeats = segment.sequence_len() == 0
             && ack == self.snd_una
             && ack + (u64::from(segment.window) << self.peer_window_scale) <= self.window_edge;
-        !repeats && self.recent.makes_old(self.clock, now, segment.timestamp)
+        !repeats && self.recent.is_older(self.clock, now, segment.timestamp, self.config.paws_window)
     }
 
     fn take_fin(&mut self, now: Instant, segment: &Segment) {

@@ -23,6 +23,11 @@ pub(super) struct Newest {
 }
 
 impl Newest {
+    /// What the connection had delivered when it left.
+    pub(super) const fn delivered_before(&self) -> u64 {
+        self.delivery.delivered
+    }
+
     /// Of two, the one sent later (section 3.3.1).
     #[inline]
     pub(super) fn take(newest: &mut Option<Self>, sent: &Sent) {

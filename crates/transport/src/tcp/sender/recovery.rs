@@ -112,6 +112,9 @@ impl Sender {
     /// Counts a DSACK of what the episode retransmitted; one of later data, which the network or a
     /// probe doubled, says nothing about it.
     pub(super) fn note_dsack(&mut self, end: u64) {
+        if self.config.dsack_delivers && end > self.snd_una {
+            return;
+        }
         let within = |undo: &&mut Undo| undo.marker < end && end <= undo.highest;
         if let Some(undo) = self.undo.as_mut().filter(within) {
             undo.reported += 1;
@@ -170,7 +173,7 @@ impl Sender {
             self.controller.on_loss(&episode);
             self.record_reduction(now, ReductionCause::Loss, cwnd_before);
         }
-        let prr = (!governs).then(|| Prr::new(self.controller.ssthresh(), pipe_before, self.full_payload));
+        let prr = (!governs).then(|| self.reduction(pipe_before, cwnd_before));
         self.recovery = RecoveryState::Fast { point: self.snd_nxt, prr, high_rxt: 0, rescued: false };
         self.timers.probe = Probe::None;
         self.stats.fast_recoveries += 1;
@@ -181,6 +184,42 @@ impl Sender {
         }
         self.start_timeout(now);
         self.record_recovery(now, None);
+    }
+
+    /// Leads the window from what was in flight or, as Linux does, from the window itself.
+    fn reduction(&self, pipe_before: u64, cwnd_before: u64) -> Prr {
+        let (ssthresh, mss) = (self.controller.ssthresh(), self.full_payload);
+        if self.config.prr_in_segments {
+            return Prr::new(ssthresh, cwnd_before, mss).in_segments(self.board.pipe());
+        }
+        Prr::new(ssthresh, pipe_before, mss)
+    }
+
+    /// Linux counts a segment as delivered where a timer begins a recovery.
+    pub(super) fn enter_recovery_by_timer(&mut self, now: Instant, pipe_before: u64) {
+        let already = !matches!(self.recovery, RecoveryState::Open);
+        self.enter_recovery_if_lost(now, pipe_before);
+        let (pipe, mss) = (self.board.pipe(), self.full_payload);
+        if let RecoveryState::Fast { prr: Some(prr), .. } = &mut self.recovery
+            && self.config.prr_in_segments
+            && !already
+        {
+            prr.on_ack(mss, pipe, false);
+        }
+    }
+
+    /// Whether the ACK tells of an original that came after its retransmission, with the recovery still going on.
+    pub(super) fn tells_of_late_original(&self, segment: &Segment, advanced: bool) -> bool {
+        let RecoveryState::Fast { point, .. } = self.recovery else { return false };
+        self.snd_una < point && self.undo.as_ref().is_some_and(|undo| self.is_late(undo, segment, advanced))
+    }
+
+    /// Whether the ACK echoes a timestamp from before the first retransmission.
+    fn is_late(&self, undo: &Undo, segment: &Segment, advanced: bool) -> bool {
+        advanced
+            && self.timestamps
+            && segment.flags.has(Flags::TIMESTAMPS)
+            && undo.first_at.is_some_and(|first| (segment.timestamp_echo.wrapping_sub(first) as i32) < 0)
     }
 
     /// Takes an episode back that this ACK shows to have been needless.
@@ -216,15 +255,12 @@ impl Sender {
         }
         // An original that was only late: nothing has been lost so far. In fast recovery the rest
         // may still be, so it must all be here, or nothing retransmitted be under way.
-        let late = advanced
-            && self.timestamps
-            && segment.flags.has(Flags::TIMESTAMPS)
-            && undo.first_at.is_some_and(|first| (segment.timestamp_echo.wrapping_sub(first) as i32) < 0);
-        late && match self.recovery {
-            RecoveryState::Open => false,
-            RecoveryState::Fast { point, .. } => self.snd_una >= point || self.board.retransmitted() == 0,
-            RecoveryState::Loss { .. } => true,
-        }
+        self.is_late(undo, segment, advanced)
+            && match self.recovery {
+                RecoveryState::Open => false,
+                RecoveryState::Fast { point, .. } => self.snd_una >= point || self.board.retransmitted() == 0,
+                RecoveryState::Loss { .. } => true,
+            }
     }
 
     fn undo_reduction(&mut self, now: Instant) {

@@ -122,6 +122,7 @@ impl Sender {
             self.on_syn_timeout(now);
             return;
         }
+        self.end_waits();
         if self.detector.next_timeout().is_some_and(|at| at <= now) {
             self.on_reordering_timeout(now);
         }
@@ -159,7 +160,7 @@ impl Sender {
         let pipe_before = self.board.pipe();
         self.detector.on_timeout(&mut self.board, now);
         self.report_losses(now);
-        self.enter_recovery_if_lost(now, pipe_before);
+        self.enter_recovery_by_timer(now, pipe_before);
     }
 
     /// RFC 6298 section 5.4 to 5.7 and RFC 5681 section 3.1.

@@ -35,7 +35,7 @@ impl Sender {
         }
         let pipe = self.board.pipe();
         let cwnd = self.cwnd();
-        if let Some(number) = self.board.next_lost() {
+        if let Some(number) = self.board.next_lost().filter(|_| !self.holds_losses) {
             debug_assert!(!matches!(self.recovery, RecoveryState::Open), "losses are repaired in recovery");
             // At least one segment may always be under way, or nothing would restart the ACK clock.
             let fits = pipe + self.board.get(number).len() <= cwnd || pipe == 0;
@@ -156,6 +156,10 @@ impl Sender {
             return None;
         }
         let fin = fin && payload == unsent;
+        if !fin && cwnd != u64::MAX && self.defers(now, pipe, cwnd.saturating_sub(pipe).min(window)) {
+            self.note_window_use(true);
+            return None;
+        }
         Some(self.first_transmission(now, pipe, payload, fin))
     }
 
@@ -182,6 +186,9 @@ impl Sender {
         if !self.timers.is_running() {
             self.restart_timer(now);
         } else if self.timers.is_probe() {
+            if self.may_probe() {
+                self.detector.on_probe_scheduled();
+            }
             self.schedule_probe(now);
         }
         let mut segment = self.data(now, start, payload, fin);

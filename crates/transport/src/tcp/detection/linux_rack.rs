@@ -1,0 +1,242 @@
+//! RACK as Linux has it. Beside RFC 8985:
+//!
+//! - RACK.rtt is that of the segment taken last, and an ACK's SACK blocks are taken before what it acknowledges
+//!   cumulatively; of retransmissions, only those acknowledged cumulatively are held against the timestamp echo.
+//! - A DSACK widens the reordering window only once reordering was seen, with the next ACK that delivers a segment, and
+//!   again as soon as that segment was sent after the window was widened last: after a round trip of the fastest path.
+//! - Only an ACK that delivers something looks for losses.
+//! - An original that comes after its retransmission shows reordering; while other retransmissions are under way its ACK
+//!   neither finds losses nor repairs them.
+//! - The timer counts ticks, is 2 ms longer, and gives way to a tail loss probe.
+
+use super::dupack::Dupack;
+use super::rack::{DUP_THRESH, RackTimes, WINDOW_PERSISTS};
+use super::{AckFacts, ConfiguredDetection, DeliveredSegment, Handshake, LossDetection};
+use crate::tcp::scoreboard::Scoreboard;
+use anabranch_units::declaration::{above, at_most};
+use anabranch_units::{Instant, Span};
+
+/// Widenings after which the window stays.
+const WIDEST: u32 = 255;
+/// By so much Linux's timers of loss detection are later.
+const TIMER_MARGIN: Span = Span::from_ms(2);
+
+anabranch_units::parameters! {
+    /// RACK-TLP of Linux: reordering is seen in fewer cases, the window widens faster, the timer counts ticks.
+    pub struct LinuxRackParameters {
+        /// Tail loss probes (RFC 8985 section 7).
+        tail_loss_probe: bool = true;
+        /// How long a probe of a single segment waits for a delayed ACK beside two round trips (RFC 8985 section
+        /// 7.2); the default is Linux's smallest timeout.
+        max_ack_delay: Span = Span::from_ms(200), at_most(Span::LONGEST_INPUT);
+        /// Tick of the reordering timer, which expires one to two ticks late. Linux: the inverse of HZ, often 250.
+        timer_tick: Span = Span::from_ms(4), above(Span::ZERO).at_most(Span::from_secs(1));
+    }
+}
+
+/// RFC 8985 section 5.2's state, as Linux keeps it.
+#[derive(Debug)]
+pub struct LinuxRack {
+    parameters: LinuxRackParameters,
+    /// Loss detection where the peer does not grant SACK, without which there is no RACK.
+    without_sack: Option<Dupack>,
+    times: RackTimes,
+    /// RACK.rtt of the present ACK was acknowledged cumulatively.
+    by_ack: bool,
+    /// The present ACK delivered something that says how old losses are.
+    advanced: bool,
+    /// RACK.fack before the present ACK, and with it.
+    fack: u64,
+    fack_next: u64,
+    reordering_seen: bool,
+    window_multiplier: u32,
+    window_persists: u32,
+    /// A DSACK waits for an ACK that delivers.
+    dsack_pending: bool,
+    /// Bytes that the connection had delivered when the window was widened last.
+    widened_at: u64,
+}
+
+impl LinuxRack {
+    fn new(parameters: &LinuxRackParameters) -> Self {
+        Self {
+            parameters: parameters.clone(),
+            without_sack: None,
+            times: RackTimes::default(),
+            by_ack: false,
+            advanced: false,
+            fack: 0,
+            fack_next: 0,
+            reordering_seen: false,
+            window_multiplier: 1,
+            window_persists: WINDOW_PERSISTS,
+            dsack_pending: false,
+            widened_at: 0,
+        }
+    }
+
+    fn update_window(&mut self, board: &Scoreboard, facts: &AckFacts) {
+        self.dsack_pending |= facts.dsack && self.reordering_seen;
+        if let Some(sent_at_delivered) = facts.newest_delivered_before {
+            if sent_at_delivered < self.widened_at {
+                self.dsack_pending = false;
+            }
+            if std::mem::take(&mut self.dsack_pending) {
+                self.window_multiplier = (self.window_multiplier + 1).min(WIDEST);
+                self.window_persists = WINDOW_PERSISTS;
+                self.widened_at = facts.delivered;
+            } else if self.window_persists == 0 {
+                self.window_multiplier = 1;
+            }
+        }
+        let settled = facts.in_recovery || board.sacked_segments() >= DUP_THRESH;
+        let closed = facts.min_rtt == Span::MAX || (!self.reordering_seen && settled);
+        self.times.window = if closed {
+            Span::ZERO
+        } else {
+            (facts.min_rtt / 4).saturating_mul(u64::from(self.window_multiplier)).min(facts.srtt)
+        };
+    }
+
+    /// Timers of Linux never expire early, and are counted from the tick before: they are up to two ticks late.
+    fn in_ticks(&self, now: Instant, at: Instant) -> Instant {
+        let tick = self.parameters.timer_tick.as_ps();
+        let wait = (at.saturating_since(now) + TIMER_MARGIN).as_ps();
+        let ticks = now.as_ps() / tick + wait.div_ceil(tick) + 1;
+        Instant::ZERO.saturating_add(Span::from_ps(ticks.saturating_mul(tick)))
+    }
+}
+
+impl ConfiguredDetection for LinuxRack {
+    type Parameters = LinuxRackParameters;
+
+    fn configured(parameters: &LinuxRackParameters) -> Self {
+        Self::new(parameters)
+    }
+
+    fn rto_margin(min_rto: Span) -> Span {
+        min_rto
+    }
+}
+
+impl LossDetection for LinuxRack {
+    #[inline]
+    fn on_delivered(&mut self, now: Instant, segment: &DeliveredSegment, min_rtt: Span) {
+        self.fack_next = self.fack_next.max(segment.end);
+        self.reordering_seen |= segment.end < self.fack && !segment.retransmitted;
+        let rtt = now.since(segment.sent_at);
+        let answers_original = segment.retransmitted
+            && ((segment.echoes_earlier && !segment.by_sack) || (min_rtt != Span::MAX && rtt < min_rtt));
+        if answers_original {
+            return;
+        }
+        if !(segment.by_sack && self.by_ack) {
+            self.times.rtt = rtt;
+        }
+        self.by_ack |= !segment.by_sack;
+        self.times.newest = self.times.newest.max(Some(segment.order));
+        self.advanced = true;
+    }
+
+    #[inline]
+    fn on_ack(&mut self, board: &mut Scoreboard, facts: &AckFacts) {
+        if let Some(dupack) = &mut self.without_sack {
+            dupack.on_ack(board, facts);
+            return;
+        }
+        self.by_ack = false;
+        self.fack = self.fack_next;
+        self.update_window(board, facts);
+        if !std::mem::take(&mut self.advanced) || facts.late_original {
+            return;
+        }
+        self.times.detect(board, facts.now);
+        self.times.timeout = self.times.timeout.map(|at| self.in_ticks(facts.now, at));
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<Instant> {
+        self.times.timeout
+    }
+
+    fn on_retransmission_timeout(&mut self, snd_nxt: u64) {
+        self.times.timeout = None;
+        if let Some(dupack) = &mut self.without_sack {
+            dupack.on_retransmission_timeout(snd_nxt);
+        }
+    }
+
+    /// RFC 8985 section 6.2 step 4: the widened window wears off.
+    fn on_recovered(&mut self) {
+        self.window_persists = self.window_persists.saturating_sub(1);
+    }
+
+    /// What was marked is so no longer: the present ACK judges anew.
+    fn on_spurious(&mut self) {
+        self.advanced = true;
+    }
+
+    fn on_late_original(&mut self) {
+        self.reordering_seen = true;
+    }
+
+    fn heeds_late_originals(&self) -> bool {
+        true
+    }
+
+    fn takes_sack_from_below(&self) -> bool {
+        true
+    }
+
+    /// Linux has one timer for both.
+    fn on_probe_scheduled(&mut self) {
+        self.times.timeout = None;
+    }
+
+    fn on_timeout(&mut self, board: &mut Scoreboard, now: Instant) {
+        self.times.detect(board, now);
+        // What is left waits for the next ACK.
+        self.times.timeout = None;
+    }
+
+    fn holds_growth(&self, after_timeout: bool) -> bool {
+        after_timeout || !self.reordering_seen
+    }
+
+    fn probes_tail(&self) -> bool {
+        self.parameters.tail_loss_probe
+    }
+
+    fn max_ack_delay(&self) -> Span {
+        self.parameters.max_ack_delay
+    }
+
+    fn on_established(&mut self, handshake: &Handshake) {
+        self.without_sack = (!handshake.sack).then(|| Dupack::new(DUP_THRESH as u32));
+    }
+
+    fn on_duplicate_without_sack(&mut self, board: &mut Scoreboard) {
+        if let Some(dupack) = &mut self.without_sack {
+            dupack.on_duplicate_without_sack(board);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(at: u64) -> Instant {
+        Instant::ZERO + Span::from_ms(at)
+    }
+
+    /// Armed in the tick of 8 to 12 ms for 5 ms later: with 2 ms more that is two ticks, and one more because the tick
+    /// had begun.
+    #[test]
+    fn the_timer_expires_in_a_later_tick() {
+        let rack = LinuxRack::new(&LinuxRackParameters::default());
+        for (now, at, expires) in [(8, 13, 20), (11, 16, 20), (11, 17, 20), (11, 18, 24), (12, 12, 20)] {
+            assert_eq!(rack.in_ticks(ms(now), ms(at)), ms(expires), "{now} {at}");
+        }
+    }
+}

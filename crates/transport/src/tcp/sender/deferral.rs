@@ -1,0 +1,73 @@
+//! What segmentation offload does to the sender: it waits until a part of what could leave at once may leave.
+
+use super::{RecoveryState, Sender};
+use crate::congestion::CongestionControl;
+use anabranch_units::{Instant, Span};
+
+/// A wait follows only on what left so shortly before, and ends for an ACK that is so near.
+const NEAR: Span = Span::from_ms(1);
+/// Most bytes that leave at once, and fewest segments.
+const LARGEST_TRAIN: u64 = 65_536;
+const SMALLEST_TRAIN: u64 = 2;
+/// A part of the window of which there is so much leaves without waiting (Linux, net.ipv4.tcp_tso_win_divisor).
+const WINDOW_PARTS: u64 = 3;
+
+/// A train of segments that is leaving, or one that waits.
+#[derive(Default, Debug)]
+pub(super) struct TsoDeferral {
+    /// Segments of the train that are still to leave.
+    train: u64,
+    /// The sender waits for an ACK, a timer or data.
+    waits: bool,
+}
+
+impl TsoDeferral {
+    /// An ACK was taken, a timer expired, or the application wrote.
+    #[inline]
+    pub(super) const fn end(&mut self) {
+        self.waits = false;
+    }
+}
+
+impl Sender {
+    /// Whether new data wait, where a window of `cwnd` bytes and the peer leave room for `room` more bytes beside the
+    /// `pipe` in flight.
+    pub(super) fn defers(&mut self, now: Instant, pipe: u64, room: u64) -> bool {
+        if !self.config.tso_deferral || self.deferral.waits {
+            return self.deferral.waits;
+        }
+        if self.deferral.train > 0 {
+            self.deferral.train -= 1;
+            return false;
+        }
+        let (cwnd, mss) = (self.controller.cwnd(), self.full_payload);
+        let (room, most) = (room / mss, self.longest_train());
+        let goes = pipe == 0
+            || room >= most
+            || !matches!(self.recovery, RecoveryState::Open)
+            || now.saturating_since(self.last_sent_at) > NEAR
+            || room * mss >= cwnd.min(self.window_edge - self.snd_una) / WINDOW_PARTS
+            || !self.expects_ack_soon(now);
+        if goes {
+            let half = (cwnd / mss / 2).max(1);
+            self.deferral.train = room.min(most).min(half).saturating_sub(1);
+        }
+        self.deferral.waits = !goes;
+        self.deferral.waits
+    }
+
+    /// What leaves within a millisecond at a rate somewhat above that of the window, in segments.
+    fn longest_train(&self) -> u64 {
+        let cwnd = self.controller.cwnd();
+        let percent = if cwnd < self.controller.ssthresh() / 2 { 200 } else { 120 };
+        let per_second = u128::from(cwnd) * percent / 100 * 1_000_000_000_000;
+        let bytes = per_second / u128::from(self.rtt.srtt().as_ps().max(1)) / 1024;
+        (u64::try_from(bytes).unwrap_or(u64::MAX).min(LARGEST_TRAIN) / self.full_payload).max(SMALLEST_TRAIN)
+    }
+
+    /// The ACK of the oldest segment is due within a millisecond, or half of the round trip.
+    fn expects_ack_soon(&self, now: Instant) -> bool {
+        let srtt = self.rtt.srtt();
+        self.board.front().is_some_and(|oldest| now.since(oldest.sent_at) + (srtt / 2).min(NEAR) >= srtt)
+    }
+}
