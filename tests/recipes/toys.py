@@ -336,7 +336,7 @@ TOYS: dict[str, Toy] = {
             f"{TRANSPORT}/tcp/detection/mod.rs": [
                 ("mod tcp_pr;\n", "mod toy;\n"),
                 ("use tcp_pr::TcpPr;\n", "use toy::Toy;\n"),
-                ('    "tcp-ncr" => TcpNcr(TcpNcr),\n', '    "toy" => Toy(Toy),\n'),
+                ('    "tcp-ncr" => TcpNcr(Box<TcpNcr>),\n', '    "toy" => Toy(Toy),\n'),
             ]
         },
     ),
@@ -360,7 +360,7 @@ TOYS: dict[str, Toy] = {
                 ("mod shares;\n", "mod toy;\n"),
                 ("pub use packet::PacketParameters;\n", "pub use toy::ToyParameters;\n"),
                 (
-                    '    "subflow-round-robin" => SubflowRoundRobin(SubflowRoundRobin),\n',
+                    '    "subflow-round-robin" => SubflowRoundRobin(Box<SubflowRoundRobin>),\n',
                     '    "toy" => Toy(toy::Toy),\n',
                 ),
             ]

@@ -81,27 +81,53 @@ struct Reverse {
 
 /// Next hops towards one destination.
 struct Table {
-    /// The nodes that have next hops, in order.
+    /// The nodes that have next hops, in order, where `hops` has no place for all of a range.
     nodes: Vec<NodeId>,
-    /// Those of each of these nodes.
+    /// Those of each of these nodes; or of all from `first` on.
     hops: Vec<NextHops>,
+    first: usize,
 }
 
 impl Table {
-    /// Where the next hops of a node are.
-    #[inline]
-    fn place(&self, node: NodeId, to: NodeId) -> Option<usize> {
-        // Most tables have all nodes but the destination, or all but hosts, which tend to have the last numbers.
-        let likely = node.index() - usize::from(to < node);
-        if self.nodes.get(likely) == Some(&node) {
-            return Some(likely);
+    /// Of these next hops, in the order of the nodes.
+    fn new(all: Vec<(NodeId, NextHops)>) -> Self {
+        let first = all.first().map_or(0, |(node, _)| node.index());
+        let range = all.last().map_or(0, |(node, _)| node.index() + 1 - first);
+        // Most tables have nearly all nodes, or all but hosts.
+        if range > 2 * all.len() {
+            let (nodes, hops) = all.into_iter().unzip();
+            return Self { nodes, hops, first };
         }
-        self.nodes.binary_search(&node).ok()
+        let mut hops: Vec<NextHops> = (0..range).map(|_| NextHops::None).collect();
+        for (node, next) in all {
+            hops[node.index() - first] = next;
+        }
+        Self { nodes: Vec::new(), hops, first }
+    }
+
+    /// The next hops of a node.
+    #[inline]
+    fn of(&mut self, node: NodeId) -> Option<&mut NextHops> {
+        if self.nodes.is_empty() {
+            return self.hops.get_mut(node.index().wrapping_sub(self.first));
+        }
+        let place = self.nodes.binary_search(&node).ok()?;
+        Some(&mut self.hops[place])
+    }
+
+    /// What it was made of.
+    fn into_entries(self) -> Vec<(NodeId, NextHops)> {
+        if self.nodes.is_empty() {
+            let all = (self.first..).map(NodeId::from_index).zip(self.hops);
+            return all.filter(|(_, hops)| !matches!(hops, NextHops::None)).collect();
+        }
+        self.nodes.into_iter().zip(self.hops).collect()
     }
 }
 
 /// The links on which a node sends towards a destination.
 enum NextHops {
+    None,
     /// One, and nobody keeps entries.
     Only(LinkId),
     Several(Box<SeveralHops>),
@@ -115,6 +141,7 @@ struct SeveralHops {
 impl NextHops {
     fn links(&self) -> &[LinkId] {
         match self {
+            Self::None => &[],
             Self::Only(link) => std::slice::from_ref(link),
             Self::Several(hops) => &hops.links,
         }
@@ -339,17 +366,17 @@ impl Forwarding {
         old: Option<Table>,
     ) -> Table {
         let to = &network.node(table.to).name;
-        let old = old.map(|table| table.nodes.into_iter().zip(table.hops));
-        let mut old: BTreeMap<NodeId, NextHops> = old.into_iter().flatten().collect();
-        let (mut nodes, mut hops) = (Vec::new(), Vec::new());
+        let mut old: BTreeMap<NodeId, NextHops> =
+            old.map(Table::into_entries).unwrap_or_default().into_iter().collect();
+        let mut all = Vec::new();
         for (node, links) in table.next.iter().filter(|(_, links)| !links.is_empty()) {
-            nodes.push(*node);
-            hops.push(match old.remove(node) {
+            let hops = match old.remove(node) {
                 Some(hops) if hops.links() == *links => hops,
                 old => self.next_hops(&format!("{}=>{to}", network.node(*node).name), links, mirror, old),
-            });
+            };
+            all.push((*node, hops));
         }
-        Table { nodes, hops }
+        Table::new(all)
     }
 
     fn next_hops(
@@ -447,9 +474,8 @@ impl Forwarding {
         if packet.steering != Steering::NextHops {
             return Some(self.follow(packet));
         }
-        let table = self.tables[packet.destination.index()].as_mut()?;
-        let place = table.place(node, packet.destination)?;
-        match &mut table.hops[place] {
+        match self.tables[packet.destination.index()].as_mut()?.of(node)? {
+            NextHops::None => None,
             NextHops::Only(link) => Some(*link),
             NextHops::Several(hops) => Some(hops.links[hops.balancer.choose(now, key(packet))]),
         }

@@ -12,6 +12,13 @@ pub struct Reordering {
     /// RFC 4737 section 3.3: the number after the largest that has arrived.
     next_expected: u64,
     received: u64,
+    /// Apart, because most packets come in order.
+    irregular: Option<Box<Irregular>>,
+}
+
+/// What is known of packets that came late or were left out.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+struct Irregular {
     reordered: u64,
     extent_sum: u64,
     extent_max: u64,
@@ -43,13 +50,16 @@ impl Reordering {
     /// What several measured apart have counted together. It has no gaps, and counts nothing more.
     #[must_use]
     pub fn sum<'r>(all: impl Iterator<Item = &'r Self>) -> Self {
-        all.fold(Self::default(), |sum, one| Self {
-            received: sum.received + one.received,
-            reordered: sum.reordered + one.reordered,
-            extent_sum: sum.extent_sum + one.extent_sum,
-            extent_max: sum.extent_max.max(one.extent_max),
-            underestimated: sum.underestimated + one.underestimated,
-            ..sum
+        all.fold(Self::default(), |mut sum, one| {
+            sum.received += one.received;
+            if let Some(one) = &one.irregular {
+                let sum = sum.irregular.get_or_insert_default();
+                sum.reordered += one.reordered;
+                sum.extent_sum += one.extent_sum;
+                sum.extent_max = sum.extent_max.max(one.extent_max);
+                sum.underestimated += one.underestimated;
+            }
+            sum
         })
     }
 
@@ -70,11 +80,12 @@ impl Reordering {
             self.late(sent_order);
             return;
         }
-        if self.gaps.len() == MAX_GAPS {
-            self.forgotten = self.gaps.pop_front();
+        let irregular = self.irregular.get_or_insert_default();
+        if irregular.gaps.len() == MAX_GAPS {
+            irregular.forgotten = irregular.gaps.pop_front();
         }
         let missing = sent_order - self.next_expected;
-        self.gaps.push_back(Gap { end: sent_order, arrival: self.received, missing });
+        irregular.gaps.push_back(Gap { end: sent_order, arrival: self.received, missing });
         self.next_expected = sent_order + 1;
     }
 
@@ -82,27 +93,29 @@ impl Reordering {
     /// a larger number. That one was ahead of all before it, and ahead of this one: it ended the gap
     /// that this one is from.
     fn late(&mut self, sent_order: u64) {
-        self.reordered += 1;
-        let first_larger = match self.forgotten {
+        let irregular = self.irregular.get_or_insert_default();
+        irregular.reordered += 1;
+        let first_larger = match irregular.forgotten {
             Some(gap) if sent_order < gap.end => {
                 // An older gap may have been meant, but none that ended later than this one.
-                self.underestimated += 1;
+                irregular.underestimated += 1;
                 gap.arrival
             }
             _ => {
-                let index = self.gaps.partition_point(|gap| gap.end <= sent_order);
-                let gap = self.gaps.get_mut(index).expect("each transmission arrives at most once");
+                let gaps = &mut irregular.gaps;
+                let index = gaps.partition_point(|gap| gap.end <= sent_order);
+                let gap = gaps.get_mut(index).expect("each transmission arrives at most once");
                 gap.missing -= 1;
                 let arrival = gap.arrival;
-                while self.gaps.front().is_some_and(|gap| gap.missing == 0) {
-                    self.gaps.pop_front();
+                while gaps.front().is_some_and(|gap| gap.missing == 0) {
+                    gaps.pop_front();
                 }
                 arrival
             }
         };
         let extent = self.received - first_larger;
-        self.extent_sum += extent;
-        self.extent_max = self.extent_max.max(extent);
+        irregular.extent_sum += extent;
+        irregular.extent_max = irregular.extent_max.max(extent);
     }
 
     /// Packets that arrived.
@@ -113,33 +126,34 @@ impl Reordering {
 
     /// Packets that arrived after one sent later (section 3.3, Type-P-Reordered).
     #[must_use]
-    pub const fn reordered(&self) -> u64 {
-        self.reordered
+    pub fn reordered(&self) -> u64 {
+        self.irregular.as_ref().map_or(0, |irregular| irregular.reordered)
     }
 
     /// Reordered packets over received ones (section 4.1); 0 if nothing has arrived.
     #[must_use]
     pub fn ratio(&self) -> f64 {
-        if self.received == 0 { 0.0 } else { self.reordered as f64 / self.received as f64 }
+        if self.received == 0 { 0.0 } else { self.reordered() as f64 / self.received as f64 }
     }
 
     /// Mean reordering extent of the reordered packets, in packets (section 4.2); 0 if there are none.
     #[must_use]
     pub fn mean_extent(&self) -> f64 {
-        if self.reordered == 0 { 0.0 } else { self.extent_sum as f64 / self.reordered as f64 }
+        let late = self.irregular.as_ref().filter(|irregular| irregular.reordered > 0);
+        late.map_or(0.0, |irregular| irregular.extent_sum as f64 / irregular.reordered as f64)
     }
 
     /// Largest reordering extent, in packets; 0 if no packet was reordered.
     #[must_use]
-    pub const fn max_extent(&self) -> u64 {
-        self.extent_max
+    pub fn max_extent(&self) -> u64 {
+        self.irregular.as_ref().map_or(0, |irregular| irregular.extent_max)
     }
 
     /// Reordered packets whose extent may be counted too small: they filled a gap that more than 4096
     /// unfilled younger ones had pushed out of memory. While this is 0, extents are exact.
     #[must_use]
-    pub const fn underestimated(&self) -> u64 {
-        self.underestimated
+    pub fn underestimated(&self) -> u64 {
+        self.irregular.as_ref().map_or(0, |irregular| irregular.underestimated)
     }
 }
 
@@ -147,6 +161,10 @@ impl Reordering {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    fn irregular(reordering: &Reordering) -> &Irregular {
+        reordering.irregular.as_ref().expect("some packets were not in order")
+    }
 
     /// (reordered, sum of extents, largest extent) by the definitions of RFC 4737 sections 3.3 and
     /// 4.2.1, looking back over all arrivals.
@@ -173,7 +191,8 @@ mod tests {
     }
 
     fn summary(reordering: &Reordering) -> (u64, u64, u64) {
-        (reordering.reordered, reordering.extent_sum, reordering.extent_max)
+        let sum = reordering.irregular.as_ref().map_or(0, |irregular| irregular.extent_sum);
+        (reordering.reordered(), sum, reordering.max_extent())
     }
 
     /// By hand from sections 3.3 and 4.2.1: packet 4 arrives eighth and finds 9 expected, so it is
@@ -215,7 +234,7 @@ mod tests {
         for i in 0..50_000u64 {
             reordering.on_arrival(2 * i + 2000);
             reordering.on_arrival(2 * i + 1);
-            assert!(reordering.gaps.len() <= 1001);
+            assert!(irregular(&reordering).gaps.len() <= 1001);
         }
         // Number 2i + 1 was first overtaken by 2i + 2: 1000 even ones, and the odd ones between them.
         assert_eq!((reordering.underestimated(), reordering.max_extent()), (0, 2 * 1000 - 1));
@@ -228,14 +247,14 @@ mod tests {
         let mut reordering = Reordering::new();
         let gaps = MAX_GAPS as u64 + 10;
         (0..gaps).for_each(|i| reordering.on_arrival(2 * i + 1));
-        assert_eq!(reordering.gaps.len(), MAX_GAPS);
+        assert_eq!(irregular(&reordering).gaps.len(), MAX_GAPS);
         // Number 0 was overtaken by the first arrival: the true extent is `gaps`.
         reordering.on_arrival(0);
         assert_eq!((reordering.underestimated(), reordering.max_extent()), (1, gaps - 9));
         // Number 20 is in the oldest gap in memory: exact, 10 arrivals after number 1.
         reordering.on_arrival(20);
         assert_eq!((reordering.underestimated(), reordering.max_extent()), (1, gaps - 9));
-        assert_eq!(reordering.extent_sum, (gaps - 9) + (gaps + 1 - 10));
+        assert_eq!(irregular(&reordering).extent_sum, (gaps - 9) + (gaps + 1 - 10));
     }
 
     proptest! {

@@ -7,7 +7,7 @@
 //! subflows there will be. More are added when addresses come up, of which [`SenderAgent::on_address`] and
 //! [`ReceiverAgent::on_address`] tell the ends; nobody tells them when a path fails or comes back.
 
-use crate::config::TransportConfig;
+use crate::config::{SharedConfig, TransportConfig};
 use crate::log::LogEntry;
 use crate::mptcp::{
     AddressChange, Interfaces, MptcpReceiver, MptcpReceiverStats, MptcpSender, MptcpSenderStats,
@@ -17,6 +17,7 @@ use crate::sdn::{PacedSender, SlidingWindowSender, StreamReceiver};
 use crate::segment::Segment;
 use crate::tcp::{Receiver, ReceiverStats, RttSummary, Sender, SenderStats};
 use anabranch_units::{Instant, Span};
+use std::sync::Arc;
 
 /// What an SDN controller tells a paced sender (Gholizadeh 2019, table 4.1): the five parameters of its
 /// next sending cycle.
@@ -99,24 +100,26 @@ impl SenderAgent {
     /// phase, MPTCP's keys); the initial sequence number is the caller's. The ends have an interface each.
     #[must_use]
     pub fn new(config: &TransportConfig, initial_sequence: u32, seed: u64) -> Self {
-        Self::with_interfaces(config, initial_sequence, seed, Interfaces::SINGLE)
+        Self::with_interfaces(&SharedConfig::from(config), initial_sequence, seed, Interfaces::SINGLE)
     }
 
     /// The same between ends with several interfaces; only MPTCP uses more than the first.
     #[must_use]
     pub fn with_interfaces(
-        config: &TransportConfig,
+        config: &SharedConfig<'_>,
         initial_sequence: u32,
         seed: u64,
         interfaces: Interfaces,
     ) -> Self {
         match config {
-            TransportConfig::Tcp(config) => Self::Tcp(Sender::new(config, initial_sequence, seed)),
-            TransportConfig::SdnPaced(config) => Self::SdnPaced(PacedSender::new(config, initial_sequence)),
-            TransportConfig::SlidingWindow(config) => {
+            SharedConfig::Tcp(config) => {
+                Self::Tcp(Sender::sharing(Arc::clone(config), initial_sequence, seed))
+            }
+            SharedConfig::SdnPaced(config) => Self::SdnPaced(PacedSender::new(config, initial_sequence)),
+            SharedConfig::SlidingWindow(config) => {
                 Self::SlidingWindow(SlidingWindowSender::new(config, initial_sequence))
             }
-            TransportConfig::Mptcp(config) => {
+            SharedConfig::Mptcp(config) => {
                 Self::Mptcp(Box::new(MptcpSender::new(config, initial_sequence, seed, interfaces)))
             }
         }

@@ -6,6 +6,7 @@ use crate::segment::{IP_HEADER, TCP_HEADER};
 use crate::tcp::{LossDetectionConfig, PacingConfig};
 use anabranch_units::declaration::{OutOfRange, above, at_least, at_most};
 use anabranch_units::{Bytes, Span};
+use std::sync::Arc;
 
 /// Smallest MSS (Linux's `TCP_MIN_MSS`): 40 bytes of TCP options leave some for data.
 const SMALLEST_MSS: u16 = 88;
@@ -144,6 +145,30 @@ anabranch_units::registry! {
         "mptcp" => Mptcp(MptcpConfig),
         "sdn-paced" => SdnPaced(SdnPacedConfig),
         "sliding-window" => SlidingWindow(SlidingWindowConfig),
+    }
+}
+
+/// A configuration that is at hand for many connections: those of TCP share it in place of a copy each.
+#[derive(Clone, Debug)]
+pub enum SharedConfig<'c> {
+    /// TCP.
+    Tcp(Arc<TcpConfig>),
+    /// Multipath TCP.
+    Mptcp(&'c MptcpConfig),
+    /// Paced by an SDN controller.
+    SdnPaced(&'c SdnPacedConfig),
+    /// A fixed window.
+    SlidingWindow(&'c SlidingWindowConfig),
+}
+
+impl<'c> From<&'c TransportConfig> for SharedConfig<'c> {
+    fn from(config: &'c TransportConfig) -> Self {
+        match config {
+            TransportConfig::Tcp(tcp) => Self::Tcp(Arc::new(tcp.clone())),
+            TransportConfig::Mptcp(mptcp) => Self::Mptcp(mptcp),
+            TransportConfig::SdnPaced(paced) => Self::SdnPaced(paced),
+            TransportConfig::SlidingWindow(window) => Self::SlidingWindow(window),
+        }
     }
 }
 

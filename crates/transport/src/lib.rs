@@ -15,7 +15,9 @@ pub mod tcp;
 pub mod wire;
 
 pub use agent::{CycleParameters, Failure, ReceiverAgent, SenderAgent};
-pub use config::{MptcpConfig, SdnPacedConfig, SlidingWindowConfig, TcpConfig, TransportConfig};
+pub use config::{
+    MptcpConfig, SdnPacedConfig, SharedConfig, SlidingWindowConfig, TcpConfig, TransportConfig,
+};
 pub use congestion::CongestionConfig;
 pub use mptcp::{PathManagerConfig, SchedulerConfig};
 pub use preset::{PRESETS, preset, tcp_preset};

@@ -71,6 +71,29 @@ pub trait Spread: Sized {
     }
 }
 
+impl<S: Spread> Spread for Box<S> {
+    type Parameters = S::Parameters;
+    const SYMMETRIC: bool = S::SYMMETRIC;
+    const KEEPS_ENTRIES: bool = S::KEEPS_ENTRIES;
+
+    fn configured(parameters: &S::Parameters, choices: Choices<'_>) -> Self {
+        Self::new(S::configured(parameters, choices))
+    }
+
+    #[inline]
+    fn choose(&mut self, now: Instant, key: FlowKey) -> usize {
+        (**self).choose(now, key)
+    }
+
+    fn follow(&mut self, identities: &[u64]) -> bool {
+        (**self).follow(identities)
+    }
+
+    fn state(&self) -> State {
+        (**self).state()
+    }
+}
+
 /// Makes the configuration, the balancers and the dispatch of one list.
 macro_rules! balancers {
     ($( $name:literal => $variant:ident($balancer:ty) ),+ $(,)?) => {
@@ -139,13 +162,14 @@ macro_rules! balancers {
 
 balancers! {
     "flow" => Flow(FlowHash),
-    "flowlet" => Flowlet(Flowlets),
-    "packet" => Packet(PacketRandom),
+    // Boxed are those with a random stream, which is large.
+    "flowlet" => Flowlet(Box<Flowlets>),
+    "packet" => Packet(Box<PacketRandom>),
     "packet-round-robin" => PacketRoundRobin(PacketRoundRobin),
     "hash" => Hash(ModuloHash),
     "weighted-hash" => WeightedHash(WeightedHash),
     "resilient-hash" => ResilientHash(ResilientHash),
-    "subflow-round-robin" => SubflowRoundRobin(SubflowRoundRobin),
+    "subflow-round-robin" => SubflowRoundRobin(Box<SubflowRoundRobin>),
 }
 
 /// What a balancer spreads over, and what makes its choices its own.

@@ -14,15 +14,17 @@ use proptest::prelude::*;
 use std::collections::BTreeSet;
 
 proptest! {
-    /// Whichever nodes a table has, it finds those and no others. A packet at its destination asks for none.
+    /// Whichever nodes a table has, it finds those and no others.
     #[test]
     fn a_table_finds_its_nodes(has in prop::collection::vec(any::<bool>(), 1..30), to in 0u32..30) {
         let other = |&node: &NodeId| node != NodeId(to);
         let nodes: Vec<NodeId> =
             (0..).map(NodeId).zip(&has).filter(|(_, has)| **has).map(|(node, _)| node).filter(other).collect();
-        let table = Table { nodes: nodes.clone(), hops: Vec::new() };
-        for node in (0..30).map(NodeId).filter(other) {
-            prop_assert_eq!(table.place(node, NodeId(to)), nodes.iter().position(|&known| known == node));
+        let link = |node: NodeId| LinkId(10 + node.0);
+        let mut table = Table::new(nodes.iter().map(|&node| (node, NextHops::Only(link(node)))).collect());
+        for node in (0..40).map(NodeId) {
+            let found = table.of(node).and_then(|hops| hops.links().first().copied());
+            prop_assert_eq!(found, nodes.contains(&node).then(|| link(node)));
         }
     }
 }
@@ -233,4 +235,19 @@ fn a_plain_hash_is_not_symmetric() {
         Forwarding::new(LoadBalancing::Flow(FlowParameters {}), Streams::new(1, 0), 6, ends.into_iter());
     forwarding.install(&network, &scheme.plan(&network, &LinkMask::all_up(&network), &ends));
     middles(&mut forwarding, &network);
+}
+
+/// A table finds the next hops of its nodes, and none of any other, whether they lie close together or far apart.
+#[test]
+fn tables_know_their_nodes_whatever_their_numbers() {
+    for nodes in [vec![3, 4, 6], vec![0, 1, 2], vec![1, 100, 101], vec![5], vec![]] {
+        let all = nodes.iter().map(|&node| (NodeId(node), NextHops::Only(LinkId(10 + node)))).collect();
+        let mut table = Table::new(all);
+        for node in 0..120 {
+            let link = table.of(NodeId(node)).and_then(|hops| hops.links().first().copied());
+            assert_eq!(link, nodes.contains(&node).then_some(LinkId(10 + node)), "{nodes:?}: {node}");
+        }
+        let entries: Vec<u32> = table.into_entries().into_iter().map(|(node, _)| node.0).collect();
+        assert_eq!(entries, nodes);
+    }
 }

@@ -14,7 +14,7 @@ use anabranch_network::Network;
 use anabranch_routing::{Mirror, Plan};
 use anabranch_transport::mptcp::{Interfaces, SubflowAddresses};
 use anabranch_transport::wire::Endpoint;
-use anabranch_transport::{Flags, ReceiverAgent, Segment, SenderAgent, TransportConfig};
+use anabranch_transport::{Flags, ReceiverAgent, Segment, SenderAgent, SharedConfig, TransportConfig};
 use anabranch_units::{Instant, NodeId};
 use std::collections::BTreeMap;
 
@@ -104,7 +104,9 @@ impl Lane {
 /// Something for each subflow. The first, the only one of most flows, is at hand without another look at memory.
 pub(super) struct PerSubflow<T> {
     first: T,
-    others: Vec<T>,
+    /// In a box of its own, because most flows have none.
+    #[expect(clippy::box_collection, reason = "two words less for each flow")]
+    others: Option<Box<Vec<T>>>,
 }
 
 impl<T> PerSubflow<T> {
@@ -112,26 +114,33 @@ impl<T> PerSubflow<T> {
     fn new(all: impl IntoIterator<Item = T>) -> Option<Self> {
         let mut all = all.into_iter();
         let first = all.next()?;
-        Some(Self { first, others: all.collect() })
+        let others: Vec<T> = all.collect();
+        Some(Self { first, others: (!others.is_empty()).then(|| Box::new(others)) })
     }
 
     #[inline]
     pub(super) fn get(&self, subflow: u8) -> &T {
-        if subflow == 0 { &self.first } else { &self.others[usize::from(subflow) - 1] }
+        match usize::from(subflow).checked_sub(1) {
+            None => &self.first,
+            Some(index) => &self.others.as_ref().expect("there is such a subflow")[index],
+        }
     }
 
     /// One subflow more.
     pub(super) fn push(&mut self, of_it: T) {
-        self.others.push(of_it);
+        self.others.get_or_insert_default().push(of_it);
     }
 
     #[inline]
     pub(super) fn get_mut(&mut self, subflow: u8) -> &mut T {
-        if subflow == 0 { &mut self.first } else { &mut self.others[usize::from(subflow) - 1] }
+        match usize::from(subflow).checked_sub(1) {
+            None => &mut self.first,
+            Some(index) => &mut self.others.as_mut().expect("there is such a subflow")[index],
+        }
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
-        std::iter::once(&self.first).chain(&self.others)
+        std::iter::once(&self.first).chain(self.others.iter().flat_map(|others| others.iter()))
     }
 }
 
@@ -148,11 +157,14 @@ impl Maker<'_> {
     /// The flows of a setup that has been checked. Makes routes between interfaces known to `forwarding`.
     pub(super) fn flows(&self, forwarding: &mut Forwarding) -> Result<Vec<Flow>, EngineError> {
         let mut flows = Vec::with_capacity(self.setup.flows.len());
+        let configs = self.setup.transports.iter().map(|transport| SharedConfig::from(&transport.config));
+        let configs: Vec<SharedConfig<'_>> = configs.collect();
         let mut subflows = 0;
         let offload = |host: &HostSetup| (host.node, host.offload.get());
         let offload: BTreeMap<_, _> = self.setup.hosts.iter().map(offload).collect();
         for (index, flow) in self.setup.flows.iter().enumerate() {
-            let mut flow = self.flow(index, flow, subflows, forwarding)?;
+            let config = &configs[flow.transport];
+            let mut flow = self.flow((index, flow), config, subflows, forwarding)?;
             if let Some(&segments) = offload.get(&flow.forward.from) {
                 flow.offload = usize::from(segments);
                 flow.sender.set_offload(segments);
@@ -166,8 +178,8 @@ impl Maker<'_> {
     /// A flow of which the first subflow is number `number` of all.
     fn flow(
         &self,
-        index: usize,
-        flow: &FlowSetup,
+        (index, flow): (usize, &FlowSetup),
+        shared: &SharedConfig<'_>,
         number: u32,
         forwarding: &mut Forwarding,
     ) -> Result<Flow, EngineError> {
@@ -181,7 +193,7 @@ impl Maker<'_> {
             local: hosts.from.len() as u8,
             remote: hosts.to.len() as u8,
         });
-        let sender = SenderAgent::with_interfaces(config, sequence, stream.next_u64(), interfaces);
+        let sender = SenderAgent::with_interfaces(shared, sequence, stream.next_u64(), interfaces);
         let ports = source_ports(port, sender.subflow_count(), &mut stream);
         let mut receiver = ReceiverAgent::new(config, peer_sequence);
         let (mut forward, mut backward) = (Vec::new(), Vec::new());

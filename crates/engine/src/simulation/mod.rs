@@ -313,7 +313,16 @@ impl Simulation {
 
     #[inline]
     fn on_link(&mut self, id: LinkId) {
-        let Some(packet) = self.data.poll(id) else { return };
+        if let Some(packet) = self.data.poll(id) {
+            self.on_arrival(id, packet);
+        }
+        // Behind that, because its time is with the next packet, which has to come from memory meanwhile.
+        self.data.set_next_arrival(id);
+    }
+
+    /// A packet is at the other end of a link.
+    #[inline]
+    fn on_arrival(&mut self, id: LinkId, packet: PacketId) {
         let node = self.data.links[id.index()].to();
         let Packet { destination, steering, .. } = *self.data.pool.get(packet);
         if destination != node {

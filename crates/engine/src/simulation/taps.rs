@@ -169,7 +169,10 @@ impl Taps {
         let ends_of_datagrams = |flow: &DatagramFlow| vec![(flow.forward.source, flow.forward.destination)];
         Ok(Self {
             control_drops: (0, 0),
-            probes: ProbeTaps { links: vec![(0, 0); setup.links.len()], under_way: BTreeMap::new() },
+            probes: ProbeTaps {
+                links: if probes_links(setup) { vec![(0, 0); setup.links.len()] } else { Vec::new() },
+                under_way: BTreeMap::new(),
+            },
             external: None,
             drops: vec![FlowDrops::default(); setup.flows.len() + setup.datagrams.len()],
             watches_hosts: captures.iter().any(|c| matches!(c.at, CapturePoint::Host(_))),

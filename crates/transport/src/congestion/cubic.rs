@@ -49,7 +49,7 @@ pub struct Cubic {
     curve: Curve,
     /// Fast recovery was entered and neither left nor undone.
     recovering: bool,
-    undo: Option<Undo>,
+    undo: Option<Box<Undo>>,
 }
 
 /// Where the window comes from and where it goes; what an undo gives back beside the window.
@@ -120,7 +120,7 @@ impl Cubic {
         let Window { cwnd, ssthresh, mss, .. } = self.window;
         let CubicParameters { beta, fast_convergence, .. } = self.parameters;
         // RFC 9438 section 4.9.2: what to remember.
-        self.undo = Some(Undo { cwnd, ssthresh, curve: self.curve, last_ack: self.last_ack });
+        self.undo = Some(Box::new(Undo { cwnd, ssthresh, curve: self.curve, last_ack: self.last_ack }));
         let cwnd = cwnd as f64;
         // RFC 9438 section 4.7: a flow that lost before it was back at W_max makes room.
         let makes_room = fast_convergence && cwnd < self.curve.w_max;

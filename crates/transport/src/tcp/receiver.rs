@@ -63,7 +63,7 @@ pub struct Receiver {
     mss: u16,
     window: ReceiveWindow,
     /// Sets the limit of the window; none if it is fixed, or set by the connection.
-    sizing: Option<RightSizing>,
+    sizing: Option<Box<RightSizing>>,
     round_trip: RoundTrip,
     quick: QuickAcks,
     /// Round trips and pauses matter.
@@ -91,7 +91,7 @@ pub struct Receiver {
     last_ack_sent: u64,
     echo_congestion: bool,
     /// An ACK of what came before the marks began, or ended.
-    ack_before: Option<Segment>,
+    ack_before: Option<Box<Segment>>,
     pending_segments: u32,
     ack_now: bool,
     ack_at: Option<Instant>,
@@ -113,7 +113,7 @@ impl Receiver {
             echoes_each_mark: config.congestion_control.needs_marks(),
             mss: config.mss,
             window: ReceiveWindow::new(config),
-            sizing: RightSizing::new(config),
+            sizing: RightSizing::new(config).map(Box::new),
             round_trip: RoundTrip::default(),
             quick: QuickAcks::new(config.quick_acks),
             measures: config.autotuning || config.quick_acks > 0,
@@ -371,7 +371,7 @@ impl Receiver {
     /// acknowledged at once.
     fn echo_change(&mut self, now: Instant, marked: bool) {
         if marked != self.echo_congestion {
-            self.ack_before = (self.pending_segments > 0).then(|| self.acknowledgment(now));
+            self.ack_before = (self.pending_segments > 0).then(|| Box::new(self.acknowledgment(now)));
             self.echo_congestion = marked;
         }
     }
@@ -431,8 +431,8 @@ impl Receiver {
             self.control_at = Some(now.saturating_add(rto));
             return Some(if self.state == State::SynReceived { self.syn_ack(now) } else { self.fin(now) });
         }
-        if self.ack_before.is_some() {
-            return self.ack_before.take();
+        if let Some(before) = self.ack_before.take() {
+            return Some(*before);
         }
         if !self.ack_now {
             return None;

@@ -4,15 +4,22 @@
 //! are kept up to date at each change, and segments in flight hang in a list in order of their
 //! last transmission, so that time-based loss detection walks only those it must judge.
 
+#[path = "departures.rs"]
+mod departures;
+
 use super::ranges::Ranges;
 use crate::log::LossCause;
 use anabranch_units::Instant;
+pub(crate) use departures::{Delivery, Departure, Departures, LossMark, Newest, lost_since};
 use std::collections::VecDeque;
 
 /// Number of a segment: counts up with each new segment, wraps.
 pub(crate) type Number = u32;
 
 const NONE: Number = Number::MAX;
+
+/// Room for so many segments is kept, however few there are.
+const LEAST_ROOM: usize = 32;
 
 /// One segment that has been sent and not yet cumulatively acknowledged.
 #[derive(Clone, Debug)]
@@ -25,12 +32,6 @@ pub(crate) struct Sent {
     pub(crate) sent_at: Instant,
     /// Its place among all transmissions: tells apart those of one instant.
     pub(crate) order: u64,
-    /// What the connection had delivered at the last transmission.
-    pub(crate) delivery: Delivery,
-    /// Bytes in flight after the last transmission, its own among them; windows are below 2^30.
-    pub(crate) in_flight_then: u32,
-    /// Bytes ever judged lost at the last transmission, modulo 2^32.
-    pub(crate) lost_then: u32,
     /// Transmissions so far.
     pub(crate) transmissions: u16,
     /// Selectively acknowledged.
@@ -45,20 +46,6 @@ pub(crate) struct Sent {
     newer: Number,
 }
 
-/// State of the connection at a transmission
-/// (draft-cheng-iccrg-delivery-rate-estimation section 3.1.2).
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Delivery {
-    /// Bytes delivered so far.
-    pub(crate) delivered: u64,
-    /// When the last of them was.
-    pub(crate) delivered_at: Instant,
-    /// Transmission of the first segment of the current sampling window.
-    pub(crate) first_sent_at: Instant,
-    /// The application, not the network, is the limit.
-    pub(crate) app_limited: bool,
-}
-
 impl Sent {
     pub(crate) fn len(&self) -> u64 {
         self.end - self.start
@@ -68,25 +55,6 @@ impl Sent {
     fn in_flight(&self) -> bool {
         !self.sacked && (!self.lost || self.retransmitted)
     }
-}
-
-/// Bytes judged lost since a transmission, of its [`Sent::lost_then`] and of all that was ever lost.
-pub(crate) fn lost_since(then: u32, total: u64) -> u64 {
-    u64::from((total as u32).wrapping_sub(then))
-}
-
-/// A segment that was judged lost.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct LossMark {
-    pub(crate) start: u64,
-    pub(crate) bytes: u64,
-    pub(crate) cause: LossCause,
-    /// Of the transmission that was lost: bytes in flight after it, its own among them.
-    pub(crate) in_flight_then: u64,
-    /// Bytes judged lost since that transmission, its own among them.
-    pub(crate) lost_since: u64,
-    /// The application was the limit when it left.
-    pub(crate) app_limited: bool,
 }
 
 /// The segments in flight and their counters.
@@ -113,8 +81,8 @@ pub(crate) struct Scoreboard {
     retransmit_from: u64,
     oldest: Number,
     newest: Number,
-    /// What was judged lost since the last look; `None` if nobody looks.
-    marks: Option<Vec<LossMark>>,
+    /// What is kept of each transmission, if somebody asks for it.
+    departures: Option<Box<Departures>>,
 }
 
 impl Scoreboard {
@@ -135,24 +103,8 @@ impl Scoreboard {
             retransmit_from: 0,
             oldest: NONE,
             newest: NONE,
-            marks: None,
+            departures: None,
         }
-    }
-
-    /// Notes every loss from now on.
-    pub(crate) fn note_losses(&mut self) {
-        self.marks.get_or_insert_default();
-    }
-
-    /// Whether somebody looks at losses.
-    #[inline]
-    pub(crate) fn notes_losses(&self) -> bool {
-        self.marks.is_some()
-    }
-
-    /// What was judged lost since the last call.
-    pub(crate) fn take_losses(&mut self) -> Vec<LossMark> {
-        self.marks.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -244,15 +196,18 @@ impl Scoreboard {
         debug_assert!(self.segments.back().is_none_or(|last| last.end == start) && start < end);
         let number = self.first.wrapping_add(self.segments.len() as Number);
         self.transmissions += 1;
-        let in_flight_then = (self.pipe() + (end - start)) as u32;
+        if self.departures.is_some() {
+            let in_flight_then = (self.pipe() + (end - start)) as u32;
+            self.note_departure(
+                None,
+                Departure { delivery, in_flight_then, lost_then: self.lost_total as u32 },
+            );
+        }
         self.segments.push_back(Sent {
             start,
             end,
             sent_at: now,
             order: self.transmissions,
-            delivery,
-            in_flight_then,
-            lost_then: self.lost_total as u32,
             transmissions: 1,
             sacked: false,
             lost: false,
@@ -275,16 +230,17 @@ impl Scoreboard {
         debug_assert!(!sent.sacked);
         sent.sent_at = now;
         sent.order = order;
-        sent.delivery = delivery;
         sent.transmissions = sent.transmissions.saturating_add(1);
         if sent.lost && !sent.retransmitted {
             sent.retransmitted = true;
             let len = sent.len();
             self.retransmitted += len;
         }
-        let (in_flight, lost) = (self.pipe() as u32, self.lost_total as u32);
-        let sent = self.get_mut(number);
-        (sent.in_flight_then, sent.lost_then) = (in_flight, lost);
+        if self.departures.is_some() {
+            let in_flight_then = self.pipe() as u32;
+            let departure = Departure { delivery, in_flight_then, lost_then: self.lost_total as u32 };
+            self.note_departure(Some(number), departure);
+        }
         self.link_newest(number);
     }
 
@@ -295,8 +251,6 @@ impl Scoreboard {
             return;
         }
         let (start, len) = (sent.start, sent.len());
-        let (in_flight_then, lost_then) = (u64::from(sent.in_flight_then), sent.lost_then);
-        let app_limited = sent.delivery.app_limited;
         if sent.lost {
             sent.retransmitted = false;
             self.retransmitted -= len;
@@ -308,9 +262,17 @@ impl Scoreboard {
         self.highest_lost = self.highest_lost.max(start);
         self.unlink(number);
         self.retransmit_from = self.retransmit_from.min(start);
-        if let Some(marks) = &mut self.marks {
-            let lost_since = lost_since(lost_then, self.lost_total);
-            marks.push(LossMark { start, bytes: len, cause, in_flight_then, lost_since, app_limited });
+        if let Some(Departures { all, marks: Some(marks), .. }) = self.departures.as_deref_mut() {
+            let Departure { delivery, in_flight_then, lost_then } =
+                all[number.wrapping_sub(self.first) as usize];
+            marks.push(LossMark {
+                start,
+                bytes: len,
+                cause,
+                in_flight_then: u64::from(in_flight_then),
+                lost_since: lost_since(lost_then, self.lost_total),
+                app_limited: delivery.app_limited,
+            });
         }
     }
 
@@ -385,8 +347,12 @@ impl Scoreboard {
                 break;
             }
             visit(front);
+            if self.departures.is_some() && !front.sacked {
+                self.note_delivered(0);
+            }
             self.forget_front();
         }
+        self.fit_room();
         self.trim_front(ack);
         self.retransmit_from = self.retransmit_from.max(ack);
         if !self.sacked_ranges.is_empty() {
@@ -399,12 +365,28 @@ impl Scoreboard {
             self.unlink(self.first);
         }
         let Some(gone) = self.segments.pop_front() else { return };
+        if let Some(departures) = &mut self.departures {
+            departures.all.pop_front();
+        }
         self.first = self.first.wrapping_add(1);
         let len = gone.len();
         self.sacked -= if gone.sacked { len } else { 0 };
         self.sacked_segments -= u64::from(gone.sacked);
         self.lost -= if gone.lost { len } else { 0 };
         self.retransmitted -= if gone.retransmitted { len } else { 0 };
+    }
+
+    /// Gives room back that a larger window has left: segments come around in all of it, and would find none of it in
+    /// the cache. Where nothing is left they start from the beginning again.
+    #[inline]
+    fn fit_room(&mut self) {
+        let room = self.segments.capacity();
+        if self.segments.is_empty() {
+            self.segments.clear();
+        }
+        if room > LEAST_ROOM && self.segments.len() < room / 8 {
+            self.segments.shrink_to(room / 4);
+        }
     }
 
     /// An acknowledgment in the middle of a segment leaves its rest outstanding.
@@ -450,6 +432,9 @@ impl Scoreboard {
         while let Some(sent) = self.segments.get(index).filter(|sent| sent.end <= right) {
             if !sent.sacked {
                 visit(sent);
+                if self.departures.is_some() {
+                    self.note_delivered(index);
+                }
                 self.sack(self.first.wrapping_add(index as Number));
             }
             index += 1;
@@ -555,27 +540,6 @@ impl Scoreboard {
         } else {
             self.get_mut(newer).older = older;
         }
-    }
-
-    /// Recounts everything from the segments; for tests and debug runs.
-    #[cfg(test)]
-    pub(crate) fn check(&self) {
-        let sum =
-            |f: &dyn Fn(&Sent) -> bool| self.segments.iter().filter(|s| f(s)).map(Sent::len).sum::<u64>();
-        assert_eq!(self.sacked, sum(&|s| s.sacked));
-        assert_eq!(self.lost, sum(&|s| s.lost));
-        assert_eq!(self.retransmitted, sum(&|s| s.retransmitted));
-        let in_flight = sum(&Sent::in_flight);
-        assert_eq!(self.pipe(), in_flight.saturating_sub(self.presumed));
-        assert!(self.segments.iter().all(|s| !(s.sacked && s.lost) && (s.lost || !s.retransmitted)));
-        let mut listed = 0;
-        let mut number = self.oldest;
-        while number != NONE {
-            assert!(self.get(number).in_flight());
-            listed += self.get(number).len();
-            number = self.get(number).newer;
-        }
-        assert_eq!(listed, in_flight);
     }
 }
 

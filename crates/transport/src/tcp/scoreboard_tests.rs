@@ -3,6 +3,30 @@
 use super::*;
 use proptest::prelude::*;
 
+impl Scoreboard {
+    /// Recounts everything from the segments; for tests.
+    pub(crate) fn check(&self) {
+        let sum =
+            |f: &dyn Fn(&Sent) -> bool| self.segments.iter().filter(|s| f(s)).map(Sent::len).sum::<u64>();
+        assert_eq!(self.sacked, sum(&|s| s.sacked));
+        assert_eq!(self.lost, sum(&|s| s.lost));
+        assert_eq!(self.retransmitted, sum(&|s| s.retransmitted));
+        let in_flight = sum(&Sent::in_flight);
+        assert_eq!(self.pipe(), in_flight.saturating_sub(self.presumed));
+        assert!(self.segments.iter().all(|s| !(s.sacked && s.lost) && (s.lost || !s.retransmitted)));
+        let mut listed = 0;
+        let mut number = self.oldest;
+        while number != NONE {
+            assert!(self.get(number).in_flight());
+            listed += self.get(number).len();
+            number = self.get(number).newer;
+        }
+        assert_eq!(listed, in_flight);
+        let departures = self.departures.as_ref().map(|departures| departures.all.len());
+        assert!(departures.is_none_or(|departures| departures == self.segments.len()));
+    }
+}
+
 fn delivery() -> Delivery {
     Delivery { delivered: 0, delivered_at: Instant::ZERO, first_sent_at: Instant::ZERO, app_limited: false }
 }
@@ -97,4 +121,19 @@ fn a_loss_knows_the_flight_that_it_left_with() {
     // With all three in flight, after both losses.
     assert_eq!(lose(1), (100, 300, 200));
     assert_eq!(lose(1), (100, 300, 100));
+}
+
+/// A window that falls leaves its room, and what stays in it is what was sent.
+#[test]
+fn the_room_of_a_larger_window_is_given_back() {
+    let mut board = Scoreboard::new(100);
+    (0..1_000).for_each(|i| board.push(100 * i, 100 * (i + 1), false, Instant::ZERO, delivery()));
+    let largest = board.segments.capacity();
+    for acked in 1..=997 {
+        board.acknowledge(100 * acked, |_| {});
+        board.check();
+    }
+    assert!(board.segments.capacity() <= 32, "room for {}, of {largest}", board.segments.capacity());
+    let starts: Vec<u64> = board.segments.iter().map(|sent| sent.start).collect();
+    assert_eq!(starts, [99_700, 99_800, 99_900]);
 }

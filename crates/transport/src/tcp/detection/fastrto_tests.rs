@@ -172,7 +172,7 @@ fn a_retransmission_has_a_time_of_its_own() {
     assert_eq!((board.lost(), detector.next_timeout()), (0, Some(at(340))));
     detector.on_timeout(&mut board, at(350));
     assert_eq!(board.lost(), 2 * SEGMENT);
-    let delivery = board.get(0).delivery;
+    let delivery = Delivery::default();
     board.retransmit(0, at(350), delivery);
     board.retransmit(1, at(350), delivery);
     detector.on_timeout(&mut board, at(360));
@@ -190,7 +190,7 @@ fn silence_backs_the_timer_off_and_a_sample_ends_that() {
         detector.on_timeout(&mut board, at(now));
     }
     assert_eq!((board.lost(), detector.patience()), (4 * SEGMENT, Some(ms(300))));
-    let delivery = board.get(0).delivery;
+    let delivery = Delivery::default();
     board.retransmit(0, at(343), delivery);
     detector.on_timeout(&mut board, at(683));
     assert_eq!(detector.patience(), Some(ms(600)));
@@ -213,7 +213,7 @@ fn a_cumulative_ack_over_a_retransmission_gives_no_sample() {
     let mut detector = detector(true, Some(ms(100)));
     let mut board = board(&[0, 0, 0]);
     board.mark_lost(0, LossCause::FastRto);
-    let delivery = board.get(0).delivery;
+    let delivery = Delivery::default();
     board.retransmit(0, at(350), delivery);
     let mut delivered = Vec::new();
     board.acknowledge(3 * SEGMENT, |sent| delivered.push(segment(sent, false)));
@@ -229,7 +229,7 @@ fn an_answer_too_soon_shows_how_long_to_wait() {
     let mut detector = detector(true, Some(ms(100)));
     let mut board = board(&[0]);
     detector.on_timeout(&mut board, at(340));
-    let delivery = board.get(0).delivery;
+    let delivery = Delivery::default();
     board.retransmit(0, at(340), delivery);
     sack(&mut detector, &mut board, at(360), 0);
     // FastRTO of 300 ms and 20 ms more: SRTT = 75 + 80, RTTVAR = 37.5 + 55.
@@ -258,7 +258,7 @@ fn without_sack_only_the_first_segment_is_judged() {
     let mut board = board(&[0, 0, 0]);
     detector.on_timeout(&mut board, at(340));
     assert_eq!((board.lost(), board.next_lost()), (SEGMENT, Some(0)));
-    let delivery = board.get(0).delivery;
+    let delivery = Delivery::default();
     board.retransmit(0, at(340), delivery);
     // A partial ACK uncovers the next hole, which is as old: it is lost at once (RFC 6582).
     board.acknowledge(SEGMENT, |sent| detector.on_delivered(at(440), &segment(sent, false), ms(100)));

@@ -184,6 +184,10 @@ impl LossDetection for LinuxRack {
         true
     }
 
+    fn looks_at_departures(&self) -> bool {
+        true
+    }
+
     fn takes_sack_from_below(&self) -> bool {
         true
     }

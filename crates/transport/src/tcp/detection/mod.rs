@@ -208,6 +208,11 @@ pub(crate) trait LossDetection {
         false
     }
 
+    /// Whether it looks at what had been delivered when a segment left.
+    fn looks_at_departures(&self) -> bool {
+        false
+    }
+
     /// A tail loss probe was put off because new data left.
     fn on_probe_scheduled(&mut self) {}
 
@@ -371,6 +376,10 @@ macro_rules! dispatch_detectors {
                 each_detector!(self, d => d.heeds_late_originals(); $($variant)+)
             }
 
+            pub(crate) fn looks_at_departures(&self) -> bool {
+                each_detector!(self, d => d.looks_at_departures(); $($variant)+)
+            }
+
             #[inline]
             pub(crate) fn takes_sack_from_below(&self) -> bool {
                 each_detector!(self, d => d.takes_sack_from_below(); $($variant)+)
@@ -434,12 +443,12 @@ macro_rules! dispatch_detectors {
 
 detectors! {
     "dupack" => Dupack(Dupack),
-    "rack" => Rack(Rack),
+    "rack" => Rack(Box<Rack>),
     "linux-rack" => LinuxRack(Box<LinuxRack>),
-    "fastrto" => Fastrto(FastRto),
+    "fastrto" => Fastrto(Box<FastRto>),
     "tcp-pr" => TcpPr(Box<TcpPr>),
     "rr-tcp" => RrTcp(Box<RrTcp>),
-    "tcp-ncr" => TcpNcr(TcpNcr),
+    "tcp-ncr" => TcpNcr(Box<TcpNcr>),
 }
 
 #[cfg(test)]

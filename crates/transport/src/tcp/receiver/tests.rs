@@ -103,7 +103,7 @@ fn what_waits_behind_a_hole_widens_the_limit() {
         };
         receiver.on_segment(at(ms), &segment);
         // A round of no length takes nothing anew and gives the limit as it is.
-        receiver.sizing.map(|mut sizing| sizing.on_taken(at(ms), Span::ZERO, 0, 0))
+        receiver.sizing.as_deref().copied().map(|mut sizing| sizing.on_taken(at(ms), Span::ZERO, 0, 0))
     };
     arrive(0, None);
     let first = arrive(20, Some(0));

@@ -1,7 +1,6 @@
 //! What an arriving ACK changes.
 
 use super::Sender;
-use super::rate::Newest;
 use super::recovery::RecoveryState;
 use crate::congestion::{Ack, CongestionControl, RateSample, Recovery};
 use crate::log::Decision;
@@ -15,7 +14,8 @@ use anabranch_units::{Bytes, Instant, Rate, Span};
 #[derive(Default)]
 struct Delivered {
     bytes: u64,
-    newest: Option<Newest>,
+    /// A segment was delivered that was not before.
+    fresh: bool,
     /// Transmission of the first and last segment acknowledged cumulatively that was sent once.
     first_sent_at: Option<Instant>,
     /// The cumulative acknowledgment covers a retransmission, for which all behind it waited.
@@ -89,8 +89,7 @@ impl Sender {
         // What an ACK shows to have been needless is taken back before its losses are looked for.
         self.undo_if_spurious(now, segment, advanced);
         self.detect_losses(now, dsack_end.is_some(), self.echo_rtt(now, advanced, segment), &delivered);
-        let lost_total = self.board.lost_total();
-        let rate = self.rate.on_delivered(now, delivered.bytes, delivered.newest, lost_total, self.rtt.min());
+        let rate = if self.board.notes_departures() { self.take_rate(now, delivered.bytes) } else { None };
         self.report_losses(now);
         self.settle_probe(now, before.pipe, dsack_end, duplicate && segment.sack.is_empty());
         // First out, then in: what was lost behind the recovery point starts an episode of its own.
@@ -115,6 +114,13 @@ impl Sender {
     pub(super) fn end_waits(&mut self) {
         self.deferral.end();
         self.holds_losses = false;
+    }
+
+    /// The delivery rate by this ACK, for a controller that measures it, or for the log.
+    #[inline(never)]
+    fn take_rate(&mut self, now: Instant, bytes: u64) -> Option<RateSample> {
+        let newest = self.board.take_newest();
+        self.rate.on_delivered(now, bytes, newest, self.board.lost_total(), self.rtt.min())
     }
 
     /// For the log: the ACK is worked in.
@@ -151,7 +157,7 @@ impl Sender {
                 delivered.retransmission = true;
             }
             delivered.bytes += sent.len();
-            Newest::take(&mut delivered.newest, sent);
+            delivered.fresh = true;
             detector.on_delivered(now, &facts_of(sent, echo, false), min_rtt);
         });
         if delivered.retransmission {
@@ -206,7 +212,7 @@ impl Sender {
                     delivered.first_sacked_sent_at.get_or_insert(sent.sent_at);
                 }
                 delivered.bytes += sent.len();
-                Newest::take(&mut delivered.newest, sent);
+                delivered.fresh = true;
                 detector.on_delivered(now, &facts_of(sent, echo, true), min_rtt);
             });
         }
@@ -257,7 +263,7 @@ impl Sender {
             snd_nxt: self.snd_nxt,
             dsack,
             late_original: self.holds_losses,
-            newest_delivered_before: delivered.newest.map(|newest| newest.delivered_before()),
+            newest_delivered_before: self.board.newest().map(|newest| newest.departure.delivery.delivered),
             delivered: self.rate.delivered() + delivered.bytes,
             in_recovery: !matches!(self.recovery, RecoveryState::Open),
             srtt: self.rtt.srtt(),
@@ -286,7 +292,7 @@ impl Sender {
         let ssthresh = self.controller.ssthresh();
         let after_timeout = self.recovery.kind() == Recovery::Loss;
         // A DSACK alone is no progress.
-        let repeats = self.config.dsack_delivers && acked == 0 && delivered.newest.is_none();
+        let repeats = self.config.dsack_delivers && acked == 0 && !delivered.fresh;
         let may_grow = acked > 0 || !(repeats || self.detector.holds_growth(after_timeout));
         let cwnd_limited = may_grow && self.window_use.lets_grow(before.cwnd, ssthresh);
         self.controller.on_ack(&Ack {

@@ -28,6 +28,7 @@ use deferral::TsoDeferral;
 pub use info::SenderInfo;
 use rate::RateSampler;
 use recovery::{RecoveryState, Undo};
+use std::sync::Arc;
 use timers::Timers;
 use window_use::WindowUse;
 
@@ -72,7 +73,7 @@ const UNLIMITED: u64 = u64::MAX / 2;
 #[derive(Debug)]
 pub struct Sender {
     state: State,
-    config: TcpConfig,
+    config: Arc<TcpConfig>,
     seed: u64,
     controller: Controller,
     detector: Detector,
@@ -82,7 +83,7 @@ pub struct Sender {
     rate: RateSampler,
     window_use: WindowUse,
     recovery: RecoveryState,
-    undo: Option<Undo>,
+    undo: Option<Box<Undo>>,
     sack: bool,
     timestamps: bool,
     ecn: bool,
@@ -134,12 +135,22 @@ impl Sender {
     /// first phase); the initial sequence number is the caller's.
     #[must_use]
     pub fn new(config: &TcpConfig, initial_sequence: u32, seed: u64) -> Self {
+        Self::sharing(Arc::new(config.clone()), initial_sequence, seed)
+    }
+
+    /// The same, with a configuration that other senders have, too.
+    pub(crate) fn sharing(config: Arc<TcpConfig>, initial_sequence: u32, seed: u64) -> Self {
         let full_payload = full_payload(config.mss, config.timestamps, false);
         let start = EPOCH + u64::from(initial_sequence);
         Self {
             state: State::Idle,
             seed,
-            controller: controller(config, full_payload, config.initial_window_segments, (seed, config.sack)),
+            controller: controller(
+                &config,
+                full_payload,
+                config.initial_window_segments,
+                (seed, config.sack),
+            ),
             detector: Detector::new(&config.loss_detection),
             rtt: RttEstimator::new(
                 config.initial_rto,
@@ -185,7 +196,7 @@ impl Sender {
             established_at: None,
             stats: SenderStats::default(),
             log: None,
-            config: config.clone(),
+            config,
         }
     }
 
@@ -304,6 +315,8 @@ impl Sender {
         self.board = Scoreboard::new(self.full_payload);
         if self.log.is_some() || self.config.congestion_control.judges_losses() {
             self.board.note_losses();
+        } else if self.config.congestion_control.measures_rate() || self.detector.looks_at_departures() {
+            self.board.note_departures();
         }
     }
 

@@ -1,5 +1,5 @@
 use crate::congestion::RateSample;
-use crate::tcp::scoreboard::{Delivery, Sent, lost_since};
+use crate::tcp::scoreboard::{Delivery, Newest, lost_since};
 use anabranch_units::{Instant, Span};
 
 /// Delivery rate estimation (draft-cheng-iccrg-delivery-rate-estimation section 3).
@@ -10,38 +10,6 @@ pub(super) struct RateSampler {
     first_sent_at: Instant,
     /// Delivered counter up to which samples are application-limited; 0 for not.
     app_limited_until: u64,
-}
-
-/// The newest segment that one ACK delivered.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Newest {
-    sent_at: Instant,
-    end: u64,
-    delivery: Delivery,
-    in_flight_then: u32,
-    lost_then: u32,
-}
-
-impl Newest {
-    /// What the connection had delivered when it left.
-    pub(super) const fn delivered_before(&self) -> u64 {
-        self.delivery.delivered
-    }
-
-    /// Of two, the one sent later (section 3.3.1).
-    #[inline]
-    pub(super) fn take(newest: &mut Option<Self>, sent: &Sent) {
-        let later = newest.is_none_or(|n| (sent.sent_at, sent.end) > (n.sent_at, n.end));
-        if later {
-            *newest = Some(Self {
-                sent_at: sent.sent_at,
-                end: sent.end,
-                delivery: sent.delivery,
-                in_flight_then: sent.in_flight_then,
-                lost_then: sent.lost_then,
-            });
-        }
-    }
 }
 
 impl RateSampler {
@@ -91,20 +59,20 @@ impl RateSampler {
         }
         let newest = newest?;
         self.first_sent_at = newest.sent_at;
-        let send_elapsed = newest.sent_at.saturating_since(newest.delivery.first_sent_at);
-        let ack_elapsed = now.since(newest.delivery.delivered_at);
+        let send_elapsed = newest.sent_at.saturating_since(newest.departure.delivery.first_sent_at);
+        let ack_elapsed = now.since(newest.departure.delivery.delivered_at);
         let interval = send_elapsed.max(ack_elapsed);
         if interval == Span::ZERO || (min_rtt != Span::MAX && interval < min_rtt) {
             return None;
         }
         Some(RateSample {
-            delivered: self.delivered - newest.delivery.delivered,
+            delivered: self.delivered - newest.departure.delivery.delivered,
             interval,
-            prior_delivered: newest.delivery.delivered,
+            prior_delivered: newest.departure.delivery.delivered,
             total_delivered: self.delivered,
-            app_limited: newest.delivery.app_limited,
-            tx_in_flight: u64::from(newest.in_flight_then),
-            lost: lost_since(newest.lost_then, lost_total),
+            app_limited: newest.departure.delivery.app_limited,
+            tx_in_flight: u64::from(newest.departure.in_flight_then),
+            lost: lost_since(newest.departure.lost_then, lost_total),
         })
     }
 }
@@ -112,13 +80,14 @@ impl RateSampler {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tcp::scoreboard::Departure;
 
     fn ms(at: u64) -> Instant {
         Instant::ZERO + Span::from_ms(at)
     }
 
     fn newest(sent_at: Instant, end: u64, delivery: Delivery) -> Newest {
-        Newest { sent_at, end, delivery, in_flight_then: 0, lost_then: 0 }
+        Newest { sent_at, end, departure: Departure { delivery, ..Departure::default() } }
     }
 
     /// Ten bytes leave every millisecond, and all ACKs come together `gap_ms` after the last.
@@ -151,7 +120,7 @@ mod tests {
             let mut newest = None;
             for place in order {
                 let number = board.number_at(10 * place).expect("it was sent");
-                Newest::take(&mut newest, board.get(number));
+                Newest::take(&mut newest, board.get(number), Departure::default());
             }
             assert_eq!(newest.map(|newest| newest.end), Some(expected), "{order:?}");
         }
@@ -195,7 +164,10 @@ mod tests {
         let mut sampler = RateSampler::default();
         let delivery = sampler.on_sent(ms(0), 0);
         let lost_then = u32::MAX - 5;
-        let last = Newest { in_flight_then: 70, lost_then, ..newest(ms(0), 10, delivery) };
+        let last = Newest {
+            departure: Departure { delivery, in_flight_then: 70, lost_then },
+            ..newest(ms(0), 10, delivery)
+        };
         let total = u64::from(lost_then) + 30;
         let sample = sampler.on_delivered(ms(20), 10, Some(last), total, Span::MAX).expect("a sample");
         assert_eq!((sample.tx_in_flight, sample.lost), (70, 30));

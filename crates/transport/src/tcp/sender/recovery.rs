@@ -16,7 +16,7 @@ pub(super) enum RecoveryState {
     /// controller governs its window itself.
     Fast {
         point: u64,
-        prr: Option<Prr>,
+        prr: Option<Box<Prr>>,
         /// Behind the highest segment sent again (RFC 6675 "HighRxt").
         high_rxt: u64,
         /// A segment was sent to rescue the rest (RFC 6675 section 4, NextSeg rule 4).
@@ -98,7 +98,7 @@ impl Sender {
             undo.retransmissions = self.board.retransmitted().div_ceil(self.full_payload);
             undo.first_at = self.undo.as_ref().and_then(|before| before.first_at);
         }
-        self.undo = Some(undo);
+        self.undo = Some(Box::new(undo));
     }
 
     pub(super) fn note_retransmission(&mut self, now: Instant, end: u64) {
@@ -115,7 +115,7 @@ impl Sender {
         if self.config.dsack_delivers && end > self.snd_una {
             return;
         }
-        let within = |undo: &&mut Undo| undo.marker < end && end <= undo.highest;
+        let within = |undo: &&mut Box<Undo>| undo.marker < end && end <= undo.highest;
         if let Some(undo) = self.undo.as_mut().filter(within) {
             undo.reported += 1;
         }
@@ -173,7 +173,7 @@ impl Sender {
             self.controller.on_loss(&episode);
             self.record_reduction(now, ReductionCause::Loss, cwnd_before);
         }
-        let prr = (!governs).then(|| self.reduction(pipe_before, cwnd_before));
+        let prr = (!governs).then(|| Box::new(self.reduction(pipe_before, cwnd_before)));
         self.recovery = RecoveryState::Fast { point: self.snd_nxt, prr, high_rxt: 0, rescued: false };
         self.timers.probe = Probe::None;
         self.stats.fast_recoveries += 1;

@@ -7,7 +7,7 @@ use crate::log::Decision;
 use crate::segment::{Flags, Segment};
 use crate::tcp::detection::TransmissionFacts;
 use crate::tcp::receive_window::initial_window;
-use crate::tcp::scoreboard::Number;
+use crate::tcp::scoreboard::{Delivery, Number};
 use anabranch_units::{Bytes, Instant, Rate};
 
 impl Sender {
@@ -175,7 +175,7 @@ impl Sender {
             }
         }
         let start = self.snd_nxt;
-        let delivery = self.rate.on_sent(now, pipe);
+        let delivery = self.delivery(now, pipe);
         self.snd_nxt = start + payload + u64::from(fin);
         self.board.push(start, self.snd_nxt, fin, now, delivery);
         self.tell_detector(now, self.board.back().map_or(0, |sent| sent.order), payload);
@@ -202,6 +202,12 @@ impl Sender {
         segment
     }
 
+    /// State to keep with a segment that is about to leave, if anybody wants it.
+    #[inline]
+    fn delivery(&mut self, now: Instant, pipe: u64) -> Delivery {
+        if self.board.notes_departures() { self.rate.on_sent(now, pipe) } else { Delivery::default() }
+    }
+
     #[inline]
     fn note_window_use(&mut self, limited: bool) {
         self.window_use.note(limited, (self.snd_una, self.snd_nxt));
@@ -220,7 +226,7 @@ impl Sender {
     }
 
     fn retransmission(&mut self, now: Instant, number: Number) -> Segment {
-        let delivery = self.rate.on_sent(now, self.board.pipe());
+        let delivery = self.delivery(now, self.board.pipe());
         self.board.retransmit(number, now, delivery);
         self.tell_detector(now, self.board.get(number).order, 0);
         if !matches!(self.recovery, RecoveryState::Open) {
