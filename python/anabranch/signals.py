@@ -11,12 +11,12 @@ from typing import Any
 
 # Windows has no SIGHUP.
 _ENDING = tuple(number for number in signal.Signals if number.name in ("SIGINT", "SIGTERM", "SIGHUP"))
-_last: int = signal.SIGINT
+_last: int | None = None
 
 
 def exit_status() -> int:
     """The exit status after a signal, as a shell reports it."""
-    return 128 + _last
+    return 128 + (_last or signal.SIGINT)
 
 
 @contextmanager
@@ -33,7 +33,9 @@ def ending() -> Iterator[None]:
     finally:
         sys.unraisablehook = hook
         for number, done in taken.items():
-            signal.signal(number, done)
+            # The program ends because of the one that has come: another Ctrl-C changes its status no more.
+            ends = _last is not None and number == signal.SIGINT and done is signal.SIG_DFL
+            signal.signal(number, signal.SIG_IGN if ends else done)
 
 
 def is_interrupt(error: BaseException | None) -> bool:
@@ -48,7 +50,7 @@ def is_interrupt(error: BaseException | None) -> bool:
 def _again(lost: Any) -> None:
     """An interrupt that came while Python could raise nothing, as in a collection of garbage, comes again."""
     if issubclass(lost.exc_type, KeyboardInterrupt):
-        timer = threading.Timer(0.05, signal.raise_signal, [_last])
+        timer = threading.Timer(0.05, signal.raise_signal, [_last or signal.SIGINT])
         timer.daemon = True
         timer.start()
     else:

@@ -8,10 +8,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from anabranch import ResultError, Scenario, run
 from anabranch.folders import Addition, adding, foreign, read_manifest
+from anabranch.result import write_parquet
 
 FILES = ("README.md", "figures/a.png", "report.html")
 
@@ -274,14 +276,14 @@ def test_captures_make_room_for_tables(tmp_path: Path, monkeypatch: pytest.Monke
     """The disk is full as long as there are captures, here and in the folder for temporary files."""
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
-    written = Path.write_bytes
+    written = write_parquet
 
-    def full(path: Path, content: bytes) -> int:
+    def full(table: pl.DataFrame, file: Path) -> None:
         if list((tmp_path / ".out.partial").glob("*.pcapng")):
             raise OSError(28, "No space left on device")
-        return written(path, content)
+        written(table, file)
 
-    monkeypatch.setattr(Path, "write_bytes", full)
+    monkeypatch.setattr("anabranch.result.write_parquet", full)
     result = run(Scenario.loads(LINE), out=tmp_path / "out", page=False)
     assert [warning.partition(":")[0] for warning in result.summary["warnings"][-2:]] == [
         "the capture sink.pcapng is lost", "the capture source.pcapng is lost",

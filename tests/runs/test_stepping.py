@@ -22,6 +22,7 @@ SAMPLE = sorted(
         *sorted(SCENARIOS)[::5],
         *(name for name, data in SCENARIOS.items() if {"capture", "event"} & data.keys()),
         "traffic/datagrams",
+        "link/codel",
     }
 )
 

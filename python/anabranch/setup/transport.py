@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from anabranch import _core
@@ -95,12 +95,12 @@ class Transports:
 
 
 # The runs of a study have the same transports over and over.
-@cache
+@lru_cache(maxsize=1024)
 def _preset(name: str) -> str:
     return _core.transport_preset(name)
 
 
-@cache
+@lru_cache(maxsize=1024)
 def _complete(config_json: str) -> str:
     return _core.resolve_transport(config_json)
 

@@ -138,15 +138,17 @@ fn linux_choices(preset: &str) -> TcpConfig {
     }
 }
 
-const TRACES: [(&str, &str); 3] = [
-    ("linux-reno", include_str!("../../../../validation/linux/acks/reno-10-100.csv")),
-    ("linux-reno", include_str!("../../../../validation/linux/acks/reno-10-50.csv")),
-    ("linux-cubic", include_str!("../../../../validation/linux/acks/cubic-10-100.csv")),
+const TRACES: [(&str, &str, usize); 4] = [
+    ("linux-reno", include_str!("../../../../validation/linux/acks/reno-10-100.csv"), 142),
+    ("linux-reno", include_str!("../../../../validation/linux/acks/reno-10-50.csv"), 216),
+    ("linux-cubic", include_str!("../../../../validation/linux/acks/cubic-10-100.csv"), 64),
+    // Recorded when all else was written: nothing was made to fit it.
+    ("linux-reno", include_str!("../../../../validation/linux/acks/reno-10-100-later.csv"), 100),
 ];
 
 #[test]
 fn the_sender_is_in_the_state_of_the_kernel_at_every_ack() {
-    for ((preset, text), acks) in TRACES.into_iter().zip([142, 216, 64]) {
+    for (preset, text, acks) in TRACES {
         assert_eq!(followed(&linux_choices(preset), text), acks, "{preset}");
         assert!(
             followed(&tcp_preset(preset).expect("a preset"), text) < 10,
@@ -167,12 +169,11 @@ fn each_choice_is_needed() {
         ("tso_deferral", |c| c.tso_deferral = false),
     ];
     for (name, take_away) in without {
-        let followed = |(preset, text)| {
+        let leaves = |(preset, text, acks)| {
             let mut config = linux_choices(preset);
             take_away(&mut config);
-            followed(&config, text)
+            followed(&config, text) < acks
         };
-        let acks = TRACES.map(followed);
-        assert_ne!(acks, [142, 216, 64], "{name}");
+        assert!(TRACES.into_iter().any(leaves), "{name}");
     }
 }
