@@ -7,14 +7,21 @@ pub(crate) struct OutOfOrder {
     ranges: Ranges,
     /// The range that arrived last leads the SACK blocks (RFC 2018 section 4).
     recent: [u64; 4],
-    /// The blocks themselves, the newest first, where no more than so many are remembered.
-    remembered: Option<Vec<(u64, u64)>>,
+    /// Where not all blocks are remembered: the newest first.
+    remembered: Option<Remembered>,
+}
+
+/// The newest blocks, and how many there may be; at least one.
+#[derive(Clone, Debug)]
+struct Remembered {
+    most: usize,
+    blocks: Vec<(u64, u64)>,
 }
 
 impl OutOfOrder {
     /// Remembers so many blocks; 0 for all there are.
     pub(crate) fn remembering(blocks: u8) -> Self {
-        let remembered = (blocks > 0).then(|| Vec::with_capacity(usize::from(blocks)));
+        let remembered = (blocks > 0).then(|| Remembered { most: usize::from(blocks), blocks: Vec::new() });
         Self { remembered, ..Self::default() }
     }
 
@@ -39,7 +46,7 @@ impl OutOfOrder {
 
     /// Data came that a block is to report: they join those that they touch, or take the place of the oldest one.
     pub(crate) fn report(&mut self, left: u64, right: u64) {
-        let Some(blocks) = &mut self.remembered else { return };
+        let Some(Remembered { most, blocks }) = &mut self.remembered else { return };
         let mut joined = (left, right);
         if let Some(at) = blocks.iter().position(|&block| touches(block, joined)) {
             joined = join(blocks.remove(at), joined);
@@ -51,14 +58,14 @@ impl OutOfOrder {
                 apart
             });
         } else {
-            blocks.truncate(blocks.capacity() - 1);
+            blocks.truncate(*most - 1);
         }
         blocks.insert(0, joined);
     }
 
     /// Removes everything below `position`.
     pub(crate) fn remove_below(&mut self, position: u64) {
-        if let Some(blocks) = &mut self.remembered {
+        if let Some(Remembered { blocks, .. }) = &mut self.remembered {
             blocks.retain(|&(left, _)| left > position);
         }
         self.ranges.remove_below(position);
@@ -76,7 +83,7 @@ impl OutOfOrder {
     #[inline]
     pub(crate) fn add_blocks(&self, blocks: &mut SackBlocks, limit: u8) {
         if let Some(remembered) = &self.remembered {
-            for &(left, right) in remembered {
+            for &(left, right) in &remembered.blocks {
                 blocks.push(left as u32, right as u32, limit);
             }
             return;

@@ -243,4 +243,68 @@ mod tests {
             assert_eq!(rack.in_ticks(ms(now), ms(at)), ms(expires), "{now} {at}");
         }
     }
+
+    fn facts(dsack: bool, newest_delivered_before: Option<u64>, delivered: u64) -> AckFacts {
+        AckFacts {
+            now: ms(1000),
+            snd_una: 1,
+            snd_nxt: 100,
+            dsack,
+            late_original: false,
+            newest_delivered_before,
+            delivered,
+            in_recovery: false,
+            srtt: Span::from_ms(500),
+            min_rtt: Span::from_ms(40),
+            echo_rtt: None,
+            expected_samples: 1,
+        }
+    }
+
+    /// A DSACK alone waits for an ACK that delivers; then the next one counts with a segment that left when what was
+    /// delivered at the widening had been, and one that left before takes it back.
+    #[test]
+    fn the_window_widens_once_a_round_of_deliveries() {
+        let mut rack = LinuxRack::new(&LinuxRackParameters::default());
+        rack.on_late_original();
+        let rows = [
+            (true, None, 100, 1),
+            (false, Some(50), 110, 2),
+            (true, Some(109), 120, 2),
+            (false, Some(110), 130, 2),
+            (true, Some(110), 140, 3),
+        ];
+        for (number, (dsack, before, delivered, multiplier)) in rows.into_iter().enumerate() {
+            rack.update_window(&Scoreboard::new(1), &facts(dsack, before, delivered));
+            assert_eq!(rack.window_multiplier, multiplier, "ACK {number}");
+            assert_eq!(rack.times.window, Span::from_ms(10 * u64::from(multiplier)));
+        }
+    }
+
+    /// Two segments leave, the second is delivered: the first is lost a round trip and a window after it left, unless
+    /// the ACK tells of a late original.
+    #[test]
+    fn the_ack_of_a_late_original_finds_no_losses() {
+        for (late_original, lost) in [(false, 1), (true, 0)] {
+            let mut board = Scoreboard::new(1);
+            board.push(0, 1, false, ms(0), Default::default());
+            board.push(1, 2, false, ms(900), Default::default());
+            let mut rack = LinuxRack::new(&LinuxRackParameters::default());
+            board.selectively_acknowledge(1, 2, |sent| {
+                let (start, end, sent_at, order) = (sent.start, sent.end, sent.sent_at, sent.order);
+                let segment = DeliveredSegment {
+                    start,
+                    end,
+                    sent_at,
+                    order,
+                    retransmitted: false,
+                    echoes_earlier: false,
+                    by_sack: true,
+                };
+                rack.on_delivered(ms(1000), &segment, Span::from_ms(40));
+            });
+            rack.on_ack(&mut board, &AckFacts { late_original, ..facts(false, Some(0), 1) });
+            assert_eq!(board.lost(), lost, "{late_original}");
+        }
+    }
 }
