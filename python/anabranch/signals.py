@@ -108,8 +108,10 @@ def deferred() -> Iterator[Deferred]:
     try:
         yield heard
     finally:
+        ends = heard.number is not None and heard.answered
         for number, done in taken.items():
-            signal.signal(number, done)
+            # A program that has kept its result and ends says so: a further signal takes its words no more.
+            signal.signal(number, signal.SIG_IGN if ends and done is _interrupt else done)
     if heard.number is not None and (not heard.answered or taken[heard.number] is signal.SIG_DFL):
         try:
             signal.raise_signal(heard.number)

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from anabranch import Result, Scenario, cli, run
 from anabranch.cli import app
 from anabranch.errors import ResultError
-from anabranch.signals import ending
+from anabranch.signals import deferred, ending
 
 from .conftest import SMALL
 
@@ -137,6 +137,15 @@ def test_ctrl_c_while_python_can_raise_nothing_comes_again(capsys: pytest.Captur
     with pytest.raises(KeyboardInterrupt):
         collect()
     assert capsys.readouterr().err == ""
+
+
+def test_a_further_ctrl_c_takes_no_words_from_a_program_that_ends() -> None:
+    with ending():
+        with deferred() as heard:
+            signal.raise_signal(signal.SIGINT)
+            heard.answered = True
+        signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.parametrize("redirection", ["| true", "| head -c 1", ">&-"])
