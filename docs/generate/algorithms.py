@@ -181,6 +181,7 @@ def union(registry: Declaration) -> str:
     check = f', AfterValidator(complete("{registry["name"]}"))' if whole else ""
     lines.append(f'    Annotated[Name{check}, Tag("<name>")]')
     lines += [f'    | Annotated[{class_name(name, registry["name"])}, Tag("<{name}>")]' for name in names]
+    lines += ['    | Annotated[Own, Tag("<python>")]'] if registry["external"] else []
     lines += ["    ,", "    Discriminator(by_algorithm),", "]"]
     return "\n".join([*lines, documentation(registry["text"] + " A name, or a table with parameters.", "")])
 
@@ -195,7 +196,7 @@ def imports(text: str, others: list[str]) -> str:
     lines += ["", f"from pydantic import {', '.join(found)}", ""]
     base = [
         name
-        for name in ("Algorithm", "ascending", "by_algorithm", "complete")
+        for name in ("Algorithm", "Own", "ascending", "by_algorithm", "complete")
         if re.search(rf"\b{name}\b", text)
     ]
     if base:

@@ -168,6 +168,8 @@ figures = ["png", "pdf"]
 """By the path of the table."""
 
 VARIANTS = {
+    "Own": '[transport.mine]\npreset = "newreno"\n'
+    'congestion_control = { python = "own/gentle.py:Gentle", beta = 0.8 }',
     "DistanceDelay": '[network.links]\ndelay = { from = "distance", speed = "200 km/ms", plus = "1 ms" }',
     "BandwidthDelay": '[network.links]\nqueue = { bdp = 1.5, rtt = "40 ms" }',
     "PairRates": '[network]\ntopology = "sndlib/germany50"\n'

@@ -25,6 +25,7 @@ __all__ = [
     "Metric",
     "Network",
     "NewNode",
+    "OwnCodeError",
     "Problem",
     "Range",
     "Result",

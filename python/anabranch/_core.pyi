@@ -19,6 +19,9 @@ class Outcome(TypedDict):
 class SetupError(ValueError):
     """A setup that the engine refuses; ``args`` are (place, message)."""
 
+class OwnCodeError(Exception):
+    """Code of the user's own has failed; ``args`` are (what was bound, its hook, simulated_s)."""
+
 class CaptureFileError(ValueError):
     """Captures that cannot be analysed; ``args[0]`` is a list of (place, message)."""
 
@@ -38,6 +41,76 @@ def transport_preset(name: str) -> str: ...
 def metrics() -> list[tuple[str, bool]]: ...
 def drop_causes() -> list[tuple[str, str]]: ...
 def jain_index(shares: list[float]) -> float | None: ...
+def inside_own_code() -> bool: ...
+
+@final
+class Ack:
+    """What one arriving ACK said. The next call has the same object with other values."""
+
+    now_s: float
+    acked_bytes: int
+    delivered_bytes: int
+    lost_bytes: int
+    in_flight_before_bytes: int
+    in_flight_bytes: int
+    rtt_s: float | None
+    srtt_s: float
+    min_rtt_s: float
+    snd_una: int
+    snd_nxt: int
+    cwnd_limited: bool
+    recovery: str
+    rate_bps: float | None
+    app_limited: bool
+    prior_delivered_bytes: int | None
+    total_delivered_bytes: int | None
+
+@final
+class Report:
+    """What the ACKs of an interval said together."""
+
+    now_s: float
+    interval_s: float
+    acked_bytes: int
+    delivered_bytes: int
+    lost_bytes: int
+    in_flight_bytes: int
+    least_rtt_s: float | None
+    largest_rtt_s: float | None
+    srtt_s: float
+    min_rtt_s: float
+    best_rate_bps: float | None
+    cwnd_limited: bool
+    recovery: str
+
+@final
+class LossEpisode:
+    """The start of a loss episode, or of one of ECN marks."""
+
+    now_s: float
+    flight_size_bytes: int
+    in_flight_bytes: int
+    snd_nxt: int
+
+@final
+class LostSegment:
+    """A segment that was judged lost."""
+
+    now_s: float
+    start: int
+    bytes: int
+    in_flight_at_send_bytes: int
+    lost_since_bytes: int
+    total_delivered_bytes: int
+
+@final
+class EcnFeedback:
+    """What one arriving ACK said of marks."""
+
+    acked_bytes: int
+    marked: bool
+    snd_una: int
+    snd_nxt: int
 
 PairPaths = tuple[int, int, list[list[int]]]
 """A pair of nodes and its paths, each the list of its links."""
@@ -81,7 +154,12 @@ class Plan:
 class Setup:
     """A setup that the core has read and checked. ``progress`` gets (pairs answered, all pairs)."""
 
-    def __new__(cls, setup_json: str, flows: dict[str, str | NDArray[np.generic]] | None = None) -> Self: ...
+    def __new__(
+        cls,
+        setup_json: str,
+        flows: dict[str, str | NDArray[np.generic]] | None = None,
+        own: Sequence[Callable[[int, int, int], object]] = (),
+    ) -> Self: ...
     def plan(self, progress: Callable[[int, int], object] | None = None) -> Plan: ...
     def candidate_paths(
         self,

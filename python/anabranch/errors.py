@@ -58,6 +58,10 @@ class CaptureError(ProblemsError):
     """Packet captures that cannot be analysed, with everything that is wrong with them."""
 
 
+class OwnCodeError(AnabranchError):
+    """An algorithm of the user's own has failed in the middle of a run, with its place and its traceback."""
+
+
 class CommandError(AnabranchError):
     """A command whose distribution is not installed, or cannot be loaded."""
 

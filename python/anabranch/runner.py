@@ -24,6 +24,7 @@ from anabranch import _core
 from anabranch.cautions import cautions
 from anabranch.errors import ResultError, reason
 from anabranch.folders import Replacement, check_target, replacing
+from anabranch.own.failure import failed
 from anabranch.result import CAPTURES, Result
 from anabranch.routes import plan, route_tables, warnings
 from anabranch.routing import Planned
@@ -84,7 +85,7 @@ def run(
     with opened(out, replace=replace) as place, _captures(setup, place) as captures:
         planned = plan(setup, scenario.origin, plan_progress)
         captured = setup if captures is None else capture_into(setup, captures)
-        with deferred() as heard:
+        with deferred(_core.inside_own_code) as heard:
             result = _simulate(scenario, captured, planned, heard.watched(progress))
             keep(
                 result, place, scenario, captures, heard, add=page_writer(result, page=page, figures=figures)
@@ -229,6 +230,8 @@ def _simulate(
         outcome = setup.core().simulate(planned.plan, progress)
     except _core.SetupError as error:
         raise refused(error, scenario.origin, setup) from None
+    except _core.OwnCodeError as error:
+        raise failed(error) from None
     except OSError as error:
         raise ResultError(f"a capture cannot be begun: {reason(error)}") from None
     return measured(scenario, setup, planned, outcome, time.perf_counter() - begin)

@@ -12,6 +12,8 @@ from typing import Any
 # Windows has no SIGHUP.
 _ENDING = tuple(number for number in signal.Signals if number.name in ("SIGINT", "SIGTERM", "SIGHUP"))
 _last: int | None = None
+_PATIENCE_S = 1.0
+"""How long code that may never end has after a signal."""
 
 
 def exit_status() -> int:
@@ -73,11 +75,27 @@ class Deferred:
     kept = ""
     """What to say where the work was complete before."""
 
+    def __init__(self, inside: Callable[[], bool] = lambda: False) -> None:
+        """``inside`` says whether code runs that may never end, and that nobody can look behind."""
+        self._inside = inside
+        self._again: threading.Timer | None = None
+
     def note(self, number: int, _frame: object) -> None:
-        """Hears a signal."""
+        """Hears a signal. Code that may never end is left by the second one, which comes by itself."""
         global _last  # noqa: PLW0603 - signals are the process's
         if self.number is None:
             self.number = _last = number
+            if self._inside():
+                self._again = threading.Timer(_PATIENCE_S, signal.raise_signal, [number])
+                self._again.daemon = True
+                self._again.start()
+        elif self._inside():
+            raise KeyboardInterrupt
+
+    def ends(self) -> None:
+        """No second signal comes by itself any more."""
+        if self._again is not None:
+            self._again.cancel()
 
     def watched(self, progress: Callable[..., None] | None) -> Callable[..., None]:
         """A function for a long call to report to, which ends the call once a signal has come."""
@@ -92,13 +110,16 @@ class Deferred:
 
 
 @contextmanager
-def deferred() -> Iterator[Deferred]:
+def deferred(inside: Callable[[], bool] = lambda: False) -> Iterator[Deferred]:
     """Signals wait until the end of this block, so that what it has measured can be saved.
 
+    Args:
+        inside: whether code runs that may never end: it is left a second after a signal, or at the next one.
+
     Raises:
-        KeyboardInterrupt: at the end, if one has come and is not answered.
+        KeyboardInterrupt: at the end, if one has come and is not answered; before, where ``inside``.
     """
-    heard = Deferred()
+    heard = Deferred(inside)
     # Only the main thread can handle signals. None is a handler that Python does not know.
     own = threading.current_thread() is threading.main_thread()
     before: dict[int, Any] = {number: signal.getsignal(number) for number in _ENDING if own}
@@ -108,6 +129,7 @@ def deferred() -> Iterator[Deferred]:
     try:
         yield heard
     finally:
+        heard.ends()
         ends = heard.number is not None and heard.answered
         for number, done in taken.items():
             # A program that has kept its result and ends says so: a further signal takes its words no more.

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
+from anabranch.own.failure import failed
 from anabranch.result import Result, frame
 from anabranch.routes import plan
 from anabranch.runner import capture_into, check_captures, keep, measured, opened, page_writer
@@ -57,6 +58,8 @@ class Simulation:
             self._core = setup.core().start(self._planned.plan)
         except _core.SetupError as error:
             raise refused(error, scenario.origin, setup) from None
+        except _core.OwnCodeError as error:
+            raise failed(error) from None
 
     @property
     def now(self) -> Span:
@@ -96,6 +99,7 @@ class Simulation:
 
         Raises:
             ValueError: if not one of both is given, it is no time, or ``until`` is past.
+            OwnCodeError: if an algorithm of your own fails.
             KeyboardInterrupt: after Ctrl-C, between two events; another step goes on from there.
         """
         if (span is None) == (until is None):
@@ -104,7 +108,10 @@ class Simulation:
             to = min(self._core.now() + int(Span.validate(span)), self._core.end())
         else:
             to = int(Span.validate(until))
-        self._core.advance(to, progress)
+        try:
+            self._core.advance(to, progress)
+        except _core.OwnCodeError as error:
+            raise failed(error) from None
         return self
 
     @property

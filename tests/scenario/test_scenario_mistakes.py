@@ -229,7 +229,7 @@ MISTAKES: list[tuple[str, str, str]] = [
         "[transport.newreno]\ncongestion_control = { beta = 0.5 }\n[run]",
         'transport.newreno.congestion_control: a table here needs the key "algorithm": one of '
         '"newreno", "cubic", "bbr", "bbr3", "linux-reno", "linux-cubic", "dctcp", "mprc", "lia", "olia", '
-        '"balia"',
+        '"balia"; or "python": a class of yours',
     ),
     (
         "[run]",

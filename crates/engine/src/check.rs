@@ -319,5 +319,9 @@ fn check_source(place: &impl Fn(&str) -> String, source: &SourceSetup) -> Checke
 
 fn check_transport(place: &str, transport: &TransportConfig) -> Checked {
     let checked = transport.check().and_then(|()| transport.check_together());
-    checked.map_err(|problem| below(place, problem))
+    checked.map_err(|problem| below(place, problem))?;
+    if transport.external_control().is_some_and(|external| external.maker.is_none()) {
+        return Err(error(format!("{place}.congestion_control"), "its code is missing"));
+    }
+    Ok(())
 }

@@ -11,6 +11,7 @@ mod balancer;
 mod capture;
 mod error;
 mod flows;
+mod own;
 mod paths;
 mod plan;
 mod quantity;
@@ -45,6 +46,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(paths::metrics, module)?)?;
     module.add_function(wrap_pyfunction!(run::drop_causes, module)?)?;
     module.add_function(wrap_pyfunction!(run::jain_index, module)?)?;
+    module.add_function(wrap_pyfunction!(own::inside_own_code, module)?)?;
+    module.add_class::<own::Ack>()?;
+    module.add_class::<own::Report>()?;
+    module.add_class::<own::LossEpisode>()?;
+    module.add_class::<own::LostSegment>()?;
+    module.add_class::<own::EcnFeedback>()?;
     module.add_class::<setup::Setup>()?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<simulation::Simulation>()?;
@@ -54,6 +61,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(balancer::balancer_choices, module)?)?;
     module.add_function(wrap_pyfunction!(capture::analyze_captures, module)?)?;
     module.add("CaptureFileError", module.py().get_type::<capture::CaptureFileError>())?;
+    module.add("OwnCodeError", module.py().get_type::<own::OwnCodeError>())?;
     module.add("SetupError", module.py().get_type::<error::SetupError>())?;
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Runs: a setup and a plan in, columns out.
 
 use crate::error::{engine_error, parse, value_error};
+use crate::own;
 use crate::watch::{Watch, is_interrupt};
 use anabranch_engine::queues::DropCause;
 use anabranch_engine::records::{Column, Table};
@@ -17,22 +18,23 @@ use std::sync::Arc;
 /// A whole run; `Setup.simulate` says the rest.
 pub(crate) fn simulate(
     py: Python<'_>,
-    setup: Arc<Setup>,
-    plan: Arc<Plan>,
+    (setup, plan): (Arc<Setup>, Arc<Plan>),
+    calls_python: bool,
     mut watch: Watch,
 ) -> PyResult<Bound<'_, PyDict>> {
     let mut failure = None;
-    let outcome = py.detach(|| {
-        let simulation = Simulation::new(setup, plan)?;
-        simulation.run(|at| match watch.look((at.now.as_secs_f64(), at.packet_hops)) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                failure = Some(error);
+    let outcome = own::run(py, calls_python, || {
+        let simulation = Simulation::new(setup, plan).map_err(engine_error)?;
+        let outcome = simulation.run(|at| {
+            failure = watch.look((at.now.as_secs_f64(), at.packet_hops)).err();
+            if failure.is_some() || own::has_failed() {
                 ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
             }
-        })
-    });
-    let outcome = outcome.map_err(engine_error)?;
+        });
+        outcome.map_err(engine_error)
+    })?;
     match failure {
         Some(error) if !is_interrupt(&error) => Err(error),
         _ => result(py, outcome),

@@ -2,6 +2,7 @@
 
 use crate::error::{engine_error, parse, setup_error};
 use crate::flows::FlowColumns;
+use crate::own;
 use crate::paths::{self, Astray, PairPaths};
 use crate::plan::Plan;
 use crate::run;
@@ -27,6 +28,8 @@ pub struct Setup {
     network: Network,
     /// The links that carry data.
     mask: LinkMask,
+    /// Runs call code of the user's.
+    calls_python: bool,
 }
 
 #[pymethods]
@@ -34,17 +37,24 @@ impl Setup {
     /// `flows` are columns, which come behind the flows of the text: a dict of `entries`, a JSON list of what flows
     /// have in common (name, transport, source), and of numpy arrays with a value for each flow: `entry`, its place
     /// there, `number`, `from`, `to` (u32), `bytes`, `start` and `stop` (u64; 2^64 - 1 for never). The name of a
-    /// flow is that of its entry, a dot and its number.
+    /// flow is that of its entry, a dot and its number. `own` are functions of the user's that make congestion
+    /// controls of (mss_bytes, initial_window_bytes, seed); transports name them by their places.
     #[new]
-    #[pyo3(signature = (setup_json, flows=None))]
-    fn new(py: Python<'_>, setup_json: &str, flows: Option<FlowColumns<'_>>) -> PyResult<Self> {
+    #[pyo3(signature = (setup_json, flows=None, own=Vec::new()))]
+    fn new(
+        py: Python<'_>,
+        setup_json: &str,
+        flows: Option<FlowColumns<'_>>,
+        own: Vec<Py<PyAny>>,
+    ) -> PyResult<Self> {
         let flows = flows.map_or_else(|| Ok(Vec::new()), |flows| flows.flows())?;
         py.detach(|| {
             let mut setup: setup::Setup = parse("setup", setup_json)?;
             setup.flows.extend(flows);
+            let calls_python = own::bind(&mut setup, own);
             let network = setup.check().map_err(engine_error)?;
             let mask = setup.data_mask(&network);
-            Ok(Self { setup: Arc::new(setup), network, mask })
+            Ok(Self { setup: Arc::new(setup), network, mask, calls_python })
         })
     }
 
@@ -153,7 +163,8 @@ impl Setup {
     /// `summary` (ended_s, interrupted, packet_hops, events, jain_index,
     /// delivered_mbps) and `lost_captures`, those that could not be written to their end: file, when (s), why.
     ///
-    /// Raises SetupError if the plan does not hold, OSError if a capture cannot be begun.
+    /// Raises SetupError if the plan does not hold, OSError if a capture cannot be begun, OwnCodeError if code of the
+    /// user's fails.
     #[pyo3(signature = (plan, progress=None))]
     fn simulate<'py>(
         &self,
@@ -161,7 +172,8 @@ impl Setup {
         plan: &Plan,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        run::simulate(py, Arc::clone(&self.setup), Arc::clone(&plan.plan), Watch::new(progress))
+        let work = (Arc::clone(&self.setup), Arc::clone(&plan.plan));
+        run::simulate(py, work, self.calls_python, Watch::new(progress))
     }
 
     /// A run over a plan, ready for its first step.
@@ -169,7 +181,8 @@ impl Setup {
     /// Raises SetupError if the plan does not hold, OSError if a capture cannot be written.
     fn start(&self, py: Python<'_>, plan: &Plan) -> PyResult<Simulation> {
         let (setup, plan) = (Arc::clone(&self.setup), Arc::clone(&plan.plan));
-        let simulation = py.detach(|| engine::Simulation::new(setup, plan)).map_err(engine_error)?;
-        Ok(Simulation::new(simulation))
+        let simulation =
+            own::run(py, self.calls_python, || engine::Simulation::new(setup, plan).map_err(engine_error))?;
+        Ok(Simulation::new(simulation, self.calls_python))
     }
 }

@@ -1,6 +1,7 @@
 //! A run in steps, as Python holds it.
 
 use crate::error::{engine_error, parse};
+use crate::own;
 use crate::run;
 use crate::watch::Watch;
 use anabranch_engine as engine;
@@ -17,11 +18,13 @@ use std::sync::Mutex;
 pub struct Simulation {
     /// None once it is finished.
     running: Mutex<Option<engine::Simulation>>,
+    /// It calls code of the user's.
+    calls_python: bool,
 }
 
 impl Simulation {
-    pub(crate) fn new(simulation: engine::Simulation) -> Self {
-        Self { running: Mutex::new(Some(simulation)) }
+    pub(crate) fn new(simulation: engine::Simulation, calls_python: bool) -> Self {
+        Self { running: Mutex::new(Some(simulation)), calls_python }
     }
 
     /// Works on it without the interpreter lock: whoever waits for it must not keep others from finishing.
@@ -32,7 +35,11 @@ impl Simulation {
     ) -> PyResult<T> {
         py.detach(|| {
             let mut running = self.running.lock().map_err(|_| broken())?;
-            work(running.as_mut().ok_or_else(finished)?)
+            let simulation = running.as_mut().ok_or_else(finished)?;
+            if !self.calls_python {
+                return work(simulation);
+            }
+            Python::attach(|py| own::run(py, true, || work(simulation)))
         })
     }
 }
@@ -67,7 +74,7 @@ impl Simulation {
     /// `progress(simulated_s, packet_hops)` is called now and then, if given. Ctrl-C ends the step with
     /// KeyboardInterrupt between two events; the next step goes on from there.
     ///
-    /// Raises ValueError if `until` is past.
+    /// Raises ValueError if `until` is past, OwnCodeError if code of the user's fails.
     #[pyo3(signature = (until, progress=None))]
     fn advance(&self, py: Python<'_>, until: u64, progress: Option<Py<PyAny>>) -> PyResult<()> {
         let mut watch = Watch::new(progress);
@@ -75,7 +82,8 @@ impl Simulation {
             let mut failure = None;
             let reached = simulation.advance(Instant::from_ps(until), |at| {
                 failure = watch.look((at.now.as_secs_f64(), at.packet_hops)).err();
-                if failure.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                let ends = failure.is_some() || own::has_failed();
+                if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             });
             let _ = reached.map_err(engine_error)?;
             failure.map_or(Ok(()), Err)

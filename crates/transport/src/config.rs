@@ -1,6 +1,6 @@
 //! What a user may choose at an end host, resolved to numbers.
 
-use crate::congestion::CongestionConfig;
+use crate::congestion::{CongestionConfig, External};
 use crate::mptcp::{PathManagerConfig, SchedulerConfig};
 use crate::segment::{IP_HEADER, TCP_HEADER};
 use crate::tcp::{LossDetectionConfig, PacingConfig};
@@ -177,6 +177,37 @@ impl TransportConfig {
     #[must_use]
     pub fn follows_addresses(&self) -> bool {
         matches!(self, Self::Mptcp(mptcp) if mptcp.path_manager.follows_addresses())
+    }
+
+    /// The congestion control that the caller brings along, if it chooses one.
+    #[must_use]
+    pub fn external_control(&self) -> Option<&External> {
+        match &self.tcp()?.congestion_control {
+            CongestionConfig::External(external) => Some(external),
+            _ => None,
+        }
+    }
+
+    /// The same, for the caller to put its maker there.
+    pub fn external_control_mut(&mut self) -> Option<&mut External> {
+        let tcp = match self {
+            Self::Tcp(tcp) => tcp,
+            Self::Mptcp(mptcp) => &mut mptcp.tcp,
+            Self::SdnPaced(_) | Self::SlidingWindow(_) => return None,
+        };
+        match &mut tcp.congestion_control {
+            CongestionConfig::External(external) => Some(external),
+            _ => None,
+        }
+    }
+
+    /// The TCP that it speaks, alone or on each subflow.
+    const fn tcp(&self) -> Option<&TcpConfig> {
+        match self {
+            Self::Tcp(tcp) => Some(tcp),
+            Self::Mptcp(mptcp) => Some(&mptcp.tcp),
+            Self::SdnPaced(_) | Self::SlidingWindow(_) => None,
+        }
     }
 
     /// Checks what no single bound tells: parameters against each other. Their bounds are checked by

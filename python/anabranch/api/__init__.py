@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from anabranch.api.runs import Result, Simulation, run
     from anabranch.api.scenario import Scenario
     from anabranch.api.studies import Factor, Level, Metric, Range, Study, StudyResult
-    from anabranch.errors import AnabranchError, Problem, ResultError, ScenarioError, StudyError
+    from anabranch.errors import AnabranchError, OwnCodeError, Problem, ResultError, ScenarioError, StudyError
     from anabranch.scenario import (
         Capture,
         Event,
@@ -34,7 +34,9 @@ _NAMES = {
     "anabranch.api.runs": ("Result", "Simulation", "run"),
     "anabranch.api.scenario": ("Scenario",),
     "anabranch.api.studies": ("Factor", "Level", "Metric", "Range", "Study", "StudyResult"),
-    "anabranch.errors": ("AnabranchError", "Problem", "ResultError", "ScenarioError", "StudyError"),
+    "anabranch.errors": (
+        "AnabranchError", "OwnCodeError", "Problem", "ResultError", "ScenarioError", "StudyError",
+    ),
     "anabranch.scenario": (
         "Capture", "Event", "LinkOverride", "LinkSettings", "Network", "NewNode", "Routing", "Run", "Traffic",
         "Transport",
@@ -63,6 +65,7 @@ __all__ = [
     "Metric",
     "Network",
     "NewNode",
+    "OwnCodeError",
     "Problem",
     "Range",
     "Result",

@@ -6,7 +6,9 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field
 
 from anabranch import _core
 from anabranch.scenario.declared import merged
@@ -15,6 +17,8 @@ from anabranch.scenario.table import Table, alternative
 
 NAME_ONLY = "name"
 """Tag of the alternative that is a plain name."""
+PYTHON = "python"
+"""Name and key of an algorithm of the user's own."""
 
 
 class Algorithm(Table):
@@ -37,6 +41,26 @@ class Algorithm(Table):
         # A module of generated models has the name of its kind.
         kind = cls.__module__.rpartition(".")[2]
         return declarations()[kind][cls.model_fields["algorithm"].default]
+
+
+class Own(Table):
+    """An algorithm of your own, by its class in Python; all other keys are parameters of that class."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, bool | int | float | str]
+
+    python: Annotated[str, Field(min_length=1)]
+    """Module and class: ``my_module:Vegas``."""
+
+    @property
+    def algorithm(self) -> str:
+        """What the core calls it."""
+        return PYTHON
+
+    @property
+    def parameters(self) -> dict[str, bool | int | float | str]:
+        """The parameters that the scenario gives."""
+        return dict(self.__pydantic_extra__ or {})
 
 
 def core_value(value: object) -> Any:
@@ -97,7 +121,7 @@ def ascending(numbers: list[int]) -> list[int]:
     return numbers
 
 
-def name_of(chosen: str | Algorithm) -> str:
+def name_of(chosen: str | Algorithm | Own) -> str:
     """The name of the algorithm that is chosen."""
     return chosen if isinstance(chosen, str) else chosen.algorithm
 
@@ -105,8 +129,9 @@ def name_of(chosen: str | Algorithm) -> str:
 def by_algorithm(value: object) -> str:
     """The tag of the alternative that a value of such a field means."""
     if isinstance(value, dict):
-        return alternative(str(value.get("algorithm", "")))
-    return alternative(value.algorithm if isinstance(value, Algorithm) else NAME_ONLY)
+        is_own = PYTHON in value and "algorithm" not in value
+        return alternative(PYTHON if is_own else str(value.get("algorithm", "")))
+    return alternative(value.algorithm if isinstance(value, Algorithm | Own) else NAME_ONLY)
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 FILE = "file:"
@@ -13,24 +14,71 @@ _FIELDS = {
     ("profile", None, "from"): "inputs",
 }
 """Fields that may name a file, None for a place in a list; the folder where results and studies keep it."""
+_CODE = {("transport", "*", "congestion_control", "python")}
+"""Fields that name a class of the user's own, * for any key."""
+_CODE_FOLDER = "code"
 
 
-def with_files(value: Any, change: Callable[[str, str], str], steps: Sequence[str | int] = ()) -> Any:
+def with_files(
+    value: Any,
+    change: Callable[[str, str], str],
+    steps: Sequence[str | int] = (),
+    *,
+    base: Path | None = None,
+) -> Any:
     """Plain data of a scenario, or of a part of it, with every name of a file changed.
 
     Args:
         value: the data.
         change: gets a name without ``file:`` and the folder where it is kept; returns another one.
         steps: where in a scenario the data stand.
+        base: the scenario's folder, where modules of the user's own are looked for; None for the current one.
     """
     at = tuple(None if isinstance(step, int) else step for step in steps)
     if at in _FIELDS:
         named = isinstance(value, str) and value.startswith(FILE) and value != FILE
         return FILE + change(value.removeprefix(FILE), _FIELDS[at]) if named else value
-    if not any(field[: len(at)] == at for field in _FIELDS):
+    if any(_leads(at, field) and len(at) == len(field) for field in _CODE):
+        return _with_code(value, change, base)
+    if not any(_leads(at, field) for field in (*_FIELDS, *_CODE)):
         return value
     if isinstance(value, dict):
-        return {key: with_files(entry, change, (*steps, key)) for key, entry in value.items()}
+        return {key: with_files(entry, change, (*steps, key), base=base) for key, entry in value.items()}
     if isinstance(value, list):
-        return [with_files(entry, change, (*steps, place)) for place, entry in enumerate(value)]
+        return [with_files(entry, change, (*steps, place), base=base) for place, entry in enumerate(value)]
     return value
+
+
+def _leads(at: tuple[str | None, ...], field: tuple[str | None, ...]) -> bool:
+    """Whether a place is a field, or on the way to it."""
+    return len(at) <= len(field) and all(
+        wanted in (step, "*") for step, wanted in zip(at, field, strict=False)
+    )
+
+
+def _with_code(value: Any, change: Callable[[str, str], str], base: Path | None) -> Any:
+    if not isinstance(value, str):
+        return value
+    module, colon, name = value.partition(":")
+    file = code_file(module, base)
+    return value if file is None else f"{change(file, _CODE_FOLDER)}{colon}{name}"
+
+
+def code_file(module: str, base: Path | None) -> str | None:
+    """The file of a module of the user's own, relative to the scenario's folder or absolute.
+
+    None where it is a package, or lies in neither the scenario's folder nor the current one.
+
+    Args:
+        module: its name, or the name of a file that ends in ``.py``.
+        base: the scenario's folder; None for the current one.
+    """
+    if module.endswith(".py"):
+        return module
+    if not module.isidentifier() or module == "__main__":
+        return None
+    name = f"{module}.py"
+    if ((base or Path()) / name).is_file():
+        return name
+    here = Path.cwd() / name
+    return str(here) if here.is_file() else None

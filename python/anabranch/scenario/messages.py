@@ -11,7 +11,7 @@ from pydantic import BaseModel, Tag, ValidationError
 from pydantic_core import ErrorDetails
 
 from anabranch.errors import Problem
-from anabranch.scenario.algorithm import NAME_ONLY, Algorithm, owners
+from anabranch.scenario.algorithm import NAME_ONLY, PYTHON, Algorithm, owners
 from anabranch.scenario.docstrings import field_docstring
 from anabranch.scenario.quantity import ZERO_ERROR, quoted, shown
 from anabranch.scenario.table import FIELD_ERROR, is_alternative
@@ -115,10 +115,12 @@ def _listed(names: list[str]) -> str:
 
 def _no_algorithm(read: dict[str, Any], context: dict[str, Any]) -> str:
     """A table of an algorithm that has no name, or an unknown one."""
-    names = [tag for tag in re.findall(r"'<([^']*)>'", context.get("expected_tags", "")) if tag != NAME_ONLY]
+    tags = re.findall(r"'<([^']*)>'", context.get("expected_tags", ""))
+    names = [tag for tag in tags if tag not in (NAME_ONLY, PYTHON)]
     if "algorithm" in read:
         return f"algorithm {unknown_choice(read['algorithm'], names)}"
-    return f'a table here needs the key "algorithm": one of {", ".join(map(quoted, names))}'
+    own = '; or "python": a class of yours' if PYTHON in tags else ""
+    return f'a table here needs the key "algorithm": one of {", ".join(map(quoted, names))}{own}'
 
 
 def _no_alternative(read: object, context: dict[str, Any]) -> str:

@@ -73,7 +73,7 @@ class Scenario(Table):
             free = (f"{place}/{prefix}{source.name}" for prefix in chain([""], (f"{n}-" for n in count(2))))
             return next(path for path in free if kept.setdefault(path, source) == source)
 
-        data = with_files(self.data(), keep)
+        data = with_files(self.data(), keep, base=self.base)
         for path, source in kept.items():
             (folder / path).parent.mkdir(exist_ok=True)
             shutil.copyfile(source, folder / path)

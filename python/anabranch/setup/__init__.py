@@ -102,6 +102,7 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
         planner=planner_setup(scenario.routing),
         demand=demand,
         provenance=tuple(network.provenance),
+        own=transports.own.makers,
     )
     return setup, network
 

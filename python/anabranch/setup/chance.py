@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from anabranch.scenario.algorithm import PYTHON
 from anabranch.setup.model import Setup, Tagged
 
 _SURE_QUEUES = ("fifo", "threshold", "codel")
 """Disciplines that draw nothing, and hash nothing."""
-_DRAWING_CONTROLS = ("bbr", "bbr3")
-"""Congestion controls that draw when they probe."""
+_DRAWING_CONTROLS = ("bbr", "bbr3", PYTHON)
+"""Congestion controls that draw when they probe, or may do so."""
 
 
 def is_noisy(setup: Setup) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from anabranch import _core
+from anabranch.own.check import Maker
 from anabranch.setup.flow_columns import FlowColumns, FlowSetup
 
 Tagged = dict[str, object]
@@ -148,6 +149,8 @@ class Setup:
     not see it."""
     provenance: tuple[str, ...] = field(default=(), compare=False)
     """Where the network comes from, in plain sentences; the engine does not see it."""
+    own: tuple[Maker, ...] = ()
+    """Code of the user's own, which the core gets as it is."""
     _read: _core.Setup | None = field(default=None, init=False, repr=False, compare=False)
 
     def core(self) -> _core.Setup:
@@ -158,7 +161,7 @@ class Setup:
         """
         read = self._read
         if read is None:
-            read = _core.Setup(_text(self._data(flows=[])), self.flows.core())
+            read = _core.Setup(_text(self._data(flows=[])), self.flows.core(), list(self.own))
             object.__setattr__(self, "_read", read)
         return read
 
@@ -175,7 +178,7 @@ class Setup:
         return _text(self.data())
 
     def _data(self, *, flows: list[FlowSetup]) -> dict[str, Any]:
-        unseen = ("flows", "provenance", "planner", "demand", "_read")
+        unseen = ("flows", "provenance", "planner", "demand", "own", "_read")
         data = {
             entry.name: _plain(getattr(self, entry.name))
             for entry in fields(self)

@@ -7,13 +7,14 @@ from functools import lru_cache
 from typing import Any
 
 from anabranch import _core
-from anabranch.scenario.algorithm import Algorithm, configuration, core_value
+from anabranch.scenario.algorithm import Algorithm, Own, configuration, core_value
 from anabranch.scenario.algorithms.protocol import PROTOCOL_FIELDS
 from anabranch.scenario.messages import unknown_choice
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.scenario.transport import CHOICES, Transport, fields_of
 from anabranch.setup.model import TransportSetup
+from anabranch.setup.own import OwnCode
 from anabranch.setup.problems import Problems
 
 
@@ -23,6 +24,7 @@ class Transports:
     def __init__(self, scenario: Scenario, problems: Problems) -> None:
         self._tables = scenario.transport
         self._problems = problems
+        self.own = OwnCode(scenario.base, problems)
         self._presets = _core.transport_preset_names()
         self._indices: dict[str, int | None] = {}
         self.setups: list[TransportSetup] = []
@@ -68,9 +70,12 @@ class Transports:
         config: dict[str, Any] = json.loads(_preset(preset))
         protocol = config["algorithm"]
         self._check_fields(table, protocol, preset, place)
-        _fill(config, protocol, table)
+        before = len(self._problems)
+        self._fill(config, protocol, table, place)
         if protocol == "mptcp":
-            _fill(config["tcp"], "tcp", table)
+            self._fill(config["tcp"], "tcp", table, place)
+        if len(self._problems) > before:
+            return None
         try:
             resolved: dict[str, Any] = json.loads(_complete(json.dumps(config)))
         except _core.SetupError as error:
@@ -79,6 +84,15 @@ class Transports:
             self._problems.add(f"{place}.{parameter.removeprefix('tcp.')}", problem)
             return None
         return resolved
+
+    def _fill(self, config: dict[str, Any], protocol: str, table: Transport, place: str) -> None:
+        """Puts the table's own values in the place of the preset's."""
+        for field in PROTOCOL_FIELDS[protocol]:
+            value: str | Algorithm | Own | Any = getattr(table, field)
+            if isinstance(value, Own):
+                config[field] = self.own.control(value, f"{place}.{field}")
+            elif value is not None:
+                config[field] = configuration(value) if field in CHOICES else core_value(value)
 
     def _check_fields(self, table: Transport, protocol: str, preset: str, place: str) -> None:
         """Notes every field that another protocol has, but not this one."""
@@ -103,11 +117,3 @@ def _preset(name: str) -> str:
 @lru_cache(maxsize=1024)
 def _complete(config_json: str) -> str:
     return _core.resolve_transport(config_json)
-
-
-def _fill(config: dict[str, Any], protocol: str, table: Transport) -> None:
-    """Puts the table's own values in the place of the preset's."""
-    for field in PROTOCOL_FIELDS[protocol]:
-        value: str | Algorithm | Any = getattr(table, field)
-        if value is not None:
-            config[field] = configuration(value) if field in CHOICES else core_value(value)

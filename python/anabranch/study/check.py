@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError, StudyError
+from anabranch.own.failure import failed
 from anabranch.routes import plan
 from anabranch.routing import solved
 from anabranch.scenario.messages import place
@@ -61,7 +62,7 @@ class _Check:
         if isinstance(data.get("run"), dict):
             data = with_value(data, _REPLICATION, 0)
         self._check_overlaps()
-        dimensions = tuple(self._dimension(number) for number in range(len(self._study.factors)))
+        dimensions = tuple(self._dimension(number, data) for number in range(len(self._study.factors)))
         self._raise_if_any()
         built = Design(
             title=self._study.title,
@@ -133,11 +134,11 @@ class _Check:
                 message = f"{quoted(other)} and {quoted(one)} of {owner} overlap: one would undo the other"
             self._problem(f"factor[{b}]", message)
 
-    def _dimension(self, number: int) -> Dimension:
+    def _dimension(self, number: int, data: dict[str, Any]) -> Dimension:
         factor = self._study.factors[number]
         where = f"factor[{number}]"
         for name in _fields(factor):
-            message = unknown_field(field_steps(name))
+            message = unknown_field(field_steps(name), data)
             if message:
                 self._problem(where if factor.level is not None else f"{where}.field", message)
         if factor.level is not None:
@@ -282,6 +283,9 @@ class _Check:
             problem = error if isinstance(error, ScenarioError) else refused(error, built.origin, setup)
             self._problem("scenario", str(problem))
             return
+        except _core.OwnCodeError as error:
+            self._problem("scenario", str(failed(error)))
+            return
         for number, metric in enumerate(built.metrics):
             try:
                 value(metric, outcome["tables"], outcome["summary"])
@@ -310,9 +314,14 @@ def _problems(built: Design, levels: tuple[int, ...], base: Path) -> tuple[Setup
         scenario = built.scenario(levels, base)
         if scenario.capture:
             return None, [Problem("capture", "a study keeps no captures; leave it out")]
-        return resolve(scenario), []
+        setup = resolve(scenario)
     except ScenarioError as error:
         return None, list(error.problems)
+    here = [maker.cls.__name__ for maker in setup.own if maker.cls.__module__ == "__main__"]
+    if here:
+        message = f"{here[0]} cannot be sent to workers; put it into a file, and name it as file:{here[0]}"
+        return None, [Problem("transport", message)]
+    return setup, []
 
 
 def _repeats(built: Design, levels: tuple[int, ...], base: Path) -> bool:

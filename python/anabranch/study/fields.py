@@ -7,6 +7,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, JsonValue
 
+from anabranch.scenario.algorithm import PYTHON, Own
 from anabranch.scenario.messages import alternatives, field_of, place
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
@@ -15,24 +16,33 @@ from anabranch.suggest import suggest
 Steps = Sequence[str | int]
 
 
-def unknown_field(steps: Steps) -> str | None:
-    """What is wrong with a path that no scenario has, with the nearest that one has; None if one has it."""
+def unknown_field(steps: Steps, data: Any) -> str | None:
+    """What is wrong with a path that no scenario has, with the nearest that one has; None if one has it.
+
+    Args:
+        steps: the path.
+        data: the scenario as plain data, which says where code of the user's own has parameters.
+    """
     annotation: Any = Scenario
     for index, step in enumerate(steps):
         choices = list(alternatives(annotation))
         if JsonValue in choices or Any in choices:
             # Parameters of generators: only the generator knows them.
             return None
+        if isinstance(data, dict) and PYTHON in data and Own in choices:
+            # Only the class knows them.
+            return None
         if isinstance(step, int):
             lists = [get_args(choice)[0] for choice in choices if get_origin(choice) is list]
             if not lists:
                 return f"{quoted(place(steps))} is no field of a scenario: {place(steps[:index])} is no list"
-            annotation = lists[0]
+            annotation, data = lists[0], None
             continue
         inner = field_of(annotation, step)
         if inner is None:
             return f"{quoted(place(steps))} is no field of a scenario{_hint(steps, index, choices)}"
         annotation = inner
+        data = data.get(step) if isinstance(data, dict) else None
     return None
 
 

@@ -34,7 +34,7 @@ class InputFiles:
         Raises:
             ValueError: if one is no regular file, is too large, or cannot be read.
         """
-        return with_files(value, self._adopt, steps)
+        return with_files(value, self._adopt, steps, base=self._base)
 
     def _adopt(self, name: str, folder: str) -> str:
         if name not in self._known:

@@ -16,6 +16,7 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.errors import AnabranchError
+from anabranch.own.failure import failed as failed_code
 from anabranch.result import frame
 from anabranch.routes import plan
 from anabranch.routing import recall
@@ -117,6 +118,8 @@ class RunWorker:
             outcome = core.simulate(routes)
         except _core.SetupError as error:
             raise refused(error, self._design.origin, setup) from None
+        except _core.OwnCodeError as error:
+            raise failed_code(error) from None
         finally:
             self._engine_s = time.process_time() - cpu
         tables, summary = outcome["tables"], outcome["summary"]

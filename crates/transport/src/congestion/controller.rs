@@ -58,11 +58,12 @@ macro_rules! each_controller {
 
 /// Makes the configuration, the controller and the dispatch of one list of algorithms.
 macro_rules! controllers {
-    ($( $name:literal => $variant:ident($controller:ty) ),+ $(,)?) => {
+    ($( $name:literal => $variant:ident($controller:ty) ),+ $(,)?; $external:literal) => {
         anabranch_units::registry! {
             /// How the congestion window is set.
             pub enum CongestionConfig: "congestion_control" {
                 $( $name => $variant(<$controller as ConfiguredController>::Parameters), )+
+                ; $external => External(External)
             }
         }
 
@@ -70,38 +71,55 @@ macro_rules! controllers {
             /// Whether it looks at the other subflows of a multipath connection.
             #[must_use]
             pub(crate) const fn is_coupled(&self) -> bool {
-                match self { $( Self::$variant(_) => <$controller as ConfiguredController>::COUPLED, )+ }
+                match self {
+                    $( Self::$variant(_) => <$controller as ConfiguredController>::COUPLED, )+
+                    Self::External(_) => false,
+                }
             }
 
             /// Whether it compares how often the subflows lose.
             #[must_use]
             pub(crate) const fn compares_losses(&self) -> bool {
-                match self { $( Self::$variant(_) => <$controller as ConfiguredController>::COMPARES_LOSSES, )+ }
+                match self {
+                    $( Self::$variant(_) => <$controller as ConfiguredController>::COMPARES_LOSSES, )+
+                    Self::External(_) => false,
+                }
             }
 
             /// Whether it measures delivery rates.
             #[must_use]
             pub(crate) const fn measures_rate(&self) -> bool {
-                match self { $( Self::$variant(_) => <$controller as ConfiguredController>::MEASURES_RATE, )+ }
+                match self {
+                    $( Self::$variant(_) => <$controller as ConfiguredController>::MEASURES_RATE, )+
+                    Self::External(external) => external.measures_rate,
+                }
             }
 
             /// Whether it hears of each lost segment.
             #[must_use]
             pub(crate) const fn judges_losses(&self) -> bool {
-                match self { $( Self::$variant(_) => <$controller as ConfiguredController>::JUDGES_LOSSES, )+ }
+                match self {
+                    $( Self::$variant(_) => <$controller as ConfiguredController>::JUDGES_LOSSES, )+
+                    Self::External(external) => external.judges_losses,
+                }
             }
 
             /// Whether it counts ECN marks, each of which the receiver echoes.
             #[must_use]
             pub(crate) const fn needs_marks(&self) -> bool {
-                match self { $( Self::$variant(_) => <$controller as ConfiguredController>::NEEDS_MARKS, )+ }
+                match self {
+                    $( Self::$variant(_) => <$controller as ConfiguredController>::NEEDS_MARKS, )+
+                    Self::External(external) => external.counts_marks,
+                }
             }
         }
 
         /// A congestion controller by name. See the module for the list.
-        #[derive(Clone, Debug)]
+        #[derive(Debug)]
         pub enum Controller {
             $( #[doc = concat!("`", $name, "`.")] $variant($controller), )+
+            /// Code of the caller's own.
+            External(Box<dyn ExternalControl>),
         }
 
         impl Controller {
@@ -112,11 +130,12 @@ macro_rules! controllers {
                     $( CongestionConfig::$variant(parameters) => {
                         Self::$variant(ConfiguredController::configured(parameters, start))
                     } )+
+                    CongestionConfig::External(external) => Self::External(external.control(start)),
                 }
             }
         }
 
-        dispatch_controllers!($($variant)+);
+        dispatch_controllers!($($variant)+ External);
     };
 }
 

@@ -23,6 +23,7 @@ mod classic_hystart;
 mod coupling;
 mod cubic;
 mod dctcp;
+mod external;
 mod hystart;
 mod lia;
 mod linux_cubic;
@@ -47,6 +48,7 @@ pub use controller::{ConfiguredController, Start};
 pub use coupling::{Coupled, Coupling, CouplingRule};
 pub use cubic::{Cubic, CubicParameters};
 pub use dctcp::Dctcp;
+pub use external::{External, ExternalControl, ExternalMaker};
 pub use hystart::HyStart;
 pub use lia::Lia;
 pub use linux_cubic::{LinuxCubic, LinuxCubicParameters};
@@ -71,6 +73,8 @@ controllers! {
     "lia" => Lia(Lia),
     "olia" => Olia(Olia),
     "balia" => Balia(Balia),
+    // What the caller brings along has no line here, but a name (`external.rs`).
+    ; "python"
 }
 
 /// What one arriving ACK said.

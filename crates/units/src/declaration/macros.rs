@@ -81,6 +81,9 @@ macro_rules! parameters {
 
 /// Makes an enumeration of algorithms of one kind, each a name and its [`parameters!`](crate::parameters).
 ///
+/// Behind a semicolon at the end may stand a variant for code that the caller brings along. It is no algorithm of the
+/// registry: neither listed nor described, and made by nothing but its JSON.
+///
 /// ```
 /// anabranch_units::parameters! {
 ///     /// A fixed window.
@@ -106,6 +109,7 @@ macro_rules! registry {
         $(#[derive($($derived:ident),+)])?
         $vis:vis enum $name:ident : $registry:literal {
             $( $algorithm:literal => $variant:ident($parameters:ty) ),+ $(,)?
+            $( ; $external:literal => $external_variant:ident($code:ty) )?
         }
     ) => {
         $(#[doc = $doc])+
@@ -118,6 +122,11 @@ macro_rules! registry {
                 #[serde(rename = $algorithm)]
                 $variant($parameters),
             )+
+            $(
+                /// Code of the caller's own.
+                #[serde(rename = $external)]
+                $external_variant($code),
+            )?
         }
 
         impl $name {
@@ -138,6 +147,7 @@ macro_rules! registry {
             pub const fn name(&self) -> &'static str {
                 match self {
                     $( Self::$variant(_) => $algorithm, )+
+                    $( Self::$external_variant(_) => $external, )?
                 }
             }
 
@@ -148,6 +158,8 @@ macro_rules! registry {
             pub fn check(&self) -> Result<(), $crate::declaration::OutOfRange> {
                 match self {
                     $( Self::$variant(parameters) => $crate::declaration::Parameters::check(parameters), )+
+                    // The caller knows its parameters.
+                    $( Self::$external_variant(_) => Ok(()), )?
                 }
             }
 
@@ -157,6 +169,7 @@ macro_rules! registry {
                 $crate::declaration::Registry {
                     name: $registry,
                     text: $crate::declaration::joined(&[$($doc),+]),
+                    external: false $( || !$external.is_empty() )?,
                     algorithms: vec![ $(
                         $crate::declaration::Algorithm {
                             name: $algorithm,

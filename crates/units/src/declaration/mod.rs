@@ -524,6 +524,8 @@ pub struct Registry {
     pub name: &'static str,
     /// What that is.
     pub text: String,
+    /// Whether the caller may bring code of its own along.
+    pub external: bool,
     /// The algorithms.
     pub algorithms: Vec<Algorithm>,
 }

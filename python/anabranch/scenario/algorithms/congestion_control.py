@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from anabranch.scenario.algorithm import Algorithm, by_algorithm
+from anabranch.scenario.algorithm import Algorithm, Own, by_algorithm
 from anabranch.scenario.quantity import Span, within
 
 
@@ -164,7 +164,8 @@ CongestionControl = Annotated[
     | Annotated[Mprc, Tag("<mprc>")]
     | Annotated[Lia, Tag("<lia>")]
     | Annotated[Olia, Tag("<olia>")]
-    | Annotated[Balia, Tag("<balia>")],
+    | Annotated[Balia, Tag("<balia>")]
+    | Annotated[Own, Tag("<python>")],
     Discriminator(by_algorithm),
 ]
 """How the congestion window is set. A name, or a table with parameters."""

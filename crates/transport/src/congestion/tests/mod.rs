@@ -3,6 +3,7 @@
 mod bbr;
 mod coupled;
 mod cubic;
+mod external;
 mod linux;
 mod mprc;
 mod newreno;

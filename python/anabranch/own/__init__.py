@@ -1,0 +1,11 @@
+"""Algorithms of your own, in Python: the classes to derive from. docs/own.md explains them.
+
+A scenario names a class by its module: ``congestion_control = { python = "my_module:Vegas", alpha = 2 }``.
+"""
+
+from __future__ import annotations
+
+from anabranch._core import Ack, EcnFeedback, LossEpisode, LostSegment, Report
+from anabranch.own.congestion import CongestionControl
+
+__all__ = ["Ack", "CongestionControl", "EcnFeedback", "LossEpisode", "LostSegment", "Report"]

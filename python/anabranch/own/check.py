@@ -1,0 +1,139 @@
+"""What a class of the user's own must be, and the parameters that a scenario gives to it."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import random
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from anabranch.own.congestion import CongestionControl
+from anabranch.own.failure import place_of_mistake
+from anabranch.own.load import LoadError
+from anabranch.scenario.quantity import quoted
+from anabranch.suggest import suggest
+
+
+@dataclasses.dataclass(frozen=True)
+class Maker:
+    """A class with the parameters of a scenario: makes the control of each connection."""
+
+    cls: type[CongestionControl]
+    parameters: tuple[tuple[str, Any], ...]
+
+    def __call__(self, mss_bytes: int, initial_window_bytes: int, seed: int) -> CongestionControl:
+        """The control at the start of a connection."""
+        control = self.cls(**dict(self.parameters))
+        control.mss_bytes = mss_bytes
+        control.cwnd_bytes = control.initial_window_bytes = initial_window_bytes
+        control.ssthresh_bytes = float("inf")
+        control.pacing_bps = None
+        control.random = random.Random(seed)  # noqa: S311 - a simulation
+        control.start()
+        interval_s = control.report_interval_s
+        if interval_s is not None and not interval_s > 0:
+            raise ValueError(f"has set report_interval_s to {interval_s!r}; it must be None, or above 0")
+        return control
+
+
+_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
+    "on_ack": ("ack",),
+    "on_report": ("report",),
+    **{
+        name: tuple(inspect.signature(hook).parameters)[1:]
+        for name, hook in vars(CongestionControl).items()
+        if inspect.isfunction(hook) and name != "reduce"
+    },
+}
+"""What each hook gets."""
+
+
+def as_control(cls: type) -> type[CongestionControl]:
+    """The class, which is a congestion control.
+
+    Raises:
+        LoadError: if it lacks a hook, or a hook takes other arguments.
+    """
+    name = cls.__name__
+    if not issubclass(cls, CongestionControl):
+        raise LoadError(
+            f"{name} is no congestion control; write class {name}(anabranch.own.CongestionControl)"
+        )
+    if (cls.on_ack is None) == (cls.on_report is None):
+        raise LoadError(f"{name} must have either on_ack(ack) or on_report(report)")
+    if cls.on_loss is CongestionControl.on_loss:
+        raise LoadError(f"{name} lacks on_loss(episode), which reduces the window")
+    for hook in filter(_is_hook, dir(cls)):
+        if hook not in _ARGUMENTS:
+            raise LoadError(f"{name}.{hook} is no hook; {_nearest(hook, list(_ARGUMENTS))}")
+    for hook, arguments in _ARGUMENTS.items():
+        method = getattr(cls, hook)
+        if method is not None and not _takes(method, 1 + len(arguments)):
+            raise LoadError(f"{name}.{hook} must take {' and '.join(arguments) or 'no arguments'}")
+    return cls
+
+
+def _is_hook(name: str) -> bool:
+    return name.startswith("on_")
+
+
+def _nearest(name: str, known: list[str]) -> str:
+    near = suggest(name, known)
+    return f"nearest: {quoted(near)}" if near else f"there are {', '.join(known)}"
+
+
+def _takes(method: Any, count: int) -> bool:
+    try:
+        inspect.signature(method).bind(*[None] * count)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def parameters_of(cls: type, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that a scenario gives to a class, checked against the fields of its dataclass.
+
+    Raises:
+        LoadError: with the first that it does not have, or that does not hold.
+    """
+    fields = _fields(cls)
+    for name in given:
+        if name not in fields:
+            hint = _nearest(name, list(fields)) if fields else "parameters are the fields of a dataclass"
+            raise LoadError(f"{cls.__name__} has no parameter {quoted(name)}; {hint}")
+    missing = [name for name, field in fields.items() if _is_required(field) and name not in given]
+    if missing:
+        raise LoadError(f"{cls.__name__} needs {' and '.join(missing)}")
+    types = typing.get_type_hints(cls, include_extras=True)
+    checked = {name: _checked(cls, name, types[name], value) for name, value in given.items()}
+    try:
+        cls(**checked)
+    except ValueError as error:
+        raise LoadError(f"{cls.__name__}: {error}") from None
+    except Exception as error:  # noqa: BLE001 - whatever the user's code raises
+        raise LoadError(place_of_mistake(error, f"{cls.__name__} cannot be made")) from None
+    return checked
+
+
+def _fields(cls: type) -> dict[str, dataclasses.Field[Any]]:
+    # Not those of a base alone: without the decorator, the class's own would be missing.
+    if "__dataclass_fields__" not in vars(cls):
+        return {}
+    return {field.name: field for field in dataclasses.fields(cls) if field.init}
+
+
+def _is_required(field: dataclasses.Field[Any]) -> bool:
+    return field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+
+
+def _checked(cls: type, name: str, kind: Any, value: Any) -> Any:
+    try:
+        return TypeAdapter(kind).validate_python(value, strict=True)
+    except ValidationError as error:
+        wanted = getattr(kind, "__name__", str(kind))
+        why = error.errors()[0]["msg"]
+        raise LoadError(f"{cls.__name__}.{name} = {value!r}: {why[:1].lower()}{why[1:]} ({wanted})") from None
