@@ -1,4 +1,4 @@
-"""The command line: ``anabranch run|routes|load|study|report|capture|topology|schema``."""
+"""The command line: ``anabranch run|live|routes|load|study|report|capture|topology|schema``."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from anabranch.errors import Problem, ResultError, ScenarioError
 from anabranch.signals import deferred, ending, exit_status, is_interrupt
 
 if TYPE_CHECKING:
+    from anabranch.result import Result
     from anabranch.scenario.scenario import Scenario
 
 # A name, as JSON Schema 2020-12 wants it (section 8.2.1): nothing is fetched from there.
@@ -46,6 +47,8 @@ SetOption = Annotated[
         help='Set a field, such as network.links.capacity="20 Mbps"; may be repeated.',
     ),
 ]
+SeedOption = Annotated[int | None, typer.Option(help="Seed of every random stream, in place of run.seed.")]
+NoPageOption = Annotated[bool, typer.Option("--no-page", help="Write the tables alone, without report.html.")]
 FiguresOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -73,24 +76,18 @@ def _root(
 def run(
     scenario: ScenarioArgument,
     set_: SetOption = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Seed of every random stream, in place of run.seed.")
-    ] = None,
+    seed: SeedOption = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Result folder; results/ and the scenario's name if left out."),
     ] = None,
     replace: ReplaceOption = False,
-    no_page: Annotated[
-        bool, typer.Option("--no-page", help="Write the tables alone, without report.html.")
-    ] = False,
+    no_page: NoPageOption = False,
     figures: FiguresOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Simulate a scenario and keep what was measured."""
-    from anabranch import display
     from anabranch.progress import run_progress
-    from anabranch.result import json_ready
     from anabranch.runner import run as run_scenario
 
     loaded = _load(scenario, set_, seed)
@@ -106,6 +103,50 @@ def run(
             progress=progress.run,
             plan_progress=progress.plan,
         )
+    _show_run(title, result, folder, as_json=as_json)
+
+
+@app.command()
+def live(
+    scenario: ScenarioArgument,
+    set_: SetOption = None,
+    seed: SeedOption = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Result folder; results/ and the scenario's name, -live, if left out."
+        ),
+    ] = None,
+    replace: ReplaceOption = False,
+    no_page: NoPageOption = False,
+    figures: FiguresOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a scenario between real Linux hosts, over simulated links (Linux, root)."""
+    from anabranch.live import run as run_live
+    from anabranch.progress import run_progress
+
+    loaded = _load(scenario, set_, seed)
+    folder = out if out is not None else Path("results") / f"{scenario.stem}-live"
+    title = loaded.title or scenario.stem
+    with run_progress(title, loaded.run_settings.duration.seconds) as progress:
+        result = run_live(
+            loaded,
+            out=folder,
+            page=not no_page,
+            figures=figures or (),
+            replace=replace,
+            progress=progress.run,
+            plan_progress=progress.plan,
+        )
+    _show_run(title, result, folder, as_json=as_json)
+
+
+def _show_run(title: str, result: Result, folder: Path, *, as_json: bool) -> None:
+    """Tells what a run has measured; after a signal, the program ends."""
+    from anabranch import display
+    from anabranch.result import json_ready
+
     for warning in result.summary["warnings"]:
         say(f"warning: {warning}")
     if as_json:

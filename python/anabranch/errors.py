@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -68,6 +69,16 @@ class CommandError(AnabranchError):
 
 class ResultError(AnabranchError):
     """A result folder that cannot be read or must not be overwritten."""
+
+
+class LiveError(AnabranchError):
+    """A live run that this machine cannot make, or that its system has ended."""
+
+
+def system_error(number: int | None, what: str | None = None) -> OSError:
+    """The error with this number of the system, in its words; ``what`` was to be done."""
+    found = number or 0
+    return OSError(found, os.strerror(found), what)
 
 
 def reason(error: BaseException) -> str:

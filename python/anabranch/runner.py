@@ -35,6 +35,34 @@ from anabranch.setup.problems import refused
 from anabranch.signals import Deferred, deferred
 
 
+class Simulated:
+    """How a run is made: in simulated time. Live runs have another way."""
+
+    def prepared(self, _scenario: Scenario, setup: Setup) -> Setup:
+        """The setup with what this way adds to it, before routes are made."""
+        return setup
+
+    def measured(
+        self,
+        scenario: Scenario,
+        setup: Setup,
+        planned: Planned,
+        heard: Deferred,
+        progress: Callable[[float, int], None] | None,
+    ) -> Result:
+        """Runs it to its end, or until a signal has been heard."""
+        begin = time.perf_counter()
+        try:
+            outcome = setup.core().simulate(planned.plan, heard.watched(progress))
+        except _core.SetupError as error:
+            raise refused(error, scenario.origin, setup) from None
+        except _core.OwnCodeError as error:
+            raise failed(error) from None
+        except OSError as error:
+            raise ResultError(f"a capture cannot be begun: {reason(error)}") from None
+        return measured(scenario, setup, planned, outcome, time.perf_counter() - begin)
+
+
 def run(
     scenario: Scenario,
     *,
@@ -44,6 +72,7 @@ def run(
     replace: bool = False,
     progress: Callable[[float, int], None] | None = None,
     plan_progress: Callable[[int, int], None] | None = None,
+    way: Simulated | None = None,
 ) -> Result:
     """Simulates a scenario.
 
@@ -58,6 +87,7 @@ def run(
             captures take the place of files of their names.
         progress: called now and then with the simulated seconds and the packet-hops so far.
         plan_progress: called before that with the pairs that have routes and all pairs.
+        way: how it is run; in simulated time if left out.
 
     Returns:
         What was measured. After Ctrl-C that is what was measured until then, and
@@ -80,13 +110,15 @@ def run(
         check_target(Path(out), Result.kind, replace=replace)
     else:
         check_captures(scenario, replace=replace)
+    way = way or Simulated()
     setup = resolve(scenario)
     check_memory(setup, scenario.origin)
+    setup = way.prepared(scenario, setup)
     with opened(out, replace=replace) as place, _captures(setup, place) as captures:
         planned = plan(setup, scenario.origin, plan_progress)
         captured = setup if captures is None else capture_into(setup, captures)
         with deferred(_core.inside_own_code) as heard:
-            result = _simulate(scenario, captured, planned, heard.watched(progress))
+            result = way.measured(scenario, captured, planned, heard, progress)
             keep(
                 result, place, scenario, captures, heard, add=page_writer(result, page=page, figures=figures)
             )
@@ -217,24 +249,6 @@ def _kept(result: Result, name: str, scenario: Scenario, captures: Path | None) 
         shutil.rmtree(spare, ignore_errors=True)
         return f"{lost}{error}", False
     return f"what was measured is kept in {folder}", True
-
-
-def _simulate(
-    scenario: Scenario,
-    setup: Setup,
-    planned: Planned,
-    progress: Callable[[float, int], None] | None,
-) -> Result:
-    begin = time.perf_counter()
-    try:
-        outcome = setup.core().simulate(planned.plan, progress)
-    except _core.SetupError as error:
-        raise refused(error, scenario.origin, setup) from None
-    except _core.OwnCodeError as error:
-        raise failed(error) from None
-    except OSError as error:
-        raise ResultError(f"a capture cannot be begun: {reason(error)}") from None
-    return measured(scenario, setup, planned, outcome, time.perf_counter() - begin)
 
 
 def measured(

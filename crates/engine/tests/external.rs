@@ -113,6 +113,32 @@ fn a_simulated_host_answers_a_real_one() {
     assert_eq!(packet.segment.ack, 8);
 }
 
+/// Between the same nodes one flow is external and another is simulated; each has its own ports.
+#[test]
+fn a_flow_is_external_beside_a_simulated_one() {
+    let mut b = line("linux-cubic");
+    let (from, to) = (NodeId(0), NodeId(2));
+    b.flow(from, to, 0, SourceSetup::Sized { bytes: 50_000 }, at(0.1));
+    let mut simulation = started(b.setup, &[]);
+    simulation.make_ends_external(FlowId(0), true, true).expect("a flow");
+    assert_ne!(simulation.endpoints(FlowId(0)), simulation.endpoints(FlowId(1)));
+    simulation.inject(data(1460), 5).expect("its source is external");
+    go_on(&mut simulation, at(2.0));
+    let departures: Vec<_> = simulation.departures().collect();
+    let [Departure { token: Some(5), fate: Fate::Arrived { node, .. } }] = departures[..] else {
+        panic!("only what was put in comes out: {departures:?}")
+    };
+    assert_eq!(node, to);
+    let refused = simulation.inject(ExternalPacket { flow: FlowId(1), ..data(1460) }, 6);
+    assert_eq!(
+        refused.expect_err("it is simulated").to_string(),
+        "flows[1]: the host at from is simulated; declare its node external"
+    );
+    let outcome = simulation.finish().expect("the books balance");
+    assert_eq!(integer(&outcome, "flows", "packets_received", 0), 1);
+    assert_eq!(integer(&outcome, "flows", "delivered_bytes", 1), 50_000);
+}
+
 #[test]
 fn what_cannot_be_put_in_is_refused() {
     let mut simulation = started(line("cubic").setup, &[NodeId(0)]);
@@ -131,7 +157,7 @@ fn what_cannot_be_put_in_is_refused() {
     go_on(&mut simulation, at(0.1));
     assert_eq!(
         text(simulation.make_external(NodeId(2))),
-        "external: the run has begun; declare external nodes before its first step"
+        "external: the run has begun; declare external hosts before its first step"
     );
     let change = Change::Links { links: vec![LinkId(9)], up: false };
     assert_eq!(text(simulation.change(&change)), "change.links: no link number 9; there are 4");

@@ -11,6 +11,8 @@ mod balancer;
 mod capture;
 mod error;
 mod flows;
+#[cfg(target_os = "linux")]
+mod live;
 mod own;
 mod paths;
 mod plan;
@@ -55,6 +57,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<setup::Setup>()?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<simulation::Simulation>()?;
+    #[cfg(target_os = "linux")]
+    module.add_class::<live::LiveNetwork>()?;
     module.add_function(wrap_pyfunction!(run::draw, module)?)?;
     module.add_function(wrap_pyfunction!(run::draw_each, module)?)?;
     module.add_function(wrap_pyfunction!(balancer::draw_source_ports, module)?)?;

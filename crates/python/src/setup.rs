@@ -32,6 +32,12 @@ pub struct Setup {
     calls_python: bool,
 }
 
+impl Setup {
+    pub(crate) fn shared(&self) -> Arc<setup::Setup> {
+        Arc::clone(&self.setup)
+    }
+}
+
 #[pymethods]
 impl Setup {
     /// `flows` are columns, which come behind the flows of the text: a dict of `entries`, a JSON list of what flows

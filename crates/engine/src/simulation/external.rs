@@ -1,13 +1,15 @@
 //! Hosts that are not ours: packets are put in at their nodes and taken out there.
 //!
-//! A flow of the setup with an end at an external node has no simulated host at this end: what is put in for it takes
-//! its routes, and what comes for it is handed out. Its books are kept as those of any other.
+//! A flow of the setup with an external end has no simulated host there: what is put in for it takes its routes, and
+//! what comes for it is handed out. Its books are kept as those of any other. All flows at a node may be external, or
+//! some of them, beside others of simulated hosts.
 
 use super::Simulation;
 use crate::error::{EngineError, SetupError};
 use crate::packet::{Direction, Packet, PacketId};
 use crate::queues::DropCause;
 use anabranch_transport::Segment;
+use anabranch_transport::wire::Endpoint;
 use anabranch_units::{FlowId, Instant, NodeId};
 use std::collections::BTreeMap;
 
@@ -52,19 +54,42 @@ pub struct Departure {
     pub fate: Fate,
 }
 
-/// Which nodes are external, and what has to be told of packets there.
+/// Which ends of a flow are external.
+#[derive(Clone, Copy, Default)]
+struct Ends {
+    source: bool,
+    destination: bool,
+}
+
+/// Which ends of flows are external, and what has to be told of packets there.
 #[derive(Default)]
 pub(super) struct External {
-    /// By node.
-    nodes: Vec<bool>,
+    /// By flow; flows of datagrams have none.
+    flows: Vec<Ends>,
     /// Of packets that were put in and are under way.
     tokens: BTreeMap<PacketId, u64>,
     departures: Vec<Departure>,
 }
 
 impl External {
-    pub(super) fn is_external(&self, node: NodeId) -> bool {
-        self.nodes.get(node.index()).copied().unwrap_or(false)
+    fn ends(&self, flow: FlowId) -> Ends {
+        self.flows.get(flow.index()).copied().unwrap_or_default()
+    }
+
+    /// Whether nobody simulated sends packets of this direction.
+    fn sends(&self, flow: FlowId, direction: Direction) -> bool {
+        match direction {
+            Direction::Forward => self.ends(flow).source,
+            Direction::Backward => self.ends(flow).destination,
+        }
+    }
+
+    /// Whether nobody simulated receives packets of this direction.
+    fn receives(&self, flow: FlowId, direction: Direction) -> bool {
+        match direction {
+            Direction::Forward => self.ends(flow).destination,
+            Direction::Backward => self.ends(flow).source,
+        }
     }
 
     /// A packet is put in.
@@ -89,7 +114,7 @@ impl External {
     ) -> bool {
         let Packet { flow, direction, bytes, destination: node, .. } = *packet;
         let token = self.tokens.remove(&id);
-        if self.is_external(node) {
+        if self.receives(flow, direction) {
             let packet = ExternalPacket { flow, direction, segment: *segment, bytes };
             self.departures.push(Departure { token, fate: Fate::Arrived { at, node, packet } });
             return true;
@@ -113,21 +138,57 @@ impl Simulation {
         if node.index() >= count {
             return refuse(format!("no node number {}; there are {count}", node.0));
         }
-        if self.events > 0 || self.data.now > Instant::ZERO {
-            return refuse("the run has begun; declare external nodes before its first step".to_owned());
-        }
         if let Some(flow) = self.setup.datagrams.iter().find(|flow| flow.from == node || flow.to == node) {
             let name = &flow.name;
             return refuse(format!("{name} sends datagrams there, which only a simulated host knows"));
         }
-        let external = self.data.taps.external.get_or_insert_default();
-        external.nodes.resize(count, false);
-        external.nodes[node.index()] = true;
-        for (index, _) in self.flows.iter().enumerate().filter(|(_, flow)| flow.forward.from == node) {
-            let source = self.data.numbering.application(FlowId::from_index(index));
-            self.data.schedule.clear(source);
+        for index in 0..self.flows.len() {
+            let flow = &self.setup.flows[index];
+            let (source, destination) = (flow.from == node, flow.to == node);
+            self.make_ends_external(FlowId::from_index(index), source, destination)?;
         }
         Ok(())
+    }
+
+    /// Declares that the hosts at the source of a flow, or at its destination, are not simulated for this flow; others
+    /// between the same nodes may be. Ends that have been declared before stay external.
+    ///
+    /// # Errors
+    /// If there is no such flow, or the run has begun.
+    pub fn make_ends_external(
+        &mut self,
+        id: FlowId,
+        source: bool,
+        destination: bool,
+    ) -> Result<(), EngineError> {
+        let refuse = |problem: String| Err(SetupError::new("external", problem).into());
+        let count = self.flows.len();
+        if id.index() >= count {
+            return refuse(format!("no flow number {}; there are {count}", id.0));
+        }
+        if self.events > 0 || self.data.now > Instant::ZERO {
+            return refuse("the run has begun; declare external hosts before its first step".to_owned());
+        }
+        let external = self.data.taps.external.get_or_insert_default();
+        external.flows.resize(count, Ends::default());
+        let ends = &mut external.flows[id.index()];
+        ends.source |= source;
+        ends.destination |= destination;
+        if ends.source {
+            self.data.schedule.clear(self.data.numbering.application(id));
+        }
+        Ok(())
+    }
+
+    /// The addresses and ports of each subflow of a flow, of its source and its destination: a host that is not
+    /// simulated has to use them, so that balancers that look at them see the same.
+    ///
+    /// # Panics
+    /// If there is no such flow.
+    #[must_use]
+    pub fn endpoints(&self, id: FlowId) -> Vec<(Endpoint, Endpoint)> {
+        let lanes = self.flows[id.index()].forward.lanes.iter();
+        lanes.map(|lane| (lane.source, lane.destination)).collect()
     }
 
     /// Puts a packet in where it comes from, now. `token` is the caller's own number, by which
@@ -151,7 +212,7 @@ impl Simulation {
             return refuse(format!("no subflow {}; there are {subflows}", segment.subflow));
         }
         let external = self.data.taps.external.as_ref();
-        if !external.is_some_and(|external| external.is_external(way.from)) {
+        if !external.is_some_and(|external| external.sends(id, direction)) {
             let name = &self.data.network.node(way.from).name;
             return refuse(format!("the host at {name} is simulated; declare its node external"));
         }

@@ -1,0 +1,485 @@
+//! The loop between the TUN devices and the engine.
+
+use crate::conversations::{Conversation, Conversations};
+use crate::packet::{self, Headers};
+use anabranch_engine::transport::wire;
+use anabranch_engine::transport::{Flags, Segment};
+use anabranch_engine::{EngineError, ExternalPacket, Fate, Outcome, Simulation};
+use anabranch_units::{FlowId, Histogram, Instant, NodeId};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::fd::OwnedFd;
+use rustix::io::Errno;
+use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use std::num::NonZeroU64;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use thiserror::Error;
+
+/// Frames that are read from one device before due packets are looked at again.
+const FRAMES_AT_ONCE: usize = 16;
+/// Longest sleep: nobody waits longer until it is seen that the run is to end.
+const LONGEST_SLEEP_NS: u64 = 20_000_000;
+/// Below this it is not worth while to sleep.
+const SHORTEST_SLEEP_NS: u64 = 8_000;
+/// Longest IP packet.
+const LONGEST_PACKET: usize = 65_535;
+const NS_PER_SECOND: u64 = 1_000_000_000;
+const PS_PER_NS: u64 = 1_000;
+/// The time over which the CPU share is taken for the busiest one.
+const CPU_WINDOW_NS: u64 = NS_PER_SECOND;
+/// TTL of packets that simulated hosts send.
+const TTL: u8 = 64;
+
+/// Why a live run cannot go on.
+#[derive(Debug, Error)]
+pub enum LiveError {
+    /// The engine refuses something.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// A system call fails.
+    #[error("{what}: {error}")]
+    System {
+        /// What was to be done.
+        what: &'static str,
+        /// What the system says.
+        error: Errno,
+    },
+}
+
+fn system(what: &'static str) -> impl Fn(Errno) -> LiveError {
+    move |error| LiveError::System { what, error }
+}
+
+/// How well the network kept to the clock.
+#[derive(Clone, Debug)]
+pub struct SelfCheck {
+    /// How much later than due packets were handed to their hosts, in nanoseconds; the quantiles by nearest rank.
+    pub lateness_ns: Option<Lateness>,
+    /// Packets handed to hosts.
+    pub delivered: u64,
+    /// Packets read from hosts.
+    pub read: u64,
+    /// Packets that a host could not take when they were due.
+    pub refused: u64,
+    /// Packets of hosts that lead to no other host, or are not IPv4.
+    pub astray: u64,
+    /// CPU time of the network's thread over the time of the run.
+    pub cpu_share: f64,
+    /// The same in the busiest second.
+    pub cpu_share_max: f64,
+}
+
+/// Quantiles of lateness, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Lateness {
+    /// Half of all.
+    pub p50: u64,
+    /// 99 %.
+    pub p99: u64,
+    /// 99.9 %.
+    pub p99_9: u64,
+    /// The largest.
+    pub max: u64,
+}
+
+/// What a live run leaves behind.
+pub struct LiveOutcome {
+    /// Tables and summary of the engine.
+    pub outcome: Outcome,
+    /// How well the clock was kept.
+    pub check: SelfCheck,
+    /// What was said beside the flows of the scenario.
+    pub conversations: Vec<Conversation>,
+}
+
+/// What others may see and do while a relay runs.
+#[derive(Default, Debug)]
+pub struct Watched {
+    stop: AtomicBool,
+    now_ps: AtomicU64,
+    packet_hops: AtomicU64,
+}
+
+impl Watched {
+    /// The run is to end.
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// Time of the run, and packet hops.
+    #[must_use]
+    pub fn progress(&self) -> (Instant, u64) {
+        let now = Instant::from_ps(self.now_ps.load(Ordering::Relaxed));
+        (now, self.packet_hops.load(Ordering::Relaxed))
+    }
+}
+
+/// A packet of a host on its way through the engine.
+struct Carried {
+    bytes: Vec<u8>,
+    conversation: Option<usize>,
+}
+
+/// The engine between the devices of hosts.
+pub struct Relay {
+    simulation: Simulation,
+    taps: Vec<OwnedFd>,
+    /// By node: place among the taps.
+    tap_of: Vec<Option<usize>>,
+    conversations: Conversations,
+    /// Whether a simulated host or a capture looks at segments in full.
+    decodes: bool,
+    /// By token.
+    carried: Vec<Carried>,
+    free: Vec<u64>,
+    identification: u16,
+    lateness: Histogram<8>,
+    delivered: u64,
+    read: u64,
+    refused: u64,
+    astray: u64,
+    watched: Arc<Watched>,
+    begun_ns: u64,
+    cpu: CpuShare,
+}
+
+fn now_ns(clock: ClockId) -> u64 {
+    let now = clock_gettime(clock);
+    now.tv_sec as u64 * NS_PER_SECOND + now.tv_nsec as u64
+}
+
+impl Relay {
+    /// Over a simulation at its beginning. `nodes` is how many there are; `decodes` says that a capture looks at
+    /// segments in full.
+    #[must_use]
+    pub fn new(simulation: Simulation, nodes: usize, decodes: bool) -> Self {
+        Self {
+            simulation,
+            taps: Vec::new(),
+            tap_of: vec![None; nodes],
+            conversations: Conversations::default(),
+            decodes,
+            carried: Vec::new(),
+            free: Vec::new(),
+            identification: 0,
+            lateness: Histogram::default(),
+            delivered: 0,
+            read: 0,
+            refused: 0,
+            astray: 0,
+            watched: Arc::default(),
+            begun_ns: 0,
+            cpu: CpuShare::default(),
+        }
+    }
+
+    /// What others may see and do while it runs.
+    #[must_use]
+    pub fn watched(&self) -> Arc<Watched> {
+        Arc::clone(&self.watched)
+    }
+
+    /// The addresses and ports of the subflows of a flow.
+    #[must_use]
+    pub fn endpoints(&self, flow: FlowId) -> Vec<(wire::Endpoint, wire::Endpoint)> {
+        self.simulation.endpoints(flow)
+    }
+
+    /// The hosts at these ends of a flow are real.
+    ///
+    /// # Errors
+    /// If there is no such flow.
+    pub fn make_real(&mut self, flow: FlowId, source: bool, destination: bool) -> Result<(), LiveError> {
+        self.simulation.make_ends_external(flow, source, destination)?;
+        for (subflow, ends) in (0..).zip(self.simulation.endpoints(flow)) {
+            self.conversations.place(flow, subflow, ends);
+        }
+        self.decodes |= !(source && destination);
+        Ok(())
+    }
+
+    /// A flow carries what belongs to no flow of the scenario.
+    ///
+    /// # Errors
+    /// If there is no such flow.
+    pub fn make_carrier(&mut self, flow: FlowId, ends: (NodeId, NodeId)) -> Result<(), LiveError> {
+        self.simulation.make_ends_external(flow, true, true)?;
+        self.conversations.carry(ends, flow);
+        Ok(())
+    }
+
+    /// The host at a node has a device, which is an open file of this process, and addresses.
+    ///
+    /// # Errors
+    /// If there is no such file.
+    pub fn attach(&mut self, node: NodeId, file: i32, addresses: &[[u8; 4]]) -> Result<(), LiveError> {
+        let process = pidfd_open(getpid(), PidfdFlags::empty()).map_err(system("pidfd_open"))?;
+        let file = pidfd_getfd(&process, file, PidfdGetfdFlags::empty()).map_err(system("pidfd_getfd"))?;
+        self.tap_of[node.index()] = Some(self.taps.len());
+        self.taps.push(file);
+        for &address in addresses {
+            self.conversations.own(address, node);
+        }
+        Ok(())
+    }
+
+    /// Runs until the end of the simulation, or until it is told to stop. Time zero is at `begin_ns` of the monotonic
+    /// clock. It takes the calling thread, and lets its timers be exact.
+    ///
+    /// # Errors
+    /// If a system call fails, or the engine refuses a packet.
+    pub fn run(&mut self, begin_ns: u64) -> Result<(), LiveError> {
+        // Of no effect on a thread with a real-time policy, which has none anyway.
+        rustix::thread::set_current_timer_slack(Some(NonZeroU64::MIN))
+            .map_err(system("PR_SET_TIMERSLACK"))?;
+        self.begun_ns = begin_ns;
+        while now_ns(ClockId::Monotonic) < begin_ns {
+            self.sleep(begin_ns - now_ns(ClockId::Monotonic))?;
+        }
+        self.cpu = CpuShare::begin();
+        let mut buffer = vec![0; LONGEST_PACKET];
+        let mut ready: Vec<bool> = vec![true; self.taps.len()];
+        loop {
+            let now = self.step()?;
+            self.cpu.note();
+            if now >= self.simulation.end() || self.watched.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let mut any = false;
+            for (tap, ready) in ready.iter_mut().enumerate().filter(|(_, ready)| **ready) {
+                *ready = self.read(tap, &mut buffer)?;
+                any |= *ready;
+            }
+            if !any {
+                self.wait(&mut ready)?;
+            }
+        }
+        self.cpu.end();
+        Ok(())
+    }
+
+    /// The time of the run.
+    fn clock(&self) -> Instant {
+        Instant::from_ps((now_ns(ClockId::Monotonic) - self.begun_ns) * PS_PER_NS)
+    }
+
+    /// Brings the engine to the present, and hands out what has arrived.
+    fn step(&mut self) -> Result<Instant, LiveError> {
+        let now = self.clock().min(self.simulation.end());
+        let mut hops = None;
+        let reached = self.simulation.advance(now, |progress| {
+            hops = Some(progress.packet_hops);
+            ControlFlow::Continue(())
+        })?;
+        debug_assert!(reached.is_continue());
+        self.watched.now_ps.store(now.as_ps(), Ordering::Relaxed);
+        if let Some(hops) = hops {
+            self.watched.packet_hops.store(hops, Ordering::Relaxed);
+        }
+        self.hand_out()?;
+        Ok(now)
+    }
+
+    fn hand_out(&mut self) -> Result<(), LiveError> {
+        let departures: Vec<_> = self.simulation.departures().collect();
+        for departure in departures {
+            match (departure.fate, departure.token) {
+                (Fate::Arrived { at, node, packet }, token) => self.deliver(at, node, &packet, token)?,
+                (Fate::Dropped(_) | Fate::Delivered, Some(token)) => self.free.push(token),
+                (Fate::Dropped(_) | Fate::Delivered, None) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A packet is at a host.
+    fn deliver(
+        &mut self,
+        at: Instant,
+        node: NodeId,
+        packet: &ExternalPacket,
+        token: Option<u64>,
+    ) -> Result<(), LiveError> {
+        let late = self.clock().saturating_since(at);
+        self.lateness.record(late.as_ps() / PS_PER_NS);
+        let Some(tap) = self.tap_of[node.index()] else { return Ok(()) };
+        let result = match token {
+            Some(token) => {
+                let carried = &mut self.carried[token as usize];
+                if packet.segment.flags.has(Flags::CE) {
+                    packet::mark(&mut carried.bytes);
+                }
+                if let Some(index) = carried.conversation {
+                    self.conversations.arrived(index, packet.direction, packet.bytes);
+                }
+                self.free.push(token);
+                rustix::io::write(&self.taps[tap], &self.carried[token as usize].bytes)
+            }
+            None => {
+                let bytes = self.encoded(packet);
+                rustix::io::write(&self.taps[tap], &bytes)
+            }
+        };
+        match result {
+            Ok(_) => self.delivered += 1,
+            // The device is down, or its host has no memory left: as a host that loses a packet.
+            Err(Errno::IO | Errno::NOBUFS | Errno::NOMEM | Errno::AGAIN) => self.refused += 1,
+            Err(error) => return Err(LiveError::System { what: "writing to a TUN device", error }),
+        }
+        Ok(())
+    }
+
+    /// The bytes of a segment that a simulated host sends to a real one.
+    fn encoded(&mut self, packet: &ExternalPacket) -> Vec<u8> {
+        let ends = self.simulation.endpoints(packet.flow);
+        let (source, destination) = ends[usize::from(packet.segment.subflow)];
+        let (source, destination) = match packet.direction {
+            anabranch_engine::packet::Direction::Forward => (source, destination),
+            anabranch_engine::packet::Direction::Backward => (destination, source),
+        };
+        self.identification = self.identification.wrapping_add(1);
+        let mut bytes = Vec::with_capacity(packet.bytes as usize);
+        wire::encode(&packet.segment, source, destination, self.identification, TTL, &mut bytes)
+            .expect("the transport makes segments that have a byte form");
+        bytes
+    }
+
+    /// Takes frames of a device; whether there may be more.
+    fn read(&mut self, tap: usize, buffer: &mut [u8]) -> Result<bool, LiveError> {
+        for _ in 0..FRAMES_AT_ONCE {
+            match rustix::io::read(&self.taps[tap], &mut *buffer) {
+                Ok(length) => self.take(&buffer[..length])?,
+                Err(Errno::AGAIN | Errno::INTR) => return Ok(false),
+                Err(error) => return Err(LiveError::System { what: "reading from a TUN device", error }),
+            }
+        }
+        Ok(true)
+    }
+
+    /// A host sends a packet.
+    fn take(&mut self, bytes: &[u8]) -> Result<(), LiveError> {
+        self.read += 1;
+        let now = self.step()?;
+        let Some(Headers { tuple, mut segment, bytes: length }) = packet::headers(bytes) else {
+            self.astray += 1;
+            return Ok(());
+        };
+        let Some(lane) = self.conversations.lane(tuple, length, now) else {
+            self.astray += 1;
+            return Ok(());
+        };
+        if self.decodes
+            && let Ok(decoded) = wire::decode(bytes)
+        {
+            segment = decoded.segment;
+        }
+        let segment = Segment { subflow: lane.subflow, ..segment };
+        let packet = ExternalPacket { flow: lane.flow, direction: lane.direction, segment, bytes: length };
+        let token = self.keep(bytes, lane.conversation);
+        self.simulation.inject(packet, token)?;
+        Ok(())
+    }
+
+    /// Keeps the bytes of a packet until it comes out; its token.
+    fn keep(&mut self, bytes: &[u8], conversation: Option<usize>) -> u64 {
+        let Some(token) = self.free.pop() else {
+            self.carried.push(Carried { bytes: bytes.to_vec(), conversation });
+            return self.carried.len() as u64 - 1;
+        };
+        let carried = &mut self.carried[token as usize];
+        carried.bytes.clear();
+        carried.bytes.extend_from_slice(bytes);
+        carried.conversation = conversation;
+        token
+    }
+
+    /// Waits for a frame or the next event, and notes which devices have frames.
+    fn wait(&mut self, ready: &mut [bool]) -> Result<(), LiveError> {
+        self.hand_out()?;
+        let now = self.clock();
+        let event = self.simulation.next_event().unwrap_or(Instant::MAX).min(self.simulation.end());
+        let until = event.saturating_since(now).as_ps().div_ceil(PS_PER_NS).min(LONGEST_SLEEP_NS);
+        let timeout = if until < SHORTEST_SLEEP_NS { 0 } else { until };
+        let timeout = Timespec { tv_sec: 0, tv_nsec: timeout as _ };
+        let mut files: Vec<PollFd<'_>> =
+            self.taps.iter().map(|tap| PollFd::new(tap, PollFlags::IN)).collect();
+        match poll(&mut files, Some(&timeout)) {
+            Ok(_) => {
+                for (ready, file) in ready.iter_mut().zip(&files) {
+                    *ready = !file.revents().is_empty();
+                }
+                Ok(())
+            }
+            Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(LiveError::System { what: "ppoll", error }),
+        }
+    }
+
+    fn sleep(&self, ns: u64) -> Result<(), LiveError> {
+        let timeout = Timespec { tv_sec: 0, tv_nsec: ns.min(LONGEST_SLEEP_NS) as _ };
+        match poll(&mut [], Some(&timeout)) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(error) => Err(LiveError::System { what: "ppoll", error }),
+        }
+    }
+
+    /// Ends the run where it is.
+    ///
+    /// # Errors
+    /// If the books do not balance, which is a bug.
+    pub fn finish(self) -> Result<LiveOutcome, LiveError> {
+        let lateness = self.lateness.quantiles([500, 990, 999, 1000]);
+        let check = SelfCheck {
+            lateness_ns: lateness.map(|[p50, p99, p99_9, max]| Lateness { p50, p99, p99_9, max }),
+            delivered: self.delivered,
+            read: self.read,
+            refused: self.refused,
+            astray: self.astray,
+            cpu_share: self.cpu.mean,
+            cpu_share_max: self.cpu.busiest,
+        };
+        let conversations = self.conversations.finish();
+        Ok(LiveOutcome { outcome: self.simulation.finish()?, check, conversations })
+    }
+}
+
+/// CPU time of a thread over the time that passes.
+#[derive(Default)]
+struct CpuShare {
+    begun: (u64, u64),
+    window: (u64, u64),
+    busiest: f64,
+    mean: f64,
+}
+
+impl CpuShare {
+    /// Wall and CPU time.
+    fn now() -> (u64, u64) {
+        (now_ns(ClockId::Monotonic), now_ns(ClockId::ThreadCPUTime))
+    }
+
+    fn begin() -> Self {
+        let now = Self::now();
+        Self { begun: now, window: now, ..Self::default() }
+    }
+
+    fn share(from: (u64, u64), to: (u64, u64)) -> f64 {
+        (to.1 - from.1) as f64 / (to.0 - from.0).max(1) as f64
+    }
+
+    /// To be called often.
+    fn note(&mut self) {
+        if now_ns(ClockId::Monotonic) >= self.window.0 + CPU_WINDOW_NS {
+            let now = Self::now();
+            self.busiest = self.busiest.max(Self::share(self.window, now));
+            self.window = now;
+        }
+    }
+
+    fn end(&mut self) {
+        self.mean = Self::share(self.begun, Self::now());
+        self.busiest = self.busiest.max(self.mean);
+    }
+}

@@ -1,0 +1,165 @@
+"""Which flows of a setup the kernel can speak, and what they are to do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from pydantic_core import to_json
+
+from anabranch import _core
+from anabranch.errors import Problem, ScenarioError
+from anabranch.live.traffic import FlowPlan
+from anabranch.scenario.scenario import Scenario
+from anabranch.setup import Setup
+from anabranch.setup.flow_columns import FlowSetup
+from anabranch.setup.model import Tagged, TransportSetup
+
+_PS_PER_S = 1e12
+_CONTROLS = {"linux-reno": "reno", "linux-cubic": "cubic", "bbr": "bbr"}
+"""The kernel's name of a congestion control, where loss is detected as in Linux."""
+_SUBFLOW_CONTROLS = {**_CONTROLS, "newreno": "reno", "cubic": "cubic"}
+"""The same for subflows of Multipath TCP."""
+_COUPLED = ("lia", "olia", "balia")
+_DETECTIONS = ("rack", "linux-rack")
+_SCHEDULERS = ("linux", "lowest-rtt")
+"""Those that mean the kernel's default: ``lowest-rtt`` is that of the presets."""
+# Messages that are drawn at once.
+_DRAWN = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """How the kernel speaks a transport."""
+
+    control: str
+    is_mptcp: bool
+    asks_for_ecn: bool
+    receive_buffer_bytes: int
+
+
+def kernel_of(transport: TransportSetup) -> Kernel | None:
+    """How the kernel speaks a transport; None if it cannot."""
+    config = transport.config
+    if config["algorithm"] not in ("tcp", "mptcp"):
+        return None
+    is_mptcp = config["algorithm"] == "mptcp"
+    tcp = config["tcp"] if is_mptcp else config
+    controls = _SUBFLOW_CONTROLS if is_mptcp else _CONTROLS
+    control = controls.get(tcp["congestion_control"]["algorithm"])
+    if control is None or tcp["loss_detection"]["algorithm"] not in _DETECTIONS:
+        return None
+    return Kernel(control, is_mptcp, tcp["ecn"], tcp["receive_buffer"])
+
+
+def check_transports(scenario: Scenario, setup: Setup) -> None:
+    """Makes sure that a scenario has no Multipath TCP that would need another kernel.
+
+    Raises:
+        ScenarioError: if it couples subflows, or has another scheduler than the kernel's.
+    """
+    found = []
+    for transport in setup.transports:
+        config = transport.config
+        if config["algorithm"] != "mptcp":
+            continue
+        control = config["tcp"]["congestion_control"]["algorithm"]
+        scheduler = config["scheduler"]["algorithm"]
+        place = f"transport.{transport.name}"
+        if control in _COUPLED:
+            found.append(
+                Problem(
+                    f"{place}.congestion_control",
+                    f"{control} couples the subflows, and Linux has no coupled control; for a live run take "
+                    "mptcp-cubic or linux-mptcp, or congestion_control linux-cubic, linux-reno or bbr",
+                )
+            )
+        if scheduler not in _SCHEDULERS:
+            found.append(
+                Problem(
+                    f"{place}.scheduler",
+                    f"Linux has only its default scheduler, and not {scheduler}; for a live run take linux",
+                )
+            )
+    if found:
+        raise ScenarioError(found, scenario.origin)
+
+
+def ignored_choices(setup: Setup, kernels: Sequence[Kernel | None]) -> list[str]:
+    """What a transport's table says that the kernel cannot be told."""
+    told = {"receive_buffer", "ecn", "congestion_control", "loss_detection"}
+    notes = []
+    for transport, kernel in zip(setup.transports, kernels, strict=True):
+        if kernel is None or kernel.is_mptcp:
+            continue
+        usual = _usual(kernel)
+        own = transport.config.items()
+        differs = [name for name, value in own if name not in told and usual.get(name) != value]
+        if differs:
+            notes.append(
+                f"transport.{transport.name}: {', '.join(differs)}: a live run takes the kernel's own, not "
+                "those of the scenario"
+            )
+    return notes
+
+
+def _usual(kernel: Kernel) -> Tagged:
+    usual: Tagged = json.loads(_core.transport_preset(f"linux-{kernel.control}"))
+    return usual
+
+
+def flow_plans(
+    setup: Setup,
+    kernels: Sequence[Kernel | None],
+    ends: Sequence[tuple[tuple[tuple[str, int], tuple[str, int]], ...]],
+) -> list[FlowPlan]:
+    """What each real flow is to do; ``ends`` are those of its subflows, by flow."""
+    plans = []
+    for flow, (planned, own) in enumerate(zip(setup.flows, ends, strict=True)):
+        kernel = kernels[planned.transport]
+        if kernel is None:
+            continue
+        sized = planned.source["kind"] == "sized"
+        plans.append(
+            FlowPlan(
+                flow=flow,
+                name=planned.name,
+                origin=planned.origin,
+                to=planned.to,
+                control=kernel.control,
+                is_mptcp=kernel.is_mptcp,
+                ends=own,
+                start_s=planned.start / _PS_PER_S,
+                stop_s=None if planned.stop is None else planned.stop / _PS_PER_S,
+                size_bytes=int(planned.source["bytes"]) if sized else None,  # type: ignore[call-overload]
+                messages=_messages(setup, planned) if planned.source["kind"] == "messages" else None,
+            )
+        )
+    return plans
+
+
+def _messages(setup: Setup, flow: FlowSetup) -> Iterator[tuple[float, int]]:
+    """Times and sizes of a flow's messages, those that a simulated run draws."""
+
+    def drawn(variate: object, purpose: str) -> Iterator[float]:
+        text, have = to_json(variate, inf_nan_mode="constants").decode(), 0
+        while True:
+            # Draws have no state: the first ones are drawn again, and not used.
+            values = _core.draw(text, setup.seed, setup.replication, flow.name, purpose, have + _DRAWN)[have:]
+            have += _DRAWN
+            yield from values.tolist()
+
+    time = flow.start
+    for gap, size in zip(
+        drawn(flow.source["gap"], "message gap"), drawn(flow.source["size"], "message size"), strict=False
+    ):
+        time += max(int(gap), 1)
+        yield time / _PS_PER_S, int(size)
+
+
+def real_flows(setup: Setup, kernels: Sequence[Kernel | None]) -> np.ndarray:
+    """Whether each flow is real."""
+    speaks = np.array([kernel is not None for kernel in kernels], dtype=bool)
+    return speaks[setup.flows.transport] if len(setup.flows) else np.zeros(0, dtype=bool)

@@ -1,0 +1,224 @@
+"""The tables of a live run: those of the engine, with what the kernel says of its flows in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from anabranch import _core
+from anabranch.live.traffic import FlowRecord, Sample
+from anabranch.result import Result
+
+_UNKNOWN = (
+    *("fast_recoveries", "undone_recoveries", "tail_loss_probes", "ecn_reductions"),
+    *("spurious_retransmissions", "rtt_max_ms", "ecn_marks"),
+)
+"""What the kernel does not tell of a flow."""
+_UNKNOWN_OF_CONNECTIONS = (
+    *("reinjected_bytes", "opportunistic_retransmissions", "penalties", "suspicions"),
+    *("duplicate_bytes", "most_waiting_bytes", "stalled_s", "stalled_since_s"),
+)
+_UNKNOWN_OF_SUBFLOWS = ("handshake_s", "fast_recoveries", "spurious_retransmissions", "rtt_max_ms")
+
+
+def with_kernel(
+    result: Result, records: Sequence[FlowRecord], samples: Sequence[Sample], ended_s: float
+) -> dict[str, pl.DataFrame]:
+    """The tables of a run with its real flows.
+
+    Args:
+        result: what the engine has measured; of real flows it knows the packets, and not their state.
+        records: the real flows.
+        samples: what they were like over time.
+        ended_s: when the run ended.
+    """
+    tables = dict(result.tables)
+    tables["flows"] = _flows(tables["flows"], records, ended_s)
+    if "flow_series" in tables:
+        tables["flow_series"] = _series(tables["flow_series"], samples)
+    multipath = [record for record in records if record.plan.is_mptcp]
+    if multipath:
+        tables["connections"] = _connections(tables["connections"], multipath)
+        tables["subflows"] = _subflows(tables["subflows"], multipath, ended_s)
+    if multipath and "flow_series" in tables:
+        tables["subflow_series"] = _subflow_series(tables.get("subflow_series"), multipath, samples)
+    return tables
+
+
+def totals(flows: pl.DataFrame, ended_s: float) -> dict[str, float | None]:
+    """The totals of a summary, over real and simulated flows."""
+    opened = flows.filter(pl.col("setup_s").is_not_null())
+    return {
+        "jain_index": _core.jain_index(opened["goodput_mbps"].drop_nulls().to_list()),
+        "delivered_mbps": _mbps(int(flows["delivered_bytes"].sum()), ended_s),
+    }
+
+
+def _mbps(size_bytes: int, span_s: float) -> float | None:
+    return size_bytes * 8 / span_s / 1e6 if span_s > 0 else None
+
+
+def _flow(record: FlowRecord, ended_s: float) -> dict[str, Any]:
+    infos = list(record.infos.values())
+    active_s = record.completed_s if record.completed_s is not None else ended_s - record.plan.start_s
+    smallest = [info.rtt_min_ms for info in infos if info.rtt_min_ms is not None]
+    timeouts = [info.timeouts for info in infos if info.timeouts is not None]
+    return {
+        "handshake_s": record.established_s,
+        "completion_s": record.completed_s,
+        "failure": record.failure,
+        "delivered_bytes": record.delivered_bytes,
+        "goodput_mbps": _mbps(record.delivered_bytes, active_s),
+        "retransmissions": sum(info.retransmissions for info in infos),
+        "timeouts": sum(timeouts) if len(timeouts) == len(infos) else None,
+        "rtt_min_ms": min(smallest, default=None),
+        "rtt_mean_ms": record.rtt_sum_ms / record.rtt_samples if record.rtt_samples else None,
+        **dict.fromkeys(_UNKNOWN),
+    }
+
+
+def _replaced(table: pl.DataFrame, keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """A table with these values in place of those of the same keys; null, too, is a value."""
+    if not rows:
+        return table
+    names = [name for name in rows[0] if name not in keys]
+    schema = {name: table.schema[name] for name in (*keys, *names)}
+    fresh = pl.DataFrame(rows, schema=schema).with_columns(_fresh=True)
+    joined = table.join(fresh, on=list(keys), how="left", suffix="_of_kernel", maintain_order="left")
+    chosen = [
+        pl.when(pl.col("_fresh")).then(pl.col(f"{name}_of_kernel")).otherwise(pl.col(name)).alias(name)
+        for name in names
+    ]
+    return joined.with_columns(chosen).select(table.columns)
+
+
+def _flows(flows: pl.DataFrame, records: Sequence[FlowRecord], ended_s: float) -> pl.DataFrame:
+    real = [record.plan.flow for record in records]
+    rows = [{"flow": record.plan.flow, **_flow(record, ended_s)} for record in records]
+    # What left a host is what the network has seen of it.
+    left = pl.col("packets_received") + pl.col("drops_data") + pl.col("packets_in_flight")
+    is_real = pl.col("flow").is_in(real)
+    return _replaced(flows, ["flow"], rows).with_columns(
+        segments_sent=pl.when(is_real).then(left).otherwise(pl.col("segments_sent")),
+        hosts=pl.when(is_real).then(pl.lit("kernel")).otherwise(pl.lit("simulated")),
+    )
+
+
+def _rates(samples: Sequence[Sample]) -> list[float | None]:
+    """What was delivered between a sample and the one before of the same flow, in Mbps."""
+    before: dict[int, tuple[float, int]] = {}
+    rates = []
+    for sample in samples:
+        time_s, delivered = before.get(sample.flow, (None, 0))
+        span = sample.time_s - time_s if time_s is not None else 0.0
+        rates.append(_mbps(sample.delivered_bytes - delivered, span))
+        before[sample.flow] = (sample.time_s, sample.delivered_bytes)
+    return rates
+
+
+def _series(series: pl.DataFrame, samples: Sequence[Sample]) -> pl.DataFrame:
+    rows = []
+    for sample, rate in zip(samples, _rates(samples), strict=True):
+        infos = [info for _, info in sample.infos]
+        thresholds = [info.ssthresh_bytes for info in infos if info.ssthresh_bytes is not None]
+        trips = [info.srtt_ms for info in infos if info.srtt_ms is not None]
+        rows.append(
+            {
+                "time_s": sample.time_s,
+                "flow": sample.flow,
+                "goodput_mbps": rate,
+                "cwnd_bytes": sum(info.cwnd_bytes for info in infos),
+                "ssthresh_bytes": float(sum(thresholds)) if thresholds else None,
+                "srtt_ms": min(trips, default=None),
+                "rtt_ms": None,
+                "in_flight_bytes": sum(info.in_flight_bytes for info in infos),
+                "retransmissions": sum(info.retransmissions for info in infos),
+            }
+        )
+    return pl.concat([series, pl.DataFrame(rows, schema=series.schema)]).sort("time_s", "flow")
+
+
+def _connections(table: pl.DataFrame, records: Sequence[FlowRecord]) -> pl.DataFrame:
+    rows = [
+        {
+            "flow": record.plan.flow,
+            "subflows": len(record.plan.ends),
+            "subflows_established": 0 if record.fallen_back else len(record.joined),
+            "acknowledged_bytes": sum(info.bytes_acked for info in record.infos.values()),
+            **dict.fromkeys(_UNKNOWN_OF_CONNECTIONS),
+        }
+        for record in records
+    ]
+    return _replaced(table, ["flow"], rows)
+
+
+def _subflows(table: pl.DataFrame, records: Sequence[FlowRecord], ended_s: float) -> pl.DataFrame:
+    rows = []
+    for record in records:
+        active_s = record.completed_s if record.completed_s is not None else ended_s - record.plan.start_s
+        for number, info in record.infos.items():
+            at_receiver = record.receiver.get(number)
+            received = 0 if at_receiver is None else at_receiver.bytes_received
+            rows.append(
+                {
+                    "flow": record.plan.flow,
+                    "subflow": number,
+                    "state": "established",
+                    "delivered_bytes": received,
+                    "throughput_mbps": _mbps(received, active_s),
+                    "acknowledged_bytes": info.bytes_acked,
+                    "segments_sent": info.data_segments_sent,
+                    "retransmissions": info.retransmissions,
+                    "timeouts": info.timeouts,
+                    "rtt_min_ms": info.rtt_min_ms,
+                    "rtt_mean_ms": info.srtt_ms,
+                    **dict.fromkeys(_UNKNOWN_OF_SUBFLOWS),
+                }
+            )
+    return _replaced(table, ["flow", "subflow"], rows)
+
+
+def _subflow_series(
+    series: pl.DataFrame | None, records: Sequence[FlowRecord], samples: Sequence[Sample]
+) -> pl.DataFrame:
+    multipath = {record.plan.flow for record in records}
+    before: dict[tuple[int, int], tuple[float, int]] = {}
+    rows = []
+    for sample in samples:
+        if sample.flow not in multipath:
+            continue
+        for number, info in sample.infos:
+            time_s, acked = before.get((sample.flow, number), (None, 0))
+            span = sample.time_s - time_s if time_s is not None else 0.0
+            rows.append(
+                {
+                    "time_s": sample.time_s,
+                    "flow": sample.flow,
+                    "subflow": number,
+                    "throughput_mbps": _mbps(info.bytes_acked - acked, span),
+                    "cwnd_bytes": info.cwnd_bytes,
+                    "srtt_ms": info.srtt_ms,
+                    "in_flight_bytes": info.in_flight_bytes,
+                    "retransmissions": info.retransmissions,
+                }
+            )
+            before[sample.flow, number] = (sample.time_s, info.bytes_acked)
+    schema = _SUBFLOW_SERIES if series is None else series.schema
+    fresh = pl.DataFrame(rows, schema=schema)
+    return (fresh if series is None else pl.concat([series, fresh])).sort("time_s", "flow", "subflow")
+
+
+_SUBFLOW_SERIES = pl.Schema(
+    {
+        "time_s": pl.Float64(),
+        "flow": pl.UInt64(),
+        "subflow": pl.UInt64(),
+        "throughput_mbps": pl.Float64(),
+        "cwnd_bytes": pl.UInt64(),
+        "srtt_ms": pl.Float64(),
+        "in_flight_bytes": pl.UInt64(),
+        "retransmissions": pl.UInt64(),
+    }
+)

@@ -1,0 +1,426 @@
+"""The flows that real hosts speak: sockets of the kernel's TCP, driven by one loop."""
+
+from __future__ import annotations
+
+import errno
+import heapq
+import select
+import socket
+import struct
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import count
+
+from anabranch.errors import reason, system_error
+from anabranch.live.hosts import Host
+from anabranch.live.kernel import (
+    IPPROTO_MPTCP,
+    TCP_CONGESTION,
+    SubflowInfo,
+    TcpInfo,
+    mptcp_info,
+    subflows,
+    tcp_info,
+)
+from anabranch.live.path_manager import PathManager
+
+End = tuple[str, int]
+_CHUNK = memoryview(bytes(1 << 18))
+_PASSES = 8
+"""Chunks that one flow writes or reads before others have their turn."""
+_MOST_WAITING = 4096
+_LINGER_NOT = struct.pack("ii", 1, 0)
+_SAMPLES_S = 0.1
+"""Between two samples of the round-trip time, where no series is wanted."""
+# The kernel refuses further subflows until the connection has had an acknowledgment of data.
+_JOIN_AGAIN_S = 0.002
+
+
+@dataclass(frozen=True, slots=True)
+class FlowPlan:
+    """What a flow is to do."""
+
+    flow: int
+    name: str
+    origin: int
+    to: int
+    control: str
+    """The kernel's name of its congestion control."""
+    is_mptcp: bool
+    ends: tuple[tuple[End, End], ...]
+    """Of each subflow: source and destination."""
+    start_s: float
+    stop_s: float | None
+    size_bytes: int | None
+    """None where it has no end of its own."""
+    messages: Iterator[tuple[float, int]] | None = None
+    """Times and sizes of messages; None where it writes all it can."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What a sender was like at a time."""
+
+    time_s: float
+    flow: int
+    delivered_bytes: int
+    infos: Sequence[tuple[int, TcpInfo]]
+    """By subflow; the only one is number 0."""
+
+
+@dataclass(slots=True)
+class FlowRecord:
+    """What became of a flow."""
+
+    plan: FlowPlan
+    established_s: float | None = None
+    completed_s: float | None = None
+    delivered_bytes: int = 0
+    failure: str | None = None
+    opened: bool = False
+    fallen_back: bool = False
+    """Whether a multipath connection is plain TCP."""
+    infos: dict[int, TcpInfo] = field(default_factory=dict)
+    """The latest state of each subflow, at the sender."""
+    receiver: dict[int, TcpInfo] = field(default_factory=dict)
+    joined: dict[int, float] = field(default_factory=dict)
+    """When each subflow was first seen established."""
+    rtt_sum_ms: float = 0.0
+    rtt_samples: int = 0
+
+
+class _Flow:
+    """A flow while it runs."""
+
+    def __init__(self, plan: FlowPlan) -> None:
+        self.plan = plan
+        self.record = FlowRecord(plan)
+        self.sender: socket.socket | None = None
+        self.receiver: socket.socket | None = None
+        self.left = plan.size_bytes
+        """Bytes still to be written; None for no end."""
+        self.closed = False
+        self.connected = False
+        self.awaits_room = True
+        self.subflow_of = {source: number for number, (source, _) in enumerate(plan.ends)}
+        if plan.messages is not None:
+            self.left = 0
+
+    def numbered(self, found: Sequence[SubflowInfo], *, at_sender: bool) -> Iterator[tuple[int, TcpInfo]]:
+        """The state of each subflow under its number."""
+        for subflow in found:
+            number = self.subflow_of.get(subflow.local if at_sender else subflow.remote)
+            if number is not None:
+                yield number, subflow.info
+
+
+class KernelFlows:
+    """All real flows of a run."""
+
+    def __init__(
+        self, plans: Sequence[FlowPlan], hosts: Mapping[int, Host], sample_interval_s: float | None
+    ) -> None:
+        """Opens the sockets that listen.
+
+        Raises:
+            OSError: if one cannot be opened.
+        """
+        self._hosts = hosts
+        self._flows = [_Flow(plan) for plan in plans]
+        self._interval = sample_interval_s
+        self.samples: list[Sample] = []
+        self._poll = select.epoll()
+        self._actions: dict[int, Callable[[int], None]] = {}
+        self._timers: list[tuple[float, int, Callable[[], None]]] = []
+        self._numbers = count()
+        self._begin_ns = 0
+        self._managers: dict[int, PathManager] = {}
+        self._listeners: list[socket.socket] = []
+        self._by_peer = {
+            (plan.to, *plan.ends[0][0]): flow for flow, plan in zip(self._flows, plans, strict=True)
+        }
+        try:
+            self._listen()
+            self._manage()
+        except BaseException:
+            self.close()
+            raise
+
+    def _listen(self) -> None:
+        for node in sorted({flow.plan.to for flow in self._flows}):
+            flows = [flow.plan for flow in self._flows if flow.plan.to == node]
+            protocol = IPPROTO_MPTCP if any(plan.is_mptcp for plan in flows) else socket.IPPROTO_TCP
+            for port in sorted({plan.ends[0][1][1] for plan in flows}):
+                listener = self._hosts[node].inside(partial(_socket, protocol))
+                self._listeners.append(listener)
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                listener.bind(("0.0.0.0", port))  # noqa: S104 - in a namespace of its own
+                listener.listen(_MOST_WAITING)
+                self._watch(listener, select.EPOLLIN, partial(self._accept, node, listener))
+
+    def _manage(self) -> None:
+        """Opens the path managers of hosts with connections of several subflows: both ends need one."""
+        nodes = {
+            node for flow in self._flows if flow.plan.is_mptcp for node in (flow.plan.origin, flow.plan.to)
+        }
+        for node in sorted(nodes):
+            self._managers[node] = PathManager(self._hosts[node])
+
+    def run(self, begin_ns: int, end_s: float, go_on: Callable[[], bool]) -> list[FlowRecord]:
+        """Lets all flows do what is planned, until the end of the run or as long as it is to go on.
+
+        Args:
+            begin_ns: time zero, of the monotonic clock.
+            end_s: the end of the run.
+            go_on: asked now and then.
+        """
+        self._begin_ns = begin_ns
+        for flow in self._flows:
+            if flow.plan.start_s <= end_s:
+                self._at(flow.plan.start_s, partial(self._open, flow))
+        self._sample_at(1, _SAMPLES_S if self._interval is None else self._interval)
+        while (now := self.now()) < end_s and go_on():
+            while self._timers and self._timers[0][0] <= now:
+                heapq.heappop(self._timers)[2]()
+            wake = min(self._timers[0][0] if self._timers else end_s, end_s, now + 0.1)
+            for file, events in self._poll.poll(max(wake - self.now(), 0.0)):
+                if file in self._actions:
+                    self._actions[file](events)
+        for flow in self._flows:
+            self._look(flow)
+        return [flow.record for flow in self._flows]
+
+    def now(self) -> float:
+        """Seconds of the run."""
+        return (time.monotonic_ns() - self._begin_ns) / 1e9
+
+    def close(self) -> None:
+        """Ends all connections without a word to their peers."""
+        for flow in self._flows:
+            for end in (flow.sender, flow.receiver):
+                if end is not None:
+                    with suppress(OSError):
+                        end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_NOT)
+                    end.close()
+        for listener in self._listeners:
+            listener.close()
+        for manager in self._managers.values():
+            manager.close()
+        self._poll.close()
+
+    def _at(self, time_s: float, action: Callable[[], None]) -> None:
+        heapq.heappush(self._timers, (time_s, next(self._numbers), action))
+
+    def _watch(self, end: socket.socket, events: int, action: Callable[[int], None]) -> None:
+        self._poll.register(end, events)
+        self._actions[end.fileno()] = action
+
+    def _forget(self, end: socket.socket) -> None:
+        if self._actions.pop(end.fileno(), None) is not None:
+            self._poll.unregister(end)
+
+    def _open(self, flow: _Flow) -> None:
+        plan = flow.plan
+        protocol = IPPROTO_MPTCP if plan.is_mptcp else socket.IPPROTO_TCP
+        sender = self._hosts[plan.origin].inside(lambda: _socket(protocol))
+        flow.sender = sender
+        flow.record.opened = True
+        sender.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, plan.control.encode())
+        # Ports are the engine's, which may be those of another flow to another host.
+        sender.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        source, destination = plan.ends[0]
+        sender.bind(source)
+        failed = sender.connect_ex(destination)
+        if failed not in (0, errno.EINPROGRESS):
+            self._fail(flow, failed)
+            return
+        self._watch(sender, select.EPOLLOUT, lambda events: self._on_sender(flow, events))
+        if plan.stop_s is not None and plan.size_bytes is None:
+            self._at(plan.stop_s, lambda: self._stop(flow))
+
+    def _on_sender(self, flow: _Flow, events: int) -> None:
+        sender = flow.sender
+        if sender is None:
+            return
+        if events & (select.EPOLLERR | select.EPOLLHUP):
+            self._fail(flow, sender.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR))
+            return
+        if not flow.connected:
+            flow.connected = True
+            flow.record.established_s = self.now() - flow.plan.start_s
+            if flow.plan.is_mptcp and len(flow.plan.ends) > 1:
+                self._at(self.now(), lambda: self._join(flow, 1))
+            self._next_message(flow)
+        self._write(flow)
+
+    def _write(self, flow: _Flow) -> None:
+        sender = flow.sender
+        if sender is None or not flow.connected or flow.closed:
+            return
+        try:
+            for _ in range(_PASSES):
+                if flow.left == 0:
+                    break
+                chunk = _CHUNK if flow.left is None else _CHUNK[: flow.left]
+                sent = sender.send(chunk)
+                if flow.left is not None:
+                    flow.left -= sent
+        except BlockingIOError:
+            self._await(flow, sender, room=True)
+            return
+        except OSError as error:
+            self._fail(flow, error.errno)
+            return
+        if flow.left == 0:
+            if flow.plan.size_bytes is not None:
+                self._stop(flow)
+            else:
+                # A socket with room would be ready all the time.
+                self._await(flow, sender, room=False)
+
+    def _await(self, flow: _Flow, sender: socket.socket, *, room: bool) -> None:
+        """Wakes up when the sender has room, or only when something is wrong with it."""
+        if flow.awaits_room != room:
+            flow.awaits_room = room
+            self._poll.modify(sender, select.EPOLLOUT if room else 0)
+
+    def _next_message(self, flow: _Flow) -> None:
+        if flow.plan.messages is None:
+            return
+        time_s, size = next(flow.plan.messages)
+
+        def write() -> None:
+            if not flow.closed and flow.sender is not None:
+                flow.left = (flow.left or 0) + size
+                self._write(flow)
+                self._next_message(flow)
+
+        self._at(time_s, write)
+
+    def _stop(self, flow: _Flow) -> None:
+        """The application closes: what is written is sent, and then FIN."""
+        if flow.closed or flow.sender is None:
+            return
+        flow.closed = True
+        self._look(flow)
+        self._forget(flow.sender)
+        with suppress(OSError):
+            flow.sender.shutdown(socket.SHUT_WR)
+
+    def _fail(self, flow: _Flow, number: int | None) -> None:
+        flow.record.failure = f"the kernel gave it up: {reason(system_error(number))}"
+        flow.closed = True
+        if flow.sender is not None:
+            self._forget(flow.sender)
+
+    def _join(self, flow: _Flow, number: int) -> None:
+        """Opens the subflows behind the first, one after the other."""
+        sender = flow.sender
+        if sender is None or flow.closed:
+            return
+        manager = self._managers[flow.plan.origin]
+        try:
+            info = mptcp_info(sender)
+            flow.record.fallen_back = info.fallen_back
+            while not info.fallen_back and number < len(flow.plan.ends):
+                manager.create_subflow(info.token, number, *flow.plan.ends[number])
+                number += 1
+        except OSError as error:
+            if error.errno not in (errno.ENOTCONN, errno.EINVAL, errno.ESRCH):
+                raise
+            self._at(self.now() + _JOIN_AGAIN_S, lambda: self._join(flow, number))
+
+    def _accept(self, node: int, listener: socket.socket, _events: int) -> None:
+        try:
+            connection, peer = listener.accept()
+        except BlockingIOError:
+            return
+        flow = self._by_peer.get((node, *peer))
+        if flow is None or flow.receiver is not None:
+            connection.close()
+            return
+        connection.setblocking(False)
+        flow.receiver = connection
+        self._watch(connection, select.EPOLLIN, lambda _: self._read(flow))
+
+    def _read(self, flow: _Flow) -> None:
+        receiver = flow.receiver
+        if receiver is None:
+            return
+        try:
+            for _ in range(_PASSES):
+                # Nobody looks at the data: the kernel need not copy them.
+                length = receiver.recv_into(_SINK, len(_SINK), socket.MSG_TRUNC)
+                if length == 0:
+                    self._complete(flow)
+                    return
+                flow.record.delivered_bytes += length
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._fail(flow, error.errno)
+            self._forget(receiver)
+
+    def _complete(self, flow: _Flow) -> None:
+        """All has arrived: the receiver closes, too."""
+        flow.record.completed_s = self.now() - flow.plan.start_s
+        self._look(flow)
+        receiver, flow.receiver = flow.receiver, None
+        if receiver is not None:
+            self._forget(receiver)
+            receiver.close()
+
+    def _sample_at(self, number: int, interval: float) -> None:
+        """Samples every flow at so many intervals from the start, and from then on at each."""
+
+        def sample() -> None:
+            self._sample()
+            self._sample_at(number + 1, interval)
+
+        self._at(number * interval, sample)
+
+    def _sample(self) -> None:
+        now = self.now()
+        for flow in self._flows:
+            if flow.record.opened and flow.record.completed_s is None:
+                infos = self._look(flow)
+                if self._interval is None:
+                    continue
+                self.samples.append(Sample(now, flow.plan.flow, flow.record.delivered_bytes, infos))
+
+    def _look(self, flow: _Flow) -> list[tuple[int, TcpInfo]]:
+        """Notes what the kernel says of both ends."""
+        record = flow.record
+        if flow.sender is None or not flow.connected or record.failure is not None:
+            return []
+        infos = self._infos(flow, flow.sender, at_sender=True)
+        for number, info in infos:
+            record.infos[number] = info
+            record.joined.setdefault(number, self.now() - flow.plan.start_s)
+            if info.srtt_ms is not None:
+                record.rtt_sum_ms += info.srtt_ms
+                record.rtt_samples += 1
+        if flow.receiver is not None:
+            record.receiver.update(self._infos(flow, flow.receiver, at_sender=False))
+        return infos
+
+    def _infos(self, flow: _Flow, end: socket.socket, *, at_sender: bool) -> list[tuple[int, TcpInfo]]:
+        try:
+            if flow.plan.is_mptcp and not flow.record.fallen_back:
+                return list(flow.numbered(subflows(end), at_sender=at_sender))
+            return [(0, tcp_info(end))]
+        except OSError:
+            # A connection that is gone has no state, and a multipath one that has fallen back is TCP.
+            return []
+
+
+_SINK = bytearray(1 << 18)
+
+
+def _socket(protocol: int) -> socket.socket:
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM, protocol)
+    made.setblocking(False)
+    return made

@@ -1,0 +1,105 @@
+"""Flows of the kernel over links of the engine."""
+
+import polars as pl
+import pytest
+from live_scenarios import LiveRun, paths
+
+import anabranch
+
+pytestmark = pytest.mark.usefixtures("can_run")
+
+
+def test_a_flow_of_the_kernel_fills_its_path(live_run: LiveRun) -> None:
+    scenario = paths(
+        "20 Mbps", [10], [{"transport": "linux-cubic"}], run={"duration": "4 s", "flow_series": True}
+    )
+    result, simulated = live_run(scenario), anabranch.run(scenario)
+    flow = result.flows.row(0, named=True)
+    # All but the start and 52 of 1500 bytes.
+    assert flow["goodput_mbps"] == pytest.approx(simulated.flows["goodput_mbps"][0], rel=0.03)
+    assert flow["hosts"] == "kernel"
+    assert flow["fast_recoveries"] is None
+    assert 20 <= flow["rtt_min_ms"] <= 22
+    assert flow["segments_sent"] == flow["packets_received"] + flow["drops_data"] + flow["packets_in_flight"]
+    assert flow["delivered_bytes"] <= 1448 * flow["packets_received"]
+    sampled = result.flow_series.filter(pl.col("time_s") > 2)
+    assert sampled["goodput_mbps"].mean() == pytest.approx(19.3, rel=0.03)
+    assert sampled["cwnd_bytes"].min() > 10_000
+    live = result.summary["live"]
+    assert (live["flows_real"], live["flows_simulated"]) == (1, 0)
+    assert live["check"]["packets_read"] > flow["packets_received"]
+
+
+def test_what_is_sized_ends_and_what_is_stopped_stops(live_run: LiveRun) -> None:
+    traffic = [
+        {"transport": "linux-reno", "size": "500 kB", "start": "500 ms"},
+        {"transport": "linux-cubic", "stop": "1.5 s"},
+    ]
+    result = live_run(paths("20 Mbps", [5], traffic, run={"duration": "3 s"}))
+    sized, stopped = result.flows.rows(named=True)
+    assert sized["delivered_bytes"] == 500_000
+    assert 0.2 < sized["completion_s"] < 2
+    assert 1.5 <= stopped["completion_s"] < 2
+    assert 1.5 <= stopped["fin_s"] < 2
+
+
+def test_messages_are_those_of_a_simulated_run(live_run: LiveRun) -> None:
+    application = {"kind": "poisson", "message": "20 kB", "rate": "4 Mbps"}
+    traffic = [{"transport": "linux-cubic", "application": application, "stop": "2 s"}]
+    scenario = paths("20 Mbps", [5], traffic, run={"duration": "3 s"})
+    result, simulated = live_run(scenario), anabranch.run(scenario)
+    assert result.flows["delivered_bytes"].to_list() == simulated.flows["delivered_bytes"].to_list()
+
+
+def test_what_the_kernel_does_not_speak_is_simulated_beside(live_run: LiveRun) -> None:
+    traffic = [{"transport": "linux-cubic"}, {"transport": "mprc"}]
+    result = live_run(paths("20 Mbps", [5], traffic, run={"duration": "4 s"}))
+    assert result.flows["hosts"].to_list() == ["kernel", "simulated"]
+    assert (
+        "1 flow of mprc: the kernel does not speak it; simulated, on the same links"
+        in result.summary["warnings"]
+    )
+    # Both share one link, whatever the shares.
+    assert result.flows["goodput_mbps"].min() > 1
+    assert result.summary["delivered_mbps"] == pytest.approx(19, rel=0.05)
+    assert result.flows["fast_recoveries"].null_count() == 1
+
+
+@pytest.mark.usefixtures("can_join")
+def test_subflows_of_the_kernel_take_the_paths_of_the_simulation(live_run: LiveRun) -> None:
+    scenario = paths(
+        "20 Mbps",
+        [5, 5],
+        [{"transport": "four"}],
+        transport={
+            "four": {"preset": "mptcp-cubic", "path_manager": {"algorithm": "ndiffports", "subflows": 4}}
+        },
+        routing={"scheme": "disjoint", "load_balancing": "hash"},
+        run={"duration": "4 s", "flow_series": True},
+    )
+    result, simulated = live_run(scenario), anabranch.run(scenario)
+    assert result.connections["subflows_established"].to_list() == [4]
+    same = ["flow", "subflow", "client", "client_port", "server", "path"]
+    assert result.subflows.select(same).equals(simulated.subflows.select(same))
+    assert result.subflows["delivered_bytes"].min() > 0
+    assert result.subflow_series["subflow"].n_unique() == 4
+    assert result.flows["goodput_mbps"][0] > 0.6 * simulated.flows["goodput_mbps"][0]
+
+
+def test_a_failure_and_a_repair_come_at_their_times(live_run: LiveRun) -> None:
+    down = {"at": "1 s", "link": ["source", "path1"], "state": "down"}
+    traffic = [{"transport": "linux-cubic"}]
+    scenario = paths(
+        "20 Mbps",
+        [5],
+        traffic,
+        event=[down, {**down, "at": "2 s", "state": "up"}],
+        run={"duration": "4 s", "sample_interval": "100 ms", "link_series": True},
+    )
+    result = live_run(scenario)
+    there = result.link_series.filter(pl.col("link") == 0).select("time_s", "throughput_mbps")
+    during = there.filter((pl.col("time_s") > 1.15) & (pl.col("time_s") < 1.95))
+    after = there.filter(pl.col("time_s") > 3.5)
+    assert during["throughput_mbps"].sum() == 0
+    assert after["throughput_mbps"].mean() > 15
+    assert result.flows["drops_down"][0] > 0
