@@ -206,6 +206,7 @@ COMMANDS = {
     "report": "anabranch report results/abilene --figures pdf",
     "reproduce": "anabranch reproduce sdn A.3 --quick",
     "capture": "anabranch capture results/lossy/source.pcapng",
+    "new": "anabranch new congestion-control gentle --out results/gentle",
     "schema": "anabranch schema --study",
     "topology list": "anabranch topology list generator",
     "topology show": "anabranch topology show zoo/Abilene",

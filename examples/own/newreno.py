@@ -5,9 +5,7 @@ from anabranch.own import Ack, CongestionControl, LossEpisode
 
 class NewReno(CongestionControl):
     def start(self) -> None:
-        self.counted_bytes = 0
-        self.hold_until = 0
-        self.recovering = False
+        self.counted_bytes, self.hold_until, self.recovering = 0, 0, False
         self.before: tuple[float, float] | None = None
 
     def on_ack(self, ack: Ack) -> None:

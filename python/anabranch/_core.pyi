@@ -68,7 +68,7 @@ class Ack:
 
 @final
 class Report:
-    """What the ACKs of an interval said together."""
+    """What the ACKs of an interval said together. The next call has the same object with other values."""
 
     now_s: float
     interval_s: float

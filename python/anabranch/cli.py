@@ -411,6 +411,24 @@ def capture(
 
 
 @app.command()
+def new(
+    kind: Annotated[str, typer.Argument(metavar="KIND", help="What it is: congestion-control.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, and that of its module.")],
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="A new folder; one of that name if left out.")
+    ] = None,
+) -> None:
+    """Start an algorithm of your own in Python: a class, a scenario and a study."""
+    from anabranch.own.new import new as write_new
+
+    written = write_new(kind, name, out)
+    for file in written:
+        write(str(file))
+    _, scenario, study_file = written
+    say(f"next: anabranch run {scenario}, then anabranch study {study_file}")
+
+
+@app.command()
 def schema(
     of_study: Annotated[bool, typer.Option("--study", help="Of a study in place of a scenario.")] = False,
 ) -> None:

@@ -1,6 +1,7 @@
 """Congestion controls in Python: the same numbers as the built-in one, both speeds, and results that stay."""
 
 import textwrap
+import time
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -214,3 +215,13 @@ def test_the_page_shows_the_example_as_it_is() -> None:
     assert f"```python\n{example}```" in page
     flows = scenario('{ python = "gentle:Gentle", beta = 0.8 }', OWN).run().flows
     assert flows["goodput_mbps"].sum() > 9
+
+
+def test_ten_flows_for_thirty_seconds_take_less_than_two(tmp_path: Path) -> None:
+    text = (OWN.parent / "dumbbell.toml").read_text(encoding="utf-8").replace('"cubic"', '"mine"')
+    text += f'[transport.mine]\npreset = "newreno"\ncongestion_control = {NEWRENO}\n'
+    made = Scenario.loads(text, {"run.duration": "30 s"}, base=OWN)
+    begin = time.process_time()
+    result = made.run(out=tmp_path / "run", page=False)
+    assert time.process_time() - begin < 2
+    assert result.flows.height == 10

@@ -95,3 +95,26 @@ def test_without_the_package_the_message_says_what_to_install(write: Write) -> N
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip().endswith('install it with: pip install "anabranch[cluster]"')
+
+
+OWN_CONTROL = """
+from anabranch.own import CongestionControl
+
+class Still(CongestionControl):
+    def on_ack(self, ack):
+        self.cwnd_bytes = 5 * self.mss_bytes
+
+    def on_loss(self, episode):
+        pass
+"""
+
+
+def test_a_class_of_the_users_own_goes_to_the_cluster(tmp_path: Path, cluster: str) -> None:
+    (tmp_path / "mine.py").write_text(OWN_CONTROL)
+    text = SCENARIO.replace("size =", 'transport = "mine"\nsize =') + (
+        '[transport.mine]\npreset = "cubic"\ncongestion_control = { python = "mine:Still" }\n'
+    )
+    study = Study(title="", scenario=Scenario.loads(text, base=tmp_path), replications=2)
+    here = study.run(jobs=1).runs
+    assert here["status"].to_list() == ["ok", "ok"]
+    assert study.run(dask=cluster).runs.equals(here)

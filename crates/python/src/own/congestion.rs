@@ -10,9 +10,10 @@ use anabranch_engine::transport::congestion::{External, ExternalControl, Externa
 use anabranch_units::{Instant, Rate, Span};
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyValueError;
-use pyo3::intern;
 use pyo3::prelude::*;
+use pyo3::pyclass::boolean_struct::False;
 use pyo3::types::{PyString, PyTuple};
+use pyo3::{PyClass, PyClassInitializer, intern};
 
 /// Makes the controls of one class with one set of parameters.
 #[derive(Debug)]
@@ -109,10 +110,38 @@ struct Control {
 /// How it hears of ACKs.
 #[derive(Debug)]
 enum Acks {
-    /// Of each: its method, and the arguments, which are used again and again.
-    Each { on_ack: Py<PyAny>, view: Option<(Py<Ack>, Py<PyTuple>)> },
+    /// Of each.
+    Each(Method<Ack>),
     /// Of those of an interval together, or of a round-trip time.
-    Reports { interval: Option<Span>, since: Instant, under_way: Option<Box<Report>> },
+    Reports { on_report: Method<Report>, interval: Option<Span>, since: Instant, under_way: Option<Report> },
+}
+
+/// A method that is called often, with a view of what is new: the view and the tuple around it are made once.
+#[derive(Debug)]
+struct Method<V> {
+    method: Py<PyAny>,
+    view: Option<(Py<V>, Py<PyTuple>)>,
+}
+
+impl<V: PyClass<Frozen = False> + Into<PyClassInitializer<V>>> Method<V> {
+    fn new(method: Bound<'_, PyAny>) -> Self {
+        Self { method: method.unbind(), view: None }
+    }
+
+    fn call(&mut self, py: Python<'_>, value: V) -> PyResult<()> {
+        let arguments = match &self.view {
+            Some((view, arguments)) => {
+                *view.borrow_mut(py) = value;
+                arguments
+            }
+            None => {
+                let view = Py::new(py, value)?;
+                let arguments = PyTuple::new(py, [&view])?.unbind();
+                &self.view.insert((view, arguments)).1
+            }
+        };
+        self.method.bind(py).call1(arguments.bind(py)).map(drop)
+    }
 }
 
 impl Control {
@@ -122,9 +151,10 @@ impl Control {
         let acks = if on_ack.is_none() {
             let interval_s: Option<f64> = object.getattr(intern!(py, "report_interval_s"))?.extract()?;
             let interval = interval_s.map(Span::from_secs_f64);
-            Acks::Reports { interval, since: Instant::ZERO, under_way: None }
+            let on_report = Method::new(object.getattr(intern!(py, "on_report"))?);
+            Acks::Reports { on_report, interval, since: Instant::ZERO, under_way: None }
         } else {
-            Acks::Each { on_ack: on_ack.unbind(), view: None }
+            Acks::Each(Method::new(on_ack))
         };
         Ok(Self {
             code: code.clone_ref(py),
@@ -151,22 +181,6 @@ impl Control {
         });
         self.state = state.unwrap_or(self.state);
     }
-}
-
-/// The arguments of a call for each ACK: the same object with other values.
-fn arguments<'py>(
-    py: Python<'py>,
-    view: &mut Option<(Py<Ack>, Py<PyTuple>)>,
-    ack: &facts::Ack,
-) -> PyResult<Bound<'py, PyTuple>> {
-    if let Some((view, arguments)) = view {
-        view.borrow_mut(py).0 = *ack;
-        return Ok(arguments.bind(py).clone());
-    }
-    let made = Py::new(py, Ack(*ack))?;
-    let arguments = PyTuple::new(py, [&made])?;
-    *view = Some((made, arguments.clone().unbind()));
-    Ok(arguments)
 }
 
 impl CongestionControl for Control {
@@ -196,27 +210,28 @@ impl CongestionControl for Control {
     }
 
     fn on_ack(&mut self, ack: &facts::Ack) {
-        match &mut self.acks {
-            Acks::Each { on_ack, view } => {
-                let state = guarded(&self.code, "on_ack", ack.now.as_secs_f64(), |py| {
-                    on_ack.bind(py).call1(arguments(py, view, ack)?)?;
-                    State::of(self.object.bind(py), self.mss)
-                });
-                (self.now, self.state) = (ack.now, state.unwrap_or(self.state));
-            }
-            Acks::Reports { interval, since, under_way } => {
-                match under_way {
-                    Some(report) => report.add(ack),
-                    None => *under_way = Some(Box::new(Report::new(ack, *since))),
-                }
+        self.now = ack.now;
+        let at_s = ack.now.as_secs_f64();
+        let state = match &mut self.acks {
+            Acks::Each(on_ack) => guarded(&self.code, "on_ack", at_s, |py| {
+                on_ack.call(py, Ack(*ack))?;
+                State::of(self.object.bind(py), self.mss)
+            }),
+            Acks::Reports { on_report, interval, since, under_way } => {
+                let mut report = under_way.take().unwrap_or_else(|| Report::new(*since));
+                report.add(ack);
                 if ack.now.since(*since) < interval.unwrap_or(ack.srtt) {
+                    *under_way = Some(report);
                     return;
                 }
                 *since = ack.now;
-                let report = under_way.take().map(|report| *report);
-                self.tell("on_report", ack.now, (report,));
+                guarded(&self.code, "on_report", at_s, |py| {
+                    on_report.call(py, report)?;
+                    State::of(self.object.bind(py), self.mss)
+                })
             }
-        }
+        };
+        self.state = state.unwrap_or(self.state);
     }
 
     fn forget_growth(&mut self, cwnd: u64) {

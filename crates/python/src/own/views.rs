@@ -16,6 +16,7 @@ fn rate_bps(bytes: u64, interval: Span) -> Option<f64> {
 }
 
 /// What one arriving ACK said. The next call has the same object with other values.
+#[derive(Debug)]
 #[pyclass(module = "anabranch._core")]
 pub struct Ack(pub(super) facts::Ack);
 
@@ -143,56 +144,60 @@ fn recovery(py: Python<'_>, kind: facts::Recovery) -> Bound<'_, PyString> {
     name.clone()
 }
 
-/// What the ACKs of an interval said together.
+/// What the ACKs of an interval said together. The next call has the same object with other values.
 #[derive(Debug)]
-#[pyclass(frozen, module = "anabranch._core")]
+#[pyclass(module = "anabranch._core")]
 pub struct Report {
-    /// The last of them.
-    last: facts::Ack,
+    now: Instant,
     since: Instant,
     acked: u64,
     delivered: u64,
     lost: u64,
+    in_flight: u64,
     least_rtt: Option<Span>,
     largest_rtt: Option<Span>,
+    srtt: Span,
+    min_rtt: Span,
     best_rate_bps: Option<f64>,
     cwnd_limited: bool,
+    recovery: facts::Recovery,
 }
 
 impl Report {
-    /// A report that begins with an ACK.
-    pub(super) fn new(ack: &facts::Ack, since: Instant) -> Self {
-        let rate = ack.rate.and_then(|rate| rate_bps(rate.delivered, rate.interval));
+    /// A report of no ACK so far.
+    pub(super) const fn new(since: Instant) -> Self {
         Self {
-            last: *ack,
+            now: since,
             since,
-            acked: ack.acked,
-            delivered: ack.delivered,
-            lost: ack.lost,
-            least_rtt: ack.rtt,
-            largest_rtt: ack.rtt,
-            best_rate_bps: rate,
-            cwnd_limited: ack.cwnd_limited,
+            acked: 0,
+            delivered: 0,
+            lost: 0,
+            in_flight: 0,
+            least_rtt: None,
+            largest_rtt: None,
+            srtt: Span::ZERO,
+            min_rtt: Span::MAX,
+            best_rate_bps: None,
+            cwnd_limited: false,
+            recovery: facts::Recovery::Open,
         }
     }
 
-    /// Adds a later ACK.
+    /// Adds an ACK.
     pub(super) fn add(&mut self, ack: &facts::Ack) {
-        let one = Self::new(ack, self.since);
-        let least = |one: Option<Span>, other: Option<Span>| one.into_iter().chain(other).min();
-        *self = Self {
-            acked: self.acked + one.acked,
-            delivered: self.delivered + one.delivered,
-            lost: self.lost + one.lost,
-            least_rtt: least(self.least_rtt, one.least_rtt),
-            largest_rtt: self.largest_rtt.max(one.largest_rtt),
-            best_rate_bps: match (self.best_rate_bps, one.best_rate_bps) {
-                (Some(before), Some(rate)) => Some(before.max(rate)),
-                (before, rate) => before.or(rate),
-            },
-            cwnd_limited: self.cwnd_limited || one.cwnd_limited,
-            ..one
-        };
+        self.acked += ack.acked;
+        self.delivered += ack.delivered;
+        self.lost += ack.lost;
+        self.cwnd_limited |= ack.cwnd_limited;
+        (self.now, self.in_flight, self.recovery) = (ack.now, ack.in_flight, ack.recovery);
+        (self.srtt, self.min_rtt) = (ack.srtt, ack.min_rtt);
+        if let Some(rtt) = ack.rtt {
+            self.least_rtt = Some(self.least_rtt.map_or(rtt, |least| least.min(rtt)));
+            self.largest_rtt = self.largest_rtt.max(Some(rtt));
+        }
+        if let Some(rate) = ack.rate.and_then(|rate| rate_bps(rate.delivered, rate.interval)) {
+            self.best_rate_bps = Some(self.best_rate_bps.map_or(rate, |best| best.max(rate)));
+        }
     }
 }
 
@@ -201,13 +206,13 @@ impl Report {
     /// Arrival time of the last ACK.
     #[getter]
     fn now_s(&self) -> f64 {
-        self.last.now.as_secs_f64()
+        self.now.as_secs_f64()
     }
 
     /// Time since the last report.
     #[getter]
     fn interval_s(&self) -> f64 {
-        self.last.now.since(self.since).as_secs_f64()
+        self.now.since(self.since).as_secs_f64()
     }
 
     /// Bytes by which the cumulative acknowledgment advanced.
@@ -231,7 +236,7 @@ impl Report {
     /// Bytes in flight after the last ACK.
     #[getter]
     const fn in_flight_bytes(&self) -> u64 {
-        self.last.in_flight
+        self.in_flight
     }
 
     /// Smallest RTT of the interval; None without a sample.
@@ -249,13 +254,13 @@ impl Report {
     /// Smoothed RTT; 0 before the first sample.
     #[getter]
     fn srtt_s(&self) -> f64 {
-        self.last.srtt.as_secs_f64()
+        self.srtt.as_secs_f64()
     }
 
     /// Smallest RTT of the connection; infinite before the first sample.
     #[getter]
     fn min_rtt_s(&self) -> f64 {
-        span_s(self.last.min_rtt)
+        span_s(self.min_rtt)
     }
 
     /// Largest delivery rate sample of the interval; None without one, or if the class does not set `measures_rate`.
@@ -273,7 +278,7 @@ impl Report {
     /// "open", "fast" in fast recovery, "loss" after a retransmission timeout, at the last ACK.
     #[getter]
     fn recovery<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
-        recovery(py, self.last.recovery)
+        recovery(py, self.recovery)
     }
 }
 

@@ -1,0 +1,54 @@
+"""Files to start an algorithm of one's own from: a class with its hooks, a scenario and a study."""
+
+from __future__ import annotations
+
+import keyword
+from pathlib import Path
+
+from anabranch.errors import Problem, ScenarioError, reason
+from anabranch.scenario.messages import unknown_choice
+from anabranch.scenario.quantity import quoted
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_FILES = ("mine.py", "scenario.toml", "study.toml")
+KINDS = ("congestion-control",)
+"""The kinds of algorithms that may be one's own."""
+
+
+def new(kind: str, name: str, folder: Path | None = None) -> list[Path]:
+    """Writes the files into a new folder.
+
+    Args:
+        kind: one of :data:`KINDS`.
+        name: the module's name; a hyphen becomes an underscore.
+        folder: where to; a folder of that name, if left out.
+
+    Returns:
+        The files.
+
+    Raises:
+        ScenarioError: if there is no such kind, the name is none of Python's, or the folder is there already
+            or cannot be made.
+    """
+    module = name.replace("-", "_")
+    if kind not in KINDS:
+        raise ScenarioError([Problem("", f"kind {unknown_choice(kind, KINDS)}")])
+    if not module.isidentifier() or keyword.iskeyword(module) or not module.islower():
+        message = f"{quoted(name)} is no name of a module; write lower-case letters, digits and underscores"
+        raise ScenarioError([Problem("", message)])
+    folder = Path(module) if folder is None else folder
+    class_name = "".join(part.capitalize() for part in module.split("_"))
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        message = f"{folder}/ is there already; choose another name, or a folder with --out"
+        raise ScenarioError([Problem("", message)]) from None
+    except OSError as error:
+        raise ScenarioError([Problem("", f"{folder}/ cannot be made: {reason(error)}")]) from None
+    written = []
+    for file in _FILES:
+        text = (_TEMPLATES / kind.replace("-", "_") / file).read_text(encoding="utf-8")
+        made = folder / file.replace("mine", module)
+        made.write_text(text.replace("Mine", class_name).replace("mine", module), encoding="utf-8")
+        written.append(made)
+    return written
