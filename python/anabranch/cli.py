@@ -14,8 +14,17 @@ import typer
 
 from anabranch import __version__
 from anabranch.command_group import CommandGroup
-from anabranch.console import JobsOption, JsonOption, ReplaceOption, console, print_json, say, write
-from anabranch.errors import Problem, ResultError, ScenarioError
+from anabranch.console import (
+    EXIT_INCOMPLETE,
+    JobsOption,
+    JsonOption,
+    ReplaceOption,
+    console,
+    print_json,
+    say,
+    write,
+)
+from anabranch.errors import LiveError, Problem, ResultError, ScenarioError
 from anabranch.signals import deferred, ending, exit_status, is_interrupt
 
 if TYPE_CHECKING:
@@ -120,18 +129,36 @@ def live(
     replace: ReplaceOption = False,
     no_page: NoPageOption = False,
     figures: FiguresOption = None,
+    exec_: Annotated[
+        list[str] | None,
+        typer.Option("--exec", metavar="HOST=COMMAND", help="Run a command in a host; may be repeated."),
+    ] = None,
+    shell: Annotated[
+        str | None, typer.Option(metavar="HOST", help="Work in a host; the run lasts until its shell ends.")
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option(metavar="simulation", help="Simulate it as well, and compare flow by flow.")
+    ] = None,
+    hold: Annotated[bool, typer.Option("--hold", help="Keep the network up until Ctrl-C.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario between real Linux hosts, over simulated links (Linux, root)."""
+    from anabranch import display
+    from anabranch.live import Asked, HostProgram
     from anabranch.live import run as run_live
     from anabranch.progress import run_progress
 
+    if against not in (None, "simulation"):
+        raise LiveError(f'--against: "{against}" is not known; there is "simulation"')
+    asked = Asked(tuple(HostProgram.read(text) for text in exec_ or ()), shell, hold)
     loaded = _load(scenario, set_, seed)
     folder = out if out is not None else Path("results") / f"{scenario.stem}-live"
     title = loaded.title or scenario.stem
     with run_progress(title, loaded.run_settings.duration.seconds) as progress:
         result = run_live(
             loaded,
+            asked=asked,
+            against_simulation=against is not None,
             out=folder,
             page=not no_page,
             figures=figures or (),
@@ -140,6 +167,10 @@ def live(
             plan_progress=progress.plan,
         )
     _show_run(title, result, folder, as_json=as_json)
+    if "against" in result.tables and not as_json:
+        display.show_against(console(), result)
+    if any(program["status"] for program in result.summary["live"]["programs"]):
+        raise typer.Exit(EXIT_INCOMPLETE)
 
 
 def _show_run(title: str, result: Result, folder: Path, *, as_json: bool) -> None:

@@ -93,6 +93,37 @@ def show_result(console: Console, title: str, result: Result, folder: Path | Non
         console.print(Text(f"event logs in {folder / LOGS}"))
 
 
+_AGAINST_COLUMNS: tuple[FrameColumn, ...] = (
+    ("flow", "name", ""),
+    ("transport", "transport", ""),
+    ("live", "goodput_mbps", "Mbps"),
+    ("simulated", "simulated_goodput_mbps", "Mbps"),
+    ("difference", "difference_percent", "+.1f"),
+    ("completion live", "completion_s", "s"),
+    ("completion simulated", "simulated_completion_s", "s"),
+    ("retrans- mitted live", "retransmissions", ",d"),
+    ("retrans- mitted simulated", "simulated_retransmissions", ",d"),
+)
+
+
+def show_against(console: Console, result: Result) -> None:
+    """The flows of a live run beside those of its simulation, and what follows."""
+    form = (_AGAINST_COLUMNS, ("transport",))
+    _print_flows(
+        console, "live against simulation, difference in %", result.tables["against"], "against", form
+    )
+    told = result.summary["live"]["against"]
+    if "refused" in told:
+        console.print(Text(f"no conclusion: {told['refused']}"))
+    elif told["median_difference_percent"] is not None:
+        console.print(
+            Text(
+                f"goodput differs by {told['median_difference_percent']:.2g} % at the median of "
+                f"{told['flows']} real flows, and by {told['largest_difference_percent']:.2g} % at most"
+            )
+        )
+
+
 def _print_flows(
     console: Console,
     title: str,

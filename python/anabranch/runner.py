@@ -42,6 +42,9 @@ class Simulated:
         """The setup with what this way adds to it, before routes are made."""
         return setup
 
+    def add(self, folder: Path) -> None:
+        """Writes what this way leaves besides tables into a result folder."""
+
     def measured(
         self,
         scenario: Scenario,
@@ -119,10 +122,18 @@ def run(
         captured = setup if captures is None else capture_into(setup, captures)
         with deferred(_core.inside_own_code) as heard:
             result = way.measured(scenario, captured, planned, heard, progress)
-            keep(
-                result, place, scenario, captures, heard, add=page_writer(result, page=page, figures=figures)
-            )
+            pages = page_writer(result, page=page, figures=figures)
+            keep(result, place, scenario, captures, heard, add=_both(way.add, pages))
     return result
+
+
+def _both(first: Callable[[Path], None], then: Callable[[Path], None] | None) -> Callable[[Path], None]:
+    def add(folder: Path) -> None:
+        first(folder)
+        if then is not None:
+            then(folder)
+
+    return add
 
 
 def check_captures(scenario: Scenario, *, replace: bool) -> None:

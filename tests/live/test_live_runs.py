@@ -1,10 +1,15 @@
 """Flows of the kernel over links of the engine."""
 
+from io import StringIO
+
 import polars as pl
 import pytest
 from live_scenarios import LiveRun, paths
+from rich.console import Console
 
 import anabranch
+from anabranch.display import show_against
+from anabranch.live import run
 
 pytestmark = pytest.mark.usefixtures("can_run")
 
@@ -103,3 +108,38 @@ def test_a_failure_and_a_repair_come_at_their_times(live_run: LiveRun) -> None:
     assert during["throughput_mbps"].sum() == 0
     assert after["throughput_mbps"].mean() > 15
     assert result.flows["drops_down"][0] > 0
+
+
+def test_a_live_run_is_held_against_its_simulation(live_run: LiveRun) -> None:
+    traffic = [{"transport": "linux-cubic", "size": "3 MB"}, {"transport": "mprc", "stop": "1 s"}]
+    scenario = paths("20 Mbps", [5], traffic, run={"duration": "4 s"})
+    result, simulated = live_run(scenario, against_simulation=True), anabranch.run(scenario)
+    (row,) = result.tables["against"].rows(named=True)
+    assert row["name"] == "traffic[0].0"
+    assert row["simulated_goodput_mbps"] == simulated.flows["goodput_mbps"][0]
+    assert row["goodput_mbps"] == result.flows["goodput_mbps"][0]
+    ratio = row["simulated_goodput_mbps"] / row["goodput_mbps"]
+    assert row["difference_percent"] == pytest.approx((ratio - 1) * 100)
+    told = result.summary["live"]["against"]
+    assert told == {
+        "flows": 1,
+        "median_difference_percent": pytest.approx(abs(row["difference_percent"])),
+        "largest_difference_percent": pytest.approx(abs(row["difference_percent"])),
+    }
+
+
+def test_nothing_follows_from_a_run_that_is_not_valid() -> None:
+    scenario = paths("20 Mbps", [5], [{"transport": "linux-cubic"}], run={"duration": "1 s"})
+    result = run(scenario, against_simulation=True, latest_us=0.001)
+    assert result.summary["warnings"][0].startswith("not valid: 1 % of the packets came more than")
+    assert result.summary["live"]["against"]["refused"].startswith("the live run is not valid: 1 %")
+    with StringIO() as text:
+        show_against(Console(file=text, width=200), result)
+        assert "no conclusion: the live run is not valid" in text.getvalue()
+
+
+def test_a_scenario_runs_live_from_python(live_run: LiveRun) -> None:  # noqa: ARG001 - skips
+    scenario = paths("20 Mbps", [5], [{"transport": "linux-reno", "size": "100 kB"}])
+    result = anabranch.run(scenario, live=True)
+    assert result.flows["delivered_bytes"].to_list() == [100_000]
+    assert result.summary["live"]["flows_real"] == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -83,8 +84,11 @@ def run(
     replace: bool = False,
     progress: Callable[[float, int], None] | None = None,
     plan_progress: Callable[[int, int], None] | None = None,
+    live: bool = False,
 ) -> Result:
     """Simulates a scenario, or that of a file; :func:`anabranch.runner.run` has the arguments and errors.
+
+    With ``live``, it runs between real hosts of this machine; :func:`anabranch.live.run` has the errors.
 
     In a notebook, a run that is not told whom to tell of its progress shows it.
 
@@ -94,15 +98,17 @@ def run(
     """
     if not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario)
+    way = None
+    if live:
+        from anabranch.live import Live  # noqa: PLC0415 - few runs are live
+
+        way = Live()
+    run_it = partial(runner.run, scenario, out=out, page=page, replace=replace, way=way)
     if progress is None and plan_progress is None and "ipykernel" in sys.modules:
         from anabranch.progress import run_progress  # noqa: PLC0415 - only notebooks show it
 
         with run_progress(scenario.title, scenario.run_settings.duration.seconds) as told:
-            found = runner.run(
-                scenario, out=out, page=page, replace=replace, progress=told.run, plan_progress=told.plan
-            )
+            found = run_it(progress=told.run, plan_progress=told.plan)
     else:
-        found = runner.run(
-            scenario, out=out, page=page, replace=replace, progress=progress, plan_progress=plan_progress
-        )
+        found = run_it(progress=progress, plan_progress=plan_progress)
     return Result(found.tables, found.summary)

@@ -65,13 +65,23 @@ class Scenario(file.Scenario):
 
         return Simulation(self)
 
-    def run(self, out: Path | str | None = None, *, page: bool = True, replace: bool = False) -> Result:
+    def run(
+        self,
+        out: Path | str | None = None,
+        *,
+        page: bool = True,
+        replace: bool = False,
+        live: bool = False,
+    ) -> Result:
         """Runs it; with ``out``, the result is saved in that folder, with ``page`` its page too.
+
+        With ``live``, it runs between real hosts of this machine, in real time (docs/live.md).
 
         Raises:
             ScenarioError: if the scenario cannot be run.
+            LiveError: if the machine can do no live runs.
             ResultError: if the folder has other files, without ``replace``, or cannot be written.
         """
         from anabranch.api.runs import run  # noqa: PLC0415 - imports what simulates
 
-        return run(self, out=out, page=page, replace=replace)
+        return run(self, out=out, page=page, replace=replace, live=live)

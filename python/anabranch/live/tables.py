@@ -56,6 +56,46 @@ def totals(flows: pl.DataFrame, ended_s: float) -> dict[str, float | None]:
     }
 
 
+_PROTOCOLS = {1: "icmp", 6: "tcp", 17: "udp"}
+
+
+def conversations(found: Sequence[Mapping[str, Any]], names: Sequence[str]) -> pl.DataFrame:
+    """What programs said to each other: a row for each five-tuple and its reverse.
+
+    Args:
+        found: as the core tells it.
+        names: of all nodes.
+    """
+    rows = []
+    for one in found:
+        (source, source_port), (destination, destination_port) = one["source"], one["destination"]
+        rows.append(
+            {
+                "protocol": _PROTOCOLS.get(one["protocol"], str(one["protocol"])),
+                "from": names[one["from"]],
+                "to": names[one["to"]],
+                "source": source,
+                "source_port": source_port,
+                "destination": destination,
+                "destination_port": destination_port,
+                **{name: one[name] for name in _CONVERSATION},
+            }
+        )
+    texts = dict.fromkeys(("protocol", "from", "to", "source"), pl.String)
+    ports = {"source_port": pl.UInt64, "destination": pl.String, "destination_port": pl.UInt64}
+    return pl.DataFrame(rows, schema={**texts, **ports, **_CONVERSATION})
+
+
+_CONVERSATION = {
+    **dict.fromkeys(("begin_s", "end_s"), pl.Float64),
+    **{
+        f"{way}{what}": pl.UInt64
+        for way in ("", "back_")
+        for what in ("packets_sent", "bytes_sent", "packets_received", "bytes_received")
+    },
+}
+
+
 def _mbps(size_bytes: int, span_s: float) -> float | None:
     return size_bytes * 8 / span_s / 1e6 if span_s > 0 else None
 

@@ -1,0 +1,226 @@
+"""The network of a live run: the engine in a thread of its own, its hosts, and what runs in them."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+
+from anabranch import _core
+from anabranch.errors import LiveError, reason
+from anabranch.live.flows import Kernel, flow_plans, ignored_choices, kernel_of, real_flows
+from anabranch.live.hosts import Host, HostPlan, hosts_of
+from anabranch.live.programs import Asked, Running
+from anabranch.live.traffic import FlowRecord, KernelFlows, Sample
+from anabranch.routing import Planned
+from anabranch.scenario.scenario import Scenario
+from anabranch.setup import Setup
+from anabranch.signals import Deferred
+
+_PRIORITY = 10
+"""Of the network's thread, above all that is not real-time."""
+_BEGIN_NS = 50_000_000
+"""From the last preparation to time zero."""
+_BUFFER_BYTES = 4_194_304
+"""The kernel's own largest send buffer."""
+_RECEIVE_BUFFER_BYTES = 6_291_456
+"""The kernel's own largest receive buffer."""
+_FAST_BPS = 1_000_000_000
+_PS_PER_S = 1e12
+
+Ends = tuple[tuple[tuple[str, int], tuple[str, int]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a live network leaves behind."""
+
+    outcome: _core.LiveOutcome
+    records: list[FlowRecord]
+    samples: list[Sample]
+    device_drops: int
+    real_time: bool
+    warnings: list[str]
+
+
+class LiveHosts:
+    """The engine, its hosts, and what runs in them."""
+
+    def __init__(self, setup: Setup, carrying: Setup, planned: Planned, asked: Asked) -> None:
+        """Over the routes of a plan.
+
+        Args:
+            setup: that of the scenario.
+            carrying: the same, with flows behind its own that carry what programs say.
+            planned: routes of all flows.
+            asked: what is to run in hosts besides.
+        """
+        self._setup = setup
+        self._asked = asked
+        self._kernels = [kernel_of(transport) for transport in setup.transports]
+        self._real = real_flows(setup, self._kernels)
+        self._core = _core.LiveNetwork(carrying.core(), planned.plan)
+        for flow in self._real.nonzero()[0].tolist():
+            self._core.make_real(flow, True, True)
+        self._carriers = {flow: carrying.flows[flow] for flow in range(len(setup.flows), len(carrying.flows))}
+        for flow in self._carriers:
+            self._core.make_carrier(flow)
+        self._duration_s = carrying.duration / _PS_PER_S
+        self._real_time = True
+        self._failure: BaseException | None = None
+        self.running: Running | None = None
+        """The programs of the user."""
+
+    def run(
+        self, scenario: Scenario, heard: Deferred, progress: Callable[[float, int], None] | None
+    ) -> Measured:
+        """Makes the hosts, lets everything run, and removes them.
+
+        Raises:
+            LiveError: if the system ends it.
+        """
+        setup, ends = self._setup, self._ends()
+        settings = scenario.run_settings
+        interval_s = int(settings.sample_interval) / _PS_PER_S if settings.flow_series else None
+        warnings = [*self._simulated(), *ignored_choices(setup, self._kernels), *self._fast()]
+        try:
+            with hosts_of(self._host_plans(ends)) as hosts:
+                for node, host in hosts.items():
+                    self._core.attach(node, host.device, host.plan.addresses)
+                plans = flow_plans(setup, self._kernels, ends)
+                with closing(KernelFlows(plans, hosts, interval_s)) as flows:
+                    records = self._go(flows, hosts, heard, progress)
+                    drops = sum(host.dropped_packets() for host in hosts.values())
+        except OSError as error:
+            raise LiveError(
+                f"the system ends the live run: {error.filename or ''} {reason(error)}"
+            ) from error
+        if not self._real_time:
+            warnings.append(
+                "the network's thread may not have a real-time policy, so that packets may be late on a busy "
+                "machine; run it as root, or allow it (ulimit -r 10)"
+            )
+        if self.running is not None:
+            warnings += self.running.failures()
+        return Measured(self._core.finish(), records, flows.samples, drops, self._real_time, warnings)
+
+    def _go(
+        self,
+        flows: KernelFlows,
+        hosts: Mapping[int, Host],
+        heard: Deferred,
+        progress: Callable[[float, int], None] | None,
+    ) -> list[FlowRecord]:
+        begin_ns = time.monotonic_ns() + _BEGIN_NS
+        thread = threading.Thread(target=self._relay, args=(begin_ns,), name="network")
+        thread.start()
+        running: Running | None = None
+        complete = False
+
+        def go_on() -> bool:
+            if progress is not None:
+                progress(*self._core.progress())
+            return heard.number is None and thread.is_alive() and (running is None or running.go_on())
+
+        try:
+            self.running = running = Running(self._asked, hosts)
+            records = flows.run(begin_ns, self._duration_s, go_on)
+            complete = go_on()
+        finally:
+            if not complete:
+                self._core.stop()
+            if running is not None:
+                running.end()
+            thread.join()
+            if self._failure is not None:
+                raise self._failure
+        return records
+
+    def _relay(self, begin_ns: int) -> None:
+        try:
+            # Programs that this thread starts do not inherit it.
+            policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
+            os.sched_setscheduler(0, policy, os.sched_param(_PRIORITY))
+        except PermissionError:
+            self.real_time = False
+        try:
+            self._core.run(begin_ns)
+        except BaseException as error:  # noqa: BLE001 - raised again in the main thread
+            self._failure = error
+
+    def _ends(self) -> list[Ends]:
+        return [
+            tuple(self._core.endpoints(flow)) if real else () for flow, real in enumerate(self._real.tolist())
+        ]
+
+    def _host_plans(self, ends: Sequence[Ends]) -> list[HostPlan]:
+        """A host for each node with a real flow, or that programs can reach."""
+        wanted: dict[int, _Wanted] = {}
+        for flow, own in zip(self._setup.flows, ends, strict=True):
+            kernel = self._kernels[flow.transport]
+            if kernel is None:
+                continue
+            for node, end, sends in ((flow.origin, 0, True), (flow.to, 1, False)):
+                host = wanted.setdefault(node, _Wanted())
+                host.addresses.update(dict.fromkeys(pair[end][0] for pair in own))
+                host.flows.append((kernel, sends))
+        for number, flow in self._carriers.items():
+            ((source, destination),) = self._core.endpoints(number)
+            wanted.setdefault(flow.origin, _Wanted()).addresses[source[0]] = None
+            wanted.setdefault(flow.to, _Wanted()).addresses[destination[0]] = None
+        names = self._setup.nodes
+        return [wanted[node].plan(node, names[node].name) for node in sorted(wanted)]
+
+    def _simulated(self) -> list[str]:
+        """Which flows the kernel does not speak."""
+        counts: dict[str, int] = {}
+        for transport, real in zip(self._setup.flows.transport.tolist(), self._real.tolist(), strict=True):
+            if not real:
+                name = self._setup.transports[transport].name
+                counts[name] = counts.get(name, 0) + 1
+        return [
+            f"{count} {'flow' if count == 1 else 'flows'} of {name}: the kernel does not speak it; "
+            "simulated, on the same links"
+            for name, count in sorted(counts.items())
+        ]
+
+    def _fast(self) -> list[str]:
+        """Whether hosts may send more than one thread is known to carry."""
+        flows = self._setup.flows
+        origins, ends = set(flows.origin[self._real].tolist()), set(flows.to[self._real].tolist())
+        out = sum(link.capacity for link in self._setup.links if link.origin in origins)
+        into = sum(link.capacity for link in self._setup.links if link.to in ends)
+        rate = min(out, into)
+        if rate <= _FAST_BPS:
+            return []
+        return [
+            f"real hosts may send up to {rate / 1e9:g} Gbps through one thread, and 1 Gbps is what a core is "
+            "known to carry; look at the self-check, or lower the capacities"
+        ]
+
+
+@dataclass(slots=True)
+class _Wanted:
+    """What the flows of a host want of it."""
+
+    addresses: dict[str, None] = field(default_factory=dict)
+    """In the order of their first use."""
+    flows: list[tuple[Kernel, bool]] = field(default_factory=list)
+    """How the kernel speaks each, and whether it sends the data."""
+
+    def plan(self, node: int, name: str) -> HostPlan:
+        """The host."""
+        buffers = [kernel.receive_buffer_bytes for kernel, _ in self.flows]
+        largest = max(buffers, default=_RECEIVE_BUFFER_BYTES)
+        return HostPlan(
+            node=node,
+            name=name,
+            addresses=tuple(self.addresses),
+            receive_buffer_bytes=largest,
+            send_buffer_bytes=max(largest, _BUFFER_BYTES),
+            asks_for_ecn=any(kernel.asks_for_ecn and sends for kernel, sends in self.flows),
+            path_manager=any(kernel.is_mptcp for kernel, _ in self.flows),
+        )
