@@ -443,7 +443,9 @@ def capture(
 
 @app.command()
 def new(
-    kind: Annotated[str, typer.Argument(metavar="KIND", help="What it is: congestion-control.")],
+    kind: Annotated[
+        str, typer.Argument(metavar="KIND", help="What it is: congestion-control or routing-scheme.")
+    ],
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, and that of its module.")],
     out: Annotated[
         Path | None, typer.Option(metavar="DIR", help="A new folder; one of that name if left out.")

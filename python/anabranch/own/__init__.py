@@ -7,5 +7,16 @@ from __future__ import annotations
 
 from anabranch._core import Ack, EcnFeedback, LossEpisode, LostSegment, Report
 from anabranch.own.congestion import CongestionControl
+from anabranch.own.routing import RoutingNetwork, RoutingScheme, WeightedLinks
 
-__all__ = ["Ack", "CongestionControl", "EcnFeedback", "LossEpisode", "LostSegment", "Report"]
+__all__ = [
+    "Ack",
+    "CongestionControl",
+    "EcnFeedback",
+    "LossEpisode",
+    "LostSegment",
+    "Report",
+    "RoutingNetwork",
+    "RoutingScheme",
+    "WeightedLinks",
+]

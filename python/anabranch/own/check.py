@@ -14,20 +14,29 @@ from pydantic import TypeAdapter, ValidationError
 from anabranch.own.congestion import CongestionControl
 from anabranch.own.failure import place_of_mistake
 from anabranch.own.load import LoadError
+from anabranch.own.routing import RoutingScheme
 from anabranch.scenario.quantity import quoted
 from anabranch.suggest import suggest
 
 
 @dataclasses.dataclass(frozen=True)
-class Maker:
-    """A class with the parameters of a scenario: makes the control of each connection."""
+class Chosen:
+    """A class with the parameters of a scenario."""
 
-    cls: type[CongestionControl]
+    cls: type[Any]
     parameters: tuple[tuple[str, Any], ...]
+
+    def make(self) -> Any:
+        """An object of it."""
+        return self.cls(**dict(self.parameters))
+
+
+class Maker(Chosen):
+    """Makes the congestion control of each connection."""
 
     def __call__(self, mss_bytes: int, initial_window_bytes: int, seed: int) -> CongestionControl:
         """The control at the start of a connection."""
-        control = self.cls(**dict(self.parameters))
+        control: CongestionControl = self.make()
         control.mss_bytes = mss_bytes
         control.cwnd_bytes = control.initial_window_bytes = initial_window_bytes
         control.ssthresh_bytes = float("inf")
@@ -74,6 +83,24 @@ def as_control(cls: type) -> type[CongestionControl]:
         method = getattr(cls, hook)
         if method is not None and not _takes(method, 1 + len(arguments)):
             raise LoadError(f"{name}.{hook} must take {' and '.join(arguments) or 'no arguments'}")
+    return cls
+
+
+def as_scheme(cls: type) -> type[RoutingScheme]:
+    """The class, which is a routing scheme.
+
+    Raises:
+        LoadError: if it answers for no pair.
+    """
+    name = cls.__name__
+    if not issubclass(cls, RoutingScheme):
+        raise LoadError(f"{name} is no routing scheme; write class {name}(anabranch.own.RoutingScheme)")
+    if cls.paths is RoutingScheme.paths and cls.routes is RoutingScheme.routes:
+        raise LoadError(f"{name} must have paths(network, source, target) or routes(network)")
+    if not _takes(cls.paths, 4):
+        raise LoadError(f"{name}.paths must take network, source and target")
+    if not _takes(cls.routes, 2):
+        raise LoadError(f"{name}.routes must take network")
     return cls
 
 

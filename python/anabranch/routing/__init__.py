@@ -13,12 +13,14 @@ from importlib import import_module
 from anabranch.predictions import WeightedPath
 from anabranch.routing.answers import Solved, recall, solved
 from anabranch.routing.planned import Pair, Planned, Planner, pairs_of, plan_of
+from anabranch.scenario.algorithm import PYTHON
 from anabranch.scenario.routing import declared_scheme
 
 
 def planner_of(scheme: str) -> Planner:
     """The planner of a scheme: ``plan`` of the module beside whose code the scheme is declared."""
-    found: Planner = import_module(f"anabranch.routing.{declared_scheme(scheme)['planner']}").plan
+    module = "own_scheme" if scheme == PYTHON else declared_scheme(scheme)["planner"]
+    found: Planner = import_module(f"anabranch.routing.{module}").plan
     return found
 
 

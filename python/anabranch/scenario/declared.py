@@ -38,6 +38,8 @@ def merged(core: list[Declaration]) -> list[Declaration]:
     """
     registries = {registry["name"]: registry for registry in core}
     schemes: list[Declaration] = registries[_SCHEME]["algorithms"]
+    # A planner may be the user's own.
+    registries[_SCHEME]["external"] = True
     metric = _of(_of(schemes, "shortest")["parameters"], _METRIC)
     for file in sorted(PLANNERS.glob("*.toml")):
         declared = tomllib.loads(file.read_text(encoding="utf-8"))

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Tag, model_validator
 
-from anabranch.scenario.algorithm import declarations, name_of, parameters
+from anabranch.scenario.algorithm import Own, declarations, name_of, parameters
 from anabranch.scenario.algorithms.load_balancing import LoadBalancing
 from anabranch.scenario.algorithms.scheme import Metric, Scheme
 from anabranch.scenario.demand import Demand
@@ -28,7 +28,7 @@ class Routing(Table):
 
     scheme: Scheme = "shortest"
     """Which routes there are: the name of a scheme, or a table of the name and its parameters:
-    ``{ algorithm = "k-shortest", k = 3 }``."""
+    ``{ algorithm = "k-shortest", k = 3 }``; or a class of yours (own.md)."""
     metric: Metric = "hops"
     """What a short path is short in; ``max-flow`` takes the shortest among the splits that carry the most.
     Left out: ``tcpbp`` for the schemes of that name, ``hops`` and ``delay`` for ``hybrid-hop`` and
@@ -53,11 +53,15 @@ class Routing(Table):
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of the scheme in base units, with the metric and the defaults of those left out."""
+        if isinstance(self.scheme, Own):
+            return {"metric": self.metric}
         return parameters("scheme", self.scheme) | {"metric": self.metric}
 
     @property
     def planned(self) -> bool:
         """Whether a planner in Python makes the plan rather than the core."""
+        if isinstance(self.scheme, Own):
+            return True
         scheme = declared_scheme(self.scheme_name)
         chosen = scheme.get("planner_with")
         return "planner" in scheme and (chosen is None or self.parameters[chosen] is not None)
@@ -92,16 +96,20 @@ class Routing(Table):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        self._check_metric()
         found = self.parameters
+        own = isinstance(self.scheme, Own)
+        if not own:
+            self._check_metric()
         if name_of(self.load_balancing) == "hash" and (
-            self.scheme_name == "max-flow" or found.get("shares") == "capacity"
+            own or self.scheme_name == "max-flow" or found.get("shares") == "capacity"
         ):
             refuse(
                 "load_balancing",
                 '"hash" gives every path the same share, and these have shares of their own; '
                 'take "weighted-hash" or "resilient-hash"',
             )
+        if own:
+            return self
         if declared_scheme(self.scheme_name).get("demand") and self.demand is None:
             refuse(
                 "demand",

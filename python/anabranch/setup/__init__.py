@@ -82,6 +82,7 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
     series = len(connections) + len(flows.datagrams) + _subflows(connections, transports.setups, network)
     _check_series(scenario.run_settings, series, len(network.links), problems)
     demand = demand_setup(scenario, network, problems)
+    planner = planner_setup(scenario.routing, transports.own)
     problems.raise_if_any()
     setup = Setup(
         seed=scenario.run_settings.seed,
@@ -99,7 +100,7 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
         probes=_probes(scenario.run_settings, sequences, log),
         captures=captures,
         controller=controller.setup,
-        planner=planner_setup(scenario.routing),
+        planner=planner,
         demand=demand,
         provenance=tuple(network.provenance),
         own=transports.own.makers,
@@ -112,14 +113,14 @@ def _routing(scenario: Scenario) -> RoutingSetup:
     if scenario.controller is not None:
         # What the controller will find where no link is down; nobody forwards by it.
         routing = Routing(metric=scenario.controller.path_metric(), reaction=routing.reaction)
-    scheme = {**resolved("scheme", routing.scheme), "metric": routing.metric}
     reaction = None if isinstance(routing.reaction, str) else int(routing.reaction)
     load_balancing = resolved("load_balancing", routing.load_balancing)
-    return RoutingSetup(None if routing.planned else _of_the_core(scheme), load_balancing, reaction)
+    return RoutingSetup(None if routing.planned else _of_the_core(routing), load_balancing, reaction)
 
 
-def _of_the_core(scheme: Tagged) -> Tagged:
-    """A scheme without the parameters that only its planner takes."""
+def _of_the_core(routing: Routing) -> Tagged:
+    """A scheme with its metric, without the parameters that only its planner takes."""
+    scheme = {"algorithm": routing.scheme_name, **routing.parameters}
     own = {*core_parameters("scheme", str(scheme["algorithm"])), "algorithm"}
     return {name: value for name, value in scheme.items() if name in own}
 

@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Iterable, Iterator
 
+from anabranch.scenario.algorithm import Own
 from anabranch.scenario.demand import PairRates
 from anabranch.scenario.files import FILE
 from anabranch.scenario.quantity import Rate, quoted
@@ -14,6 +15,7 @@ from anabranch.scenario.scenario import Scenario
 from anabranch.setup.files import text_of
 from anabranch.setup.model import Tagged
 from anabranch.setup.network import ResolvedNetwork
+from anabranch.setup.own import OwnCode
 from anabranch.setup.problems import Problems
 from anabranch.setup.reach import Reach
 
@@ -23,8 +25,10 @@ _RATE_COLUMNS = {"rate": "", "rate_kbps": "kbps", "rate_mbps": "Mbps", "rate_gbp
 _MOST_ROUTERS = 2000
 
 
-def planner_setup(routing: Routing) -> Tagged | None:
+def planner_setup(routing: Routing, own: OwnCode) -> Tagged | None:
     """The planner of a scheme with its parameters in base units; None where the core plans."""
+    if isinstance(routing.scheme, Own):
+        return own.scheme(routing.scheme, "routing.scheme")
     return {"algorithm": routing.scheme_name, **routing.parameters} if routing.planned else None
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from anabranch.own.check import Maker, as_control, parameters_of
+from anabranch.own.check import Chosen, Maker, as_control, as_scheme, parameters_of
 from anabranch.own.congestion import CongestionControl
 from anabranch.own.load import LoadError, load
 from anabranch.scenario.algorithm import PYTHON, Own
 from anabranch.setup.problems import Problems
+
+_T = TypeVar("_T", bound=Chosen)
 
 
 class OwnCode:
@@ -22,18 +25,15 @@ class OwnCode:
 
     @property
     def makers(self) -> tuple[Maker, ...]:
-        """What makes the algorithms, in the order of their places."""
+        """What makes congestion controls, in the order of their places."""
         return tuple(self._makers)
 
     def control(self, chosen: Own, place: str) -> dict[str, Any] | None:
         """A congestion control as the core reads it; None if something is wrong, which is noted."""
-        try:
-            cls = as_control(load(chosen.python, self._base))
-            parameters = parameters_of(cls, chosen.parameters)
-        except LoadError as mistake:
-            self._problems.add(place, str(mistake))
+        maker = self._found(chosen, place, as_control, Maker)
+        if maker is None:
             return None
-        maker = Maker(cls, tuple(parameters.items()))
+        cls: type[CongestionControl] = maker.cls
         return {
             "algorithm": PYTHON,
             "code": self._makers.setdefault(maker, len(self._makers)),
@@ -41,3 +41,16 @@ class OwnCode:
             "judges_losses": cls.on_segment_lost is not CongestionControl.on_segment_lost,
             "counts_marks": cls.on_ecn_feedback is not CongestionControl.on_ecn_feedback,
         }
+
+    def scheme(self, chosen: Own, place: str) -> dict[str, Any] | None:
+        """A routing scheme as its planner takes it; None if something is wrong, which is noted."""
+        found = self._found(chosen, place, as_scheme, Chosen)
+        return None if found is None else {"algorithm": PYTHON, "code": found}
+
+    def _found(self, chosen: Own, place: str, checked: Callable[[type], type], kind: type[_T]) -> _T | None:
+        try:
+            cls = checked(load(chosen.python, self._base))
+            return kind(cls, tuple(parameters_of(cls, chosen.parameters).items()))
+        except LoadError as mistake:
+            self._problems.add(place, str(mistake))
+            return None

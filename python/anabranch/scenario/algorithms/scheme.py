@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from anabranch.scenario.algorithm import Algorithm, by_algorithm
+from anabranch.scenario.algorithm import Algorithm, Own, by_algorithm
 from anabranch.scenario.quantity import Span, within
 
 
@@ -232,7 +232,8 @@ Scheme = Annotated[
     | Annotated[HybridHop, Tag("<hybrid-hop>")]
     | Annotated[HybridDelay, Tag("<hybrid-delay>")]
     | Annotated[RobustOptimal, Tag("<robust-optimal>")]
-    | Annotated[RobustSingle, Tag("<robust-single>")],
+    | Annotated[RobustSingle, Tag("<robust-single>")]
+    | Annotated[Own, Tag("<python>")],
     Discriminator(by_algorithm),
 ]
 """How routes are chosen. A name, or a table with parameters."""
