@@ -85,7 +85,8 @@ def test_no_other_function_says_warnings() -> None:
         if re.search(r"\bPlanned\(", file.read_text(encoding="utf-8"))
         and "class Planned" not in file.read_text(encoding="utf-8")
     }
-    assert planners == {"routes.py", "routing/robust_planner.py", "routing/tcpbp_exact.py"}
+    own = {"routing/own_scheme.py"}  # what a class of the user's says are errors
+    assert planners - own == {"routes.py", "routing/robust_planner.py", "routing/tcpbp_exact.py"}
 
 
 @pytest.mark.parametrize("phrase", listed())
