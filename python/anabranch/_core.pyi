@@ -105,6 +105,25 @@ class LostSegment:
     total_delivered_bytes: int
 
 @final
+class WaitingData:
+    """Data that wait for a subflow."""
+
+    now_s: float
+    unsent_bytes: int
+    unacknowledged_bytes: int
+    window_bytes: int
+
+@final
+class Subflow:
+    """A subflow that can take a segment."""
+
+    number: int
+    srtt_s: float
+    cwnd_bytes: int
+    in_flight_bytes: int
+    mss_bytes: int
+
+@final
 class EcnFeedback:
     """What one arriving ACK said of marks."""
 
@@ -159,7 +178,7 @@ class Setup:
         cls,
         setup_json: str,
         flows: dict[str, str | NDArray[np.generic]] | None = None,
-        own: Sequence[Callable[[int, int, int], object]] = (),
+        own: Sequence[object] = (),
     ) -> Self: ...
     def plan(self, progress: Callable[[int, int], object] | None = None) -> Plan: ...
     def candidate_paths(

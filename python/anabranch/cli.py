@@ -444,7 +444,7 @@ def capture(
 @app.command()
 def new(
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="What it is: congestion-control or routing-scheme.")
+        str, typer.Argument(metavar="KIND", help="congestion-control, routing-scheme or scheduler.")
     ],
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, and that of its module.")],
     out: Annotated[

@@ -320,8 +320,11 @@ fn check_source(place: &impl Fn(&str) -> String, source: &SourceSetup) -> Checke
 fn check_transport(place: &str, transport: &TransportConfig) -> Checked {
     let checked = transport.check().and_then(|()| transport.check_together());
     checked.map_err(|problem| below(place, problem))?;
-    if transport.external_control().is_some_and(|external| external.maker.is_none()) {
+    if transport.external_control().is_some_and(|external| !external.maker.is_there()) {
         return Err(error(format!("{place}.congestion_control"), "its code is missing"));
+    }
+    if transport.external_scheduler().is_some_and(|external| !external.maker.is_there()) {
+        return Err(error(format!("{place}.scheduler"), "its code is missing"));
     }
     Ok(())
 }

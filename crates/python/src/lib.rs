@@ -54,6 +54,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<own::LossEpisode>()?;
     module.add_class::<own::LostSegment>()?;
     module.add_class::<own::EcnFeedback>()?;
+    module.add_class::<own::WaitingData>()?;
+    module.add_class::<own::Subflow>()?;
     module.add_class::<setup::Setup>()?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<simulation::Simulation>()?;

@@ -1,7 +1,7 @@
 //! What a user may choose at an end host, resolved to numbers.
 
 use crate::congestion::{CongestionConfig, External};
-use crate::mptcp::{PathManagerConfig, SchedulerConfig};
+use crate::mptcp::{ExternalScheduling, PathManagerConfig, SchedulerConfig};
 use crate::segment::{IP_HEADER, TCP_HEADER};
 use crate::tcp::{LossDetectionConfig, PacingConfig};
 use anabranch_units::declaration::{OutOfRange, above, at_least, at_most};
@@ -197,6 +197,23 @@ impl TransportConfig {
         };
         match &mut tcp.congestion_control {
             CongestionConfig::External(external) => Some(external),
+            _ => None,
+        }
+    }
+
+    /// The scheduler that the caller brings along, if it chooses one.
+    #[must_use]
+    pub const fn external_scheduler(&self) -> Option<&ExternalScheduling> {
+        match self {
+            Self::Mptcp(MptcpConfig { scheduler: SchedulerConfig::External(external), .. }) => Some(external),
+            _ => None,
+        }
+    }
+
+    /// The same, for the caller to put its maker there.
+    pub const fn external_scheduler_mut(&mut self) -> Option<&mut ExternalScheduling> {
+        match self {
+            Self::Mptcp(MptcpConfig { scheduler: SchedulerConfig::External(external), .. }) => Some(external),
             _ => None,
         }
     }

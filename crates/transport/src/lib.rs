@@ -4,6 +4,7 @@
 //! loss detection, congestion control and pacing; a transport's name is a preset of them.
 
 mod agent;
+mod brought;
 mod config;
 pub mod congestion;
 pub mod log;
@@ -15,6 +16,7 @@ pub mod tcp;
 pub mod wire;
 
 pub use agent::{CycleParameters, Failure, ReceiverAgent, SenderAgent};
+pub use brought::Brought;
 pub use config::{
     MptcpConfig, SdnPacedConfig, SharedConfig, SlidingWindowConfig, TcpConfig, TransportConfig,
 };

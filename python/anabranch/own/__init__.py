@@ -5,9 +5,10 @@ A scenario names a class by its module: ``congestion_control = { python = "my_mo
 
 from __future__ import annotations
 
-from anabranch._core import Ack, EcnFeedback, LossEpisode, LostSegment, Report
+from anabranch._core import Ack, EcnFeedback, LossEpisode, LostSegment, Report, Subflow, WaitingData
 from anabranch.own.congestion import CongestionControl
 from anabranch.own.routing import RoutingNetwork, RoutingScheme, WeightedLinks
+from anabranch.own.scheduler import SubflowScheduler
 
 __all__ = [
     "Ack",
@@ -18,5 +19,8 @@ __all__ = [
     "Report",
     "RoutingNetwork",
     "RoutingScheme",
+    "Subflow",
+    "SubflowScheduler",
+    "WaitingData",
     "WeightedLinks",
 ]

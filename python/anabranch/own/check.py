@@ -15,6 +15,7 @@ from anabranch.own.congestion import CongestionControl
 from anabranch.own.failure import place_of_mistake
 from anabranch.own.load import LoadError
 from anabranch.own.routing import RoutingScheme
+from anabranch.own.scheduler import SubflowScheduler
 from anabranch.scenario.quantity import quoted
 from anabranch.suggest import suggest
 
@@ -29,6 +30,16 @@ class Chosen:
     def make(self) -> Any:
         """An object of it."""
         return self.cls(**dict(self.parameters))
+
+
+class SchedulerMaker(Chosen):
+    """Makes the scheduler of each connection."""
+
+    def __call__(self) -> SubflowScheduler:
+        """The scheduler at the start of a connection."""
+        scheduler: SubflowScheduler = self.make()
+        scheduler.start()
+        return scheduler
 
 
 class Maker(Chosen):
@@ -101,6 +112,22 @@ def as_scheme(cls: type) -> type[RoutingScheme]:
         raise LoadError(f"{name}.paths must take network, source and target")
     if not _takes(cls.routes, 2):
         raise LoadError(f"{name}.routes must take network")
+    return cls
+
+
+def as_scheduler(cls: type) -> type[SubflowScheduler]:
+    """The class, which is a scheduler of Multipath TCP.
+
+    Raises:
+        LoadError: if it picks no subflow.
+    """
+    name = cls.__name__
+    if not issubclass(cls, SubflowScheduler):
+        raise LoadError(f"{name} is no scheduler; write class {name}(anabranch.own.SubflowScheduler)")
+    if cls.pick is SubflowScheduler.pick:
+        raise LoadError(f"{name} lacks pick(data, ready), which says which subflow takes the next segment")
+    if not _takes(cls.pick, 3):
+        raise LoadError(f"{name}.pick must take data and ready")
     return cls
 
 

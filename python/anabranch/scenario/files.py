@@ -14,7 +14,11 @@ _FIELDS = {
     ("profile", None, "from"): "inputs",
 }
 """Fields that may name a file, None for a place in a list; the folder where results and studies keep it."""
-_CODE = {("transport", "*", "congestion_control", "python"), ("routing", "scheme", "python")}
+_CODE = {
+    ("transport", "*", "congestion_control", "python"),
+    ("transport", "*", "scheduler", "python"),
+    ("routing", "scheme", "python"),
+}
 """Fields that name a class of the user's own, * for any key."""
 _CODE_FOLDER = "code"
 

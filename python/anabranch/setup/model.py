@@ -12,7 +12,7 @@ from typing import Any
 from pydantic_core import to_json
 
 from anabranch import _core
-from anabranch.own.check import Maker
+from anabranch.own.check import Chosen
 from anabranch.setup.flow_columns import FlowColumns, FlowSetup
 
 Tagged = dict[str, object]
@@ -149,8 +149,8 @@ class Setup:
     not see it."""
     provenance: tuple[str, ...] = field(default=(), compare=False)
     """Where the network comes from, in plain sentences; the engine does not see it."""
-    own: tuple[Maker, ...] = ()
-    """Code of the user's own, which the core gets as it is."""
+    own: tuple[Chosen, ...] = ()
+    """What makes algorithms of the user's own, which the core gets as it is."""
     _read: _core.Setup | None = field(default=None, init=False, repr=False, compare=False)
 
     def core(self) -> _core.Setup:

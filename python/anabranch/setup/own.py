@@ -6,7 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from anabranch.own.check import Chosen, Maker, as_control, as_scheme, parameters_of
+from anabranch.own.check import (
+    Chosen,
+    Maker,
+    SchedulerMaker,
+    as_control,
+    as_scheduler,
+    as_scheme,
+    parameters_of,
+)
 from anabranch.own.congestion import CongestionControl
 from anabranch.own.load import LoadError, load
 from anabranch.scenario.algorithm import PYTHON, Own
@@ -21,11 +29,11 @@ class OwnCode:
     def __init__(self, base: Path | None, problems: Problems) -> None:
         self._base = base
         self._problems = problems
-        self._makers: dict[Maker, int] = {}
+        self._makers: dict[Chosen, int] = {}
 
     @property
-    def makers(self) -> tuple[Maker, ...]:
-        """What makes congestion controls, in the order of their places."""
+    def makers(self) -> tuple[Chosen, ...]:
+        """What makes algorithms of connections, in the order of their places."""
         return tuple(self._makers)
 
     def control(self, chosen: Own, place: str) -> dict[str, Any] | None:
@@ -36,11 +44,19 @@ class OwnCode:
         cls: type[CongestionControl] = maker.cls
         return {
             "algorithm": PYTHON,
-            "code": self._makers.setdefault(maker, len(self._makers)),
+            "code": self._place(maker),
             "measures_rate": cls.measures_rate,
             "judges_losses": cls.on_segment_lost is not CongestionControl.on_segment_lost,
             "counts_marks": cls.on_ecn_feedback is not CongestionControl.on_ecn_feedback,
         }
+
+    def scheduler(self, chosen: Own, place: str) -> dict[str, Any] | None:
+        """A scheduler of Multipath TCP as the core reads it; None if something is wrong, which is noted."""
+        maker = self._found(chosen, place, as_scheduler, SchedulerMaker)
+        return None if maker is None else {"algorithm": PYTHON, "code": self._place(maker)}
+
+    def _place(self, maker: Chosen) -> int:
+        return self._makers.setdefault(maker, len(self._makers))
 
     def scheme(self, chosen: Own, place: str) -> dict[str, Any] | None:
         """A routing scheme as its planner takes it; None if something is wrong, which is noted."""

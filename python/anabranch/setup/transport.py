@@ -90,7 +90,8 @@ class Transports:
         for field in PROTOCOL_FIELDS[protocol]:
             value: str | Algorithm | Own | Any = getattr(table, field)
             if isinstance(value, Own):
-                config[field] = self.own.control(value, f"{place}.{field}")
+                found = self.own.scheduler if field == "scheduler" else self.own.control
+                config[field] = found(value, f"{place}.{field}")
             elif value is not None:
                 config[field] = configuration(value) if field in CHOICES else core_value(value)
 

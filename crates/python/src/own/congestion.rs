@@ -3,8 +3,8 @@
 //! After each call the object's `cwnd_bytes`, `ssthresh_bytes` and `pacing_bps` are read, and what is no window ends the
 //! run. `python/anabranch/own/congestion.py` has the class that users derive from.
 
-use super::guarded;
 use super::views::{self, Ack, EcnFeedback, LossEpisode, LostSegment, Report};
+use super::{Code, guarded};
 use anabranch_engine::transport::congestion::{self as facts, CongestionControl, Recovery, Start};
 use anabranch_engine::transport::congestion::{External, ExternalControl, ExternalMaker};
 use anabranch_units::{Instant, Rate, Span};
@@ -15,25 +15,13 @@ use pyo3::pyclass::boolean_struct::False;
 use pyo3::types::{PyString, PyTuple};
 use pyo3::{PyClass, PyClassInitializer, intern};
 
-/// Makes the controls of one class with one set of parameters.
-#[derive(Debug)]
-pub(crate) struct Maker {
-    /// A function of Python's: (mss_bytes, initial_window_bytes, seed) to a control.
-    make: Py<PyAny>,
-}
-
-impl Maker {
-    pub(crate) const fn new(make: Py<PyAny>) -> Self {
-        Self { make }
-    }
-}
-
-impl ExternalMaker for Maker {
+impl ExternalMaker for Code {
+    /// The function gets (mss_bytes, initial_window_bytes, seed).
     fn control(&self, choice: &External, start: Start) -> Box<dyn ExternalControl> {
         let mss = u64::from(start.mss);
-        let made = guarded(&self.make, "start", 0.0, |py| {
-            let object = self.make.bind(py).call1((mss, start.initial_window, start.seed))?;
-            Control::of(&self.make, &object, (mss, choice.counts_marks))
+        let made = guarded(&self.0, "start", 0.0, |py| {
+            let object = self.0.bind(py).call1((mss, start.initial_window, start.seed))?;
+            Control::of(&self.0, &object, (mss, choice.counts_marks))
         });
         match made {
             Some(control) => Box::new(control),

@@ -4,14 +4,16 @@
 //! raises is kept here, its hooks are called no more, and whoever runs the engine ends the run with it.
 
 mod congestion;
+mod scheduler;
 mod views;
 
 use anabranch_engine::setup::Setup;
-use anabranch_engine::transport::congestion::ExternalMaker;
+use anabranch_engine::transport::Brought;
 use pyo3::prelude::*;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
+pub(crate) use scheduler::{Subflow, WaitingData};
 pub(crate) use views::{Ack, EcnFeedback, LossEpisode, LostSegment, Report};
 
 pyo3::create_exception!(
@@ -28,16 +30,22 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
+/// A function of the user's that makes the algorithm of each connection.
+#[derive(Debug)]
+struct Code(Py<PyAny>);
+
 /// Puts the user's code to where a setup names it; whether it names any. What has no code is refused by the check.
 pub(crate) fn bind(setup: &mut Setup, own: Vec<Py<PyAny>>) -> bool {
-    let makers: Vec<Arc<dyn ExternalMaker>> =
-        own.into_iter().map(|make| Arc::new(congestion::Maker::new(make)) as _).collect();
+    let codes: Vec<_> = own.into_iter().map(|make| Arc::new(Code(make))).collect();
     for transport in &mut setup.transports {
         if let Some(external) = transport.config.external_control_mut() {
-            external.maker = makers.get(external.code).cloned();
+            external.maker = Brought(codes.get(external.code).map(|code| Arc::clone(code) as _));
+        }
+        if let Some(external) = transport.config.external_scheduler_mut() {
+            external.maker = Brought(codes.get(external.code).map(|code| Arc::clone(code) as _));
         }
     }
-    !makers.is_empty()
+    !codes.is_empty()
 }
 
 /// Runs `work` with the interpreter lock where it calls code of the user's, and without it otherwise.

@@ -130,7 +130,7 @@ macro_rules! controllers {
                     $( CongestionConfig::$variant(parameters) => {
                         Self::$variant(ConfiguredController::configured(parameters, start))
                     } )+
-                    CongestionConfig::External(external) => Self::External(external.control(start)),
+                    CongestionConfig::External(external) => Self::External(external.maker.get().control(external, start)),
                 }
             }
         }

@@ -40,8 +40,9 @@ pub use path_manager::{
 };
 pub use receiver::{MptcpReceiver, MptcpReceiverStats};
 pub use scheduler::{
-    BlestParameters, EcfParameters, LinuxParameters, LowestRttParameters, RedundantParameters,
-    RoundRobinParameters, SchedulerConfig,
+    BlestParameters, EcfParameters, ExternalScheduler, ExternalScheduling, LinuxParameters,
+    LowestRttParameters, ReadySubflow, RedundantParameters, RoundRobinParameters, SchedulerConfig,
+    SchedulerMaker, WaitingData,
 };
 pub use sender::{MptcpSender, MptcpSenderStats, SubflowState, SubflowSummary};
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from anabranch.scenario.algorithm import Algorithm, by_algorithm
+from anabranch.scenario.algorithm import Algorithm, Own, by_algorithm
 
 
 class LowestRtt(Algorithm):
@@ -69,7 +69,8 @@ Scheduler = Annotated[
     | Annotated[Redundant, Tag("<redundant>")]
     | Annotated[Blest, Tag("<blest>")]
     | Annotated[Ecf, Tag("<ecf>")]
-    | Annotated[Linux, Tag("<linux>")],
+    | Annotated[Linux, Tag("<linux>")]
+    | Annotated[Own, Tag("<python>")],
     Discriminator(by_algorithm),
 ]
 """Which subflow takes the next segment. A name, or a table with parameters."""

@@ -1,19 +1,19 @@
-use crate::CongestionConfig;
 use crate::TransportConfig;
 use crate::congestion::testing::{MSS, SEGMENT};
 use crate::congestion::{
     CongestionControl, Controller, External, ExternalControl, ExternalMaker, NewReno, Start,
 };
 use crate::tcp_preset;
+use crate::{Brought, CongestionConfig};
 use std::sync::Arc;
 
 impl ExternalControl for NewReno {}
 
 /// Makes NewReno.
 #[derive(Debug)]
-struct Brought;
+struct Renos;
 
-impl ExternalMaker for Brought {
+impl ExternalMaker for Renos {
     fn control(&self, _choice: &External, start: Start) -> Box<dyn ExternalControl> {
         Box::new(NewReno::new(start.mss, start.initial_window))
     }
@@ -29,7 +29,7 @@ fn a_control_that_is_brought_along_is_the_one_that_is_called() {
         panic!("no code of the caller's")
     };
     assert_eq!(external.code, 3);
-    external.maker = Some(Arc::new(Brought));
+    external.maker = Brought(Some(Arc::new(Renos)));
     let start = Start { mss: MSS, initial_window: 10 * SEGMENT, paced: false, seed: 1, sack: true };
     let mut controller = Controller::new(&CongestionConfig::External(external), start);
     assert_eq!((controller.cwnd(), controller.ssthresh()), (10 * SEGMENT, u64::MAX));
@@ -65,7 +65,7 @@ fn a_transport_finds_it_alone_and_on_subflows() {
         tcp.congestion_control = choice.clone();
     }
     assert!(tcp.external_control().is_some_and(|found| CongestionConfig::External(found.clone()) == choice));
-    tcp.external_control_mut().expect("it is there").maker = Some(Arc::new(Brought));
+    tcp.external_control_mut().expect("it is there").maker = Brought(Some(Arc::new(Renos)));
     assert!(tcp.external_control().is_some_and(|found| CongestionConfig::External(found.clone()) != choice));
     let mut mptcp = crate::preset("mptcp").expect("a preset");
     if let TransportConfig::Mptcp(mptcp) = &mut mptcp {

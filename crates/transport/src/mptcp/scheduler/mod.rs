@@ -4,6 +4,7 @@
 
 mod blest;
 mod ecf;
+mod external;
 mod linux;
 mod lowest_rtt;
 mod redundant;
@@ -18,6 +19,8 @@ use blest::Blest;
 pub use blest::BlestParameters;
 use ecf::Ecf;
 pub use ecf::EcfParameters;
+use external::External;
+pub use external::{ExternalScheduler, ExternalScheduling, ReadySubflow, SchedulerMaker, WaitingData};
 use linux::Linux;
 pub use linux::LinuxParameters;
 use lowest_rtt::LowestRtt;
@@ -113,11 +116,12 @@ macro_rules! each_scheduler {
 
 /// Makes the configuration, the scheduler and the dispatch of one list of algorithms.
 macro_rules! schedulers {
-    ($( $name:literal => $variant:ident($scheduler:ty) ),+ $(,)?) => {
+    ($( $name:literal => $variant:ident($scheduler:ty) ),+ $(,)?; $external:literal) => {
         anabranch_units::registry! {
             /// Which subflow takes the next segment.
             pub enum SchedulerConfig: "scheduler" {
                 $( $name => $variant(<$scheduler as ConfiguredScheduler>::Parameters), )+
+                ; $external => External(ExternalScheduling)
             }
         }
 
@@ -125,6 +129,7 @@ macro_rules! schedulers {
         #[derive(Debug)]
         pub(super) enum Scheduler {
             $( $variant($scheduler), )+
+            External(External),
         }
 
         impl Scheduler {
@@ -133,10 +138,18 @@ macro_rules! schedulers {
                     $( SchedulerConfig::$variant(parameters) => {
                         Self::$variant(ConfiguredScheduler::configured(parameters, subflows))
                     } )+
+                    SchedulerConfig::External(choice) => Self::External(External::new(choice)),
                 }
             }
         }
 
+        dispatch_schedulers!($($variant)+ External);
+    };
+}
+
+/// Passes every call of [`SubflowScheduler`] on.
+macro_rules! dispatch_schedulers {
+    ($($variant:ident)+) => {
         impl SubflowScheduler for Scheduler {
             #[inline]
             fn pick(&mut self, view: &View<'_>) -> Option<Choice> {
@@ -184,6 +197,8 @@ schedulers! {
     "blest" => Blest(Blest),
     "ecf" => Ecf(Ecf),
     "linux" => Linux(Linux),
+    // What the caller brings along has no line here, but a name (`external.rs`).
+    ; "python"
 }
 
 /// The one with the smallest smoothed RTT, the first of several; one without a sample counts as zero, as there.
