@@ -9,7 +9,7 @@ import time
 import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import polars as pl
 from pydantic import ValidationError
@@ -22,12 +22,39 @@ from anabranch.routes import plan
 from anabranch.runner import capture_into, check_captures, keep, measured, opened, page_writer
 from anabranch.scenario.event import Event
 from anabranch.scenario.messages import problems
-from anabranch.scenario.quantity import Span
+from anabranch.scenario.quantity import PS_PER_SECOND, Span
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import changes_of, resolve_names
 from anabranch.setup.memory import check_memory
 from anabranch.setup.problems import refused
 from anabranch.signals import deferred
+from anabranch.suggest import nearest_remedy
+
+_NO_LIMIT = 2.0**63
+"""Windows and rates from here on are refused: the core counts in 64 bits."""
+
+
+class HeldFlow(NamedTuple):
+    """A flow whose window is set between steps, at one moment."""
+
+    state: str
+    """``waiting``, ``opening``, ``open``, ``complete`` or ``failed``."""
+    mss_bytes: int
+    """Payload of a full segment."""
+    delivered_bytes: int
+    """Acknowledged since the start, cumulatively or selectively."""
+    lost_bytes: int
+    """Judged lost since the start."""
+    cwnd_bytes: int
+    """Congestion window."""
+    in_flight_bytes: int
+    """Sent and not acknowledged, as the sender sees it."""
+    srtt_s: float
+    """Smoothed round-trip time; this and the next two are 0 before the first sample."""
+    rtt_s: float
+    """Latest sample."""
+    min_rtt_s: float
+    """Smallest sample."""
 
 
 class Simulation:
@@ -53,6 +80,7 @@ class Simulation:
             setup = capture_into(setup, self._captures)
         self._setup = setup
         self._planned = plan(setup, scenario.origin)
+        self._numbers: dict[str, int] | None = None
         self._begin = time.perf_counter()
         try:
             self._core = setup.core().start(self._planned.plan)
@@ -150,6 +178,57 @@ class Simulation:
         event = _event(change, self._core.now())
         for entry in changes_of(event, "set", self._network, self._setup):
             self._core.change(json.dumps(entry))
+
+    def held(self, flow: str) -> HeldFlow:
+        """A flow whose congestion control is ``held``, as it is now; costs a microsecond.
+
+        Args:
+            flow: its name, such as ``"agent.0"``.
+
+        Raises:
+            ValueError: if there is no such flow, or its congestion control is another one.
+        """
+        try:
+            state, mss, delivered, lost, cwnd, in_flight, *times_ps = self._core.held(self._number(flow))
+        except _core.SetupError as error:
+            raise ValueError(f"held: flow {flow}: {error.args[1]}") from None
+        srtt_s, rtt_s, min_rtt_s = (ps / PS_PER_SECOND for ps in times_ps)
+        return HeldFlow(state, mss, delivered, lost, cwnd, in_flight, srtt_s, rtt_s, min_rtt_s)
+
+    def hold(self, flow: str, cwnd_bytes: float, pacing_bps: float | None = None) -> None:
+        """Sets the congestion window of a flow now, and sends at once what it allows.
+
+        Losses leave the window as it is, until it is set again; a timeout leaves one segment, which grows
+        back by what is delivered.
+
+        Args:
+            flow: its name; its congestion control is ``held``, and its connection open.
+            cwnd_bytes: the window; less than a segment counts as one, a fraction falls away.
+            pacing_bps: the rate at which segments leave, in bits of payload a second; None leaves it to the
+                window and the transport.
+
+        Raises:
+            ValueError: if there is no such flow, it cannot be held, or a number is negative or none.
+        """
+        for name, value in (("cwnd_bytes", cwnd_bytes), ("pacing_bps", pacing_bps or 0)):
+            if not 0 <= value < _NO_LIMIT:
+                raise ValueError(f"hold: {name} is {value}; give a number from 0 to 2^63")
+        try:
+            self._core.hold(self._number(flow), int(cwnd_bytes), int(pacing_bps or 0))
+        except _core.SetupError as error:
+            raise ValueError(f"hold: flow {flow}: {error.args[1]}") from None
+
+    def _number(self, flow: str) -> int:
+        """The place of a flow among all.
+
+        Raises:
+            ValueError: if there is none of this name.
+        """
+        if self._numbers is None:
+            self._numbers = {name: number for number, name in enumerate(self._core.flows()["name"])}
+        if flow not in self._numbers:
+            raise ValueError(f'no flow "{flow}"; {nearest_remedy(flow, self._numbers)}')
+        return self._numbers[flow]
 
     def finish(self, out: Path | str | None = None, *, page: bool = True, replace: bool = False) -> Result:
         """Ends the run where it is. It takes no further step.

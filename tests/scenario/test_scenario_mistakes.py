@@ -222,21 +222,21 @@ MISTAKES: list[tuple[str, str, str]] = [
         '[transport.newreno]\ncongestion_control = { algorithm = "cubik" }\n[run]',
         'transport.newreno.congestion_control: algorithm "cubik" is not known; nearest: "cubic"; there are '
         '"newreno", "cubic", "bbr", "bbr3", "linux-reno", "linux-cubic", "dctcp", "mprc", "lia", "olia", '
-        '"balia"',
+        '"balia", "held"',
     ),
     (
         "[run]",
         "[transport.newreno]\ncongestion_control = { beta = 0.5 }\n[run]",
         'transport.newreno.congestion_control: a table here needs the key "algorithm": one of '
         '"newreno", "cubic", "bbr", "bbr3", "linux-reno", "linux-cubic", "dctcp", "mprc", "lia", "olia", '
-        '"balia"; or "python": a class of yours',
+        '"balia", "held"; or "python": a class of yours',
     ),
     (
         "[run]",
         '[transport.newreno]\ncongestion_control = "cubik"\n[run]',
         'transport.newreno.congestion_control: "cubik" is not known; nearest: "cubic"; there are '
         '"newreno", "cubic", "bbr", "bbr3", "linux-reno", "linux-cubic", "dctcp", "mprc", "lia", "olia", '
-        '"balia"',
+        '"balia", "held"',
     ),
     (
         "[run]",

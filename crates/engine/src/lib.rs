@@ -35,7 +35,8 @@ pub mod variate;
 
 pub use error::{EngineError, SetupError};
 pub use simulation::{
-    Departure, ExternalPacket, Fate, FlowState, LinkState, LostCapture, Outcome, Phase, Progress, Simulation,
+    Departure, ExternalPacket, Fate, FlowState, HeldState, LinkState, LostCapture, Outcome, Phase, Progress,
+    Simulation,
 };
 
 /// Every algorithm of routing and of the engine that a scenario can name, with its parameters.

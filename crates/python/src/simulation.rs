@@ -6,12 +6,15 @@ use crate::run;
 use crate::watch::Watch;
 use anabranch_engine as engine;
 use anabranch_engine::setup::Change;
-use anabranch_units::Instant;
+use anabranch_units::{FlowId, Instant, Rate};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
+
+/// What [`Simulation::held`] answers.
+type HeldFlow = (&'static str, u64, u64, u64, u64, u64, u64, u64, u64);
 
 /// A run that goes on when it is told to (`Setup.start`). Times are in picoseconds since its start.
 #[pyclass(frozen, module = "anabranch._core")]
@@ -96,6 +99,34 @@ impl Simulation {
     fn change(&self, py: Python<'_>, change_json: &str) -> PyResult<()> {
         let change: Change = parse("change", change_json)?;
         self.with(py, |simulation| simulation.change(&change).map_err(engine_error))
+    }
+
+    /// A flow with the congestion control `held`: phase, payload of a segment, bytes delivered, lost, of the window and in
+    /// flight; smoothed, latest and smallest round-trip time in picoseconds, zero before the first sample.
+    ///
+    /// Raises SetupError if it has another one.
+    fn held(&self, py: Python<'_>, flow: u32) -> PyResult<HeldFlow> {
+        let state = self.with(py, |simulation| simulation.held_flow(FlowId(flow)).map_err(engine_error))?;
+        let times = (state.rtt.smoothed.as_ps(), state.rtt.latest.as_ps(), state.rtt.min.as_ps());
+        Ok((
+            state.phase.name(),
+            state.mss,
+            state.delivered_bytes,
+            state.lost_bytes,
+            state.cwnd_bytes,
+            state.in_flight_bytes,
+            times.0,
+            times.1,
+            times.2,
+        ))
+    }
+
+    /// Sets the window of such a flow now, and its pacing rate; 0 leaves that to the window.
+    ///
+    /// Raises SetupError if it has another congestion control, or is not open.
+    fn hold(&self, py: Python<'_>, flow: u32, cwnd_bytes: u64, pacing_bps: u64) -> PyResult<()> {
+        let rate = (pacing_bps > 0).then(|| Rate::from_bps(pacing_bps));
+        self.with(py, |simulation| simulation.hold(FlowId(flow), cwnd_bytes, rate).map_err(engine_error))
     }
 
     /// The columns of all flows as they are now.

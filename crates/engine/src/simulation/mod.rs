@@ -42,7 +42,7 @@ use numbering::{Event, Numbering};
 use probe::Probe;
 use processing::Processing;
 use sequences::Sequences;
-pub use state::{FlowState, LinkState, Phase};
+pub use state::{FlowState, HeldState, LinkState, Phase};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 pub use taps::LostCapture;

@@ -3,8 +3,11 @@
 use super::Simulation;
 use super::flow::Flow;
 use super::probe::milliseconds;
+use crate::error::{EngineError, SetupError};
 use crate::link::{LinkStats, SimulatedLink};
 use crate::records::Table;
+use anabranch_transport::SenderAgent;
+use anabranch_transport::tcp::RttSummary;
 use anabranch_units::{FlowId, LinkId, Rate, Span};
 
 /// A flow between two events.
@@ -84,6 +87,25 @@ impl FlowState {
     }
 }
 
+/// A flow whose window is set between steps (`held`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HeldState {
+    /// How far its connection is.
+    pub phase: Phase,
+    /// Payload of a full segment.
+    pub mss: u64,
+    /// Bytes acknowledged, cumulatively or selectively.
+    pub delivered_bytes: u64,
+    /// Bytes judged lost.
+    pub lost_bytes: u64,
+    /// Congestion window.
+    pub cwnd_bytes: u64,
+    /// Bytes sent and not acknowledged, as the sender takes them to be in the network.
+    pub in_flight_bytes: u64,
+    /// Smoothed, latest and smallest round-trip time; zero before the first sample.
+    pub rtt: RttSummary,
+}
+
 /// A directed link between two events.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkState {
@@ -101,6 +123,12 @@ pub struct LinkState {
     pub stats: LinkStats,
 }
 
+const NOT_HELD: &str = "its congestion control does not take a window; give its transport \"held\"";
+
+fn refused(problem: &str) -> EngineError {
+    SetupError::new("hold", problem).into()
+}
+
 impl Simulation {
     /// What a flow is like now.
     ///
@@ -109,6 +137,43 @@ impl Simulation {
     #[must_use]
     pub fn flow(&self, id: FlowId) -> FlowState {
         FlowState::of(&self.flows[id.index()])
+    }
+
+    /// What a flow whose window is set between steps is like now.
+    ///
+    /// # Errors
+    /// If there is no such flow, or its congestion control is another one.
+    pub fn held_flow(&self, id: FlowId) -> Result<HeldState, EngineError> {
+        let flow = self.flows.get(id.index()).ok_or_else(|| refused("there is no such flow"))?;
+        let SenderAgent::Tcp(sender) = &flow.sender else { return Err(refused(NOT_HELD)) };
+        let held = sender.held().ok_or_else(|| refused(NOT_HELD))?;
+        Ok(HeldState {
+            phase: FlowState::of(flow).phase,
+            mss: held.mss(),
+            delivered_bytes: held.delivered(),
+            lost_bytes: sender.lost_total(),
+            cwnd_bytes: sender.cwnd(),
+            in_flight_bytes: sender.in_flight(),
+            rtt: sender.rtt(),
+        })
+    }
+
+    /// Sets the window of a flow now, after what has happened at this instant, and the rate at which its segments
+    /// leave, or leaves the rate to the window. The sender sends at once what the new window allows.
+    ///
+    /// # Errors
+    /// If there is no such flow, its congestion control is not `held`, or its connection is not open.
+    pub fn hold(&mut self, id: FlowId, window: u64, rate: Option<Rate>) -> Result<(), EngineError> {
+        if self.held_flow(id)?.phase != Phase::Open {
+            return Err(refused("its connection is not open now"));
+        }
+        if let SenderAgent::Tcp(sender) = &mut self.flows[id.index()].sender
+            && let Some(held) = sender.held_mut()
+        {
+            held.set(window, rate);
+        }
+        self.flush_sender(id);
+        Ok(())
     }
 
     /// What a link is like now.

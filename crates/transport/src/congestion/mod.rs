@@ -24,6 +24,7 @@ mod coupling;
 mod cubic;
 mod dctcp;
 mod external;
+mod held;
 mod hystart;
 mod lia;
 mod linux_cubic;
@@ -49,6 +50,7 @@ pub use coupling::{Coupled, Coupling, CouplingRule};
 pub use cubic::{Cubic, CubicParameters};
 pub use dctcp::Dctcp;
 pub use external::{External, ExternalControl, ExternalMaker};
+pub use held::Held;
 pub use hystart::HyStart;
 pub use lia::Lia;
 pub use linux_cubic::{LinuxCubic, LinuxCubicParameters};
@@ -73,6 +75,7 @@ controllers! {
     "lia" => Lia(Lia),
     "olia" => Olia(Olia),
     "balia" => Balia(Balia),
+    "held" => Held(Held),
     // What the caller brings along has no line here, but a name (`external.rs`).
     ; "python"
 }

@@ -147,8 +147,29 @@ class Balia(Algorithm):
     """Its name."""
 
 
+class Held(Algorithm):
+    """The window that a program sets between two steps of a run; until then the initial one. Losses and
+    marks leave it as it is. A timeout leaves one segment (RFC 5681 section 3.1), which grows back by what
+    is delivered.
+    """
+
+    algorithm: Literal["held"] = "held"
+    """Its name."""
+
+
 Name = Literal[
-    "newreno", "cubic", "bbr", "bbr3", "linux-reno", "linux-cubic", "dctcp", "mprc", "lia", "olia", "balia"
+    "newreno",
+    "cubic",
+    "bbr",
+    "bbr3",
+    "linux-reno",
+    "linux-cubic",
+    "dctcp",
+    "mprc",
+    "lia",
+    "olia",
+    "balia",
+    "held",
 ]
 """The names."""
 
@@ -165,6 +186,7 @@ CongestionControl = Annotated[
     | Annotated[Lia, Tag("<lia>")]
     | Annotated[Olia, Tag("<olia>")]
     | Annotated[Balia, Tag("<balia>")]
+    | Annotated[Held, Tag("<held>")]
     | Annotated[Own, Tag("<python>")],
     Discriminator(by_algorithm),
 ]

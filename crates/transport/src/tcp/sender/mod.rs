@@ -18,7 +18,7 @@ use super::scoreboard::Scoreboard;
 use super::timestamp::{RecentTimestamp, TimestampClock};
 use crate::agent::Failure;
 use crate::config::TcpConfig;
-use crate::congestion::{CongestionControl, Controller, Start};
+use crate::congestion::{CongestionControl, Controller, Held, Start};
 use crate::log::{Decision, Log};
 use crate::mptcp::SIGNAL_BYTES;
 use crate::segment::{Flags, Segment, unwrap_sequence};
@@ -364,10 +364,21 @@ impl Sender {
         assert!(self.snd_una <= self.snd_nxt);
     }
 
-    /// Bytes ever judged lost; for tests.
-    #[cfg(test)]
-    pub(crate) fn lost_total(&self) -> u64 {
+    /// Bytes ever judged lost.
+    #[must_use]
+    pub fn lost_total(&self) -> u64 {
         self.board.lost_total()
+    }
+
+    /// Its congestion control, if that is one which is set from outside.
+    #[must_use]
+    pub fn held(&self) -> Option<&Held> {
+        if let Controller::Held(held) = &self.controller { Some(held) } else { None }
+    }
+
+    /// The same, to set it.
+    pub fn held_mut(&mut self) -> Option<&mut Held> {
+        if let Controller::Held(held) = &mut self.controller { Some(held) } else { None }
     }
 
     /// Position of the first byte of the stream.
