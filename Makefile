@@ -38,7 +38,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate validate-linux models declarations recipes attack mutants fingerprints reference classroom picture reproduce reproduced compare wheel check-release lint-js fuzz clean
+.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate validate-linux models declarations recipes attack mutants fingerprints reference train classroom picture reproduce reproduced compare wheel check-release lint-js fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -161,6 +161,9 @@ fingerprints: setup ## renew the hashes of what small scenarios compute, after a
 
 reference: setup ## docs/reference.md and docs/commands.md, from the program's own schema and help
 	$(RUN) docs/generate docs
+
+train: setup ## train the policy of examples/learning/lossy.toml anew, some minutes on two cores; SAVE=--save keeps it
+	$(RUN) examples/learning/train.py $(SAVE)
 
 classroom: setup ## docs/figures/classroom-*.png, the pictures of docs/classroom.md
 	$(RUN) docs/generate/classroom.py docs/figures
