@@ -139,6 +139,12 @@ def live(
     against: Annotated[
         str | None, typer.Option(metavar="simulation", help="Simulate it as well, and compare flow by flow.")
     ] = None,
+    kernel_receivers: Annotated[
+        bool,
+        typer.Option(
+            "--kernel-receivers", help="Let the kernel receive the flows of TCP that it cannot send."
+        ),
+    ] = False,
     hold: Annotated[bool, typer.Option("--hold", help="Keep the network up until Ctrl-C.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -159,6 +165,7 @@ def live(
             loaded,
             asked=asked,
             against_simulation=against is not None,
+            kernel_receivers=kernel_receivers,
             out=folder,
             page=not no_page,
             figures=figures or (),

@@ -1,6 +1,8 @@
 """Flows of the kernel over links of the engine."""
 
+import sys
 from io import StringIO
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -8,8 +10,16 @@ from live_scenarios import LiveRun, paths
 from rich.console import Console
 
 import anabranch
+from anabranch.capture import analyze
 from anabranch.display import show_against
-from anabranch.live import run
+from anabranch.live import Asked, HostProgram, run
+
+DATAGRAM = """
+import socket
+sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for _ in range(3):
+    sender.sendto(b"what the program said", ("sink", 9))
+"""
 
 pytestmark = pytest.mark.usefixtures("can_run")
 
@@ -143,3 +153,36 @@ def test_a_scenario_runs_live_from_python(live_run: LiveRun) -> None:  # noqa: A
     result = anabranch.run(scenario, live=True)
     assert result.flows["delivered_bytes"].to_list() == [100_000]
     assert result.summary["live"]["flows_real"] == 1
+
+
+def test_a_simulated_sender_speaks_with_a_receiver_of_the_kernel(live_run: LiveRun) -> None:
+    traffic = [{"transport": "tcp-pr", "size": "1500 kB"}, {"transport": "cubic", "stop": "2 s"}]
+    settings = {"duration": "4 s", "flow_series": True}
+    result = live_run(paths("20 Mbps", [5], traffic, run=settings), kernel_receivers=True)
+    sized, stopped = result.flows.rows(named=True)
+    assert result.flows["hosts"].to_list() == ["kernel receives"] * 2
+    # The kernel has read every byte, once, and our FIN.
+    assert sized["delivered_bytes"] == 1_500_000
+    assert 0.6 < sized["completion_s"] < 3
+    assert 2 <= stopped["completion_s"] < 3
+    assert sized["spurious_retransmissions"] is None
+    assert sized["rtt_min_ms"] >= 10
+    assert (
+        sized["segments_sent"] == sized["packets_received"] + sized["drops_data"] + sized["packets_in_flight"]
+    )
+    assert result.flow_series.filter(pl.col("flow") == 1)["goodput_mbps"].max() > 5
+
+
+def test_a_capture_has_the_packets_of_the_kernel(live_run: LiveRun, tmp_path: Path) -> None:
+    traffic = [{"transport": "linux-cubic", "size": "300 kB"}]
+    capture = [{"file": "link.pcapng", "link": ["source", "path1"]}]
+    scenario = paths("20 Mbps", [5], traffic, capture=capture, run={"duration": "2 s"})
+    asked = Asked((HostProgram("source", f"exec {sys.executable} -c '{DATAGRAM}'"),))
+    result = live_run(scenario, asked=asked, out=tmp_path / "out", page=False, replace=True)
+    file = tmp_path / "out" / "link.pcapng"
+    (row,) = analyze([file]).subflows.rows(named=True)
+    assert 300_000 in row.values()
+    # UDP is what it was, and no segment.
+    assert file.read_bytes().count(b"what the program said") == 3
+    (told,) = result.tables["conversations"].filter(pl.col("protocol") == "udp").rows(named=True)
+    assert told["packets_received"] == 3

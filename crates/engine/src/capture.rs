@@ -3,7 +3,9 @@
 //! Times are simulated: zero is the start of the run, which readers show as 1970-01-01 00:00 UTC.
 
 use anabranch_transport::Segment;
-use anabranch_transport::wire::{Datagram, EncodeError, Endpoint, encode_datagram_headers, encode_headers};
+use anabranch_transport::wire::{
+    Datagram, EncodeError, Endpoint, encode_datagram_headers, encode_headers, mark,
+};
 use anabranch_units::{Instant, NodeId};
 use pcap_file::pcapng::PcapNgWriter;
 use pcap_file::pcapng::blocks::enhanced_packet::EnhancedPacketBlock;
@@ -61,6 +63,13 @@ pub enum Content<'a> {
     Segment(&'a Segment),
     /// An echo or UDP.
     Datagram(Datagram),
+    /// Anything, as a host that is not simulated has sent it.
+    Bytes {
+        /// The IP packet.
+        bytes: &'a [u8],
+        /// Whether it has been marked with congestion experienced since.
+        marked: bool,
+    },
 }
 
 /// A packet as it is seen at a capture point.
@@ -148,6 +157,13 @@ impl CaptureFile {
                 encode_datagram_headers(&datagram, source, destination, identification, ttl, buffer),
                 datagram.bytes,
             ),
+            Content::Bytes { bytes, marked } => {
+                buffer.extend_from_slice(bytes);
+                if marked {
+                    mark(buffer);
+                }
+                (Ok(()), bytes.len() as u32)
+            }
         };
         encoded.map_err(|source| CaptureWriteError::Packet { path: self.path.clone(), source })?;
         let kept = if self.snap_length == 0 { original_len } else { original_len.min(self.snap_length) };

@@ -113,6 +113,44 @@ fn a_simulated_host_answers_a_real_one() {
     assert_eq!(packet.segment.ack, 8);
 }
 
+/// What goes into a capture is what was put in, protocol and all, at the host and on each link; a mark shows.
+#[test]
+fn a_capture_has_the_bytes_that_were_put_in() {
+    let mut b = line("cubic");
+    b.setup.links[0].queue = marking(2, 0);
+    let file =
+        |name: &str| std::env::temp_dir().join(format!("anabranch-external-{}-{name}", std::process::id()));
+    let points =
+        [CapturePoint::Host(NodeId(0)), CapturePoint::Link(LinkId(0)), CapturePoint::Host(NodeId(2))];
+    let files: Vec<_> = ["sent", "link", "received"].map(file).into();
+    for (at, file) in points.into_iter().zip(&files) {
+        let file = file.to_str().expect("a name").to_owned();
+        b.setup.captures.push(CaptureSetup { file, at, snap_length: 0 });
+    }
+    let mut simulation = started(b.setup, &[NodeId(0), NodeId(2)]);
+    // An echo of 4 bytes behind its header, which no segment could hold.
+    let mut ping = vec![0x45, 2, 0, 32, 0, 7, 0, 0, 64, 1, 0, 0, 10, 0, 0, 1, 10, 0, 0, 3, 8, 0];
+    ping.extend_from_slice(b"\0\0\0\x01\0\x01echo");
+    let mut packet = data(12);
+    packet.segment.flags = packet.segment.flags.with(Flags::ECT);
+    for token in 0..2 {
+        simulation.inject_bytes(packet, token, &ping).expect("the node is external");
+    }
+    go_on(&mut simulation, at(0.5));
+    simulation.finish().expect("the books balance");
+    let mut marked = ping.clone();
+    marked[1] = 3;
+    let seen = files.iter().map(|file| {
+        let bytes = std::fs::read(file).expect("a capture");
+        std::fs::remove_file(file).expect("it is there");
+        let count = |pattern: &[u8]| bytes.windows(pattern.len()).filter(|at| *at == pattern).count();
+        // Without the checksum, which the mark changes.
+        (count(&ping[..10]), count(&marked[..10]), count(&ping[12..]))
+    });
+    // The second waits behind the first, and is marked.
+    assert_eq!(seen.collect::<Vec<_>>(), [(2, 0, 2), (1, 1, 2), (1, 1, 2)]);
+}
+
 /// Between the same nodes one flow is external and another is simulated; each has its own ports.
 #[test]
 fn a_flow_is_external_beside_a_simulated_one() {

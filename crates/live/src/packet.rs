@@ -84,22 +84,10 @@ pub(crate) fn headers(packet: &[u8]) -> Option<Headers> {
     Some(Headers { tuple, segment, bytes: total as u32 })
 }
 
-/// Marks a packet with congestion experienced (RFC 3168 section 5), and brings the header checksum up to date
-/// (RFC 1624 section 3, equation 3).
-pub(crate) fn mark(packet: &mut [u8]) {
-    let before = be16(packet, 0);
-    packet[1] |= 0b11;
-    let (after, checksum) = (be16(packet, 0), be16(packet, 10));
-    let sum = u32::from(!checksum) + u32::from(!before) + u32::from(after);
-    let once = (sum & 0xFFFF) + (sum >> 16);
-    let folded = ((once & 0xFFFF) + (once >> 16)) as u16;
-    packet[10..12].copy_from_slice(&(!folded).to_be_bytes());
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anabranch_engine::transport::wire::{Endpoint, decode, encode};
+    use anabranch_engine::transport::wire::{Endpoint, encode};
 
     const A: Endpoint = Endpoint { addr: [10, 0, 0, 1], port: 50_000 };
     const B: Endpoint = Endpoint { addr: [10, 0, 0, 2], port: 5001 };
@@ -120,17 +108,6 @@ mod tests {
         assert_eq!((found.segment.seq, found.segment.ack), (9, 8));
         assert!(found.segment.flags.has(Flags::FIN) && found.segment.flags.has(Flags::ECT));
         assert!(!found.segment.flags.has(Flags::CE));
-    }
-
-    /// The decoder checks the checksum.
-    #[test]
-    fn a_marked_packet_is_intact() {
-        for ack in 0..2000 {
-            let flags = Flags::ACK.with(Flags::ECT);
-            let mut bytes = encoded(&Segment { ack, payload: ack as u16, flags, ..Segment::default() });
-            mark(&mut bytes);
-            assert!(decode(&bytes).expect("intact").segment.flags.has(Flags::CE));
-        }
     }
 
     #[test]

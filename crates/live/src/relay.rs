@@ -129,7 +129,9 @@ pub struct Relay {
     /// By node: place among the taps.
     tap_of: Vec<Option<usize>>,
     conversations: Conversations,
-    /// Whether a simulated host or a capture looks at segments in full.
+    /// Whether packets are written to captures.
+    captures: bool,
+    /// Whether a simulated host looks at segments in full.
     decodes: bool,
     /// By token.
     carried: Vec<Carried>,
@@ -151,16 +153,17 @@ fn now_ns(clock: ClockId) -> u64 {
 }
 
 impl Relay {
-    /// Over a simulation at its beginning. `nodes` is how many there are; `decodes` says that a capture looks at
-    /// segments in full.
+    /// Over a simulation at its beginning. `nodes` is how many there are; `captures` says whether packets are written
+    /// to captures.
     #[must_use]
-    pub fn new(simulation: Simulation, nodes: usize, decodes: bool) -> Self {
+    pub fn new(simulation: Simulation, nodes: usize, captures: bool) -> Self {
         Self {
             simulation,
             taps: Vec::new(),
             tap_of: vec![None; nodes],
             conversations: Conversations::default(),
-            decodes,
+            captures,
+            decodes: false,
             carried: Vec::new(),
             free: Vec::new(),
             identification: 0,
@@ -309,7 +312,7 @@ impl Relay {
             Some(token) => {
                 let carried = &mut self.carried[token as usize];
                 if packet.segment.flags.has(Flags::CE) {
-                    packet::mark(&mut carried.bytes);
+                    wire::mark(&mut carried.bytes);
                 }
                 if let Some(index) = carried.conversation {
                     self.conversations.arrived(index, packet.direction, packet.bytes);
@@ -378,7 +381,11 @@ impl Relay {
         let segment = Segment { subflow: lane.subflow, ..segment };
         let packet = ExternalPacket { flow: lane.flow, direction: lane.direction, segment, bytes: length };
         let token = self.keep(bytes, lane.conversation);
-        self.simulation.inject(packet, token)?;
+        if self.captures {
+            self.simulation.inject_bytes(packet, token, bytes)?;
+        } else {
+            self.simulation.inject(packet, token)?;
+        }
         Ok(())
     }
 

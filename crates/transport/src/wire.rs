@@ -370,6 +370,18 @@ fn decode_options(options: &[u8], segment: &mut Segment) -> Result<(), WireError
     Ok(())
 }
 
+/// Marks an IPv4 packet with congestion experienced (RFC 3168 section 5), and brings the header checksum up to date
+/// (RFC 1624 section 3, equation 3).
+///
+/// # Panics
+/// If the bytes are no IPv4 header.
+pub fn mark(packet: &mut [u8]) {
+    let before = be16(packet, 0);
+    packet[1] |= ECN_CE;
+    let sum = u32::from(!be16(packet, 10)) + u32::from(!before) + u32::from(be16(packet, 0));
+    packet[10..12].copy_from_slice(&fold(sum).to_be_bytes());
+}
+
 fn be16(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])
 }

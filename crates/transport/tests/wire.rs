@@ -2,7 +2,9 @@
 //! another implementation (`etherparse`).
 
 use anabranch_transport::mptcp::{Dss, DssMapping, MptcpOption};
-use anabranch_transport::wire::{Decoded, EncodeError, Endpoint, WireError, decode, encode, encode_headers};
+use anabranch_transport::wire::{
+    Decoded, EncodeError, Endpoint, WireError, decode, encode, encode_headers, mark,
+};
 use anabranch_transport::{Flags, SackBlocks, Segment};
 use etherparse::{IpNumber, Ipv4HeaderSlice, TcpHeaderSlice, TcpOptionElement};
 use proptest::prelude::*;
@@ -523,4 +525,18 @@ fn options_are_read_as_the_rfcs_say() {
     assert_eq!(read(&[30, 1, 1, 1], false), Err(WireError::Option { kind: 30, at: 0 }), "length below 2");
     assert_eq!(read(&[1, 30, 4, 1], false), Err(WireError::Option { kind: 30, at: 1 }), "past the end");
     assert_eq!(read(&[5, 4, 1, 1], false), Err(WireError::Option { kind: 5, at: 0 }), "half a block");
+}
+
+/// The decoder checks the checksum.
+#[test]
+fn a_marked_packet_is_intact() {
+    let ends = [1, 2].map(|host| Endpoint { addr: [10, 0, 0, host], port: 5001 });
+    for ack in 0..2000 {
+        let flags = Flags::ACK.with(Flags::ECT);
+        let segment = Segment { ack, payload: ack as u16, flags, ..Segment::default() };
+        let mut bytes = Vec::new();
+        encode(&segment, ends[0], ends[1], 7, 64, &mut bytes).expect("a segment");
+        mark(&mut bytes);
+        assert!(decode(&bytes).expect("intact").segment.flags.has(Flags::CE));
+    }
 }

@@ -34,14 +34,20 @@ _DRAWN = 1024
 class Kernel:
     """How the kernel speaks a transport."""
 
-    control: str
+    control: str | None
+    """Its name of the congestion control; None if it only receives."""
     is_mptcp: bool
     asks_for_ecn: bool
     receive_buffer_bytes: int
 
 
-def kernel_of(transport: TransportSetup) -> Kernel | None:
-    """How the kernel speaks a transport; None if it cannot."""
+def kernel_of(transport: TransportSetup, *, receives: bool = False) -> Kernel | None:
+    """How the kernel speaks a transport; None if it cannot, or is not to.
+
+    Args:
+        transport: what the scenario says of it.
+        receives: whether the kernel is to receive what it cannot send.
+    """
     config = transport.config
     if config["algorithm"] not in ("tcp", "mptcp"):
         return None
@@ -50,7 +56,7 @@ def kernel_of(transport: TransportSetup) -> Kernel | None:
     controls = _SUBFLOW_CONTROLS if is_mptcp else _CONTROLS
     control = controls.get(tcp["congestion_control"]["algorithm"])
     if control is None or tcp["loss_detection"]["algorithm"] not in _DETECTIONS:
-        return None
+        return Kernel(None, False, False, tcp["receive_buffer"]) if receives and not is_mptcp else None
     return Kernel(control, is_mptcp, tcp["ecn"], tcp["receive_buffer"])
 
 
@@ -92,7 +98,7 @@ def ignored_choices(setup: Setup, kernels: Sequence[Kernel | None]) -> list[str]
     told = {"receive_buffer", "ecn", "congestion_control", "loss_detection"}
     notes = []
     for transport, kernel in zip(setup.transports, kernels, strict=True):
-        if kernel is None or kernel.is_mptcp:
+        if kernel is None or kernel.is_mptcp or kernel.control is None:
             continue
         usual = _usual(kernel)
         own = transport.config.items()

@@ -49,7 +49,9 @@ class Measured:
 class LiveHosts:
     """The engine, its hosts, and what runs in them."""
 
-    def __init__(self, setup: Setup, carrying: Setup, planned: Planned, asked: Asked) -> None:
+    def __init__(
+        self, setup: Setup, carrying: Setup, planned: Planned, asked: Asked, *, receives: bool
+    ) -> None:
         """Over the routes of a plan.
 
         Args:
@@ -57,14 +59,16 @@ class LiveHosts:
             carrying: the same, with flows behind its own that carry what programs say.
             planned: routes of all flows.
             asked: what is to run in hosts besides.
+            receives: whether the kernel receives the flows of TCP that it cannot send.
         """
         self._setup = setup
         self._asked = asked
-        self._kernels = [kernel_of(transport) for transport in setup.transports]
+        self._kernels = [kernel_of(transport, receives=receives) for transport in setup.transports]
         self._real = real_flows(setup, self._kernels)
         self._core = _core.LiveNetwork(carrying.core(), planned.plan)
+        sends = [kernel is not None and kernel.control is not None for kernel in self._kernels]
         for flow in self._real.nonzero()[0].tolist():
-            self._core.make_real(flow, True, True)
+            self._core.make_real(flow, sends[setup.flows.transport[flow]], True)
         self._carriers = {flow: carrying.flows[flow] for flow in range(len(setup.flows), len(carrying.flows))}
         for flow in self._carriers:
             self._core.make_carrier(flow)
@@ -164,6 +168,8 @@ class LiveHosts:
             if kernel is None:
                 continue
             for node, end, sends in ((flow.origin, 0, True), (flow.to, 1, False)):
+                if sends and kernel.control is None:
+                    continue
                 host = wanted.setdefault(node, _Wanted())
                 host.addresses.update(dict.fromkeys(pair[end][0] for pair in own))
                 host.flows.append((kernel, sends))

@@ -36,7 +36,12 @@ class Live(runner.Simulated):
     """A run on the wall clock."""
 
     def __init__(
-        self, asked: Asked | None = None, *, latest_us: float = LATEST_US, against_simulation: bool = False
+        self,
+        asked: Asked | None = None,
+        *,
+        latest_us: float = LATEST_US,
+        against_simulation: bool = False,
+        kernel_receivers: bool = False,
     ) -> None:
         """With programs in its hosts, if any are asked for.
 
@@ -44,7 +49,9 @@ class Live(runner.Simulated):
             asked: what is to run in hosts besides the flows of the scenario.
             latest_us: later packets than this, at the 99th percentile, make a run not valid.
             against_simulation: simulate the same scenario afterwards, and compare.
+            kernel_receivers: let the kernel receive the flows of TCP that it cannot send.
         """
+        self._receives = kernel_receivers
         self._asked = asked or Asked()
         self._latest_us = latest_us
         self._against = against_simulation
@@ -60,10 +67,13 @@ class Live(runner.Simulated):
         """
         check_transports(scenario, setup)
         used = {int(transport) for transport in setup.flows.transport}
-        kernels = [kernel_of(setup.transports[transport]) for transport in sorted(used)]
+        kernels = [
+            kernel_of(setup.transports[transport], receives=self._receives) for transport in sorted(used)
+        ]
         real = [kernel for kernel in kernels if kernel is not None]
+        controls = [kernel.control for kernel in real if kernel.control is not None]
         nodes = host_nodes(setup, self._asked) if self._asked.anything else []
-        check_machine([kernel.control for kernel in real], mptcp=any(kernel.is_mptcp for kernel in real))
+        check_machine(controls, mptcp=any(kernel.is_mptcp for kernel in real))
         self._own = setup
         if not nodes:
             return setup
@@ -86,7 +96,7 @@ class Live(runner.Simulated):
         """
         own = self._own or setup
         begin = time.perf_counter()
-        self._network = LiveHosts(own, setup, planned, self._asked)
+        self._network = LiveHosts(own, setup, planned, self._asked, receives=self._receives)
         load = os.getloadavg()
         found = self._network.run(scenario, heard, progress)
         result = runner.measured(scenario, own, planned, found.outcome, time.perf_counter() - begin)
@@ -161,6 +171,7 @@ def run(
     latest_us: float = LATEST_US,
     asked: Asked | None = None,
     against_simulation: bool = False,
+    kernel_receivers: bool = False,
 ) -> Result:
     """Runs a scenario live; :func:`anabranch.runner.run` has the arguments.
 
@@ -175,6 +186,7 @@ def run(
         latest_us: lateness of the 99th percentile of packets, in microseconds, above which it is not valid.
         asked: what is to run in hosts besides the flows of the scenario.
         against_simulation: simulate the same scenario afterwards, and compare; the table ``against``.
+        kernel_receivers: let the kernel receive the flows of TCP that it cannot send.
 
     Returns:
         What was measured; ``summary["live"]`` says how well the clock was kept, and whether the run is valid.
@@ -192,5 +204,10 @@ def run(
         replace=replace,
         progress=progress,
         plan_progress=plan_progress,
-        way=Live(asked, latest_us=latest_us, against_simulation=against_simulation),
+        way=Live(
+            asked,
+            latest_us=latest_us,
+            against_simulation=against_simulation,
+            kernel_receivers=kernel_receivers,
+        ),
     )

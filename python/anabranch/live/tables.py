@@ -37,7 +37,9 @@ def with_kernel(
     tables = dict(result.tables)
     tables["flows"] = _flows(tables["flows"], records, ended_s)
     if "flow_series" in tables:
-        tables["flow_series"] = _series(tables["flow_series"], samples)
+        senders = {record.plan.flow for record in records if record.plan.control is not None}
+        series = _goodputs(tables["flow_series"], [one for one in samples if one.flow not in senders])
+        tables["flow_series"] = _series(series, [one for one in samples if one.flow in senders])
     multipath = [record for record in records if record.plan.is_mptcp]
     if multipath:
         tables["connections"] = _connections(tables["connections"], multipath)
@@ -100,6 +102,18 @@ def _mbps(size_bytes: int, span_s: float) -> float | None:
     return size_bytes * 8 / span_s / 1e6 if span_s > 0 else None
 
 
+def _received(record: FlowRecord, ended_s: float) -> dict[str, Any]:
+    """What is known of a flow whose receiver is real, and whose sender is simulated."""
+    active_s = record.completed_s if record.completed_s is not None else ended_s - record.plan.start_s
+    return {
+        "completion_s": record.completed_s,
+        "delivered_bytes": record.delivered_bytes,
+        "goodput_mbps": _mbps(record.delivered_bytes, active_s),
+        "spurious_retransmissions": None,
+        "ecn_marks": None,
+    }
+
+
 def _flow(record: FlowRecord, ended_s: float) -> dict[str, Any]:
     infos = list(record.infos.values())
     active_s = record.completed_s if record.completed_s is not None else ended_s - record.plan.start_s
@@ -135,14 +149,22 @@ def _replaced(table: pl.DataFrame, keys: Sequence[str], rows: Sequence[Mapping[s
 
 
 def _flows(flows: pl.DataFrame, records: Sequence[FlowRecord], ended_s: float) -> pl.DataFrame:
-    real = [record.plan.flow for record in records]
-    rows = [{"flow": record.plan.flow, **_flow(record, ended_s)} for record in records]
+    sent = [record for record in records if record.plan.control is not None]
+    received = [record for record in records if record.plan.control is None]
+    real = [record.plan.flow for record in sent]
+    rows = [{"flow": record.plan.flow, **_flow(record, ended_s)} for record in sent]
+    ends = [{"flow": record.plan.flow, **_received(record, ended_s)} for record in received]
+    flows = _replaced(flows, ["flow"], ends)
     # What left a host is what the network has seen of it.
     left = pl.col("packets_received") + pl.col("drops_data") + pl.col("packets_in_flight")
     is_real = pl.col("flow").is_in(real)
     return _replaced(flows, ["flow"], rows).with_columns(
         segments_sent=pl.when(is_real).then(left).otherwise(pl.col("segments_sent")),
-        hosts=pl.when(is_real).then(pl.lit("kernel")).otherwise(pl.lit("simulated")),
+        hosts=pl.when(is_real)
+        .then(pl.lit("kernel"))
+        .when(pl.col("flow").is_in([record.plan.flow for record in received]))
+        .then(pl.lit("kernel receives"))
+        .otherwise(pl.lit("simulated")),
     )
 
 
@@ -156,6 +178,26 @@ def _rates(samples: Sequence[Sample]) -> list[float | None]:
         rates.append(_mbps(sample.delivered_bytes - delivered, span))
         before[sample.flow] = (sample.time_s, sample.delivered_bytes)
     return rates
+
+
+def _goodputs(series: pl.DataFrame, samples: Sequence[Sample]) -> pl.DataFrame:
+    """A series of simulated senders, with the goodput of those whose receivers are real.
+
+    Both are sampled at the same times of the run, the kernel some milliseconds later.
+    """
+    if not samples:
+        return series
+    rates = [
+        {"time_s": sample.time_s, "flow": sample.flow, "_rate": rate}
+        for sample, rate in zip(samples, _rates(samples), strict=True)
+    ]
+    fresh = pl.DataFrame(rates, schema={"time_s": pl.Float64, "flow": pl.UInt64, "_rate": pl.Float64})
+    flows = fresh["flow"].unique().to_list()
+    nearest = series.sort("time_s").join_asof(
+        fresh.sort("time_s"), on="time_s", by="flow", strategy="forward", check_sortedness=False
+    )
+    rate = pl.when(pl.col("flow").is_in(flows)).then(pl.col("_rate")).otherwise(pl.col("goodput_mbps"))
+    return nearest.with_columns(goodput_mbps=rate).select(series.columns).sort("time_s", "flow")
 
 
 def _series(series: pl.DataFrame, samples: Sequence[Sample]) -> pl.DataFrame:

@@ -47,8 +47,8 @@ class FlowPlan:
     name: str
     origin: int
     to: int
-    control: str
-    """The kernel's name of its congestion control."""
+    control: str | None
+    """The kernel's name of its congestion control; None if its sender is simulated."""
     is_mptcp: bool
     ends: tuple[tuple[End, End], ...]
     """Of each subflow: source and destination."""
@@ -179,7 +179,7 @@ class KernelFlows:
         """
         self._begin_ns = begin_ns
         for flow in self._flows:
-            if flow.plan.start_s <= end_s:
+            if flow.plan.control is not None and flow.plan.start_s <= end_s:
                 self._at(flow.plan.start_s, partial(self._open, flow))
         self._sample_at(1, _SAMPLES_S if self._interval is None else self._interval)
         while (now := self.now()) < end_s and go_on():
@@ -228,7 +228,8 @@ class KernelFlows:
         sender = self._hosts[plan.origin].inside(lambda: _socket(protocol))
         flow.sender = sender
         flow.record.opened = True
-        sender.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, plan.control.encode())
+        if plan.control is not None:
+            sender.setsockopt(socket.IPPROTO_TCP, TCP_CONGESTION, plan.control.encode())
         # Ports are the engine's, which may be those of another flow to another host.
         sender.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         source, destination = plan.ends[0]
@@ -385,7 +386,8 @@ class KernelFlows:
     def _sample(self) -> None:
         now = self.now()
         for flow in self._flows:
-            if flow.record.opened and flow.record.completed_s is None:
+            opened = flow.record.opened or flow.receiver is not None
+            if opened and flow.record.completed_s is None:
                 infos = self._look(flow)
                 if self._interval is None:
                     continue

@@ -68,6 +68,10 @@ pub(super) struct External {
     flows: Vec<Ends>,
     /// Of packets that were put in and are under way.
     tokens: BTreeMap<PacketId, u64>,
+    /// The bytes of a packet that is being put in.
+    entering: Option<Vec<u8>>,
+    /// Bytes of packets that were put in and are under way, where they are known.
+    bytes: BTreeMap<PacketId, Vec<u8>>,
     departures: Vec<Departure>,
 }
 
@@ -95,11 +99,25 @@ impl External {
     /// A packet is put in.
     pub(super) fn follow(&mut self, id: PacketId, token: u64) {
         self.tokens.insert(id, token);
+        if let Some(bytes) = self.entering.take() {
+            self.bytes.insert(id, bytes);
+        }
+    }
+
+    /// The bytes of a packet, `None` for the one that is being put in; if it was put in with them.
+    pub(super) fn bytes(&self, id: Option<PacketId>) -> Option<Vec<u8>> {
+        id.map_or(self.entering.as_ref(), |id| self.bytes.get(&id)).cloned()
+    }
+
+    /// A packet is gone, and nobody asks for its bytes any more.
+    fn forget(&mut self, id: PacketId) -> Option<u64> {
+        self.bytes.remove(&id);
+        self.tokens.remove(&id)
     }
 
     /// A packet is gone.
     pub(super) fn note_drop(&mut self, id: PacketId, cause: DropCause) {
-        if let Some(token) = self.tokens.remove(&id) {
+        if let Some(token) = self.forget(id) {
             self.departures.push(Departure { token: Some(token), fate: Fate::Dropped(cause) });
         }
     }
@@ -113,7 +131,7 @@ impl External {
         segment: &Segment,
     ) -> bool {
         let Packet { flow, direction, bytes, destination: node, .. } = *packet;
-        let token = self.tokens.remove(&id);
+        let token = self.forget(id);
         if self.receives(flow, direction) {
             let packet = ExternalPacket { flow, direction, segment: *segment, bytes };
             self.departures.push(Departure { token, fate: Fate::Arrived { at, node, packet } });
@@ -189,6 +207,27 @@ impl Simulation {
     pub fn endpoints(&self, id: FlowId) -> Vec<(Endpoint, Endpoint)> {
         let lanes = self.flows[id.index()].forward.lanes.iter();
         lanes.map(|lane| (lane.source, lane.destination)).collect()
+    }
+
+    /// As [`Simulation::inject`], with the bytes of the IP packet: captures then have them, as long as they keep, in
+    /// place of the segment's. This is for packets that are no TCP, and for options that a segment does not hold.
+    ///
+    /// # Errors
+    /// As [`Simulation::inject`].
+    pub fn inject_bytes(
+        &mut self,
+        packet: ExternalPacket,
+        token: u64,
+        bytes: &[u8],
+    ) -> Result<(), EngineError> {
+        if let Some(external) = &mut self.data.taps.external {
+            external.entering = Some(bytes.to_vec());
+        }
+        let result = self.inject(packet, token);
+        if let Some(external) = &mut self.data.taps.external {
+            external.entering = None;
+        }
+        result
     }
 
     /// Puts a packet in where it comes from, now. `token` is the caller's own number, by which

@@ -92,7 +92,7 @@ impl Simulation {
             return false;
         };
         if self.data.taps.watches_hosts() {
-            self.data.taps.received(now, packet, segment, flow);
+            self.data.taps.received(now, (id, packet), segment, flow);
         }
         let external = self.data.taps.external.as_mut();
         let is_ours = !external.is_some_and(|external| external.on_arrival(now, id, packet, segment));

@@ -10,8 +10,8 @@ use crate::link::LinkObserver;
 use crate::packet::{Direction, Packet, PacketId, PacketPool, Steering};
 use crate::queues::{DropCause, Drops};
 use crate::setup::{CapturePoint, DatagramSource, Setup};
-use anabranch_transport::Segment;
 use anabranch_transport::wire::Endpoint;
+use anabranch_transport::{Flags, Segment};
 use anabranch_units::{Instant, LinkId, NodeId};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -202,7 +202,7 @@ impl Taps {
             Direction::Backward => flow.backward.from,
         };
         let (at, ends) = (CapturePoint::Host(from), (lane.source, lane.destination));
-        self.record(at, now, packet, Content::Segment(segment), ends);
+        self.record_segment(at, now, (None, packet), segment, ends);
     }
 
     /// A subflow runs between these ends from now on.
@@ -216,14 +216,20 @@ impl Taps {
     }
 
     /// A host receives a packet.
-    pub(super) fn received(&mut self, now: Instant, packet: &Packet, segment: &Segment, flow: &Flow) {
+    pub(super) fn received(
+        &mut self,
+        now: Instant,
+        (id, packet): (PacketId, &Packet),
+        segment: &Segment,
+        flow: &Flow,
+    ) {
         let lane = flow.lane(packet.direction, packet.subflow);
         let to = match packet.direction {
             Direction::Forward => flow.forward.to,
             Direction::Backward => flow.backward.to,
         };
         let (at, ends) = (CapturePoint::Host(to), (lane.source, lane.destination));
-        self.record(at, now, packet, Content::Segment(segment), ends);
+        self.record_segment(at, now, (Some(id), packet), segment, ends);
     }
 
     /// A host sends or receives a datagram.
@@ -231,6 +237,24 @@ impl Taps {
         let lane = flow.lane(packet.direction);
         let content = Content::Datagram(on_the_wire(flow.setup.source, packet));
         self.record(CapturePoint::Host(host), now, packet, content, (lane.source, lane.destination));
+    }
+
+    /// A segment, or what an external host has really sent in its place.
+    fn record_segment(
+        &mut self,
+        at: CapturePoint,
+        now: Instant,
+        (id, packet): (Option<PacketId>, &Packet),
+        segment: &Segment,
+        ends: (Endpoint, Endpoint),
+    ) {
+        let bytes = self.external.as_ref().and_then(|external| external.bytes(id));
+        let marked = segment.flags.has(Flags::CE);
+        let content = match &bytes {
+            Some(bytes) => Content::Bytes { bytes, marked },
+            None => Content::Segment(segment),
+        };
+        self.record(at, now, packet, content, ends);
     }
 
     fn record(
@@ -324,7 +348,7 @@ impl LinkObserver for TapAt<'_> {
                 return;
             }
             for segment in pool.segments(id) {
-                self.taps.record(point, at, packet, Content::Segment(segment), ends);
+                self.taps.record_segment(point, at, (Some(id), packet), segment, ends);
             }
         }
     }
