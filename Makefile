@@ -38,7 +38,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate validate-linux models declarations recipes attack mutants fingerprints reference train classroom picture reproduce reproduced compare wheel check-release lint-js fuzz clean
+.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate validate-linux models declarations recipes attack mutants fingerprints reference train notebooks classroom picture reproduce reproduced compare wheel check-release lint-js fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -164,6 +164,9 @@ reference: setup ## docs/reference.md and docs/commands.md, from the program's o
 
 train: setup ## train the policy of examples/learning/lossy.toml anew, some minutes on two cores; SAVE=--save keeps it
 	$(RUN) examples/learning/train.py $(SAVE)
+
+notebooks: setup ## execute the notebooks of docs/notebooks, and write their outputs
+	$(RUN) docs/generate/notebooks.py
 
 classroom: setup ## docs/figures/classroom-*.png, the pictures of docs/classroom.md
 	$(RUN) docs/generate/classroom.py docs/figures
