@@ -11,8 +11,8 @@ HEAD = """## Algorithms
 
 A field that chooses an algorithm takes its name, `congestion_control = "cubic"`, or a table of the name and
 parameters, `congestion_control = { algorithm = "cubic", beta = 0.8 }`. A parameter that is left out has its
-default. A congestion control, a scheduler and a routing scheme may also be classes of yours in Python:
-[own.md](own.md).
+default. A congestion control, a scheduler, a routing scheme and a load balancer may also be classes of yours
+in Python: [own.md](own.md).
 """
 QUANTITIES: dict[str, type[Quantity]] = {
     "span": Span,

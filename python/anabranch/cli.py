@@ -451,7 +451,10 @@ def capture(
 @app.command()
 def new(
     kind: Annotated[
-        str, typer.Argument(metavar="KIND", help="congestion-control, routing-scheme or scheduler.")
+        str,
+        typer.Argument(
+            metavar="KIND", help="congestion-control, routing-scheme, load-balancer or scheduler."
+        ),
     ],
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, and that of its module.")],
     out: Annotated[

@@ -46,7 +46,7 @@ fn main() {
     ];
     for (name, spread, kind, weights) in cases {
         for subflows in SUBFLOWS {
-            let mut balancer = balancer(spread, weights);
+            let mut balancer = balancer(spread.clone(), weights);
             let nanoseconds = measure(&mut balancer, &packets(subflows));
             let state = balancer.state();
             println!(

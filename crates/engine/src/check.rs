@@ -5,6 +5,7 @@ use crate::error::{EngineError, SetupError};
 use crate::link_setup::{check_capacity, check_delay};
 use crate::loss::mean_loss;
 use crate::random::Streams;
+use crate::setup::LoadBalancing;
 use crate::setup::{CapturePoint, Change, FlowSetup, LinkSetup, LossSetup, Setup, SourceSetup, Variate};
 use crate::variate::Sampler;
 use anabranch_network::{Link, Network};
@@ -218,6 +219,11 @@ impl Setup {
     fn check_routing(&self) -> Checked {
         if let Some(scheme) = &self.routing.scheme {
             scheme.check().map_err(|problem| below("routing.scheme", problem))?;
+        }
+        if let LoadBalancing::External(external) = &self.routing.load_balancing
+            && !external.maker.is_there()
+        {
+            return Err(error("routing.load_balancing", "its code is missing"));
         }
         self.routing.load_balancing.check().map_err(|problem| below("routing.load_balancing", problem))
     }

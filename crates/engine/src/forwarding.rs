@@ -1,6 +1,6 @@
 //! Where a packet goes next: source routes along a plan's paths, or tables hop by hop.
 
-use crate::balancer::{Balancer, Choices, FlowKey, LoadBalancing, mix};
+use crate::balancer::{Balancer, Choices, ExternalChoice, FlowKey, LoadBalancing, mix};
 use crate::interfaces::InterfacePair;
 use crate::packet::{Packet, Steering};
 use crate::random::Streams;
@@ -315,7 +315,8 @@ impl Forwarding {
             };
             name += &format!(" by {} and {}", neighbour(first, route.from), neighbour(last, route.to));
         }
-        let balancer = self.balancer(&name, "path", &weights, &identities);
+        let links = || route.paths.iter().map(|path| path.links.links().to_vec()).collect();
+        let balancer = self.balancer(&name, "path", (&weights, &identities), links);
         PathChoice::Paths(Box::new(Paths { starts, balancer }))
     }
 
@@ -399,7 +400,8 @@ impl Forwarding {
             hops.links = links.to_vec();
             return NextHops::Several(hops);
         }
-        let balancer = self.balancer(name, "next hop", &weights, &identities);
+        let next = || links.iter().map(|&link| vec![link]).collect();
+        let balancer = self.balancer(name, "next hop", (&weights, &identities), next);
         NextHops::Several(Box::new(SeveralHops { links: links.to_vec(), balancer }))
     }
 
@@ -422,14 +424,25 @@ impl Forwarding {
     /// The salt is the same in every plan, so that flows come back to their ways when a link does; the
     /// random choices of a later plan are its own. Both ends of a set of paths must hash alike where the
     /// spread is symmetric; switches along the way need not.
-    fn balancer(&self, name: &str, purpose: &str, weights: &[f64], identities: &[u64]) -> Balancer {
+    fn balancer(
+        &self,
+        name: &str,
+        purpose: &str,
+        (weights, identities): (&[f64], &[u64]),
+        links: impl FnOnce() -> Vec<Vec<LinkId>>,
+    ) -> Balancer {
         let mut stream = self.streams.stream(name, purpose);
         let drawn = stream.next_u64();
         let salt = if self.load_balancing.is_symmetric() && purpose == "path" { 0 } else { drawn };
         if self.generation > 0 {
             stream = self.streams.stream(name, &format!("{purpose} of plan {}", self.generation));
         }
-        Balancer::new(self.load_balancing, Choices { weights, identities, salt, stream })
+        if let LoadBalancing::External(made) = &self.load_balancing {
+            let both = weights.iter().zip(links());
+            let choices: Vec<_> = both.map(|(&weight, links)| ExternalChoice { weight, links }).collect();
+            return Balancer::brought(made, &choices, stream.next_u64());
+        }
+        Balancer::new(self.load_balancing.clone(), Choices { weights, identities, salt, stream })
     }
 
     /// Where the route of a new packet starts; `None` where there is no route.

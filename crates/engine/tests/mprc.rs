@@ -65,7 +65,7 @@ fn unequal_delays_are_carried() {
         ([10, 100], LoadBalancing::Packet(PacketParameters {})),
         ([10, 100], LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters {})),
     ] {
-        let outcome = paths(preset("mprc"), &delays_ms, spread).run();
+        let outcome = paths(preset("mprc"), &delays_ms, spread.clone()).run();
         println!("{delays_ms:?} {spread:?}: {:.2}, {:.4}", goodput(&outcome), spurious(&outcome));
         assert!(goodput(&outcome) > 16.0, "{delays_ms:?} {spread:?}: {}", goodput(&outcome));
         assert!(spurious(&outcome) < 0.01, "{delays_ms:?} {spread:?}: {}", spurious(&outcome));

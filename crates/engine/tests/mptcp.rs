@@ -361,7 +361,7 @@ fn runs_repeat_and_their_books_balance() {
                 }
                 .build();
                 b.setup.seed = seed;
-                b.setup.routing.load_balancing = spread;
+                b.setup.routing.load_balancing = spread.clone();
                 b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.02 });
                 b.setup.links[4].delay = Span::from_ms(40);
                 b.setup.flows[0].source = SourceSetup::Sized { bytes: 300_000 };

@@ -59,7 +59,7 @@ fn carried(outcome: &Outcome) -> Vec<(u64, u64)> {
 fn data_and_acknowledgments_take_the_same_path() {
     for spread in SYMMETRIC {
         for seed in 1..=10 {
-            let mut b = dumbbell(1, spread, Span::from_ms(500));
+            let mut b = dumbbell(1, spread.clone(), Span::from_ms(500));
             b.setup.seed = seed;
             let carried = carried(&b.run());
             let used: Vec<_> = carried.iter().filter(|(there, back)| there + back > 0).collect();
@@ -74,7 +74,7 @@ fn data_and_acknowledgments_take_the_same_path() {
 #[test]
 fn subflows_in_turn_fill_every_path() {
     for seed in 1..=5 {
-        let mut b = dumbbell(1, SYMMETRIC[3], Span::from_secs(4));
+        let mut b = dumbbell(1, SYMMETRIC[3].clone(), Span::from_secs(4));
         b.setup.seed = seed;
         let (from, to) = (b.setup.flows[0].from, b.setup.flows[0].to);
         for _ in 1..PATHS {
@@ -89,7 +89,7 @@ fn subflows_in_turn_fill_every_path() {
 #[test]
 fn flows_of_a_failed_path_go_on_over_the_others() {
     for spread in SYMMETRIC {
-        let mut b = dumbbell(12, spread, Span::from_secs(8));
+        let mut b = dumbbell(12, spread.clone(), Span::from_secs(8));
         b.setup.routing.reaction = Some(Span::from_ms(100));
         let change = Change::Links { links: vec![LinkId(0), LinkId(1)], up: false };
         b.setup.events.push(EventSetup { at: at(2.0), change });
@@ -109,7 +109,7 @@ fn flows_of_a_failed_path_go_on_over_the_others() {
 #[test]
 fn a_set_of_paths_that_is_empty_drops_and_recovers() {
     for spread in SYMMETRIC {
-        let mut b = dumbbell(2, spread, Span::from_secs(12));
+        let mut b = dumbbell(2, spread.clone(), Span::from_secs(12));
         b.setup.routing.reaction = Some(Span::from_ms(50));
         for (when, up) in [(1.0, false), (2.0, true)] {
             let change = Change::Node { node: NodeId(1), up };

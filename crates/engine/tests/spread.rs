@@ -108,7 +108,7 @@ fn weights_split_packets_in_their_proportion() {
         (LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters {}), 0.001),
         (LoadBalancing::Packet(PacketParameters {}), 0.02),
     ] {
-        let (setup, plan) = weighted(two_paths("linux-cubic", [10, 10], spread), 0.75);
+        let (setup, plan) = weighted(two_paths("linux-cubic", [10, 10], spread.clone()), 0.75);
         let first_is_path_0 = plan.routes[0].paths[0].links.links()[0].index() == 0;
         let outcome = run_plan(setup, plan);
         let drops = |link| integer(&outcome, "links", "drops_queue", link);

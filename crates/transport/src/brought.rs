@@ -8,9 +8,12 @@ use std::sync::Arc;
 pub struct Brought<M: ?Sized>(pub Option<Arc<M>>);
 
 impl<M: ?Sized> Brought<M> {
+    /// What makes them.
+    ///
     /// # Panics
     /// Without it, which the check of a setup refuses.
-    pub(crate) fn get(&self) -> &M {
+    #[must_use]
+    pub fn get(&self) -> &M {
         self.0.as_deref().expect("a setup without its code is refused")
     }
 

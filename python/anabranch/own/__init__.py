@@ -6,6 +6,7 @@ A scenario names a class by its module: ``congestion_control = { python = "my_mo
 from __future__ import annotations
 
 from anabranch._core import Ack, EcnFeedback, LossEpisode, LostSegment, Report, Subflow, WaitingData
+from anabranch.own.balancer import LoadBalancer, PathChoice
 from anabranch.own.congestion import CongestionControl
 from anabranch.own.routing import RoutingNetwork, RoutingScheme, WeightedLinks
 from anabranch.own.scheduler import SubflowScheduler
@@ -14,8 +15,10 @@ __all__ = [
     "Ack",
     "CongestionControl",
     "EcnFeedback",
+    "LoadBalancer",
     "LossEpisode",
     "LostSegment",
+    "PathChoice",
     "Report",
     "RoutingNetwork",
     "RoutingScheme",

@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from anabranch.own.balancer import LoadBalancer, PathChoice
 from anabranch.own.congestion import CongestionControl
 from anabranch.own.failure import place_of_mistake
 from anabranch.own.load import LoadError
@@ -40,6 +41,31 @@ class SchedulerMaker(Chosen):
         scheduler: SubflowScheduler = self.make()
         scheduler.start()
         return scheduler
+
+
+@dataclasses.dataclass(frozen=True)
+class BalancerMaker(Chosen):
+    """Makes the balancer of each pair of nodes."""
+
+    delays_s: tuple[float, ...]
+    """Of every link."""
+    capacities_bps: tuple[float, ...]
+
+    def __call__(self, weights: list[float], links: list[list[int]], seed: int) -> LoadBalancer:
+        """The balancer over choices of these weights and links."""
+        balancer: LoadBalancer = self.make()
+        balancer.paths = tuple(
+            PathChoice(
+                weight,
+                tuple(path),
+                sum(self.delays_s[link] for link in path),
+                min(self.capacities_bps[link] for link in path),
+            )
+            for weight, path in zip(weights, links, strict=True)
+        )
+        balancer.random = random.Random(seed)  # noqa: S311 - a simulation
+        balancer.start()
+        return balancer
 
 
 class Maker(Chosen):
@@ -128,6 +154,22 @@ def as_scheduler(cls: type) -> type[SubflowScheduler]:
         raise LoadError(f"{name} lacks pick(data, ready), which says which subflow takes the next segment")
     if not _takes(cls.pick, 3):
         raise LoadError(f"{name}.pick must take data and ready")
+    return cls
+
+
+def as_balancer(cls: type) -> type[LoadBalancer]:
+    """The class, which is a load balancer.
+
+    Raises:
+        LoadError: if it chooses no path.
+    """
+    name = cls.__name__
+    if not issubclass(cls, LoadBalancer):
+        raise LoadError(f"{name} is no load balancer; write class {name}(anabranch.own.LoadBalancer)")
+    if cls.choose is LoadBalancer.choose:
+        raise LoadError(f"{name} lacks choose(now_s, flow), which says which path a packet takes")
+    if not _takes(cls.choose, 3):
+        raise LoadError(f"{name}.choose must take now_s and flow")
     return cls
 
 

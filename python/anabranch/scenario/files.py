@@ -18,6 +18,7 @@ _CODE = {
     ("transport", "*", "congestion_control", "python"),
     ("transport", "*", "scheduler", "python"),
     ("routing", "scheme", "python"),
+    ("routing", "load_balancing", "python"),
 }
 """Fields that name a class of the user's own, * for any key."""
 _CODE_FOLDER = "code"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from anabranch.scenario.algorithm import core_parameters, resolved
+from anabranch.scenario.algorithm import Own, core_parameters, resolved
 from anabranch.scenario.event import Event
 from anabranch.scenario.network import LinkSelector
 from anabranch.scenario.quantity import quoted
@@ -25,6 +25,7 @@ from anabranch.setup.model import (
     TransportSetup,
 )
 from anabranch.setup.network import ResolvedNetwork, host_setups, loss_setup
+from anabranch.setup.own import OwnCode
 from anabranch.setup.problems import Problems
 from anabranch.setup.profile import profile_events
 from anabranch.setup.queue import size_queues
@@ -83,6 +84,7 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
     _check_series(scenario.run_settings, series, len(network.links), problems)
     demand = demand_setup(scenario, network, problems)
     planner = planner_setup(scenario.routing, transports.own)
+    spread = _spread(scenario, transports.own, network)
     problems.raise_if_any()
     setup = Setup(
         seed=scenario.run_settings.seed,
@@ -96,7 +98,7 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
         datagrams=flows.datagrams,
         # Stable: events at the same time keep the order of the scenario.
         events=sorted(events, key=lambda event: event.at),
-        routing=_routing(scenario),
+        routing=_routing(scenario, spread),
         probes=_probes(scenario.run_settings, sequences, log),
         captures=captures,
         controller=controller.setup,
@@ -108,14 +110,22 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
     return setup, network
 
 
-def _routing(scenario: Scenario) -> RoutingSetup:
+def _spread(scenario: Scenario, own: OwnCode, network: ResolvedNetwork) -> Tagged:
+    """The load balancing, with its parameters or as a class of the user's own."""
+    chosen = scenario.routing.load_balancing
+    if isinstance(chosen, Own):
+        return own.balancer(chosen, network.links)
+    # With a controller there is none of the scenario's.
+    return resolved("load_balancing", "flow" if scenario.controller is not None else chosen)
+
+
+def _routing(scenario: Scenario, spread: Tagged) -> RoutingSetup:
     routing = scenario.routing
     if scenario.controller is not None:
         # What the controller will find where no link is down; nobody forwards by it.
         routing = Routing(metric=scenario.controller.path_metric(), reaction=routing.reaction)
     reaction = None if isinstance(routing.reaction, str) else int(routing.reaction)
-    load_balancing = resolved("load_balancing", routing.load_balancing)
-    return RoutingSetup(None if routing.planned else _of_the_core(routing), load_balancing, reaction)
+    return RoutingSetup(None if routing.planned else _of_the_core(routing), spread, reaction)
 
 
 def _of_the_core(routing: Routing) -> Tagged:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from anabranch.own.check import (
+    BalancerMaker,
     Chosen,
     Maker,
     SchedulerMaker,
+    as_balancer,
     as_control,
     as_scheduler,
     as_scheme,
@@ -18,8 +20,10 @@ from anabranch.own.check import (
 from anabranch.own.congestion import CongestionControl
 from anabranch.own.load import LoadError, load
 from anabranch.scenario.algorithm import PYTHON, Own
+from anabranch.setup.model import LinkSetup
 from anabranch.setup.problems import Problems
 
+_PS_PER_S = 1e12
 _T = TypeVar("_T", bound=Chosen)
 
 
@@ -54,6 +58,16 @@ class OwnCode:
         """A scheduler of Multipath TCP as the core reads it; None if something is wrong, which is noted."""
         maker = self._found(chosen, place, as_scheduler, SchedulerMaker)
         return None if maker is None else {"algorithm": PYTHON, "code": self._place(maker)}
+
+    def balancer(self, chosen: Own, links: Sequence[LinkSetup]) -> dict[str, Any]:
+        """Load balancing as the core reads it; what is wrong is noted."""
+        found = self._found(chosen, "routing.load_balancing", as_balancer, Chosen)
+        if found is None:
+            return {}
+        delays = tuple(link.delay / _PS_PER_S for link in links)
+        capacities = tuple(float(link.capacity) for link in links)
+        maker = BalancerMaker(found.cls, found.parameters, delays, capacities)
+        return {"algorithm": PYTHON, "code": self._place(maker)}
 
     def _place(self, maker: Chosen) -> int:
         return self._makers.setdefault(maker, len(self._makers))

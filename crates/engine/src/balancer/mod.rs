@@ -9,6 +9,7 @@
 //! `resilient-hash` ([`resilient_hash`]) and `subflow-round-robin` ([`subflow_round_robin`]).
 
 mod entries;
+mod external;
 mod flow;
 mod flowlet;
 mod hash;
@@ -22,6 +23,7 @@ mod subflow_round_robin;
 mod test_support;
 mod weighted_hash;
 
+pub use external::{BalancerMaker, ExternalBalancer, ExternalBalancing, ExternalChoice};
 pub use flow::FlowParameters;
 pub use flowlet::FlowletParameters;
 pub use hash::HashParameters;
@@ -96,12 +98,12 @@ impl<S: Spread> Spread for Box<S> {
 
 /// Makes the configuration, the balancers and the dispatch of one list.
 macro_rules! balancers {
-    ($( $name:literal => $variant:ident($balancer:ty) ),+ $(,)?) => {
+    ($( $name:literal => $variant:ident($balancer:ty) ),+ $(,)?; $external:literal) => {
         anabranch_units::registry! {
             /// How packets are spread over several routes: what keeps to one route.
-            #[derive(Copy)]
             pub enum LoadBalancing: "load_balancing" {
                 $( $name => $variant(<$balancer as Spread>::Parameters), )+
+                ; $external => External(ExternalBalancing)
             }
         }
 
@@ -109,21 +111,28 @@ macro_rules! balancers {
             /// Whether it sends both directions of a subflow over the same path.
             #[must_use]
             pub const fn is_symmetric(&self) -> bool {
-                match self { $( Self::$variant(_) => <$balancer as Spread>::SYMMETRIC, )+ }
+                match self {
+                    $( Self::$variant(_) => <$balancer as Spread>::SYMMETRIC, )+
+                    Self::External(_) => false,
+                }
             }
 
             /// Whether it remembers flows, so that other choices change as few of them as can be.
             #[must_use]
             pub const fn keeps_entries(&self) -> bool {
-                match self { $( Self::$variant(_) => <$balancer as Spread>::KEEPS_ENTRIES, )+ }
+                match self {
+                    $( Self::$variant(_) => <$balancer as Spread>::KEEPS_ENTRIES, )+
+                    Self::External(_) => false,
+                }
             }
         }
 
-        #[derive(Clone, Debug)]
+        #[derive(Debug)]
         enum Spreader {
             /// There is one choice, and nothing to remember.
             Only,
             $( $variant($balancer), )+
+            External(Box<dyn ExternalBalancer>),
         }
 
         impl Spreader {
@@ -132,6 +141,8 @@ macro_rules! balancers {
                     $( LoadBalancing::$variant(parameters) => {
                         Self::$variant(Spread::configured(&parameters, choices))
                     } )+
+                    // Made by [`Balancer::brought`] where the links of its choices are known.
+                    LoadBalancing::External(_) => Self::Only,
                 }
             }
 
@@ -140,19 +151,20 @@ macro_rules! balancers {
                 match self {
                     Self::Only => 0,
                     $( Self::$variant(balancer) => balancer.choose(now, key), )+
+                    Self::External(balancer) => balancer.choose(now, key.index),
                 }
             }
 
             fn follow(&mut self, identities: &[u64]) -> bool {
                 match self {
-                    Self::Only => false,
+                    Self::Only | Self::External(_) => false,
                     $( Self::$variant(balancer) => balancer.follow(identities), )+
                 }
             }
 
             fn state(&self) -> State {
                 match self {
-                    Self::Only => State::default(),
+                    Self::Only | Self::External(_) => State::default(),
                     $( Self::$variant(balancer) => balancer.state(), )+
                 }
             }
@@ -170,6 +182,8 @@ balancers! {
     "weighted-hash" => WeightedHash(WeightedHash),
     "resilient-hash" => ResilientHash(ResilientHash),
     "subflow-round-robin" => SubflowRoundRobin(Box<SubflowRoundRobin>),
+    // What the caller brings along has no line here, but a name (`external.rs`).
+    ; "python"
 }
 
 /// What a balancer spreads over, and what makes its choices its own.
@@ -197,7 +211,7 @@ pub struct State {
 }
 
 /// Weighted choices and the state that spreading over them needs.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Balancer {
     weights: Vec<f64>,
     spreader: Spreader,
@@ -211,6 +225,12 @@ impl Balancer {
         let fixed = weights.len() == 1 && !load_balancing.keeps_entries();
         let spreader = if fixed { Spreader::Only } else { Spreader::new(load_balancing, choices) };
         Self { weights, spreader }
+    }
+
+    /// A balancer that the caller has brought along; the first choice where what is chosen is none.
+    pub(crate) fn brought(made: &ExternalBalancing, choices: &[ExternalChoice], seed: u64) -> Self {
+        let weights = choices.iter().map(|choice| choice.weight).collect();
+        Self { weights, spreader: Spreader::External(made.maker.get().balancer(choices, seed)) }
     }
 
     /// Whether it spreads over choices of these weights.

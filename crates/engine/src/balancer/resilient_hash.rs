@@ -131,7 +131,7 @@ mod tests {
             let rest: f64 = left.iter().map(|path| path.1).sum();
             left.iter_mut().for_each(|path| path.1 /= rest);
             let spread = LoadBalancing::ResilientHash(ResilientHashParameters {});
-            let (mut before, mut after) = (balancer_of(spread, &paths), balancer_of(spread, &left));
+            let (mut before, mut after) = (balancer_of(spread.clone(), &paths), balancer_of(spread, &left));
             for subflow in 0..500 {
                 let old = before.choose(Instant::ZERO, key(subflow));
                 let new = after.choose(Instant::ZERO, key(subflow));

@@ -203,7 +203,7 @@ fn a_failure_moves_the_flows_of_the_path_and_both_directions_alike() {
         (LoadBalancing::ResilientHash(ResilientHashParameters {}), 0..=0),
         (stateful, 0..=0),
     ] {
-        let mut forwarding = Forwarding::new(spread, Streams::new(1, 0), 6, ends.into_iter());
+        let mut forwarding = Forwarding::new(spread.clone(), Streams::new(1, 0), 6, ends.into_iter());
         let mut mask = LinkMask::all_up(&network);
         let mut install = |forwarding: &mut Forwarding, up| {
             mask.set_node(NodeId(2), up);

@@ -114,7 +114,7 @@ impl Simulation {
         let numbering = Numbering::new(&setup);
         let streams = setup.streams();
         let mut forwarding =
-            Forwarding::new(setup.routing.load_balancing, streams, setup.nodes.len(), setup.ends());
+            Forwarding::new(setup.routing.load_balancing.clone(), streams, setup.nodes.len(), setup.ends());
         let mirror = Mirror::new(&network);
         let maker = Maker { setup: &setup, network: &network, plan: &plan, mirror, streams };
         let mut flows = maker.flows(&mut forwarding)?;

@@ -3,11 +3,12 @@
 //! Such a run keeps the interpreter lock. The engine expects no errors of its algorithms: the first that user code
 //! raises is kept here, its hooks are called no more, and whoever runs the engine ends the run with it.
 
+mod balancer;
 mod congestion;
 mod scheduler;
 mod views;
 
-use anabranch_engine::setup::Setup;
+use anabranch_engine::setup::{LoadBalancing, Setup};
 use anabranch_engine::transport::Brought;
 use pyo3::prelude::*;
 use std::cell::{Cell, RefCell};
@@ -44,6 +45,9 @@ pub(crate) fn bind(setup: &mut Setup, own: Vec<Py<PyAny>>) -> bool {
         if let Some(external) = transport.config.external_scheduler_mut() {
             external.maker = Brought(codes.get(external.code).map(|code| Arc::clone(code) as _));
         }
+    }
+    if let LoadBalancing::External(external) = &mut setup.routing.load_balancing {
+        external.maker = Brought(codes.get(external.code).map(|code| Arc::clone(code) as _));
     }
     !codes.is_empty()
 }

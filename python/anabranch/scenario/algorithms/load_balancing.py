@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Discriminator, Tag
 
-from anabranch.scenario.algorithm import Algorithm, by_algorithm, complete
+from anabranch.scenario.algorithm import Algorithm, Own, by_algorithm, complete
 from anabranch.scenario.quantity import Span, within
 
 
@@ -97,7 +97,8 @@ LoadBalancing = Annotated[
     | Annotated[Hash, Tag("<hash>")]
     | Annotated[WeightedHash, Tag("<weighted-hash>")]
     | Annotated[ResilientHash, Tag("<resilient-hash>")]
-    | Annotated[SubflowRoundRobin, Tag("<subflow-round-robin>")],
+    | Annotated[SubflowRoundRobin, Tag("<subflow-round-robin>")]
+    | Annotated[Own, Tag("<python>")],
     Discriminator(by_algorithm),
 ]
 """How packets are spread over several routes: what keeps to one route. A name, or a table with parameters."""
