@@ -37,7 +37,8 @@ def test_a_host_may_differ_from_all_others() -> None:
         'hosts = { offload = "8 segments" }\nhost = [{ name = "left2", offload = "1 segment" }]'
     )
     assert first > 2
-    assert second <= 1
+    # A few are still in the host at the end, and a few packets carry no segment.
+    assert second == pytest.approx(1, abs=0.01)
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,9 @@ fn flows_share_the_product_without_a_queue() {
             assert!(jain > 0.99, "{what}: Jain index {jain}, {goodputs:?}");
             // Slow start's bursts wait, up to half a window; they spread with the ACKs.
             let queue = series_mean(&outcome, ("link_series", "link"), 0, "queue_packets", (2.0, 4.0));
-            assert!(queue < 5.0, "{what}: {queue} packets wait");
+            // Linux's sender holds parts of a train back: what leaves at once is more.
+            let most = if transport == "linux-cubic" { 10.0 } else { 5.0 };
+            assert!(queue < most, "{what}: {queue} packets wait");
             assert!(integer(&outcome, "links", "queue_max_packets", 0) < 168, "{what}");
             assert_eq!(integer(&outcome, "links", "drops_queue", 0), 0, "{what}");
         }

@@ -63,6 +63,9 @@ anabranch_units::parameters! {
         min_rto: Span = Span::from_ms(200), above(Span::ZERO).at_most(Span::LONGEST_INPUT);
         /// Largest retransmission timeout (RFC 6298 section 2.5).
         max_rto: Span = Span::from_secs(60), above(Span::ZERO).at_most(Span::LONGEST_INPUT);
+        /// Tick of the clock that counts retransmission timeouts, probes and held-back ACKs: none expires early, and
+        /// probes wait 2 ms longer. 0: they are exact. Linux: the inverse of HZ, often 4 ms.
+        timer_tick: Span = Span::ZERO, at_most(Span::from_secs(1));
         /// Time without an answer after which a connection is given up before it is open (RFC 9293 section 3.8.3).
         handshake_timeout: Span = HANDSHAKE_TIMEOUT, above(Span::ZERO).at_most(Span::LONGEST_INPUT);
         /// How long a smallest RTT is believed, which loss detection measures reordering by; 0: as long as the connection

@@ -91,9 +91,21 @@ fn linux(congestion_control: &str) -> TcpConfig {
     TcpConfig { undo: true, paws: true, timestamp_tick, min_rtt_window, ..tcp("rack", congestion_control) }
 }
 
-/// With the receiver of a stock kernel.
+/// As a stock kernel of today; what it does about reordering follows recorded senders ACK by ACK
+/// (validation/linux/acks).
 fn linux_tuned(congestion_control: &str) -> TcpConfig {
-    TcpConfig { autotuning: true, quick_acks: 16, ..linux(congestion_control) }
+    TcpConfig {
+        autotuning: true,
+        quick_acks: 16,
+        loss_detection: LossDetectionConfig::named("linux-rack").expect("a registered name"),
+        dsack_delivers: true,
+        prr_in_segments: true,
+        tso_deferral: true,
+        paws_window: 1,
+        sack_blocks: 4,
+        timer_tick: Span::from_ms(4),
+        ..linux(congestion_control)
+    }
 }
 
 fn mptcp(congestion_control: &str) -> TransportConfig {

@@ -12,8 +12,8 @@ COLUMNS = (
 SECOND_NS = 10**9
 MILLISECOND_NS = 10**6
 TURN = 1 << 32
-#: What is sent so shortly after a timer expired was sent by it.
-AT_ONCE_NS = 150_000
+#: What is sent so shortly after a timer expired, or an ACK came, was sent because of it.
+AT_ONCE_NS = 500_000
 #: Length of the header in words, and how many SACK blocks it holds behind timestamps.
 BLOCKS = {8: 0, 11: 1, 13: 2, 15: 3}
 
@@ -29,7 +29,10 @@ def events(path: Path) -> list[Event]:
 
 
 def rows(found: list[Event], acks: int) -> Iterator[list[object]]:
-    """The rows of the table, from the handshake on; a timer on which nothing was sent is left out."""
+    """The rows of the table, from the handshake on; a timer on which nothing was sent is left out.
+
+    What was sent with neither a timer nor an ACK before it was sent because the application wrote.
+    """
     first, second = [cells for kind, cells in found if kind == "ACK"][:2]
     base_ns = (first[0] // SECOND_NS - 1) * SECOND_NS
     established_ns = first[0] - base_ns - second[14] * 1000
@@ -40,6 +43,8 @@ def rows(found: list[Event], acks: int) -> Iterator[list[object]]:
     for number, (kind, cells) in enumerate(found):
         if kind == "TIMER" and done and _sends(found, number):
             yield ["timer", cells[0] - base_ns, *empty]
+        if kind == "SEND" and done and _written(found, number):
+            yield ["write", cells[0] - base_ns, *empty]
         if kind == "ACK" and done < acks:
             done += 1
             yield _ack(cells, first, base_ns)
@@ -51,6 +56,12 @@ def _sends(found: list[Event], number: int) -> bool:
     expired_ns = found[number][1][0]
     behind = found[number + 1 : number + 3]
     return any(kind == "SEND" and cells[0] - expired_ns < AT_ONCE_NS for kind, cells in behind)
+
+
+def _written(found: list[Event], number: int) -> bool:
+    sent_ns = found[number][1][0]
+    before = (cells[0] for kind, cells in reversed(found[:number]) if kind != "SEND")
+    return sent_ns - next(before) > AT_ONCE_NS
 
 
 def _ack(cells: list[int], first: list[int], base_ns: int) -> list[object]:

@@ -8,8 +8,10 @@ use super::{Ack, ConfiguredController, CongestionControl, LossEpisode, Recovery,
 use anabranch_units::declaration::above;
 use anabranch_units::{Instant, Span};
 
-/// How long a growth that has been computed holds while the window stays.
-const HOLDS: Span = Span::from_us(31_250);
+/// The kernel's clock: what follows from the time is computed once in each tick of HZ = 250.
+const TICK: Span = Span::from_ms(4);
+/// For so many ticks a growth that has been computed holds while the window stays: HZ / 32.
+const HOLDS_TICKS: u64 = 7;
 /// The fewest acknowledged segments for one of the window.
 const FEWEST_ACKED: u64 = 2;
 /// The most before the first loss, when no curve is known.
@@ -67,7 +69,7 @@ struct Epoch {
 struct Growth {
     acked_per_segment: u64,
     for_cwnd: u64,
-    at: Instant,
+    tick: u64,
 }
 
 impl ConfiguredController for LinuxCubic {
@@ -123,16 +125,16 @@ impl LinuxCubic {
     /// How many segments must be acknowledged for the next one of the window.
     fn acked_per_segment(&mut self, now: Instant, acked: u64) -> u64 {
         let cwnd = self.window.cwnd;
-        let mut epoch = self.epoch.unwrap_or_else(|| {
-            self.growth = Growth::default();
-            self.begin_epoch(now)
-        });
+        let begins = self.epoch.is_none();
+        let mut epoch = self.epoch.unwrap_or_else(|| self.begin_epoch(now));
         epoch.acked = epoch.acked.saturating_add(acked);
-        let stale = self.growth.for_cwnd != cwnd || now.saturating_since(self.growth.at) > HOLDS;
-        if stale {
-            let curve = self.by_curve(&epoch, now);
-            let per = curve.min(epoch.by_friendliness(cwnd, self.friendly_eighths)).max(FEWEST_ACKED);
-            self.growth = Growth { acked_per_segment: per, for_cwnd: cwnd, at: now };
+        let (tick, before) = (ticks(now), self.growth);
+        if begins || before.for_cwnd != cwnd || tick - before.tick > HOLDS_TICKS {
+            if begins || tick != before.tick {
+                self.growth = Growth { acked_per_segment: self.by_curve(&epoch, now), for_cwnd: cwnd, tick };
+            }
+            let per = self.growth.acked_per_segment.min(epoch.by_friendliness(cwnd, self.friendly_eighths));
+            self.growth.acked_per_segment = per.max(FEWEST_ACKED);
         }
         self.epoch = Some(epoch);
         self.growth.acked_per_segment
@@ -141,8 +143,9 @@ impl LinuxCubic {
     /// RFC 9438 section 4.2, one smallest round trip ahead, in whole segments.
     fn by_curve(&self, epoch: &Epoch, now: Instant) -> u64 {
         let cwnd = self.window.cwnd;
-        let ahead = now.saturating_since(epoch.began) + self.delays.min_delay();
-        let offset = ahead.as_ps() as f64 * 1e-12 - epoch.k;
+        let ahead = ticks(now).saturating_sub(ticks(epoch.began))
+            + self.delays.min_delay().as_ps().div_ceil(TICK.as_ps());
+        let offset = (ahead * TICK.as_ps()) as f64 * 1e-12 - epoch.k;
         let distance = (self.parameters.c * (offset * offset * offset).abs()) as u64;
         let target = if offset < 0.0 {
             epoch.plateau.saturating_sub(distance)
@@ -167,12 +170,19 @@ impl LinuxCubic {
     }
 }
 
+/// The tick of the kernel's clock in which an instant lies.
+fn ticks(at: Instant) -> u64 {
+    at.as_ps() / TICK.as_ps()
+}
+
 impl Epoch {
     /// Where the friendly window is ahead, it is to be reached within a window of ACKs (RFC 9438 section 4.3).
     fn by_friendliness(&mut self, cwnd: u64, eighths: u64) -> u64 {
         let per = (cwnd.saturating_mul(eighths) / 8).max(1);
-        self.friendly = self.friendly.saturating_add(self.acked / per);
-        self.acked %= per;
+        // A segment for each `per` once more than these are acknowledged.
+        let grown = self.acked.saturating_sub(1) / per;
+        self.friendly = self.friendly.saturating_add(grown);
+        self.acked -= grown * per;
         match self.friendly.saturating_sub(cwnd) {
             0 => u64::MAX,
             ahead => cwnd / ahead,

@@ -100,7 +100,8 @@ impl SegmentWindow {
 
     /// Sets the threshold to `target` segments and remembers what an undo gives back.
     pub fn reduce(&mut self, target: u64) {
-        self.before = Some((self.cwnd, self.ssthresh));
+        // The threshold after an undo is three quarters of the window, at least.
+        self.before = Some((self.cwnd, self.ssthresh.max(self.cwnd / 2 + self.cwnd / 4)));
         self.ssthresh = target.max(LEAST_THRESHOLD);
         self.counted = 0;
     }

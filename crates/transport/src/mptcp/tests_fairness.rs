@@ -2,7 +2,7 @@
 
 use super::NdiffportsParameters;
 use super::testing::secs;
-use crate::config::TransportConfig;
+use crate::config::{TcpConfig, TransportConfig};
 use crate::congestion::NewRenoParameters;
 use crate::{CongestionConfig, PathManagerConfig};
 use crate::{ReceiverAgent, Segment, SenderAgent, preset};
@@ -111,7 +111,9 @@ fn share(congestion_control: CongestionConfig) -> f64 {
     let Some(TransportConfig::Mptcp(mut mptcp)) = preset("mptcp") else { panic!("a preset of MPTCP") };
     mptcp.path_manager = PathManagerConfig::Ndiffports(NdiffportsParameters { subflows: 8 });
     mptcp.tcp.congestion_control = congestion_control;
-    let tcp = preset("linux-reno").expect("a preset");
+    // Single TCPs that differ from a subflow in nothing but the coupling.
+    let congestion_control = CongestionConfig::named("linux-reno").expect("registered");
+    let tcp = TransportConfig::Tcp(TcpConfig { congestion_control, ..mptcp.tcp.clone() });
     let mut bottleneck =
         Bottleneck::new(&[TransportConfig::Mptcp(mptcp), tcp.clone(), tcp.clone(), tcp.clone()]);
     bottleneck.run(secs(60.0));

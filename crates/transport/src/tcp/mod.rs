@@ -19,6 +19,7 @@ mod receiver;
 mod rtt;
 mod scoreboard;
 mod sender;
+mod ticks;
 mod timestamp;
 
 pub use detection::{

@@ -5,6 +5,7 @@ mod duplex;
 use super::out_of_order::OutOfOrder;
 use super::quick_acks::QuickAcks;
 use super::receive_window::{ReceiveWindow, RightSizing, RoundTrip};
+use super::ticks::expiry;
 use super::timestamp::{RecentTimestamp, TimestampClock};
 use crate::config::TcpConfig;
 use crate::segment::{Flags, Segment, unwrap_sequence};
@@ -76,6 +77,7 @@ pub struct Receiver {
     multipath: bool,
     delayed_ack_segments: u32,
     delayed_ack_timeout: Span,
+    timer_tick: Span,
     initial_rto: Span,
     max_rto: Span,
     initial_sequence: u32,
@@ -123,6 +125,7 @@ impl Receiver {
             multipath: false,
             delayed_ack_segments: config.delayed_ack_segments.max(1),
             delayed_ack_timeout: config.delayed_ack_timeout,
+            timer_tick: config.timer_tick,
             initial_rto: config.initial_rto,
             max_rto: config.max_rto,
             initial_sequence,
@@ -419,7 +422,7 @@ impl Receiver {
         if at_once {
             self.ack_now = true;
         } else if self.ack_at.is_none() {
-            self.ack_at = Some(now + self.delayed_ack_timeout);
+            self.ack_at = Some(expiry(now, self.delayed_ack_timeout, self.timer_tick));
         }
     }
 

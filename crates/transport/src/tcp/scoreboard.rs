@@ -42,6 +42,8 @@ pub(crate) struct Sent {
     pub(crate) retransmitted: bool,
     /// Ends with the FIN.
     pub(crate) fin: bool,
+    /// Loss detection judged it lost since it was sent last.
+    detected: bool,
     older: Number,
     newer: Number,
 }
@@ -213,6 +215,7 @@ impl Scoreboard {
             lost: false,
             retransmitted: false,
             fin,
+            detected: false,
             older: NONE,
             newer: NONE,
         });
@@ -231,6 +234,7 @@ impl Scoreboard {
         sent.sent_at = now;
         sent.order = order;
         sent.transmissions = sent.transmissions.saturating_add(1);
+        sent.detected = false;
         if sent.lost && !sent.retransmitted {
             sent.retransmitted = true;
             let len = sent.len();
@@ -258,6 +262,7 @@ impl Scoreboard {
             sent.lost = true;
             self.lost += len;
         }
+        self.get_mut(number).detected |= cause != LossCause::Timeout;
         self.lost_total += len;
         self.highest_lost = self.highest_lost.max(start);
         self.unlink(number);
@@ -285,8 +290,8 @@ impl Scoreboard {
     }
 
     /// Takes back the judgement of every lost segment: it counts as in flight once more, and once only
-    /// if it has been sent again.
-    pub(crate) fn unmark_lost(&mut self) {
+    /// if it has been sent again. Those that loss detection judged may be judged again if it `judges_again`.
+    pub(crate) fn unmark_lost(&mut self, judges_again: bool) {
         let mut revived = Vec::new();
         for (offset, sent) in self.segments.iter_mut().enumerate() {
             if !sent.lost {
@@ -294,7 +299,7 @@ impl Scoreboard {
             }
             sent.lost = false;
             // One that was sent again hangs in the list of those in flight already.
-            if !std::mem::take(&mut sent.retransmitted) {
+            if !std::mem::take(&mut sent.retransmitted) && (judges_again || !sent.detected) {
                 revived.push(self.first.wrapping_add(offset as Number));
             }
         }
@@ -321,6 +326,13 @@ impl Scoreboard {
             index += 1;
         }
         None
+    }
+
+    /// How many segments that begin in a range of positions have been sent more than once.
+    pub(crate) fn sent_again(&self, left: u64, right: u64) -> u64 {
+        let from = self.segments.partition_point(|sent| sent.start < left);
+        let within = self.segments.iter().skip(from).take_while(|sent| sent.end <= right);
+        within.filter(|sent| sent.transmissions > 1).count() as u64
     }
 
     /// The lowest segment from a position on that is neither SACKed nor lost, with SACKed data above it.
@@ -528,9 +540,14 @@ impl Scoreboard {
     }
 
     fn unlink(&mut self, number: Number) {
-        let sent = self.get(number);
-        let (older, newer) = (sent.older, sent.newer);
+        let sent = self.get_mut(number);
+        let older = std::mem::replace(&mut sent.older, NONE);
+        let newer = std::mem::replace(&mut sent.newer, NONE);
         if older == NONE {
+            if self.oldest != number {
+                // It is judged no more.
+                return;
+            }
             self.oldest = newer;
         } else {
             self.get_mut(older).newer = newer;

@@ -231,20 +231,23 @@ fn a_lost_tail_is_probed_by_rack_and_timed_out_by_dupack() {
 }
 
 /// RFC 8985 section 7.2: new data put the probe off. Of two segments that leave 15 ms apart neither arrives, and the
-/// probe leaves two round trips of 20 ms after the second.
+/// probe leaves two round trips of 20 ms after the second; in ticks of 4 ms 2 ms more, and in the tick behind.
 #[test]
 fn new_data_put_the_probe_off() {
-    let mut pair = Pair::new(&tcp_preset("linux-cubic").unwrap(), 9);
-    pair.sender.open();
-    for at_ms in [100, 115, 200] {
-        let at = Instant::ZERO + Span::from_ms(at_ms);
-        pair.run(at, |_, segment, _| if is_data(segment) { Fate::Lost } else { Fate::Arrive });
-        pair.now = at;
-        pair.sender.write(1448);
+    for (tick_ms, probe_ms) in [(0, 155), (4, 160)] {
+        let preset = tcp_preset("linux-cubic").unwrap();
+        let mut pair = Pair::new(&TcpConfig { timer_tick: Span::from_ms(tick_ms), ..preset }, 9);
+        pair.sender.open();
+        for at_ms in [100, 115, 200] {
+            let at = Instant::ZERO + Span::from_ms(at_ms);
+            pair.run(at, |_, segment, _| if is_data(segment) { Fate::Lost } else { Fate::Arrive });
+            pair.now = at;
+            pair.sender.write(1448);
+        }
+        let data = pair.log.iter().filter(|(_, side, s)| *side == Side::Sender && is_data(s));
+        let times: Vec<_> = data.map(|(at, ..)| at.since(Instant::ZERO)).collect();
+        assert_eq!(times, [100, 115, probe_ms].map(Span::from_ms));
     }
-    let data = pair.log.iter().filter(|(_, side, s)| *side == Side::Sender && is_data(s));
-    let times: Vec<_> = data.map(|(at, ..)| at.since(Instant::ZERO)).collect();
-    assert_eq!(times, [100, 115, 155].map(Span::from_ms));
 }
 
 /// Every tenth segment comes 8 ms late over a 20 ms round trip. Duplicate ACKs take that for loss

@@ -76,7 +76,7 @@ fn losing(victims: &'static [u64]) -> impl FnMut(Side, &Segment, u64) -> Fate {
 /// What finds losses under a configuration, timeouts apart.
 fn possible(config: &TcpConfig) -> &'static [LossCause] {
     match (&config.loss_detection, config.sack) {
-        (LossDetectionConfig::Rack(_), _) => &[LossCause::Rack],
+        (LossDetectionConfig::Rack(_), _) | (LossDetectionConfig::LinuxRack(_), true) => &[LossCause::Rack],
         (LossDetectionConfig::Fastrto(_), _) => &[LossCause::FastRto],
         (LossDetectionConfig::TcpPr(_), _) => &[LossCause::TcpPr],
         (_, true) => &[LossCause::SackThreshold],

@@ -123,3 +123,35 @@ fn the_state_tells_what_is_lost() {
     assert_eq!((info.full_payload, info.next_sequence, info.backoff), (MSS, 1 + 10 * 1460, 0));
     assert!(info.sack && !info.timestamps && !info.ecn);
 }
+
+/// RFC 7323 section 5.3, R1 and RFC 5961 section 7: an overtaken ACK is refused and answered, but not each one; what
+/// carries data always is.
+#[test]
+fn what_is_refused_is_answered_now_and_then() {
+    let mut sender = Sender::new(&tcp_preset("linux-reno").unwrap(), 0, 1);
+    sender.open();
+    assert_eq!(departures(&mut sender, ms(0)).len(), 1);
+    let stamped = |segment: Segment, timestamp: u32, echo: u32| Segment {
+        timestamp,
+        timestamp_echo: echo,
+        flags: segment.flags.with(Flags::TIMESTAMPS),
+        ..segment
+    };
+    let flags = Flags::SYN.with(Flags::ACK).with(Flags::SACK_PERMITTED);
+    sender.on_segment(ms(100), &stamped(Segment { seq: 500, ack: 1, flags, mss: 1460, ..plain() }, 1000, 0));
+    assert_eq!(departures(&mut sender, ms(100)).len(), 1);
+    sender.write(4 * 1448);
+    assert_eq!(departures(&mut sender, ms(100)).len(), 4);
+    sender.on_segment(ms(200), &stamped(ack(1 + 2 * 1448, 200), 1200, 100));
+    let old = stamped(ack(1, 200), 1100, 100);
+    let mut answers = |at_ms: u64, segment: &Segment| {
+        sender.on_segment(ms(at_ms), segment);
+        departures(&mut sender, ms(at_ms)).len()
+    };
+    let pure = [(210, 1), (220, 0), (709, 0), (710, 1), (1200, 0)];
+    for (at_ms, answered) in pure {
+        assert_eq!(answers(at_ms, &old), answered, "at {at_ms} ms");
+    }
+    assert_eq!(answers(1201, &Segment { payload: 100, ..old }), 1);
+    assert_eq!(sender.acknowledged(), 2 * 1448);
+}

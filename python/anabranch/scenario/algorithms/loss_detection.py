@@ -33,9 +33,7 @@ class Rack(Algorithm):
 
 
 class LinuxRack(Algorithm):
-    """RACK-TLP of Linux: reordering is seen in fewer cases, the window widens faster, the timer counts
-    ticks.
-    """
+    """RACK-TLP of Linux: reordering is seen in fewer cases, the window widens faster."""
 
     algorithm: Literal["linux-rack"] = "linux-rack"
     """Its name."""
@@ -44,10 +42,6 @@ class LinuxRack(Algorithm):
     max_ack_delay: Span = Span(200000000000)
     """How long a probe of a single segment waits for a delayed ACK beside two round trips (RFC 8985
     section 7.2); the default is Linux's smallest timeout.
-    """
-    timer_tick: Annotated[Span, within(above=0, most=1000000000000)] = Span(4000000000)
-    """Tick of the reordering timer, which expires one to two ticks late. Linux: the inverse of HZ, often
-    250.
     """
 
 

@@ -68,6 +68,10 @@ class TransportFields(Table):
     """Smallest retransmission timeout (RFC 6298 section 2.4 says 1 s, Linux uses 200 ms)."""
     max_rto: Annotated[Span, within(above=0)] | None = None
     """Largest retransmission timeout (RFC 6298 section 2.5)."""
+    timer_tick: Annotated[Span, within(most=1000000000000)] | None = None
+    """Tick of the clock that counts retransmission timeouts, probes and held-back ACKs: none expires
+    early, and probes wait 2 ms longer. 0: they are exact. Linux: the inverse of HZ, often 4 ms.
+    """
     handshake_timeout: Annotated[Span, within(above=0)] | None = None
     """Time without an answer after which a connection is given up before it is open (RFC 9293 section
     3.8.3).
@@ -136,6 +140,7 @@ PROTOCOL_FIELDS: dict[str, tuple[str, ...]] = {
         "initial_rto",
         "min_rto",
         "max_rto",
+        "timer_tick",
         "handshake_timeout",
         "min_rtt_window",
         "undo",

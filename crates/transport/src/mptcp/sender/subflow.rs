@@ -142,7 +142,8 @@ impl Subflow {
 
     /// Gives it `length` bytes of the data from `data` on.
     pub(super) fn give(&mut self, data: u64, length: u64) {
-        self.mappings.push_back(Mapping { start: self.sender.snd_nxt(), data, length });
+        // What it was given before may still wait there.
+        self.mappings.push_back(Mapping { start: self.sender.write_position(), data, length });
         self.sender.write(length);
     }
 
@@ -175,7 +176,7 @@ impl Subflow {
 
     /// Bytes that it was given and has not had acknowledged.
     pub(super) fn held(&self) -> u64 {
-        self.sender.snd_nxt() - self.sender.snd_una() + self.queued
+        self.sender.write_position() - self.sender.snd_una() + self.queued
     }
 
     /// Send-buffer autotuning as in Linux: room for twice the window, three times where rates are measured, and never

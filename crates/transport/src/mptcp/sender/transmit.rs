@@ -32,6 +32,10 @@ impl MptcpSender {
                 continue;
             }
             let segment = self.next_data(now);
+            if segment.is_none() && !self.woken.is_empty() {
+                // A subflow holds back what it was given: the others may have room.
+                continue;
+            }
             // Data that a subflow was given and holds back are the last ones to be given: the DATA_FIN is due now.
             if segment.is_none() && self.awaits_fin() && self.data.fin_at <= now {
                 continue;

@@ -18,7 +18,13 @@ fn parameters() -> FastRtoParameters {
 
 fn detector(sack: bool, rtt: Option<Span>) -> FastRto {
     let mut detector = FastRto::new(parameters());
-    detector.on_established(&Handshake { rtt, sack, ack_delay: ms(40), max_rto: Span::from_secs(60) });
+    detector.on_established(&Handshake {
+        rtt,
+        sack,
+        ack_delay: ms(40),
+        max_rto: Span::from_secs(60),
+        timer_tick: Span::ZERO,
+    });
     detector
 }
 

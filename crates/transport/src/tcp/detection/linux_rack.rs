@@ -7,30 +7,29 @@
 //! - Only an ACK that delivers something looks for losses.
 //! - An original that comes after its retransmission shows reordering; while other retransmissions are under way its ACK
 //!   neither finds losses nor repairs them.
-//! - The timer counts ticks, is 2 ms longer, and gives way to a tail loss probe.
+//! - A segment that it has judged lost is not judged again until it is sent again, also where the judgement was taken
+//!   back.
+//! - The timer counts the sender's ticks, is 2 ms longer, and gives way to a tail loss probe.
 
 use super::dupack::Dupack;
 use super::rack::{DUP_THRESH, RackTimes, WINDOW_PERSISTS};
 use super::{AckFacts, ConfiguredDetection, DeliveredSegment, Handshake, LossDetection};
 use crate::tcp::scoreboard::Scoreboard;
-use anabranch_units::declaration::{above, at_most};
+use crate::tcp::ticks::{TIMER_MARGIN, expiry};
+use anabranch_units::declaration::at_most;
 use anabranch_units::{Instant, Span};
 
 /// Widenings after which the window stays.
 const WIDEST: u32 = 255;
-/// By so much Linux's timers of loss detection are later.
-const TIMER_MARGIN: Span = Span::from_ms(2);
 
 anabranch_units::parameters! {
-    /// RACK-TLP of Linux: reordering is seen in fewer cases, the window widens faster, the timer counts ticks.
+    /// RACK-TLP of Linux: reordering is seen in fewer cases, the window widens faster.
     pub struct LinuxRackParameters {
         /// Tail loss probes (RFC 8985 section 7).
         tail_loss_probe: bool = true;
         /// How long a probe of a single segment waits for a delayed ACK beside two round trips (RFC 8985 section
         /// 7.2); the default is Linux's smallest timeout.
         max_ack_delay: Span = Span::from_ms(200), at_most(Span::LONGEST_INPUT);
-        /// Tick of the reordering timer, which expires one to two ticks late. Linux: the inverse of HZ, often 250.
-        timer_tick: Span = Span::from_ms(4), above(Span::ZERO).at_most(Span::from_secs(1));
     }
 }
 
@@ -38,6 +37,7 @@ anabranch_units::parameters! {
 #[derive(Debug)]
 pub struct LinuxRack {
     parameters: LinuxRackParameters,
+    timer_tick: Span,
     /// Loss detection where the peer does not grant SACK, without which there is no RACK.
     without_sack: Option<Dupack>,
     times: RackTimes,
@@ -61,6 +61,7 @@ impl LinuxRack {
     fn new(parameters: &LinuxRackParameters) -> Self {
         Self {
             parameters: parameters.clone(),
+            timer_tick: Span::ZERO,
             without_sack: None,
             times: RackTimes::default(),
             by_ack: false,
@@ -96,14 +97,6 @@ impl LinuxRack {
         } else {
             (facts.min_rtt / 4).saturating_mul(u64::from(self.window_multiplier)).min(facts.srtt)
         };
-    }
-
-    /// Timers of Linux never expire early, and are counted from the tick before: they are up to two ticks late.
-    fn in_ticks(&self, now: Instant, at: Instant) -> Instant {
-        let tick = self.parameters.timer_tick.as_ps();
-        let wait = (at.saturating_since(now) + TIMER_MARGIN).as_ps();
-        let ticks = now.as_ps() / tick + wait.div_ceil(tick) + 1;
-        Instant::ZERO.saturating_add(Span::from_ps(ticks.saturating_mul(tick)))
     }
 }
 
@@ -151,7 +144,8 @@ impl LossDetection for LinuxRack {
             return;
         }
         self.times.detect(board, facts.now);
-        self.times.timeout = self.times.timeout.map(|at| self.in_ticks(facts.now, at));
+        let wait = |at: Instant| at.saturating_since(facts.now) + TIMER_MARGIN;
+        self.times.timeout = self.times.timeout.map(|at| expiry(facts.now, wait(at), self.timer_tick));
     }
 
     #[inline]
@@ -182,6 +176,10 @@ impl LossDetection for LinuxRack {
 
     fn heeds_late_originals(&self) -> bool {
         true
+    }
+
+    fn judges_again(&self) -> bool {
+        false
     }
 
     fn looks_at_departures(&self) -> bool {
@@ -216,6 +214,7 @@ impl LossDetection for LinuxRack {
     }
 
     fn on_established(&mut self, handshake: &Handshake) {
+        self.timer_tick = handshake.timer_tick;
         self.without_sack = (!handshake.sack).then(|| Dupack::new(DUP_THRESH as u32));
     }
 
@@ -232,16 +231,6 @@ mod tests {
 
     fn ms(at: u64) -> Instant {
         Instant::ZERO + Span::from_ms(at)
-    }
-
-    /// Armed in the tick of 8 to 12 ms for 5 ms later: with 2 ms more that is two ticks, and one more because the tick
-    /// had begun.
-    #[test]
-    fn the_timer_expires_in_a_later_tick() {
-        let rack = LinuxRack::new(&LinuxRackParameters::default());
-        for (now, at, expires) in [(8, 13, 20), (11, 16, 20), (11, 17, 20), (11, 18, 24), (12, 12, 20)] {
-            assert_eq!(rack.in_ticks(ms(now), ms(at)), ms(expires), "{now} {at}");
-        }
     }
 
     fn facts(dsack: bool, newest_delivered_before: Option<u64>, delivered: u64) -> AckFacts {

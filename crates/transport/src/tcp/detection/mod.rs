@@ -46,6 +46,8 @@ pub(crate) struct Handshake {
     pub(crate) ack_delay: Span,
     /// Largest RFC 6298 timeout.
     pub(crate) max_rto: Span,
+    /// Tick of the sender's timers; zero: they are exact.
+    pub(crate) timer_tick: Span,
 }
 
 /// What one ACK said, as far as loss detection needs it.
@@ -200,6 +202,11 @@ pub(crate) trait LossDetection {
     /// Whether the ACK of such an original repairs no losses while retransmissions are under way.
     fn heeds_late_originals(&self) -> bool {
         false
+    }
+
+    /// Whether a segment whose loss was taken back is watched as before, or only once it is sent again.
+    fn judges_again(&self) -> bool {
+        true
     }
 
     /// Whether an ACK's SACK blocks are taken from the lowest on, and not in the order of their arrival: what one ACK
@@ -374,6 +381,10 @@ macro_rules! dispatch_detectors {
             #[inline]
             pub(crate) fn heeds_late_originals(&self) -> bool {
                 each_detector!(self, d => d.heeds_late_originals(); $($variant)+)
+            }
+
+            pub(crate) fn judges_again(&self) -> bool {
+                each_detector!(self, d => d.judges_again(); $($variant)+)
             }
 
             pub(crate) fn looks_at_departures(&self) -> bool {

@@ -341,7 +341,7 @@ mod tests {
         b.send(0, 20);
         (1..=3).for_each(|segment| b.sack(1, segment));
         assert_eq!(b.lost(), [0]);
-        b.board.unmark_lost();
+        b.board.unmark_lost(true);
         b.detector.on_spurious();
         assert_eq!(b.lost(), [0u64; 0]);
         b.sack(2, 4);

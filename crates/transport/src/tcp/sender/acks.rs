@@ -72,9 +72,16 @@ impl Sender {
             && !self.board.is_empty();
         self.peer_window = segment.window;
         self.update_window(ack, segment);
+        let dsack = self.take_dsack(field, segment);
         let mut delivered = Delivered::default();
         self.take_cumulative(now, ack, segment, &mut delivered);
-        let dsack_end = self.take_sack_blocks(now, field, segment, &mut delivered);
+        self.take_sack_blocks(now, field, segment, dsack.is_some(), &mut delivered);
+        let dsack_end = dsack.map(|(left, right)| {
+            if self.config.dsack_delivers {
+                delivered.bytes += right.saturating_sub(left);
+            }
+            right
+        });
         if !self.sack {
             self.presume(advanced, duplicate, ack - before.snd_una);
         }
@@ -167,33 +174,41 @@ impl Sender {
         }
     }
 
-    /// Takes the SACK blocks; returns the end of a DSACK block, if there is one.
+    /// Takes the DSACK block, if the first one is such, before what it may report leaves the scoreboard.
+    #[inline]
+    fn take_dsack(&mut self, ack: u64, segment: &Segment) -> Option<(u64, u64)> {
+        if !self.sack || segment.sack.is_empty() {
+            return None;
+        }
+        let blocks = segment.sack.as_slice();
+        let positions = |block: &(u32, u32)| (unwrap_sequence(block.0, ack), unwrap_sequence(block.1, ack));
+        let first = positions(&blocks[0]);
+        // RFC 2883 section 4: below the cumulative ACK of the same segment, or inside the second block.
+        let inside_second =
+            blocks.get(1).map(positions).is_some_and(|(left, right)| left <= first.0 && first.1 <= right);
+        if first.1 > ack && !inside_second {
+            return None;
+        }
+        self.note_dsack(first);
+        Some(first)
+    }
+
+    /// Takes the SACK blocks; the first of them may be a DSACK.
     fn take_sack_blocks(
         &mut self,
         now: Instant,
         ack: u64,
         segment: &Segment,
+        dsack: bool,
         delivered: &mut Delivered,
-    ) -> Option<u64> {
+    ) {
         if !self.sack || segment.sack.is_empty() {
-            return None;
+            return;
         }
         let echo = Echo { clock: self.clock, value: self.echo_of(segment) };
         let blocks = segment.sack.as_slice();
-        let position = |wire: u32| unwrap_sequence(wire, ack);
-        let first = (position(blocks[0].0), position(blocks[0].1));
-        // RFC 2883 section 4: below the cumulative ACK of the same segment, or inside the second block.
-        let inside_second = blocks.get(1).is_some_and(|second| {
-            let (left, right) = (position(second.0), position(second.1));
-            left <= first.0 && first.1 <= right
-        });
-        let dsack = first.1 <= ack || inside_second;
         if dsack {
-            self.note_dsack(first.1);
-            self.detector.on_dsack(first.1);
-            if self.config.dsack_delivers {
-                delivered.bytes += first.1.saturating_sub(first.0);
-            }
+            self.detector.on_dsack(unwrap_sequence(blocks[0].1, ack));
         }
         let min_rtt = self.rtt.min();
         let mut positions = [(0, 0); 4];
@@ -216,7 +231,6 @@ impl Sender {
                 detector.on_delivered(now, &facts_of(sent, echo, true), min_rtt);
             });
         }
-        dsack.then_some(first.1)
     }
 
     /// Without SACK, each duplicate ACK says that one more segment has arrived, and a partial ACK

@@ -56,6 +56,14 @@ impl Sender {
         self.deferral.waits
     }
 
+    /// For tests: a segment that waits goes, as if the application had written. False if none waits.
+    #[cfg(test)]
+    pub(crate) fn release_deferred(&mut self) -> bool {
+        let waits = std::mem::take(&mut self.deferral.waits);
+        self.deferral.train = u64::from(waits);
+        waits
+    }
+
     /// What leaves within a millisecond at a rate somewhat above that of the window, in segments.
     fn longest_train(&self) -> u64 {
         let cwnd = self.controller.cwnd();

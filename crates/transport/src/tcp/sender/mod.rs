@@ -32,6 +32,9 @@ use std::sync::Arc;
 use timers::Timers;
 use window_use::WindowUse;
 
+/// Between two answers to refused segments without data (Linux, net.ipv4.tcp_invalid_ratelimit).
+const ANSWER_INTERVAL: Span = Span::from_ms(500);
+
 /// What a sender has done and seen.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct SenderStats {
@@ -116,6 +119,8 @@ pub struct Sender {
     /// When the handshake is given up.
     give_up_at: Instant,
     send_ack: bool,
+    /// Not before this instant is another refused segment without data answered.
+    next_answer_at: Instant,
     /// Losses are repaired by a later ACK.
     holds_losses: bool,
     deferral: TsoDeferral,
@@ -188,6 +193,7 @@ impl Sender {
             syn_transmissions: 0,
             give_up_at: Instant::MAX,
             send_ack: false,
+            next_answer_at: Instant::ZERO,
             holds_losses: false,
             deferral: TsoDeferral::default(),
             last_sent_at: Instant::ZERO,
@@ -246,6 +252,7 @@ impl Sender {
                     return;
                 }
                 if self.refuses(now, segment) {
+                    self.answer_refused(now, segment);
                     return;
                 }
                 self.take_timestamp(now, segment);
@@ -295,6 +302,7 @@ impl Sender {
             sack: self.sack,
             ack_delay: if delays { self.config.delayed_ack_timeout } else { Span::ZERO },
             max_rto: self.config.max_rto,
+            timer_tick: self.config.timer_tick,
         });
         self.record(now, Decision::Established);
     }
@@ -339,6 +347,18 @@ impl Sender {
             && ack == self.snd_una
             && ack + (u64::from(segment.window) << self.peer_window_scale) <= self.window_edge;
         !repeats && self.recent.is_older(self.clock, now, segment.timestamp, self.config.paws_window)
+    }
+
+    /// RFC 7323 section 5.3, R1: what is refused is answered by an ACK; one without data only now and then, so that two
+    /// ends cannot answer each other for ever (RFC 5961 section 7).
+    #[cold]
+    fn answer_refused(&mut self, now: Instant, segment: &Segment) {
+        if segment.sequence_len() > 0 {
+            self.send_ack = true;
+        } else if now >= self.next_answer_at {
+            self.send_ack = true;
+            self.next_answer_at = now.saturating_add(ANSWER_INTERVAL);
+        }
     }
 
     fn take_fin(&mut self, now: Instant, segment: &Segment) {

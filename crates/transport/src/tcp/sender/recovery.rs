@@ -55,6 +55,13 @@ pub(super) struct Undo {
     first_at: Option<u32>,
 }
 
+/// What shows that an episode was spurious.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    Dsacks,
+    LateOriginal,
+}
+
 impl Sender {
     /// Passes on what was judged lost, if somebody wants to know: a controller that judges single losses, or the log.
     #[inline]
@@ -110,13 +117,15 @@ impl Sender {
     }
 
     /// Counts a DSACK of what the episode retransmitted; one of later data, which the network or a
-    /// probe doubled, says nothing about it.
-    pub(super) fn note_dsack(&mut self, end: u64) {
-        if self.config.dsack_delivers && end > self.snd_una {
+    /// probe doubled, says nothing about it. Linux counts what it still holds if it was ever sent again.
+    pub(super) fn note_dsack(&mut self, (left, right): (u64, u64)) {
+        let Some(undo) = &mut self.undo else { return };
+        if right <= undo.marker || undo.reported >= undo.retransmissions {
             return;
         }
-        let within = |undo: &&mut Box<Undo>| undo.marker < end && end <= undo.highest;
-        if let Some(undo) = self.undo.as_mut().filter(within) {
+        if self.config.dsack_delivers && right > self.snd_una {
+            undo.reported += self.board.sent_again(left, right);
+        } else if right <= undo.highest {
             undo.reported += 1;
         }
     }
@@ -225,8 +234,10 @@ impl Sender {
     /// Takes an episode back that this ACK shows to have been needless.
     #[inline]
     pub(super) fn undo_if_spurious(&mut self, now: Instant, segment: &Segment, advanced: bool) {
-        if self.undo.is_some() && self.is_spurious(segment, advanced) {
-            self.undo_reduction(now);
+        if self.undo.is_some()
+            && let Some(sign) = self.sign_of_spurious(segment, advanced)
+        {
+            self.undo_reduction(now, sign);
         }
     }
 
@@ -248,24 +259,29 @@ impl Sender {
         }
     }
 
-    fn is_spurious(&self, segment: &Segment, advanced: bool) -> bool {
-        let Some(undo) = &self.undo else { return false };
+    fn sign_of_spurious(&self, segment: &Segment, advanced: bool) -> Option<Sign> {
+        let undo = self.undo.as_ref()?;
         if undo.retransmissions > 0 && undo.reported >= undo.retransmissions {
-            return true;
+            return Some(Sign::Dsacks);
         }
         // An original that was only late: nothing has been lost so far. In fast recovery the rest
         // may still be, so it must all be here, or nothing retransmitted be under way.
-        self.is_late(undo, segment, advanced)
-            && match self.recovery {
-                RecoveryState::Open => false,
-                RecoveryState::Fast { point, .. } => self.snd_una >= point || self.board.retransmitted() == 0,
-                RecoveryState::Loss { .. } => true,
-            }
+        let tells = match self.recovery {
+            RecoveryState::Open => false,
+            RecoveryState::Fast { point, .. } => self.snd_una >= point || self.board.retransmitted() == 0,
+            RecoveryState::Loss { .. } => true,
+        };
+        (tells && self.is_late(undo, segment, advanced)).then_some(Sign::LateOriginal)
     }
 
-    fn undo_reduction(&mut self, now: Instant) {
+    fn undo_reduction(&mut self, now: Instant, sign: Sign) {
         self.undo = None;
-        self.board.unmark_lost();
+        // What was sent again was not lost; of the rest, Linux takes only a late original's word.
+        let judged =
+            self.config.dsack_delivers && sign == Sign::Dsacks && self.recovery.kind() == Recovery::Fast;
+        if !judged {
+            self.board.unmark_lost(self.detector.judges_again());
+        }
         // Not one of the recoveries after which RACK's window wears off: it shows that the window is
         // too small. Under steady reordering sixteen of them pass before the first DSACK is back.
         self.detector.on_spurious();

@@ -108,6 +108,12 @@ impl Sender {
         self.snd_nxt
     }
 
+    /// Position behind the last byte that it was given.
+    #[inline]
+    pub(crate) fn write_position(&self) -> u64 {
+        self.written
+    }
+
     /// Position of the SYN: sequence numbers relative to the initial one count from here.
     #[inline]
     pub(crate) fn origin(&self) -> u64 {

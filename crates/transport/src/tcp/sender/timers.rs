@@ -2,6 +2,7 @@ use super::recovery::RecoveryState;
 use super::{Sender, State};
 use crate::congestion::{CongestionControl, LossEpisode};
 use crate::log::{Decision, LossCause, ReductionCause, TimeoutCause};
+use crate::tcp::ticks::{TIMER_MARGIN, expiry};
 use anabranch_units::{Instant, Span};
 
 /// The one retransmission timer, and what it will do; pacing has its own instant.
@@ -237,7 +238,7 @@ impl Sender {
             return;
         }
         let timeout = self.timers.timeout_at;
-        let probe = now.saturating_add(self.probe_timeout());
+        let probe = expiry(now, self.probe_timeout(), self.config.timer_tick);
         // Where the timeout would come first, the probe goes in its stead.
         self.timers.at = Some(probe.min(timeout));
         self.timers.purpose = Purpose::Probe;
@@ -252,7 +253,7 @@ impl Sender {
         if self.state == State::Established && self.detector.replaces_retransmission_timer() {
             return;
         }
-        self.timers.timeout_at = now.saturating_add(self.rtt.rto());
+        self.timers.timeout_at = expiry(now, self.rtt.rto(), self.config.timer_tick);
         self.timers.at = Some(self.timers.timeout_at);
         self.timers.purpose = Purpose::Timeout;
     }
@@ -271,6 +272,8 @@ impl Sender {
         let two_rtts = self.rtt.srtt().saturating_mul(2);
         if self.board.pipe() <= self.full_payload {
             two_rtts + self.detector.max_ack_delay()
+        } else if self.config.timer_tick > Span::ZERO {
+            two_rtts + TIMER_MARGIN
         } else {
             two_rtts
         }
