@@ -108,10 +108,10 @@ impl Sender {
         self.snd_nxt
     }
 
-    /// Position behind the last byte that it was given.
+    /// Position behind the last byte that it was given, the FIN included once it has left.
     #[inline]
     pub(crate) fn write_position(&self) -> u64 {
-        self.written
+        self.written.max(self.snd_nxt)
     }
 
     /// Position of the SYN: sequence numbers relative to the initial one count from here.
