@@ -45,6 +45,16 @@ def test_a_flow_of_the_kernel_fills_its_path(live_run: LiveRun) -> None:
     assert live["check"]["packets_read"] > flow["packets_received"]
 
 
+def test_a_network_without_a_real_time_policy_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr("os.sched_setscheduler", refuse)
+    summary = run(paths("5 Mbps", [5], [{"transport": "linux-cubic"}])).summary
+    assert summary["live"]["real_time"] is False
+    assert any("may not have a real-time policy" in warning for warning in summary["warnings"])
+
+
 def test_what_is_sized_ends_and_what_is_stopped_stops(live_run: LiveRun) -> None:
     traffic = [
         {"transport": "linux-reno", "size": "500 kB", "start": "500 ms"},

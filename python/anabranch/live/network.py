@@ -149,7 +149,7 @@ class LiveHosts:
             policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK
             os.sched_setscheduler(0, policy, os.sched_param(_PRIORITY))
         except PermissionError:
-            self.real_time = False
+            self._real_time = False
         try:
             self._core.run(begin_ns)
         except BaseException as error:  # noqa: BLE001 - raised again in the main thread
