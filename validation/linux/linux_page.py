@@ -250,12 +250,12 @@ every link ([links.md](links.md)). The errors:
 """
 
 DECISION = """
-Neither is on in the `linux-*` transports. A processing delay mends little: chance decides at (10, 100), and
-BBR's queueing delay comes nearer at 50 us, while its retransmissions leave their bound. The median error of
-one flow is more than twice as large with any delay. The emulator of the measurements was late by less than
-0.2 ms, and they show no more noise than that. With offload the errors are large, because every packet of the
-measurements was one segment. For slower hosts, or links on which a train is one packet, set them in the
-scenario.
+Neither is on in the `linux-*` transports. No processing delay keeps a bound that is broken without: BBR's
+queueing delay comes nearer at 50 us, while its retransmissions leave their bound, and the median error of
+one flow is larger with any delay. Sprayed flows hardly mind. The emulator of the measurements was late by
+less than 0.2 ms, and they show no more noise than that. With offload the errors are large, because every
+packet of the measurements was one segment. For slower hosts, or links on which a train is one packet, set
+them in the scenario.
 """
 
 
