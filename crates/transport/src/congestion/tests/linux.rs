@@ -84,6 +84,18 @@ fn a_pause_leaves_three_quarters_of_the_window_as_threshold() {
     assert_eq!((path.packets(), path.controller.ssthresh()), (20, 30 * SEGMENT));
 }
 
+/// Linux remembers three quarters of the window as the threshold of an undo, where that is more.
+#[test]
+fn an_undo_leaves_three_quarters_of_the_window_as_threshold() {
+    let mut path = reno(10);
+    path.rounds(2);
+    path.lose();
+    assert_eq!(path.rounds(20).last(), Some(&40));
+    path.lose();
+    path.controller.on_undo(path.now);
+    assert_eq!((path.packets(), path.controller.ssthresh()), (40, 30 * SEGMENT));
+}
+
 #[test]
 fn an_unused_window_does_not_grow() {
     let (mut path, mut curve) = (reno(10), cubic(10, Span::from_ms(100)));
