@@ -21,10 +21,11 @@ SEEDS = "seeds"
 """Folder with the result folders and captures that are damaged."""
 
 SHARES = {
-    "scenario": 34,
+    "scenario": 28,
     "study": 6,
     "topology": 21,
     "demands": 6,
+    "routes": 6,
     "capture": 17,
     "report": 4,
     "arguments": 9,
@@ -105,6 +106,17 @@ column = "jain_index"
 DEMANDS = (
     b"from,to,rate_mbps\nSeattle,Denver,2.5\nDenver,New York,0.5\nAtlanta,Seattle,1e-1\nHouston,Denver,3\n"
 )
+GIVEN = b"from,to,weight,path\na,c,3,a->b->c\na,c,1.5,a->c\nc,a,1,c->a\n"
+WEIGHTS = b"from,to,weight\na,b,1\nb,a,2\nb,c,30\nc,b,4\na,c,5\nc,a,6\n"
+GIVEN_ROUTES: dict[str, Any] = {
+    "network": {
+        "node": [{"name": name} for name in "abc"],
+        "links": {"capacity": "10 Mbps", "delay": "1 ms"},
+        "link": [{"between": list(ends), "new": True} for ends in ("ab", "bc", "ac")],
+    },
+    "traffic": [{"from": "a", "to": "c", "size": "20 kB"}],
+    "run": {"duration": "50 ms"},
+}
 COMPARED: dict[str, Any] = {
     "network": {
         "topology": "grid",
@@ -125,11 +137,14 @@ ROBUST: dict[str, Any] = {
 def write_seeds(folder: Path) -> None:
     """Runs what the mutants damage: a run with captures, and a study."""
     from anabranch import Scenario, Study  # noqa: PLC0415 - the worker limits its memory after it is imported
+    from anabranch.saved_plan import save_plan  # noqa: PLC0415 - the same
 
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     Scenario.loads(CAPTURED).run(out=folder / "run")
     Study.from_data(tomllib.loads(STUDY)).run(jobs=2, out=folder / "study")
+    two = {**GIVEN_ROUTES, "routing": {"scheme": {"algorithm": "k-shortest", "k": 2}}}
+    save_plan(Scenario.from_data(two), folder / "plan.json")
 
 
 def kind_of(number: int) -> str:
@@ -183,6 +198,7 @@ class Mutants:
             "study": self._study,
             "topology": self._topology,
             "demands": self._demands,
+            "routes": self._routes,
             "capture": self._capture,
             "report": self._report,
             "arguments": self._arguments,
@@ -245,6 +261,26 @@ class Mutants:
         return draw.choice(
             (["load", "x.toml"], ["load", "x.toml", "--json"], ["load", "x.toml", "--failures"])
         )
+
+    def _routes(self, draw: random.Random, folder: Path) -> list[str]:
+        """A saved plan, a table of paths or one of weights, for routes, a run or an export."""
+        field, name, content = draw.choice(
+            (
+                ("routing.paths", "plan.json", (self._seeds / "plan.json").read_bytes()),
+                ("routing.paths", "routes.csv", GIVEN),
+                ("network.weights", "weights.csv", WEIGHTS),
+            )
+        )
+        change = mutation.of_words if draw.random() < 0.7 else mutation.of_bytes
+        (folder / name).write_bytes(change(draw, content, DEMANDS))
+        (folder / "x.toml").write_text(tomli_w.dumps(GIVEN_ROUTES), encoding="utf-8")
+        own = ["--set", f"{field}=file:{name}"]
+        scheme = "given" if field == "routing.paths" else "shortest"
+        metric = "hops" if field == "routing.paths" else "weight"
+        own += ["--set", f"routing.scheme={scheme}", "--set", f"routing.metric={metric}"]
+        form = draw.choice(("openflow", "iproute2", "frr", "csv", "mininet"))
+        command = draw.choice((["routes"], ["run", "--out", "out"], ["export", "--to", form, "--out", "out"]))
+        return [command[0], "x.toml", *command[1:], *own]
 
     def _capture(self, draw: random.Random, folder: Path) -> list[str]:
         own, other = draw.choice(self._captures), draw.choice(self._captures)

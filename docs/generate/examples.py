@@ -94,6 +94,13 @@ inter_arrival = { distribution = "exponential", mean = "100 ms" }
 size = { distribution = "pareto", scale = "10 kB", shape = 1.2 }
 transport = "linux-cubic"
 """,
+    "traffic.matrix": """
+[[traffic]]
+size = "100 kB"
+[traffic.matrix]
+from = "gravity"
+total = "20 Mbps"
+""",
     "transport.NAME": """
 [transport.patient]
 preset = "linux-cubic"
@@ -174,6 +181,8 @@ VARIANTS = {
     "BandwidthDelay": '[network.links]\nqueue = { bdp = 1.5, rtt = "40 ms" }',
     "PairRates": '[network]\ntopology = "sndlib/germany50"\n'
     '[routing.demand]\npair = { from = "topology", unit = "1 Mbps", direction = "both" }',
+    "GivenPath": '[network]\ntopology = "zoo/Abilene"\n[[traffic]]\nfrom = "Denver"\nto = "Houston"\n'
+    '[routing]\nscheme = "given"\n[[routing.paths]]\nnodes = ["Denver", "Kansas City", "Houston"]',
     "RateApplication": '[[traffic]]\nfrom = "Denver"\nto = "Atlanta"\n'
     'application = { kind = "poisson", message = "1 kB", rate = "500 kbps" }',
     "MessageApplication": '[[traffic]]\nfrom = "Denver"\nto = "Atlanta"\n'
@@ -200,7 +209,8 @@ DISTRIBUTIONS = {
 COMMANDS = {
     "run": 'anabranch run examples/abilene.toml --set run.duration="5 s" --seed 2 --out results/first',
     "routes": "anabranch routes examples/abilene.toml --set routing.scheme=disjoint",
-    "load": "anabranch load examples/robust_nsfnet.toml --failures --map loads.pdf",
+    "load": "anabranch load examples/robust_nsfnet.toml --failures --map loads.pdf --page loads.html",
+    "export": "anabranch export examples/abilene.toml --to iproute2 --out results/routers",
     "study": "anabranch study examples/studies/queues.toml --jobs 2",
     "compare": "anabranch compare zoo/Abilene --systems hops,semper-mptcp,sprayed-mprc --quick",
     "report": "anabranch report results/abilene --figures pdf",

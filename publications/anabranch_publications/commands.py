@@ -135,6 +135,13 @@ def compare(
             metavar="A,B,...", help="Only these systems, such as hops,semper-mptcp; all if left out."
         ),
     ] = None,
+    add: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="SCENARIO",
+            help="A system of your own: the routing, transport and controller of this scenario.",
+        ),
+    ] = None,
     replications: Annotated[
         int | None, typer.Option(metavar="N", help="Runs of each; 5, or 3 with --quick.", min=1)
     ] = None,
@@ -156,7 +163,8 @@ def compare(
     from anabranch_publications.comparison.terminal import show_comparison  # noqa: PLC0415 - as the others
 
     chosen = comparison.chosen_systems(
-        None if systems is None else [name.strip() for name in systems.split(",") if name.strip()]
+        None if systems is None else [name.strip() for name in systems.split(",") if name.strip()],
+        comparison.added_systems(add or []),
     )
     found = comparison.subjects(what or [], quick=quick)
     try:

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, Self, TypedDict, final
+from typing import Any, Literal, Self, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,6 +124,99 @@ class Subflow:
     mss_bytes: int
 
 @final
+class PacketIn:
+    """A packet that a switch has handed to the controller, or has told it of."""
+
+    now_s: float
+    switch: int
+    from_host: bool
+    missed: bool
+    flow: int
+    direction: Literal["forward", "backward"]
+    source: int
+    destination: int
+    syn: bool
+    fin: bool
+
+@final
+class RemovedEntry:
+    """An entry that has gone from a flow table without an order."""
+
+    now_s: float
+    removed_s: float
+    switch: int
+    flow: int
+    direction: Literal["forward", "backward"]
+    reason: Literal["idle", "hard", "evicted"]
+
+@final
+class LinkCounters:
+    """Counters of a link since the start, as the switch that it leaves has read them."""
+
+    link: int
+    sent_bytes: int
+    sent_packets: int
+    dropped_packets: int
+    queue_packets: int
+
+@final
+class SwitchStatistics:
+    """What a switch has counted."""
+
+    now_s: float
+    read_s: float
+    switch: int
+    links: list[LinkCounters]
+    received_packets: list[tuple[int, int]]
+
+@final
+class LinkProbe:
+    """What a probe has seen of a link between two switches. Counts leave out probes."""
+
+    now_s: float
+    link: int
+    number: int
+    queued_s: float
+    received_s: float
+    sent_packets: int
+    received_packets: int
+
+@final
+class FlowEntry:
+    """An entry of a flow table: what it matches, and what it does."""
+
+    def __new__(
+        cls,
+        flow: int,
+        direction: str,
+        link: int | None = None,
+        *,
+        syn_or_fin: bool = False,
+        from_host: bool | None = None,
+        priority: int = 1,
+        tell: bool = False,
+        window_bytes: int | None = None,
+    ) -> Self: ...
+
+@final
+class Orders:
+    """What an application has ordered in the call that is running, in its order."""
+
+    def add_entries(self, switch: int, entries: list[FlowEntry]) -> None: ...
+    def remove_entries(self, switch: int, flow: int) -> None: ...
+    def send(self, link: int, window_bytes: int | None = None) -> None: ...
+    def probe(self, link: int, number: int) -> None: ...
+
+@final
+class ControlledLinks:
+    """The network as an application sees it: its links, by number."""
+
+    capacity_bps: list[float]
+    delay_s: list[float]
+    loss: list[float]
+    usable: list[bool]
+
+@final
 class EcnFeedback:
     """What one arriving ACK said of marks."""
 
@@ -218,6 +311,20 @@ class Simulation:
     def links(self) -> Columns: ...
     def finish(self) -> Outcome: ...
 
+@final
+class LinkEstimator:
+    """What makes estimates of the samples of a link."""
+
+    def __new__(cls, estimator_json: str) -> Self: ...
+    def add_share(self, hits: int, of: int) -> None: ...
+    def add_value(self, value: float) -> None: ...
+    def estimate(self) -> float | None: ...
+
+def in_steps(loss: float, delay: int, loss_step: float, delay_step: int) -> tuple[float, int]: ...
+def tcpbp_beats(
+    path: Sequence[tuple[float, int]], other: Sequence[tuple[float, int]], threshold: float
+) -> bool: ...
+
 End = tuple[str, int]
 """An IPv4 address and a port."""
 
@@ -235,6 +342,9 @@ if sys.platform == "linux":
         def make_real(self, flow: int, source: bool, destination: bool) -> None: ...
         def make_carrier(self, flow: int) -> None: ...
         def attach(self, node: int, file: int, addresses: Sequence[str]) -> None: ...
+        def attach_port(self, file: int, ethernet: bool) -> int: ...
+        def lay(self, from_port: int, to_port: int, flow: int, back: bool, link: int) -> None: ...
+        def join(self, a: int, b: int) -> None: ...
         def run(self, begin_ns: int) -> None: ...
         def stop(self) -> None: ...
         def progress(self) -> tuple[float, int]: ...

@@ -1,10 +1,9 @@
-"""The command line: ``anabranch run|live|routes|load|study|report|capture|topology|schema``."""
+"""The command line: ``anabranch run|live|routes|load|export|study|report|capture|topology|schema``."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
 from functools import partial
 from io import TextIOWrapper
 from pathlib import Path
@@ -14,6 +13,16 @@ import typer
 
 from anabranch import __version__
 from anabranch.command_group import CommandGroup
+from anabranch.command_options import (
+    AgainstOption,
+    CsvOption,
+    MapOption,
+    PageOption,
+    ScenarioArgument,
+    SetOption,
+    XlsxOption,
+)
+from anabranch.command_options import load_scenario as _load
 from anabranch.console import (
     EXIT_INCOMPLETE,
     JobsOption,
@@ -24,12 +33,12 @@ from anabranch.console import (
     say,
     write,
 )
-from anabranch.errors import LiveError, Problem, ResultError, ScenarioError
+from anabranch.errors import LiveError, ResultError
+from anabranch.export_command import export
 from anabranch.signals import deferred, ending, exit_status, is_interrupt
 
 if TYPE_CHECKING:
     from anabranch.result import Result
-    from anabranch.scenario.scenario import Scenario
 
 # A name, as JSON Schema 2020-12 wants it (section 8.2.1): nothing is fetched from there.
 _SCHEMAS = "https://github.com/anabranch/anabranch/schema"
@@ -46,16 +55,8 @@ topology_app = typer.Typer(
     no_args_is_help=True, help="List and show networks that have a name.", rich_markup_mode=None
 )
 app.add_typer(topology_app, name="topology")
+app.command()(export)
 
-ScenarioArgument = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario file (TOML).")]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="FIELD=VALUE",
-        help='Set a field, such as network.links.capacity="20 Mbps"; may be repeated.',
-    ),
-]
 SeedOption = Annotated[int | None, typer.Option(help="Seed of every random stream, in place of run.seed.")]
 NoPageOption = Annotated[bool, typer.Option("--no-page", help="Write the tables alone, without report.html.")]
 FiguresOption = Annotated[
@@ -146,6 +147,12 @@ def live(
         ),
     ] = False,
     hold: Annotated[bool, typer.Option("--hold", help="Keep the network up until Ctrl-C.")] = False,
+    switches: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ovs", help="Let real switches forward: each router is a bridge of Open vSwitch."
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario between real Linux hosts, over simulated links (Linux, root)."""
@@ -166,6 +173,7 @@ def live(
             asked=asked,
             against_simulation=against is not None,
             kernel_receivers=kernel_receivers,
+            switches=switches,
             out=folder,
             page=not no_page,
             figures=figures or (),
@@ -217,18 +225,31 @@ def routes(
             help="Say whether routers that each forward by the metric agree, and where packets loop.",
         ),
     ] = False,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Save the plan to a file (JSON), for routing.paths."),
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Write over a plan that is there.")] = False,
+    csv: CsvOption = None,
+    xlsx: XlsxOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show the routes of a scenario; nothing is simulated."""
     from anabranch import display
     from anabranch.forwarding import check_forwarding
+    from anabranch.plan_files import PlanFiles
     from anabranch.progress import plan_progress
     from anabranch.routes import routes as routes_of
 
+    files = PlanFiles(csv, xlsx)
     loaded = _load(scenario, set_, None)
     with plan_progress(loaded.title or scenario.stem) as progress:
         found = routes_of(loaded, progress)
     forwarding = check_forwarding(loaded) if check else None
+    if out is not None:
+        from anabranch.saved_plan import save_plan
+
+        save_plan(loaded, out, replace=replace)
     for warning in found.warnings:
         say(f"warning: {warning}")
     if as_json:
@@ -237,6 +258,11 @@ def routes(
         display.show_routes(console(), found)
         if forwarding is not None:
             display.show_forwarding(console(), forwarding)
+        if out is not None:
+            write(f"plan in {out}")
+    told = files.write_routes(loaded.title or scenario.stem, found)
+    if told and not as_json:
+        write("\n".join(told))
 
 
 @app.command()
@@ -249,37 +275,37 @@ def load(
     link: Annotated[
         str | None, typer.Option(metavar="FROM->TO", help="Show this link's matrix, not the worst one's.")
     ] = None,
-    map_: Annotated[
-        Path | None,
-        typer.Option("--map", metavar="FILE", help="Draw the loads on a map: a file .png, .svg or .pdf."),
-    ] = None,
+    map_: MapOption = None,
+    against: AgainstOption = None,
+    csv: CsvOption = None,
+    xlsx: XlsxOption = None,
+    page: PageOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Show how far any allowed traffic can load each link; nothing is simulated."""
     from anabranch import display
-    from anabranch.suggest import suggest
-    from anabranch.worst_loads import worst_loads
+    from anabranch.plan_files import PlanFiles, chosen_link
+    from anabranch.worst_loads import compare_scenarios, worst_loads
 
-    found = worst_loads(_load(scenario, set_, None), failures=failures)
-    for warning in found.warnings:
+    files = PlanFiles(csv, xlsx, page, map_)
+    failures = failures or page is not None
+    loaded = _load(scenario, set_, None)
+    found = worst_loads(loaded, failures=failures)
+    chosen, changes, warnings = chosen_link(found, link), None, list(found.warnings)
+    if against is not None:
+        changes, cautions = compare_scenarios(loaded, found, _load(against, None, None), failures=failures)
+        warnings += cautions
+    for warning in warnings:
         say(f"warning: {warning}")
-    chosen = found.worst.link if link is None else link
-    names = [known.link for known in found.links]
-    if chosen not in names:
-        near = suggest(chosen, names)
-        hint = f'; nearest: "{near}"' if near else ""
-        raise ScenarioError([Problem("--link", f'no link "{chosen}" between routers{hint}')])
-    if map_ is not None:
-        from anabranch.report.load_map import load_map
-        from anabranch.report.style import save_figure
-
-        save_figure(load_map(found, chosen), map_)
     if as_json:
-        print_json(found.data())
+        print_json(found.data() | ({} if changes is None else {"against": changes.data()}))
     else:
         display.show_loads(console(), found, chosen)
-        if map_ is not None:
-            write(f"map in {map_}")
+        if changes is not None:
+            display.show_load_changes(console(), changes)
+    told = files.write_loads(loaded.title or scenario.stem, found, chosen, changes, warnings)
+    if told and not as_json:
+        write("\n".join(told))
 
 
 @app.command()
@@ -453,7 +479,7 @@ def new(
     kind: Annotated[
         str,
         typer.Argument(
-            metavar="KIND", help="congestion-control, routing-scheme, load-balancer or scheduler."
+            metavar="KIND", help="congestion-control, routing-scheme, load-balancer, scheduler or controller."
         ),
     ],
     name: Annotated[str, typer.Argument(metavar="NAME", help="Its name, and that of its module.")],
@@ -492,7 +518,8 @@ def schema(
 @topology_app.command("list")
 def topology_list(
     source: Annotated[
-        str | None, typer.Argument(metavar="SOURCE", help="zoo, sndlib or generator; all if left out.")
+        str | None,
+        typer.Argument(metavar="SOURCE", help="zoo, topohub, sndlib or generator; all if left out."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -501,9 +528,7 @@ def topology_list(
 
     names = topology.names(source)
     if as_json:
-        print_json(
-            [{"name": n.spec, "source": n.source, "available": n.available, "note": n.note} for n in names]
-        )
+        print_json([{"name": n.spec, "source": n.source, "note": n.note} for n in names])
     else:
         display.show_topology_names(console(), names)
 
@@ -547,22 +572,3 @@ def main() -> None:
         if not is_interrupt(error):
             raise
         sys.exit(exit_status())
-
-
-def _load(file: Path, settings: Sequence[str] | None, seed: int | None) -> Scenario:
-    """The scenario in a file, with fields set from the command line.
-
-    Raises:
-        ScenarioError: with everything that is wrong with it.
-    """
-    from anabranch.scenario.scenario import Scenario
-
-    overrides: dict[str, str] = {}
-    for setting in settings or ():
-        field, separator, value = setting.partition("=")
-        if not separator or not field.strip():
-            raise ScenarioError([Problem("", f"{setting!r} is not FIELD=VALUE, such as run.seed=2")], "--set")
-        overrides[field.strip()] = value.strip()
-    if seed is not None:
-        overrides["run.seed"] = str(seed)
-    return Scenario.load(file, overrides)

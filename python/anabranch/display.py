@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     # Each is shown by one command; the others need not wait for its parts.
     from anabranch.forwarding import ForwardingCheck
     from anabranch.study import StudyResult
-    from anabranch.worst_loads import WorstLoads
+    from anabranch.worst_loads import LoadChange, LoadChanges, WorstLoads
 
 _MOST_ROWS = 40
 _MOST_LOADED = 15
@@ -401,6 +401,30 @@ def show_loads(console: Console, loads: WorstLoads, link: str) -> None:
         )
     if max([loads.max_load, *(case.load for case in worst)]) > FULL:
         print_overload(console)
+
+
+def show_load_changes(console: Console, changes: LoadChanges) -> None:
+    """The links and failures whose worst case changes most, and both worst cases."""
+    before, after = changes.before, changes.after
+    for what, found in (("link", changes.links), ("down", changes.failures)):
+        ranked = sorted(found, key=lambda one: -abs(one.change))[:_MOST_LOADED]
+        if not ranked:
+            continue
+        print_rows(
+            console,
+            f"\nbefore, {before.scheme}, and after, {after.scheme}: "
+            + ("worst-case load of each link" if what == "link" else "while a link is down"),
+            {what: "left", "before": "right", "after": "right", "change": "right"}
+            | ({} if what == "link" else {"pairs cut off": "right"}),
+            (_change_cells(one, cuts=what == "down") for one in ranked),
+        )
+        print_more(console, len(found), _MOST_LOADED, "links (--json shows all)")
+    console.print(Text(f"worst case {before.max_load:.4f} before, {after.max_load:.4f} after"))
+
+
+def _change_cells(change: LoadChange, *, cuts: bool) -> tuple[str | Text, ...]:
+    cells = (change.name, _load(change.before), _load(change.after), f"{change.change:+.4f}")
+    return (*cells, f"{change.cut_before:,} -> {change.cut_after:,}") if cuts else cells
 
 
 def _load(load: float) -> Text:

@@ -71,6 +71,10 @@ class ResultError(AnabranchError):
     """A result folder that cannot be read or must not be overwritten."""
 
 
+class ExportError(AnabranchError):
+    """What a format of ``anabranch export`` cannot express, or an unknown format."""
+
+
 class LiveError(AnabranchError):
     """A live run that this machine cannot make, or that its system has ended."""
 

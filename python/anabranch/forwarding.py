@@ -13,10 +13,12 @@ from typing import Any
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
-from anabranch.scenario.algorithm import parameters
+from anabranch.scenario.algorithm import Own, parameters
 from anabranch.scenario.quantity import quoted
+from anabranch.scenario.routing import GIVEN
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
+from anabranch.setup.controller import require_known_paths
 from anabranch.setup.problems import refused
 
 
@@ -79,12 +81,16 @@ def _asked(scenario: Scenario) -> tuple[str, str]:
     Raises:
         ScenarioError: if it chooses by a model.
     """
+    require_known_paths(scenario)
     if scenario.controller is not None:
         found = scenario.controller
-        if found.application_name == "tcpbp":
+        if found.application_name == "tcpbp" and not isinstance(found.application, Own):
             return "tcpbp", parameters("application", found.application)["search"]
         return found.path_metric(), "exact"
     routing = scenario.routing
+    if routing.scheme_name == GIVEN:
+        message = "the paths are given and follow no metric; leave --check-forwarding out"
+        raise ScenarioError([Problem("routing.scheme", message)], scenario.origin)
     if (model := routing.parameters.get("model")) is not None:
         message = (
             f"routes are chosen by the model {quoted(model)}, and hop by hop only a metric can be "

@@ -32,6 +32,10 @@ class PathNumbers(Protocol):
         """Capacity of each link."""
 
     @property
+    def igp_cost(self) -> int | None:
+        """Sum of the links' weights; None where one has none."""
+
+    @property
     def loss(self) -> float:
         """Probability that a packet is lost on the way."""
 
@@ -90,6 +94,12 @@ _ALL: Final = (
         lambda path: sum(1e6 / capacity for capacity in path.capacities_mbps),
     ),
     PathMetric("loss", "slog", "-ln(1 - p), the sum of the links'", _slog),
+    PathMetric(
+        "weight",
+        "igp_cost",
+        "sum of the links' weights, as an interior gateway protocol adds them up (RFC 2328, section 16.1)",
+        lambda path: math.inf if path.igp_cost is None else float(path.igp_cost),
+    ),
     PathMetric("capacity", "bottleneck_mbps", "smallest capacity", lambda path: path.bottleneck_mbps),
     PathMetric("tcpbp", "tcpbp_s", "d sqrt(p): Vilela 2022, chapter 3", _tcpbp),
     PathMetric("smm", "smm", "slog + d, with d in s: Costa, Fdida, Duarte 2000 (Vilela 2022, 5.4.1)", _smm),

@@ -272,7 +272,7 @@ def _told(
     warnings: tuple[str, ...],
 ) -> PathPrediction:
     found = model.predict(conditions)
-    if _application(setup) == "window-clamp":
+    if application_of(setup) == "window-clamp":
         warnings = (*warnings, "the controller limits windows, which is not in the prediction")
     assert conditions.capacity_mbps is not None  # noqa: S101 - every link has one
     return PathPrediction(
@@ -287,7 +287,7 @@ def _told(
     )
 
 
-def _application(setup: Setup) -> str | None:
+def application_of(setup: Setup) -> str | None:
     """Name of the controller's application; None without a controller."""
     if setup.controller is None:
         return None

@@ -15,11 +15,19 @@ from numpy.typing import NDArray
 from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.path_metrics import METRICS_OF_LOSS, METRICS_TIMES_DELAY, PATH_METRICS
-from anabranch.predictions import MOST_PATHS, ThroughputPrediction, path_loss, predictions
+from anabranch.predictions import (
+    MOST_PATHS,
+    ThroughputPrediction,
+    application_of,
+    path_loss,
+    predictions,
+)
 from anabranch.routing import Planned, WeightedPath, planner_of
+from anabranch.scenario.algorithm import PYTHON
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
+from anabranch.setup.controller import require_known_paths
 from anabranch.setup.flow_columns import pair_code
 from anabranch.setup.problems import refused
 
@@ -55,6 +63,8 @@ class PathRow:
     """Probability that a packet is lost at random on its path, in the long run."""
     capacities_mbps: tuple[float, ...]
     """Capacity of each link."""
+    igp_cost: int | None = None
+    """Sum of the links' weights; None where one has none."""
     metric_value: float | None = None
     """Value of the routing metric, with the unit that ends ``Routes.metric_column``; None where infinite."""
 
@@ -177,6 +187,8 @@ def _says_nothing(setup: Setup) -> tuple[str, ...]:
     metric = str((setup.routing.scheme or {}).get("metric", "hops"))
     place, control = "routing.metric", None
     if setup.controller is not None:
+        if application_of(setup) == PYTHON:
+            return ()
         place, control = "controller.metric", setup.controller["node"]
     if metric in METRICS_TIMES_DELAY and not any(
         link.delay for link in setup.links if control not in (link.origin, link.to)
@@ -201,6 +213,7 @@ def routes(scenario: Scenario, progress: Callable[[int, int], None] | None = Non
     Raises:
         ScenarioError: if the scenario cannot be run.
     """
+    require_known_paths(scenario)
     setup = resolve(scenario)
     planned = plan(setup, scenario.origin, progress)
     origins, to, paths = planned.plan.ends()
@@ -244,6 +257,9 @@ def route_tables(setup: Setup, planned: _core.Plan) -> dict[str, pl.DataFrame]:
         "routes": _path_table(names, planned),
         "next_hops": pl.DataFrame(hops, schema=_NEXT_HOPS, orient="row"),
     }
+    if application_of(setup) == PYTHON:
+        # The class has chosen others, and perhaps several for a pair.
+        del tables["routes"]
     return {name: table for name, table in tables.items() if not table.is_empty()}
 
 
@@ -309,6 +325,7 @@ class _Namer:
         links = [self._setup.links[link] for link in found]
         nodes = (links[0].origin, *(link.to for link in links))
         capacities = tuple(link.capacity / 1e6 for link in links)
+        weights = [link.weight for link in links]
         row = PathRow(
             nodes=tuple(self._setup.nodes[node].name for node in nodes),
             links=tuple(link.name for link in links),
@@ -318,6 +335,7 @@ class _Namer:
             bottleneck_mbps=min(capacities),
             loss=path_loss(links),
             capacities_mbps=capacities,
+            igp_cost=None if None in weights else sum(weight or 0 for weight in weights),
         )
         value = self._metric.of(row)
         return replace(row, metric_value=value if math.isfinite(value) else None)

@@ -175,6 +175,103 @@ class WorstLoads:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class LoadChange:
+    """A link, or a failure, with its worst-case load by two plans."""
+
+    name: str
+    before: float
+    after: float
+    cut_before: int = 0
+    """Pairs that a failure cuts off, whose traffic is in no load."""
+    cut_after: int = 0
+
+    @property
+    def change(self) -> float:
+        """How much the load rises."""
+        return self.after - self.before
+
+
+@dataclass(frozen=True, slots=True)
+class LoadChanges:
+    """Two plans for the links of one network."""
+
+    before: WorstLoads
+    after: WorstLoads
+    links: tuple[LoadChange, ...]
+    """In the order of the network."""
+    failures: tuple[LoadChange, ...]
+    """Where failures were looked at in both, by the name of their first link."""
+
+    def data(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        return {
+            "scheme": self.before.scheme,
+            "worst_case_load": self.before.max_load,
+            "worst_link": self.before.worst.link,
+            "links": [[entry.name, entry.before, entry.after] for entry in self.links],
+            "failures": [
+                [entry.name, entry.before, entry.after, entry.cut_before, entry.cut_after]
+                for entry in self.failures
+            ],
+        }
+
+
+def compare_loads(after: WorstLoads, before: WorstLoads) -> LoadChanges:
+    """What a change of routing does to the worst cases.
+
+    Raises:
+        ScenarioError: if the two networks have other links.
+    """
+    names = [{link.link for link in loads.links} for loads in (after, before)]
+    if names[0] != names[1]:
+        which = sorted(names[0] ^ names[1])
+        where = "the scenario" if which[0] in names[0] else "it"
+        more = f" (and {len(which) - 1} more)" if len(which) > 1 else ""
+        message = f'is of another network: only {where} has the link "{which[0]}"{more}'
+        raise ScenarioError([Problem("--against", message)])
+    old = {link.link: link.load for link in before.links}
+    failed = {case.links: case for case in before.failures or ()}
+    return LoadChanges(
+        before,
+        after,
+        tuple(LoadChange(link.link, old[link.link], link.load) for link in after.links),
+        tuple(
+            LoadChange(case.links[0], was.load, case.load, len(was.stranded), len(case.stranded))
+            for case in after.failures or ()
+            if (was := failed.get(case.links)) is not None
+        ),
+    )
+
+
+def compare_scenarios(
+    after: Scenario, loads: WorstLoads, before: Scenario, *, failures: bool
+) -> tuple[LoadChanges, list[str]]:
+    """What a change of routing does, and what else differs between the scenarios, so that loads change by it.
+
+    Args:
+        after: the scenario.
+        loads: its worst cases.
+        before: the scenario with the routes before.
+        failures: look at failures as well, as in ``loads``.
+
+    Raises:
+        ScenarioError: if the other scenario cannot be run, has no bounds, or has other links.
+    """
+    changes = compare_loads(loads, worst_loads(before, failures=failures))
+    cautions = [f"--against: {warning}" for warning in changes.before.warnings]
+    if after.routing.demand != before.routing.demand:
+        cautions.append(
+            "--against: its routing.demand is another one, so that not routes alone make the change"
+        )
+    capacity = {link.link: link.capacity_mbps for link in changes.before.links}
+    other = [link.link for link in changes.after.links if capacity[link.link] != link.capacity_mbps]
+    if other:
+        more = f" and {len(other) - 1} more links" if len(other) > 1 else ""
+        cautions.append(f'--against: "{other[0]}"{more} had another capacity')
+    return changes, cautions
+
+
 def worst_loads(scenario: Scenario, *, failures: bool = False) -> WorstLoads:
     """The worst case of a scenario's routes over all traffic matrices within its bounds.
 
@@ -285,6 +382,12 @@ def _by_paths(routers: RouterNetwork, planned: Planned, pairs: list[tuple[int, i
     fractions = list[float]()
     for a, b in pairs:
         found = routes[routers.routers[a], routers.routers[b]]
+        if not found:
+            message = (
+                f"{routers.network.pair_name(a, b)} is forwarded hop by hop, and what a failure does to such "
+                "a plan is not known here; leave --failures out, or give paths"
+            )
+            raise ScenarioError([Problem("routing.paths", message)])
         paths[a, b] = [[arc_of[link] for link in path["links"]] for path in found]
         fractions += [path["weight"] for path in found]
     candidates = Candidates.from_paths(routers.network, paths)

@@ -71,8 +71,9 @@ def test_the_version_needs_the_command_line_alone() -> None:
     packages, parts = command("--version")
     assert {"typer"} < packages <= COMMAND_LINE
     assert parts == {
-        "anabranch", "anabranch._core", "anabranch.cli", "anabranch.command_group", "anabranch.console",
-        "anabranch.errors", "anabranch.foreign", "anabranch.signals", "anabranch.units",
+        "anabranch", "anabranch._core", "anabranch.cli", "anabranch.command_group",
+        "anabranch.command_options", "anabranch.console", "anabranch.errors", "anabranch.export_command",
+        "anabranch.foreign", "anabranch.signals", "anabranch.units",
     }  # fmt: skip
 
 

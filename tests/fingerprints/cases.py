@@ -79,7 +79,7 @@ def branches(using: str = "newreno", **changes: Any) -> Data:
 def mesh(**changes: Any) -> Data:
     """Five flows over Abilene."""
     base: Data = {
-        "network": {"topology": "zoo/Abilene", "links": {"capacity": "10 Mbps", "queue": "50 packets"}},
+        "network": {"topology": "topohub/Abilene", "links": {"capacity": "10 Mbps", "queue": "50 packets"}},
         "traffic": [
             {"from": "Seattle", "to": "Atlanta", "flows": 2, "size": "unlimited", "transport": "linux-cubic"},
             {"from": "New York", "to": "Los Angeles", "flows": 2, "size": "500 kB", "transport": "newreno"},
@@ -205,6 +205,17 @@ def schemes() -> Iterator[tuple[str, Data]]:
     lossy = {"links": {"loss": 1e-3}, "link": uneven}
     for name in ("shortest", "ecmp", "disjoint", "max-flow", "semper"):
         yield f"scheme/{name}", mesh(network=lossy, routing={"scheme": name})
+    between = (["Denver", "Kansas City"], ["Houston", "Atlanta"], ["Chicago", "New York"])
+    weighted = {"links": {"weight": 2}, "link": [{"between": ends, "weight": 3} for ends in between]}
+    yield "metric/weight", mesh(network=weighted, routing={"scheme": "ecmp", "metric": "weight"})
+    ways = (
+        ("Seattle->Denver->Kansas City->Indianapolis->Atlanta", 3),
+        ("Seattle->Sunnyvale->Los Angeles->Houston->Atlanta", 1),
+        ("New York->Washington DC->Atlanta->Houston->Los Angeles", 1),
+        ("Denver->Kansas City->Indianapolis", 1),
+    )
+    given = [{"nodes": way.split("->"), "weight": weight} for way, weight in ways]
+    yield "scheme/given", mesh(routing={"scheme": "given", "paths": given, "load_balancing": "packet"})
     metrics = (
         "delay",
         "hops-then-delay",

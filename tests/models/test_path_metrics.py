@@ -19,6 +19,7 @@ class Path:
     bottleneck_mbps: float = 10.0
     capacities_mbps: tuple[float, ...] = (10.0, 40.0)
     loss: float = 0.04
+    igp_cost: int | None = 7
 
 
 # Definitions: Vilela 2022, chapter 3 (tcpbp) and section 5.4.1 (smm, argaq, b-over-dl). sqrt(0.04) = 0.2;
@@ -29,6 +30,7 @@ BY_HAND = {
     "delay": 20,
     "inverse-capacity": 125_000,
     "loss": -math.log(0.96),
+    "weight": 7,
     "capacity": 10,
     "tcpbp": 0.004,
     "smm": -math.log(0.96) + 0.02,

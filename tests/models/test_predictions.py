@@ -354,7 +354,7 @@ def test_the_metric_has_its_value_and_unit() -> None:
 
 KEYS = {
     "pair": {"source", "destination", "carries", "paths", "hop_by_hop", "predictions"},
-    "path": {"nodes", "links", "weight", "hops", "delay_ms", "bottleneck_mbps", "loss", "capacities_mbps", "metric_value"},  # noqa: E501
+    "path": {"nodes", "links", "weight", "hops", "delay_ms", "bottleneck_mbps", "loss", "capacities_mbps", "igp_cost", "metric_value"},  # noqa: E501
     "prediction": {"transport", "flows", "model", "mbps", "reason", "paths"},
     "predicted path": {"nodes", "share", "rtt_ms", "loss", "capacity_mbps", "flows", "mbps", "warnings"},
 }  # fmt: skip

@@ -106,8 +106,8 @@ def _chart(tree: ElementTree.Element, book: Workbook) -> Chart:
     kinds = [child for child in area if child.tag.endswith("Chart")]
     assert len(kinds) == 1
     style = kinds[0].find(f"{CHART}scatterStyle")
-    titles = [str(book.one(str(axis.findtext(f"{CHART}title//{CHART}f"))))
-              for axis in area if axis.tag in (f"{CHART}catAx", f"{CHART}valAx")]  # fmt: skip
+    titles = [str(book.one(reference)) for axis in area if axis.tag in (f"{CHART}catAx", f"{CHART}valAx")
+              if (reference := axis.findtext(f"{CHART}title//{CHART}f"))]  # fmt: skip
     return Chart(
         kind=kinds[0].tag.removeprefix(CHART),
         title=str(book.one(str(tree.findtext(f"{CHART}chart/{CHART}title//{CHART}f")))),

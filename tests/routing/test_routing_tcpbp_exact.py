@@ -205,12 +205,12 @@ def test_after_a_failure_a_pair_without_its_path_waits_for_the_repair() -> None:
 
 def test_a_transport_without_a_model_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     # As with a congestion control that is new, and for which nobody has a formula.
-    monkeypatch.delitem(models._CONTROL_MODELS, "linux-cubic")
+    monkeypatch.delitem(models._CONTROL_MODELS, "cubic")
     with pytest.raises(ScenarioError) as told:
         ten_nodes({"model": "transport"}, [("1", "10")]).routes()
     (problem,) = told.value.problems
     assert str(problem) == (
-        "routing.scheme.model: transport \"tcpbp-cubic\": no throughput model for 'linux-cubic'; name a "
+        "routing.scheme.model: transport \"tcpbp-cubic\": no throughput model for 'cubic'; name a "
         'model, such as "mathis"'
     )
     assert ten_nodes({"model": "mathis"}, [("1", "10")]).routes().pairs

@@ -92,8 +92,8 @@ def test_an_attribute_of_links_that_is_not_read_is_told(tmp_path: Path) -> None:
         '[[traffic]]\nfrom = "a"\nto = "b"\n[run]\nduration = "10 ms"\n'
     )
     assert Scenario.load(tmp_path / "s.toml").run().summary["warnings"] == [
-        "network.topology: Not read: capacity_gbps (1 links); links take capacity_bps, delay_ms, length_km "
-        "and loss."
+        "network.topology: Not read: capacity_gbps (1 links); links take capacity_bps, delay_ms, length_km, "
+        "loss and weight."
     ]
 
 

@@ -8,7 +8,7 @@ CHOICES: list[tuple[str, str, str]] = [
         'routing.scheme: "shortst" is not known; nearest: "shortest"; there are '
         '"shortest", "ecmp", "k-shortest", '
         '"disjoint", "max-flow", "tcpbp", "tcpbp-exact", "semper", '
-        '"robust", "hybrid-hop", "hybrid-delay", "robust-optimal", "robust-single"',
+        '"given", "robust", "hybrid-hop", "hybrid-delay", "robust-optimal", "robust-single"',
     ),
     (
         'to = "Atlanta"',
@@ -80,15 +80,15 @@ CHOICES: list[tuple[str, str, str]] = [
         '[routing]\nscheme = { algorithm = "k-shortst", k = 2 }\n[run]',
         'routing.scheme: algorithm "k-shortst" is not known; nearest: "k-shortest"; there are '
         '"shortest", "ecmp", "k-shortest", "disjoint", "max-flow", "tcpbp", "tcpbp-exact", "semper", '
-        '"robust", "hybrid-hop", "hybrid-delay", "robust-optimal", "robust-single"',
+        '"given", "robust", "hybrid-hop", "hybrid-delay", "robust-optimal", "robust-single"',
     ),
     *(
         (
             "[run]",
             f'[routing]\nscheme = "{scheme}"\nmetric = "{metric}"\n[run]',
             f'routing.metric: is "{metric}", which is no sum over links, and scheme "{scheme}" needs one: '
-            'choose among "hops", "hops-then-delay", "delay", "inverse-capacity", "loss", "smm", or write '
-            'scheme = "shortest" or "k-shortest"',
+            'choose among "hops", "hops-then-delay", "delay", "inverse-capacity", "loss", "weight", "smm", '
+            'or write scheme = "shortest" or "k-shortest"',
         )
         for scheme, metric in [
             ("ecmp", "tcpbp"),

@@ -256,7 +256,7 @@ MISTAKES: list[tuple[str, str, str, str]] = [
         'metric = "hops"',
         'metric = "length"',
         'controller.metric: "length" is not known; there are "hops", "hops-then-delay", "delay", '
-        '"inverse-capacity", "loss", "capacity", "tcpbp", "smm", "argaq", "b-over-dl"',
+        '"inverse-capacity", "loss", "weight", "capacity", "tcpbp", "smm", "argaq", "b-over-dl"',
     ),
     (
         CONTROLLED,

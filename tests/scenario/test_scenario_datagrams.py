@@ -81,7 +81,7 @@ MISTAKES = [
     ),
     (UDP.replace("80 kbps", "0 bps"), 'rate: "0 bps" must be above zero, for example "10 Mbps"'),
     (UDP.replace("200 B", "27 B"), 'packet: "27 B" is below 28 B, which the headers take'),
-    (UDP.replace('rate = "80 kbps", ', ""), "rate: is missing (rate of the IP packets, headers included)"),
+    (UDP.replace('rate = "80 kbps", ', ""), "rate: give a rate, or the entry a matrix"),
     (
         UDP.replace(', packet = "200 B"', ""),
         "packet: is missing (size of the IP packet with its 28 bytes of headers, 28 B to 65,535 B)",

@@ -85,7 +85,7 @@ queue = { algorithm = "codel", limit = ["10 packets", "15 kB"], target = "4 ms" 
 loss = { algorithm = "gilbert-elliott", to_bad = 0.1, to_good = 0.4, loss_good = 0.001 }
 jitter = { distribution = "uniform", low = "0 ms", high = "2 ms" }
 """
-    setup = resolve(Scenario.loads(LINE + settings + A_TO_B + RUN))
+    setup = resolve(Scenario.loads(LINE + settings + "weight = 7\n" + A_TO_B + RUN))
     # Picoseconds, bits per second, bytes; interval of RFC 8289, loss_bad of Gilbert's model.
     assert link(setup, "a->b") == {
         "from": 0,
@@ -110,6 +110,7 @@ jitter = { distribution = "uniform", low = "0 ms", high = "2 ms" }
                 "ecn": False,
             },
         },
+        "weight": 7,
     }
 
 
@@ -249,7 +250,7 @@ def test_events_are_in_the_order_of_time_and_then_of_the_scenario() -> None:
 def test_routing_as_the_core_reads_it(
     routing: str, scheme: dict[str, object], load_balancing: dict[str, object]
 ) -> None:
-    setup = resolve(Scenario.loads(LINE + A_TO_B + f"[routing]\n{routing}\n" + RUN))
+    setup = resolve(Scenario.loads(LINE + "weight = 3\n" + A_TO_B + f"[routing]\n{routing}\n" + RUN))
     assert (setup.routing.scheme, setup.routing.load_balancing) == (scheme, load_balancing)
     assert setup.routing.reaction == 1_000_000_000_000
     assert setup.core().plan().data()["routes"]

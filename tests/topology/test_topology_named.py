@@ -1,29 +1,93 @@
-"""Topology Zoo and SNDlib by name: everything topohub carries loads, and what it lacks is said plainly."""
+"""Topology Zoo and SNDlib by name: all of both loads, with the nodes and links of its source."""
 
+import io
 import json
+import zipfile
+from importlib import resources
+from pathlib import Path
+from typing import IO, Any
 
+import networkx as nx
 import pytest
 import topohub  # type: ignore[import-untyped]  # ships no types
 
 from anabranch.topology import TopologyError, load, names
+from anabranch.topology.sources import zoo
 from anabranch.topology.sources.zoo import zoo_graphs
 
-AVAILABLE = {name.spec for name in names() if name.available}
+HUB = sorted(name.spec for source in ("topohub", "sndlib") for name in names(source))
+SELF_LOOPS = {"Interoute": 2}
+"""Links from a node to itself, which no scenario can use."""
 
 
 def test_how_many_there_are() -> None:
-    zoo = names("zoo")
-    # Counted in topohub 1.5 and in the Zoo's archive.
-    assert sum(name.available for name in zoo) == 203
-    assert len(zoo) == 276
-    assert len(names("sndlib")) == 26
-    assert len(names()) == 276 + 26 + len(names("generator"))
+    # Counted in the Zoo's archive and in topohub 1.5.
+    assert [len(names(source)) for source in ("zoo", "topohub", "sndlib")] == [276, 203, 26]
+    assert len(names()) == 276 + 203 + 26 + len(names("generator"))
 
 
-@pytest.mark.parametrize("spec", sorted(spec for spec in AVAILABLE if spec.startswith(("zoo/", "sndlib/"))))
-def test_every_named_topology_loads(spec: str) -> None:
+@pytest.mark.parametrize("name", sorted(zoo_graphs()))
+def test_every_graph_of_the_zoo_loads_whole(name: str) -> None:
+    topology = load(f"zoo/{name}")
+    source = nx.read_graphml(io.BytesIO(zoo.graphml(name)), force_multigraph=True)
+    assert topology.name == f"zoo/{name}"
+    assert len(topology.nodes) == len(source) == zoo_graphs()[name].nodes
+    assert len(topology.links) + SELF_LOOPS.get(name, 0) == source.size() == zoo_graphs()[name].links
+    said = " ".join(topology.provenance)
+    assert "CC BY 4.0" in said
+    simple = nx.Graph((a, b) for a, b in source.edges() if a != b)
+    parallel = len(topology.links) - simple.size()
+    assert (f"{parallel} links are parallel" in said or "1 link is parallel" in said) == (parallel > 0)
+    components = nx.number_connected_components(source)
+    assert (f"{components} components" in said) == (components > 1)
+    missing = sum("Latitude" not in node for _, node in source.nodes(data=True))
+    filled = [node for node in topology.nodes if node.place is None or node.place.source == "filled"]
+    assert len(filled) == missing
+    assert (" without coordinates" in said or "No node has coordinates" in said) == (missing > 0)
+    assert all(link.length_km is not None and link.length_km >= 0 for link in topology.links)
+
+
+def test_the_largest_are_there_by_name() -> None:
+    """Nodes and links as the publications count them that use these graphs."""
+    sizes = {"Cogentco": (197, 245), "Kdl": (754, 899), "Colt": (153, 191), "UsCarrier": (158, 189),
+             "GtsCe": (149, 193)}  # fmt: skip
+    for name, size in sizes.items():
+        found = load(f"zoo/{name.upper()}")
+        assert (found.name, len(found.nodes), len(found.links)) == (f"zoo/{name}", *size)
+
+
+def test_one_graph_is_read_without_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = []
+    whole = zipfile.ZipFile.open
+
+    def counting(archive: zipfile.ZipFile, member: str, *rest: Any) -> IO[bytes]:
+        opened.append(member)
+        return whole(archive, member, *rest)
+
+    monkeypatch.setattr(zipfile.ZipFile, "open", counting)
+    load("zoo/Abilene")
+    assert opened == ["Abilene.graphml"]
+
+
+def test_a_damaged_archive_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "topology_zoo.zip").write_bytes(b"PK")
+    monkeypatch.setattr(zoo, "_data", tmp_path.joinpath)
+    with pytest.raises(TopologyError, match=r"^zoo/Abilene: the archive topology_zoo.zip is damaged \("):
+        zoo.graphml("Abilene")
+
+
+def test_the_zoo_has_its_licence_beside_it() -> None:
+    folder = resources.files("anabranch.topology").joinpath("data")
+    text = folder.joinpath("topology_zoo.LICENSE").read_text(encoding="utf-8")
+    assert "Creative Commons Attribution 4.0 International Public License" in text
+    assert "S. Knight, H. X. Nguyen, N. Falkner, R. Bowden, M. Roughan" in text
+    assert len(folder.joinpath("topology_zoo.zip").read_bytes()) < 700_000
+
+
+@pytest.mark.parametrize("spec", HUB)
+def test_everything_in_topohub_loads(spec: str) -> None:
     topology = load(spec)
-    source = topohub.get(spec.replace("zoo/", "topozoo/"))
+    source = topohub.get(spec.replace("topohub/", "topozoo/"))
     assert topology.name == spec
     assert len(topology.nodes) == len(source["nodes"])
     assert len(topology.links) == len(source["edges"])
@@ -40,20 +104,26 @@ def test_abilene() -> None:
     assert len(abilene.links) == 14
     assert abilene.is_connected()
     seattle = abilene.node("Seattle")
-    assert seattle is abilene.node("3")  # topohub's id is an alias
+    assert seattle is abilene.node("3")  # the file's id is an alias
     assert seattle.place is not None
-    assert (seattle.place.latitude, seattle.place.longitude) == (47.61, -122.33)
+    assert (seattle.place.latitude, seattle.place.longitude) == (47.60621, -122.33207)
+    rounded = load("topohub/abilene").node("Seattle").place
+    assert rounded is not None
+    assert (rounded.latitude, rounded.longitude) == (47.61, -122.33)
 
 
-def test_att_has_city_codes_and_lacks_one_parallel_link() -> None:
+def test_att_has_city_codes_and_two_parallel_links_that_topohub_merges() -> None:
     att = load("zoo/AttMpls")
+    assert [{link.a, link.b} for link in att.links].count({"LA03", "PHNX"}) == 2
+    assert any("1 link is parallel to another one and kept" in sentence for sentence in att.provenance)
+    att = load("topohub/AttMpls")
     assert {"ORLD", "SNFN", "NWOR", "DLLS"} <= {node.name for node in att.nodes}
     assert len(att.links) == 56
     assert any("57 links" in sentence and "parallel" in sentence for sentence in att.provenance)
 
 
 def test_duplicate_names_are_numbered_and_found_by_id() -> None:
-    arpanet = load("zoo/Arpanet19719")
+    arpanet = load("topohub/Arpanet19719")
     twins = [node for node in arpanet.nodes if node.name.startswith("BBN")]
     assert [node.name for node in twins] == ["BBN", "BBN (2)"]
     assert arpanet.node(twins[1].aliases[0]) is twins[1]
@@ -111,21 +181,18 @@ def test_drawings_are_not_places() -> None:
 
 def test_a_zoo_graph_that_topohub_lacks() -> None:
     with pytest.raises(TopologyError) as caught:
-        load("zoo/Geant")
+        load("topohub/geant")
     assert str(caught.value) == (
-        "zoo/Geant is in the Topology Zoo but topohub does not carry it; "
-        "take its GraphML file: file:Geant.graphml"
+        'no graph "geant" of the Topology Zoo in topohub; the Zoo\'s own graph is zoo/Geant'
     )
-    lacking = [name for name in names("zoo") if not name.available]
-    assert len(lacking) == 73
-    for name in lacking:
-        with pytest.raises(TopologyError, match="does not carry it"):
-            load(name.spec)
 
 
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
+        ("zoo/Cogento", 'no graph "Cogento" in the Topology Zoo; nearest: "Cogentco"'),
+        ("cogentco", 'no topology "cogentco"; nearest: "zoo/Cogentco"'),
+        ("topohub/Abilen", 'no graph "Abilen" of the Topology Zoo in topohub; nearest: "Abilene"'),
         ("zoo/Abilen", 'no graph "Abilen" in the Topology Zoo; nearest: "Abilene"'),
         ("sndlib/nobel-uk", 'no network "nobel-uk" in SNDlib as topohub carries it; nearest: "nobel-us"'),
         ("abilene", 'no topology "abilene"; nearest: "zoo/Abilene"'),
@@ -152,8 +219,9 @@ def test_names_of_an_unknown_source() -> None:
         names("sndlb")
 
 
-def test_zoo_list_counts_the_archive(zoo_files: dict[str, bytes]) -> None:
+def test_the_archive_has_the_published_files(zoo_files: dict[str, bytes]) -> None:
     assert set(zoo_graphs()) == set(zoo_files)
     for name, data in zoo_files.items():
         counted = (zoo_graphs()[name].nodes, zoo_graphs()[name].links)
         assert counted == (data.count(b"<node "), data.count(b"<edge ")), name
+        assert zoo.graphml(name) == data, name

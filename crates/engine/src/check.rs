@@ -98,6 +98,7 @@ impl Setup {
             capacity: link.capacity,
             delay: link.delay,
             loss: routing_loss(&link.loss),
+            weight: link.weight.unwrap_or(1),
         };
         Ok(Network::new(self.nodes.clone(), self.links.iter().map(link).collect())?)
     }

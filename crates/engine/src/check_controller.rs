@@ -84,6 +84,11 @@ fn check_application(setup: &Setup, controller: &ControllerSetup) -> Result<(), 
             "is missing; the application measures links by what switches count",
         ));
     }
+    if let ApplicationSetup::External(external) = &controller.application
+        && !external.maker.is_there()
+    {
+        return Err(error("application", "its code is missing"));
+    }
     let ApplicationSetup::Tcpbp(tcpbp) = &controller.application else { return Ok(()) };
     let flows = setup.flows.len();
     if let Some(flow) = tcpbp.measuring.iter().find(|flow| flow.index() >= flows) {

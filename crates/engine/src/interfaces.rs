@@ -107,6 +107,7 @@ mod tests {
             capacity: Rate::from_bps(1_000_000),
             delay: Span::from_ms(1),
             loss: 0.0,
+            weight: 1,
         };
         let edges = [(0, 1), (0, 2), (0, 3), (1, 4), (2, 4), (1, 2)];
         let links = edges.iter().flat_map(|&(a, b)| [link(a, b), link(b, a)]).collect();

@@ -27,6 +27,9 @@ pub struct LinkSetup {
     pub loss: LossSetup,
     /// The queue in front of the link.
     pub queue: QueueSetup,
+    /// Cost of the link where routes go by `weight`, at least 1; None counts as 1.
+    #[serde(default)]
+    pub weight: Option<u32>,
 }
 
 /// The queue in front of a link: waiting packets, not the one being sent.
@@ -50,7 +53,7 @@ impl LinkSetup {
         queue: QueueSetup,
     ) -> Self {
         let loss = LossSetup::named("none").expect("a name of the registry");
-        Self { from: ends.0, to: ends.1, name, capacity, delay, jitter: None, loss, queue }
+        Self { from: ends.0, to: ends.1, name, capacity, delay, jitter: None, loss, queue, weight: None }
     }
 
     /// Checks the values against their bounds.

@@ -81,14 +81,13 @@ fn under_loss(transport: &str, loss: f64) -> f64 {
 }
 
 /// Section 5.3.3.8.3: at X % loss each round of CRUISE takes X %, until the probe after N rounds brings the rate back. Of
-/// 1 % over the 2 to 3 s of 50 ms rounds the mean of 0.99^n, n to 50, is 0.79. Above 2 % each probe cuts the bound, down
+/// 1 % the mean of 0.99^n is 0.83 over 2 s and 0.75 over 3 s of rounds of 50 ms, between which N is drawn. Above 2 % each probe cuts the bound, down
 /// to what beta and its own rounds leave. Version 1 keeps its rate at both, CUBIC at neither.
 #[test]
 fn one_percent_of_loss_costs_what_the_draft_computes_and_three_percent_the_rate() {
-    let rounds = 50;
-    let expected = (0..rounds).map(|n| 0.99_f64.powi(n)).sum::<f64>() / f64::from(rounds);
+    let mean = |rounds: i32| (0..rounds).map(|n| 0.99_f64.powi(n)).sum::<f64>() / f64::from(rounds);
     let one = under_loss("bbr3", 0.01);
-    assert!((expected - 0.03..=expected + 0.1).contains(&one), "{one} for {expected}");
+    assert!((mean(60)..=mean(40)).contains(&one), "{one}, {} to {}", mean(60), mean(40));
     let three = under_loss("bbr3", 0.03);
     assert!((0.1..=0.4).contains(&three), "{three}");
     assert!(under_loss("linux-bbr", 0.03) > 0.9);

@@ -241,3 +241,38 @@ fn a_change_between_steps_is_a_change_of_the_setup() {
         );
     }
 }
+
+/// Two links join the same nodes, and the route takes the first: who forwards outside chooses the second, 2 ms of it.
+/// A link that is down takes what it is given, and loses it.
+#[test]
+fn a_packet_is_put_in_over_a_link_of_its_own() {
+    let mut b = Builder::new(Span::from_secs(2));
+    let [from, to] = ["from", "to"].map(|name| b.node(name));
+    b.link(from, to, mbps(10), Span::from_ms(5), 2);
+    let second = LinkId::from_index(b.link(from, to, mbps(12), Span::from_ms(1), 2));
+    for link in &mut b.setup.links[2..] {
+        link.name.push_str("#2");
+    }
+    let transport = b.transport("cubic");
+    b.flow(from, to, transport, SourceSetup::Unlimited {}, at(0.1));
+    let mut simulation = started(b.setup, &[from, to]);
+    let back = ExternalPacket { direction: Direction::Backward, ..data(1460) };
+    simulation.inject_over(second, data(1460), 1, None).expect("the link joins the ends");
+    simulation.inject_over(LinkId(1), back, 2, None).expect("the link joins them the other way");
+    assert_eq!(
+        simulation.inject_over(LinkId(1), data(1460), 3, None).expect_err("the other way").to_string(),
+        "flows[0]: link 1 does not join its ends"
+    );
+    go_on(&mut simulation, at(1.0));
+    let fates: Vec<_> = simulation.departures().map(|of| (of.token, of.fate)).collect();
+    let arrived = |token, us, node, packet| {
+        (Some(token), Fate::Arrived { at: Instant::ZERO + Span::from_us(us), node, packet })
+    };
+    assert_eq!(fates, [arrived(1, 2_000, to, data(1460)), arrived(2, 6_200, from, back)]);
+    simulation.change(&Change::Links { links: vec![second], up: false }).expect("a link");
+    simulation.inject_over(second, data(1460), 4, None).expect("it may be tried");
+    go_on(&mut simulation, at(1.5));
+    let lost = Departure { token: Some(4), fate: Fate::Dropped(DropCause::Down) };
+    assert_eq!(simulation.departures().collect::<Vec<_>>(), [lost]);
+    simulation.finish().expect("the books balance");
+}

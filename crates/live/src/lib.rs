@@ -5,11 +5,15 @@
 //! loss, balancers and failures are the engine's own. [`Relay`] is the one loop; it needs a thread of its own, and
 //! nothing else in the process may make it wait.
 //!
+//! Where routers are real switches, each end of a link has a device of its own, and the engine has the links alone.
+//!
 //! Linux only: elsewhere the crate is empty.
 #![cfg(target_os = "linux")]
 
+mod clock;
 mod conversations;
 mod packet;
+mod ports;
 mod relay;
 
 pub use conversations::{Conversation, Volume};

@@ -1,16 +1,19 @@
 //! The loop between the TUN devices and the engine.
 
+use crate::clock::{CpuShare, now_ns};
 use crate::conversations::{Conversation, Conversations};
 use crate::packet::{self, Headers};
+use crate::ports::{self, Lane, Ports, Way};
+use anabranch_engine::packet::Direction;
 use anabranch_engine::transport::wire;
 use anabranch_engine::transport::{Flags, Segment};
 use anabranch_engine::{EngineError, ExternalPacket, Fate, Outcome, Simulation};
-use anabranch_units::{FlowId, Histogram, Instant, NodeId};
+use anabranch_units::{FlowId, Histogram, Instant, LinkId, NodeId};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use rustix::time::{ClockId, Timespec};
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -25,10 +28,7 @@ const LONGEST_SLEEP_NS: u64 = 20_000_000;
 const SHORTEST_SLEEP_NS: u64 = 8_000;
 /// Longest IP packet.
 const LONGEST_PACKET: usize = 65_535;
-const NS_PER_SECOND: u64 = 1_000_000_000;
 const PS_PER_NS: u64 = 1_000;
-/// The time over which the CPU share is taken for the busiest one.
-const CPU_WINDOW_NS: u64 = NS_PER_SECOND;
 /// TTL of packets that simulated hosts send.
 const TTL: u8 = 64;
 
@@ -120,6 +120,8 @@ impl Watched {
 struct Carried {
     bytes: Vec<u8>,
     conversation: Option<usize>,
+    /// The link that it crosses between two switches.
+    link: Option<LinkId>,
 }
 
 /// The engine between the devices of hosts.
@@ -128,6 +130,8 @@ pub struct Relay {
     taps: Vec<OwnedFd>,
     /// By node: place among the taps.
     tap_of: Vec<Option<usize>>,
+    /// The devices that are ports of switches, or of hosts between switches; then all are.
+    ports: Ports,
     conversations: Conversations,
     /// Whether packets are written to captures.
     captures: bool,
@@ -147,9 +151,8 @@ pub struct Relay {
     cpu: CpuShare,
 }
 
-fn now_ns(clock: ClockId) -> u64 {
-    let now = clock_gettime(clock);
-    now.tv_sec as u64 * NS_PER_SECOND + now.tv_nsec as u64
+fn known(port: bool) -> Result<(), LiveError> {
+    if port { Ok(()) } else { Err(LiveError::System { what: "joining ports", error: Errno::NODEV }) }
 }
 
 impl Relay {
@@ -161,6 +164,7 @@ impl Relay {
             simulation,
             taps: Vec::new(),
             tap_of: vec![None; nodes],
+            ports: Ports::default(),
             conversations: Conversations::default(),
             captures,
             decodes: false,
@@ -218,13 +222,50 @@ impl Relay {
     /// # Errors
     /// If there is no such file.
     pub fn attach(&mut self, node: NodeId, file: i32, addresses: &[[u8; 4]]) -> Result<(), LiveError> {
-        let process = pidfd_open(getpid(), PidfdFlags::empty()).map_err(system("pidfd_open"))?;
-        let file = pidfd_getfd(&process, file, PidfdGetfdFlags::empty()).map_err(system("pidfd_getfd"))?;
         self.tap_of[node.index()] = Some(self.taps.len());
-        self.taps.push(file);
+        self.open(file)?;
         for &address in addresses {
             self.conversations.own(address, node);
         }
+        Ok(())
+    }
+
+    /// A device, which is an open file of this process, is a port: of a switch, which speaks Ethernet, or of a host
+    /// among switches, which speaks IP. Its number.
+    ///
+    /// # Errors
+    /// If there is no such file.
+    pub fn attach_port(&mut self, file: i32, ethernet: bool) -> Result<usize, LiveError> {
+        self.open(file)?;
+        Ok(self.ports.add(ethernet))
+    }
+
+    /// What comes in at a port goes over a link to another one, as packets of a flow whose ends are real.
+    ///
+    /// # Errors
+    /// If there is no such flow or port.
+    pub fn lay(
+        &mut self,
+        ports: (usize, usize),
+        flow: FlowId,
+        direction: Direction,
+        link: LinkId,
+    ) -> Result<(), LiveError> {
+        self.simulation.make_ends_external(flow, true, true)?;
+        known(self.ports.lay(ports, (flow, direction, link)))
+    }
+
+    /// What comes in at one of two ports goes out at the other, at once.
+    ///
+    /// # Errors
+    /// If there is no such port.
+    pub fn join(&mut self, a: usize, b: usize) -> Result<(), LiveError> {
+        known(self.ports.join(a, b))
+    }
+
+    fn open(&mut self, file: i32) -> Result<(), LiveError> {
+        let process = pidfd_open(getpid(), PidfdFlags::empty()).map_err(system("pidfd_open"))?;
+        self.taps.push(pidfd_getfd(&process, file, PidfdGetfdFlags::empty()).map_err(system("pidfd_getfd"))?);
         Ok(())
     }
 
@@ -233,7 +274,7 @@ impl Relay {
     ///
     /// # Errors
     /// If a system call fails, or the engine refuses a packet.
-    pub fn run(&mut self, begin_ns: u64) -> Result<(), LiveError> {
+    pub fn run(&mut self, begin_ns: u64, go_on: impl Fn() -> bool) -> Result<(), LiveError> {
         // Of no effect on a thread with a real-time policy, which has none anyway.
         rustix::thread::set_current_timer_slack(Some(NonZeroU64::MIN))
             .map_err(system("PR_SET_TIMERSLACK"))?;
@@ -247,7 +288,7 @@ impl Relay {
         loop {
             let now = self.step()?;
             self.cpu.note();
-            if now >= self.simulation.end() || self.watched.stop.load(Ordering::Relaxed) {
+            if now >= self.simulation.end() || self.watched.stop.load(Ordering::Relaxed) || !go_on() {
                 break;
             }
             let mut any = false;
@@ -289,6 +330,9 @@ impl Relay {
         let departures: Vec<_> = self.simulation.departures().collect();
         for departure in departures {
             match (departure.fate, departure.token) {
+                (Fate::Arrived { at, packet, .. }, Some(token)) if self.ports.any() => {
+                    self.arrive(at, &packet, token)?;
+                }
                 (Fate::Arrived { at, node, packet }, token) => self.deliver(at, node, &packet, token)?,
                 (Fate::Dropped(_) | Fate::Delivered, Some(token)) => self.free.push(token),
                 (Fate::Dropped(_) | Fate::Delivered, None) => {}
@@ -305,8 +349,7 @@ impl Relay {
         packet: &ExternalPacket,
         token: Option<u64>,
     ) -> Result<(), LiveError> {
-        let late = self.clock().saturating_since(at);
-        self.lateness.record(late.as_ps() / PS_PER_NS);
+        self.note_lateness(at);
         let Some(tap) = self.tap_of[node.index()] else { return Ok(()) };
         let result = match token {
             Some(token) => {
@@ -325,7 +368,39 @@ impl Relay {
                 rustix::io::write(&self.taps[tap], &bytes)
             }
         };
-        match result {
+        self.note_delivery(&result)
+    }
+
+    /// A frame is at the end of its link.
+    fn arrive(&mut self, at: Instant, packet: &ExternalPacket, token: u64) -> Result<(), LiveError> {
+        self.note_lateness(at);
+        let mut frame = std::mem::take(&mut self.carried[token as usize].bytes);
+        if packet.segment.flags.has(Flags::CE) && ports::packet(&frame).is_some() {
+            wire::mark(&mut frame[ports::HEADER..]);
+        }
+        let link = self.carried[token as usize].link;
+        let port = link.and_then(|link| self.ports.end(link)).expect("it came over a link with two ports");
+        let result = self.put_out(port, &frame);
+        // The room is for the next frame.
+        self.carried[token as usize].bytes = frame;
+        self.free.push(token);
+        result
+    }
+
+    fn put_out(&mut self, port: usize, frame: &[u8]) -> Result<(), LiveError> {
+        match self.ports.spoken(port, frame) {
+            Some(bytes) => self.note_delivery(&rustix::io::write(&self.taps[port], bytes)),
+            None => Ok(()),
+        }
+    }
+
+    fn note_lateness(&mut self, at: Instant) {
+        let late = self.clock().saturating_since(at);
+        self.lateness.record(late.as_ps() / PS_PER_NS);
+    }
+
+    fn note_delivery(&mut self, result: &Result<usize, Errno>) -> Result<(), LiveError> {
+        match *result {
             Ok(_) => self.delivered += 1,
             // The device is down, or its host has no memory left: as a host that loses a packet.
             Err(Errno::IO | Errno::NOBUFS | Errno::NOMEM | Errno::AGAIN) => self.refused += 1,
@@ -339,8 +414,8 @@ impl Relay {
         let ends = self.simulation.endpoints(packet.flow);
         let (source, destination) = ends[usize::from(packet.segment.subflow)];
         let (source, destination) = match packet.direction {
-            anabranch_engine::packet::Direction::Forward => (source, destination),
-            anabranch_engine::packet::Direction::Backward => (destination, source),
+            Direction::Forward => (source, destination),
+            Direction::Backward => (destination, source),
         };
         self.identification = self.identification.wrapping_add(1);
         let mut bytes = Vec::with_capacity(packet.bytes as usize);
@@ -353,6 +428,7 @@ impl Relay {
     fn read(&mut self, tap: usize, buffer: &mut [u8]) -> Result<bool, LiveError> {
         for _ in 0..FRAMES_AT_ONCE {
             match rustix::io::read(&self.taps[tap], &mut *buffer) {
+                Ok(length) if self.ports.any() => self.take_frame(tap, &buffer[..length])?,
                 Ok(length) => self.take(&buffer[..length])?,
                 Err(Errno::AGAIN | Errno::INTR) => return Ok(false),
                 Err(error) => return Err(LiveError::System { what: "reading from a TUN device", error }),
@@ -380,7 +456,7 @@ impl Relay {
         }
         let segment = Segment { subflow: lane.subflow, ..segment };
         let packet = ExternalPacket { flow: lane.flow, direction: lane.direction, segment, bytes: length };
-        let token = self.keep(bytes, lane.conversation);
+        let token = self.keep(bytes, lane.conversation, None);
         if self.captures {
             self.simulation.inject_bytes(packet, token, bytes)?;
         } else {
@@ -389,16 +465,47 @@ impl Relay {
         Ok(())
     }
 
+    /// A switch sends a frame, or a host among switches a packet.
+    fn take_frame(&mut self, port: usize, bytes: &[u8]) -> Result<(), LiveError> {
+        self.read += 1;
+        self.step()?;
+        let Some((way, frame)) = self.ports.way(port, bytes) else {
+            self.astray += 1;
+            return Ok(());
+        };
+        match way {
+            Way::Port(other) => self.put_out(other, &frame),
+            Way::Link(lane) => self.take_over(lane, &frame),
+        }
+    }
+
+    /// A frame enters a link.
+    fn take_over(&mut self, (flow, direction, link): Lane, frame: &[u8]) -> Result<(), LiveError> {
+        let (segment, length) = match ports::packet(frame).and_then(packet::headers) {
+            Some(headers) => (headers.segment, headers.bytes),
+            None => {
+                let payload = (frame.len() - ports::HEADER) as u16;
+                (Segment { payload, ..Segment::default() }, u32::from(payload))
+            }
+        };
+        // Subflows are those of flows, and this one stands for a link.
+        let packet =
+            ExternalPacket { flow, direction, segment: Segment { subflow: 0, ..segment }, bytes: length };
+        let token = self.keep(frame, None, Some(link));
+        self.simulation.inject_over(link, packet, token, None)?;
+        Ok(())
+    }
+
     /// Keeps the bytes of a packet until it comes out; its token.
-    fn keep(&mut self, bytes: &[u8], conversation: Option<usize>) -> u64 {
+    fn keep(&mut self, bytes: &[u8], conversation: Option<usize>, link: Option<LinkId>) -> u64 {
         let Some(token) = self.free.pop() else {
-            self.carried.push(Carried { bytes: bytes.to_vec(), conversation });
+            self.carried.push(Carried { bytes: bytes.to_vec(), conversation, link });
             return self.carried.len() as u64 - 1;
         };
         let carried = &mut self.carried[token as usize];
         carried.bytes.clear();
         carried.bytes.extend_from_slice(bytes);
-        carried.conversation = conversation;
+        (carried.conversation, carried.link) = (conversation, link);
         token
     }
 
@@ -449,44 +556,5 @@ impl Relay {
         };
         let conversations = self.conversations.finish();
         Ok(LiveOutcome { outcome: self.simulation.finish()?, check, conversations })
-    }
-}
-
-/// CPU time of a thread over the time that passes.
-#[derive(Default)]
-struct CpuShare {
-    begun: (u64, u64),
-    window: (u64, u64),
-    busiest: f64,
-    mean: f64,
-}
-
-impl CpuShare {
-    /// Wall and CPU time.
-    fn now() -> (u64, u64) {
-        (now_ns(ClockId::Monotonic), now_ns(ClockId::ThreadCPUTime))
-    }
-
-    fn begin() -> Self {
-        let now = Self::now();
-        Self { begun: now, window: now, ..Self::default() }
-    }
-
-    fn share(from: (u64, u64), to: (u64, u64)) -> f64 {
-        (to.1 - from.1) as f64 / (to.0 - from.0).max(1) as f64
-    }
-
-    /// To be called often.
-    fn note(&mut self) {
-        if now_ns(ClockId::Monotonic) >= self.window.0 + CPU_WINDOW_NS {
-            let now = Self::now();
-            self.busiest = self.busiest.max(Self::share(self.window, now));
-            self.window = now;
-        }
-    }
-
-    fn end(&mut self) {
-        self.mean = Self::share(self.begun, Self::now());
-        self.busiest = self.busiest.max(self.mean);
     }
 }

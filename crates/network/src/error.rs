@@ -32,6 +32,16 @@ pub enum NetworkError {
         /// Name of its destination.
         to: String,
     },
+    /// A weight of zero.
+    #[error("link {link} ({from} -> {to}): weight must be at least 1")]
+    NoWeight {
+        /// Index of the link.
+        link: usize,
+        /// Name of its source.
+        from: String,
+        /// Name of its destination.
+        to: String,
+    },
     /// A loss that is not a probability.
     #[error("link {link} ({from} -> {to}): loss is {loss}; it must lie in 0..1")]
     BadLoss {

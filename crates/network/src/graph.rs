@@ -39,6 +39,13 @@ pub struct Link {
     /// Long-run probability that a packet is lost on it, 0 up to but not including 1.
     #[serde(default)]
     pub loss: f64,
+    /// Cost that the operator gives it for an interior gateway protocol, at least 1 (RFC 2328, C.3).
+    #[serde(default = "one")]
+    pub weight: u32,
+}
+
+const fn one() -> u32 {
+    1
 }
 
 /// A directed multigraph. Links keep the order they were given in; parallel links are kept.
@@ -54,8 +61,8 @@ impl Network {
     /// A network of these nodes and directed links.
     ///
     /// # Errors
-    /// On a duplicate name, a link to a node that is not there or to its own start, a capacity of
-    /// zero, or a loss outside 0..1.
+    /// On a duplicate name, a link to a node that is not there or to its own start, a capacity or a
+    /// weight of zero, or a loss outside 0..1.
     pub fn new(nodes: Vec<Node>, links: Vec<Link>) -> Result<Self, NetworkError> {
         let mut names = BTreeSet::new();
         if let Some(twice) = nodes.iter().find(|node| !names.insert(node.name.as_str())) {
@@ -137,6 +144,9 @@ fn check_link(nodes: &[Node], index: usize, link: &Link) -> Result<(), NetworkEr
     if link.capacity == Rate::ZERO {
         return Err(NetworkError::NoCapacity { link: index, from: from.clone(), to: to.clone() });
     }
+    if link.weight == 0 {
+        return Err(NetworkError::NoWeight { link: index, from: from.clone(), to: to.clone() });
+    }
     if !(0.0..1.0).contains(&link.loss) {
         return Err(NetworkError::BadLoss {
             link: index,
@@ -158,7 +168,7 @@ mod tests {
 
     fn link(from: u32, to: u32) -> Link {
         let (capacity, delay) = (Rate::from_bps(1_000_000), Span::from_ms(1));
-        Link { from: NodeId(from), to: NodeId(to), capacity, delay, loss: 0.0 }
+        Link { from: NodeId(from), to: NodeId(to), capacity, delay, loss: 0.0, weight: 1 }
     }
 
     #[test]
@@ -177,6 +187,8 @@ mod tests {
         assert_eq!(message(nodes(), link(1, 1)), "link 0: both ends are node \"b\"");
         let dead = Link { capacity: Rate::ZERO, ..link(0, 1) };
         assert_eq!(message(nodes(), dead), "link 0 (a -> b): capacity must be above zero");
+        let free = Link { weight: 0, ..link(0, 1) };
+        assert_eq!(message(nodes(), free), "link 0 (a -> b): weight must be at least 1");
         let lossy = Link { loss: f64::NAN, ..link(0, 1) };
         assert_eq!(message(nodes(), lossy), "link 0 (a -> b): loss is NaN; it must lie in 0..1");
         assert_eq!(message(vec![node("a"), node("a")], link(0, 1)), "two nodes are called \"a\"");

@@ -123,6 +123,7 @@ mod tests {
             capacity: Rate::from_bps(u64::from(from + 1) * 1_000),
             delay: Span::from_ms(2),
             loss: 0.1,
+            weight: 1,
         };
         Network::new(nodes, vec![link(0, 1), link(1, 2), link(1, 0)]).unwrap()
     }

@@ -10,6 +10,7 @@ mod algorithms;
 mod balancer;
 mod capture;
 mod error;
+mod estimate;
 mod flows;
 #[cfg(target_os = "linux")]
 mod live;
@@ -56,6 +57,17 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<own::EcnFeedback>()?;
     module.add_class::<own::WaitingData>()?;
     module.add_class::<own::Subflow>()?;
+    module.add_class::<own::PacketIn>()?;
+    module.add_class::<own::RemovedEntry>()?;
+    module.add_class::<own::LinkCounters>()?;
+    module.add_class::<own::SwitchStatistics>()?;
+    module.add_class::<own::LinkProbe>()?;
+    module.add_class::<own::FlowEntry>()?;
+    module.add_class::<own::Orders>()?;
+    module.add_class::<own::ControlledLinks>()?;
+    module.add_class::<estimate::LinkEstimator>()?;
+    module.add_function(wrap_pyfunction!(estimate::in_steps, module)?)?;
+    module.add_function(wrap_pyfunction!(estimate::tcpbp_beats, module)?)?;
     module.add_class::<setup::Setup>()?;
     module.add_class::<plan::Plan>()?;
     module.add_class::<simulation::Simulation>()?;

@@ -1,13 +1,15 @@
 //! A live run, as Python holds it: the engine on the wall clock between devices that Python has opened.
 
 use crate::error::{engine_error, value_error};
+use crate::own;
 use crate::plan::Plan;
 use crate::run;
 use crate::setup::Setup;
 use anabranch_engine as engine;
+use anabranch_engine::packet::Direction;
 use anabranch_engine::transport::wire::Endpoint;
 use anabranch_live::{Conversation, LiveError, LiveOutcome, Relay, SelfCheck, Watched};
-use anabranch_units::{FlowId, NodeId};
+use anabranch_units::{FlowId, LinkId, NodeId};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -57,7 +59,7 @@ impl LiveNetwork {
         let (setup, plan) = (setup.shared(), Arc::clone(&plan.plan));
         let ends = setup.flows.iter().map(|flow| (flow.from, flow.to)).collect();
         let (nodes, captures) = (setup.nodes.len(), !setup.captures.is_empty());
-        let simulation = py.detach(|| engine::Simulation::new(setup, plan)).map_err(engine_error)?;
+        let simulation = own::run_beside(py, || engine::Simulation::new(setup, plan).map_err(engine_error))?;
         let relay = Relay::new(simulation, nodes, captures);
         Ok(Self { watched: relay.watched(), relay: Mutex::new(Some(relay)), ends })
     }
@@ -92,11 +94,37 @@ impl LiveNetwork {
         self.with(|relay| relay.attach(NodeId(node), file, &addresses).map_err(live_error))
     }
 
+    /// A device, an open file of this process, is a port: of a switch, which speaks Ethernet, or of a host among
+    /// switches, which speaks IP. Its number.
+    ///
+    /// Raises OSError if there is no such file.
+    fn attach_port(&self, file: i32, ethernet: bool) -> PyResult<usize> {
+        self.with(|relay| relay.attach_port(file, ethernet).map_err(live_error))
+    }
+
+    /// What comes in at a port goes over a link to another one, as packets of a flow between the link's ends; `back`
+    /// says that the flow goes the other way.
+    ///
+    /// Raises SetupError if there is no such flow, OSError if there is no such port.
+    fn lay(&self, from_port: usize, to_port: usize, flow: u32, back: bool, link: u32) -> PyResult<()> {
+        let direction = if back { Direction::Backward } else { Direction::Forward };
+        let ports = (from_port, to_port);
+        self.with(|relay| relay.lay(ports, FlowId(flow), direction, LinkId(link)).map_err(live_error))
+    }
+
+    /// What comes in at one of two ports goes out at the other, at once.
+    ///
+    /// Raises OSError if there is no such port.
+    fn join(&self, a: usize, b: usize) -> PyResult<()> {
+        self.with(|relay| relay.join(a, b).map_err(live_error))
+    }
+
     /// Runs in the calling thread, from `begin_ns` of the monotonic clock to the end of the run or until `stop`.
     ///
-    /// Raises OSError if a system call fails.
+    /// Raises OSError if a system call fails, OwnCodeError if an algorithm of the user's own does.
     fn run(&self, py: Python<'_>, begin_ns: u64) -> PyResult<()> {
-        py.detach(|| self.with(|relay| relay.run(begin_ns).map_err(live_error)))
+        let go_on = || !own::has_failed();
+        own::run_beside(py, || self.with(|relay| relay.run(begin_ns, go_on).map_err(live_error)))
     }
 
     /// Ends the run; from another thread.

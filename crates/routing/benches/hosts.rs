@@ -46,6 +46,7 @@ impl Builder {
             capacity: Rate::from_bps(10_000_000_000),
             delay: Span::from_us(1),
             loss: 0.0,
+            weight: 1,
         };
         let links = self.edges.iter().flat_map(|&(a, b)| [link(a, b), link(b, a)]).collect();
         let nodes = (0..self.nodes).map(|number| Node { name: number.to_string(), place: None }).collect();

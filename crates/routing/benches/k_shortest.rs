@@ -51,7 +51,7 @@ fn random_network() -> Network {
         let delay = Span::from_us(u64::from(draw.below(10_000)));
         let capacity = Rate::from_bps([10, 40, 100][draw.below(3) as usize] * 1_000_000_000);
         for (from, to) in [(from, to), (to, from)] {
-            links.push(Link { from, to, capacity, delay, loss: 0.0 });
+            links.push(Link { from, to, capacity, delay, loss: 0.0, weight: 1 });
         }
     }
     let nodes = (0..NODES).map(|number| Node { name: number.to_string(), place: None }).collect();

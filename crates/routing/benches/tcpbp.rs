@@ -85,7 +85,7 @@ fn random_network(nodes: u32, edges: u32) -> Network {
         let loss = f64::from(1 + draw.below(200)) / 1e4;
         let capacity = Rate::from_bps([10, 40, 100][draw.below(3) as usize] * 1_000_000_000);
         for (from, to) in [(from, to), (to, from)] {
-            links.push(Link { from, to, capacity, delay, loss });
+            links.push(Link { from, to, capacity, delay, loss, weight: 1 });
         }
     }
     let nodes = (0..nodes).map(|number| Node { name: number.to_string(), place: None }).collect();

@@ -32,6 +32,8 @@ anabranch_units::choice! {
         "inverse-capacity" => InverseCapacity,
         /// -ln(1 - p), whose sum is that of the path's loss.
         "loss" => Loss,
+        /// The weight of each link, as the operator sets it (RFC 2328, C.3).
+        "weight" => Weight,
         /// Capacity of the narrowest link.
         "capacity" => Capacity,
         /// Predicted TCP throughput, by delay and the root of loss (Vilela 2022).
@@ -64,6 +66,8 @@ anabranch_units::choice! {
         /// `-ln(1 - p)` in nepers, whose sum is that of the path's loss 1 - prod(1 - p); in steps of 1e-15, to the
         /// nearest. The first path is the one that loses least.
         "loss" => Loss,
+        /// The weight that the operator gives each link: an OSPF interface cost (RFC 2328, C.3), an IS-IS metric.
+        "weight" => Weight,
         /// Single mixed metric: `slog + d`, the logarithmic transmission success `-ln(1 - p)` plus the propagation
         /// delay (L. H. M. K. Costa, S. Fdida, O. C. M. B. Duarte, "Developing scalable protocols for three-metric
         /// QoS routing", 2000, as Vilela 2022, section 5.4.1, gives it). The sum has no unit there: here it is that
@@ -101,6 +105,7 @@ impl Metric {
             Self::Delay => MetricKind::Additive(AdditiveMetric::Delay),
             Self::InverseCapacity => MetricKind::Additive(AdditiveMetric::InverseCapacity),
             Self::Loss => MetricKind::Additive(AdditiveMetric::Loss),
+            Self::Weight => MetricKind::Additive(AdditiveMetric::Weight),
             Self::Smm => MetricKind::Additive(AdditiveMetric::Smm),
             Self::Capacity => MetricKind::Path(PathMetric::Capacity),
             Self::Tcpbp => MetricKind::Path(PathMetric::Tcpbp),
@@ -136,6 +141,7 @@ impl From<AdditiveMetric> for Metric {
             AdditiveMetric::Delay => Self::Delay,
             AdditiveMetric::InverseCapacity => Self::InverseCapacity,
             AdditiveMetric::Loss => Self::Loss,
+            AdditiveMetric::Weight => Self::Weight,
             AdditiveMetric::Smm => Self::Smm,
         }
     }
@@ -155,6 +161,7 @@ impl AdditiveMetric {
                 ((REFERENCE_CAPACITY_BPS + bps / 2) / bps).max(1)
             }
             Self::Loss => (nepers(link.loss) * STEPS_PER_NEPER).round() as u64,
+            Self::Weight => u64::from(link.weight),
             Self::Smm => {
                 let slog = (nepers(link.loss) * PICOSECONDS_PER_SECOND).round() as u64;
                 link.delay.as_ps().saturating_add(slog)
@@ -182,6 +189,7 @@ mod tests {
             capacity: Rate::from_bps(bps),
             delay: Span::from_ms(5),
             loss,
+            weight: 7,
         };
         Network::new(nodes, links.iter().map(link).collect()).unwrap()
     }
@@ -195,6 +203,7 @@ mod tests {
         let network = network(&[1, 10_000_000, 3_000_000_000, u64::MAX].map(|bps| (bps, 0.0)));
         assert_eq!(costs(AdditiveMetric::Hops, &network), [1; 4]);
         assert_eq!(costs(AdditiveMetric::Delay, &network), [5_000_000_000; 4]);
+        assert_eq!(costs(AdditiveMetric::Weight, &network), [7; 4]);
         assert_eq!(costs(AdditiveMetric::HopsThenDelay, &network), [(1 << 53) + 5_000_000_000; 4]);
         let inverse = costs(AdditiveMetric::InverseCapacity, &network);
         assert_eq!(inverse, [1_000_000_000_000_000, 100_000_000, 333_333, 1]);

@@ -151,6 +151,7 @@ mod tests {
             capacity: Rate::from_bps(1_000),
             delay: Span::from_ms(1),
             loss: 0.0,
+            weight: 1,
         };
         let nodes = (0..nodes).map(|number| Node { name: number.to_string(), place: None }).collect();
         Network::new(nodes, links.iter().map(link).collect()).expect("a valid network")

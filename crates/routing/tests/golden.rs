@@ -150,6 +150,7 @@ fn disjoint_paths_give_up_the_shortest_where_they_must() {
         capacity: Rate::from_bps(1000),
         delay: Span::from_ms(ms),
         loss: 0.0,
+        weight: 1,
     };
     let links = vec![link(0, 1, 1), link(1, 2, 1), link(2, 3, 1), link(0, 2, 9), link(1, 3, 9)];
     let network = Network::new(["s", "a", "b", "t"].map(node).to_vec(), links).unwrap();
@@ -168,6 +169,7 @@ fn equal_cost_does_not_mean_equal_hops() {
         capacity: Rate::from_bps(gbps * 1_000_000_000),
         delay: Span::from_ms(1),
         loss: 0.0,
+        weight: 1,
     };
     let links = vec![link(0, 2, 5), link(0, 1, 10), link(1, 2, 10), link(0, 2, 5), link(0, 2, 4)];
     let network = Network::new(["a", "b", "c"].map(node).to_vec(), links).unwrap();
@@ -186,6 +188,7 @@ fn max_flow_prefers_short_paths() {
         capacity: Rate::from_bps(bps),
         delay: Span::from_ms(1),
         loss: 0.0,
+        weight: 1,
     };
     let links = vec![link(0, 2, 30), link(0, 1, 10), link(1, 2, 50)];
     let network = Network::new(["a", "b", "c"].map(node).to_vec(), links).unwrap();

@@ -18,6 +18,7 @@ fn network(count: u32, edges: &[(u32, u32, u64, f64)]) -> Network {
         capacity: Rate::from_bps(1_000_000_000),
         delay: Span::from_us(us),
         loss,
+        weight: 1,
     };
     let both = |&(a, b, us, loss): &_| [link(a, b, us, loss), link(b, a, us, loss)];
     let nodes = (1..=count).map(|number| node(&number.to_string())).collect();
@@ -109,6 +110,7 @@ fn the_published_algorithm_can_loop() {
         capacity: Rate::from_bps(1_000_000_000),
         delay: Span::from_ms(ms),
         loss,
+        weight: 1,
     };
     let links = [
         (1, 2, 2, 0.05),

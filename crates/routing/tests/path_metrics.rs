@@ -230,6 +230,7 @@ fn with_hosts(sample: Sample, edges: usize) -> Sample {
                 capacity: Rate::from_bps(1 + number as u64),
                 delay: Span::from_us(number as u64 * 700),
                 loss: [0.0, 0.03, 0.3, 1.0 - f64::EPSILON][number],
+                weight: 1,
             });
         }
     }

@@ -22,6 +22,7 @@ fn network(nodes: u32, edges: &[(u32, u32, u64, u64, u64)]) -> Network {
         capacity: Rate::from_bps(mbps * 1_000_000),
         delay: Span::from_ms(ms),
         loss: 0.0,
+        weight: 1,
     };
     let links = edges.iter().flat_map(|&(a, b, there, back, ms)| {
         [(a, b, there), (b, a, back)]

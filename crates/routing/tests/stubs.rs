@@ -55,6 +55,7 @@ fn build(draws: &[Draw], numbers: &[u32], nodes_up: &[bool]) -> Sample {
         capacity: Rate::from_bps(bps),
         delay: Span::from_ps(cost),
         loss: 0.0,
+        weight: 1,
     };
     let nodes = (0..numbers.len()).map(|number| node(&number.to_string())).collect();
     let network = Network::new(nodes, draws.iter().map(link).collect()).expect("a valid network");
@@ -189,6 +190,7 @@ fn dumbbell(hosts_a_side: u32) -> (Network, Vec<(NodeId, NodeId)>) {
         capacity: Rate::from_bps(1_000_000_000),
         delay: Span::from_us(10),
         loss: 0.0,
+        weight: 1,
     };
     let edges = std::iter::once((0, 1)).chain(hosts);
     let links = edges.flat_map(|(a, b)| [link(a, b), link(b, a)]).collect();

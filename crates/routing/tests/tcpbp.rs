@@ -96,6 +96,7 @@ fn equal_links_in_another_order_are_a_tie() {
         capacity: Rate::from_bps(1),
         delay: Span::from_ms(1),
         loss,
+        weight: 1,
     };
     for order in [[0.1, 0.7, 0.3], [0.3, 0.1, 0.7], [0.7, 0.3, 0.1], [0.1, 0.3, 0.7]] {
         let high = [link(0, 3, 0.3), link(3, 4, 0.7), link(4, 5, 0.1)];

@@ -62,6 +62,7 @@ fn links_that_cost_nothing_make_no_loop_and_the_lowest_of_equals_is_taken() {
         capacity: Rate::from_bps(1),
         delay: Span::from_ms(ms),
         loss,
+        weight: 1,
     };
     let free = [(0, 2), (2, 0), (0, 1), (1, 0), (1, 2), (2, 1)].map(|(from, to)| link(from, to, 0, 0.0));
     let paid = [(2, 3), (1, 3), (1, 3)].map(|(from, to)| link(from, to, 1, 0.01));

@@ -82,6 +82,10 @@ anabranch_units::parameters! {
         /// Outside recovery, wait with a part of what segmentation offload would send at once, if the next ACK comes
         /// soon and the last segment left within a millisecond, as Linux does.
         tso_deferral: bool = false;
+        /// Segments with data at the start of a connection that pacing does not space. Linux has 10.
+        unpaced_segments: u32 = 0, at_most(1_000_000);
+        /// A paced segment that leaves late shortens the gap behind it by as much, at most by half, as Linux does.
+        pacing_catches_up: bool = false;
         /// How losses are found.
         loss_detection: LossDetectionConfig = LossDetectionConfig::Dupack(Default::default());
         /// How the congestion window is set.

@@ -104,6 +104,8 @@ fn linux_tuned(congestion_control: &str) -> TcpConfig {
         paws_window: 1,
         sack_blocks: 4,
         timer_tick: Span::from_ms(4),
+        unpaced_segments: 10,
+        pacing_catches_up: true,
         ..linux(congestion_control)
     }
 }

@@ -5,6 +5,7 @@ compared on, ``measures.py`` what is measured; ``runs.py`` runs it all as studie
 folder.
 """
 
+from anabranch_publications.comparison.added import added_systems
 from anabranch_publications.comparison.measures import MEASURES, Measure
 from anabranch_publications.comparison.runs import Comparison, compare
 from anabranch_publications.comparison.subjects import Subject, subjects
@@ -17,6 +18,7 @@ __all__ = [
     "Measure",
     "Subject",
     "System",
+    "added_systems",
     "chosen_systems",
     "compare",
     "subjects",

@@ -211,5 +211,6 @@ def _scatter(comparison: Comparison, x: str, label: str, *, log: bool) -> Figure
 def _looks(systems: Sequence[System]) -> list[Look]:
     """A look for each system, by its place in the registry, so that it is the same in every comparison."""
     # Names of systems are names of transports here and there; places are not.
-    every = dict(zip(SYSTEMS, looks([str(place) for place in range(len(SYSTEMS))]), strict=True))
+    names = [*SYSTEMS, *(system.name for system in systems if system.name not in SYSTEMS)]
+    every = dict(zip(names, looks([str(place) for place in range(len(names))]), strict=True))
     return [every[system.name] for system in systems]

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from anabranch.report.sections import PageCard, PageColumn, PageFigure, PageTable, Section, save_page
 from anabranch_publications.comparison.measures import MEASURES
 from anabranch_publications.comparison.paired import ratio
 from anabranch_publications.comparison.runs import Comparison
 from anabranch_publications.comparison.subjects import Subject
 from anabranch_publications.comparison.tables import GROUPS
 from anabranch_publications.comparison.workload import described
-from anabranch_publications.sections import PageCard, PageColumn, PageFigure, PageTable, Section, save_page
 
 
 def save_comparison_page(comparison: Comparison, drawn: Mapping[str, Figure], folder: Path) -> Path:

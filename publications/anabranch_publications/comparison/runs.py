@@ -12,7 +12,6 @@ import polars as pl
 
 from anabranch.errors import AnabranchError, Problem, ScenarioError
 from anabranch.routes import plan
-from anabranch.scenario.routing import declared_scheme
 from anabranch.setup import resolve
 from anabranch.study import Factor, FactorInfo, Level, Metric, MetricInfo, Study, StudyResult
 from anabranch.study.check import design
@@ -166,6 +165,8 @@ class _OnSubject:
         values: Values = {} if system.controller is not None else {"control_messages_per_s": 0.0}
         names = ["worst_load", "worst_failure_load", "stranded_percent"]
         names += [] if system.entries == "flow" else ["entries_mean", "entries_max"]
+        if system.chooses_in_run:
+            reason = "a class chooses the paths while a run is under way"
         most = _MOST_EDGES_QUICK if self._quick else _MOST_EDGES
         failures = len(self._subject.links) <= 2 * most
         key = str(
@@ -223,7 +224,7 @@ class _OnSubject:
 
     def _can(self, system: System, part: Part) -> bool:
         """Whether a system can carry the traffic of a part; why not is noted."""
-        if declared_scheme(system.scheme).get("demand") and self._subject.demand is None:
+        if system.needs_demand and self._subject.demand is None:
             self._note(system, expected(part), self._subject.unbounded)
             return False
         try:

@@ -11,7 +11,6 @@ from typing import Any
 
 from anabranch.routing import Planned
 from anabranch.routing.router_network import RouterNetwork
-from anabranch.scenario.routing import declared_scheme
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import resolve
 from anabranch.worst_loads import plan_of_all_pairs, worst_loads
@@ -50,7 +49,7 @@ def routing_of(system: System, subject: Subject, least: float | None) -> dict[st
     routing: dict[str, Any] = dict(system.routing)
     if subject.reaction is not None and system.controller is None:
         routing.setdefault("reaction", subject.reaction)
-    if declared_scheme(system.scheme).get("demand"):
+    if system.needs_demand:
         routing["demand"] = subject.demand
     if system.scheme == "robust-optimal" and least is not None:
         limits = {"level": LOAD_MARGIN * least, "time_limit": f"{OPTIMAL_TIME_S} s", "gap": 0.01}

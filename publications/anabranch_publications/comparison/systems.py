@@ -11,7 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from anabranch.errors import Problem
+from anabranch.scenario.algorithm import PYTHON
 from anabranch.scenario.quantity import quoted
+from anabranch.scenario.routing import declared_scheme
 from anabranch.suggest import nearest_remedy
 from anabranch_publications.errors import ComparisonError
 
@@ -57,7 +59,18 @@ class System:
     def scheme(self) -> str:
         """Name of the routing scheme."""
         chosen = self.routing["scheme"]
-        return chosen if isinstance(chosen, str) else str(chosen["algorithm"])
+        return chosen if isinstance(chosen, str) else str(chosen.get("algorithm", PYTHON))
+
+    @property
+    def chooses_in_run(self) -> bool:
+        """Whether a class of the user's own chooses the paths, so that nobody knows them before a run."""
+        application = (self.controller or {}).get("application")
+        return isinstance(application, Mapping) and PYTHON in application
+
+    @property
+    def needs_demand(self) -> bool:
+        """Whether its routes are for the traffic that is allowed."""
+        return self.scheme != PYTHON and bool(declared_scheme(self.scheme).get("demand"))
 
 
 _ALL = (
@@ -152,22 +165,26 @@ SYSTEMS: Mapping[str, System] = {system.name: system for system in _ALL}
 """The systems by name, in the order of tables and figures."""
 
 
-def chosen_systems(names: Sequence[str] | None) -> tuple[System, ...]:
+def chosen_systems(names: Sequence[str] | None, added: Sequence[System] = ()) -> tuple[System, ...]:
     """The systems of these names, in their own order; all of them for None.
+
+    Args:
+        names: the names.
+        added: systems of the user's own, which come last and are always chosen.
 
     Raises:
         ComparisonError: if there is no such system, with the nearest, or none is named.
     """
     if names is None:
-        return _ALL
+        return (*_ALL, *added)
     known = ", ".join(SYSTEMS)
     unknown = [
         Problem("--systems", f"no system {quoted(name)}; {nearest_remedy(name, SYSTEMS)}; there are {known}")
         for name in names
-        if name not in SYSTEMS
+        if name not in SYSTEMS and name not in {system.name for system in added}
     ]
     if unknown:
         raise ComparisonError(unknown)
-    if not names:
+    if not (names or added):
         raise ComparisonError([Problem("--systems", f"names none; there are {known}")])
-    return tuple(system for system in _ALL if system.name in names)
+    return (*(system for system in _ALL if system.name in names), *added)

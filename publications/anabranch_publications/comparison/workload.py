@@ -32,12 +32,13 @@ SAMPLE_INTERVAL_S = 0.2
 
 NETWORKS: Mapping[str, str] = {
     "NSFNET": "sndlib/nobel-us",
-    "zoo/Abilene": "zoo/Abilene",
-    "zoo/AttMpls": "zoo/AttMpls",
+    "zoo/Abilene": "topohub/Abilene",
+    "zoo/AttMpls": "topohub/AttMpls",
     "sndlib/germany50": "sndlib/germany50",
 }
 """The networks of a comparison that names none, each with its topology; SNDlib's nobel-us has the routers and
-links of the NSFNET."""
+links of the NSFNET, and the two graphs of the Topology Zoo are the simplified ones that the MPRC publication
+takes, too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ Each paper is a package of its own with a ``PAPER``, and a line in :data:`PAPERS
 
 from __future__ import annotations
 
-from anabranch_publications.papers.model import Context, FigureResult, Finding, Paper
+from anabranch_publications.papers.findings import Finding
+from anabranch_publications.papers.model import Context, FigureResult, Paper
 from anabranch_publications.papers.mprc import PAPER as MPRC
 from anabranch_publications.papers.reproduce import Reproduction, reproduce
 from anabranch_publications.papers.robust import PAPER as ROBUST

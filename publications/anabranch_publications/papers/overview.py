@@ -17,20 +17,23 @@ from anabranch.folders import Addition, adding
 from anabranch.report.files import write_whole
 from anabranch.report.html.page import REPORT
 from anabranch.report.looks import PALETTE
+from anabranch.report.sections import Cell, Link, PageColumn, PageFigure, PageTable, Section, save_page
 from anabranch.report.style import figure_bytes, styled
 from anabranch.units import plain
 from anabranch_publications.markdown import markdown_table
-from anabranch_publications.papers.model import VERDICTS, Context, FigureResult, Finding, Paper, Verdict
-from anabranch_publications.papers.paper_page import FINDING_COLUMNS, count_cards, finding_cells
-from anabranch_publications.papers.reproduce import (
-    SUMMARY,
-    Reproduction,
-    count_verdicts,
-    opened,
-    reproduce,
+from anabranch_publications.papers.findings import (
+    KINDS,
+    VERDICTS,
+    Counts,
+    Finding,
+    Verdict,
+    count_findings,
+    sentence,
     verdict_text,
 )
-from anabranch_publications.sections import Cell, Link, PageColumn, PageFigure, PageTable, Section, save_page
+from anabranch_publications.papers.model import Context, FigureResult, Paper
+from anabranch_publications.papers.paper_page import FINDING_COLUMNS, count_cards, finding_cells
+from anabranch_publications.papers.reproduce import FORMAT, SUMMARY, Reproduction, opened, reproduce
 
 TITLE = "The publications, printed beside ours"
 _RATIOS = "ratios"
@@ -41,10 +44,11 @@ FILES = ("README.md", REPORT, SUMMARY, f"{_RATIOS}.png", f"{_RATIOS}.svg")
 """What is written into it, besides the papers' folders."""
 _MARKS: dict[Verdict, tuple[str, str, str]] = {
     "agrees": (PALETTE[0], "o", PALETTE[0]),
-    "differs, and it is known why": (PALETTE[4], "D", "none"),
+    "differs as predicted": (PALETTE[4], "D", "none"),
     "differs": (PALETTE[1], "X", PALETTE[1]),
 }
 """Colour, marker and filling, which tell the verdicts apart without colours, too."""
+_RATIO_NOTE = "Ours over the published number, for printed claims where both are numbers above zero"
 _FARTHEST = 4.0
 """Ratios beyond this factor are drawn at the edge: running times of another decade would squeeze the rest."""
 
@@ -78,22 +82,18 @@ class Overview:
         """Every figure of every paper."""
         return ((outcome, figure) for outcome in self.made() for figure in outcome.figures)
 
-    def counts(self) -> dict[Verdict, int]:
-        """Findings of all papers by verdict."""
-        return count_verdicts(figure for _, figure in self.figures())
+    def counts(self) -> Counts:
+        """Findings of all papers by kind and verdict."""
+        return count_findings(finding for _, figure in self.figures() for finding in figure.findings)
 
     def sentence(self) -> str:
         """The counts as the README quotes them."""
-        counts = self.counts()
-        agree, known, unknown = (counts[verdict] for verdict in VERDICTS)
-        return (
-            f"{agree} numbers and statements agree, {known} differ for a reason that is known, "
-            f"{unknown or 'none'} without one"
-        )
+        return sentence(self.counts())
 
     def data(self) -> dict[str, Any]:
         """Plain data for JSON, in the shape of a paper's, under the name ``all``."""
         return {
+            "format": FORMAT,
             "paper": "all",
             "title": TITLE,
             "source": "",
@@ -132,17 +132,20 @@ class Overview:
             )
             for paper, outcome in zip(self.papers, self.outcomes, strict=True)
         ]
-        rows.append(("all", "", *(str(count) for count in self.counts().values()), ""))
-        headings = ("paper", "publication", "agree", "differ, known why", "differ", "made by")
-        lines += markdown_table(headings, rows, numbers=(2, 3, 4))
+        rows.append(("all", "", *count_texts(self.counts()), ""))
+        lines += markdown_table(
+            ("paper", "publication", *COUNT_HEADINGS, "made by"),
+            rows,
+            numbers=range(2, 2 + len(COUNT_HEADINGS)),
+        )
         if self.made():
-            lines += ["", "Ours over the published number, where both are numbers above zero:", ""]
+            lines += ["", f"{_RATIO_NOTE}:", ""]
             lines.append(f"![Ratio of ours to the published number, by paper and verdict]({_RATIOS}.svg)")
         for outcome in self.made():
             lines += ["", f"## {outcome.paper.key}: {outcome.paper.title}", ""]
             findings = [_finding_row(figure, one) for figure in outcome.figures for one in figure.findings]
-            headings = ("figure", "what", "published", "ours", "ratio", "verdict")
-            lines += markdown_table(headings, findings, numbers=(4,))
+            headings = ("figure", "what", "of", "published", "ours", "ratio", "agrees if", "verdict")
+            lines += markdown_table(headings, findings, numbers=(5,))
         return "\n".join(lines) + "\n"
 
     def save(self, folder: Path) -> Path:
@@ -159,7 +162,7 @@ class Overview:
         write_whole(folder / SUMMARY, f"{text}\n".encode())
         drawing = PageFigure(
             "Ours over the published number", figure_bytes(figure, "svg"),
-            note="Where both are numbers above zero; an arrow stands for a ratio beyond the edge.",
+            note=f"{_RATIO_NOTE}. An arrow stands for a ratio beyond the edge.",
             href=f"{_RATIOS}.svg",
         )  # fmt: skip
         sections = [
@@ -170,24 +173,21 @@ class Overview:
 
     def _lead(self) -> str:
         return (
-            "Of what the publications behind Anabranch print, and of the bounds that studies beyond them are "
-            f"held to, {self.sentence()}."
+            "What the publications behind Anabranch print, beside what came out here. Counted apart: bounds "
+            "and references that we set, and questions that the publications leave open. Differs as "
+            "predicted: an experiment or a calculation of the same run predicts our number, which is inside. "
+            f"Now {self.sentence()}."
         )
 
     def _papers_table(self) -> PageTable:
-        columns = [
-            PageColumn("paper"), PageColumn("publication"), PageColumn("agree", numeric=True),
-            PageColumn("differ, known why", numeric=True), PageColumn("differ", numeric=True),
-            PageColumn("made by"),
-        ]  # fmt: skip
+        counted = [PageColumn(heading, numeric=True) for heading in COUNT_HEADINGS]
+        columns = [PageColumn("paper"), PageColumn("publication"), *counted, PageColumn("made by")]
         rows: list[list[Cell]] = []
         for paper, outcome in zip(self.papers, self.outcomes, strict=True):
             done = outcome in self.made()
-            counts: list[Cell] = (
-                list(outcome.counts().values()) if outcome is not None and done else [None] * 3
-            )
+            numbers = [int(text) if text else None for text in _counts(outcome)]
             name: Cell = Link(paper.key, f"{paper.key}/{REPORT}") if done else paper.key
-            rows.append([name, f"{paper.title} ({paper.source})", *counts, origin(outcome)])
+            rows.append([name, f"{paper.title} ({paper.source})", *numbers, origin(outcome)])
         return PageTable("Counts", columns, rows)
 
     def _findings_table(self) -> PageTable:
@@ -290,23 +290,55 @@ def _read(paper: Paper, file: Path) -> Reproduction | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        reason = f"{file.name} cannot be read ({type(error).__name__}: {error}); run it again"
+        reason = (
+            f"{file.name} cannot be read ({type(error).__name__}: {error}); run it again: "
+            f"anabranch reproduce {paper.key}"
+        )
         return Reproduction(paper, quick=False, figures=(), failed=reason, version="", date="")
+
+
+COUNT_HEADINGS = (
+    "printed claims",
+    *(f"of them {verdict}" for verdict in ("agree", "differ as predicted", "differ")),
+    "bounds of ours",
+    "of these agree",
+    "questions of ours",
+    "of these as expected",
+)
+"""Of :func:`count_texts`."""
+
+
+def count_texts(counts: Counts) -> list[str]:
+    """Counts as a row of a table has them, under :data:`COUNT_HEADINGS`."""
+    row = [sum(counts["printed"].values()), *(counts["printed"][verdict] for verdict in VERDICTS)]
+    for kind in KINDS:
+        if kind != "printed":
+            row += [sum(counts[kind].values()), counts[kind]["agrees"]]
+    return [str(count) for count in row]
 
 
 def _counts(outcome: Reproduction | None) -> list[str]:
     if outcome is None or outcome.failed:
-        return [""] * len(VERDICTS)
-    return [str(count) for count in outcome.counts().values()]
+        return [""] * len(COUNT_HEADINGS)
+    return count_texts(outcome.counts())
 
 
 def _finding_row(figure: FigureResult, finding: Finding) -> tuple[str, ...]:
     ratio = "" if finding.ratio is None else plain(finding.ratio, 3)
-    return figure.key, finding.what, finding.published, finding.ours, ratio, verdict_text(finding)
+    return (
+        figure.key,
+        finding.what,
+        finding.kind,
+        finding.published,
+        finding.ours,
+        ratio,
+        finding.judged,
+        verdict_text(finding),
+    )
 
 
 def ratio_figure(overview: Overview) -> Figure:
-    """Ours over the published number, a row of points for each paper."""
+    """Ours over the published number of printed claims, a row of points for each paper."""
     made = overview.made()
     with styled():
         figure = Figure(figsize=(7, 1.2 + 0.62 * max(1, len(made))), layout="constrained")
@@ -340,5 +372,5 @@ def _ratio_points(made: Iterable[Reproduction], verdict: Verdict) -> Iterator[tu
     for row, outcome in enumerate(made):
         findings = [finding for figure in outcome.figures for finding in figure.findings]
         for number, finding in enumerate(findings):
-            if finding.verdict == verdict and finding.ratio:
+            if finding.kind == "printed" and finding.verdict == verdict and finding.ratio:
                 yield finding.ratio, row + 0.14 * (number % 5 - 2)

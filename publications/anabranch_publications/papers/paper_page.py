@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from anabranch_publications.papers.model import FigureResult, Finding, Verdict
-from anabranch_publications.sections import (
+from anabranch.report.sections import (
     Badge,
     Cell,
     PageCard,
@@ -20,23 +19,27 @@ from anabranch_publications.sections import (
     Tone,
     save_page,
 )
+from anabranch_publications.papers.findings import KINDS, Counts, Finding, Kind, Verdict, explained
+from anabranch_publications.papers.model import FigureResult
 
 if TYPE_CHECKING:
     from anabranch_publications.papers.reproduce import Reproduction
 
 _TONES: Mapping[Verdict, tuple[str, Tone]] = {
     "agrees": ("agrees", "good"),
-    "differs, and it is known why": ("differs, known why", "known"),
+    "differs as predicted": ("differs as predicted", "known"),
     "differs": ("differs", "bad"),
 }
 
 FINDING_COLUMNS = (
     PageColumn("what"),
+    PageColumn("of", choices=True),
     PageColumn("published"),
     PageColumn("ours"),
     PageColumn("ratio", numeric=True),
+    PageColumn("agrees if"),
     PageColumn("verdict", choices=True),
-    PageColumn("reason, or how it was read"),
+    PageColumn("predicted, by what; or what is suspected"),
 )
 """What is said of each finding."""
 
@@ -44,22 +47,38 @@ FINDING_COLUMNS = (
 def finding_cells(finding: Finding) -> list[Cell]:
     """A finding, as :data:`FINDING_COLUMNS` has it."""
     badge = Badge(*_TONES[finding.verdict])
-    return [finding.what, finding.published, finding.ours, finding.ratio, badge, finding.reason]
+    return [
+        finding.what,
+        finding.kind,
+        finding.published,
+        finding.ours,
+        finding.ratio,
+        finding.judged,
+        badge,
+        explained(finding),
+    ]
 
 
-def count_cards(counts: Mapping[Verdict, int]) -> list[PageCard]:
-    """How many were compared, and how many of them have each verdict."""
-    total = sum(counts.values())
+def count_cards(counts: Counts) -> list[PageCard]:
+    """The printed claims by verdict; then the bounds and questions of ours, which count for themselves."""
+    printed = counts["printed"]
+    total = sum(printed.values())
 
     def card(label: str, verdict: Verdict) -> PageCard:
-        share = f"{100 * counts[verdict] / total:.0f} %" if total else ""
-        return PageCard(label, str(counts[verdict]), share)
+        share = f"{100 * printed[verdict] / total:.0f} %" if total else ""
+        return PageCard(label, str(printed[verdict]), share)
+
+    def own(kind: Kind) -> PageCard:
+        agree, all_of_them = counts[kind]["agrees"], sum(counts[kind].values())
+        return PageCard(KINDS[kind].capitalize(), str(all_of_them), f"{agree} of them agree")
 
     return [
-        PageCard("Compared", str(total), "numbers and statements"),
+        PageCard("Printed claims", str(total), "numbers and statements"),
         card("Agree", "agrees"),
-        card("Differ, known why", "differs, and it is known why"),
-        card("Differ without a reason", "differs"),
+        card("Differ as predicted", "differs as predicted"),
+        card("Differ", "differs"),
+        own("bound"),
+        own("question"),
     ]
 
 

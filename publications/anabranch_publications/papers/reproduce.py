@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -25,15 +25,16 @@ from anabranch.suggest import suggest
 from anabranch.units import plain
 from anabranch_publications.errors import ReproductionError
 from anabranch_publications.markdown import markdown_table
-from anabranch_publications.papers.model import (
-    VERDICTS,
-    Context,
-    FigureResult,
-    FigureSpec,
+from anabranch_publications.papers.findings import (
+    Counts,
     Finding,
-    Paper,
-    Verdict,
+    count_findings,
+    finding_data,
+    finding_of,
+    sentence,
+    verdict_text,
 )
+from anabranch_publications.papers.model import Context, FigureResult, FigureSpec, Paper
 from anabranch_publications.papers.paper_page import save_paper_page
 
 SUMMARY = "summary.json"
@@ -42,10 +43,8 @@ FOLDER_KIND = "reproduction"
 """What the manifest of a paper's folder calls it."""
 
 
-def count_verdicts(figures: Iterable[FigureResult]) -> dict[Verdict, int]:
-    """Findings by verdict, in the order of :data:`VERDICTS`."""
-    verdicts = [finding.verdict for figure in figures for finding in figure.findings]
-    return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
+FORMAT = 2
+"""Of ``summary.json``; 1 had verdicts that a text alone could change."""
 
 
 def _today() -> str:
@@ -66,13 +65,14 @@ class Reproduction:
     date: str = field(default_factory=_today)
     """When, as ``YYYY-MM-DD`` (UTC); empty if that is not known."""
 
-    def counts(self) -> dict[Verdict, int]:
-        """Findings by verdict."""
-        return count_verdicts(self.figures)
+    def counts(self) -> Counts:
+        """Findings by kind and verdict."""
+        return count_findings(finding for figure in self.figures for finding in figure.findings)
 
     def data(self) -> dict[str, Any]:
         """Plain data for JSON."""
         return {
+            "format": FORMAT,
             "paper": self.paper.key,
             "title": self.paper.title,
             "source": self.paper.source,
@@ -86,17 +86,7 @@ class Reproduction:
                     "figure": figure.key,
                     "title": figure.title,
                     "note": figure.note,
-                    "findings": [
-                        {
-                            "what": finding.what,
-                            "published": finding.published,
-                            "ours": finding.ours,
-                            "ratio": finding.ratio,
-                            "verdict": finding.verdict,
-                            "reason": finding.reason,
-                        }
-                        for finding in figure.findings
-                    ],
+                    "findings": [finding_data(finding) for finding in figure.findings],
                 }
                 for figure in self.figures
             ],
@@ -108,28 +98,22 @@ class Reproduction:
 
         Raises:
             KeyError: if something is missing.
-            ValueError: if it is another paper's, or a verdict is none.
+            ValueError: if it is another paper's or an older version's, a verdict is none, or what made a
+                prediction is no longer there.
         """
         if data["paper"] != paper.key:
             raise ValueError(f'it is of the paper "{data["paper"]}"')
-        figures = []
-        for figure in data["figures"]:
-            findings = []
-            for row in figure["findings"]:
-                found = Finding(
-                    row["what"],
-                    row["published"],
-                    row["ours"],
-                    row["verdict"] == "agrees",
-                    row["reason"],
-                    row["ratio"],
-                )
-                if found.verdict != row["verdict"]:
-                    raise ValueError(f'"{row["verdict"]}" is no verdict of "{found.what}"')
-                findings.append(found)
-            figures.append(
-                FigureResult(figure["figure"], figure["title"], tuple(findings), note=figure["note"])
+        if data.get("format") != FORMAT:
+            raise ValueError(f"Anabranch {data.get('version')} wrote it, whose verdicts were of another kind")
+        figures = [
+            FigureResult(
+                figure["figure"],
+                figure["title"],
+                tuple(finding_of(row) for row in figure["findings"]),
+                note=figure["note"],
             )
+            for figure in data["figures"]
+        ]
         return cls(
             paper,
             bool(data["quick"]),
@@ -154,11 +138,11 @@ class Reproduction:
         Args:
             images: files to show below each figure's table, by its key.
         """
-        counts = "; ".join(f"{count} {verdict}" for verdict, count in self.counts().items())
         lines = [
             f"# {self.paper.title}",
             "",
-            f"{self.paper.source}. Anabranch {self.version}{', quick' if self.quick else ''}: {counts}.",
+            f"{self.paper.source}. Anabranch {self.version}{', quick' if self.quick else ''}, {self.date}: "
+            f"{sentence(self.counts())}.",
         ]
         for figure in self.figures:
             lines += ["", f"## {figure.heading}", ""]
@@ -166,7 +150,8 @@ class Reproduction:
                 lines += [figure.note, ""]
             if figure.findings:
                 rows = [_row(finding) for finding in figure.findings]
-                lines += markdown_table(("what", "published", "ours", "verdict"), rows, numbers=())
+                headings = ("what", "of", "published", "ours", "agrees if", "verdict")
+                lines += markdown_table(headings, rows, numbers=())
             for title, table in figure.shown.items():
                 lines += ["", f"{title}:", "", *_shown(table)]
             for image in (images or {}).get(figure.key, ()):
@@ -292,10 +277,11 @@ def _shown(table: pl.DataFrame) -> list[str]:
 
 
 def _row(finding: Finding) -> tuple[str, ...]:
-    return finding.what, finding.published, finding.ours, verdict_text(finding)
-
-
-def verdict_text(finding: Finding) -> str:
-    """The verdict, with its reason where it does not agree."""
-    known = finding.reason if finding.verdict != "agrees" else ""
-    return f"{finding.verdict}: {known}" if known else finding.verdict
+    return (
+        finding.what,
+        finding.kind,
+        finding.published,
+        finding.ours,
+        finding.judged,
+        verdict_text(finding),
+    )

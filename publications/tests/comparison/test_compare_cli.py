@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from anabranch_publications.comparison.systems import SYSTEMS
 
 from .conftest import Anabranch, Write
@@ -173,3 +175,86 @@ def test_a_comparison_that_is_interrupted_goes_on(
     assert anabranch(*command, "--out", "whole").returncode == 0
     for name in ("comparison.csv", "runs.csv", "README.md"):
         assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+CONTROL = """
+from anabranch.own import CongestionControl
+
+
+class Still(CongestionControl):
+    def on_ack(self, ack):
+        self.cwnd_bytes = 2 * self.mss_bytes
+
+    def on_loss(self, episode):
+        pass
+"""
+STILL = """
+title = "Two segments"
+[network]
+topology = "dumbbell"
+[transport.still]
+preset = "newreno"
+congestion_control = { python = "still:Still" }
+[routing]
+scheme = "shortest"
+metric = "hops"
+[[traffic]]
+from = "left1"
+to = "right1"
+transport = "still"
+[run]
+duration = "1 s"
+"""
+
+
+def test_a_system_of_ones_own_is_compared(write: Write, anabranch: Anabranch, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "still.py").write_text(CONTROL, encoding="utf-8")
+    (tmp_path / "mine" / "scenario.toml").write_text(STILL, encoding="utf-8")
+    options = ("--systems", "hops", "--add", "mine/scenario.toml", "--replications", "1", "--json")
+    done = anabranch("compare", write(), "--out", "out", *options)
+    assert done.returncode == 0, done.stderr
+    found = by_system(json.loads(done.stdout))
+    assert list(found) == ["hops", "mine"]
+    assert found["mine"]["what"] == "as in scenario.toml: Two segments"
+    # Two segments in flight lose nothing on the queues, and carry less.
+    assert found["mine"]["values"]["goodput_mbps"] < found["hops"]["values"]["goodput_mbps"]
+    assert found["mine"]["values"]["worst_load"] == found["hops"]["values"]["worst_load"]
+
+
+def test_paths_that_a_class_chooses_have_no_worst_load(
+    write: Write, anabranch: Anabranch, tmp_path: Path
+) -> None:
+    gallery = Path(__file__).parents[3] / "examples" / "own"
+    chosen = f'application = {{ python = "{gallery}/least_used.py:LeastUsed" }}\n'
+    text = STILL.replace('[routing]\nscheme = "shortest"\nmetric = "hops"\n', f"[controller]\n{chosen}")
+    text = text.replace('{ python = "still:Still" }', '"newreno"')
+    (tmp_path / "least.toml").write_text(text, encoding="utf-8")
+    options = ("--systems", "hops", "--add", "least.toml", "--replications", "1", "--json")
+    done = anabranch("compare", write(), "--out", "out", *options)
+    assert done.returncode == 0, done.stderr
+    found = by_system(json.loads(done.stdout))["least"]
+    assert found["missing"]["worst_load"] == "a class chooses the paths while a run is under way"
+    assert found["values"]["goodput_mbps"] > 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("hops.toml", STILL, 'there is a system "hops" already; rename the file hops.toml'),
+        (
+            "two.toml",
+            STILL + '[[traffic]]\nfrom = "left1"\nto = "right1"\ntransport = "cubic"\n',
+            'the flows of two.toml must have one transport, which the system has; they have "cubic", "still"',
+        ),
+    ],
+)
+def test_a_scenario_that_is_no_system_is_refused(
+    name: str, text: str, message: str, anabranch: Anabranch, tmp_path: Path
+) -> None:
+    (tmp_path / "still.py").write_text(CONTROL, encoding="utf-8")
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    done = anabranch("compare", "NSFNET", "--add", name, "--out", "out")
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.split())
+    assert not (tmp_path / "out").exists()

@@ -22,18 +22,38 @@ def verdicts(figure: str, folder: Path) -> dict[str, str]:
 
 def test_mprc_fills_the_grid_and_the_peers_do_as_in_ns3(folder: Path) -> None:
     found = verdicts("2.4", folder)
-    assert found.pop("BBR after its peak of 15 Mbps") == "differs, and it is known why"
-    assert len(found) == 6
-    assert set(found.values()) == {"agrees"}
+    for transport in ("newreno", "cubic", "bbr"):
+        assert found[f"{transport}, ns-3 3.48 as the reference [1448 B, SACK]"] == "agrees"
+    assert found["MPRC on the grid [1448 B, SACK]"] == "agrees"
+    assert found["BBR after its peak of 15 Mbps [1448 B, SACK]"] == "differs"
+
+
+def test_bbr_collapses_with_the_segments_of_ns3_and_without_sack(folder: Path) -> None:
+    found = verdicts("5.5", folder)
+    collapse = "BBR after its peak of 15 Mbps"
+    assert found[f"{collapse} [1448 B, SACK]"] == "differs"
+    assert found[f"{collapse} [536 B, no SACK]"] == "agrees"
+    assert found["MPRC [1448 B, SACK]"] == "agrees"
 
 
 def test_mprc_fills_three_paths_and_retransmits_hardly_anything_without_need(folder: Path) -> None:
     found = verdicts("5.6", folder)
-    assert found["MPRC"] == found["MPRC's spurious retransmissions"] == "agrees"
+    assert found["MPRC [1448 B, SACK]"] == found["MPRC's spurious retransmissions [1448 B, SACK]"] == "agrees"
 
 
 def test_mprc_is_like_cubic_on_one_path(folder: Path) -> None:
-    assert set(verdicts("5.3", folder).values()) == {"agrees"}
+    found = verdicts("5.3", folder)
+    assert found["MPRC over CUBIC [1448 B, SACK]"] == found["mprc fills the path [1448 B, SACK]"] == "agrees"
+
+
+def test_a_loss_that_is_rare_leaves_the_capacity_as_predicted(folder: Path) -> None:
+    found = verdicts("5.7", folder)
+    assert found["newreno [1448 B, SACK]"] == "differs as predicted"
+
+
+def test_a_k_that_follows_rtt_diversity_spares_the_rare_slow_path(folder: Path) -> None:
+    found = verdicts("diversity", folder)
+    assert set(found.values()) == {"agrees"}
 
 
 def test_every_figure_of_the_issue_is_there() -> None:
@@ -43,6 +63,7 @@ def test_every_figure_of_the_issue_is_there() -> None:
         "delay-ratio",
         "delay-ratio-random",
         "capacities",
+        "diversity",
         "spread",
         "failure",
         "background",

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,15 +14,23 @@ from anabranch import AnabranchError
 from anabranch.cli import app
 from anabranch_publications import papers
 from anabranch_publications.papers import Context, FigureResult, Finding, Paper, Reproduction
-from anabranch_publications.papers.model import FigureSpec, number
+from anabranch_publications.papers.findings import Prediction, number, predicts
+from anabranch_publications.papers.model import FigureSpec
 from anabranch_publications.papers.overview import Overview, reproduce_all
 
-ROOT = Path(__file__).parents[3]
-PUBLISHED = ROOT / "docs" / "reproductions"
-
 AGREES = number("a number", 10.0, 10.0, unit="Mbps", digits=1)
-KNOWN = number("another", 10.0, 20.0, unit="Mbps", digits=1, reason="twice | as fast")
-DIFFERS = Finding("a statement", "it falls", "it rises", agrees=False)
+
+
+@predicts
+def twice() -> Prediction:
+    """What another number comes to."""
+    return Prediction(20.5, 0.5, "twice | as fast")
+
+
+KNOWN = number("another", 10.0, 20.0, unit="Mbps", digits=1, prediction=twice())
+DIFFERS = Finding("a statement", "it falls", "it rises", agrees=False, remark="the wind")
+OWN = Finding("a bound", "at most 1", "0.5", agrees=True, judged="at most 1", kind="bound")
+ASKED = Finding("a question", "more", "less", agrees=False, kind="question")
 
 
 def drawn() -> Figure:
@@ -49,6 +56,11 @@ def paper(key: str, *findings: Finding, fails: BaseException | None = None) -> P
 Run = Callable[..., tuple[Overview, list[str]]]
 
 
+def printed(overview: Overview) -> list[int]:
+    """Printed claims by verdict."""
+    return list(overview.counts()["printed"].values())
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
     """Reproduces papers, and returns the overview and the complaints."""
@@ -68,29 +80,34 @@ def run(tmp_path: Path) -> Run:
 
 
 def test_the_counts_are_over_all_papers(run: Run, tmp_path: Path) -> None:
-    overview, complaints = run(paper("one", AGREES, KNOWN), paper("two", AGREES, AGREES, DIFFERS))
+    overview, complaints = run(paper("one", AGREES, KNOWN), paper("two", AGREES, AGREES, DIFFERS, OWN, ASKED))
     assert complaints == []
-    assert list(overview.counts().values()) == [3, 1, 1]
+    assert printed(overview) == [3, 1, 1]
     assert overview.sentence() == (
-        "3 numbers and statements agree, 1 differ for a reason that is known, 1 without one"
+        "of 5 printed claims 3 agree, 1 differ as predicted and 1 differ; "
+        "of 1 bounds of ours 1 agree, 0 differ as predicted and 0 differ; "
+        "of 1 questions of ours 0 agree, 0 differ as predicted and 1 differ"
     )
     summary = json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))
-    assert summary["counts"] == {"agrees": 3, "differs, and it is known why": 1, "differs": 1}
-    assert [(row["paper"], row["counts"]["agrees"], row["quick"]) for row in summary["papers"]] == [
-        ("one", 1, False), ("two", 2, False),
-    ]  # fmt: skip
+    assert summary["counts"]["printed"] == {"agrees": 3, "differs as predicted": 1, "differs": 1}
+    assert summary["counts"]["bound"]["agrees"] == summary["counts"]["question"]["differs"] == 1
+    by_paper = [(row["paper"], row["counts"]["printed"]["agrees"], row["quick"]) for row in summary["papers"]]
+    assert by_paper == [("one", 1, False), ("two", 2, False)]
     text = (tmp_path / "README.md").read_text(encoding="utf-8")
     assert overview.sentence() in text
-    # Twice the published number, and a reason that must not end its cell.
+    # Twice the published number, and a prediction that must not end its cell.
     assert (
-        "| 1.2 | another | 10.0 Mbps | 20.0 Mbps | 2 | differs, and it is known why: twice \\| as fast |"
-        in text
+        "| 1.2 | another | printed | 10.0 Mbps | 20.0 Mbps | 2 | equal in every printed digit | differs as "
+        "predicted: 20 to 21 predicted by " in text
     )
-    assert "| 1.2 | a statement | it falls | it rises |  | differs |" in text
-    assert re.search(r"^\| all \|  \| 3 \| 1 \| 1 \|", text, re.MULTILINE)
+    assert "test_overview.twice: twice \\| as fast |" in text
+    statement = "| 1.2 | a statement | printed | it falls | it rises |  | as stated | differs: "
+    assert f"{statement}not tested: the wind |" in text
+    assert re.search(r"^\| all \|  \| 5 \| 3 \| 1 \| 1 \| 1 \| 1 \| 1 \| 0 \|", text, re.MULTILINE)
     html = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert html.count('class="badge good"') == 3
-    assert html.count('class="badge known"') == html.count('class="badge bad"') == 1
+    assert html.count('class="badge good"') == 4
+    assert html.count('class="badge known"') == 1
+    assert html.count('class="badge bad"') == 2
     # Links lead to files and sections that are there.
     for name, section in re.findall(r'href="([^"#]+)(?:#([^"]*))?"', html):
         assert (tmp_path / name).is_file(), name
@@ -118,7 +135,7 @@ def test_a_paper_that_fails_costs_no_other(error: Exception, run: Run, tmp_path:
     assert len(complaints) == 1
     assert complaints[0].startswith("two failed:")
     assert str(error) in complaints[0]
-    assert list(overview.counts().values()) == [1, 1, 0]
+    assert printed(overview) == [1, 1, 0]
     assert [outcome.paper.key for outcome in overview.failed()] == ["two"]
     text = (tmp_path / "README.md").read_text(encoding="utf-8")
     (row,) = [line for line in text.splitlines() if line.startswith("| two |")]
@@ -127,7 +144,7 @@ def test_a_paper_that_fails_costs_no_other(error: Exception, run: Run, tmp_path:
     # Once it works, its reason is gone.
     mended, _ = run(paper("one", AGREES), paper("two", AGREES), paper("three", KNOWN))
     assert mended.failed() == []
-    assert list(mended.counts().values()) == [2, 1, 0]
+    assert printed(mended) == [2, 1, 0]
 
 
 def test_parts_of_other_days_are_told_apart(run: Run, tmp_path: Path) -> None:
@@ -144,7 +161,8 @@ def test_parts_of_other_days_are_told_apart(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", ["{", "[]", '{"paper": "other"}', '{"paper": "one", "figures": [{"figure": "1"}]}']
+    "content",
+    ["{", "[]", '{"paper": "other"}', '{"format": 2, "paper": "one", "figures": [{"figure": "1"}]}'],
 )
 def test_a_summary_that_cannot_be_read_is_said(content: str, tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
@@ -156,9 +174,34 @@ def test_a_summary_that_cannot_be_read_is_said(content: str, tmp_path: Path) -> 
     overview.save(tmp_path)
 
 
+def test_a_summary_of_an_older_version_is_said(tmp_path: Path) -> None:
+    old = Reproduction(paper("one"), quick=False, figures=(), version="0.0.9").data()
+    del old["format"]
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "summary.json").write_text(json.dumps(old), encoding="utf-8")
+    overview = Overview.read([paper("one")], tmp_path)
+    (failed,) = overview.failed()
+    assert "Anabranch 0.0.9 wrote it, whose verdicts were of another kind" in failed.failed
+    assert failed.failed.endswith("run it again: anabranch reproduce one")
+    # The page has no counts of it.
+    assert sum(printed(overview)) == 0
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("verdict", "agrees as predicted"), ("kind", "guess"), ("value", 30.0), ("prediction", {"value": 1})],
+)
+def test_a_summary_that_contradicts_itself_is_refused(field: str, value: object) -> None:
+    made = paper("one", KNOWN)
+    data = Reproduction(made, quick=True, figures=(FigureResult("1.2", "A curve", (KNOWN,)),)).data()
+    data["figures"][0]["findings"][0][field] = value
+    with pytest.raises((ValueError, KeyError)):
+        Reproduction.from_data(made, data)
+
+
 def test_findings_come_back_from_a_file_as_they_were() -> None:
-    made = paper("one", AGREES, KNOWN, DIFFERS)
-    figure = FigureResult("1.2", "A curve", (AGREES, KNOWN, DIFFERS), note="A note.")
+    made = paper("one", AGREES, KNOWN, DIFFERS, OWN, ASKED)
+    figure = FigureResult("1.2", "A curve", (AGREES, KNOWN, DIFFERS, OWN, ASKED), note="A note.")
     outcome = Reproduction(made, quick=True, figures=(figure,), date="2026-11-22")
     again = Reproduction.from_data(made, json.loads(json.dumps(outcome.data())))
     assert again == outcome
@@ -190,13 +233,13 @@ def test_the_command_without_a_paper(tmp_path: Path, monkeypatch: pytest.MonkeyP
     shown = CliRunner().invoke(app, ["reproduce", "--quick", "--out", str(tmp_path)])
     assert shown.exit_code == 1
     last = shown.stdout.split("The publications, printed beside ours")[1]
-    assert re.search(r"^all +2 +1 +0$", last, re.MULTILINE)
-    assert re.search(r"^two +failed: ValueError: no +- +- +-$", last, re.MULTILINE)
+    assert re.search(r"^all +3 +2 +1 +0 +0 +0 +0 +0 *$", last, re.MULTILINE)
+    assert re.search(r"^two +failed: ValueError: no +- +- +- +-", last, re.MULTILINE)
     as_json = CliRunner().invoke(app, ["reproduce", "--json", "--out", str(tmp_path)])
     documents = json.loads(as_json.stdout)
     assert [document["paper"] for document in documents] == ["one", "three", "two", "all"]
     assert [document["failed"] for document in documents[:3]] == ["", "", "ValueError: no"]
-    assert documents[-1]["counts"] == {"agrees": 2, "differs, and it is known why": 1, "differs": 0}
+    assert documents[-1]["counts"]["printed"] == {"agrees": 2, "differs as predicted": 1, "differs": 0}
     assert all(document.keys() >= documents[0].keys() for document in documents)
 
 
@@ -210,33 +253,7 @@ def test_an_interrupt_keeps_what_is_done(tmp_path: Path, monkeypatch: pytest.Mon
     # One paper on its own refreshes the page over all of them, too.
     single = CliRunner().invoke(app, ["reproduce", "three", "--out", str(tmp_path)])
     assert single.exit_code == 0
-    assert json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))["counts"]["agrees"] == 2
-
-
-def rows(text: str) -> Counter[str]:
-    """The verdicts of a page: the last cells of its rows."""
-    cells = re.findall(r"\| (agrees|differs, and it is known why|differs)(?:: .*)? \|$", text, re.MULTILINE)
-    return Counter(cells)
-
-
-def test_the_counts_in_the_readme_are_those_of_the_published_pages() -> None:
-    text = (PUBLISHED / "README.md").read_text(encoding="utf-8")
-    stated = re.search(
-        r"(\d+) numbers and statements agree, (\d+) differ for a reason that is known, (\w+) without one",
-        text,
+    assert (
+        json.loads((tmp_path / "summary.json").read_text(encoding="utf-8"))["counts"]["printed"]["agrees"]
+        == 2
     )
-    assert stated is not None
-    counts = [int(stated[1]), int(stated[2]), 0 if stated[3] == "none" else int(stated[3])]
-    assert sum(counts) > 400
-    verdicts = ("agrees", "differs, and it is known why", "differs")
-    assert [rows(text)[verdict] for verdict in verdicts] == counts
-    # Each paper's own page has as many.
-    for key in papers.PAPERS:
-        page = (PUBLISHED / f"{key}.md").read_text(encoding="utf-8")
-        (row,) = re.findall(
-            rf"^\| \[{key}\]\({key}\.md\) \|.*\| (\d+) \| (\d+) \| (\d+) \| [^|]* \|$", text, re.MULTILINE
-        )
-        assert [str(rows(page)[verdict]) for verdict in verdicts] == list(row), key
-    # What the README says wraps where its lines end.
-    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    assert stated[0] in readme

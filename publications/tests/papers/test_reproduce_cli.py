@@ -11,10 +11,10 @@ Anabranch = Callable[..., subprocess.CompletedProcess[str]]
 def test_a_paper_is_reproduced(anabranch: Anabranch, tmp_path: Path) -> None:
     shown = anabranch("reproduce", "sdn", "4.13", "--quick", "--out", str(tmp_path))
     assert (shown.returncode, shown.stdout.count("agrees\n")) == (0, 11)
-    assert "sdn: 11 agree, 0 differ for a reason that is known, 0 differ without one" in shown.stdout
+    assert "sdn: of 11 printed claims 11 agree, 0 differ as predicted and 0 differ;" in shown.stdout
     assert (tmp_path / "sdn" / "figure-4.13" / "README.md").is_file()
     document = json.loads(anabranch("reproduce", "sdn", "4.11", "--json", "--out", str(tmp_path)).stdout)
-    assert document[0]["counts"]["agrees"] == 7
+    assert document[0]["counts"]["printed"]["agrees"] == 7
 
 
 def test_what_is_not_ours_refuses_before_anything_runs(anabranch: Anabranch, tmp_path: Path) -> None:

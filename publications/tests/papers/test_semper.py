@@ -40,10 +40,6 @@ def test_few_subflows_leave_paths_empty_as_the_closed_form_says(folder: Path) ->
     assert found["total of N = 2, K = 32 over the links' bit rate"] == "agrees"
     for k in (2, 8, 32):
         assert found[f"total of N = 32, K = {k} over the baseline"] == "agrees"
-    # Ten hosts of the quick runs have both subflows on one path: too few to tell 0.9 of the others' rate
-    # from 1.
-    few = "N = 32, K = 2: share of hosts with both subflows on one path"
-    assert "differs" not in {verdict for what, verdict in found.items() if not what.startswith(few)}
     # A window counts what arrives in it on the subflows, not what waited for earlier data and is handed on.
     runs = pl.read_csv(folder / "figure-7" / "runs.csv")
     assert runs.height == 21
@@ -55,9 +51,9 @@ def test_a_failed_path_takes_its_share_and_stalls_nobody(folder: Path) -> None:
     for scheme in ("SEMPER", "stateful"):
         assert found[f"{scheme}: total after the failure over that before"] == "agrees"
         # Section VI-C has "immediately", counted on the subflows; 2 s for the stream is what we ask of it.
-        three = "total in the first, second and third second after the failure (0.95 of what is left)"
+        three = "total in the first, second and third second after the failure"
         assert found[f"{scheme}: {three}"] == "agrees"
-        third = "third second after the failure (0.95 of what is left)"
+        third = "third second after the failure"
         assert found[f"{scheme}: what applications get in order, {third}"] == "agrees"
         assert found[f"{scheme}: connections that stall, in 2 runs"] == "agrees"
 
@@ -65,8 +61,8 @@ def test_a_failed_path_takes_its_share_and_stalls_nobody(folder: Path) -> None:
 def test_a_path_that_returns_is_used_at_once_if_routers_say_so(folder: Path) -> None:
     # Footnote 4.
     found = verdicts("9", folder)
-    after = "seconds from the path's return until the total is whole, median and range"
-    assert found[f"SEMPER, routers notice within 100 ms: {after}"] == "agrees"
+    after = "10 s down: seconds from the path's return until the total is whole"
+    assert found[f"SEMPER, routers notice within 100 ms, {after}"] == "agrees"
     # Without routers that notice, the next retransmission timeout decides: the sixth ends 63 times the first
     # one after the failure of 10 s (RFC 6298, section 5.5). That is 200 ms with duplicate ACKs: 2.6 s after
     # the return, so that the fourth second is whole. With RACK it is 200 ms above a round trip of 20 to
@@ -80,6 +76,12 @@ def test_a_path_that_returns_is_used_at_once_if_routers_say_so(folder: Path) -> 
 def test_enough_subflows_carry_the_wanted_share_as_often_as_computed(folder: Path) -> None:
     found = verdicts("sizing", folder)
     assert len(found) == 2
+    assert set(found.values()) == {"agrees"}
+
+
+def test_captures_of_the_paths_give_the_rates_of_the_run(folder: Path) -> None:
+    found = verdicts("captures", folder)
+    assert len(found) == 4
     assert set(found.values()) == {"agrees"}
 
 
@@ -108,4 +110,4 @@ def test_an_empty_path_does_not_explain_figure_8() -> None:
 
 def test_every_figure_is_there() -> None:
     keys = [figure.key for figure in SEMPER.figures]
-    assert keys == ["6", "7", "8", "9", "10", "11", "hybrid", "sizing", "sharing", "requests"]
+    assert keys == ["6", "7", "8", "9", "10", "11", "captures", "hybrid", "sizing", "sharing", "requests"]

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ctypes
 import os
+import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from anabranch.errors import system_error
 
 _CLONE_NEWNET = 0x4000_0000
 _OWN = "/proc/thread-self/ns/net"
+# With this, a program goes when we go, also by SIGKILL: a parent that is gone by then is seen by its number.
+_TIED = '[ "$PPID" = "$1" ] || exit 1; shift; exec "$@"'
 
 T = TypeVar("T")
 
@@ -72,3 +75,32 @@ def inside(namespace: int, work: Callable[[], T]) -> T:
         return work()
 
     return _in_thread(entered)
+
+
+def tied(namespace: int, command: Sequence[str], *, alone: bool) -> list[str]:
+    """A command that runs in a namespace and ends with the thread that starts it: it has to be the main one.
+
+    Args:
+        namespace: an open file of this process.
+        command: what to run.
+        alone: whether it sees only its own processes and mounts.
+    """
+    own = os.getpid()
+    ties = ["setpriv", "--pdeathsig", "KILL", "--", "sh", "-c", _TIED, "sh", str(own)]
+    network = ["nsenter", f"--net=/proc/{own}/fd/{namespace}", "--"]
+    own_processes = ["unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc", "--"]
+    return [*ties, *network, *(own_processes if alone else []), *command]
+
+
+def first_in_line(priority: int) -> list[str]:
+    """What a command begins with that must not wait for the processor, as far as that is permitted.
+
+    Args:
+        priority: among threads with a real-time policy.
+    """
+    for prefix in (["chrt", "-f", str(priority)], ["nice", "-n", "-20"]):
+        tried = subprocess.run([*prefix, "true"], capture_output=True, check=False)  # noqa: S603 - our own
+        # Where it may not, nice runs the command all the same.
+        if tried.returncode == 0 and not tried.stderr:
+            return prefix
+    return []

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 
 from anabranch import _core
@@ -28,6 +29,8 @@ _BUFFER_BYTES = 4_194_304
 """The kernel's own largest send buffer."""
 _RECEIVE_BUFFER_BYTES = 6_291_456
 """The kernel's own largest receive buffer."""
+_PATIENCE_S = 1.0
+"""For the network's thread to end, which takes less than a millisecond by itself."""
 _FAST_BPS = 1_000_000_000
 _PS_PER_S = 1e12
 
@@ -66,6 +69,8 @@ class LiveHosts:
         self._kernels = [kernel_of(transport, receives=receives) for transport in setup.transports]
         self._real = real_flows(setup, self._kernels)
         self._core = _core.LiveNetwork(carrying.core(), planned.plan)
+        self._ends_of_flows = self._core
+        """What knows addresses and ports."""
         sends = [kernel is not None and kernel.control is not None for kernel in self._kernels]
         for flow in self._real.nonzero()[0].tolist():
             self._core.make_real(flow, sends[setup.flows.transport[flow]], True)
@@ -91,13 +96,11 @@ class LiveHosts:
         interval_s = int(settings.sample_interval) / _PS_PER_S if settings.flow_series else None
         warnings = [*self._simulated(), *ignored_choices(setup, self._kernels), *self._fast()]
         try:
-            with hosts_of(self._host_plans(ends)) as hosts:
-                for node, host in hosts.items():
-                    self._core.attach(node, host.device, host.plan.addresses)
+            with hosts_of(self._host_plans(ends)) as hosts, self._joined(hosts):
                 plans = flow_plans(setup, self._kernels, ends)
                 with closing(KernelFlows(plans, hosts, interval_s)) as flows:
                     records = self._go(flows, hosts, heard, progress)
-                    drops = sum(host.dropped_packets() for host in hosts.values())
+                    drops = sum(host.dropped_packets() for host in hosts.values()) + self._dropped_between()
         except OSError as error:
             raise LiveError(
                 f"the system ends the live run: {error.filename or ''} {reason(error)}"
@@ -109,7 +112,34 @@ class LiveHosts:
             )
         if self.running is not None:
             warnings += self.running.failures()
-        return Measured(self._core.finish(), records, flows.samples, drops, self._real_time, warnings)
+        warnings += self._noted()
+        return Measured(self._finished(), records, flows.samples, drops, self._real_time, warnings)
+
+    @contextmanager
+    def _joined(self, hosts: Mapping[int, Host]) -> Iterator[None]:
+        """The hosts are at the network while this lasts."""
+        for node, host in hosts.items():
+            self._core.attach(node, host.device, host.plan.addresses)
+        yield
+
+    def _begins(self, begin_ns: int) -> None:
+        """The run begins at this time of the monotonic clock."""
+
+    def _is_sound(self) -> bool:
+        """Whether nothing has failed that the run needs; looked at now and then."""
+        return True
+
+    def _dropped_between(self) -> int:
+        """Packets that devices between hosts have lost because their queues were full."""
+        return 0
+
+    def _noted(self) -> list[str]:
+        """What must be known about the run, once it is over."""
+        return []
+
+    def _finished(self) -> _core.LiveOutcome:
+        """What the network has measured."""
+        return self._core.finish()
 
     def _go(
         self,
@@ -127,8 +157,10 @@ class LiveHosts:
         def go_on() -> bool:
             if progress is not None:
                 progress(*self._core.progress())
-            return heard.number is None and thread.is_alive() and (running is None or running.go_on())
+            alive = heard.number is None and thread.is_alive() and self._is_sound()
+            return alive and (running is None or running.go_on())
 
+        self._begins(begin_ns)
         try:
             self.running = running = Running(self._asked, hosts)
             records = flows.run(begin_ns, self._duration_s, go_on)
@@ -138,7 +170,7 @@ class LiveHosts:
                 self._core.stop()
             if running is not None:
                 running.end()
-            thread.join()
+            _end(thread)
             if self._failure is not None:
                 raise self._failure
         return records
@@ -157,7 +189,8 @@ class LiveHosts:
 
     def _ends(self) -> list[Ends]:
         return [
-            tuple(self._core.endpoints(flow)) if real else () for flow, real in enumerate(self._real.tolist())
+            tuple(self._ends_of_flows.endpoints(flow)) if real else ()
+            for flow, real in enumerate(self._real.tolist())
         ]
 
     def _host_plans(self, ends: Sequence[Ends]) -> list[HostPlan]:
@@ -174,7 +207,7 @@ class LiveHosts:
                 host.addresses.update(dict.fromkeys(pair[end][0] for pair in own))
                 host.flows.append((kernel, sends))
         for number, flow in self._carriers.items():
-            ((source, destination),) = self._core.endpoints(number)
+            ((source, destination),) = self._ends_of_flows.endpoints(number)
             wanted.setdefault(flow.origin, _Wanted()).addresses[source[0]] = None
             wanted.setdefault(flow.to, _Wanted()).addresses[destination[0]] = None
         names = self._setup.nodes
@@ -230,3 +263,13 @@ class _Wanted:
             asks_for_ecn=any(kernel.asks_for_ecn and sends for kernel, sends in self.flows),
             path_manager=any(kernel.is_mptcp for kernel, _ in self.flows),
         )
+
+
+def _end(thread: threading.Thread) -> None:
+    """Waits for the network's thread, and gets it out of code of the user's own that does not return."""
+    thread.join(_PATIENCE_S)
+    if thread.is_alive():
+        # An exception that is raised in another thread, at its next line of Python.
+        interrupt = ctypes.py_object(KeyboardInterrupt)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), interrupt)
+        thread.join()

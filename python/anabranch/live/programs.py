@@ -18,6 +18,7 @@ import numpy as np
 
 from anabranch.errors import LiveError
 from anabranch.live.hosts import Host
+from anabranch.live.namespace import tied
 from anabranch.setup import Setup
 from anabranch.setup.flow_columns import NEVER, EntrySetup, FlowColumns
 from anabranch.setup.model import TransportSetup
@@ -33,8 +34,6 @@ _CARRIER = "program"
 _SHELL = re.compile(r"[|&;<>()$`\\\"'*?\[\]#~={}!\n]")
 # Of a shell's own commands, those that somebody may want alone (POSIX).
 _BUILT_IN = (":", "command", "eval", "exec", "exit", "read", "times", "ulimit", "umask", "wait")
-# With this, a program goes when we go, also by SIGKILL: a parent that is gone by then is seen by its number.
-_TIED = '[ "$PPID" = "$1" ] || exit 1; shift; exec "$@"'
 # The names of hosts, in a file system that only the program sees.
 _NAMES = (
     'mount -t tmpfs none /mnt && printf %s "$1" > /mnt/hosts && mount --bind /mnt/hosts /etc/hosts; '
@@ -232,9 +231,4 @@ class Running:
 
 def _inside(host: Host, names: str, command: Sequence[str]) -> list[str]:
     """The command in a host: in its network, with its names, and gone when this process is."""
-    own = os.getpid()
-    tied = ["setpriv", "--pdeathsig", "KILL", "--", "sh", "-c", _TIED, "sh", str(own)]
-    network = ["nsenter", f"--net=/proc/{own}/fd/{host.namespace}", "--"]
-    processes = ["unshare", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc", "--"]
-    named = ["sh", "-c", _NAMES, "sh", names]
-    return [*tied, *network, *processes, *named, *command]
+    return tied(host.namespace, ["sh", "-c", _NAMES, "sh", names, *command], alone=True)

@@ -21,6 +21,7 @@ from anabranch.live.network import LiveHosts, Measured
 from anabranch.live.programs import Asked, host_nodes, with_carriers
 from anabranch.live.self_check import LATEST_US, invalid, is_busy, realised_loss
 from anabranch.live.tables import conversations, totals, with_kernel
+from anabranch.own.failure import failed
 from anabranch.result import Result
 from anabranch.routing import Planned
 from anabranch.scenario.scenario import Scenario
@@ -96,13 +97,17 @@ class Live(runner.Simulated):
         """
         own = self._own or setup
         begin = time.perf_counter()
-        self._network = LiveHosts(own, setup, planned, self._asked, receives=self._receives)
         load = os.getloadavg()
-        found = self._network.run(scenario, heard, progress)
+        try:
+            self._network = self.network(own, setup, planned)
+            found = self._network.run(scenario, heard, progress)
+        except _core.OwnCodeError as error:
+            raise failed(error) from None
         result = runner.measured(scenario, own, planned, found.outcome, time.perf_counter() - begin)
         ended_s = float(result.summary["ended_s"])
         tables = with_kernel(result, found.records, found.samples, ended_s)
         tables["flows"] = tables["flows"].filter(pl.col("flow") < len(own.flows))
+        tables = self.known(tables)
         if self._asked.anything:
             names = [node.name for node in own.nodes]
             tables["conversations"] = conversations(found.outcome["conversations"], names)
@@ -126,6 +131,20 @@ class Live(runner.Simulated):
             "warnings": [*self._notes(live, found), *result.summary["warnings"]],
         }
         return Result(tables, summary)
+
+    def network(self, own: Setup, carrying: Setup, planned: Planned) -> LiveHosts:
+        """The network of the run: hosts, and what is between them.
+
+        Args:
+            own: the setup of the scenario.
+            carrying: the same, with flows behind its own that carry what programs say.
+            planned: routes of all flows.
+        """
+        return LiveHosts(own, carrying, planned, self._asked, receives=self._receives)
+
+    def known(self, tables: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
+        """The tables with what only this way of running knows, and without what it does not."""
+        return tables
 
     def _told(self, found: Measured, load: tuple[float, float, float], loss: float | None) -> dict[str, Any]:
         """What the summary says of the machine, and of how well the clock was kept."""
@@ -172,6 +191,7 @@ def run(
     asked: Asked | None = None,
     against_simulation: bool = False,
     kernel_receivers: bool = False,
+    switches: str | None = None,
 ) -> Result:
     """Runs a scenario live; :func:`anabranch.runner.run` has the arguments.
 
@@ -187,6 +207,7 @@ def run(
         asked: what is to run in hosts besides the flows of the scenario.
         against_simulation: simulate the same scenario afterwards, and compare; the table ``against``.
         kernel_receivers: let the kernel receive the flows of TCP that it cannot send.
+        switches: ``ovs`` makes the routers real switches of Open vSwitch; left out, they are the engine's.
 
     Returns:
         What was measured; ``summary["live"]`` says how well the clock was kept, and whether the run is valid.
@@ -196,6 +217,11 @@ def run(
         ScenarioError: if the scenario cannot be run, or not live.
         ResultError: as for a simulated run.
     """
+    way = Live
+    if switches is not None:
+        from anabranch.live.switches.run import switched  # noqa: PLC0415 - only such runs have it
+
+        way = switched(switches)
     return runner.run(
         scenario,
         out=out,
@@ -204,7 +230,7 @@ def run(
         replace=replace,
         progress=progress,
         plan_progress=plan_progress,
-        way=Live(
+        way=way(
             asked,
             latest_us=latest_us,
             against_simulation=against_simulation,

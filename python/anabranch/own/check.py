@@ -6,13 +6,15 @@ import dataclasses
 import inspect
 import random
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from anabranch._core import ControlledLinks, Orders
 from anabranch.own.balancer import LoadBalancer, PathChoice
 from anabranch.own.congestion import CongestionControl
+from anabranch.own.controller import ControllerApplication
 from anabranch.own.failure import place_of_mistake
 from anabranch.own.load import LoadError
 from anabranch.own.routing import RoutingScheme
@@ -68,6 +70,25 @@ class BalancerMaker(Chosen):
         return balancer
 
 
+class ApplicationMaker(Chosen):
+    """Makes the application of a controller."""
+
+    def __call__(
+        self,
+        nodes: list[str],
+        ends: list[tuple[int, int]],
+        links: ControlledLinks,
+        switches: list[int],
+        orders: Orders,
+        seed: int,
+    ) -> ControllerApplication:
+        """The application at the start of a run."""
+        application: ControllerApplication = self.make()
+        application.random = random.Random(seed)  # noqa: S311 - a simulation
+        application._begin(nodes, ends, links, switches, orders)
+        return application
+
+
 class Maker(Chosen):
     """Makes the congestion control of each connection."""
 
@@ -86,16 +107,24 @@ class Maker(Chosen):
         return control
 
 
+def _arguments(cls: type, others: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """What each method of a class gets, without some."""
+    return {
+        name: tuple(inspect.signature(hook).parameters)[1:]
+        for name, hook in vars(cls).items()
+        if inspect.isfunction(hook) and name not in others
+    }
+
+
 _ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "on_ack": ("ack",),
     "on_report": ("report",),
-    **{
-        name: tuple(inspect.signature(hook).parameters)[1:]
-        for name, hook in vars(CongestionControl).items()
-        if inspect.isfunction(hook) and name != "reduce"
-    },
+    **_arguments(CongestionControl, ["reduce"]),
 }
-"""What each hook gets."""
+"""What each hook of a congestion control gets."""
+_ORDERS = ("_begin", "_follow", "add_entries", "add_path", "remove_entries", "send", "probe")
+_EVENTS = _arguments(ControllerApplication, _ORDERS)
+"""What each hook of a controller application gets."""
 
 
 def as_control(cls: type) -> type[CongestionControl]:
@@ -113,13 +142,7 @@ def as_control(cls: type) -> type[CongestionControl]:
         raise LoadError(f"{name} must have either on_ack(ack) or on_report(report)")
     if cls.on_loss is CongestionControl.on_loss:
         raise LoadError(f"{name} lacks on_loss(episode), which reduces the window")
-    for hook in filter(_is_hook, dir(cls)):
-        if hook not in _ARGUMENTS:
-            raise LoadError(f"{name}.{hook} is no hook; {_nearest(hook, list(_ARGUMENTS))}")
-    for hook, arguments in _ARGUMENTS.items():
-        method = getattr(cls, hook)
-        if method is not None and not _takes(method, 1 + len(arguments)):
-            raise LoadError(f"{name}.{hook} must take {' and '.join(arguments) or 'no arguments'}")
+    _check_hooks(cls, _ARGUMENTS)
     return cls
 
 
@@ -171,6 +194,35 @@ def as_balancer(cls: type) -> type[LoadBalancer]:
     if not _takes(cls.choose, 3):
         raise LoadError(f"{name}.choose must take now_s and flow")
     return cls
+
+
+def as_application(cls: type) -> type[ControllerApplication]:
+    """The class, which is a controller application.
+
+    Raises:
+        LoadError: if it does nothing with packets, or a hook takes other arguments.
+    """
+    name = cls.__name__
+    if not issubclass(cls, ControllerApplication):
+        raise LoadError(
+            f"{name} is no controller application; write class {name}(anabranch.own.ControllerApplication)"
+        )
+    if cls.on_packet is ControllerApplication.on_packet:
+        raise LoadError(f"{name} lacks on_packet(packet), which says where a packet without an entry goes")
+    _check_hooks(cls, _EVENTS)
+    return cls
+
+
+def _check_hooks(cls: type, arguments: Mapping[str, tuple[str, ...]]) -> None:
+    """Refuses a hook that there is not, and one that takes other arguments."""
+    name = cls.__name__
+    for hook in filter(_is_hook, dir(cls)):
+        if hook not in arguments:
+            raise LoadError(f"{name}.{hook} is no hook; {_nearest(hook, list(arguments))}")
+    for hook, names in arguments.items():
+        method = getattr(cls, hook)
+        if method is not None and not _takes(method, 1 + len(names)):
+            raise LoadError(f"{name}.{hook} must take {' and '.join(names) or 'no arguments'}")
 
 
 def _is_hook(name: str) -> bool:

@@ -11,7 +11,7 @@ from anabranch.scenario.quantity import quoted
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _FILES = ("mine.py", "scenario.toml", "study.toml")
-KINDS = ("congestion-control", "routing-scheme", "load-balancer", "scheduler")
+KINDS = ("congestion-control", "routing-scheme", "load-balancer", "scheduler", "controller")
 """The kinds of algorithms that may be one's own."""
 
 

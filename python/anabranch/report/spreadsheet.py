@@ -54,17 +54,19 @@ def save_spreadsheet(result: StudyOutcome, path: Path) -> Path:
     content = BytesIO()
     # In memory, because only then xlsxwriter gives every part of the archive the same date.
     book = xlsxwriter.Workbook(content, {"in_memory": True})
-    book.set_properties(
-        {
-            "title": printable(result.title),
-            "comments": f"Written by Anabranch {_core.version()}",
-            # When it was written is not said, so that the same study has the same bytes.
-            "created": datetime(2000, 1, 1),
-        }
-    )
+    book.set_properties(document_properties(result.title))
     _Sheets(book, result).write()
     book.close()
     return write_whole(path, content.getvalue())
+
+
+def document_properties(title: str) -> dict[str, Any]:
+    """What a spreadsheet says of itself; not when it was written: the same content has the same bytes."""
+    return {
+        "title": printable(title),
+        "comments": f"Written by Anabranch {_core.version()}",
+        "created": datetime(2000, 1, 1),
+    }
 
 
 def sheet_names(labels: Iterable[tuple[str, str]], taken: Iterable[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from anabranch.scenario.algorithms.loss import GilbertElliott
 from anabranch.scenario.algorithms.queue import Codel, Fifo, FqCodel, Pie, Red, Threshold
 from anabranch.scenario.controller import Controller, ControlLink, FlowTable
+from anabranch.scenario.demand import Matrix
 from anabranch.scenario.event import Event
 from anabranch.scenario.limit import BandwidthDelay
 from anabranch.scenario.network import (
@@ -54,6 +55,7 @@ __all__ = [
     "LinkOverride",
     "LinkSettings",
     "LogNormal",
+    "Matrix",
     "MessageApplication",
     "Network",
     "NewNode",

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from anabranch.scenario.algorithm import declarations, name_of, owners, parameters_of
+from anabranch.scenario.algorithm import Own, declarations, name_of, owners, parameters_of
 from anabranch.scenario.algorithms.application import Application
 from anabranch.scenario.algorithms.scheme import Metric
 from anabranch.scenario.moved import refuse_moved
@@ -54,7 +54,7 @@ class Controller(Table):
 
     application: Application = "forwarding"
     """What the controller does: the name of an application, or a table of the name and its parameters:
-    ``{ algorithm = "tcpbp", estimator = { algorithm = "ewma", weight = 0.3 } }``."""
+    ``{ algorithm = "tcpbp", estimator = { algorithm = "ewma", weight = 0.3 } }``; or a class of your own."""
     metric: Metric | None = None
     """What the paths that it gives to flows are short in; ``tcpbp``: before it has measured a link. Left out:
     ``hops`` for ``tcpbp``, ``delay`` for the others."""
@@ -88,6 +88,11 @@ class Controller(Table):
         """The name of the application."""
         return name_of(self.application)
 
+    @property
+    def is_own(self) -> bool:
+        """Whether a class of the user's own chooses the paths."""
+        return isinstance(self.application, Own)
+
     def path_metric(self) -> Metric:
         """The metric, default filled in."""
         return self.metric or ("hops" if self.application_name == "tcpbp" else "delay")
@@ -105,6 +110,8 @@ class Controller(Table):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
+        if self.is_own and self.metric is not None:
+            refuse("metric", "the class of the application chooses the paths, so leave this out")
         if self.channel == "apart":
             for field, value in (("at", self.at), ("node", self.node)):
                 if value is not None:

@@ -1,19 +1,21 @@
-"""Traffic known by bounds only."""
+"""Traffic matrices: bounds of them, and single ones."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from anabranch.scenario.files import FILE
-from anabranch.scenario.quantity import Rate, quoted
+from anabranch.scenario.quantity import PositiveRate, Rate, quoted
 from anabranch.scenario.table import Table, alternative, refuse
 
 
 class PairRates(Table):
-    """Bounds of single pairs, from a file or from the topology's own traffic matrix."""
+    """Rates of single pairs, from a file or from the topology's own traffic matrix."""
 
+    _generated: ClassVar[tuple[str, ...]] = ()
+    """What is neither a file nor the topology's."""
     source: Annotated[str, Field(alias="from", min_length=1)]
     """Where they are: ``"topology"``, the matrix of an SNDlib network, or ``"file:demands.csv"``."""
     unit: Rate | None = None
@@ -21,18 +23,62 @@ class PairRates(Table):
     scale: Annotated[float, Field(gt=0, le=1e9)] = 1.0
     """Factor on every rate."""
     direction: Literal["forward", "both"] = "forward"
-    """``both``: each rate bounds the opposite pair as well, and adds to a rate that is given for that."""
+    """``both``: each rate holds for the opposite pair as well, and adds to a rate that is given for that."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.source == "topology":
-            if not self.unit:
+        if self.source in self._generated:
+            for field in ("unit", "direction"):
+                if getattr(self, field) not in (None, "forward"):
+                    refuse(field, f"is for matrices that are read; {quoted(self.source)} makes one")
+        elif self.source == "topology":
+            if not self.unit and self._needs_unit():
                 refuse("unit", 'is missing; say what a demand of 1 means, for example "1 Mbps"')
         elif not self.source.startswith(FILE) or self.source == FILE:
-            refuse("from", f'{quoted(self.source)} is neither "topology" nor like "file:demands.csv"')
+            known = ", ".join(quoted(name) for name in ("topology", *self._generated))
+            refuse("from", f'{quoted(self.source)} is neither {known} nor like "file:demands.csv"')
         elif self.unit is not None:
             refuse("unit", "is for the topology's matrix; a file has its units in it")
         return self
+
+    def _needs_unit(self) -> bool:
+        return True
+
+
+class Matrix(PairRates):
+    """A traffic matrix, of whose rates an entry's flows are made."""
+
+    _generated: ClassVar[tuple[str, ...]] = ("gravity", "uniform", "bounds")
+    source: Annotated[str, Field(alias="from", min_length=1)]
+    """``"file:demands.csv"``, ``"topology"`` (the matrix of an SNDlib network), ``"gravity"``,
+    ``"uniform"``, or ``"bounds"``: one of the matrices that ``routing.demand`` allows, drawn anew for each
+    replication."""
+    total: PositiveRate | None = None
+    """Sum of all rates, for ``"gravity"`` and ``"uniform"``, whose pairs are those of all hosts (of all
+    nodes, where none is marked a host); a matrix that is read is scaled to it."""
+    weights: Literal["capacity", "exponential"] | None = None
+    """For ``"gravity"``, where a rate is in proportion to the weights of both ends. ``capacity`` (where it is
+    left out): that of a node's links; ``exponential``: drawn, for each end by itself (Roughan 2005)."""
+    rate_per_flow: PositiveRate | None = None
+    """How much of a rate makes one flow, the rest of it one more; in place of ``flows``."""
+
+    @model_validator(mode="after")
+    def _check_matrix(self) -> Self:
+        made = self.source in ("gravity", "uniform")
+        if made and self.total is None:
+            refuse("total", f'is missing; say what all rates of {quoted(self.source)} add up to, "1 Gbps"')
+        if self.source == "bounds" and self.total is not None:
+            refuse("total", "a matrix within bounds has a total of its own; leave it out")
+        if self.source == "bounds" and self.scale > 1:
+            refuse("scale", f"{self.scale:g} is above 1, so that the matrix would leave the bounds")
+        if self.total is not None and self.scale != 1:
+            refuse("scale", "total says how large the rates are; leave out one of the two")
+        if self.weights is not None and self.source != "gravity":
+            refuse("weights", f'is for "gravity"; {quoted(self.source)} has none')
+        return self
+
+    def _needs_unit(self) -> bool:
+        return self.total is None
 
 
 def _hose_kind(value: object) -> str:

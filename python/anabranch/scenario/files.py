@@ -10,7 +10,10 @@ FILE = "file:"
 """Before the name of a file, relative to the scenario's folder."""
 _FIELDS = {
     ("network", "topology"): "topologies",
+    ("network", "weights"): "inputs",
+    ("routing", "paths"): "inputs",
     ("routing", "demand", "pair", "from"): "inputs",
+    ("traffic", None, "matrix", "from"): "inputs",
     ("profile", None, "from"): "inputs",
 }
 """Fields that may name a file, None for a place in a list; the folder where results and studies keep it."""
@@ -19,6 +22,7 @@ _CODE = {
     ("transport", "*", "scheduler", "python"),
     ("routing", "scheme", "python"),
     ("routing", "load_balancing", "python"),
+    ("controller", "application", "python"),
 }
 """Fields that name a class of the user's own, * for any key."""
 _CODE_FOLDER = "code"

@@ -20,6 +20,7 @@ from pydantic import (
 from anabranch import _core
 from anabranch.scenario.algorithm import Algorithm, configuration, declarations
 from anabranch.scenario.algorithms.loss import Loss as LossModel
+from anabranch.scenario.files import FILE
 from anabranch.scenario.moved import line
 from anabranch.scenario.quantity import (
     PositiveRate,
@@ -44,6 +45,8 @@ from anabranch.scenario.variate import (
     distribution_of,
 )
 
+MOST_WEIGHT = 2**32 - 1
+"""Largest weight of a link; OSPF takes 16 bits, IS-IS 24."""
 NodeName = Annotated[str, Field(min_length=1)]
 NodePair = Annotated[list[NodeName], Field(min_length=2, max_length=2)]
 
@@ -158,6 +161,9 @@ class LinkSettings(Table):
     loss: Loss | None = None
     """Random loss: the probability for each packet, or a table such as ``{ algorithm = "gilbert-elliott",
     to_bad = 0.001, to_good = 0.3 }``."""
+    weight: Annotated[int, Field(ge=1, le=MOST_WEIGHT)] | None = None
+    """What the link costs where ``routing.metric`` is ``"weight"``: the cost that the operator gives it for
+    OSPF or IS-IS; a whole number."""
     jitter: SpanVariate | None = None
     """Random, and added to the delay of each packet; packets stay in order."""
 
@@ -264,9 +270,19 @@ class Network(Table):
     drawn between 1 and 10 us (LAN) or between 1 and 10 ms (WAN)."""
     link: list[LinkOverride] = []
     """Settings of single links, in this order; they take precedence over ``links``."""
+    weights: Annotated[str, Field(min_length=1)] | None = None
+    """Weights of single links from a file, ``"file:weights.csv"``, with the header ``from,to,weight``, and
+    ``index`` for parallel links; they take precedence over ``links``, and ``link`` over them."""
     node: list[NewNode] = []
     """Nodes added to the topology."""
     hosts: HostSettings = untouched(HostSettings)
     """Settings of all nodes where traffic begins."""
     host: list[HostOverride] = []
     """Settings of single hosts, in this order; they take precedence over ``hosts``."""
+
+    @field_validator("weights")
+    @classmethod
+    def _check_weights(cls, weights: str | None) -> str | None:
+        if weights is not None and (not weights.startswith(FILE) or weights == FILE):
+            raise ValueError(f'{quoted(weights)} is not like "file:weights.csv"')
+        return weights

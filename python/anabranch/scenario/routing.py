@@ -5,22 +5,45 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Tag, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from anabranch.scenario.algorithm import Own, declarations, name_of, parameters
 from anabranch.scenario.algorithms.load_balancing import LoadBalancing
 from anabranch.scenario.algorithms.scheme import Metric, Scheme
 from anabranch.scenario.demand import Demand
+from anabranch.scenario.files import FILE
 from anabranch.scenario.moved import refuse_moved
 from anabranch.scenario.quantity import Span, quoted
 from anabranch.scenario.table import Table, alternative, refuse
 
+GIVEN = "given"
+"""The scheme whose paths the scenario gives."""
 CANDIDATE_METHODS = ("single-lp", "exchange")
 """Solvers of ``robust`` over k paths; the others are over all paths."""
 
 
 def _reaction_kind(value: object) -> str:
     return alternative("never" if value == "never" else "span")
+
+
+class GivenPath(Table):
+    """One path of the scheme ``given``."""
+
+    nodes: Annotated[list[Annotated[str, Field(min_length=1)]], Field(min_length=2)]
+    """From source to destination; ``"Denver#2"`` is reached over the second of parallel links."""
+    weight: Annotated[float, Field(gt=0)] = 1.0
+    """Its part of what the pair sends, by the sum of all weights of the pair."""
+
+
+def _paths_kind(value: object) -> str:
+    return alternative("file" if isinstance(value, str) else "paths")
+
+
+Paths = Annotated[
+    Annotated[str, Field(min_length=1), Tag("<file>")]
+    | Annotated[list[GivenPath], Field(min_length=1), Tag("<paths>")],
+    Discriminator(_paths_kind),
+]
 
 
 class Routing(Table):
@@ -42,6 +65,9 @@ class Routing(Table):
         Discriminator(_reaction_kind),
     ] = Span("1 s")
     """Time from a failure or repair until new routes are in force, or ``"never"``."""
+    paths: Paths | None = None
+    """The paths of the scheme ``given``: tables ``[[routing.paths]]``, or a file: ``"file:routes.csv"`` with
+    the header ``from,to,weight,path``, or ``"file:plan.json"`` of ``anabranch routes --out``."""
     demand: Demand | None = None
     """Bounds of the traffic, by which ``anabranch load`` scores any scheme; the robust ones plan by them."""
 
@@ -101,13 +127,14 @@ class Routing(Table):
         if not own:
             self._check_metric()
         if name_of(self.load_balancing) == "hash" and (
-            own or self.scheme_name == "max-flow" or found.get("shares") == "capacity"
+            own or self.scheme_name in ("max-flow", GIVEN) or found.get("shares") == "capacity"
         ):
             refuse(
                 "load_balancing",
                 '"hash" gives every path the same share, and these have shares of their own; '
                 'take "weighted-hash" or "resilient-hash"',
             )
+        self._check_paths()
         if own:
             return self
         if declared_scheme(self.scheme_name).get("demand") and self.demand is None:
@@ -121,6 +148,17 @@ class Routing(Table):
         if "model" in found:
             self._check_model(found)
         return self
+
+    def _check_paths(self) -> None:
+        if self.scheme_name != GIVEN:
+            if self.paths is not None:
+                refuse("paths", f'belongs to scheme = "{GIVEN}"; leave it out, or take that scheme')
+            return
+        example = 'give the paths, for example paths = "file:routes.csv"'
+        if self.paths is None:
+            refuse("paths", f"is missing; {example}")
+        if isinstance(self.paths, str) and (not self.paths.startswith(FILE) or self.paths == FILE):
+            refuse("paths", f"{quoted(self.paths)} is not the name of a file; {example}")
 
     def _check_metric(self) -> None:
         choices = [choice["name"] for choice in _metric(declared_scheme(self.scheme_name))["choices"]]

@@ -13,6 +13,7 @@ from pydantic import (
     model_validator,
 )
 
+from anabranch.scenario.demand import Matrix
 from anabranch.scenario.network import NodeName
 from anabranch.scenario.quantity import ByteCount, Number, PositiveRate, Quantity, Span, quoted
 from anabranch.scenario.table import Table, alternative, refuse
@@ -33,6 +34,7 @@ from anabranch.scenario.variate import (
 
 MAX_FLOWS = 1_000_000
 _DATAGRAM_HEADERS = 28
+_OF_ENDS = ("pairs", "both_directions", "inter_arrival", "stagger")
 _LONGEST_PACKET = 65_535
 
 
@@ -44,14 +46,14 @@ class RateApplication(Table):
     message: ByteVariate
     """Size of each message."""
     rate: PositiveRate | None = None
-    """Mean rate of application data; give this or ``gap``."""
+    """Mean rate of application data; give this or ``gap``, or a matrix, which has the rates."""
     gap: Span | None = None
-    """Mean time from one message to the next; give this or ``rate``."""
+    """Mean time from one message to the next."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if (self.rate is None) == (self.gap is None):
-            refuse("rate", "give either rate or gap" + (", not both" if self.rate is not None else ""))
+        if self.rate is not None and self.gap is not None:
+            refuse("rate", "give either rate or gap, not both")
         if self.gap is not None and self.gap == 0:
             refuse("gap", f"{quoted(self.gap.text)} is zero; messages need some time between them")
         mean = mean_base_units(self.message)
@@ -101,8 +103,8 @@ class UdpApplication(Table):
 
     kind: Literal["udp"]
     """``udp``: how long packets take one way, how that varies, and how many are lost."""
-    rate: PositiveRate
-    """Rate of the IP packets, headers included."""
+    rate: PositiveRate | None = None
+    """Rate of the IP packets, headers included; a matrix has the rates in place of it."""
     packet: ByteCount
     """Size of the IP packet with its 28 bytes of headers, 28 B to 65,535 B; 200 B is a call with G.711."""
 
@@ -192,7 +194,7 @@ class Traffic(Table):
     name: Annotated[str, Field(min_length=1)] | None = None
     """Name of the flows: ``web`` makes ``web.0``, ``web.1``, ...; left out, ``traffic[0].0`` and so on.
     Random draws hang on it."""
-    source: Ends = Field(alias="from")
+    source: Ends | None = Field(default=None, alias="from")
     """Node that sends; a list of nodes; or ``"*"`` for every host (every node, where none is marked a
     host)."""
     destination: Ends | None = Field(default=None, alias="to")
@@ -204,6 +206,10 @@ class Traffic(Table):
     controller that measures links keeps these flows there."""
     both_directions: bool = False
     """Whether each pair also sends the other way, by flows of its own."""
+    matrix: Matrix | None = None
+    """In place of ``from`` and ``to``: rates of pairs of nodes. Each pair's flows have its rate together:
+    those of an application, or transfers of a ``size`` that arrive as a Poisson process. Without both, a
+    pair has one flow without end for each ``rate_per_flow``."""
     flows: Flows = 1
     """Flows of each pair: their number, or a distribution of which each pair draws its own, at least one; or
     ``"unlimited"``, with ``inter_arrival``: as many as arrive until the end."""
@@ -232,6 +238,7 @@ class Traffic(Table):
             refuse("application", "an application says itself how much it sends; leave out size")
         if isinstance(self.size, Quantity) and self.size == 0:
             refuse("size", f"{quoted(self.size.text)} is zero; a transfer has at least one byte")
+        self._check_rates()
         if self.flows == "unlimited" and self.inter_arrival is None:
             refuse("flows", '"unlimited" needs inter_arrival: the flows arrive one after the other')
         if (
@@ -243,7 +250,10 @@ class Traffic(Table):
         if self.has_datagrams and "transport" in self.model_fields_set:
             kind = self.application.kind if self.application else ""
             refuse("transport", f"{quoted(kind)} has no connection, and so no transport; leave it out")
-        self._check_ends()
+        if self.matrix is None:
+            self._check_ends()
+        else:
+            self._check_matrix(self.matrix)
         if isinstance(self.start, Quantity) and isinstance(self.stop, Quantity) and self.stop <= self.start:
             refuse("stop", f"{quoted(self.stop.text)} is not after start, {quoted(self.start.text)}")
         return self
@@ -261,7 +271,42 @@ class Traffic(Table):
             data.pop("transport", None)
         return data
 
+    def _check_rates(self) -> None:
+        """The rate of an application stands in it, or else in a matrix."""
+        application = self.application
+        if not isinstance(application, RateApplication | UdpApplication):
+            return
+        gap = getattr(application, "gap", None)
+        if self.matrix is None and application.rate is None and gap is None:
+            either = "either rate or gap" if isinstance(application, RateApplication) else "a rate"
+            refuse("application.rate", f"give {either}, or the entry a matrix")
+        for field, value in (("rate", application.rate), ("gap", gap)):
+            if self.matrix is not None and value is not None:
+                refuse(f"application.{field}", "the matrix says how much each pair sends; leave it out")
+
+    def _check_matrix(self, matrix: Matrix) -> None:
+        plain = type(self).model_fields
+        for key, field in (("from", "source"), ("to", "destination"), *((name, name) for name in _OF_ENDS)):
+            if getattr(self, field) != plain[field].default:
+                refuse(key, "the matrix says who sends to whom; leave it out")
+        if isinstance(self.application, PingApplication | MessageApplication):
+            kind = quoted(self.application.kind)
+            refuse("application", f'{kind} has no rate; take "constant-rate", "poisson" or "udp"')
+        if matrix.rate_per_flow is not None and self.flows != 1:
+            refuse("flows", "rate_per_flow says how many there are; leave out one of the two")
+        if self.size is not None and self.size != "unlimited":
+            if self.flows != 1 or matrix.rate_per_flow is not None:
+                key = "flows" if self.flows != 1 else "matrix.rate_per_flow"
+                refuse(key, "as many transfers arrive as the rate and their size make; leave it out")
+            if not 0 < (mean := mean_base_units(self.size)) < float("inf"):
+                what = "zero" if mean == 0 else "infinite"
+                refuse("size", f"its mean is {what}, so that no rate of arrivals makes the matrix")
+        elif self.application is None and matrix.rate_per_flow is None:
+            refuse("matrix.rate_per_flow", "is missing; of flows without end the rates make the number")
+
     def _check_ends(self) -> None:
+        if self.source is None:
+            refuse("from", "is missing; it names the node that sends")
         if self.pairs in ("permutation", "neighbours"):
             if self.destination is not None:
                 how = "draws" if self.pairs == "permutation" else "takes"

@@ -15,6 +15,7 @@ from anabranch.setup.addresses import Addresses, address_changes
 from anabranch.setup.controller import ResolvedController
 from anabranch.setup.demand import demand_setup, planner_setup
 from anabranch.setup.flow_columns import FlowColumns
+from anabranch.setup.given import given_routes
 from anabranch.setup.model import (
     CaptureSetup,
     EventSetup,
@@ -59,9 +60,10 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
     """
     problems = Problems(scenario.origin)
     network = ResolvedNetwork(scenario, problems)
-    controller = ResolvedController(scenario, network, problems)
     transports = Transports(scenario, problems)
-    flows = Flows(scenario, network, controller, transports, problems)
+    controller = ResolvedController(scenario, network, transports.own, problems)
+    demand = demand_setup(scenario, network, problems)
+    flows = Flows(scenario, network, controller, transports, demand, problems)
     transports.check_unused()
     governed = scenario.controller is not None
     connections = flows.setups()
@@ -82,8 +84,9 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
     sequences, log = (watched.sequences(scenario.run_settings), watched.log(scenario.run_settings))
     series = len(connections) + len(flows.datagrams) + _subflows(connections, transports.setups, network)
     _check_series(scenario.run_settings, series, len(network.links), problems)
-    demand = demand_setup(scenario, network, problems)
     planner = planner_setup(scenario.routing, transports.own)
+    if planner is not None and (given := given_routes(scenario, network, problems)) is not None:
+        planner["given"] = given
     spread = _spread(scenario, transports.own, network)
     problems.raise_if_any()
     setup = Setup(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from anabranch.scenario.algorithm import resolved
+from anabranch.errors import Problem, ScenarioError
+from anabranch.scenario.algorithm import Own, resolved
 from anabranch.scenario.controller import CONTROLLER_NAME, Controller
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup.model import Tagged, TransportSetup
 from anabranch.setup.network import ResolvedNetwork, Wire, set_fields
+from anabranch.setup.own import OwnCode
 from anabranch.setup.problems import Problems
 from anabranch.setup.reach import Reach
 from anabranch.topology import TopologyLink
@@ -21,7 +23,9 @@ class ResolvedController:
     Its node and its links come after those of the network, whose ids thus stay what they are without it.
     """
 
-    def __init__(self, scenario: Scenario, network: ResolvedNetwork, problems: Problems) -> None:
+    def __init__(
+        self, scenario: Scenario, network: ResolvedNetwork, own: OwnCode, problems: Problems
+    ) -> None:
         """Adds the controller to the network; problems are noted."""
         self._network = network
         self._problems = problems
@@ -44,7 +48,17 @@ class ResolvedController:
             self._lay_apart(self._table, switches)
         else:
             self._lay_in_band(self._table, node, switches)
-        self.setup = _setup(self._table, node, switches, self._measuring)
+        self.setup = _setup(self._table, self._application(self._table, own), node, switches)
+
+    def _application(self, table: Controller, own: OwnCode) -> Tagged:
+        """The application as the core reads it; what is wrong with a class is noted."""
+        if isinstance(table.application, Own):
+            return own.application(table.application)
+        application: Tagged = resolved("application", table.application)
+        if table.application_name == "tcpbp":
+            # Filled as the flows are made.
+            application["measuring"] = self._measuring
+        return application
 
     def check_transport(self, transport: TransportSetup, place: str) -> None:
         """Notes a transport of a flow that the controller, or its absence, does not serve."""
@@ -159,6 +173,17 @@ class ResolvedController:
         return node
 
 
+def require_known_paths(scenario: Scenario) -> None:
+    """Refuses to say which paths a class of the user's own will choose, with a controller.
+
+    Raises:
+        ScenarioError: with such a class.
+    """
+    if scenario.controller is not None and scenario.controller.is_own:
+        message = "the class chooses the paths while a run is under way, and nobody knows them before"
+        raise ScenarioError([Problem("controller.application", message)], scenario.origin)
+
+
 def _reached(reach: Reach, first: int, switches: Iterable[int]) -> set[int]:
     return {switch for switch in switches if reach.connected(first, switch)}
 
@@ -172,12 +197,8 @@ def _wire(switch: str, settings: dict[str, object]) -> Wire:
     return Wire(TopologyLink(CONTROLLER_NAME, switch), settings, dict(settings), "controller.links")
 
 
-def _setup(table: Controller, node: int, switches: list[int], measuring: list[int]) -> Tagged:
+def _setup(table: Controller, application: Tagged, node: int, switches: list[int]) -> Tagged:
     flow_table = table.table
-    application: Tagged = resolved("application", table.application)
-    if table.application_name == "tcpbp":
-        # Filled as the flows are made.
-        application["measuring"] = measuring
     return {
         "node": node,
         "switches": switches,

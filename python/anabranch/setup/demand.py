@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import re
-from collections.abc import Iterable, Iterator
-
 from anabranch.scenario.algorithm import Own
 from anabranch.scenario.demand import PairRates
-from anabranch.scenario.files import FILE
 from anabranch.scenario.quantity import Rate, quoted
 from anabranch.scenario.routing import Routing
 from anabranch.scenario.scenario import Scenario
-from anabranch.setup.files import text_of
 from anabranch.setup.model import Tagged
 from anabranch.setup.network import ResolvedNetwork
 from anabranch.setup.own import OwnCode
+from anabranch.setup.pair_rates import PairRateReader
 from anabranch.setup.problems import Problems
 from anabranch.setup.reach import Reach
 
 _PLACE = "routing.demand"
-_RATE_COLUMNS = {"rate": "", "rate_kbps": "kbps", "rate_mbps": "Mbps", "rate_gbps": "Gbps"}
-"""Third column of a file, and the unit of its numbers; a plain ``rate`` has its unit in each row."""
 _MOST_ROUTERS = 2000
 
 
@@ -83,18 +76,8 @@ class _Bounds:
         """Bounds of pairs, in bits per second, as ``Setup.demand`` has them."""
         if given is None or not isinstance(given, PairRates):
             return None if given is None else int(given)
-        entries = self._of_topology(given) if given.source == "topology" else self._of_file(given)
-        bounds: dict[tuple[int, int], float] = {}
-        for place, source, target, bps in entries:
-            ends = self._router(source, place), self._router(target, place)
-            if ends[0] is None or ends[1] is None:
-                continue
-            if ends[0] == ends[1]:
-                self._problems.add(place, f"leads from {quoted(source)} to itself")
-                continue
-            pair = (ends[0], ends[1])
-            for key in (pair, pair[::-1])[: 2 if given.direction == "both" else 1]:
-                bounds[key] = bounds.get(key, 0.0) + bps * given.scale
+        reader = PairRateReader(self._base, self._network, self._problems, f"{_PLACE}.pair", self._router)
+        bounds = reader.rates_bps(given)
         return [[*pair, round(bps)] for pair, bps in sorted(bounds.items())]
 
     def check_traffic(self, bounds: Tagged) -> None:
@@ -148,61 +131,6 @@ class _Bounds:
             )
             return None
         return node
-
-    def _of_topology(self, given: PairRates) -> Iterator[tuple[str, str, str, float]]:
-        if self._network.demands is None:
-            self._problems.add(
-                f"{_PLACE}.pair.from",
-                f"{self._network.label} has no traffic matrix; SNDlib's networks have one",
-            )
-            return
-        for (source, target), value in self._network.demands.items():
-            yield f"{_PLACE}.pair", source, target, value * (given.unit or 0)
-
-    def _of_file(self, given: PairRates) -> Iterator[tuple[str, str, str, float]]:
-        """The rows of a file: where, from, to, bits per second."""
-        text = text_of(given.source, self._base, f"{_PLACE}.pair.from", self._problems)
-        if text is not None:
-            name = given.source.removeprefix(FILE)
-            yield from self._rows(name, csv.reader(text.splitlines(), skipinitialspace=True))
-
-    def _rows(self, name: str, rows: Iterable[list[str]]) -> Iterator[tuple[str, str, str, float]]:
-        numbered = iter(enumerate(rows, start=1))
-        try:
-            _, header = next(numbered, (0, []))
-            columns = [column.strip() for column in header]
-            unit = (
-                _RATE_COLUMNS.get(columns[2]) if len(columns) == 3 and columns[:2] == ["from", "to"] else None
-            )
-            if unit is None:
-                self._problems.add(
-                    f"{name}, line 1",
-                    f"{quoted(','.join(columns))} is not from,to and one of {', '.join(_RATE_COLUMNS)}",
-                )
-                return
-            for line, row in numbered:
-                place = f"{name}, line {line}"
-                if not any(cell.strip() for cell in row):
-                    continue
-                if len(row) != 3:
-                    self._problems.add(place, f"has {len(row)} cells in place of 3")
-                    continue
-                source, target, rate = (cell.strip() for cell in row)
-                bps = self._rate(rate, unit, place)
-                if bps is not None:
-                    yield place, source, target, bps
-        except csv.Error as error:
-            self._problems.add(name, f"is no CSV: {error}")
-
-    def _rate(self, text: str, unit: str, place: str) -> float | None:
-        if unit and not re.fullmatch(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?", text):
-            self._problems.add(place, f"{quoted(text)} is not a number of {unit}")
-            return None
-        try:
-            return int(Rate(f"{text} {unit}".strip()))
-        except ValueError as error:
-            self._problems.add(place, str(error))
-            return None
 
 
 def _others(names: list[str]) -> str:

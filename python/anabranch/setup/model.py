@@ -49,6 +49,8 @@ class LinkSetup:
     jitter: Tagged | None
     loss: Tagged
     queue: QueueSetup
+    weight: int | None = None
+    """Cost where routes go by ``weight``."""
 
 
 @dataclass(frozen=True, slots=True)

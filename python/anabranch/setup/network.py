@@ -10,6 +10,7 @@ from typing import Any
 
 from anabranch.scenario.algorithm import Algorithm, core_value, resolved
 from anabranch.scenario.network import (
+    MOST_WEIGHT,
     DistanceDelay,
     HostSettings,
     LinkOverride,
@@ -25,6 +26,7 @@ from anabranch.setup.model import HostSetup, LinkSetup, NodeSetup, Tagged
 from anabranch.setup.problems import Problems
 from anabranch.setup.queue import Unsized, products_of, queue_setup, with_rtt
 from anabranch.setup.topologies import is_generated, load_topology, new_nodes
+from anabranch.setup.weights import LinkWeights, by_weight
 from anabranch.suggest import suggest
 from anabranch.topology import Topology, TopologyLink, TopologyNode
 
@@ -36,8 +38,9 @@ DELAY_CLASSES = {
 """Delay of the links of a network by its class (Gholizadeh 2019, section 3.1.1)."""
 # Below, one packet outlasts every run; above, its sending takes less than the clock can tell.
 _SMALLEST_CAPACITY_BPS, _LARGEST_CAPACITY_BPS = 100, 10**15
+_LINKS = "network.links"
 _FIELDS = tuple(LinkSettings.model_fields)
-_RESOLVED = frozenset({"capacity", "delay", "queue", "loss", "jitter"})
+_RESOLVED = frozenset({"capacity", "delay", "queue", "loss", "jitter", "weight"})
 """Settings of which the core gets something else; any other one is passed on as it is."""
 
 
@@ -74,7 +77,7 @@ class Wire:
     """Values by field of :class:`LinkSettings`; what nobody set is absent."""
     backward: dict[str, object]
     """The same for the direction from ``b`` to ``a``."""
-    place: str = "network.links"
+    place: str = _LINKS
     """Where its settings stand, for messages."""
 
 
@@ -102,7 +105,10 @@ class ResolvedNetwork:
                 # A name beats an alias, and the first alias a later one.
                 self._ids.setdefault(alias, index)
         self.nodes = [_node_setup(node) for node in self._nodes]
+        self._by_weight = by_weight(scenario)
+        self._weights = LinkWeights(scenario, self.node, problems)
         wires = self._wires(found, scenario.network)
+        self._weights.note_unused(self.label)
         self.links: list[LinkSetup] = []
         self.unsized_queues: list[Unsized] = []
         """Queues whose room depends on the flows."""
@@ -233,9 +239,10 @@ class ResolvedNetwork:
         for link in found.links:
             own, common = _of_topology(link), self._common(network, link)
             settings = common | own if is_generated(network) else own | common
+            forward, backward = self._weights.of(self._ids[link.a], self._ids[link.b], directed=link.directed)
             if network.delay_class is not None and is_generated(network) and "delay" in own:
                 self._check_class_serves(link)
-            wires.append(Wire(link, settings, dict(settings)))
+            wires.append(Wire(link, settings | forward, settings | backward))
         for number, entry in enumerate(network.link):
             place = f"network.link[{number}]"
             ends = [self.node(name, f"{place}.between[{end}]") for end, name in enumerate(entry.between)]
@@ -248,8 +255,10 @@ class ResolvedNetwork:
                 one_way = entry.direction != "both"
                 first, second = (b, a) if entry.direction == "backward" else (a, b)
                 link = TopologyLink(first, second, directed=one_way)
-                settings = self._common(network, link) | set_fields(entry)
-                wires.append(Wire(link, settings, dict(settings)))
+                common, own = self._common(network, link), set_fields(entry)
+                ends_of_link = (self._ids[first], self._ids[second])
+                forth, back = self._weights.of(*ends_of_link, directed=one_way)
+                wires.append(Wire(link, common | forth | own, common | back | own))
             else:
                 self._override(wires, (a, b), entry, place)
         return wires
@@ -330,6 +339,7 @@ class ResolvedNetwork:
             jitter=_jitter(settings),
             loss=self._loss(settings, wire.link),
             queue=queue_setup(queue, capacity),
+            weight=self._weight(settings, wire),
             **{name: core_value(value) for name, value in settings.items() if name not in _RESOLVED},
         )
         self._between[origin, to].append(len(self.links))
@@ -373,11 +383,31 @@ class ResolvedNetwork:
             loss = 0.0
         return loss_setup(loss)
 
+    def _weight(self, settings: dict[str, object], wire: Wire) -> int | None:
+        """The weight of a link; one that is missing, or cannot be, is noted where routes go by weights."""
+        weight, ends = settings.get("weight"), f"{wire.link.a} - {wire.link.b}"
+        if isinstance(weight, int | float) and weight == int(weight) and 1 <= weight <= MOST_WEIGHT:
+            return int(weight)
+        if not self._by_weight or wire.place != _LINKS:
+            return None
+        if weight is None:
+            self._missing[wire.place, "weight"].append(ends)
+        else:
+            # Only a topology gets here: what the scenario says has been checked.
+            self._problems.add(
+                "network.topology",
+                f"the weight of the link {ends} is {weight:g}; a weight is a whole number from 1 to "
+                f"{MOST_WEIGHT:,}",
+            )
+        return None
+
     def _note_missing(self, owner: str) -> None:
         """One problem for each setting that some links lack."""
         reasons = {
             "capacity": 'has no capacity of its own; write one, for example "10 Mbps"',
             "delay": 'has neither delay nor length; write a delay, for example "5 ms"',
+            "weight": 'has no weight, and routing.metric is "weight"; write one, for example weight = 10, or '
+            "give network.weights",
         }
         for (place, field), directions in self._missing.items():
             links = list(dict.fromkeys(directions))
@@ -404,7 +434,12 @@ def _node_setup(node: TopologyNode) -> NodeSetup:
 
 def _of_topology(link: TopologyLink) -> dict[str, object]:
     """What the topology itself says about a link."""
-    said = {"capacity": link.capacity_bps, "delay": link.delay_ps, "loss": link.loss}
+    said = {
+        "capacity": link.capacity_bps,
+        "delay": link.delay_ps,
+        "loss": link.loss,
+        "weight": link.weight,
+    }
     return {field: value for field, value in said.items() if value is not None}
 
 

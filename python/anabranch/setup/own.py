@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from anabranch.own.check import (
+    ApplicationMaker,
     BalancerMaker,
     Chosen,
     Maker,
     SchedulerMaker,
+    as_application,
     as_balancer,
     as_control,
     as_scheduler,
@@ -18,6 +20,7 @@ from anabranch.own.check import (
     parameters_of,
 )
 from anabranch.own.congestion import CongestionControl
+from anabranch.own.controller import ControllerApplication
 from anabranch.own.load import LoadError, load
 from anabranch.scenario.algorithm import PYTHON, Own
 from anabranch.setup.model import LinkSetup
@@ -68,6 +71,14 @@ class OwnCode:
         capacities = tuple(float(link.capacity) for link in links)
         maker = BalancerMaker(found.cls, found.parameters, delays, capacities)
         return {"algorithm": PYTHON, "code": self._place(maker)}
+
+    def application(self, chosen: Own) -> dict[str, Any]:
+        """A controller application as the core reads it; what is wrong is noted."""
+        maker = self._found(chosen, "controller.application", as_application, ApplicationMaker)
+        if maker is None:
+            return {}
+        probes = maker.cls.on_probe is not ControllerApplication.on_probe
+        return {"algorithm": PYTHON, "code": self._place(maker), "probes_links": probes}
 
     def _place(self, maker: Chosen) -> int:
         return self._makers.setdefault(maker, len(self._makers))

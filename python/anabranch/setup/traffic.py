@@ -23,6 +23,7 @@ from anabranch.scenario.variate import as_core, mean_base_units
 from anabranch.setup.controller import ResolvedController
 from anabranch.setup.draws import LARGEST_DRAW, Draws
 from anabranch.setup.flow_columns import NEVER, EntrySetup, FlowColumns, pair_code
+from anabranch.setup.matrix import Matrices
 from anabranch.setup.model import DatagramSetup, Tagged
 from anabranch.setup.network import ResolvedNetwork
 from anabranch.setup.problems import Problems
@@ -30,6 +31,8 @@ from anabranch.setup.reach import Reach
 from anabranch.setup.transport import Transports
 
 _ARRIVALS_AT_ONCE = 1024
+_TOLD = 10
+"""Most pairs without a path that are told one by one."""
 _LARGEST_OFFSET = 2**62
 """Picoseconds: beyond every run, and small enough that another draw can be added."""
 
@@ -46,6 +49,7 @@ class Flows:
         network: ResolvedNetwork,
         controller: ResolvedController,
         transports: Transports,
+        demand: Tagged | None,
         problems: Problems,
     ) -> None:
         self._network = network
@@ -54,6 +58,7 @@ class Flows:
         self._problems = problems
         self._reach = Reach(network.links, network.switches)
         self._draws = Draws(scenario)
+        self._matrices = Matrices(scenario.base, network, demand, self._draws, problems)
         self._duration = int(scenario.run_settings.duration)
         self._columns: list[FlowColumns] = []
         self._connections = 0
@@ -80,44 +85,59 @@ class Flows:
             transport = None
         else:
             transport = self._transports.index(entry.transport, f"{place}.transport")
-        pairs = self._pairs(entry, name, place)
+        pairs, offered = self._offered(entry, name, place)
         self._check_reach(pairs, entry, place)
         if transport is not None:
             self._controller.check_transport(self._transports.setups[transport], f"{place}.transport")
         elif not entry.has_datagrams:
             return
-        drawn = self._drawn(entry, name, place, pairs)
+        drawn = self._drawn(entry, name, place, pairs, offered)
         if drawn is None:
             return
         if not len(drawn.number):
             return
         if transport is None:
-            self.datagrams += drawn.datagrams(entry, name)
+            self.datagrams += drawn.datagrams(entry, name, offered)
             return
         if entry.pairs == "neighbours":
             for flow in range(self._connections, self._connections + len(drawn.number)):
                 self._controller.keep_to_link(flow)
-        what = EntrySetup(name, transport, _source(entry))
-        self._columns.append(drawn.columns(what, self._bytes(entry, name, drawn)))
+        if offered is None:
+            entries: tuple[EntrySetup, ...] = (EntrySetup(name, transport, _source(entry)),)
+        else:
+            entries = tuple(EntrySetup(name, transport, source) for source in offered.sources(entry))
+        self._columns.append(drawn.columns(entries, self._bytes(entry, name, drawn)))
         self._connections += len(drawn.number)
 
     def setups(self) -> FlowColumns:
         """All connections."""
         return FlowColumns.joined(self._columns)
 
-    def _drawn(self, entry: Traffic, name: str, place: str, pairs: Pairs) -> _Drawn | None:
+    def _offered(self, entry: Traffic, name: str, place: str) -> tuple[Pairs, Offered | None]:
+        """The pairs of an entry, and with a matrix what each of them sends."""
+        if entry.matrix is None:
+            return self._pairs(entry, name, place), None
+        rates = self._matrices.rates(entry.matrix, name, f"{place}.matrix")
+        counts = self._counts(entry, name, len(rates.bps))
+        return (rates.origin, rates.to), Offered.of(entry, rates.bps, counts)
+
+    def _drawn(
+        self, entry: Traffic, name: str, place: str, pairs: Pairs, offered: Offered | None
+    ) -> _Drawn | None:
         """The flows of an entry; None if they are too many, which is noted."""
-        counts = self._counts(entry, name, len(pairs[0]))
-        if entry.inter_arrival is None and self._count() + int(counts.sum()) > MAX_FLOWS:
+        gaps = None if offered is None or offered.gaps is None else self._gaps(pairs, name, offered.gaps)
+        counts = self._counts(entry, name, len(pairs[0])) if offered is None else offered.counts
+        one_by_one = entry.inter_arrival is not None or gaps is not None
+        if not one_by_one and self._count() + int(counts.sum()) > MAX_FLOWS:
             self._too_many(place)
             return None
-        if entry.inter_arrival is None:
+        if not one_by_one:
             pair = np.repeat(np.arange(len(counts)), counts)
             number = np.arange(len(pair), dtype=np.uint32)
             offsets = self._offsets(entry, name, np.cumsum(counts) - counts)
             start = offsets[pair] + self._draws.each(entry.start, name, "start", number)
         else:
-            pair, start = self._arrivals(entry, name, counts.tolist())
+            pair, start = self._arrivals(entry, name, counts.tolist(), gaps)
             number = np.arange(len(pair), dtype=np.uint32)
         stop = np.full(len(start), NEVER, dtype=np.uint64)
         if entry.stop is not None:
@@ -128,7 +148,16 @@ class Flows:
             self._too_many(place)
             return None
         origin, to = (ends[pair[kept]].astype(np.uint32) for ends in pairs)
-        return _Drawn(number[kept], origin, to, start[kept].astype(np.uint64), stop[kept])
+        return _Drawn(number[kept], pair[kept], origin, to, start[kept].astype(np.uint64), stop[kept])
+
+    def _gaps(self, pairs: Pairs, name: str, gaps: list[Tagged]) -> list[tuple[str, Tagged]]:
+        """The stream of each pair's arrivals, by the names of its nodes, and the time between them.
+
+        Not by the number of its first flow: a pair without any arrival would share the next one's draws.
+        """
+        nodes = [node.name for node in self._network.nodes]
+        ends = zip(*(side.tolist() for side in pairs), strict=True)
+        return [(f"{name}.{nodes[a]}->{nodes[b]}", gap) for (a, b), gap in zip(ends, gaps, strict=True)]
 
     def _offsets(self, entry: Traffic, name: str, first: NDArray[np.int64]) -> NDArray[np.int64]:
         """How much later than the first one each pair starts, given the number of its first flow."""
@@ -139,17 +168,29 @@ class Flows:
         return np.array(offsets[: len(first)], dtype=np.int64)
 
     def _arrivals(
-        self, entry: Traffic, name: str, counts: list[int]
+        self, entry: Traffic, name: str, counts: list[int], gaps: list[tuple[str, Tagged]] | None
     ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-        """Pair and start of each flow, where flows arrive one after the other; one too many at most."""
+        """Pair and start of each flow, where flows arrive one after the other; one too many at most.
+
+        Args:
+            entry: the traffic entry.
+            name: its name.
+            counts: the most flows of each pair.
+            gaps: by a matrix, the stream of each pair and the time between its flows; None for the entry's.
+        """
         pairs: list[int] = []
+        common = None if entry.inter_arrival is None else as_core(entry.inter_arrival)
         starts: list[int] = []
         offset = 0
         for pair, flows in enumerate(counts):
             if pair and entry.stagger is not None:
                 offset += self._draws.one(entry.stagger, f"{name}.{len(starts)}", "stagger")
             left = MAX_FLOWS + 1 - len(starts)
-            found = list(islice(self._starts(entry, name, len(starts), flows, offset), left))
+            first, gap = (f"{name}.{len(starts)}", common) if gaps is None else gaps[pair]
+            assert gap is not None  # noqa: S101 - the caller has seen one of both
+            arrivals = self._starts(entry, first, flows, offset, gap)
+            # The first arrival of a Poisson process comes after a gap, too.
+            found = list(islice(arrivals, 0 if gaps is None else 1, left))
             pairs += [pair] * len(found)
             starts += found
         bounded = [min(start, _LARGEST_OFFSET) for start in starts]
@@ -172,13 +213,15 @@ class Flows:
         there, back = (self._reach.cut_off(*ends) for ends in (pairs, pairs[::-1]))
         answers = "answers" if entry.has_datagrams else "acknowledgments"
         wrong = [(at, "data") for at in there] + [(at, answers) for at in back if not one_way]
-        for at, what in sorted(wrong, key=lambda found: found[0]):
+        for at, what in sorted(wrong, key=lambda found: found[0])[:_TOLD]:
             ends = [quoted(self._network.nodes[int(side[at])].name) for side in pairs]
             source, target = ends if what == "data" else ends[::-1]
             over = "" if self._network.switches is None else " over the controller's switches"
             self._problems.add(
                 place, f"no path from {source} to {target} in {self._network.label}{over} for its {what}"
             )
+        if len(wrong) > _TOLD:
+            self._problems.add(place, f"and so for {len(wrong) - _TOLD:,} other pairs and directions")
 
     def _counts(self, entry: Traffic, name: str, pairs: int) -> NDArray[np.int64]:
         """The most flows of each pair of an entry; one beyond the bound of a run where there is no other."""
@@ -189,18 +232,16 @@ class Flows:
         drawn = self._draws.many(as_core(entry.flows), name, "flows", pairs)
         return np.maximum(1, np.rint(np.minimum(drawn, MAX_FLOWS + 1))).astype(np.int64)
 
-    def _starts(self, entry: Traffic, name: str, count: int, flows: int, offset: int) -> Iterator[int]:
+    def _starts(self, entry: Traffic, first: str, flows: int, offset: int, gap: Tagged) -> Iterator[int]:
         """Start of each flow of one pair, in picoseconds, where flows arrive one after the other.
 
         Args:
             entry: the traffic entry.
-            name: its name.
-            count: number of its flows that other pairs have already.
+            first: the stream that its draws come from.
             flows: the most flows that this pair has.
             offset: how much later it starts than the entry says.
+            gap: the time from one flow's start to the next one's.
         """
-        assert entry.inter_arrival is not None  # noqa: S101 - the caller has seen it
-        first = f"{name}.{count}"
         start = offset + self._draws.one(entry.start, first, "start")
         yield start
         drawn: NDArray[np.float64] = np.empty(0)
@@ -209,7 +250,7 @@ class Flows:
         for arrival in range(flows - 1):
             if arrival >= len(drawn):
                 wanted = max(_ARRIVALS_AT_ONCE, 2 * len(drawn))
-                drawn = self._draws.many(as_core(entry.inter_arrival), first, "inter_arrival", wanted)
+                drawn = self._draws.many(gap, first, "inter_arrival", wanted)
             start += round(min(float(drawn[arrival]), LARGEST_DRAW))
             if start >= end:
                 return
@@ -231,6 +272,7 @@ class Flows:
         return np.concatenate([origin, to]), np.concatenate([to, origin])
 
     def _pairs_there(self, entry: Traffic, name: str, place: str) -> Pairs:
+        assert entry.source is not None  # noqa: S101 - the entry refuses that
         senders = self._ends(entry.source, f"{place}.from")
         if entry.pairs == "permutation":
             return _apart(self._permutation(senders, name, place))
@@ -298,33 +340,71 @@ class Flows:
 
 
 @dataclass(frozen=True, slots=True)
+class Offered:
+    """What the pairs of a matrix send."""
+
+    bps: NDArray[np.float64]
+    """Rate of each pair."""
+    counts: NDArray[np.int64]
+    """The most flows of each pair."""
+    gaps: list[Tagged] | None
+    """Where transfers arrive: the time between those of each pair."""
+
+    @classmethod
+    def of(cls, entry: Traffic, bps: NDArray[np.float64], counts: NDArray[np.int64]) -> Offered:
+        """By the entry's rule: so many flows, transfers of a size, or as many as the rate of one says."""
+        assert entry.matrix is not None  # noqa: S101 - the caller has seen it
+        if isinstance(entry.size, str) or entry.size is None:
+            each = entry.matrix.rate_per_flow
+            # Less a trifle, so that rounding makes no flow of nothing.
+            flows = counts if each is None else np.ceil(bps / float(each) * (1 - 1e-12)).astype(np.int64)
+            return cls(bps, np.maximum(1, flows), None)
+        bits = mean_base_units(entry.size) * 8
+        means = (bits * PS_PER_SECOND / bps).tolist()
+        gaps: list[Tagged] = [{"distribution": "exponential", "mean": mean} for mean in means]
+        return cls(bps, np.full(len(bps), MAX_FLOWS + 1), gaps)
+
+    def sources(self, entry: Traffic) -> list[Tagged]:
+        """What a flow of each pair sends."""
+        application = entry.application
+        rates = (self.bps / self.counts).tolist()
+        if isinstance(application, UdpApplication):
+            return [{"kind": "udp", "rate": max(1, round(bps))} for bps in rates]
+        if isinstance(application, RateApplication):
+            return [_messages(application, bps) for bps in rates]
+        return [_source(entry)]
+
+
+@dataclass(frozen=True, slots=True)
 class _Drawn:
     """The flows of an entry."""
 
     number: NDArray[np.uint32]
+    pair: NDArray[np.intp]
+    """Place of each flow's pair among all of the entry."""
     origin: NDArray[np.uint32]
     to: NDArray[np.uint32]
     start: NDArray[np.uint64]
     stop: NDArray[np.uint64]
 
-    def columns(self, entry: EntrySetup, size: NDArray[np.uint64]) -> FlowColumns:
-        """As connections."""
-        first = np.zeros(len(self.number), dtype=np.uint32)
-        return FlowColumns((entry,), first, self.number, self.origin, self.to, size, self.start, self.stop)
+    def columns(self, entries: tuple[EntrySetup, ...], size: NDArray[np.uint64]) -> FlowColumns:
+        """As connections, of one entry or of one for each pair."""
+        each = self.pair if len(entries) > 1 else np.zeros(len(self.pair))
+        which = each.astype(np.uint32)
+        return FlowColumns(entries, which, self.number, self.origin, self.to, size, self.start, self.stop)
 
-    def datagrams(self, entry: Traffic, name: str) -> Iterator[DatagramSetup]:
+    def datagrams(self, entry: Traffic, name: str, offered: Offered | None) -> Iterator[DatagramSetup]:
         """As flows of datagrams."""
         application = entry.application
-        source: Tagged
-        if isinstance(application, PingApplication):
-            source = {"kind": "ping", "interval": int(application.interval)}
-        else:
-            assert isinstance(application, UdpApplication)  # noqa: S101 - the entry has datagrams
-            source = {"kind": "udp", "rate": int(application.rate)}
+        assert isinstance(application, PingApplication | UdpApplication)  # noqa: S101 - the entry has datagrams
+        sources = [_packets(application)] if offered is None else offered.sources(entry)
         packet = int(application.packet)
-        columns = (self.number, self.origin, self.to, self.start, self.stop)
-        for number, origin, to, start, stop in zip(*(column.tolist() for column in columns), strict=True):
+        columns = (self.number, self.pair, self.origin, self.to, self.start, self.stop)
+        for number, pair, origin, to, start, stop in zip(
+            *(column.tolist() for column in columns), strict=True
+        ):
             end = None if stop == NEVER else stop
+            source = sources[pair if offered is not None else 0]
             yield DatagramSetup(f"{name}.{number}", origin, to, source, packet, start, end)
 
 
@@ -342,16 +422,25 @@ def _source(entry: Traffic) -> Tagged:
     return {"kind": "sized", "bytes": 0}
 
 
-def _messages(application: RateApplication | MessageApplication) -> Tagged:
+def _packets(application: PingApplication | UdpApplication) -> Tagged:
+    if isinstance(application, PingApplication):
+        return {"kind": "ping", "interval": int(application.interval)}
+    assert application.rate is not None  # noqa: S101 - the entry demands it
+    return {"kind": "udp", "rate": int(application.rate)}
+
+
+def _messages(application: RateApplication | MessageApplication, bps: float | None = None) -> Tagged:
+    """Messages at the application's own rate, or at one in bits per second."""
     gap: Tagged
     if isinstance(application, MessageApplication):
         gap = as_core(application.gap)
     else:
+        rate = bps or application.rate
         if application.gap is not None:
             mean = float(application.gap)
         else:
-            assert application.rate is not None  # noqa: S101 - the table demands one of both
-            mean = mean_base_units(application.message) * 8 * PS_PER_SECOND / application.rate
+            assert rate is not None  # noqa: S101 - the table demands one of both
+            mean = mean_base_units(application.message) * 8 * PS_PER_SECOND / rate
         if application.kind == "poisson":
             gap = {"distribution": "exponential", "mean": mean}
         else:

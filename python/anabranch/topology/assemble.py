@@ -34,6 +34,7 @@ def assemble(name: str, where: str, draft: Draft, provenance: Sequence[str]) -> 
     demands = None
     if draft.demands is not None:
         demands = {(names[a], names[b]): value for (a, b), value in draft.demands.items()}
+    _note_shape(Topology(name, nodes, finished), notes)
     return Topology(name, nodes, finished, tuple(notes), demands)
 
 
@@ -72,6 +73,23 @@ def unique_names(nodes: Sequence[DraftNode], notes: list[str]) -> dict[str, str]
             "aliases."
         )
     return names
+
+
+def _note_shape(topology: Topology, notes: list[str]) -> None:
+    """Notes parallel links and components: both are kept, and both change what a scenario may say."""
+    joined = {frozenset((link.a, link.b)) for link in topology.links if not link.directed}
+    parallel = sum(not link.directed for link in topology.links) - len(joined)
+    if parallel:
+        notes.append(
+            f"{_number(parallel, 'link is', 'links are')} parallel to another one and kept: index tells them "
+            "apart, in the order of the source."
+        )
+    components = topology.components()
+    if len(components) > 1:
+        notes.append(
+            f"The graph has {len(components)} components, all kept, the largest with {len(components[0])} "
+            f"of {len(topology.nodes)} nodes: traffic needs both ends in the same one."
+        )
 
 
 def _aliases(node: DraftNode, names: dict[str, str]) -> tuple[str, ...]:
@@ -137,6 +155,7 @@ def _finish_links(
                 capacity_bps=link.capacity_bps,
                 delay_ps=link.delay_ps,
                 loss=link.loss,
+                weight=link.weight,
                 directed=link.directed,
                 label=link.label,
             )

@@ -64,6 +64,8 @@ def link_rows(topology: Topology) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for link in topology.links:
         notes = [_LENGTH_NOTE[link.length_source], "one way" if link.directed else "", link.label or ""]
+        if link.weight is not None:
+            notes.append(f"weight {plain(link.weight, 6)}")
         rows.append(
             (
                 link.a,

@@ -31,6 +31,7 @@ class DraftLink:
     capacity_bps: int | None = None
     delay_ps: int | None = None
     loss: float | None = None
+    weight: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,74 +9,75 @@ from anabranch.suggest import nearest_remedy, suggest
 from .error import TopologyError
 from .generators import GENERATORS
 from .model import Topology
-from .sources import hub
+from .sources import hub, hub_zoo
 from .sources.files import load_file
 from .sources.sndlib import load_sndlib
 from .sources.zoo import load_zoo, zoo_graphs
 
-SourceName = Literal["zoo", "sndlib", "generator"]
-SOURCES: Final[tuple[SourceName, ...]] = ("zoo", "sndlib", "generator")
+SourceName = Literal["zoo", "topohub", "sndlib", "generator"]
+SOURCES: Final[tuple[SourceName, ...]] = ("zoo", "topohub", "sndlib", "generator")
+_ARCHIVES: Final = {"zoo": load_zoo, "topohub": hub_zoo.load_hub_zoo, "sndlib": load_sndlib}
 
 
 @dataclass(frozen=True, slots=True)
 class TopologyName:
-    """An entry of `anabranch topology list`: what to write; where it cannot be loaded, `note` says why."""
+    """An entry of `anabranch topology list`: what to write, and what it is."""
 
     spec: str
     source: SourceName
-    available: bool
     note: str
 
 
 def load(spec: str, base: Path | None = None, **parameters: object) -> Topology:
     """The topology that `spec` names.
 
-    `zoo/Abilene` and `sndlib/nobel-us` (case does not count), `file:net.graphml` (relative to `base`), or a
-    generator's name with its keyword `parameters` in base units. Raises TopologyError, one line, for anything
-    that is not there or wrong; parameters for anything but a generator are wrong, too.
+    `zoo/Abilene`, `topohub/Abilene` and `sndlib/nobel-us` (case does not count), `file:net.graphml` (relative
+    to `base`), or a generator's name with its keyword `parameters` in base units. Raises
+    TopologyError, one line, for anything that is not there or wrong; parameters for anything but a generator
+    are wrong, too.
     """
     kind, separator, rest = spec.partition("/")
     is_file = spec.startswith("file:")
     if not is_file and not separator and spec in GENERATORS:
         return GENERATORS[spec].build(parameters)
-    if not is_file and kind not in ("zoo", "sndlib"):
+    if not is_file and kind not in _ARCHIVES:
         raise _unknown(spec)
     if parameters:
         raise TopologyError(spec, f'has no parameter "{min(parameters)}"', "only generators take parameters")
     if is_file:
         return load_file(spec.removeprefix("file:"), base)
-    return load_zoo(rest) if kind == "zoo" else load_sndlib(rest)
+    return _ARCHIVES[kind](rest)
 
 
 def names(source: str | None = None) -> list[TopologyName]:
-    """Every topology with a name, of one source or of all; with those that the Zoo has but topohub lacks."""
+    """Every topology with a name, of one source or of all. Raises TopologyError for an unknown source."""
     if source is not None and source not in SOURCES:
         raise TopologyError("", f'no source "{source}" of topologies', nearest_remedy(source, SOURCES))
     found: list[TopologyName] = []
     if source in (None, "zoo"):
-        carried = set(hub.graph_names("topozoo"))
-        for name in sorted(carried | set(zoo_graphs()), key=str.casefold):
-            note = "" if name in carried else f"not carried by topohub; take file:{name}.graphml"
-            found.append(TopologyName(f"zoo/{name}", "zoo", name in carried, note))
+        graphs = sorted(zoo_graphs().values(), key=lambda graph: graph.name.casefold())
+        notes = {graph.name: f"{graph.nodes} nodes, {graph.links} links" for graph in graphs}
+        found += [TopologyName(f"zoo/{name}", "zoo", note) for name, note in notes.items()]
+    if source in (None, "topohub"):
+        carried = hub.graph_names(hub_zoo.GROUP)
+        found += [TopologyName(f"topohub/{name}", "topohub", "simplified") for name in carried]
     if source in (None, "sndlib"):
-        found += [TopologyName(f"sndlib/{name}", "sndlib", True, "") for name in hub.graph_names("sndlib")]
+        found += [TopologyName(f"sndlib/{name}", "sndlib", "") for name in hub.graph_names("sndlib")]
     if source in (None, "generator"):
-        found += [TopologyName(g.name, "generator", True, g.summary) for g in GENERATORS.values()]
+        found += [TopologyName(g.name, "generator", g.summary) for g in GENERATORS.values()]
     return found
 
 
 def _unknown(spec: str) -> TopologyError:
     if spec.lower().endswith((".graphml", ".gml", ".xml", ".txt")):
         return TopologyError("", f'no topology "{spec}"', f"for a file write: file:{spec}")
-    near = suggest(spec, [name.spec for name in names() if name.available])
-    bare = suggest(
-        spec, [name.spec.partition("/")[2] for name in names() if name.available and "/" in name.spec]
-    )
+    near = suggest(spec, [name.spec for name in names()])
+    bare = suggest(spec, [name.spec.partition("/")[2] for name in names() if "/" in name.spec])
     full = next((name.spec for name in names() if name.spec.endswith(f"/{bare}")), None) if bare else None
     if near is None and full is None:
         return TopologyError(
             "",
             f'no topology "{spec}"',
-            f"write zoo/NAME, sndlib/NAME, file:PATH or one of {', '.join(GENERATORS)}",
+            f"write zoo/NAME, topohub/NAME, sndlib/NAME, file:PATH or one of {', '.join(GENERATORS)}",
         )
     return TopologyError("", f'no topology "{spec}"', f'nearest: "{near or full}"')

@@ -70,6 +70,8 @@ class TopologyLink:
     loss: float | None = None
     directed: bool = False
     label: str | None = None
+    weight: float | None = None
+    """Cost for routing, as the source has it: it need be no whole number."""
 
 
 @dataclass(frozen=True)
@@ -197,4 +199,5 @@ def _link_dict(link: TopologyLink) -> dict[str, Any]:
         "capacity_bps": link.capacity_bps,
         "delay_ps": link.delay_ps,
         "loss": link.loss,
+        "weight": link.weight,
     }

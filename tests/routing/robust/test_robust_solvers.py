@@ -1,5 +1,7 @@
 """The solvers against each other, against the published optimum, against closed forms and every bound."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 
 import networkx as nx
@@ -207,3 +209,10 @@ def test_solvers_are_deterministic() -> None:
     assert first is not None
     assert second is not None
     assert first.tobytes() == second.tobytes()
+
+
+def test_the_solver_is_silent() -> None:
+    # A process of its own: the library's own output is only flushed at the end of one.
+    program = "from anabranch.routing.robust.highs import new_solver; new_solver()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, timeout=60)  # noqa: S603
+    assert (done.stdout, done.stderr) == (b"", b"")

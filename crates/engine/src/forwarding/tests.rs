@@ -38,6 +38,7 @@ fn network() -> Network {
         capacity: Rate::from_bps(1_000_000),
         delay: Span::from_us(us),
         loss: 0.0,
+        weight: 1,
     };
     let edges = [(0, 1, 1), (1, 3, 2), (1, 2, 1), (2, 3, 1), (3, 4, 1), (3, 5, 1)];
     let links = edges.iter().flat_map(|&(a, b, us)| [link(a, b, us), link(b, a, us)]).collect();
@@ -110,6 +111,7 @@ fn four_ways() -> Network {
         capacity: Rate::from_bps(1_000_000),
         delay: Span::from_ms(1),
         loss: 0.0,
+        weight: 1,
     };
     let ends = [(0, 1), (1, 4), (0, 2), (2, 4), (0, 3), (3, 4), (0, 5), (5, 4)];
     let links = ends.iter().flat_map(|&(a, b)| [link(a, b), link(b, a)]).collect();

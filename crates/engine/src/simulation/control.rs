@@ -14,6 +14,7 @@ use crate::control::channel::Channels;
 use crate::control::table::FlowTable;
 use crate::control::{Application, ControllerSetup, KINDS, LinkCounters, Message, Order, View};
 use crate::packet::{Direction, PacketId, Steering};
+use crate::random::Streams;
 use crate::setup::Setup;
 use anabranch_network::Network;
 use anabranch_routing::LinkMask;
@@ -68,11 +69,14 @@ impl ControlPlane {
             _ => None,
         });
         let segment = segment.max().unwrap_or(DEFAULT_SEGMENT);
+        let mask = setup.data_mask(network);
+        let view = View { now: Instant::ZERO, network, mask: &mask, channels: &channels };
+        let seed = Streams::new(setup.seed, setup.replication).stream("controller", "application").next_u64();
         Some(Self {
-            application: Applications::new(&controller, u32::from(segment)),
+            application: Applications::new(&controller, u32::from(segment), &view, seed),
             tables: network.node_ids().map(table).collect(),
             channels,
-            mask: setup.data_mask(network),
+            mask,
             messages: Vec::new(),
             sent: [(0, 0); KINDS.len()],
             next_question: controller.statistics_interval.map(|interval| Instant::ZERO + interval),

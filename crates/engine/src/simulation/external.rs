@@ -10,7 +10,7 @@ use crate::packet::{Direction, Packet, PacketId};
 use crate::queues::DropCause;
 use anabranch_transport::Segment;
 use anabranch_transport::wire::Endpoint;
-use anabranch_units::{FlowId, Instant, NodeId};
+use anabranch_units::{FlowId, Instant, LinkId, NodeId};
 use std::collections::BTreeMap;
 
 /// A packet at an external node.
@@ -25,6 +25,15 @@ pub struct ExternalPacket {
     pub segment: Segment,
     /// Bytes of the IP packet.
     pub bytes: u32,
+}
+
+/// How a packet is put in.
+#[derive(Clone, Copy)]
+pub(super) struct Entry {
+    /// The caller's own number.
+    pub(super) token: u64,
+    /// The link that it takes, in place of its route.
+    pub(super) link: Option<LinkId>,
 }
 
 /// What became of a packet.
@@ -220,10 +229,15 @@ impl Simulation {
         token: u64,
         bytes: &[u8],
     ) -> Result<(), EngineError> {
+        self.entering(bytes, |simulation| simulation.inject(packet, token))
+    }
+
+    /// Puts something in whose bytes are these.
+    fn entering<T>(&mut self, bytes: &[u8], put_in: impl FnOnce(&mut Self) -> T) -> T {
         if let Some(external) = &mut self.data.taps.external {
             external.entering = Some(bytes.to_vec());
         }
-        let result = self.inject(packet, token);
+        let result = put_in(self);
         if let Some(external) = &mut self.data.taps.external {
             external.entering = None;
         }
@@ -236,6 +250,30 @@ impl Simulation {
     /// # Errors
     /// If there is no such flow or subflow, or the node that the packet comes from is not external.
     pub fn inject(&mut self, packet: ExternalPacket, token: u64) -> Result<(), EngineError> {
+        self.enter(packet, Entry { token, link: None })
+    }
+
+    /// As [`Simulation::inject_bytes`], over a link between the ends of the packet's flow in place of its route, also
+    /// where the link is down: for networks whose switches are not simulated. Without bytes it is as
+    /// [`Simulation::inject`].
+    ///
+    /// # Errors
+    /// As [`Simulation::inject`], and if the link does not lead from one end of the flow to the other.
+    pub fn inject_over(
+        &mut self,
+        link: LinkId,
+        packet: ExternalPacket,
+        token: u64,
+        bytes: Option<&[u8]>,
+    ) -> Result<(), EngineError> {
+        let entry = Entry { token, link: Some(link) };
+        match bytes {
+            Some(bytes) => self.entering(bytes, |simulation| simulation.enter(packet, entry)),
+            None => self.enter(packet, entry),
+        }
+    }
+
+    fn enter(&mut self, packet: ExternalPacket, entry: Entry) -> Result<(), EngineError> {
         let ExternalPacket { flow: id, direction, segment, bytes } = packet;
         let place = format!("flows[{}]", id.0);
         let refuse = |problem: String| Err(SetupError::new(place, problem).into());
@@ -255,7 +293,13 @@ impl Simulation {
             let name = &self.data.network.node(way.from).name;
             return refuse(format!("the host at {name} is simulated; declare its node external"));
         }
-        self.put_in(id, direction, (&segment, &[]), bytes, Some(token));
+        let ends = (way.from, way.to);
+        if let Some(link) = entry.link
+            && self.data.network.links().get(link.index()).is_none_or(|link| (link.from, link.to) != ends)
+        {
+            return refuse(format!("link {} does not join its ends", link.0));
+        }
+        self.put_in(id, direction, (&segment, &[]), bytes, Some(entry));
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! Ends of flows: packets in, packets out, timers.
 
+use super::external::Entry;
 use super::{MAX_HOPS, Simulation};
 use crate::error::{EngineError, SetupError};
 use crate::forwarding::PathStart;
@@ -189,7 +190,7 @@ impl Simulation {
         self.put_in(id, Direction::Backward, (segment, &[]), segment.packet_len(), None);
     }
 
-    /// A packet of so many bytes enters the network, alone or with the `rest` of a train; what has a token is
+    /// A packet of so many bytes enters the network, alone or with the `rest` of a train; what has an entry is
     /// external, and followed.
     // Its few callers know most of its arguments, and each packet comes by.
     #[inline(always)]
@@ -199,7 +200,7 @@ impl Simulation {
         direction: Direction,
         (segment, rest): (&Segment, &[Segment]),
         bytes: u32,
-        token: Option<u64>,
+        entry: Option<Entry>,
     ) {
         let flow = &mut self.flows[id.index()];
         if direction == Direction::Forward {
@@ -252,12 +253,14 @@ impl Simulation {
         if !rest.is_empty() {
             self.data.pool.couple(packet, rest.to_vec());
         }
-        if let (Some(token), Some(external)) = (token, &mut self.data.taps.external) {
-            external.follow(packet, token);
+        if let (Some(entry), Some(external)) = (entry, &mut self.data.taps.external) {
+            external.follow(packet, entry.token);
+        }
+        if let Some(link) = entry.and_then(|entry| entry.link) {
+            return self.data.send(link, packet);
         }
         if start.is_none() && self.control.is_none() {
-            self.data.drop_unreachable(packet);
-            return;
+            return self.data.drop_unreachable(packet);
         }
         self.forward(node, packet, None);
     }

@@ -89,7 +89,7 @@ impl ProbeTaps {
 
 /// Whether the controller sends probes over links.
 fn probes_links(setup: &Setup) -> bool {
-    setup.controller.as_ref().is_some_and(|controller| controller.application.measures_links())
+    setup.controller.as_ref().is_some_and(|controller| controller.application.probes_links())
 }
 
 /// Drops and captures.

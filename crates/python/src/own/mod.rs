@@ -5,15 +5,19 @@
 
 mod balancer;
 mod congestion;
+mod controller;
 mod scheduler;
 mod views;
 
-use anabranch_engine::setup::{LoadBalancing, Setup};
+use anabranch_engine::setup::{ApplicationSetup, LoadBalancing, Setup};
 use anabranch_engine::transport::Brought;
 use pyo3::prelude::*;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
+pub(crate) use controller::{
+    ControlledLinks, FlowEntry, LinkCounters, LinkProbe, Orders, PacketIn, RemovedEntry, SwitchStatistics,
+};
 pub(crate) use scheduler::{Subflow, WaitingData};
 pub(crate) use views::{Ack, EcnFeedback, LossEpisode, LostSegment, Report};
 
@@ -49,6 +53,11 @@ pub(crate) fn bind(setup: &mut Setup, own: Vec<Py<PyAny>>) -> bool {
     if let LoadBalancing::External(external) = &mut setup.routing.load_balancing {
         external.maker = Brought(codes.get(external.code).map(|code| Arc::clone(code) as _));
     }
+    if let Some(controller) = &mut setup.controller
+        && let ApplicationSetup::External(external) = &mut controller.application
+    {
+        external.maker = Brought(codes.get(external.code).map(|code| Arc::clone(code) as _));
+    }
     !codes.is_empty()
 }
 
@@ -66,6 +75,17 @@ pub(crate) fn run<T: Send>(
     }
     FAILURE.set(None);
     let done = work();
+    FAILURE.take().map_or(done, Err)
+}
+
+/// Runs `work` without the interpreter lock, which calls of the user's code take one by one: other threads of Python
+/// go on meanwhile.
+///
+/// # Errors
+/// What the user's code has raised, or `work` has failed with.
+pub(crate) fn run_beside<T: Send>(py: Python<'_>, work: impl FnOnce() -> PyResult<T> + Send) -> PyResult<T> {
+    FAILURE.set(None);
+    let done = py.detach(work);
     FAILURE.take().map_or(done, Err)
 }
 

@@ -16,6 +16,7 @@ pub fn two_way(names: &[&str], edges: &[(&str, &str)]) -> Network {
         capacity: Rate::from_bps(10_000_000),
         delay: Span::from_ms(1),
         loss: 0.0,
+        weight: 1,
     };
     let links = edges.iter().flat_map(|&(a, b)| [link(a, b), link(b, a)]).collect();
     Network::new(names.iter().map(|&name| node(name)).collect(), links).expect("a valid network")
@@ -107,6 +108,7 @@ pub fn numbered(count: u32, edges: &[(u32, u32, Span)]) -> Network {
         capacity: Rate::from_bps(500_000_000),
         delay,
         loss: 0.0,
+        weight: 1,
     };
     let links = edges.iter().flat_map(|&(a, b, delay)| [link(a, b, delay), link(b, a, delay)]).collect();
     let nodes = (1..=count).map(|number| node(&number.to_string())).collect();
@@ -230,6 +232,8 @@ fn sample(count: u32, links: &[(u32, u32, u64, u64, bool)], nodes_up: &[bool]) -
         capacity: Rate::from_bps(bps),
         delay: Span::from_ps(cost),
         loss: 0.0,
+        // Of another order than the delays, and with ties.
+        weight: 1 + (bps % 4) as u32,
     };
     let nodes = (0..count).map(|number| node(&number.to_string())).collect();
     let network = Network::new(nodes, links.iter().map(build).collect()).expect("a valid network");
@@ -275,6 +279,7 @@ pub fn ten_nodes() -> Network {
         capacity: Rate::from_bps(1_000_000_000),
         delay: Span::from_us(us),
         loss: loss as f64 / 10_000.0,
+        weight: 1,
     };
     let both = |&(a, b, us, loss): &_| [link(a, b, us, loss), link(b, a, us, loss)];
     let nodes = (1..=10).map(|number: u32| node(&number.to_string())).collect();

@@ -296,7 +296,8 @@ proptest! {
         timeout in any::<bool>(),
         acks in prop::collection::vec(ack(), 0..10),
     ) {
-        for config in registered() {
+        // BBR's window comes back with the next ACK, and not above its target (tests/bbr.rs).
+        for config in registered().into_iter().filter(|config| config.name() != "bbr") {
             let mut controller = controller(&config, 1);
             let mut now = Instant::ZERO;
             controller.on_established(now, None);

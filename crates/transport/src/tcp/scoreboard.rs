@@ -328,11 +328,11 @@ impl Scoreboard {
         None
     }
 
-    /// How many segments that begin in a range of positions have been sent more than once.
-    pub(crate) fn sent_again(&self, left: u64, right: u64) -> u64 {
+    /// The segments within a range of positions that have been sent more than once.
+    pub(crate) fn sent_again(&self, left: u64, right: u64) -> impl Iterator<Item = &Sent> {
         let from = self.segments.partition_point(|sent| sent.start < left);
-        let within = self.segments.iter().skip(from).take_while(|sent| sent.end <= right);
-        within.filter(|sent| sent.transmissions > 1).count() as u64
+        let within = self.segments.iter().skip(from).take_while(move |sent| sent.end <= right);
+        within.filter(|sent| sent.transmissions > 1)
     }
 
     /// The lowest segment from a position on that is neither SACKed nor lost, with SACKed data above it.

@@ -4,6 +4,7 @@ use super::{Receiver, Sender};
 use crate::LossDetectionConfig;
 use crate::config::TcpConfig;
 use crate::segment::{Flags, Segment};
+use crate::tcp::pacing::{PacingConfig, WindowPacing};
 use crate::{PRESETS, tcp_preset};
 use anabranch_units::{Instant, Span};
 use proptest::prelude::*;
@@ -248,6 +249,48 @@ fn new_data_put_the_probe_off() {
         let times: Vec<_> = data.map(|(at, ..)| at.since(Instant::ZERO)).collect();
         assert_eq!(times, [100, 115, probe_ms].map(Span::from_ms));
     }
+}
+
+/// When the data segments of a paced sender leave, in microseconds: twelve at 100 ms, four at 400 ms. Its window of 12
+/// segments over 20 ms and gains of 1 space them by 1667 us.
+fn paced(config: TcpConfig) -> Vec<u64> {
+    let pacing = PacingConfig::Window(WindowPacing { slow_start_gain: 1.0, avoidance_gain: 1.0 });
+    let mut pair = Pair::new(&TcpConfig { pacing, initial_window_segments: 12, ..config }, 9);
+    pair.sender.open();
+    for (at_ms, segments) in [(100, 12), (400, 4)] {
+        let at = Instant::ZERO + Span::from_ms(at_ms);
+        pair.run(at, |_, _, _| Fate::Arrive);
+        pair.now = at;
+        pair.sender.write(1448 * segments);
+    }
+    pair.run(Instant::ZERO + Span::from_secs(1), |_, _, _| Fate::Arrive);
+    let data = pair.log.iter().filter(|(_, side, s)| *side == Side::Sender && is_data(s));
+    data.map(|(at, ..)| at.as_ps() / 1_000_000).collect()
+}
+
+/// As Linux: the first segments of a connection leave at once, and pacing begins behind the last of them.
+#[test]
+fn the_first_segments_are_not_paced() {
+    let times = paced(TcpConfig { unpaced_segments: 10, ..TcpConfig::default() });
+    assert_eq!(times[..10], [100_000; 10]);
+    assert_eq!(times[10..12], [101_666, 103_333]);
+    let spaced: Vec<u64> = (0..12).map(|place| 100_000 + place * 5_000 / 3).collect();
+    assert_eq!(paced(TcpConfig::default())[..12], spaced);
+}
+
+/// As Linux: behind a segment that leaves late, as the first behind a pause does, the gap is half as long.
+#[test]
+fn a_late_segment_shortens_the_gap_behind_it() {
+    let gaps = |pacing_catches_up| {
+        let times = paced(TcpConfig { pacing_catches_up, ..TcpConfig::default() });
+        times[12..].windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>()
+    };
+    // The smoothed RTT moves with each ACK, and so does the rate, by less than a percent.
+    let near = |gap: u64, expected: u64| gap.abs_diff(expected) < expected / 50;
+    let (plain, caught_up) = (gaps(false), gaps(true));
+    assert!(plain.iter().all(|&gap| near(gap, plain[0])), "{plain:?}");
+    assert!(near(caught_up[0], plain[0] / 2), "{caught_up:?}");
+    assert!(caught_up[1..].iter().all(|&gap| near(gap, plain[0])), "{caught_up:?}");
 }
 
 /// Every tenth segment comes 8 ms late over a 20 ms round trip. Duplicate ACKs take that for loss

@@ -9,11 +9,21 @@ from anabranch_publications.papers.mprc.beyond import (
     delay_ratio,
     delay_ratio_random,
     failure,
+    k_and_diversity,
     spread,
     unequal_capacities,
 )
+from anabranch_publications.papers.mprc.curves import (
+    CurveClaims,
+    half_at_most,
+    minimal_fluctuation,
+    peak_of_bbr,
+    steadier,
+    within_a_second,
+)
 from anabranch_publications.papers.mprc.figures import (
     WORST,
+    Claims,
     abilene,
     applications,
     attmpls,
@@ -22,22 +32,57 @@ from anabranch_publications.papers.mprc.figures import (
     single_path,
     throughput,
 )
+from anabranch_publications.papers.mprc.network import LOSS
 
-_LOSS = 1e-4
-_CURVES = (
-    ("2.3", "TCP variants over OSPF, grid", "grid", "single path", single_path, 0.0),
-    ("2.4", "TCP variants over ECMP, grid", "grid", "ECMP", grid, 0.0),
-    ("5.3", "MPRC and TCP variants over OSPF, Abilene", "Abilene", "single path", single_path, 0.0),
-    ("5.4", "MPRC and TCP variants over OSPF, AT&T", "AttMpls", "single path", single_path, 0.0),
-    ("5.5", "MPRC and TCP variants over multipath routing, Abilene", "Abilene", "disjoint", abilene, 0.0),
-    ("5.6", "MPRC and TCP variants over multipath routing, AT&T", "AttMpls", "disjoint", attmpls, 0.0),
+_FIRST = within_a_second
+_STEADIER = steadier("cubic", "newreno", "NewReno experiences greater fluctuations than CUBIC")
+_CURVES: tuple[tuple[str, str, str, str, Claims, tuple[CurveClaims, ...], float], ...] = (
+    ("2.3", "TCP variants over OSPF, grid", "grid", "single path", single_path, (), 0.0),
+    (
+        "2.4",
+        "TCP variants over ECMP, grid",
+        "grid",
+        "ECMP",
+        grid,
+        (_STEADIER, peak_of_bbr(15, 2.5)),
+        0.0,
+    ),
+    (
+        "5.3",
+        "MPRC and TCP variants over OSPF, Abilene",
+        "Abilene",
+        "single path",
+        single_path,
+        (_FIRST,),
+        0.0,
+    ),
+    ("5.4", "MPRC and TCP variants over OSPF, AT&T", "AttMpls", "single path", single_path, (_FIRST,), 0.0),
+    (
+        "5.5",
+        "MPRC and TCP variants over multipath routing, Abilene",
+        "Abilene",
+        "disjoint",
+        abilene,
+        (_STEADIER, minimal_fluctuation, peak_of_bbr(20, 2.5)),
+        0.0,
+    ),
+    (
+        "5.6",
+        "MPRC and TCP variants over multipath routing, AT&T",
+        "AttMpls",
+        "disjoint",
+        attmpls,
+        (minimal_fluctuation,),
+        0.0,
+    ),
     (
         "5.7",
         "Path errors over OSPF, Abilene",
         "Abilene",
         "single path",
         lossy(dict.fromkeys(("newreno", "cubic", "bbr"), "well below the bandwidth"), loss_alone=True),
-        _LOSS,
+        (peak_of_bbr(10, None),),
+        LOSS,
     ),
     (
         "5.8",
@@ -48,7 +93,8 @@ _CURVES = (
             dict.fromkeys(("newreno", "cubic"), "below 2.5 Mbps") | {"bbr": WORST},
             loss_alone=False,
         ),
-        _LOSS,
+        (half_at_most,),
+        LOSS,
     ),
 )
 
@@ -58,8 +104,8 @@ PAPER = Paper(
     "T. Chang, Master's thesis, University of Victoria, 2024",
     (
         *(
-            FigureSpec(key, title, throughput(key, title, network, routing, claims, loss=loss))
-            for key, title, network, routing, claims, loss in _CURVES
+            FigureSpec(key, title, throughput(key, title, network, routing, claims, *curves, loss=loss))
+            for key, title, network, routing, claims, curves, loss in _CURVES
         ),
         FigureSpec(
             "5.9",
@@ -74,6 +120,7 @@ PAPER = Paper(
         FigureSpec("delay-ratio", "Unequal delays, in turn", delay_ratio),
         FigureSpec("delay-ratio-random", "Unequal delays, at random", delay_ratio_random),
         FigureSpec("capacities", "Unequal capacities", unequal_capacities),
+        FigureSpec("diversity", "A K that follows RTT diversity", k_and_diversity),
         FigureSpec("spread", "Flow, flowlet and packet spread", spread),
         FigureSpec("failure", "Link and node failure during a transfer", failure),
         FigureSpec("background", "Background traffic", background),

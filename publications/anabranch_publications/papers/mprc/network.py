@@ -13,10 +13,11 @@ NETWORKS: Final[dict[str, dict[str, Any]]] = {
         "ends": ("router1.1", "router2.2"),
     },
     # Section 5: propagation at 5 us/km and 1 ms more for each link.
-    "Abilene": {"network": {"topology": "zoo/Abilene"}, "ends": ("Seattle", "Atlanta")},
-    "AttMpls": {"network": {"topology": "zoo/AttMpls"}, "ends": ("ORLD", "SNFN")},
+    "Abilene": {"network": {"topology": "topohub/Abilene"}, "ends": ("Seattle", "Atlanta")},
+    "AttMpls": {"network": {"topology": "topohub/AttMpls"}, "ends": ("ORLD", "SNFN")},
 }
-"""Networks, and who sends to whom. The thesis says San Fernando where the archive has San Francisco, SNFN."""
+"""Networks, and who sends to whom. The thesis has the delays of topohub's rounded places, and says
+San Fernando where the archive has San Francisco, SNFN."""
 
 ROUTINGS: Final[dict[str, dict[str, Any]]] = {
     "single path": {"scheme": "shortest", "metric": "hops"},
@@ -60,7 +61,38 @@ FAILING: Final = ("Denver", "Kansas City")
 """A link of the other disjoint path."""
 
 PAYLOAD: Final = 1448 / 1500
-"""Share of a packet that is data."""
+"""Share of a packet that is data, with segments of 1448 bytes."""
+
+LOSS: Final = 1e-4
+"""On the critical path (section 5.3)."""
+RTT_S: Final = 2 * 28.88e-3
+"""Of the shortest path by hops, Seattle - Sunnyvale - Los Angeles - Houston - Atlanta, without queues."""
+
+TODAY_CHOICE: Final = "1448 B, SACK"
+CHOICES: Final[dict[str, tuple[int, bool]]] = {
+    TODAY_CHOICE: (1448, True),
+    "536 B, no SACK": (536, False),
+    "536 B, SACK": (536, True),
+    "1448 B, no SACK": (1448, False),
+}
+"""Bytes of a segment, and whether there is SACK. The thesis says neither. It simulates in ns-3, which has
+segments of 536 bytes unless it is told otherwise, and its rules know cumulative ACKs only; today's hosts have
+the first."""
+DECLARED: Final = tuple(CHOICES)[:2]
+"""Those that every claim is held to."""
+
+
+def payload(choice: str) -> float:
+    """Share of a packet that is data: 20 bytes of IP, 20 of TCP and 12 of timestamps are not."""
+    segment, _ = CHOICES[choice]
+    return segment / (segment + 52)
+
+
+def configured(choice: str) -> dict[str, dict[str, Any]]:
+    """Tables ``[transport]`` of the thesis's transports."""
+    segment, sack = CHOICES[choice]
+    # The MSS option counts the 12 bytes of timestamps.
+    return {name: {"mss": f"{segment + 12} B", "sack": sack} for name in PAPER}
 
 
 def scenario(network: str, routing: str, *, loss: float = 0.0, queue: str = "100 packets") -> dict[str, Any]:

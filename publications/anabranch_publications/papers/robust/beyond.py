@@ -11,8 +11,9 @@ from anabranch import Scenario
 from anabranch.report.load_map import load_map
 from anabranch.routes import plan
 from anabranch.setup import resolve
-from anabranch_publications.papers.model import Context, FigureResult, Finding
-from anabranch_publications.papers.robust.network import APPLICATION_MBPS, SEGMENT_BYTES, nsfnet
+from anabranch_publications.papers.findings import Finding
+from anabranch_publications.papers.model import Context, FigureResult
+from anabranch_publications.papers.robust.network import APPLICATION_MBPS, SEGMENT_BYTES, WITHIN, nsfnet
 from anabranch_publications.papers.robust.nsfnet import THROUGHPUT, THROUGHPUT_ALL, scored, worst
 from anabranch_publications.papers.robust.parallel_paths import AT_MS, INTERSEGMENT_MS, TOTALS
 from anabranch_publications.papers.robust.replay import Connection, Paths
@@ -57,8 +58,10 @@ def replayed(context: Context) -> FigureResult:
 
 def _beside(what: str, printed: float, ours: float) -> Finding:
     agrees = abs(ours - printed) <= 0.15 * printed
-    reason = "" if agrees else "other paths: the delays of figure 8 and its rule for ties are lost"
-    return Finding(what, f"{printed:g} Mbps", f"{ours:.2f} Mbps", agrees, reason, ours / printed)
+    return Finding(
+        what, f"{printed:g} Mbps", f"{ours:.2f} Mbps", agrees, WITHIN, "question",
+        remark="other paths: the delays of figure 8 and its rule for ties are lost", ratio=ours / printed,
+    )  # fmt: skip
 
 
 def _replay_parallel(combination: str, until_ms: float) -> float:
@@ -125,9 +128,9 @@ def optimal(context: Context) -> FigureResult:
     load, bound = float(facts["worst_case_load"]), float(facts["lower_bound"])
     findings = (
         Finding("robust-optimal with a load under 1, HYBRID-HOP's best beside it", f"{BEST_HYBRID_MBPS} Mbps",
-                f"{best:.2f} Mbps", best > BEST_HYBRID_MBPS),
+                f"{best:.2f} Mbps", best > BEST_HYBRID_MBPS, "more than that", "question"),
         Finding("least load with every pair on one path of four", "1.08 (HYBRID-HOP, X = 100)",
-                f"{load:.4f}, at least {bound:.4f}", bound <= load < 1.08),
+                f"{load:.4f}, at least {bound:.4f}", bound <= load < 1.08, "less than that", "question"),
     )  # fmt: skip
     drawn = chart(
         "worst-case maximum link load", "throughput of a connection in Mbps", "By optimisation and by rule",
@@ -202,6 +205,8 @@ def transports(context: Context) -> FigureResult:
             f"NewReno over HYBRID-HOP, X = 40, load {worst('hop', 40).max_load:.2f}: {selected:.2f} Mbps",
             f"{best}: {survives[best]:.2f} Mbps",
             survives[best] > selected,
+            "more than that",
+            "question",
         ),
     )
     return FigureResult(

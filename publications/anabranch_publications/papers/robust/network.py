@@ -7,6 +7,7 @@ from typing import Any
 
 SEGMENT_BYTES = 1000
 """The paper's 1 KB: 20 Mbps over it make 2,500 segments a second (section 4.1)."""
+WITHIN = "within 15 %: the paper does not say how long it simulated, nor with how many seeds"
 APPLICATION_MBPS = 10.0
 """Of every connection on the NSFNET: 1 KB every 0.8 ms (section 6)."""
 SOURCES = 5

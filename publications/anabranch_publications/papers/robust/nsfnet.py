@@ -12,8 +12,9 @@ import polars as pl
 from anabranch import Scenario
 from anabranch.report.load_map import load_map
 from anabranch.worst_loads import WorstLoads
-from anabranch_publications.papers.model import Context, FigureResult, Finding, number
-from anabranch_publications.papers.robust.network import nsfnet
+from anabranch_publications.papers.findings import Finding, number
+from anabranch_publications.papers.model import Context, FigureResult
+from anabranch_publications.papers.robust.network import WITHIN, nsfnet
 from anabranch_publications.papers.robust.studies import ALL, PERCENTS, chart, hybrid, section6, value
 
 LOADS: Mapping[str, tuple[float, ...]] = {
@@ -71,11 +72,11 @@ def loads(key: str, metric: str) -> Callable[[Context], FigureResult]:
         ours = [worst(metric, x).max_load for x in PERCENTS]
         everything = worst("ALL")
         findings = [
-            number("ALL", LOAD_ALL, everything.max_load, unit="", digits=3, tolerance=1e-6),
+            number("ALL", LOAD_ALL, everything.max_load, unit="", digits=3),
             *(
                 number(
                     f"{scheme}, X = {x}", printed, load, unit="", digits=2,
-                    reason="" if abs(load - printed) <= 0.005 else LOST_DELAYS,
+                    remark=LOST_DELAYS,
                 )
                 for x, printed, load in zip(PERCENTS, LOADS[metric], ours, strict=True)
             ),
@@ -128,8 +129,7 @@ def throughput(key: str, metric: str) -> Callable[[Context], FigureResult]:
             _near("ALL", THROUGHPUT_ALL, everything),
             Finding(
                 "ALL from column generation, as good in load", "not in the paper", f"{few:.2f} Mbps",
-                few > everything,
-                "" if few > everything else "it has fewer paths, and was expected to lose less",
+                few > everything, "more than ALL", "question",
             ),
             *(
                 _near(f"{scheme}, X = {x}", printed, own)
@@ -171,5 +171,5 @@ def throughput(key: str, metric: str) -> Callable[[Context], FigureResult]:
 def _near(what: str, printed: float, ours: float) -> Finding:
     agrees = abs(ours - printed) <= _WITHIN * printed
     return Finding(
-        what, f"{printed:.2f} Mbps", f"{ours:.2f} Mbps", agrees, "" if agrees else TRACED, ours / printed
+        what, f"{printed:.2f} Mbps", f"{ours:.2f} Mbps", agrees, WITHIN, remark=TRACED, ratio=ours / printed
     )

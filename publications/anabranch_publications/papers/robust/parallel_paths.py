@@ -7,7 +7,9 @@ from dataclasses import replace
 import polars as pl
 from matplotlib.figure import Figure
 
-from anabranch_publications.papers.model import Context, FigureResult, Finding
+from anabranch_publications.papers.findings import Finding
+from anabranch_publications.papers.model import Context, FigureResult
+from anabranch_publications.papers.robust.network import WITHIN
 from anabranch_publications.papers.robust.studies import DURATION_S, QUICK_S, chart, section4
 
 INTERSEGMENT_MS = 0.4
@@ -22,6 +24,7 @@ RECOVERIES = {"SLLL": 403, "SSLL": 710, "SSSL": 1042}
 """Fast recoveries at d = 1.3 ms (section 4.2)."""
 AT_MS = 1.3
 _FULL = 97.0
+FULL = f"{_FULL:g} Mbps or more"
 """Mbps: almost 100."""
 _WITHIN = 0.15
 
@@ -45,7 +48,6 @@ MORE_CANDIDATES = (
     "on short ones with probability 0.16 for five short paths and 0.09 for nine, by the text's own arithmetic"
 )
 """(1 - s) P(three or more of four), with s = 0.5 and 0.9: 0.156 and 0.095."""
-UNKNOWN_TIME = "the paper does not say how long it simulated"
 NOTE = (
     "Segments leave a source 0.4 ms apart at least, over an access line of just that speed: the text reckons "
     "with such segments, and its access lines of 50 Mbps do not space them (see figure 4-printed). Receivers "
@@ -80,7 +82,7 @@ def printed_lines(context: Context) -> FigureResult:
     """The same with the access lines of 50 Mbps that section 4.1 prints."""
     table = section4(context, "four-paths-printed", FOUR, _differences(context), spaced=False)
     findings = [
-        finding if finding.agrees else replace(finding, reason=SPACING)
+        finding if finding.agrees else replace(finding, remark=SPACING)
         for finding in (*_thresholds(table), *_at_1_3(table))
     ]
     return FigureResult(
@@ -103,14 +105,16 @@ def _thresholds(table: pl.DataFrame) -> list[Finding]:
                 "almost 100 Mbps",
                 f"{below:.1f} Mbps or more",
                 below >= _FULL,
-                "" if below >= _FULL else QUEUE,
+                FULL,
+                remark=QUEUE,
             )
         )
         ours = float(own.filter(pl.col("d_ms") > edge + 0.05)["total_mbps"].to_list()[0])
         found.append(
             Finding(f"{combination}, next d above", "degraded", f"{ours:.1f} Mbps", ours < _FULL,
-                    "segments are 0.4 ms apart, and the difference holds three whole gaps and a part "
-                    "of the next: the paper's degradation there is slight" if ours >= _FULL else "")
+                    f"below {_FULL:g} Mbps",
+                    remark="segments are 0.4 ms apart, and the difference holds three whole gaps and a part "
+                    "of the next: the paper's degradation there is slight")
         )  # fmt: skip
     return found
 
@@ -124,8 +128,9 @@ def _at_1_3(table: pl.DataFrame) -> list[Finding]:
             f"{printed:g} Mbps",
             f"{ours[combination]:.1f} Mbps",
             abs(ours[combination] - printed) <= _WITHIN * printed,
-            NS2 if abs(ours[combination] - printed) > _WITHIN * printed else "",
-            ours[combination] / printed,
+            WITHIN,
+            remark=NS2,
+            ratio=ours[combination] / printed,
         )
         for combination, printed in TOTALS.items()
     ]
@@ -149,7 +154,8 @@ def figure_5(context: Context) -> FigureResult:
         ours = (1 - short) * short**3
         found.append(
             Finding(f"probability of three out of order, {combination}", f"{printed:g}", f"{ours:.3f}",
-                    abs(ours - printed) <= 0.006, "", ours / printed)
+                    abs(ours - printed) <= 0.006, "within 0.006: two printed digits, cut or rounded",
+                    ratio=ours / printed)
         )  # fmt: skip
     table = section4(context, "four-paths", FOUR, _differences(context))
     duration = QUICK_S if context.quick else DURATION_S
@@ -160,8 +166,8 @@ def figure_5(context: Context) -> FigureResult:
             Finding(
                 f"fast recoveries in 10 s, {combination}, d = {AT_MS} ms", str(recoveries), f"{own:.0f}",
                 abs(own - recoveries) <= _WITHIN * recoveries,
-                UNKNOWN_TIME if abs(own - recoveries) > _WITHIN * recoveries else "",
-                own / recoveries,
+                WITHIN,
+                ratio=own / recoveries,
             )
         )  # fmt: skip
     return FigureResult(
@@ -179,7 +185,8 @@ def figure_7(context: Context) -> FigureResult:
         shown = ", ".join(f"{mbps:.1f}" for mbps in ours)
         findings.append(
             Finding(f"one, five and nine short paths of ten, d = {d} ms", "falling", f"{shown} Mbps",
-                    ours == sorted(ours, reverse=True), MORE_CANDIDATES if d > 4 * INTERSEGMENT_MS else "")
+                    ours == sorted(ours, reverse=True),
+                    remark=MORE_CANDIDATES if d > 4 * INTERSEGMENT_MS else "")
         )  # fmt: skip
     return FigureResult(
         "7", "Total throughput, ten paths", tuple(findings), {"throughput": table},

@@ -7,8 +7,16 @@ from typing import Any
 from anabranch.report.study_figures import study_figure
 from anabranch.study.model import Factor, Level, Metric, Study
 from anabranch.study.result import StudyResult
-from anabranch_publications.papers.model import Context, FigureResult, Finding
-from anabranch_publications.papers.sdn.network import PAYLOAD_BYTES, dumbbell, published, stretched
+from anabranch_publications.papers.findings import Finding
+from anabranch_publications.papers.model import Context, FigureResult
+from anabranch_publications.papers.sdn.network import (
+    FREE_QUEUE,
+    FREE_QUEUE_PACKETS,
+    PAYLOAD_BYTES,
+    dumbbell,
+    published,
+    stretched,
+)
 from anabranch_publications.papers.sdn.studies import COMPLETION, DROPS, QUEUE, TABLES, flow_numbers
 
 SEGMENTS = 1000
@@ -74,20 +82,25 @@ def incast(context: Context) -> FigureResult:
             "stretched schedule: longest queue of the bottleneck, up to 200 flows at once",
             "persistent queue beyond 54 flows (published schedule)",
             f"{queue:g} packets",
-            queue <= 2,
+            queue <= FREE_QUEUE_PACKETS,
+            FREE_QUEUE,
+            "bound",
         ),
-        Finding("stretched schedule: packets lost", "none", f"{lost:g}", lost == 0),
+        Finding("stretched schedule: packets lost", "none", f"{lost:g}", lost == 0, kind="bound"),
         Finding(
             "stretched schedule: bytes delivered",
             "all",
             "all" if rows["delivered_bytes"].to_list() == wanted else "not all",
             rows["delivered_bytes"].to_list() == wanted,
+            kind="bound",
         ),
         Finding(
             "1 % loss on every link, 200 flows: bytes delivered",
             "the thesis has no retransmission",
             f"{delivered:.0f} of {wanted[-1]}, with {lost_at_random:g} packets lost",
             delivered == wanted[-1] and lost_at_random > 0,
+            "all of them, though packets are lost",
+            "bound",
         ),
     )
     names = ("queue_max_packets", "completion_ms")

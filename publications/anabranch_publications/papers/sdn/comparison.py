@@ -14,7 +14,8 @@ import polars as pl
 from anabranch.report.study_figures import study_figure
 from anabranch.study.model import Factor, Level, Metric, Study
 from anabranch.study.result import MetricInfo, StudyResult
-from anabranch_publications.papers.model import Context, FigureResult, Finding
+from anabranch_publications.papers.findings import Finding
+from anabranch_publications.papers.model import Context, FigureResult
 from anabranch_publications.papers.sdn.network import dumbbell, published, stretched
 from anabranch_publications.papers.sdn.studies import (
     COMPLETION,
@@ -180,8 +181,12 @@ def _findings(name: str, result: StudyResult) -> list[Finding]:
             "minimal queue length at the bottleneck link",
             f"at most {queue:g} packets wait with the stretched schedule, up to {most:g} flows",
             queue <= TRANSIENT_PACKETS,
+            f"up to {TRANSIENT_PACKETS} packets may wait: two SYNs or FINs beside two data packets",
+            "bound",
         ),
-        Finding(f"{name}: no packet is lost", "no persistent queue", f"{lost:g} lost", lost == 0),
+        Finding(
+            f"{name}: no packet is lost", "no persistent queue", f"{lost:g} lost", lost == 0, kind="bound"
+        ),
     ]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -9,8 +11,18 @@ import polars as pl
 
 from anabranch.report.study_figures import study_figure
 from anabranch.study.result import StudyResult
-from anabranch_publications.papers.model import Context, FigureResult, Finding, number
-from anabranch_publications.papers.sdn.studies import SIZES, gamma, incast, inter_arrival, number_of_flows
+from anabranch_publications.papers.findings import Finding, Prediction, Tolerance, number, predicts
+from anabranch_publications.papers.model import Context, FigureResult
+from anabranch_publications.papers.sdn.network import FREE_QUEUE_PACKETS, SEGMENT_BYTES
+from anabranch_publications.papers.sdn.studies import (
+    CAPACITY_BPS,
+    ROUND_TRIP_S,
+    SIZES,
+    gamma,
+    incast,
+    inter_arrival,
+    number_of_flows,
+)
 
 FIGURE_A3: dict[int, tuple[float, float, float]] = {
     0: (1172.17, 5504.97, 10920.97),
@@ -27,11 +39,14 @@ FIGURE_A3: dict[int, tuple[float, float, float]] = {
 }
 """Mean flow completion time in us by inter-arrival time in us, for 100, 500 and 1000 segments."""
 
-FREE_QUEUE_PACKETS = 2
-"""A queue of no more than that is transient: a SYN or FIN and a data packet beside the one being sent."""
+LINEAR = 0.99
+"""Share of the variance that a straight line explains, from which on growth counts as linear."""
 
-LITTLE = 0.03
+NOT_SEEN = 0.01
 """A relative change that nobody sees in a curve of the size that the thesis prints."""
+
+CROWDED_US = 100.0
+"""Between arrivals: flows of all sizes but the smallest overlap with many others then."""
 
 Findings = Callable[[StudyResult], list[Finding]]
 
@@ -71,11 +86,6 @@ def column(result: StudyResult, metric: str, second: float | str) -> list[tuple[
     first, other = result.factors
     rows = result.cells.filter(pl.col(other.name) == second).sort(first.name)
     return [(float(x), float(y)) for x, y in rows.select(first.name, metric).iter_rows()]
-
-
-def statement(what: str, published: str, ours: str, agrees: bool, reason: str = "") -> Finding:
-    """Something that the text says, and what came out."""
-    return Finding(what, published, ours, agrees, reason)
 
 
 def table_a3(context: Context) -> FigureResult:
@@ -126,19 +136,19 @@ def fct_by_gap(result: StudyResult) -> list[Finding]:
     flat = [y for x, y in curve_ if x >= 1000]
     return [
         number("completion time of a single flow of 1 MB", 0.9, single / 1000, unit="ms", digits=1),
-        statement(
+        Finding(
             "peak",
             "at inter-arrival time 0",
             f"at {max(curve_, key=lambda point: point[1])[0]:g} us",
             max(curve_, key=lambda point: point[1])[0] == 0,
         ),
-        statement(
+        Finding(
             "up to the single flow's completion time",
             "decreases",
             "decreases" if falling == sorted(falling, reverse=True) else "does not",
             falling == sorted(falling, reverse=True),
         ),
-        statement(
+        Finding(
             "beyond it",
             "constant",
             f"{min(flat):.2f} to {max(flat):.2f} us",
@@ -152,14 +162,24 @@ def fairness_by_gap(result: StudyResult) -> list[Finding]:
     curve_ = column(result, "fairness", "1 MB")
     least = min(y for size in SIZES for _, y in column(result, "fairness", size))
     at_zero, last = curve_[0][1], curve_[-1][1]
+    shown = next(x for x, _ in curve_[1:] if x in (CROWDED_US, 500.0))
+    sizes = [cell(result, "fairness", shown, size) for size in SIZES]
     return [
-        statement("no inter-arrival time", "1", f"{at_zero:.4f}", at_zero > 0.999),
-        statement("no overlap", "1", f"{last:.4f}", last > 0.999),
-        statement(
+        Finding("no inter-arrival time", "1", f"{at_zero:.4f}", at_zero > 0.999),
+        Finding("no overlap", "1", f"{last:.4f}", last > 0.999),
+        Finding(
             "lowest degradation (section 6.2)",
             "30 %",
             f"{100 * (1 - least):.0f} %",
             abs(least - 0.7) < 0.05,
+            "within 5 %: the printed number is round",
+        ),
+        Finding(
+            f"fairness at an inter-arrival time of {shown:g} us, {', '.join(SIZES)}",
+            "the same for all flow sizes",
+            ", ".join(f"{value:.3f}" for value in sizes),
+            max(sizes) - min(sizes) < NOT_SEEN,
+            "no difference that shows in a printed curve: 0.01",
         ),
     ]
 
@@ -170,13 +190,13 @@ def fsd_by_gap(result: StudyResult) -> list[Finding]:
     flat = [y for x, y in curve_ if x >= 1000]
     sizes = [cell(result, "fsd_us", 2000.0, size) for size in SIZES]
     return [
-        statement(
+        Finding(
             "without overlap",
             "constant and minimal",
             f"{flat[0]:.2f} us",
             flat[-1] == min(y for _, y in curve_),
         ),
-        statement(
+        Finding(
             "effect of the flow size without overlap",
             "none",
             f"{min(sizes):.2f} to {max(sizes):.2f} us",
@@ -186,18 +206,37 @@ def fsd_by_gap(result: StudyResult) -> list[Finding]:
 
 
 def rising_to_flat(metric: str) -> Findings:
-    """Figures 5.7 and 5.8: constant without overlap, as the text says of the set-up delay."""
+    """Figures 5.7 and 5.8: "the same analysis applies" as to the set-up delay, which is constant."""
 
     def findings(result: StudyResult) -> list[Finding]:
-        flat = [y for x, y in column(result, metric, "1 MB") if x >= 1000]
-        if metric == "throughput_percent":
-            steady = max(flat) - min(flat) < 0.01
-            return [statement("without overlap", "constant", f"{min(flat):.2f} to {max(flat):.2f} %", steady)]
-        busiest = max(column(result, metric, "1 MB"), key=lambda point: point[1])
-        words = f"highest ({busiest[1]:.1f} %) at {busiest[0]:g} us"
-        return [statement("with less overlap", "the link is idle more often", words, busiest[0] < 1000)]
+        points = [(x, y) for x, y in column(result, metric, "1 MB") if x >= 1000]
+        flat = [y for _, y in points]
+        spread = max(flat) - min(flat)
+        return [
+            Finding(
+                "without overlap, as of the set-up delay: the same analysis applies",
+                "constant",
+                f"{min(flat):.2f} to {max(flat):.2f} %",
+                spread < 100 * NOT_SEEN,
+                "no difference that shows in a printed curve: 1 %",
+                value=spread,
+                prediction=idle_between([x for x, _ in points]) if metric == "utilization_percent" else None,
+            )
+        ]
 
     return findings
+
+
+@predicts
+def idle_between(gaps_us: Sequence[float]) -> Prediction:
+    """By how many percentage points the utilization changes with the gap between flows without overlap."""
+    sending_us = 10 * 1000 * 8e6 * SEGMENT_BYTES / CAPACITY_BPS
+    shares = [100 * sending_us / (9 * gap + FIGURE_A3[1000][2]) for gap in gaps_us]
+    return Prediction(
+        max(shares) - min(shares),
+        0.1,
+        "equation 5.2: the link is idle between flows that do not overlap, the longer the larger the gap",
+    )
 
 
 def breaking_point(metric: str) -> Findings:
@@ -209,47 +248,166 @@ def breaking_point(metric: str) -> Findings:
         if metric == "queue_mean_packets":
             ours = "none" if breaks is None else f"at {breaks:g} flows"
             agrees = breaks is not None and 55 <= breaks <= 65
-            return [statement("a persistent queue begins", "above 60 flows", ours, agrees)]
-        below = [y for x, y in column(result, metric, "1 MB") if 20 < x < 60]
-        above = [y for x, y in column(result, metric, "1 MB") if x > 60]
-        if metric != "fct_us":
-            return []
-        steep = (above[-1] - above[0]) > 2 * abs(below[-1] - below[0]) if below and above else False
-        words = f"{below[0]:.0f} to {below[-1]:.0f} us, then {above[0]:.0f} to {above[-1]:.0f} us"
-        return [
-            statement(
-                "completion time between 20 and 60 flows, and above",
-                "hardly changes, then rises",
-                words,
-                steep,
+            step = "the thesis varies the number of flows in steps of 5"
+            return [Finding("a persistent queue begins", "above 60 flows", ours, agrees, step)]
+        curve_ = column(result, metric, "1 MB")
+        middle = [y for x, y in curve_ if 20 <= x < 60]
+        above = [y for x, y in curve_ if x > 60]
+        at_one, at_20 = curve_[0][1], middle[0]
+        rises = at_20 > at_one
+        wanted = metric in ("fct_us", "fsd_us")
+        found = [
+            Finding(
+                "from 1 to 20 flows",
+                "increases" if wanted else "decreases",
+                f"{at_one:.1f} to {at_20:.1f}",
+                rises == wanted and at_20 != at_one,
             )
         ]
+        if metric in ("fct_us", "throughput_percent"):
+            change, before = max(middle) - min(middle), abs(at_20 - at_one)
+            found.append(
+                Finding(
+                    "from 20 to 60 flows",
+                    "does not change that much",
+                    f"by {change:.1f}, from 1 to 20 flows by {before:.1f}",
+                    change < before,
+                    "less than from 1 to 20 flows",
+                )
+            )
+        if metric == "fct_us":
+            steep = above[-1] - above[0] > 2 * (max(middle) - min(middle))
+            words = f"{above[0]:.0f} to {above[-1]:.0f} us"
+            found.append(
+                Finding(
+                    "above 60 flows", "increases drastically", words, steep, "twice as much as from 20 to 60"
+                )
+            )
+        return found
 
     return findings
+
+
+@predicts
+def by_whole_segments(counts: Sequence[float], gamma_: float) -> Prediction:
+    """What a straight line explains of completion times if windows are whole segments.
+
+    1000 segments need ceil(1000 / sWnd) intervals, with sWnd of equation 4.8 for so many flows.
+    """
+    interval_s = gamma_ * ROUND_TRIP_S
+    room = interval_s * CAPACITY_BPS / (8 * SEGMENT_BYTES)
+    times = [math.ceil(1000 / max(1, math.floor(room / count) - 1)) * interval_s for count in counts]
+    return Prediction(
+        statistics.correlation(counts, times) ** 2,
+        0.02,
+        "sWnd is a whole number of segments less one: completion times are a flight of stairs, whose last "
+        "step before the breaking point is the highest; less the start of the last interval",
+    )
+
+
+def linear_growth(result: StudyResult) -> list[Finding]:
+    """Section 6.2: before the breaking point completion times of the in-cast problem grow linearly."""
+    findings = []
+    for factor in (1.0, 1.5, 2.0):
+        limit = flows_that_fit(factor).value
+        points = [(x, y) for x, y in column(result, "fct_us", factor) if x <= limit]
+        r = statistics.correlation([x for x, _ in points], [y for _, y in points])
+        findings.append(
+            Finding(
+                f"completion time up to the breaking point, gamma = {factor:g}",
+                "increases linearly",
+                f"R^2 = {r * r:.4f}",
+                r > 0 and r * r >= LINEAR,
+                f"a straight line explains {100 * LINEAR:.0f} % of the variance",
+                value=r * r,
+                prediction=by_whole_segments([x for x, _ in points], factor),
+            )
+        )
+    return findings
+
+
+@predicts
+def flows_that_fit(gamma_: float) -> Prediction:
+    """Segments of one flow each that an sInterval of gamma round trips has room for (section 4.3)."""
+    return Prediction(
+        math.floor(gamma_ * ROUND_TRIP_S * CAPACITY_BPS / (8 * SEGMENT_BYTES)),
+        0,
+        "sInterval x capacity / segment; the thesis reads its number off a grid of 5 flows",
+    )
 
 
 def incast_limits(result: StudyResult) -> list[Finding]:
     """Figure 5.16: flows that can begin at once without a persistent queue, by gamma."""
     findings = []
-    for factor, printed, exact in ((1.0, 55, 54), (1.5, 80, 81), (2.0, 100, 108)):
+    for factor, printed in ((1.0, 55), (1.5, 80), (2.0, 100)):
         queues = column(result, "queue_mean_packets", factor)
         fits = [x for x, y in queues if y <= FREE_QUEUE_PACKETS]
         breaks = [x for x, y in queues if y > FREE_QUEUE_PACKETS]
         found = max((x for x in fits if not breaks or x < min(breaks)), default=0.0)
         findings.append(
-            Finding(
+            number(
                 f"most flows without a persistent queue, gamma = {factor:g}",
-                f"{printed}",
-                f"{found:g}",
-                found == exact,
-                # It explains the printed number, and no other one that might come out here.
-                f"the thesis reads it off a grid of 5 flows; sInterval x capacity / segment gives {exact}"
-                if found == exact
-                else "",
-                found / printed,
+                printed,
+                found,
+                unit="",
+                digits=0,
+                tolerance=Tolerance(5, "the thesis varies the number of flows in steps of 5 (table 5.5)"),
+                prediction=flows_that_fit(factor),
             )
         )
+    limits = [finding.value or 0.0 for finding in findings]
+    wanted = [flows_that_fit(factor).value for factor in (1.0, 1.5)]
+    gain = 100 * (limits[1] / limits[0] - 1) if limits[0] else math.inf
+    findings.append(
+        number(
+            "more flows before the breaking point with gamma = 1.5 than with 1 (section 6.2)",
+            60,
+            gain,
+            unit="%",
+            digits=0,
+            tolerance=Tolerance(5, "printed without a decimal, of numbers of flows in steps of 5"),
+            prediction=more_flows(*wanted),
+        )
+    )
     return findings
+
+
+@predicts
+def more_flows(at_one: float, at_more: float) -> Prediction:
+    """The growth of what an interval has room for, in percent."""
+    return Prediction(
+        100 * (at_more / at_one - 1), 0.5, "as sInterval grows: section 5.2.3 itself has 55 and 80, 45 % more"
+    )
+
+
+@predicts
+def single_flow_gain(metric: str, gammas: Sequence[float], at_one: float) -> Prediction:
+    """What gamma changes for a flow of 1 MB that is alone, over the largest value of the metric.
+
+    The flow sends sWnd = sInterval x capacity / segment - 1 segments an interval, for as many intervals as
+    its 1000 segments need, one segment time apart; set-up and the last round trip do not depend on gamma.
+
+    Args:
+        metric: ``fct_us``, or one that is inverse to the completion time.
+        gammas: of the study.
+        at_one: the printed completion time of the flow in us, with gamma = 1.
+    """
+    segment_s = 8 * SEGMENT_BYTES / CAPACITY_BPS
+
+    def sending_s(factor: float) -> float:
+        interval_s = factor * ROUND_TRIP_S
+        window = max(1, math.floor(interval_s / segment_s) - 1)
+        intervals = math.ceil(1000 / window)
+        return (intervals - 1) * interval_s + (1000 - (intervals - 1) * window - 1) * segment_s
+
+    times = [at_one + 1e6 * (sending_s(factor) - sending_s(1.0)) for factor in gammas]
+    spread = (max(times) - min(times)) / max(times)
+    return Prediction(
+        spread,
+        0.001,
+        "sWnd leaves out one segment in each interval, and intervals become fewer with gamma: a single flow "
+        f"gains in {'completion time' if metric == 'fct_us' else 'throughput'}, too little to see in a curve",
+    )
 
 
 def gamma_helps(metric: str) -> Findings:
@@ -262,7 +420,7 @@ def gamma_helps(metric: str) -> Findings:
         better = last < first if metric == "fct_us" else last > first
         word = "rises" if last > first else "falls"
         found = [
-            statement(
+            Finding(
                 "with all flows at once, gamma from 1 to 200",
                 "falls" if metric == "fct_us" else "rises",
                 f"{word} from {first:.1f} to {last:.1f}",
@@ -270,16 +428,18 @@ def gamma_helps(metric: str) -> Findings:
             )
         ]
         spread = (max(alone) - min(alone)) / max(alone)
+        gammas = [x for x, _ in column(result, metric, 1000.0)]
         found.append(
-            statement(
-                "without overlap (inter-arrival 1 ms)",
+            Finding(
+                "without overlap (inter-arrival 1 ms), gamma changes it by",
                 "no effect",
-                f"{min(alone):.2f} to {max(alone):.2f}",
-                spread < 0.01,
-                "sWnd leaves out one segment in each interval, and intervals become fewer with gamma: "
-                "a single flow gains a little, too little to see in the printed curve"
-                if 0.01 <= spread < LITTLE
-                else "",
+                f"{100 * spread:.2f} % ({min(alone):.2f} to {max(alone):.2f})",
+                spread < NOT_SEEN,
+                "no difference that shows in a printed curve: 1 %",
+                value=spread,
+                prediction=single_flow_gain(metric, gammas, FIGURE_A3[1000][2])
+                if metric in ("fct_us", "throughput_percent")
+                else None,
             )
         )
         return found
@@ -311,14 +471,20 @@ CURVES: Sequence[tuple[str, str, Callable[[Context], StudyResult], str, Findings
         rising_to_flat("utilization_percent"),
     ),
     ("5.9", "Average FCT by number of flows", number_of_flows, "fct_us", breaking_point("fct_us")),
-    ("5.10", "Average FSD by number of flows", number_of_flows, "fsd_us", nothing),
-    ("5.11", "Average flow throughput by number of flows", number_of_flows, "throughput_percent", nothing),
+    ("5.10", "Average FSD by number of flows", number_of_flows, "fsd_us", breaking_point("fsd_us")),
+    (
+        "5.11",
+        "Average flow throughput by number of flows",
+        number_of_flows,
+        "throughput_percent",
+        breaking_point("throughput_percent"),
+    ),
     (
         "5.12",
         "Bottleneck link utilization by number of flows",
         number_of_flows,
         "utilization_percent",
-        nothing,
+        breaking_point("utilization_percent"),
     ),
     (
         "5.13",
@@ -327,7 +493,7 @@ CURVES: Sequence[tuple[str, str, Callable[[Context], StudyResult], str, Findings
         "queue_mean_packets",
         breaking_point("queue_mean_packets"),
     ),
-    ("5.14", "Average FCT of the in-cast problem", incast, "fct_us", nothing),
+    ("5.14", "Average FCT of the in-cast problem", incast, "fct_us", linear_growth),
     ("5.15", "Bottleneck link utilization of the in-cast problem", incast, "utilization_percent", nothing),
     ("5.16", "Bottleneck AvgQL of the in-cast problem", incast, "queue_mean_packets", incast_limits),
     ("5.17", "Average FCT by gamma", gamma, "fct_us", gamma_helps("fct_us")),

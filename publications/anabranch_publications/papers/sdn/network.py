@@ -13,6 +13,10 @@ PAYLOAD_BYTES = 960
 
 FLOW = "flow"
 
+FREE_QUEUE_PACKETS = 2
+"""A queue of no more than that is transient: a SYN or FIN and a data packet beside the one being sent."""
+FREE_QUEUE = "two packets may wait: a SYN or FIN and a data packet beside the one being sent"
+
 
 def dumbbell(
     flows: int,

@@ -16,6 +16,8 @@ from anabranch_publications.papers.sdn.network import PAYLOAD_BYTES, SEGMENT_BYT
 from anabranch_publications.papers.sql import with_metrics
 
 CAPACITY_BPS = 10e9
+ROUND_TRIP_S = 4 * (5e-6 + 1000 * 8 / CAPACITY_BPS) + 4 * (5e-6 + 40 * 8 / CAPACITY_BPS)
+"""rtt(data, ack) over four links of 5 us (table 5.1), without queues."""
 BOTTLENECK = "router-left->router-middle1"
 DURATION_S = 1.0
 SIZES = {"100 KB": 100, "500 KB": 500, "1 MB": 1000}

@@ -9,8 +9,17 @@ import polars as pl
 from anabranch import Scenario
 from anabranch.report.sequence import sequence_figure, sequence_table
 from anabranch.result import Result
-from anabranch_publications.papers.model import Context, FigureResult, Finding, number
-from anabranch_publications.papers.sdn.network import FLOW, PAYLOAD_BYTES, dumbbell, published, size
+from anabranch_publications.papers.findings import Finding, number
+from anabranch_publications.papers.model import Context, FigureResult
+from anabranch_publications.papers.sdn.network import (
+    FLOW,
+    FREE_QUEUE,
+    FREE_QUEUE_PACKETS,
+    PAYLOAD_BYTES,
+    dumbbell,
+    published,
+    size,
+)
 
 GBPS, DELAY = "8 Gbps", "1 us"
 
@@ -33,8 +42,8 @@ def _times_us(result: Result, flow: int, kind: str) -> list[float]:
     return [time * 1e6 for time in rows["time_s"].to_list()]
 
 
-def _us(what: str, published_us: float, ours_us: float, reason: str = "") -> Finding:
-    return number(what, published_us, ours_us, unit="us", digits=2, reason=reason)
+def _us(what: str, published_us: float, ours_us: float) -> Finding:
+    return number(what, published_us, ours_us, unit="us", digits=2)
 
 
 def _sequence(
@@ -198,7 +207,13 @@ def heterogeneous(_: Context) -> FigureResult:
     )
     findings = [
         number("sending cycles of flow 0", 5, len(ctrl), unit="cycles", digits=0),
-        Finding("queue of the bottleneck", "no persistent queue", f"at most {queue} waiting", queue <= 2),
+        Finding(
+            "queue of the bottleneck",
+            "no persistent queue",
+            f"at most {queue} waiting",
+            queue <= FREE_QUEUE_PACKETS,
+            FREE_QUEUE,
+        ),
     ]
     return _sequence("4.16", "Verification: unequal access links (figure 4.16)", result, 0, findings)
 

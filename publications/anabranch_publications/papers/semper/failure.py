@@ -11,7 +11,8 @@ from typing import Any, Final
 import polars as pl
 
 from anabranch.study.result import StudyResult
-from anabranch_publications.papers.model import Context, FigureResult, Finding
+from anabranch_publications.papers.findings import Finding
+from anabranch_publications.papers.model import Context, FigureResult
 from anabranch_publications.papers.semper import drawing
 from anabranch_publications.papers.semper.figures import OPEN
 from anabranch_publications.papers.semper.network import (
@@ -155,18 +156,22 @@ def _adapts(result: StudyResult, rows: pl.DataFrame, name: str, times: Timing) -
             "3/4",
             f"{share:.3f}",
             abs(share - 0.75) <= 0.01,
+            "within 0.01: the link's share of the printed curve",
         ),
         Finding(
-            f"{name}: total in the first, second and third second after the failure (0.95 of what is left)",
+            f"{name}: total in the first, second and third second after the failure",
             "adapts at once, practically no loss of efficiency",
             f"{first[0]:.1f}, {first[1]:.1f} and {first[2]:.1f} of {left:.1f} Mbps",
             min(first) >= ADAPTED * left,
+            f"{ADAPTED} of what is left or more",
         ),
         Finding(
-            f"{name}: what applications get in order, third second after the failure (0.95 of what is left)",
+            f"{name}: what applications get in order, third second after the failure",
             "not said; subflows adapt at once",
             f"{stream:.1f} of {left:.1f} Mbps",
             stream >= ADAPTED * left,
+            f"{ADAPTED} of what is left or more",
+            "bound",
         ),
         Finding(
             f"{name}: connections that stall, in {times.runs} runs",
@@ -174,6 +179,8 @@ def _adapts(result: StudyResult, rows: pl.DataFrame, name: str, times: Timing) -
             f"{seconds:.2f} s without a subflow to send on, all together; from the third second on, the "
             f"slowest second of any application {least:.1f} Mbps",
             still == 0 and seconds < 1 and least > 0,
+            "less than a second altogether",
+            "bound",
         ),
     ]
 
@@ -213,7 +220,8 @@ def _smoothness(rows: pl.DataFrame, times: Timing) -> list[Finding]:
             "SEMPER is very smooth, the stateful scheme varies",
             f"{spread[semper]:.3f} and {spread[stateful]:.3f}",
             spread[semper] < 0.8 * spread[stateful],
-            DRIFT,
+            "SEMPER's is smaller by a fifth: the standard deviation of 200 seconds scatters by 5 %",
+            remark=DRIFT,
         ),
         Finding(
             "Jain's index of each second: median, and mean change to the next, SEMPER and stateful",
@@ -229,13 +237,16 @@ def _symmetric(rows: pl.DataFrame, times: Timing) -> Finding:
     """Whether one host has what the other lacks, second by second, under the stateful scheme."""
     own = rows.filter((pl.col("setting") == "stateful") & (pl.col("time_s") > times.fails_s + 5))
     wide = own.pivot(on="flow", index=["run", "time_s"], values="throughput_mbps")
-    each = wide.group_by("run").agg(pl.corr("0", "1").alias("correlation"))["correlation"].to_list()
+    total = (pl.col("0") + pl.col("1")).std() / (pl.col("0").std() + pl.col("1").std())
+    each = wide.group_by("run").agg(total.alias("left"))["left"].to_list()
     middle = statistics.median(each)
     return Finding(
-        "stateful: correlation of both hosts' throughputs over the seconds, median over the runs",
-        "symmetry between the two lines (-1)",
+        "stateful: standard deviation of both hosts' sum over the sum of their standard deviations",
+        "symmetry between the two lines",
         f"{middle:.3f}",
-        middle < -0.9,
+        middle < 0.1,
+        "below 0.1: what one lacks the other has. With full paths nothing else is possible",
+        "bound",
     )
 
 

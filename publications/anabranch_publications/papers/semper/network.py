@@ -21,6 +21,9 @@ QUEUE: Final = "100 packets"
 PAYLOAD: Final = 1428 / 1500
 """Share of a packet that is data: 1500 bytes less 40 of headers, 12 of timestamps and 20 of the mapping."""
 
+SINGLE_PAYLOAD: Final = 1448 / 1500
+"""The same of a packet of TCP, which has no mapping."""
+
 EDGES: Final = ("branch", "headquarters")
 """The edge routers; the default router before the first one would change nothing and is left out."""
 

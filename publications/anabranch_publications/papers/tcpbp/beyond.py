@@ -12,7 +12,8 @@ from anabranch import Scenario
 from anabranch.report.study_figures import study_figure
 from anabranch.routes import PairRoutes
 from anabranch.study.model import Factor, Level, Metric, Output, Study
-from anabranch_publications.papers.model import Context, FigureResult, FigureSpec, Finding
+from anabranch_publications.papers.findings import Finding
+from anabranch_publications.papers.model import Context, FigureResult, FigureSpec
 from anabranch_publications.papers.tcpbp.asymmetry import asymmetric_links
 from anabranch_publications.papers.tcpbp.network import PAIRS, TRANSPORT, network
 from anabranch_publications.papers.tcpbp.stability import measured_links, route_stability
@@ -167,6 +168,8 @@ def _metric_findings(table: pl.DataFrame) -> tuple[Finding, ...]:
             "not compared (future work ix)",
             f"the best of the others has {best:.3f} of its throughput",
             best <= 1.01,
+            "none is better by more than 1 %",
+            "question",
         ),
     )
 
@@ -238,6 +241,8 @@ def load(context: Context) -> FigureResult:
                 "future work (ii); a gain is expected",
                 f"{gain:.2f}",
                 gain > 1,
+                "above 1",
+                "question",
             ),
         ),
         {"load": table},
@@ -320,6 +325,8 @@ def short_transfers(context: Context) -> FigureResult:
                 f"median time by hops over TCPBP's: {over('hops', '100 kB'):.2f} for 100 kB, "
                 f"{over('hops', '1 MB'):.2f} for 1 MB",
                 min(over("hops", "100 kB"), over("hops", "1 MB")) >= 1,
+                "at least 1 for both sizes",
+                "question",
             ),
         ),
         {"short-transfers": table},

@@ -47,9 +47,17 @@ class Answer:
     objective: float
 
 
+class _Silent(highspy.Highs):
+    """HiGHS without its banner, which 1.16 writes as soon as its constructor asks for callbacks."""
+
+    def enableCallbacks(self) -> None:  # noqa: N802 - the name in HiGHS
+        self.setOptionValue("output_flag", False)
+        super().enableCallbacks()  # type: ignore[no-untyped-call]
+
+
 def new_solver(**options: bool | int | float | str) -> highspy.Highs:
     """A silent HiGHS on one thread with these options, by their names in HiGHS."""
-    solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver = _Silent()  # type: ignore[no-untyped-call]
     for name, value in {"output_flag": False, "threads": 1, **options}.items():
         if solver.setOptionValue(name, value) != highspy.HighsStatus.kOk:
             raise SolverError(

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from anabranch.scenario.algorithm import Algorithm, by_algorithm
+from anabranch.scenario.algorithm import Algorithm, Own, by_algorithm
 from anabranch.scenario.algorithms.estimator import Estimator
 from anabranch.scenario.quantity import Span
 
@@ -84,7 +84,8 @@ Application = Annotated[
     | Annotated[Forwarding, Tag("<forwarding>")]
     | Annotated[SdnPaced, Tag("<sdn-paced>")]
     | Annotated[WindowClamp, Tag("<window-clamp>")]
-    | Annotated[TcpbpApplication, Tag("<tcpbp>")],
+    | Annotated[TcpbpApplication, Tag("<tcpbp>")]
+    | Annotated[Own, Tag("<python>")],
     Discriminator(by_algorithm),
 ]
 """What the SDN controller does. A name, or a table with parameters."""

@@ -56,6 +56,11 @@ class Fastrto(Algorithm):
     """
     k: Annotated[float, Field(gt=0.0)] = 4.0
     """Mean deviations above the smoothed RTT (4.2)."""
+    k_diversity: Annotated[float, Field(ge=0.0)] = 0.0
+    """K follows RTT diversity: ``k`` deviations, or this many times the way from the smoothed RTT to the
+    largest RTT of the last rounds, whichever is more. That largest RTT shrinks by gamma a round unless
+    measured anew. 0: K is ``k``. The thesis says that K varies, and not how.
+    """
     srtt_gain: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.25
     """Weight of a round trip's samples in the smoothed RTT (alpha of RFC 6298)."""
     rttvar_gain: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.25

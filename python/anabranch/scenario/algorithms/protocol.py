@@ -94,6 +94,12 @@ class TransportFields(Table):
     """Outside recovery, wait with a part of what segmentation offload would send at once, if the next ACK
     comes soon and the last segment left within a millisecond, as Linux does.
     """
+    unpaced_segments: Annotated[int, Field(le=1000000)] | None = None
+    """Segments with data at the start of a connection that pacing does not space. Linux has 10."""
+    pacing_catches_up: bool | None = None
+    """A paced segment that leaves late shortens the gap behind it by as much, at most by half, as Linux
+    does.
+    """
     loss_detection: LossDetection | None = None
     """How losses are found."""
     congestion_control: CongestionControl | None = None
@@ -147,6 +153,8 @@ PROTOCOL_FIELDS: dict[str, tuple[str, ...]] = {
         "dsack_delivers",
         "prr_in_segments",
         "tso_deferral",
+        "unpaced_segments",
+        "pacing_catches_up",
         "loss_detection",
         "congestion_control",
         "pacing",

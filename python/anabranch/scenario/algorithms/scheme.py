@@ -97,6 +97,13 @@ class Semper(Algorithm):
     """
 
 
+class Given(Algorithm):
+    """The paths of ``paths``, with their weights: routes computed or measured elsewhere."""
+
+    algorithm: Literal["given"] = "given"
+    """Its name."""
+
+
 class Robust(Algorithm):
     """The split with the least worst-case load over all matrices of ``demand`` (Fukushima 2016)."""
 
@@ -210,6 +217,7 @@ Name = Literal[
     "tcpbp",
     "tcpbp-exact",
     "semper",
+    "given",
     "robust",
     "hybrid-hop",
     "hybrid-delay",
@@ -228,6 +236,7 @@ Scheme = Annotated[
     | Annotated[TcpbpScheme, Tag("<tcpbp>")]
     | Annotated[TcpbpExact, Tag("<tcpbp-exact>")]
     | Annotated[Semper, Tag("<semper>")]
+    | Annotated[Given, Tag("<given>")]
     | Annotated[Robust, Tag("<robust>")]
     | Annotated[HybridHop, Tag("<hybrid-hop>")]
     | Annotated[HybridDelay, Tag("<hybrid-delay>")]
@@ -245,6 +254,7 @@ Metric = Literal[
     "delay",
     "inverse-capacity",
     "loss",
+    "weight",
     "capacity",
     "tcpbp",
     "smm",

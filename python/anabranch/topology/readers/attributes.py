@@ -2,8 +2,8 @@
 
 Topology Zoo: `label`, `Latitude`, `Longitude` of nodes; `LinkLabel`, `LinkSpeedRaw` (bits per second), or
 else `LinkSpeed` with `LinkSpeedUnits` (K, M, G, T: decimal multiples of bits per second) of links. For files
-of one's own, links also take `capacity_bps`, `delay_ms`, `length_km` and `loss` (a probability). Case does
-not count.
+of one's own, links also take `capacity_bps`, `delay_ms`, `length_km`, `loss` (a probability) and `weight` (a
+cost for routing). Case does not count.
 """
 
 import math
@@ -24,7 +24,7 @@ _SPEED_UNIT: Final = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 UNREAD: Final = "Not read:"
 """How the sentence begins that names attributes of links which sound like quantities and are not read."""
 _SPEED: Final = ("linkspeedraw", "linkspeed", "linkspeedunits")
-_READ: Final = (*_SPEED, "capacity_bps", "delay_ms", "length_km", "loss")
+_READ: Final = (*_SPEED, "capacity_bps", "delay_ms", "length_km", "loss", "weight")
 _SOUNDS: Final = ("capacity", "bandwidth", "delay", "latency", "length_", "loss", "linkspeed")
 MAX_DELAY_MS: Final = Decimal(1_000_000)
 MAX_LENGTH_KM: Final = 1e6
@@ -35,6 +35,8 @@ class SpeedCount:
     """What of a file's link attributes could not be read: speeds, and names that sound like quantities."""
 
     unreadable: int = 0
+    weights: int = 0
+    """Weights that are no number."""
     unread: dict[str, int] = field(default_factory=dict)
     """How many links have each attribute that is not read."""
 
@@ -46,9 +48,11 @@ class SpeedCount:
                 f"{self.unreadable} link speeds were no number with a unit K, M, G or T and count as not "
                 "given."
             )
+        if self.weights:
+            notes.append(f"{self.weights} link weights were no number and count as not given.")
         if self.unread:
             names = ", ".join(f"{name} ({count} links)" for name, count in list(self.unread.items())[:10])
-            notes.append(f"{UNREAD} {names}; links take capacity_bps, delay_ms, length_km and loss.")
+            notes.append(f"{UNREAD} {names}; links take capacity_bps, delay_ms, length_km, loss and weight.")
         return notes
 
 
@@ -86,7 +90,17 @@ def draft_link(
         capacity_bps=_capacity_bps(by_key, where, speeds),
         delay_ps=_delay_ps(by_key, where),
         loss=None if loss is None else _number(loss, "loss", 0.0, 1.0, where),
+        weight=_weight(by_key, speeds),
     )
+
+
+def _weight(by_key: Mapping[str, str], speeds: SpeedCount) -> float | None:
+    """The number that a weight is; whether routes can go by it matters only where they do."""
+    text = by_key.get("weight")
+    value = None if text is None else _decimal(text)
+    if text is not None and value is None:
+        speeds.weights += 1
+    return None if value is None else float(value)
 
 
 def _capacity_bps(by_key: Mapping[str, str], where: str, speeds: SpeedCount) -> int | None:

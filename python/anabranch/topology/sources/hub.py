@@ -1,4 +1,4 @@
-"""The one place that knows the topohub package, which carries both named collections.
+"""The one place that knows the topohub package, which carries SNDlib and a part of the Zoo.
 
 topohub (P. Jurkiewicz, SoftwareX 24, 2023; MIT) holds graphs as JSON: `pos` = (longitude, latitude) in
 degrees, undirected links without capacities, demands by node id. Its link lengths are left aside, because

@@ -1,5 +1,6 @@
 //! Applications of the controller: one file each with its parameters, and one line each in the list below.
 
+mod external;
 mod forwarding;
 mod paced;
 mod router;
@@ -12,6 +13,7 @@ use crate::control::ControllerSetup;
 use crate::records::Table;
 use anabranch_units::declaration::Parameters;
 use anabranch_units::{FlowId, Instant, NodeId};
+pub use external::{ApplicationMaker, ExternalApplication, ExternalApplicationSetup};
 use forwarding::ForwardingApplication;
 pub use forwarding::ForwardingParameters;
 use paced::Paced;
@@ -39,11 +41,12 @@ pub trait ConfiguredApplication {
 
 /// Makes the configuration and the enumeration of one list of applications.
 macro_rules! applications {
-    ($( $name:literal => $variant:ident($application:ty) ),+ $(,)?) => {
+    ($( $name:literal => $variant:ident($application:ty) ),+ $(,)?; $external:literal) => {
         anabranch_units::registry! {
             /// What the SDN controller does.
             pub enum ApplicationSetup: "application" {
                 $( $name => $variant(<$application as ConfiguredApplication>::Parameters), )+
+                ; $external => External(ExternalApplicationSetup)
             }
         }
 
@@ -51,7 +54,21 @@ macro_rules! applications {
             /// Whether it measures links by probes and counters, so that it needs both.
             #[must_use]
             pub const fn measures_links(&self) -> bool {
-                match self { $( Self::$variant(_) => <$application as ConfiguredApplication>::MEASURES_LINKS, )+ }
+                match self {
+                    $( Self::$variant(_) => <$application as ConfiguredApplication>::MEASURES_LINKS, )+
+                    Self::External(_) => false,
+                }
+            }
+        }
+
+        impl ApplicationSetup {
+            /// Whether its probes are to find out what was before them on a link.
+            #[must_use]
+            pub const fn probes_links(&self) -> bool {
+                match self {
+                    Self::External(external) => external.probes_links,
+                    _ => self.measures_links(),
+                }
             }
         }
 
@@ -59,25 +76,37 @@ macro_rules! applications {
         #[derive(Debug)]
         pub enum Applications {
             $( #[doc = concat!("`", $name, "`.")] $variant(Box<$application>), )+
+            /// One that the caller has brought along.
+            External(Box<dyn ExternalApplication>),
         }
 
         impl Applications {
-            /// The application that a setup names. `segment_bytes` is the size of paced senders' data packets.
+            /// The application that a setup names, in the network of `view`. `segment_bytes` is the size of paced
+            /// senders' data packets, `seed` that of an application that the caller has brought along.
             #[must_use]
-            pub fn new(setup: &ControllerSetup, segment_bytes: u32) -> Self {
+            pub fn new(setup: &ControllerSetup, segment_bytes: u32, view: &View<'_>, seed: u64) -> Self {
                 match &setup.application {
                     $( ApplicationSetup::$variant(parameters) => {
                         Self::$variant(Box::new(ConfiguredApplication::configured(parameters, setup, segment_bytes)))
                     } )+
+                    ApplicationSetup::External(external) => {
+                        Self::External(external.maker.get().application(view, seed))
+                    }
                 }
             }
 
             fn inner(&self) -> &dyn Application {
-                match self { $( Self::$variant(application) => &**application, )+ }
+                match self {
+                    $( Self::$variant(application) => &**application, )+
+                    Self::External(application) => &**application,
+                }
             }
 
             fn inner_mut(&mut self) -> &mut dyn Application {
-                match self { $( Self::$variant(application) => &mut **application, )+ }
+                match self {
+                    $( Self::$variant(application) => &mut **application, )+
+                    Self::External(application) => &mut **application,
+                }
             }
         }
     };
@@ -88,6 +117,8 @@ applications! {
     "sdn-paced" => SdnPaced(Paced),
     "window-clamp" => WindowClamp(WindowClamp),
     "tcpbp" => Tcpbp(Tcpbp),
+    // What the caller brings along has no line here, but a name (`external.rs`).
+    ; "python"
 }
 
 impl Application for Applications {

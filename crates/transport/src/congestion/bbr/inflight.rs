@@ -1,7 +1,7 @@
 //! The window.
 
 use super::{Bbr, State};
-use crate::congestion::Ack;
+use crate::congestion::{Ack, Recovery};
 
 impl Bbr {
     /// Bandwidth-delay product times `gain`, in bytes; the initial window before the first RTT sample.
@@ -54,10 +54,21 @@ impl Bbr {
         self.cwnd = self.cwnd.max(self.min_pipe_cwnd());
     }
 
-    /// Draft section 4.2.3.4, "BBRModulateCwndForRecovery".
+    /// Draft section 4.2.3.4, "BBRModulateCwndForRecovery". The round of packet conservation begins behind the ACK
+    /// that enters recovery: what is in flight then is the window, plus what that ACK has delivered. The end of a
+    /// recovery brings the old window back ("BBRRestoreCwnd"), which growth then takes to the target.
     fn modulate_for_recovery(&mut self, ack: &Ack) {
         if ack.lost > 0 {
             self.cwnd = self.cwnd.saturating_sub(ack.lost).max(self.mss);
+        }
+        let before = std::mem::replace(&mut self.seen, ack.recovery);
+        if ack.recovery == Recovery::Fast && before != Recovery::Fast {
+            self.packet_conservation = true;
+            self.model.rounds.restart();
+            self.cwnd = ack.in_flight.saturating_add(ack.delivered);
+        } else if ack.recovery == Recovery::Open && before != Recovery::Open {
+            self.packet_conservation = false;
+            self.cwnd = self.cwnd.max(self.prior_cwnd);
         }
         if self.packet_conservation {
             self.cwnd = self.cwnd.max(ack.in_flight.saturating_add(ack.delivered));
@@ -66,16 +77,7 @@ impl Bbr {
 
     /// Remembers the last good window (draft section 4.2.3.4, "BBRSaveCwnd").
     pub(super) fn save_cwnd(&mut self) {
-        let reduced = self.in_recovery || self.state == State::ProbeRtt;
+        let reduced = self.seen != Recovery::Open || self.state == State::ProbeRtt;
         self.prior_cwnd = if reduced { self.prior_cwnd.max(self.cwnd) } else { self.cwnd };
-    }
-
-    /// Returns to it (draft section 4.2.3.4, "BBRRestoreCwnd"). The next ACK brings it to the target.
-    pub(super) fn leave_recovery(&mut self) {
-        if self.in_recovery {
-            self.cwnd = self.cwnd.max(self.prior_cwnd);
-        }
-        self.in_recovery = false;
-        self.packet_conservation = false;
     }
 }

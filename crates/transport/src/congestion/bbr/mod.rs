@@ -95,8 +95,9 @@ pub struct Bbr {
     cwnd: u64,
     /// Window to return to after loss recovery or ProbeRTT (draft section 4.2.3.4).
     prior_cwnd: u64,
-    /// Fast recovery or the loss state.
-    in_recovery: bool,
+    /// The sender's state at the last ACK that delivered data, or at a timeout since. A recovery that ends with the
+    /// ACK that begins the next one is no change.
+    seen: Recovery,
     /// First round of fast recovery: as much leaves as arrives.
     packet_conservation: bool,
 }
@@ -123,7 +124,7 @@ impl Bbr {
             pacer: Pacer::new(initial_window, INITIAL_PACING),
             cwnd: initial_window,
             prior_cwnd: 0,
-            in_recovery: false,
+            seen: Recovery::Open,
             packet_conservation: false,
         }
     }
@@ -235,13 +236,10 @@ impl CongestionControl for Bbr {
         self.update_cwnd(ack);
     }
 
-    /// Draft section 4.2.3.4: the window becomes what is in flight, plus a segment to send.
-    fn on_loss(&mut self, episode: &LossEpisode) {
+    /// Draft section 4.2.3.4. The window follows with the ACK that shows the loss, once its data are counted, or with
+    /// the next one where a timer has found it ([`Bbr::modulate_for_recovery`]).
+    fn on_loss(&mut self, _episode: &LossEpisode) {
         self.save_cwnd();
-        self.cwnd = episode.in_flight.saturating_add(self.mss);
-        self.in_recovery = true;
-        self.packet_conservation = true;
-        self.model.rounds.restart();
     }
 
     /// Version 1 does not react: its window already follows the path's bandwidth-delay product.
@@ -251,17 +249,15 @@ impl CongestionControl for Bbr {
     fn on_timeout(&mut self, _episode: &LossEpisode, _first: bool) {
         self.save_cwnd();
         self.cwnd = self.mss;
-        self.in_recovery = true;
+        self.seen = Recovery::Loss;
         self.full_pipe.restart();
     }
 
-    fn on_recovered(&mut self, _now: Instant, _from: Recovery) {
-        self.leave_recovery();
-    }
+    /// The next ACK that delivers data sees it.
+    fn on_recovered(&mut self, _now: Instant, _from: Recovery) {}
 
     /// As in Linux: the slow-down was spurious, so Startup has not been shown to fill the pipe either.
     fn on_undo(&mut self, _now: Instant) {
         self.full_pipe.restart();
-        self.leave_recovery();
     }
 }

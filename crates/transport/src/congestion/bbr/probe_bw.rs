@@ -18,13 +18,20 @@ pub struct GainCycle {
     index: usize,
     /// When the phase began.
     start: Instant,
+    /// When an ACK last delivered data.
+    delivered_at: Instant,
     /// State of the sequence that first phases are drawn from.
     draws: Draws,
 }
 
 impl GainCycle {
     pub const fn new(phase_seed: u64) -> Self {
-        Self { index: PROBE_UP, start: Instant::ZERO, draws: Draws::new(phase_seed) }
+        Self {
+            index: PROBE_UP,
+            start: Instant::ZERO,
+            delivered_at: Instant::ZERO,
+            draws: Draws::new(phase_seed),
+        }
     }
 
     pub const fn start(&mut self, now: Instant) {
@@ -48,9 +55,9 @@ impl GainCycle {
         self.start = now;
     }
 
-    fn advance(&mut self, now: Instant) {
+    fn advance(&mut self) {
         self.index = (self.index + 1) % GAINS.len();
-        self.start = now;
+        self.start = self.delivered_at;
     }
 }
 
@@ -60,15 +67,18 @@ impl Bbr {
         self.cycle.begin(now);
     }
 
-    /// Draft section 4.3.4.3, "BBRCheckCyclePhase".
+    /// Draft section 4.3.4.3, "BBRCheckCyclePhase"; as in Linux time passes with deliveries only.
     pub(super) fn update_gain_cycle(&mut self, ack: &Ack) {
+        if ack.delivered > 0 {
+            self.cycle.delivered_at = ack.now;
+        }
         if self.state == State::ProbeBw && self.is_phase_over(ack) {
-            self.cycle.advance(ack.now);
+            self.cycle.advance();
         }
     }
 
     fn is_phase_over(&self, ack: &Ack) -> bool {
-        let is_full_length = ack.now.saturating_since(self.cycle.start) > self.min_rtt.value;
+        let is_full_length = self.cycle.delivered_at.saturating_since(self.cycle.start) > self.min_rtt.value;
         let gain = self.cycle.gain();
         if gain > 1.0 {
             // Until the extra data are in flight, or prove too much. As in Linux the segments that

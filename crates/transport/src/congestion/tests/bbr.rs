@@ -188,8 +188,9 @@ fn recovery_conserves_packets_and_then_restores_the_window() {
     let before = link.controller.cwnd();
     let (now, delivered) = (link.now, link.delivered);
     let bbr = &mut link.controller;
-    bbr.on_loss(&episode(now, 250 * SEGMENT));
-    assert_eq!(bbr.cwnd(), 250 * SEGMENT);
+    // A timer may find the loss: nothing changes until the next ACK.
+    bbr.on_loss(&episode(now, 248 * SEGMENT));
+    assert_eq!(bbr.cwnd(), before);
     let ack = Ack {
         delivered: 2 * SEGMENT,
         lost: 3 * SEGMENT,
@@ -197,23 +198,48 @@ fn recovery_conserves_packets_and_then_restores_the_window() {
         recovery: Recovery::Fast,
         ..plain_ack(now)
     };
-    bbr.on_ack(&Ack { in_flight: 248 * SEGMENT, ..ack });
-    assert_eq!(bbr.cwnd(), 250 * SEGMENT, "in flight and delivered");
-    bbr.on_ack(&ack);
-    assert_eq!(bbr.cwnd(), 247 * SEGMENT, "less what was lost");
-    // A segment that left after the loss is acknowledged: the round is over, slow start begins.
-    let rate = RateSample {
+    let sample = |prior: u64, total: u64| RateSample {
         delivered: 100 * SEGMENT,
         interval: RTT,
-        prior_delivered: delivered + 10 * SEGMENT,
-        total_delivered: delivered + 110 * SEGMENT,
+        prior_delivered: prior,
+        total_delivered: total,
         app_limited: false,
         tx_in_flight: 0,
         lost: 0,
     };
+    let entering = sample(delivered - 100 * SEGMENT, delivered + 2 * SEGMENT);
+    bbr.on_ack(&Ack { in_flight: 248 * SEGMENT, rate: Some(entering), ..ack });
+    assert_eq!(bbr.cwnd(), 250 * SEGMENT, "in flight and delivered");
+    // What left before that ACK does not end the round.
+    let same_round = sample(delivered + SEGMENT, delivered + 4 * SEGMENT);
+    bbr.on_ack(&Ack { rate: Some(same_round), ..ack });
+    assert_eq!(bbr.cwnd(), 247 * SEGMENT, "less what was lost");
+    // A segment that left after the loss is acknowledged: the round is over, slow start begins.
+    let rate = sample(delivered + 10 * SEGMENT, delivered + 110 * SEGMENT);
     bbr.on_ack(&Ack { lost: 0, rate: Some(rate), ..ack });
     assert_eq!(bbr.cwnd(), 249 * SEGMENT);
+    // One recovery ends with the ACK that begins the next: no change.
     bbr.on_recovered(now, Recovery::Fast);
+    bbr.on_loss(&episode(now, 248 * SEGMENT));
+    bbr.on_ack(&Ack { lost: 0, ..ack });
+    assert_eq!(bbr.cwnd(), 251 * SEGMENT);
+    bbr.on_recovered(now, Recovery::Fast);
+    bbr.on_ack(&plain_ack(now));
+    assert_eq!(bbr.cwnd(), before + SEGMENT, "and grows");
+}
+
+/// As in Linux: what was spurious is taken back with the ACK that shows it, and Startup looks for growth anew.
+#[test]
+fn an_undo_gives_the_window_back_with_its_ack() {
+    let mut link = link(1);
+    link.run(at_ms(1000), |_| ());
+    let (before, now) = (link.controller.cwnd(), link.now);
+    let bbr = &mut link.controller;
+    bbr.on_loss(&episode(now, 250 * SEGMENT));
+    bbr.on_ack(&Ack { recovery: Recovery::Fast, in_flight: 50 * SEGMENT, ..plain_ack(now) });
+    assert_eq!(bbr.cwnd(), 51 * SEGMENT);
+    bbr.on_undo(now);
+    bbr.on_ack(&plain_ack(now));
     assert_eq!(bbr.cwnd(), before);
 }
 
@@ -228,7 +254,7 @@ fn a_timeout_leaves_one_segment_and_the_model() {
     assert_eq!(bbr.cwnd(), SEGMENT);
     bbr.on_ack(&Ack { recovery: Recovery::Loss, ..plain_ack(now) });
     assert_eq!(bbr.cwnd(), 4 * SEGMENT);
-    bbr.on_recovered(now, Recovery::Loss);
+    bbr.on_ack(&plain_ack(now));
     assert_eq!(bbr.cwnd(), before);
     assert!(pacing(&link) > 0.7);
 }

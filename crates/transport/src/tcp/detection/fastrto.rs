@@ -21,7 +21,7 @@
 use super::{AckFacts, ConfiguredDetection, DeliveredSegment, Handshake, LossDetection, TransmissionFacts};
 use crate::log::LossCause;
 use crate::tcp::scoreboard::{Judgement, Scoreboard, Sent};
-use anabranch_units::declaration::above;
+use anabranch_units::declaration::{above, at_least};
 use anabranch_units::{Instant, Span};
 
 /// Equations (4.1) to (4.3).
@@ -34,6 +34,10 @@ struct Estimator {
     rtt_min: Option<Span>,
     /// Smallest sample of the round under way.
     round_min: Option<Span>,
+    /// Largest sample of the last rounds, which sinks as RTTmin rises; zero before the first.
+    rtt_max: Span,
+    /// Largest sample of the round under way.
+    round_max: Span,
     /// The round ends when this position is acknowledged.
     round_end: u64,
 }
@@ -46,6 +50,8 @@ impl Estimator {
             rttvar: Span::ZERO,
             rtt_min: None,
             round_min: None,
+            rtt_max: Span::ZERO,
+            round_max: Span::ZERO,
             round_end: 0,
         }
     }
@@ -53,6 +59,9 @@ impl Estimator {
     #[inline]
     fn on_sample(&mut self, rtt: Span, expected_samples: u64) {
         self.round_min = Some(self.round_min.map_or(rtt, |min| min.min(rtt)));
+        self.round_max = self.round_max.max(rtt);
+        // A path that is slower than all before it counts at once.
+        self.rtt_max = self.rtt_max.max(rtt);
         if self.rtt_min.is_none() {
             // RFC 6298 (2.2)
             self.rtt_min = Some(rtt);
@@ -80,15 +89,18 @@ impl Estimator {
         self.round_end = snd_nxt;
         if let (Some(min), Some(round)) = (self.rtt_min, self.round_min.take()) {
             self.rtt_min = Some(min.scaled(self.parameters.gamma).min(round));
+            self.rtt_max = self.rtt_max.scaled(1.0 / self.parameters.gamma).max(self.round_max);
+            self.round_max = Span::ZERO;
         }
     }
 
     /// Equations (4.2) and (4.3); `None` before the first sample.
     #[inline]
     fn fast_rto(&self) -> Option<Span> {
-        let FastRtoParameters { gamma, k, fastrto_max, .. } = self.parameters;
-        // K may be any number above zero.
-        let deviation = self.srtt.saturating_add(self.rttvar.scaled(k));
+        let FastRtoParameters { gamma, k, k_diversity, fastrto_max, .. } = self.parameters;
+        // "K varies with RTT diversity": K x RTTVAR comes up to k_diversity times the way from SRTT to RTTmax.
+        let diversity = self.rtt_max.saturating_sub(self.srtt).scaled(k_diversity);
+        let deviation = self.srtt.saturating_add(self.rttvar.scaled(k).max(diversity));
         let estimate = self.rtt_min?.scaled(gamma).max(deviation);
         Some(estimate.min(fastrto_max))
     }
@@ -102,6 +114,10 @@ anabranch_units::parameters! {
         gamma: f64 = 1.5, above(1.0);
         /// Mean deviations above the smoothed RTT (4.2).
         k: f64 = 4.0, above(0.0);
+        /// K follows RTT diversity: `k` deviations, or this many times the way from the smoothed RTT to the largest
+        /// RTT of the last rounds, whichever is more. That largest RTT shrinks by gamma a round unless measured
+        /// anew. 0: K is `k`. The thesis says that K varies, and not how.
+        k_diversity: f64 = 0.0, at_least(0.0);
         /// Weight of a round trip's samples in the smoothed RTT (alpha of RFC 6298).
         srtt_gain: f64 = 0.25, above(0.0).below(1.0);
         /// The same in its mean deviation (beta of RFC 6298).

@@ -13,7 +13,14 @@ fn at(value: u64) -> Instant {
 
 /// Gains and factors whose products are exact.
 fn parameters() -> FastRtoParameters {
-    FastRtoParameters { gamma: 1.5, k: 4.0, srtt_gain: 0.25, rttvar_gain: 0.25, fastrto_max: ms(500) }
+    FastRtoParameters {
+        gamma: 1.5,
+        k: 4.0,
+        k_diversity: 0.0,
+        srtt_gain: 0.25,
+        rttvar_gain: 0.25,
+        fastrto_max: ms(500),
+    }
 }
 
 fn detector(sack: bool, rtt: Option<Span>) -> FastRto {
@@ -86,6 +93,40 @@ fn segment(sent: &Sent, by_sack: bool) -> DeliveredSegment {
 }
 
 /// Equations (4.1) to (4.3) by hand, one sample a round: 100 ms, 60 ms, then 200 ms four times.
+/// One packet of 32 takes a path of 100 ms, the others one of 20 ms, so that RTTVAR is some 5 ms and K = 4 falls
+/// short of the slow one; with a K that follows RTT diversity the timer outlasts it.
+#[test]
+fn k_follows_the_slowest_path_of_the_last_rounds() {
+    let fast_rto = |k_diversity| {
+        let mut estimator = Estimator::new(FastRtoParameters { k_diversity, ..parameters() });
+        for number in 0..640_u64 {
+            estimator.on_sample(if number % 32 == 31 { ms(100) } else { ms(20) }, 32);
+            if number % 32 == 31 {
+                estimator.on_ack(number, number);
+            }
+        }
+        estimator.fast_rto().unwrap()
+    };
+    assert!(fast_rto(0.0) < ms(60), "{:?}", fast_rto(0.0));
+    let following = fast_rto(1.25);
+    // SRTT is near 22.5 ms: 22.5 + 1.25 x 77.5 = 119 ms.
+    assert!(following > ms(115) && following < ms(125), "{following:?}");
+}
+
+/// Without the slow path RTTmax comes down by gamma a round: 100, 66.7, 44.4, 29.6, 20 ms.
+#[test]
+fn a_slow_path_that_is_gone_is_forgotten() {
+    let mut estimator = Estimator::new(FastRtoParameters { k_diversity: 1.0, ..parameters() });
+    estimator.on_sample(ms(20), 1);
+    estimator.on_sample(ms(100), 1);
+    estimator.on_ack(1, 1);
+    for round in 2..40_u64 {
+        estimator.on_sample(ms(20), 1);
+        estimator.on_ack(round, round);
+    }
+    assert_eq!(estimator.rtt_max, ms(20));
+}
+
 #[test]
 fn the_estimator_follows_the_equations() {
     let mut estimator = Estimator::new(parameters());

@@ -190,6 +190,12 @@ impl Sender {
             return None;
         }
         self.note_dsack(first);
+        // As Linux: that a SACKed segment came twice shows that its first transmission was late.
+        if self.detector.heeds_late_originals()
+            && self.board.sent_again(first.0, first.1).any(|sent| sent.sacked)
+        {
+            self.detector.on_late_original();
+        }
         Some(first)
     }
 

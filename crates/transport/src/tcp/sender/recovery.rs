@@ -124,7 +124,7 @@ impl Sender {
             return;
         }
         if self.config.dsack_delivers && right > self.snd_una {
-            undo.reported += self.board.sent_again(left, right);
+            undo.reported += self.board.sent_again(left, right).count() as u64;
         } else if right <= undo.highest {
             undo.reported += 1;
         }

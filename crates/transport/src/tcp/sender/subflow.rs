@@ -31,7 +31,7 @@ impl Sender {
             || self.written > self.snd_nxt
             || self.timers.probe == Probe::Due
             || self.board.lost() > self.board.retransmitted()
-            || (self.is_paced() && now < self.timers.pace_at && !self.timers.train.goes_on(now));
+            || self.must_wait(now, self.snd_nxt);
         let cwnd = self.cwnd().saturating_sub(self.withheld());
         if busy || self.board.pipe() + self.full_payload > cwnd + self.short { 0 } else { self.full_payload }
     }

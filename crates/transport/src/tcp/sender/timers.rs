@@ -14,6 +14,8 @@ pub(super) struct Timers {
     purpose: Purpose,
     /// Next instant at which a paced segment may leave.
     pub(super) pace_at: Instant,
+    /// How late the train that is leaving was, less what gaps behind its segments have made up for.
+    pub(super) late: Span,
     /// Segments that leave together where pacing lets one go: those of a train (segmentation offload).
     pub(super) train: Train,
     /// The last poll gave nothing because of pacing.
@@ -22,7 +24,7 @@ pub(super) struct Timers {
     pub(super) probe: Probe,
 }
 
-/// The train that a paced sender is sending.
+/// The train that a paced sender is sending: one piece of the stream, as segmentation offload takes it.
 #[derive(Default, Debug)]
 pub(super) struct Train {
     /// How many segments may leave with the first one.
@@ -30,23 +32,26 @@ pub(super) struct Train {
     /// How many of them are left, and when the first one left.
     left: u16,
     at: Instant,
+    /// Position in the stream behind the last one.
+    end: u64,
 }
 
 impl Train {
-    /// Whether a segment may leave with the one before it.
+    /// Whether the segment that begins at `start` may leave with the one before it.
     #[inline]
-    pub(super) fn goes_on(&self, now: Instant) -> bool {
-        self.left > 0 && self.at == now
+    pub(super) fn goes_on(&self, now: Instant, start: u64) -> bool {
+        self.left > 0 && self.at == now && self.end == start
     }
 
     /// A segment leaves; a train that it begins is at least of `quantum` segments.
     #[inline]
-    pub(super) fn on_sent(&mut self, now: Instant, quantum: u16) {
-        if self.goes_on(now) {
+    pub(super) fn on_sent(&mut self, now: Instant, (start, end): (u64, u64), quantum: u16) {
+        if self.goes_on(now, start) {
             self.left -= 1;
         } else {
             (self.left, self.at) = (self.more.max(quantum.saturating_sub(1)), now);
         }
+        self.end = end;
     }
 }
 

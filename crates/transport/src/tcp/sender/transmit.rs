@@ -8,7 +8,7 @@ use crate::segment::{Flags, Segment};
 use crate::tcp::detection::TransmissionFacts;
 use crate::tcp::receive_window::initial_window;
 use crate::tcp::scoreboard::{Delivery, Number};
-use anabranch_units::{Bytes, Instant, Rate};
+use anabranch_units::{Bytes, Instant, Rate, Span};
 
 impl Sender {
     /// The next segment to send now, if any.
@@ -28,14 +28,15 @@ impl Sender {
         if self.timers.probe == Probe::Due {
             return self.tail_loss_probe(now);
         }
-        let due = now >= self.timers.pace_at || self.timers.train.goes_on(now);
-        self.timers.held_by_pacing = !due && self.is_paced();
+        let lost = self.board.next_lost().filter(|_| !self.holds_losses);
+        let start = lost.map_or(self.snd_nxt, |number| self.board.get(number).start);
+        self.timers.held_by_pacing = self.must_wait(now, start);
         if self.timers.held_by_pacing {
             return None;
         }
         let pipe = self.board.pipe();
         let cwnd = self.cwnd();
-        if let Some(number) = self.board.next_lost().filter(|_| !self.holds_losses) {
+        if let Some(number) = lost {
             debug_assert!(!matches!(self.recovery, RecoveryState::Open), "losses are repaired in recovery");
             // At least one segment may always be under way, or nothing would restart the ACK clock.
             let fits = pipe + self.board.get(number).len() <= cwnd || pipe == 0;
@@ -275,11 +276,17 @@ impl Sender {
         }
         self.stats.segments += u64::from(payload > 0);
         self.last_sent_at = now;
-        self.pace(now, payload);
+        self.pace(now, start, payload);
         if let RecoveryState::Fast { prr: Some(prr), .. } = &mut self.recovery {
             prr.on_sent(payload);
         }
         segment
+    }
+
+    /// Whether pacing holds back the segment that begins at `start`.
+    #[inline]
+    pub(super) fn must_wait(&self, now: Instant, start: u64) -> bool {
+        now < self.timers.pace_at && self.is_paced() && !self.timers.train.goes_on(now, start)
     }
 
     pub(super) fn is_paced(&self) -> bool {
@@ -291,13 +298,30 @@ impl Sender {
 
     /// Sets when the next segment may leave.
     #[inline]
-    fn pace(&mut self, now: Instant, payload: u64) {
+    fn pace(&mut self, now: Instant, start: u64, payload: u64) {
         let Some(rate) = self.pacing_rate() else { return };
-        let gap = rate.time_for(Bytes(payload));
+        if self.stats.segments < u64::from(self.config.unpaced_segments) {
+            return;
+        }
+        let gap = self.caught_up(now, start, rate.time_for(Bytes(payload)));
         // 64 kB at most, of segments of one byte at least.
         let quantum = self.controller.send_quantum() / self.full_payload;
-        self.timers.train.on_sent(now, quantum.min(u64::from(u16::MAX)) as u16);
+        let quantum = quantum.min(u64::from(u16::MAX)) as u16;
+        self.timers.train.on_sent(now, (start, start + payload), quantum);
         self.timers.pace_at = self.timers.pace_at.max(now).saturating_add(gap);
+    }
+
+    /// What is left of a gap behind a segment that leaves late.
+    fn caught_up(&mut self, now: Instant, start: u64, gap: Span) -> Span {
+        if !self.config.pacing_catches_up {
+            return gap;
+        }
+        if !self.timers.train.goes_on(now, start) {
+            self.timers.late = now.saturating_since(self.timers.pace_at);
+        }
+        let less = self.timers.late.min(gap / 2);
+        self.timers.late = self.timers.late - less;
+        gap - less
     }
 
     pub(super) fn pacing_rate(&self) -> Option<Rate> {

@@ -1,0 +1,117 @@
+"""Each prediction can turn out false: our number moved outside of it, and the verdict is another one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from anabranch_publications.papers import PAPERS
+from anabranch_publications.papers.findings import EXPERIMENTS, Finding, Prediction, Tolerance, number
+from anabranch_publications.papers.tcpbp.network import PAIRS
+from anabranch_publications.papers.tcpbp.stability import weather
+
+RATES = pl.DataFrame(
+    [("1-10", 10, "TCPBP exact", 17.1), ("1-3", 10, "TCPBP exact", 9.0)],
+    schema=["pair", "flows", "routing", "flow_mbps"],
+    orient="row",
+)
+"""What the law's constant is taken from."""
+
+ARGUMENTS: dict[str, tuple[object, ...]] = {
+    "tcpbp.tables.by_algorithm_1": ("delay",),
+    "tcpbp.throughput.capped_law": (RATES, 10, "delay"),
+    "tcpbp.stability.noisy_estimates": (weather(12), 2600.0),
+    "sdn.figures.idle_between": ((1000.0, 2000.0),),
+    "sdn.figures.flows_that_fit": (1.0,),
+    "sdn.figures.more_flows": (54.0, 81.0),
+    "sdn.figures.by_whole_segments": ((1.0, 20.0, 40.0, 54.0), 1.0),
+    "sdn.figures.single_flow_gain": ("fct_us", (1.0, 200.0), 920.54),
+    "semper.figures.as_covered": (2, 8),
+    "semper.figures.equal_parts": (16, 2),
+    "semper.figures.more_headers": (),
+    "semper.figures.no_path_empty": (),
+    "semper.fairness.two_paths_each": (32,),
+    "semper.recovery.next_timeout": (50.0, (0.22, 0.27)),
+    "mprc.figures.rare_loss": ("newreno", 9.65),
+}
+"""One call of every experiment; a new one that is not here fails the first test."""
+
+
+def registered() -> dict[str, Callable[..., Prediction]]:
+    """The experiments of the papers, and not those of other tests."""
+    return {name: run for name, run in EXPERIMENTS.items() if name.split(".")[0] in PAPERS}
+
+
+def test_every_experiment_is_tried() -> None:
+    assert set(registered()) == set(ARGUMENTS)
+
+
+@pytest.mark.parametrize("name", sorted(ARGUMENTS))
+def test_our_number_outside_of_a_prediction_differs(name: str) -> None:
+    made = registered()[name](*ARGUMENTS[name])
+    assert made.experiment == name
+    inside = Finding("x", "another number", "ours", agrees=False, value=made.value, prediction=made)
+    assert inside.verdict == "differs as predicted"
+    for side in (-1, 1):
+        outside = made.value + side * (made.width + 1e-6 * max(1.0, abs(made.value)))
+        assert replace(inside, value=outside).verdict == "differs"
+    # What agrees needs no prediction.
+    assert replace(inside, agrees=True).verdict == "agrees"
+
+
+def test_a_text_alone_changes_no_verdict() -> None:
+    told = number("x", 1.0, 2.0, unit="", digits=1, remark="a good reason")
+    assert told.verdict == "differs"
+    assert (
+        number("x", 1.0, 2.0, unit="", digits=1, tolerance=Tolerance(1.0, "as printed")).verdict == "agrees"
+    )
+
+
+@pytest.mark.parametrize("experiment", ["", "tcpbp.tables.nothing"])
+def test_a_prediction_without_an_experiment_is_refused(experiment: str) -> None:
+    by_hand = Prediction(2.0, 0.5, "because", experiment)
+    with pytest.raises(ValueError, match='"x": no experiment makes its prediction'):
+        Finding("x", "1", "2", agrees=False, value=2.0, prediction=by_hand)
+
+
+def test_a_prediction_needs_a_number_of_ours() -> None:
+    made = registered()["semper.figures.more_headers"]()
+    with pytest.raises(ValueError, match="a prediction without a number of ours"):
+        Finding("x", "above 1", "0.99", agrees=False, prediction=made)
+
+
+@pytest.mark.parametrize(
+    ("value", "width", "text"),
+    [(math.nan, 1.0, "x"), (1.0, math.inf, "x"), (1.0, -0.1, "x"), (1.0, 1.0, "")],
+)
+def test_what_nothing_could_contradict_is_no_prediction(value: float, width: float, text: str) -> None:
+    with pytest.raises(ValueError, match="not a prediction"):
+        Prediction(value, width, text)
+
+
+def test_predictions_by_hand() -> None:
+    # 43.328 us of 10 Gbps are 54.16 segments of 1000 bytes.
+    assert registered()["sdn.figures.flows_that_fit"](1.0).value == 54
+    # Ten flows of 0.8 ms in 9 x 1 and 9 x 2 ms and 0.92054 ms.
+    idle = registered()["sdn.figures.idle_between"]((1000.0, 2000.0))
+    assert idle.value == pytest.approx(800 / 9.92054 - 800 / 18.92054, abs=1e-6)
+    # 16 subflows of 8 paths: 1 - (7/8)^16.
+    assert registered()["semper.figures.as_covered"](2, 8).value == pytest.approx(
+        (1 - (7 / 8) ** 16) * 1428 / 1448, abs=1e-6
+    )
+    # 0.22 s doubled until 50 s are over: tries end 0.22 (2^n - 1) s after the failure, the eighth 56.1 s.
+    low, high = (
+        float(end)
+        for end in registered()["semper.recovery.next_timeout"](50.0, (0.22, 0.22)).interval.split(" to ")
+    )
+    assert (low, high) == pytest.approx((6.1, 9.1), abs=0.01)
+
+
+def test_the_law_with_capacities_is_near_one_where_one_pair_outweighs_all() -> None:
+    made = registered()["tcpbp.throughput.capped_law"](RATES, 10, "delay")
+    assert len(PAIRS) == 45
+    assert 1.0 < made.value < 1.1

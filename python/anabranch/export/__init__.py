@@ -1,0 +1,107 @@
+"""Plans and networks for other programs and real devices: plain files that a person can read and load.
+
+``formats.py`` is the registry; each format is a module with a function of an :class:`ExportJob` that answers
+with an :class:`Export`. ``layout.py`` has interfaces and addresses, which are the same in all of them;
+``destinations.py`` finds whether a plan can go by destination; ``added_load.py`` says what rounding costs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from anabranch.errors import ExportError
+from anabranch.export.added_load import AddedLoad, added_loads
+from anabranch.export.formats import FORMATS
+from anabranch.export.forwarding import ExportPlan
+from anabranch.export.job import ExportJob
+from anabranch.export.layout import DeviceLayout
+from anabranch.folders import replacing
+from anabranch.saved_plan import plan_data
+from anabranch.scenario.scenario import Scenario
+from anabranch.setup import resolve_names
+from anabranch.suggest import suggest
+
+__all__ = ["DEFAULT_BUCKETS", "FORMATS", "MOST_BUCKETS", "AddedLoad", "Exported", "export"]
+
+DEFAULT_BUCKETS = 64
+"""Buckets of a group where nobody says: a share is then missed by less than 0.8 %."""
+MOST_BUCKETS = 1024
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written, and what it costs."""
+
+    format: str
+    files: tuple[str, ...]
+    """Relative to the folder."""
+    notes: tuple[str, ...]
+    """What the format cannot express."""
+    what: str
+    """What the loads are: ``worst-case load`` or ``flows``."""
+    loads: tuple[AddedLoad, ...]
+    """Each link before and after rounding, the one to which it adds most first; none without weights."""
+
+    def data(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        loads = [
+            {"link": entry.link, "before": entry.before, "after": entry.after, "added": entry.added}
+            for entry in self.loads
+        ]
+        return {
+            "format": self.format,
+            "files": list(self.files),
+            "notes": list(self.notes),
+            "loads_are": self.what,
+            "loads": loads,
+        }
+
+
+def export(
+    scenario: Scenario,
+    to: str,
+    folder: Path,
+    *,
+    buckets: int = DEFAULT_BUCKETS,
+    resilient: bool = False,
+    replace: bool = False,
+) -> Exported:
+    """Writes the network and the routes of a scenario in another program's form.
+
+    Args:
+        scenario: whose network and routes.
+        to: name of a format (:data:`FORMATS`).
+        folder: to write to.
+        buckets: most buckets of a group: shares are rounded to whole ones.
+        resilient: a group has all of its buckets, so that flows keep theirs when a path goes.
+        replace: write though the folder has other files; they stay in it.
+
+    Raises:
+        ExportError: if there is no such format, or it cannot express the plan.
+        ScenarioError: if the scenario cannot be run, or leaves its routes to a controller.
+        ResultError: if the folder has something else, or cannot be written.
+    """
+    if to not in FORMATS:
+        near = suggest(to, list(FORMATS))
+        hint = f'; nearest: "{near}"' if near else ""
+        raise ExportError(f'--to: no format "{to}"{hint}; there are {", ".join(FORMATS)}')
+    if not 1 <= buckets <= MOST_BUCKETS:
+        raise ExportError(f"--buckets {buckets}: a group has 1 to {MOST_BUCKETS:,} of them")
+    with replacing(folder, "export", replace=replace) as place:
+        setup, network = resolve_names(scenario)
+        plan = ExportPlan.of(plan_data(scenario, setup))
+        job = ExportJob(DeviceLayout.of(scenario.title, setup, network), plan, buckets, resilient)
+        found = FORMATS[to].write(job)
+        what, loads = "", list[AddedLoad]()
+        if found.shares is not None:
+            what, loads = added_loads(setup, plan.shares(job.layout), found.shares)
+        for name, text in found.files.items():
+            path = place.partial / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            if path.suffix == ".sh":
+                path.chmod(0o755)
+        place.put()
+    return Exported(to, tuple(sorted(found.files)), tuple(found.notes), what, tuple(loads))

@@ -1,0 +1,88 @@
+"""What rounding of shares costs: the load of each link with the plan's shares, and with those written."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from anabranch.export.forwarding import Pair, Shares
+from anabranch.routing.robust import RobustRoutingError, TrafficSplit
+from anabranch.routing.robust import worst_case as evaluate
+from anabranch.routing.router_network import RouterNetwork, as_scenario_error
+from anabranch.setup import Setup
+
+
+@dataclass(frozen=True, slots=True)
+class AddedLoad:
+    """A link before and after rounding."""
+
+    link: str
+    before: float
+    after: float
+    """Loads where the scenario bounds the traffic, and else flows."""
+
+    @property
+    def added(self) -> float:
+        """What rounding adds; below zero where it takes away."""
+        return self.after - self.before
+
+
+def added_loads(
+    setup: Setup, before: Mapping[Pair, Shares], after: Mapping[Pair, Shares]
+) -> tuple[str, list[AddedLoad]]:
+    """The load of every link before and after rounding, the one to which rounding adds most first.
+
+    With ``[routing.demand]`` a load is the highest over all traffic within the bounds, over the capacity, of
+    links between routers. Otherwise it is the mean number of the scenario's flows that cross the link.
+
+    Returns:
+        What the numbers are, and the loads.
+
+    Raises:
+        ScenarioError: if the bounds allow any amount of traffic.
+    """
+    if setup.demand is not None:
+        what, loads = "worst-case load", _worst_loads(setup, before, after)
+    else:
+        what, loads = "flows", _flows(setup, before, after)
+    return what, sorted(loads, key=lambda entry: (-entry.added, entry.link))
+
+
+def _flows(setup: Setup, before: Mapping[Pair, Shares], after: Mapping[Pair, Shares]) -> list[AddedLoad]:
+    counts = Counter((flow.origin, flow.to) for flow in (*setup.flows, *setup.datagrams))
+    sums: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for pair, flows in counts.items():
+        for side, shares in enumerate((before, after)):
+            for link, share in shares.get(pair, {}).items():
+                sums[link][side] += flows * share
+    return [AddedLoad(setup.links[link].name, *both) for link, both in sorted(sums.items())]
+
+
+def _worst_loads(
+    setup: Setup, before: Mapping[Pair, Shares], after: Mapping[Pair, Shares]
+) -> list[AddedLoad]:
+    routers = RouterNetwork.of(setup)
+    source, target = routers.bounds.pairs()
+    arc_of = {link: arc for arc, link in enumerate(routers.links)}
+    loads = []
+    for shares in (before, after):
+        rows, columns, values = list[int](), list[int](), list[float]()
+        for number, pair in enumerate(zip(source.tolist(), target.tolist(), strict=True)):
+            nodes = routers.routers[pair[0]], routers.routers[pair[1]]
+            for link, share in shares.get(nodes, {}).items():
+                if link in arc_of:
+                    rows.append(number)
+                    columns.append(arc_of[link])
+                    values.append(share)
+        shape = (len(source), routers.network.arc_count)
+        matrix = sparse.csr_array((np.array(values), (rows, columns)), shape=shape)
+        try:
+            loads.append(evaluate(routers.network, routers.bounds, TrafficSplit(source, target, matrix)).load)
+        except RobustRoutingError as error:
+            raise as_scenario_error(error) from None
+    names = [setup.links[link].name for link in routers.links]
+    return [AddedLoad(name, float(a), float(b)) for name, a, b in zip(names, *loads, strict=True)]

@@ -1,0 +1,91 @@
+"""containerlab: a topology of Linux containers with addresses and routes, and a script for the links."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from anabranch.export import iproute2
+from anabranch.export.emulated import cannot_express, parameters
+from anabranch.export.job import Export, ExportJob, readme
+from anabranch.export.layout import DeviceLayout
+
+IMAGE: Final = "quay.io/frrouting/frr:8.4.4"
+"""Image of the nodes: it has iproute2, and FRR for who wants it."""
+_LAB: Final = "anabranch"
+_FILE: Final = "anabranch.clab.yml"
+
+
+def write(job: ExportJob) -> Export:
+    """The topology file, the scripts of its nodes, and one for rates, delays and losses."""
+    layout = job.layout
+    notes = [
+        *cannot_express(layout, None),
+        "the topology file itself has no rates, delays and losses: links.sh sets them by containerlab's "
+        "netem",
+        "room of queues, and rates above what one machine forwards",
+    ]
+    scripts = iproute2.write(job)
+    export = Export(shares=scripts.shares, notes=notes)
+    for name, text in scripts.files.items():
+        if name.startswith(("addresses/", "routes/")):
+            export.files[name] = text
+    export.files[_FILE] = _topology(layout, notes)
+    export.files["links.sh"] = _links(layout)
+    export.files["README.md"] = readme(
+        layout,
+        "containerlab export",
+        "## What it cannot express\n\n" + "\n".join(f"- {note}" for note in notes),
+        f"""
+## To load
+
+    containerlab deploy -t {_FILE}
+    sh links.sh
+
+The nodes run `{IMAGE}`; any image with iproute2 does.
+
+## To undo
+
+    containerlab destroy -t {_FILE} --cleanup
+""",
+    )
+    return export
+
+
+def _topology(layout: DeviceLayout, notes: list[str]) -> str:
+    """The topology file: YAML, whose strings are written as those of JSON are."""
+    lines = [f"# {line}" for line in ("Not expressed here:", *(f"- {note}" for note in notes))]
+    lines += [f"name: {_LAB}", "topology:", "  kinds:", "    linux:", f"      image: {json.dumps(IMAGE)}"]
+    lines += ["  nodes:"]
+    for node, name in enumerate(layout.names):
+        file = layout.file(node, ".sh")
+        lines += [
+            f"    {layout.label(node)}:",
+            "      kind: linux",
+            "      labels:",
+            f"        anabranch-name: {json.dumps(name)}",
+            "      binds:",
+            f"        - {json.dumps(f'addresses/{file}:/anabranch/addresses.sh:ro')}",
+            f"        - {json.dumps(f'routes/{file}:/anabranch/routes.sh:ro')}",
+            "      exec:",
+            '        - "sh /anabranch/addresses.sh"',
+            '        - "sh /anabranch/routes.sh"',
+        ]
+    lines += ["  links:"]
+    for entry in layout.ends():
+        other = next(far for far in layout.interfaces[entry.peer] if far.edge == entry.edge)
+        ends = [f"{layout.label(end.node)}:{end.name}" for end in (entry, other)]
+        lines.append(f"    - endpoints: {json.dumps(ends)}")
+    return "\n".join(lines) + "\n"
+
+
+def _links(layout: DeviceLayout) -> str:
+    lines = ["#!/bin/sh", "# Rate, delay and mean loss of each direction of each link.", "set -eu"]
+    for number, link in enumerate(layout.links):
+        entry, found = layout.sender[number], parameters(link)
+        loss = f" --loss {found.loss_percent:.6g}" if found.loss_percent > 0 else ""
+        lines.append(
+            f"containerlab tools netem set -n clab-{_LAB}-{layout.label(entry.node)} -i {entry.name} "
+            f"--delay {link.delay // 1_000_000}us --rate {max(1, round(link.capacity / 1000))}{loss}"
+        )
+    return "\n".join(lines) + "\n"

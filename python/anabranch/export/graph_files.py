@@ -1,0 +1,178 @@
+"""The network as GraphML, and with its routes as node-link JSON of networkx."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any, Final
+from xml.sax.saxutils import escape, quoteattr
+
+from anabranch.export.emulated import mean_loss
+from anabranch.export.job import Export, ExportJob, readme
+from anabranch.export.layout import DeviceLayout
+from anabranch.setup.model import LinkSetup
+
+_PS_PER_MS: Final = Decimal(10**9)
+_NODE_KEYS: Final = {"label": "string", "Latitude": "double", "Longitude": "double", "kind": "string"}
+_EDGE_KEYS: Final = {
+    "name": "string",
+    "capacity_bps": "long",
+    "delay_ms": "double",
+    "loss": "double",
+    "weight": "int",
+}
+_LEFT_OUT: Final = (
+    "queues, jitter and loss models with bursts: of a loss model the mean is written",
+    "which nodes are hosts is the attribute `kind` of a node, which Anabranch itself does not read from "
+    "GraphML",
+)
+
+
+def graphml(job: ExportJob) -> Export:
+    """One GraphML file, of an edge for each direction of each link."""
+    layout = job.layout
+    lines = [
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">',
+        *(_key("node", name, kind) for name, kind in _NODE_KEYS.items()),
+        *(_key("edge", name, kind) for name, kind in _EDGE_KEYS.items()),
+        '  <graph edgedefault="directed">',
+    ]
+    for node, name in enumerate(layout.names):
+        values: dict[str, object] = {"label": name, "kind": "host" if node in layout.hosts else "router"}
+        if (place := layout.places[node]) is not None:
+            values |= {"Latitude": place[0], "Longitude": place[1]}
+        data = "".join(_data("node", key, value) for key, value in values.items())
+        lines.append(f'    <node id="{layout.label(node)}">{data}</node>')
+    for link in layout.links:
+        data = "".join(_data("edge", key, value) for key, value in _edge(link).items())
+        ends = f'source="{layout.label(link.origin)}" target="{layout.label(link.to)}"'
+        lines.append(f"    <edge {ends}>{data}</edge>")
+    lines += ["  </graph>", "</graphml>", ""]
+    export = Export({"network.graphml": "\n".join(lines)}, notes=list(_LEFT_OUT))
+    export.files["README.md"] = readme(
+        layout,
+        "GraphML export",
+        _cannot(export.notes),
+        """
+## To load
+
+In a scenario: `topology = "file:network.graphml"`; in Python: `networkx.read_graphml("network.graphml")`.
+Edges have `capacity_bps`, `delay_ms`, `loss` (a probability) and, where there are some, `weight`.
+
+## To undo
+
+Delete the file: it changes nothing.
+""",
+        interfaces=False,
+    )
+    return export
+
+
+def _cannot(notes: list[str]) -> str:
+    return "## What it cannot express\n\n" + "\n".join(f"- {note}" for note in notes)
+
+
+def _key(domain: str, name: str, kind: str) -> str:
+    return f'  <key id="{domain[0]}_{name}" for="{domain}" attr.name="{name}" attr.type="{kind}"/>'
+
+
+def _data(domain: str, name: str, value: object) -> str:
+    return f"<data key={quoteattr(f'{domain[0]}_{name}')}>{escape(str(value))}</data>"
+
+
+def _edge(link: LinkSetup) -> dict[str, object]:
+    """What an edge has; a delay is written with all its digits."""
+    values: dict[str, object] = {
+        "name": link.name,
+        "capacity_bps": link.capacity,
+        "delay_ms": format((Decimal(link.delay) / _PS_PER_MS).normalize(), "f"),
+        "loss": mean_loss(link),
+    }
+    return values if link.weight is None else {**values, "weight": link.weight}
+
+
+def networkx(job: ExportJob) -> Export:
+    """Node-link JSON of a directed multigraph, with the routes as an attribute of the graph."""
+    layout = job.layout
+    nodes: list[dict[str, Any]] = []
+    for node, name in enumerate(layout.names):
+        entry: dict[str, Any] = {"id": name, "kind": "host" if node in layout.hosts else "router"}
+        if (place := layout.places[node]) is not None:
+            entry |= {"latitude_deg": place[0], "longitude_deg": place[1]}
+        nodes.append(entry)
+    edges = [
+        {
+            "source": layout.names[link.origin],
+            "target": layout.names[link.to],
+            "key": link.name,
+            **{key: value for key, value in _edge(link).items() if key not in ("name", "delay_ms")},
+            "delay_s": link.delay / 1e12,
+        }
+        for link in layout.links
+    ]
+    content = {
+        "directed": True,
+        "multigraph": True,
+        "graph": {"title": layout.title, "routes": _routes(job), "next_hops": _tables(job)},
+        "nodes": nodes,
+        "edges": edges,
+    }
+    export = Export({"network.json": json.dumps(content, ensure_ascii=False, indent=1) + "\n"})
+    export.notes = [_LEFT_OUT[0]]
+    export.files["README.md"] = readme(
+        layout,
+        "networkx export",
+        _cannot(export.notes),
+        """
+## To load
+
+    import json, networkx
+    with open("network.json") as file:
+        graph = networkx.node_link_graph(json.load(file), edges="edges")   # networkx 3.4 or newer
+    graph.graph["routes"]      # pairs with their paths, as node names, links and weights
+    graph.graph["next_hops"]   # by destination and node, where forwarding goes hop by hop
+
+## To undo
+
+Delete the file: it changes nothing.
+""",
+        interfaces=False,
+    )
+    return export
+
+
+def _routes(job: ExportJob) -> list[dict[str, Any]]:
+    layout = job.layout
+    return [
+        {
+            "from": layout.names[pair[0]],
+            "to": layout.names[pair[1]],
+            "paths": [
+                {
+                    "nodes": node_names(layout, way.links),
+                    "links": [layout.links[link].name for link in way.links],
+                    "weight": way.weight,
+                }
+                for way in ways
+            ],
+        }
+        for pair, ways in sorted(job.plan.paths.items())
+    ]
+
+
+def node_names(layout: DeviceLayout, links: tuple[int, ...]) -> list[str]:
+    """The nodes along links."""
+    nodes = [layout.links[links[0]].origin, *(layout.links[link].to for link in links)]
+    return [layout.names[node] for node in nodes]
+
+
+def _tables(job: ExportJob) -> dict[str, dict[str, list[str]]]:
+    layout = job.layout
+    return {
+        layout.names[to]: {
+            layout.names[node]: [layout.links[link].name for link in links]
+            for node, links in sorted(table.items())
+        }
+        for to, table in sorted(job.plan.tables.items())
+    }

@@ -1,0 +1,90 @@
+"""What a format gets, and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from anabranch.export.forwarding import ExportPlan, Pair, Shares, WeightedWay, in_buckets
+from anabranch.export.layout import DeviceLayout
+from anabranch.routing.rounding import fewest_weights, reduced, rounded_weights
+
+MOST_NAMED = 5
+"""Pairs that a message or a list names."""
+
+
+@dataclass(frozen=True)
+class ExportJob:
+    """A network and its plan, and how shares are rounded."""
+
+    layout: DeviceLayout
+    plan: ExportPlan
+    buckets: int
+    """Most buckets of a group."""
+    resilient: bool = False
+    """Whether a group has all of its buckets, so that flows stay where they are when a path goes."""
+
+    def weights(self, shares: Mapping[int, float]) -> dict[int, int]:
+        """Shares as whole weights; what gets none is left out."""
+        rounding = rounded_weights if self.resilient else fewest_weights
+        counts = reduced(rounding(list(shares.values()), self.buckets))
+        return {key: count for key, count in zip(shares, counts, strict=True) if count}
+
+    def ways(self, pair: Pair) -> tuple[tuple[WeightedWay, int], ...]:
+        """The paths of a pair with whole weights."""
+        ways = self.plan.paths[pair]
+        counts = self.weights({number: way.weight for number, way in enumerate(ways)})
+        return tuple((ways[number], count) for number, count in counts.items())
+
+    def rounded_shares(self) -> dict[Pair, Shares]:
+        """Share of each pair on each link with the paths' shares rounded."""
+        paths = {pair: in_buckets(self.ways(pair)) for pair in self.plan.paths}
+        return ExportPlan(paths, self.plan.by_table, self.plan.tables).shares(self.layout)
+
+    def pairs(self, pairs: Iterable[Pair]) -> str:
+        """Pairs for a message, the first few."""
+        names = [self.layout.pair(*pair) for pair in pairs]
+        more = f" and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else ""
+        return ", ".join(names[:MOST_NAMED]) + more
+
+
+@dataclass
+class Export:
+    """The files of a format, and what is to be said of them."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    """Texts by name, relative to the folder; scripts of a shell end in ``.sh``."""
+    shares: dict[Pair, Shares] | None = None
+    """Share of each pair on each link with the weights that are written; None where there are none."""
+    notes: list[str] = field(default_factory=list)
+    """What the format cannot express, in plain sentences."""
+
+
+def numbered_table(layout: DeviceLayout) -> str:
+    """A Markdown table of the nodes with their short names and addresses."""
+    rows = "\n".join(
+        f"| {layout.label(node)} | {name.replace('|', '/')} | {'host' if node in layout.hosts else 'router'} "
+        f"| {layout.address(node)} |"
+        for node, name in enumerate(layout.names)
+    )
+    return f"| short name | node | kind | address |\n|---|---|---|---|\n{rows}\n"
+
+
+def interface_table(layout: DeviceLayout) -> str:
+    """A Markdown table of the interfaces with their addresses."""
+    rows = "\n".join(
+        f"| {layout.label(entry.node)} | {entry.name} | {layout.label(entry.peer)} | {entry.address} "
+        f"| {entry.address_6} |"
+        for interfaces in layout.interfaces
+        for entry in interfaces
+    )
+    return f"| node | interface | leads to | IPv4 | IPv6 |\n|---|---|---|---|---|\n{rows}\n"
+
+
+def readme(layout: DeviceLayout, title: str, *parts: str, interfaces: bool = True) -> str:
+    """A README: title, parts, and the tables of nodes and interfaces."""
+    tables = ["## Nodes", numbered_table(layout)]
+    if interfaces:
+        tables += ["## Interfaces", interface_table(layout)]
+    name = f" of {layout.title!r}" if layout.title else ""
+    return "\n\n".join(part.strip() for part in (f"# {title}{name}", *parts, *tables)) + "\n"

@@ -1,0 +1,64 @@
+"""``anabranch export``: the network and the routes of a scenario in another program's form."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from anabranch.command_options import ScenarioArgument, SetOption, load_scenario
+from anabranch.console import JsonOption, ReplaceOption, console, print_json, print_more, print_rows
+
+_MOST_ROWS = 20
+
+
+def export(
+    scenario: ScenarioArgument,
+    to: Annotated[
+        str,
+        typer.Option(
+            metavar="FORMAT",
+            help="openflow, iproute2, frr, mininet, containerlab, graphml, networkx or csv.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write to.")],
+    set_: SetOption = None,
+    buckets: Annotated[
+        int, typer.Option(metavar="N", help="Most buckets of a group, to which shares are rounded.")
+    ] = 64,
+    resilient: Annotated[
+        bool, typer.Option("--resilient", help="Groups have all N buckets, so that flows keep theirs.")
+    ] = False,
+    replace: ReplaceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Write the network and the routes of a scenario for switches, routers and other programs."""
+    from anabranch.export import export as export_scenario  # noqa: PLC0415 - as every command, when it is used
+
+    loaded = load_scenario(scenario, set_, None)
+    found = export_scenario(loaded, to, out, buckets=buckets, resilient=resilient, replace=replace)
+    if as_json:
+        print_json({"folder": str(out), **found.data()})
+        return
+    terminal = console()
+    changed = [entry for entry in found.loads if abs(entry.added) > 1e-9]
+    if changed:
+        print_rows(
+            terminal,
+            f"{found.what} of links with shares in at most {buckets} buckets",
+            {"link": "left", "planned": "right", "rounded": "right", "added": "right"},
+            (
+                (entry.link, f"{entry.before:.6f}", f"{entry.after:.6f}", f"{entry.added:+.6f}")
+                for entry in changed[:_MOST_ROWS]
+            ),
+        )
+        print_more(terminal, len(changed), _MOST_ROWS, "links")
+    elif found.loads:
+        terminal.print(Text(f"rounding to at most {buckets} buckets changes no link's {found.what}"))
+    for note in found.notes:
+        terminal.print(Text(f"not expressed: {note}"))
+    terminal.print(
+        Text(f"{len(found.files)} files in {out}; README.md says how to load them, and how to undo")
+    )

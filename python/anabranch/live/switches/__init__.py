@@ -1,0 +1,1 @@
+"""Live runs over real switches: bridges of Open vSwitch, and a controller of OpenFlow 1.3 beside them."""

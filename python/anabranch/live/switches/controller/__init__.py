@@ -1,0 +1,1 @@
+"""The controller beside the switches of a live run, a program of its own."""

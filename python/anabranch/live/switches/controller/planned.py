@@ -1,0 +1,122 @@
+"""The application of runs without ``[controller]``: the routes of a plan, as groups made beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from anabranch.live.switches.controller.known import KnownNetwork
+from anabranch.live.switches.controller.switchboard import Switchboard, ports_of
+from anabranch.live.switches.controller.tell import tell
+from anabranch.live.switches.rules import (
+    TRANSIT,
+    Entry,
+    Links,
+    Numbers,
+    Rules,
+    SelectGroup,
+    rules_of,
+    unrolled,
+)
+
+Routes = Mapping[tuple[int, int], Sequence[tuple[Links, float]]]
+
+MOST_PATHS = 256
+"""Of a pair that goes hop by hop: as many as Open vSwitch has slots."""
+
+
+def routes_of(
+    data: Mapping[str, Any], known: KnownNetwork
+) -> dict[tuple[int, int], list[tuple[Links, float]]]:
+    """The weighted paths of a plan's pairs, those that go hop by hop included.
+
+    Raises:
+        ValueError: if a pair has more than 256 of them.
+    """
+    tables = {table["to"]: dict(table["next"]) for table in data["tables"]}
+    found = {}
+    for route in data["routes"]:
+        pair = (route["from"], route["to"])
+        paths: list[tuple[Links, float]] | None = [
+            (tuple(path["links"]), path["weight"]) for path in route["paths"]
+        ]
+        if not paths:
+            paths = unrolled(tables, known.links, pair, MOST_PATHS)
+        if paths is None:
+            names = " -> ".join(known.names[node] for node in pair)
+            raise ValueError(
+                f"{names}: more than {MOST_PATHS} paths hop by hop, and a group has no more slots"
+            )
+        if paths:
+            found[pair] = paths
+    return found
+
+
+class PlannedRoutes:
+    """Keeps the switches at the routes of a plan; paths that fail are left out."""
+
+    def __init__(self, board: Switchboard, configuration: Mapping[str, Any]) -> None:
+        """With the plan, the setup that it is for, and the addresses of hosts."""
+        self._board = board
+        self._setup = configuration["setup"]
+        self._known = KnownNetwork(self._setup)
+        self._recomputes: bool = configuration["recomputes"]
+        self._plan = configuration["plan"]
+        self._addresses = {int(node): of for node, of in configuration["addresses"].items()}
+        self._ports = ports_of(board.layout)
+        self._numbers = Numbers()
+        self._entries: dict[tuple[int, int, str], Entry] = {}
+        self._groups: dict[tuple[int, int], SelectGroup] = {}
+
+    def on_switches(self) -> None:
+        """Makes all groups and entries."""
+        self._apply(self._routes(), lambda: tell("ready"))
+
+    def on_begin(self) -> None:
+        """There is nothing to do: the routes are there."""
+
+    def on_packet(self, switch: int, port: int, frame: bytes, at_ns: int) -> None:
+        """No entry sends a frame up."""
+
+    def on_port(self, switch: int, port: int, *, up: bool) -> None:
+        """A link has failed, or is back."""
+        end = self._ports[switch, port]
+        links = [link for link in (end.link_out, end.link_in) if link is not None]
+        if self._known.set_down(links, down=not up):
+            down = sorted(self._known.down)
+            self._apply(self._routes(), lambda: tell("converged", down=down))
+
+    def _routes(self) -> Routes:
+        """The routes over the links that are up."""
+        if self._recomputes and self._known.down:
+            return routes_of(self._known.plan(self._setup), self._known)
+        alive = {}
+        for pair, paths in routes_of(self._plan, self._known).items():
+            left = [(path, weight) for path, weight in paths if not self._known.down & set(path)]
+            if left:
+                alive[pair] = left
+        return alive
+
+    def _apply(self, routes: Routes, then: Callable[[], None]) -> None:
+        """Makes what is new: entries behind the first switch come first, so that they know all packets."""
+        rules = rules_of(self._board.layout, self._known.links, routes, self._addresses, self._numbers)
+        for entry in rules.entries:
+            if entry.priority == TRANSIT:
+                self._make(entry)
+        self._board.barrier(list(self._board.layout.switches), lambda: self._switch_over(rules, then))
+
+    def _make(self, entry: Entry) -> None:
+        key = (entry.switch, entry.priority, str(sorted(entry.match.items())))
+        if self._entries.get(key) != entry:
+            self._board.entry(entry)
+            self._entries[key] = entry
+
+    def _switch_over(self, rules: Rules, then: Callable[[], None]) -> None:
+        for group in rules.groups:
+            key = (group.switch, group.number)
+            if self._groups.get(key) != group:
+                self._board.group(group, new=key not in self._groups)
+                self._groups[key] = group
+        for entry in rules.entries:
+            self._make(entry)
+        self._board.barrier(list(self._board.layout.switches), then)

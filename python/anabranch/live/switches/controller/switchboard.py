@@ -1,0 +1,278 @@
+"""The end of OpenFlow at the controller: connections to all switches, on os-ken."""
+
+from __future__ import annotations
+
+import heapq
+import os
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from typing import Any, ClassVar, Protocol
+
+from os_ken.base.app_manager import OSKenApp
+from os_ken.controller import ofp_event
+from os_ken.controller.handler import CONFIG_DISPATCHER, DEAD_DISPATCHER, MAIN_DISPATCHER, set_ev_cls
+from os_ken.ofproto import ofproto_v1_3
+
+from anabranch.live.switches.controller.tell import tell
+from anabranch.live.switches.layout import SwitchLayout
+from anabranch.live.switches.rules import Action, Entry, SelectGroup
+
+
+class SwitchApplication(Protocol):
+    """What a controller does. Calls come one at a time; nodes are those of the scenario."""
+
+    def on_switches(self) -> None:
+        """All switches are there: what they are to have before the run begins."""
+
+    def on_begin(self) -> None:
+        """The run begins."""
+
+    def on_packet(self, switch: int, port: int, frame: bytes, at_ns: int) -> None:
+        """A switch sends up a frame."""
+
+    def on_port(self, switch: int, port: int, *, up: bool) -> None:
+        """A port of a switch has light, or none."""
+
+
+class Switchboard(OSKenApp):  # type: ignore[misc]
+    """All switches of a run, and the application that tells them what to do."""
+
+    OFP_VERSIONS: ClassVar = [ofproto_v1_3.OFP_VERSION]
+    layout: ClassVar[SwitchLayout]
+    make: ClassVar[Callable[[Switchboard], SwitchApplication]]
+    """Both are set before os-ken makes the one there is."""
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)
+        self._lock = threading.RLock()
+        self._timers: list[tuple[int, int, Callable[[], None]]] = []
+        self._numbers = count()
+        self._moved = threading.Condition(self._lock)
+        self._paths: dict[int, Any] = {}
+        self._node = dict(enumerate(self.layout.switches, 1))
+        self._barriers: dict[tuple[int, int], Callable[[], None]] = {}
+        self._asked: dict[tuple[int, int], tuple[Callable[[tuple[int, int], int], None], int]] = {}
+        self._messages = 0
+        self._application = type(self).make(self)
+        self._begun = False
+        threading.Thread(target=self._keep_time, name="timers", daemon=True).start()
+
+    # What applications call.
+
+    def entry(self, entry: Entry, *, idle_s: int = 0, hard_s: int = 0, cookie: int = 0) -> None:
+        """Makes an entry, or changes the one with this match and priority."""
+        path = self._paths[entry.switch]
+        parser = path.ofproto_parser
+        actions = [_action(path, action) for action in entry.actions]
+        self._send(
+            path,
+            parser.OFPFlowMod(
+                path,
+                cookie=cookie,
+                priority=entry.priority,
+                match=parser.OFPMatch(**entry.match),
+                idle_timeout=idle_s,
+                hard_timeout=hard_s,
+                instructions=[parser.OFPInstructionActions(path.ofproto.OFPIT_APPLY_ACTIONS, actions)],
+            ),
+        )
+
+    def remove(self, switch: int, *, cookie: int) -> None:
+        """Removes all entries of a switch with a cookie."""
+        path = self._paths[switch]
+        of, parser = path.ofproto, path.ofproto_parser
+        self._send(
+            path,
+            parser.OFPFlowMod(
+                path,
+                cookie=cookie,
+                cookie_mask=2**64 - 1,
+                table_id=of.OFPTT_ALL,
+                command=of.OFPFC_DELETE,
+                out_port=of.OFPP_ANY,
+                out_group=of.OFPG_ANY,
+                match=parser.OFPMatch(),
+            ),
+        )
+
+    def group(self, group: SelectGroup, *, new: bool) -> None:
+        """Makes a select group, or gives it other buckets."""
+        path = self._paths[group.switch]
+        of, parser = path.ofproto, path.ofproto_parser
+        buckets = [
+            parser.OFPBucket(
+                weight=weight,
+                watch_port=of.OFPP_ANY,
+                watch_group=of.OFPG_ANY,
+                actions=[_action(path, action) for action in actions],
+            )
+            for weight, actions in group.buckets
+        ]
+        command = of.OFPGC_ADD if new else of.OFPGC_MODIFY
+        self._send(path, parser.OFPGroupMod(path, command, of.OFPGT_SELECT, group.number, buckets))
+
+    def send_packet(self, switch: int, frame: bytes, port: int | None, in_port: int | None = None) -> None:
+        """A switch sends a frame out of a port; None: by its own entries, as if it came in at ``in_port``."""
+        path = self._paths[switch]
+        of, parser = path.ofproto, path.ofproto_parser
+        out = parser.OFPActionOutput(of.OFPP_TABLE if port is None else port, of.OFPCML_NO_BUFFER)
+        source = of.OFPP_CONTROLLER if in_port is None else in_port
+        self._send(path, parser.OFPPacketOut(path, of.OFP_NO_BUFFER, source, [out], frame))
+
+    def send_back(self, switch: int, frame: bytes) -> None:
+        """A switch sends a frame up at once."""
+        self.send_packet(switch, frame, self._paths[switch].ofproto.OFPP_CONTROLLER)
+
+    def barrier(self, switches: Sequence[int], then: Callable[[], None]) -> None:
+        """Goes on when all of them have done what they were told before."""
+        waiting = set(switches)
+        if not waiting:
+            then()
+            return
+
+        def answered(switch: int) -> None:
+            waiting.discard(switch)
+            if not waiting:
+                then()
+
+        for switch in sorted(waiting):
+            path = self._paths[switch]
+            request = path.ofproto_parser.OFPBarrierRequest(path)
+            path.set_xid(request)
+            self._barriers[switch, request.xid] = lambda switch=switch: answered(switch)  # type: ignore[misc]
+            self._send(path, request)
+
+    def counter(self, switch: int, port: int, then: Callable[[tuple[int, int], int], None]) -> None:
+        """Asks a switch for the packets that a port has received and sent.
+
+        The answer comes with the time of the reading: half way between question and answer.
+        """
+        path = self._paths[switch]
+        request = path.ofproto_parser.OFPPortStatsRequest(path, 0, port)
+        path.set_xid(request)
+        self._asked[switch, request.xid] = (then, time.monotonic_ns())
+        self._send(path, request)
+
+    def after(self, seconds: float, action: Callable[[], None]) -> None:
+        """Does something later."""
+        with self._moved:
+            due = time.monotonic_ns() + int(seconds * 1e9)
+            heapq.heappush(self._timers, (due, next(self._numbers), action))
+            self._moved.notify()
+
+    @property
+    def messages(self) -> int:
+        """Messages that were sent and received."""
+        return self._messages
+
+    # What comes from outside.
+
+    def begin(self) -> None:
+        """The run begins."""
+        with self._lock:
+            self._begun = True
+            self._application.on_begin()
+
+    def _send(self, path: Any, message: Any) -> None:
+        self._messages += 1
+        if not path.send_msg(message):
+            tell("trouble", text=f"switch {self.layout.names[self._node[path.id]]} does not listen")
+
+    def _keep_time(self) -> None:
+        with self._moved:
+            while True:
+                now = time.monotonic_ns()
+                if self._timers and self._timers[0][0] <= now:
+                    self._safely(heapq.heappop(self._timers)[2])
+                    continue
+                self._moved.wait((self._timers[0][0] - now) / 1e9 if self._timers else None)
+
+    def _safely(self, action: Callable[[], None]) -> None:
+        """An error ends the controller, and says so: os-ken would only write it down."""
+        try:
+            action()
+        except BaseException:  # noqa: BLE001 - said, and the end
+            traceback.print_exc()
+            sys.stderr.flush()
+            os._exit(1)
+
+    @set_ev_cls(ofp_event.EventOFPSwitchFeatures, CONFIG_DISPATCHER)  # type: ignore[untyped-decorator]
+    def _on_features(self, event: Any) -> None:
+        with self._lock:
+            path = event.msg.datapath
+            if path.id not in self._node:
+                return
+            self._paths[self._node[path.id]] = path
+            if len(self._paths) == len(self._node):
+                self._safely(self._application.on_switches)
+
+    @set_ev_cls(ofp_event.EventOFPPacketIn, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    def _on_packet(self, event: Any) -> None:
+        message = event.msg
+        # When it came, by the clock of the run.
+        at_ns = time.monotonic_ns() - int((time.time() - event.timestamp) * 1e9)
+        with self._lock:
+            self._messages += 1
+            node, port = self._node[message.datapath.id], message.match["in_port"]
+            data = bytes(message.data)
+            self._safely(lambda: self._application.on_packet(node, port, data, at_ns))
+
+    @set_ev_cls(ofp_event.EventOFPPortStatus, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    def _on_port(self, event: Any) -> None:
+        message = event.msg
+        dark = message.desc.state & message.datapath.ofproto.OFPPS_LINK_DOWN
+        with self._lock:
+            self._messages += 1
+            node, port = self._node[message.datapath.id], message.desc.port_no
+            self._safely(lambda: self._application.on_port(node, port, up=not dark))
+
+    @set_ev_cls(ofp_event.EventOFPBarrierReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    def _on_barrier(self, event: Any) -> None:
+        with self._lock:
+            self._messages += 1
+            then = self._barriers.pop((self._node[event.msg.datapath.id], event.msg.xid), None)
+            if then is not None:
+                self._safely(then)
+
+    @set_ev_cls(ofp_event.EventOFPPortStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    def _on_counters(self, event: Any) -> None:
+        at_ns = time.monotonic_ns() - int((time.time() - event.timestamp) * 1e9)
+        with self._lock:
+            self._messages += 1
+            asked = self._asked.pop((self._node[event.msg.datapath.id], event.msg.xid), None)
+            if asked is not None and event.msg.body:
+                then, sent_ns = asked
+                (port,) = event.msg.body
+                counts = (port.rx_packets, port.tx_packets)
+                self._safely(lambda: then(counts, (sent_ns + at_ns) // 2))
+
+    @set_ev_cls(ofp_event.EventOFPErrorMsg, (CONFIG_DISPATCHER, MAIN_DISPATCHER))  # type: ignore[untyped-decorator]
+    def _on_error(self, event: Any) -> None:
+        message = event.msg
+        name = self.layout.names[self._node[message.datapath.id]]
+        tell("trouble", text=f"switch {name} refuses a message: error {message.type}, code {message.code}")
+
+    @set_ev_cls(ofp_event.EventOFPStateChange, DEAD_DISPATCHER)  # type: ignore[untyped-decorator]
+    def _on_state(self, event: Any) -> None:
+        if event.datapath.id in self._node:
+            tell("trouble", text=f"switch {self.layout.names[self._node[event.datapath.id]]} has gone")
+
+
+def _action(path: Any, action: Action) -> Any:
+    of, parser = path.ofproto, path.ofproto_parser
+    kind, value = action
+    if kind == "output":
+        out = of.OFPP_CONTROLLER if value == "controller" else value
+        return parser.OFPActionOutput(out, of.OFPCML_NO_BUFFER)
+    if kind == "group":
+        return parser.OFPActionGroup(value)
+    return parser.OFPActionSetField(**{kind: value})
+
+
+def ports_of(layout: SwitchLayout) -> Mapping[tuple[int, int], Any]:
+    """Ports by switch and number."""
+    return {(port.switch, port.number): port for port in layout.ports}

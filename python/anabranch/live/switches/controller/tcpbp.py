@@ -1,0 +1,209 @@
+"""The application ``tcpbp``: routes by measured losses and delays (Vilela 2022, chapter 4)."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from anabranch import _core
+from anabranch.live.switches.controller.forwarding import ForwardingController, KnownFlow
+from anabranch.live.switches.controller.frames import LLDP, PROBE, ether_type, probe, read_probe
+from anabranch.live.switches.controller.known import Path
+from anabranch.live.switches.controller.meters import LinkMeter, Reading
+from anabranch.live.switches.controller.switchboard import Switchboard
+from anabranch.live.switches.controller.tell import tell
+
+_PS_PER_S = 10**12
+_PS_PER_NS = 1000
+_PROBES_PER_S = 200
+"""Over all links together; the quickest of each link in a round counts: others met a busy switch."""
+_FEWEST_PROBES = 4
+"""Of each link in a round."""
+_ROUNDS_OF_LOOPS = 3
+"""The way to a switch and back is the quickest of so many rounds."""
+_NO_LINK = -1
+
+
+class TcpbpController(ForwardingController):
+    """Measures links, and routes by what it finds."""
+
+    def __init__(self, board: Switchboard, configuration: Mapping[str, Any]) -> None:
+        """With the setup of the run, ``[controller]`` and the addresses of hosts."""
+        super().__init__(board, configuration)
+        own = configuration["application"]
+        self._own = own
+        self._interval_s = configuration["controller"]["statistics_interval"] / _PS_PER_S
+        self._meters = {link: LinkMeter(own["estimator"], own["sample_packets"]) for link in self.between}
+        self._measuring = {(tuple(source), tuple(to)) for source, to in configuration["measuring"]}
+        self._sent: dict[int, tuple[int, int]] = {}
+        """When which probe went out, and over which link, or from which switch."""
+        self._number = 0
+        self._trips: dict[int, list[float]] = {}
+        self._loops: dict[int, list[float]] = {}
+        self._ways: dict[int, deque[float]] = {}
+        self._qualities: dict[int, tuple[float, int]] = {}
+        self._has_losses = False
+
+    # Paths.
+
+    def best(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Path]:
+        """The paths of least d sqrt(p) by what is measured; before that, the shortest."""
+        if not self._has_losses:
+            return super().best(pairs)
+        dead = {link for link, (loss, _) in self._qualities.items() if loss >= 1.0}
+        before = self.known.down
+        self.known.down = before | dead
+        try:
+            found = self._search(pairs)
+        finally:
+            self.known.down = before
+        # Where every way leads over a dead link, one of them may come to life again.
+        return {**self._search([pair for pair in pairs if pair not in found]), **found}
+
+    def _search(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Path]:
+        search = str(self._own["search"])
+        return self.known.paths("tcpbp", pairs, search, self._all_qualities()) if pairs else {}
+
+    def _all_qualities(self) -> dict[int, tuple[float, int]]:
+        """Of links without an estimate: free of loss, and as slow as configured."""
+        return {
+            number: self._qualities.get(number, self._in_steps(0.0, link.delay))
+            for number, link in enumerate(self.known.links)
+        }
+
+    def _in_steps(self, loss: float, delay_ps: int) -> tuple[float, int]:
+        return _core.in_steps(loss, delay_ps, self._own["loss_granularity"], self._own["delay_granularity"])
+
+    def keeps(self, flow: KnownFlow, found: Path) -> bool:
+        """Whether a flow is within its hold time, or the other path is not better by the threshold."""
+        qualities = self._all_qualities()
+        if any(qualities[link][0] >= 1.0 for link in flow.path):
+            return False
+        hold_ns = self._own["hold_time"] // _PS_PER_NS
+        if flow.moved_ns is not None and time.monotonic_ns() < flow.moved_ns + hold_ns:
+            return True
+        ours, theirs = ([qualities[link] for link in path] for path in (found, flow.path))
+        return self._has_losses and not _core.tcpbp_beats(ours, theirs, self._own["threshold"])
+
+    def own_path(self, flow: KnownFlow) -> Path | None:
+        """The link between the ends of a flow that is there to measure it."""
+        ends = (flow.ends.source, flow.ends.destination)
+        if ends not in self._measuring and ends[::-1] not in self._measuring:
+            return None
+        for link in sorted(set(self.between) - self.known.down):
+            if (self.known.links[link].origin, self.known.links[link].to) == flow.pair:
+                return (link,)
+        return None
+
+    # Measurement.
+
+    def control_types(self) -> Sequence[int]:
+        """LLDP and probes."""
+        return (LLDP, PROBE)
+
+    def on_begin(self) -> None:
+        """Looks for the links; the first time it begins to measure as well."""
+        super().on_begin()
+        if not self._number:
+            self._round()
+
+    def on_port(self, switch: int, port: int, *, up: bool) -> None:
+        """A link has failed, or is back."""
+        for link in set(self.between) & self.known.down:
+            self._meters[link].on_down()
+        super().on_port(switch, port, up=up)
+        for link in set(self.between) & self.known.down:
+            self._meters[link].on_down()
+
+    def on_packet(self, switch: int, port: int, frame: bytes, at_ns: int) -> None:
+        """A probe is back, or something else has come up."""
+        if ether_type(frame) != PROBE:
+            super().on_packet(switch, port, frame, at_ns)
+            return
+        link, number = read_probe(frame)
+        what, sent_ns = self._sent.pop(number, (None, 0))
+        if what is not None:
+            trips = self._loops if link == _NO_LINK else self._trips
+            trips.setdefault(what, []).append((at_ns - sent_ns) / 1e9)
+
+    def _round(self) -> None:
+        """Reads the counters of all links, and sends probes over them until the round is over."""
+        self._number += 1
+        self._read_counters()
+        links = [link for link in sorted(self.between) if link not in self.known.down]
+        targets: list[Callable[[], None]] = []
+        each = int(_PROBES_PER_S * 0.8 * self._interval_s / (len(links) + len(self.board.layout.switches)))
+        for _ in range(max(each, _FEWEST_PROBES)):
+            targets += [lambda switch=switch: self._loop(switch) for switch in self.board.layout.switches]  # type: ignore[misc]
+            targets += [lambda link=link: self._probe(link) for link in links]  # type: ignore[misc]
+        spacing = self._interval_s * 0.8 / max(len(targets), 1)
+        for number, target in enumerate(targets):
+            self.board.after(number * spacing, target)
+        self.board.after(self._interval_s * 0.9, self._converge)
+        self.board.after(self._interval_s, self._round)
+
+    def _next(self, what: int) -> int:
+        self._number += 1
+        self._sent[self._number] = (what, time.monotonic_ns())
+        return self._number
+
+    def _loop(self, switch: int) -> None:
+        self.board.send_back(switch, probe(_NO_LINK, self._next(switch)))
+
+    def _probe(self, link: int) -> None:
+        start, _ = self.between[link]
+        self.board.send_packet(start.switch, probe(link, self._next(link)), start.number)
+
+    def _read_counters(self) -> None:
+        """Reads both ends of each link, the one that receives later by the link's delay."""
+        for link in sorted(set(self.between) - self.known.down):
+            self._read_link(link)
+
+    def _read_link(self, link: int) -> None:
+        start, end = self.between[link]
+        readings: list[Reading] = []
+
+        def sent(counts: tuple[int, int], at_ns: int) -> None:
+            readings.append(Reading(at_ns, counts[1]))
+
+        def received(counts: tuple[int, int], at_ns: int) -> None:
+            # A switch that did not answer in time has no say in this round.
+            if readings:
+                delay_ns = self._delay_ps(link) // _PS_PER_NS
+                self._meters[link].on_counters(readings[0], Reading(at_ns, counts[0]), delay_ns)
+
+        self.board.counter(start.switch, start.number, sent)
+        later_s = self._delay_ps(link) / _PS_PER_S
+        self.board.after(later_s, lambda: self.board.counter(end.switch, end.number, received))
+
+    def _delay_ps(self, link: int) -> int:
+        measured = self._meters[link].delay_s
+        return self.known.links[link].delay if measured is None else round(measured * _PS_PER_S)
+
+    def _converge(self) -> None:
+        """Takes what the round has shown, and routes by it."""
+        for switch, trips in self._loops.items():
+            self._ways.setdefault(switch, deque(maxlen=_ROUNDS_OF_LOOPS)).append(min(trips))
+        for link, (start, end) in sorted(self.between.items()):
+            if link in self.known.down:
+                continue
+            meter = self._meters[link]
+            ways = [self._ways.get(port.switch) for port in (start, end)]
+            crossed = self._trips.get(link)
+            if crossed and ways[0] and ways[1]:
+                meter.on_delay(min(crossed) - (min(ways[0]) + min(ways[1])) / 2)
+            measured = self._own["delay"] == "measured"
+            delay = self._delay_ps(link) if measured else self.known.links[link].delay
+            loss = meter.loss
+            self._qualities[link] = self._in_steps(loss or 0.0, delay)
+            self._has_losses |= loss is not None
+            packets, lost = meter.counted
+            known = None if loss is None else self._qualities[link][0]
+            delay_ms = self._qualities[link][1] / 1e9
+            tell("estimate", link=link, loss=known, delay_ms=delay_ms, packets=packets, lost=lost)
+        self._trips.clear()
+        self._loops.clear()
+        self._sent.clear()
+        self.reroute(why="estimates")

@@ -1,0 +1,128 @@
+"""Which nodes are switches, which are hosts, and which ports there are between them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from anabranch.setup.model import LinkSetup
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """A port of a switch: its end of a link, or where the host of its own node stands."""
+
+    switch: int
+    """Node of the switch."""
+    number: int
+    """Of OpenFlow, from 1 on."""
+    device: str
+    link_out: int | None = None
+    """The link that leads away from here; None at a host's port, or where links lead only here."""
+    link_in: int | None = None
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the host of the switch's own node stands here."""
+        return self.link_out is None and self.link_in is None
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Two nodes and the links between them, one each way; parallel ones are other edges."""
+
+    ends: tuple[int, int]
+    links: tuple[int | None, int | None]
+    """From the first to the second, and back."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchLayout:
+    """The switches of a run with their ports, and its hosts."""
+
+    names: tuple[str, ...]
+    """Of all nodes."""
+    switches: tuple[int, ...]
+    """Nodes, in order; the datapath id is the place, from 1 on."""
+    ports: tuple[Port, ...]
+    gateways: Mapping[int, int]
+    """Of each host that is no switch: its edge."""
+    edges: tuple[Edge, ...]
+
+    @classmethod
+    def of(
+        cls,
+        names: Sequence[str],
+        links: Sequence[LinkSetup],
+        switches: Collection[int],
+        ends: Collection[int],
+    ) -> SwitchLayout:
+        """The layout of a network.
+
+        Args:
+            names: of its nodes.
+            links: those between them.
+            switches: nodes that are switches.
+            ends: nodes where traffic begins or ends; one that is a switch has a port for its host.
+        """
+        edges = _edges(links)
+        ports: list[Port] = []
+        counts: dict[int, int] = defaultdict(int)
+
+        def add(node: int, out: int | None, into: int | None) -> None:
+            counts[node] += 1
+            ports.append(Port(node, counts[node], f"p{len(ports) + 1}", out, into))
+
+        gateways: dict[int, int] = {}
+        for number, edge in enumerate(edges):
+            for node in edge.ends:
+                if node not in switches:
+                    gateways.setdefault(node, number)
+        for number, edge in enumerate(edges):
+            (a, b), (forth, back) = edge.ends, edge.links
+            if any(gateways.get(node, number) != number for node in edge.ends):
+                # A host sends what it has over its first link.
+                continue
+            for node, out, into in ((a, forth, back), (b, back, forth)):
+                if node in switches:
+                    add(node, out, into)
+        for node in sorted(set(ends) & set(switches)):
+            add(node, None, None)
+        used = {node: edge for node, edge in gateways.items() if node in ends}
+        return cls(tuple(names), tuple(sorted(switches)), tuple(ports), used, tuple(edges))
+
+    @classmethod
+    def read(cls, data: Mapping[str, Any]) -> SwitchLayout:
+        """From :meth:`data`, also by way of JSON."""
+        return cls(
+            tuple(data["names"]),
+            tuple(data["switches"]),
+            tuple(Port(**port) for port in data["ports"]),
+            {int(node): edge for node, edge in data["gateways"].items()},
+            tuple(Edge(tuple(edge["ends"]), tuple(edge["links"])) for edge in data["edges"]),
+        )
+
+    def data(self) -> dict[str, Any]:
+        """Plain data."""
+        return asdict(self)
+
+    def used_links(self) -> set[int]:
+        """The links that have a port at a switch: a host of several links uses its first."""
+        return {link for port in self.ports for link in (port.link_out, port.link_in) if link is not None}
+
+
+def _edges(links: Sequence[LinkSetup]) -> list[Edge]:
+    """Links in pairs: the first one back belongs to the first one forth."""
+    edges: list[Edge] = []
+    alone: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for number, link in enumerate(links):
+        ends = (link.origin, link.to)
+        if partners := alone[link.to, link.origin]:
+            edge = partners.pop(0)
+            edges[edge] = Edge(edges[edge].ends, (edges[edge].links[0], number))
+        else:
+            alone[ends].append(len(edges))
+            edges.append(Edge(ends, (number, None)))
+    return edges

@@ -1,0 +1,102 @@
+"""The controller as this process sees it: a program of its own beside the switches, told by lines of JSON."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+from typing import IO, Any
+
+from anabranch.errors import LiveError
+from anabranch.live.namespace import first_in_line, tied
+
+_READY_S = 40.0
+# Below the switches, which are below the links.
+_PRIORITY = 2
+_MODULE = "anabranch.live.switches.controller"
+
+
+class ControllerProcess:
+    """A controller in the namespace of the switches.
+
+    It listens to its input: its configuration in one line, and then the time zero of the run. On its output
+    it tells what it does, an object in each line: ``kind``, ``at_ns`` of the monotonic clock, and more.
+    """
+
+    def __init__(self, namespace: int, configuration: dict[str, Any]) -> None:
+        """Starts it; from the main thread, with which it ends."""
+        self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - until it is closed
+        self._process = subprocess.Popen(  # noqa: S603 - our own
+            tied(namespace, [*first_in_line(_PRIORITY), sys.executable, "-m", _MODULE], alone=False),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+        )
+        self.events: list[dict[str, Any]] = []
+        """What it has told so far."""
+        self._ready = threading.Event()
+        self._reader = threading.Thread(target=self._read, name="controller", daemon=True)
+        self._reader.start()
+        self._tell(configuration)
+
+    def _tell(self, line: dict[str, Any]) -> None:
+        if self._process.stdin is not None:
+            try:
+                self._process.stdin.write(json.dumps(line).encode() + b"\n")
+                self._process.stdin.flush()
+            except BrokenPipeError:
+                # It has ended, which `ended` tells.
+                return
+
+    def _read(self) -> None:
+        if self._process.stdout is None:
+            return
+        for line in self._process.stdout:
+            event = json.loads(line)
+            self.events.append(event)
+            if event["kind"] == "ready":
+                self._ready.set()
+        # Nobody waits for one that has ended.
+        self._ready.set()
+
+    def wait(self) -> None:
+        """Waits until all switches have their first entries.
+
+        Raises:
+            LiveError: if the controller does not get there.
+        """
+        if not self._ready.wait(_READY_S):
+            raise LiveError(f"the controller does not reach all switches within {_READY_S:g} s")
+        if not any(event["kind"] == "ready" for event in self.events):
+            raise LiveError(f"the controller does not start: {self.last_words()}")
+
+    def begin(self, begin_ns: int) -> None:
+        """The run begins at this time of the monotonic clock."""
+        self._tell({"begin_ns": begin_ns})
+
+    def ended(self) -> str | None:
+        """Why it is not there any more; None while it is."""
+        status = self._process.poll()
+        return (
+            None if status is None else f"the controller has ended with status {status}: {self.last_words()}"
+        )
+
+    def last_words(self) -> str:
+        """The last line of what it said to nobody."""
+        self._said.seek(0)
+        lines = self._said.read().decode(errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "it says nothing")
+
+    def close(self) -> None:
+        """Ends it."""
+        self._process.kill()
+        self._process.wait()
+        self._reader.join()
+        for stream in (self._process.stdin, self._process.stdout, self._said):
+            if stream is not None:
+                try:
+                    stream.close()
+                except BrokenPipeError:
+                    continue

@@ -1,0 +1,34 @@
+"""Mine: a controller application of your own. docs/own.md of Anabranch explains the hooks and orders."""
+
+from dataclasses import dataclass
+
+import networkx as nx
+
+from anabranch.own import ControllerApplication, PacketIn
+
+
+@dataclass
+class MineApplication(ControllerApplication):
+    """What it does, and after which paper."""
+
+    paths_per_pair: int = 2
+    """Paths that a flow's is drawn from. Fields are parameters."""
+
+    def start(self) -> None:
+        """The network is known: make here what the application keeps."""
+        self.paths: dict[tuple[int, str], list[int]] = {}
+
+    def on_packet(self, packet: PacketIn) -> None:
+        """A packet without an entry: its flow gets entries, and it goes on."""
+        way = (packet.flow, packet.direction)
+        if way not in self.paths or not self.network.usable[self.paths[way]].all():
+            self.paths[way] = self.drawn(packet.source, packet.destination)
+            self.add_path(*way, self.paths[way])
+        self.send(next(link for link in self.paths[way] if self.network.link_from[link] == packet.switch))
+
+    def drawn(self, source: int, destination: int) -> list[int]:
+        """One of the shortest paths, as links."""
+        graph = nx.DiGraph(self.network.between(source, destination))
+        shortest = nx.shortest_simple_paths(graph, source, destination)
+        found = [nodes for nodes, _ in zip(shortest, range(self.paths_per_pair), strict=False)]
+        return self.network.links_of(self.random.choice(found))

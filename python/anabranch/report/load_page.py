@@ -1,0 +1,267 @@
+"""The page of worst-case loads, for those who decide on routing or capacity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from anabranch.report.files import write_whole
+from anabranch.report.load_map import load_map
+from anabranch.report.load_tables import FULL, load_tables
+from anabranch.report.looks import printable
+from anabranch.report.sections import PageCard, PageFigure, Section, page
+from anabranch.report.style import plain as drawn
+from anabranch.report.style import styled
+from anabranch.units import plain, with_unit
+
+if TYPE_CHECKING:
+    from anabranch.worst_loads import FailureLoad, LoadChange, LoadChanges, WorstLoads
+
+_OVERLOAD, _LOAD, _BEFORE = "#D55E00", "#0072B2", "#999999"
+_MOST_BARS = 25
+
+
+def save_load_page(
+    path: Path | str, loads: WorstLoads, changes: LoadChanges | None = None, *, warnings: Sequence[str] = ()
+) -> Path:
+    """Writes the page, one file that fetches nothing.
+
+    Args:
+        path: the file.
+        loads: of the scenario, with failures.
+        changes: against another plan.
+        warnings: what must be known about the numbers.
+
+    Raises:
+        ResultError: if it cannot be written.
+    """
+    return write_whole(Path(path), load_page(loads, changes, warnings=warnings).encode())
+
+
+def load_page(loads: WorstLoads, changes: LoadChanges | None = None, *, warnings: Sequence[str] = ()) -> str:
+    """The page as HTML; arguments as of :func:`save_load_page`."""
+    tables = {named.name: named.table for named in load_tables(loads, loads.worst.link, changes)}
+    sections = []
+    if changes is not None:
+        sections.append(_before_and_after(changes, tables))
+    sections.append(
+        Section(
+            "worst",
+            "Worst case with all links up",
+            [
+                "For each link, the highest load that any traffic within the bounds can give it. The map "
+                "shows both directions of a link side by side, and beside it the traffic that loads the "
+                "worst link most."
+            ],
+            [tables["links"]],
+            [
+                PageFigure.of(
+                    f"Worst case of every link, and the traffic behind {loads.worst.link}", load_map(loads)
+                )
+            ],
+            figures_first=True,
+        )
+    )
+    if loads.failures:
+        sections.append(_failures(loads, tables))
+    sections.append(
+        Section("matrix", f"Traffic behind {loads.worst.link}", ["One matrix within the bounds that gives "
+            "the worst link its load. Others may do so, too."], [tables["matrix"]])
+    )  # fmt: skip
+    sections.append(_method(loads, changes))
+    return page(
+        f"{loads.title or 'Worst-case loads'}: worst-case loads",
+        [*_lead(loads, changes), *(f"Note: {warning}" for warning in warnings)],
+        _cards(loads, changes),
+        sections,
+    )
+
+
+def percent(load: float) -> str:
+    """A load as people say it."""
+    return f"{plain(100 * load, 3)} %"
+
+
+def _lead(loads: WorstLoads, changes: LoadChanges | None) -> list[str]:
+    """The answer in sentences."""
+    worst = loads.worst
+    fits = "No link can be overloaded" if loads.max_load <= FULL else "Links can be overloaded"
+    lead = [
+        f"{fits} while all links are up: the most that traffic within the bounds can load any link is "
+        f"{percent(loads.max_load)} of its capacity, on {worst.link} "
+        f"({with_unit(worst.capacity_mbps, 'Mbps')})."
+    ]
+    failure = loads.worst_failure
+    if loads.failures and failure is not None:
+        bad = sum(case.load > FULL for case in loads.failures)
+        cut = sum(bool(case.stranded) for case in loads.failures)
+        told = f"{bad} of {len(loads.failures)} failures of a single link can overload another one"
+        cuts = " None of them cuts a pair off."
+        if cut:
+            cuts = (
+                f" But {cut} of {len(loads.failures)} failures cut pairs off: these pairs have no route "
+                "until the repair, and their traffic is in no load."
+            )
+        lead.append(
+            f"{told if bad else 'No failure of a single link overloads another one'}: the worst is "
+            f"{failure.links[0]} (both directions), with {percent(failure.load)} on "
+            f"{failure.worst_link}.{cuts}"
+        )
+    if changes is not None:
+        lead.append(_changed(changes))
+    return lead
+
+
+def _changed(changes: LoadChanges) -> str:
+    before, after = changes.before, changes.after
+    more = sum(one.change > 5e-4 for one in changes.links)
+    less = sum(one.change < -5e-4 for one in changes.links)
+    return (
+        f"{_way(before.max_load, after.max_load)} from {percent(before.max_load)} with {before.scheme} to "
+        f"{percent(after.max_load)} with {after.scheme}; {_count(less, 'link')} can be loaded less than "
+        f"before, {more} more.{_cut_off(changes)}"
+    )
+
+
+def _cut_off(changes: LoadChanges) -> str:
+    """How many failures cut pairs off, where that changes: a load without their traffic is no better one."""
+    before, after = (
+        sum(bool(case.stranded) for case in loads.failures or ()) for loads in (changes.before, changes.after)
+    )
+    if before == after:
+        return ""
+    return (
+        f" Before, {_count(before, 'failure')} cut pairs off, after, {after}; loads without the traffic of "
+        "these pairs are no sign of room."
+    )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _way(before: float, after: float) -> str:
+    if abs(after - before) < 5e-4:
+        return "The worst case stays the same,"
+    return "The worst case rises" if after > before else "The worst case falls"
+
+
+def _cards(loads: WorstLoads, changes: LoadChanges | None) -> list[PageCard]:
+    full = sum(link.load > FULL for link in loads.links)
+    cards = [
+        PageCard("worst case, all links up", percent(loads.max_load), loads.worst.link),
+        PageCard("links that can be overloaded", f"{full} of {len(loads.links)}", "all links up"),
+    ]
+    failure = loads.worst_failure
+    if loads.failures and failure is not None:
+        bad = sum(case.load > FULL for case in loads.failures)
+        cut = sum(bool(case.stranded) for case in loads.failures)
+        cards += [
+            PageCard("worst failure", percent(failure.load), f"{failure.links[0]} down"),
+            PageCard("failures that overload", f"{bad} of {len(loads.failures)}", "single links"),
+            PageCard("failures that cut pairs off", f"{cut} of {len(loads.failures)}", "single links"),
+        ]
+    if changes is not None:
+        note = f"{changes.before.scheme}, then {changes.after.scheme}"
+        both = f"{percent(changes.before.max_load)} → {percent(changes.after.max_load)}"
+        cards.insert(0, PageCard("worst case, before → after", both, note))
+    return cards
+
+
+def _before_and_after(changes: LoadChanges, tables: dict) -> Section:  # type: ignore[type-arg]
+    """Which links and failures become worse or better."""
+    shown = [tables[name] for name in ("change_of_links", "change_of_failures") if name in tables]
+    figures = [
+        PageFigure.of("The links that change most", _pairs(changes.links, "all links up"),
+            note="Grey: before; coloured: after, orange above the capacity.")
+    ]  # fmt: skip
+    if changes.failures:
+        figures.append(
+            PageFigure.of(
+                "The failures that change most", _pairs(changes.failures, "highest load of any link")
+            )
+        )
+    words = (
+        f"Before: {changes.before.title or 'the other scenario'}, {changes.before.scheme}. After: "
+        f"{changes.after.title or 'this scenario'}, {changes.after.scheme}. Each load is the worst case of "
+        "its own routes, so that one traffic matrix need not cause both."
+    )
+    return Section("change", "Before and after", [words], shown, figures, figures_first=True)
+
+
+def _failures(loads: WorstLoads, tables: dict) -> Section:  # type: ignore[type-arg]
+    ranked = sorted(loads.failures or (), key=lambda case: -case.load)
+    names = [case.links[0] for case in ranked[:_MOST_BARS]]
+    figure = _bars(names, ranked)
+    shown = f"the worst {_MOST_BARS} of {len(ranked)}" if len(ranked) > _MOST_BARS else f"all {len(ranked)}"
+    return Section(
+        "failures",
+        "What each failure does",
+        ["Each row takes one link down, both directions, and gives the highest load of any other link for "
+         "the worst traffic that is left. Traffic of pairs that are cut off is in no load."],
+        [tables["failures"]],
+        [PageFigure.of(f"Highest load while a link is down, {shown}", figure,
+                       note="The line is the capacity; orange bars are above it.")],
+        figures_first=True,
+    )  # fmt: skip
+
+
+def _method(loads: WorstLoads, changes: LoadChanges | None) -> Section:
+    facts = "; ".join(
+        f"{name.replace('_', ' ')} {plain(value, 6) if isinstance(value, float) else value}"
+        for name, value in loads.facts.items()
+    )
+    words = [
+        "Nothing is simulated. The load of a link is the traffic over its capacity, for the worst traffic "
+        "matrix within the bounds of [routing.demand], found by a linear program for each link. Links at "
+        "hosts are in no load. Above 100 %, traffic is queued and lost, or TCP holds it back.",
+        "After a failure, schemes that take a solver leave dead paths out and share their traffic in "
+        "proportion over the others; other schemes plan anew.",
+    ]
+    if facts:
+        words.append(f"What the planner says of {loads.scheme}: {facts}.")
+    if changes is not None and changes.before.warnings:
+        words.append("Of the routes before: " + "; ".join(changes.before.warnings))
+    return Section("method", "How to read the numbers", words)
+
+
+def _bars(names: Sequence[str], cases: Sequence[FailureLoad]) -> Figure:
+    with styled():
+        figure, axes = _axes(len(names))
+        values = [100 * case.load for case in cases[: len(names)]]
+        colors = [_OVERLOAD if value > 100 * FULL else _LOAD for value in values]
+        axes.barh(range(len(names)), values, color=colors, height=0.7)
+        _finish(axes, names, "highest load in % of the capacity")
+    return figure
+
+
+def _pairs(changes: Sequence[LoadChange], what: str) -> Figure:
+    """A line from each load before to that after, the largest changes first."""
+    ranked = sorted(changes, key=lambda one: -abs(one.change))[:_MOST_BARS]
+    with styled():
+        figure, axes = _axes(len(ranked))
+        for row, one in enumerate(ranked):
+            color = _OVERLOAD if one.after > FULL else _LOAD
+            axes.plot([100 * one.before, 100 * one.after], [row, row], color=color, linewidth=1.6, zorder=2)
+            axes.plot(100 * one.before, row, "o", color=_BEFORE, zorder=3)
+            axes.plot(100 * one.after, row, "o", color=color, zorder=4)
+        _finish(axes, [one.name for one in ranked], f"load in % of the capacity, {what}")
+    return figure
+
+
+def _axes(rows: int) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(7.2, 0.7 + 0.2 * max(rows, 3)), layout="constrained")
+    return figure, figure.subplots()
+
+
+def _finish(axes: Axes, names: Sequence[str], label: str) -> None:
+    axes.axvline(100, color="#404040", linewidth=1.0, linestyle="--")
+    axes.set_yticks(range(len(names)), [drawn(printable(name)) for name in names])
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.set_xlim(left=0)
+    axes.grid(visible=False, axis="y")
+    axes.set_xlabel(label)

@@ -1,0 +1,79 @@
+"""Saving the routes of a scenario as a file that the scheme ``given`` takes (setup/plan_file.py)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from anabranch import __version__
+from anabranch.errors import Problem, ResultError, ScenarioError, reason
+from anabranch.routes import plan
+from anabranch.routing.router_network import RouterNetwork
+from anabranch.scenario.algorithm import name_of
+from anabranch.scenario.scenario import Scenario
+from anabranch.setup import Setup, resolve
+from anabranch.setup.plan_file import About, plan_text
+from anabranch.worst_loads import plan_of_all_pairs
+
+
+def save_plan(scenario: Scenario, file: Path, *, replace: bool = False) -> None:
+    """Writes the routes of a scenario to a file, for ``routing.paths``.
+
+    The plan has every pair that sends, and with ``[routing.demand]`` every pair of routers that may have
+    traffic. Where the routes of a pair depend on who else sends, those of the scenario's flows are kept.
+
+    Args:
+        scenario: whose routes.
+        file: to write.
+        replace: write over a file that is there.
+
+    Raises:
+        ScenarioError: if the scenario cannot be run, or leaves its routes to a controller.
+        ResultError: if there is such a file, or it cannot be written.
+    """
+    if file.exists() and not replace:
+        raise ResultError(f"{file}: exists; choose another name, or give --replace (replace=True)")
+    setup = resolve(scenario)
+    routing = scenario.routing
+    about = About(
+        __version__, scenario.title, routing.scheme_name, routing.metric, name_of(routing.load_balancing)
+    )
+    _write(file, plan_text(setup, plan_data(scenario, setup), about))
+
+
+def plan_data(scenario: Scenario, setup: Setup) -> dict[str, Any]:
+    """The plan of all pairs that send, or may have traffic, as ``_core.Plan.data`` has it.
+
+    Raises:
+        ScenarioError: if the scenario leaves its routes to a controller, or there is something wrong with the
+            setup that only routing can find.
+    """
+    if scenario.controller is not None:
+        message = (
+            "a controller chooses while it runs, so that there is no plan to save; leave [controller] out"
+        )
+        raise ScenarioError([Problem("controller", message)], scenario.origin)
+    data = plan(setup, scenario.origin).plan.data()
+    if setup.demand is None:
+        return {"routes": list(data["routes"]), "tables": list(data["tables"])}
+    planned, _ = plan_of_all_pairs(RouterNetwork.of(setup), scenario.origin)
+    others = planned.plan.data()
+    routes = {(route["from"], route["to"]): route for route in others["routes"]}
+    routes |= {(route["from"], route["to"]): route for route in data["routes"]}
+    tables: dict[int, dict[int, list[int]]] = {}
+    for table in (*others["tables"], *data["tables"]):
+        tables.setdefault(table["to"], {}).update(table["next"])
+    return {
+        "routes": [routes[pair] for pair in sorted(routes)],
+        "tables": [{"to": to, "next": sorted(found.items())} for to, found in sorted(tables.items())],
+    }
+
+
+def _write(file: Path, text: str) -> None:
+    partial = file.with_name(f".{file.name}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(file)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise ResultError(f"{file}: cannot be written: {reason(error)}") from None

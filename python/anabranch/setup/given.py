@@ -1,0 +1,271 @@
+"""Routes that a scenario brings along: paths of ``[[routing.paths]]``, of a CSV file, or of a saved plan."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from anabranch.scenario.files import FILE
+from anabranch.scenario.network import LinkSelector
+from anabranch.scenario.quantity import quoted
+from anabranch.scenario.routing import GIVEN, GivenPath
+from anabranch.scenario.scenario import Scenario
+from anabranch.setup.files import text_of
+from anabranch.setup.network import ResolvedNetwork
+from anabranch.setup.plan_file import PlanFile, changed_links, differences, read_plan
+from anabranch.setup.problems import Problems
+from anabranch.setup.table_file import number_of, table_rows
+
+_PLACE: Final = "routing.paths"
+_COLUMNS: Final = ("from", "to", "weight", "path")
+_ARROW: Final = "->"
+_NUMBERED = re.compile(r"(.+)#([1-9][0-9]{0,8})")
+_SUM_TOLERANCE: Final = 1e-9
+"""How far shares may be from a sum of one, as in the core (crates/routing/src/plan.rs)."""
+
+_Pair = tuple[int, int]
+_Links = tuple[int, ...]
+
+
+@dataclass
+class GivenRoutes:
+    """Routes by node and link numbers, whoever made them."""
+
+    label: str
+    """The file, or the field of the scenario."""
+    paths: dict[_Pair, list[tuple[_Links, float]]] = field(default_factory=dict)
+    """Paths with their shares, which add up to one; none where a pair is forwarded hop by hop."""
+    tables: dict[int, dict[int, _Links]] = field(default_factory=dict)
+    """Next hops by destination and node."""
+    access: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    """For each host: its first link to a router, the link back, and that router."""
+    warnings: tuple[str, ...] = ()
+
+
+def given_routes(scenario: Scenario, network: ResolvedNetwork, problems: Problems) -> GivenRoutes | None:
+    """The routes of the scheme ``given``; what is wrong with them is noted. None for other schemes."""
+    given = scenario.routing.paths
+    if scenario.routing.scheme_name != GIVEN or given is None or scenario.controller is not None:
+        return None
+    reader = _Reader(network, problems)
+    if not isinstance(given, str):
+        return reader.of_tables(given)
+    text = text_of(given, scenario.base, _PLACE, problems)
+    name = given.removeprefix(FILE)
+    if text is None:
+        return GivenRoutes(name)
+    return reader.of_plan(name, text) if name.lower().endswith(".json") else reader.of_csv(name, text)
+
+
+class _Reader:
+    def __init__(self, network: ResolvedNetwork, problems: Problems) -> None:
+        self._network = network
+        self._problems = problems
+        self._seen: dict[_Links, str] = {}
+        """Where each path stands."""
+
+    def of_tables(self, given: Sequence[GivenPath]) -> GivenRoutes:
+        """The paths of ``[[routing.paths]]``."""
+        found: dict[_Pair, list[tuple[_Links, float]]] = {}
+        for number, path in enumerate(given):
+            self._add(found, path.nodes, path.weight, f"{_PLACE}[{number}]", None)
+        return GivenRoutes(_PLACE, _shared(found), access=self._access())
+
+    def of_csv(self, name: str, text: str) -> GivenRoutes:
+        """The paths of a table with a row for each."""
+        found: dict[_Pair, list[tuple[_Links, float]]] = {}
+        before = len(self._problems)
+        for row in table_rows(name, text, _COLUMNS, (), self._problems):
+            weight = number_of(row.cells["weight"])
+            if weight is None or weight <= 0:
+                shown = quoted(row.cells["weight"])
+                self._problems.add(row.place, f"the weight is {shown}; it must be a number above zero")
+                continue
+            nodes = [part.strip() for part in row.cells["path"].split(_ARROW)]
+            self._add(found, nodes, weight, row.place, (row.cells["from"], row.cells["to"]))
+        if not found and len(self._problems) == before:
+            self._problems.add(_PLACE, f"{quoted(name)} has no path")
+        return GivenRoutes(name, _shared(found), access=self._access())
+
+    def of_plan(self, name: str, text: str) -> GivenRoutes:
+        """The routes of a saved plan, share for share; a plan of another network is refused."""
+        found = GivenRoutes(name, access=self._access())
+        plan = read_plan(name, text, _PLACE, self._problems)
+        if plan is None:
+            return found
+        nodes, links = self._network.nodes, self._network.links
+        other = differences(plan, nodes, links, self._network.label)
+        if other:
+            self._problems.add(
+                _PLACE,
+                f"{quoted(name)} is a plan of another network ({quoted(plan.title)}): {'; '.join(other)}",
+            )
+            return found
+        found.warnings = _warnings(name, changed_links(plan, links))
+        self._take(plan, found)
+        return found
+
+    def _take(self, plan: PlanFile, found: GivenRoutes) -> None:
+        """The routes and tables of a plan whose network is this one; what does not hold is noted."""
+        ids = {node.name: number for number, node in enumerate(self._network.nodes)}
+        links = {link.name: number for number, link in enumerate(self._network.links)}
+        for number, table in enumerate(plan.tables):
+            place = f"{found.label}, tables[{number}]"
+            to = self._known(ids, [table.destination], "node", place)
+            next_of: dict[int, _Links] = {}
+            for name, hops in table.next.items():
+                node = self._known(ids, [name], "node", place)
+                out = self._known(links, hops, "link", place)
+                if any(self._network.links[link].origin != at for at in node for link in out):
+                    self._problems.add(place, f"a next hop of {quoted(name)} is a link of another node")
+                elif node and out:
+                    next_of[node[0]] = out
+            if to and self._leads_on(to[0], next_of, place):
+                found.tables[to[0]] = next_of
+        for number, route in enumerate(plan.routes):
+            place = f"{found.label}, routes[{number}]"
+            ends = self._known(ids, [route.source, route.destination], "node", place)
+            if len(ends) < 2:
+                continue
+            pair = (ends[0], ends[1])
+            if pair in found.paths:
+                self._problems.add(place, f"the routes of {self._pair(pair)} stand there twice")
+                continue
+            paths = [(self._known(links, path.links, "link", place), path.weight) for path in route.paths]
+            found.paths[pair] = [path for path in paths if path[0]]
+            for path, _ in found.paths[pair]:
+                self._note(path, pair, place)
+            total = math.fsum(weight for _, weight in paths)
+            if paths and abs(total - 1) > _SUM_TOLERANCE:
+                self._problems.add(place, f"the weights of {self._pair(pair)} add up to {total!r}, not to 1")
+            if not paths and pair[0] not in found.tables.get(pair[1], {}):
+                self._problems.add(place, f"{self._pair(pair)} has neither a path nor a next hop")
+
+    def _known(self, ids: dict[str, int], names: Iterable[str], kind: str, place: str) -> _Links:
+        """Numbers by names; an unknown name is noted, and nothing found then."""
+        listed = list(names)
+        unknown = [name for name in listed if name not in ids]
+        for name in unknown:
+            self._problems.add(place, f"no {kind} {quoted(name)} in {self._network.label}")
+        return () if unknown else tuple(ids[name] for name in listed)
+
+    def _leads_on(self, to: int, next_of: dict[int, _Links], place: str) -> bool:
+        """Whether packets come to the destination from wherever a table sends them."""
+        left = {
+            node: {self._network.links[link].to for link in hops} - {to} for node, hops in next_of.items()
+        }
+        while done := [node for node, after in left.items() if not after]:
+            for node in done:
+                del left[node]
+            for after in left.values():
+                after.difference_update(done)
+        if to in next_of or left:
+            at = quoted(self._network.nodes[next(iter(left), to)].name)
+            name = quoted(self._network.nodes[to].name)
+            self._problems.add(place, f"packets to {name} go round, or end, at {at}")
+        return not left
+
+    def _add(
+        self,
+        found: dict[_Pair, list[tuple[_Links, float]]],
+        names: Sequence[str],
+        weight: float,
+        place: str,
+        ends: tuple[str, str] | None,
+    ) -> None:
+        """One path of nodes by name; what is wrong with it is noted."""
+        links = self._links(names, place)
+        pair = None if ends is None else tuple(self._network.node(name, place) for name in ends)
+        if links is None or (pair is not None and None in pair):
+            return
+        own = (self._network.links[links[0]].origin, self._network.links[links[-1]].to)
+        if pair is not None and pair != own:
+            self._problems.add(
+                place, f"the path leads from {self._pair(own)}, and the row is of {' to '.join(ends or ())}"
+            )
+        elif self._note(links, own, place):
+            found.setdefault(own, []).append((links, weight))
+
+    def _links(self, names: Sequence[str], place: str) -> _Links | None:
+        """The links along nodes; None where there is something wrong, which is noted."""
+        hops = [self._hop(name) for name in names]
+        nodes = [self._network.node(name, place) for name, _ in hops]
+        if None in nodes:
+            return None
+        if len(nodes) < 2:
+            self._problems.add(
+                place, f"the path is {quoted(names[0])}; write the nodes like a{_ARROW}b{_ARROW}c"
+            )
+            return None
+        known = [self._network.nodes[node].name for node in nodes if node is not None]
+        links = []
+        for a, b, (_, index) in zip(known, known[1:], hops[1:], strict=False):
+            selector = LinkSelector(index=index, direction="forward")
+            links += self._network.links_between([a, b], selector, place)[:1]
+        return tuple(links) if len(links) == len(known) - 1 else None
+
+    def _hop(self, name: str) -> tuple[str, int]:
+        """Node, and number of the parallel link that leads there; a node may have a name that ends in #2."""
+        numbered = _NUMBERED.fullmatch(name)
+        if numbered is None or self._network.knows(name):
+            return name, 1
+        return numbered[1], int(numbered[2])
+
+    def _note(self, links: _Links, pair: _Pair, place: str) -> bool:
+        """Whether a path holds: one that is none, or of another pair, loops or is there already is noted."""
+        taken = [self._network.links[link] for link in links]
+        nodes = [taken[0].origin, *(link.to for link in taken)]
+        joined = all(link.origin == node for link, node in zip(taken, nodes, strict=False))
+        if not joined or (nodes[0], nodes[-1]) != pair:
+            message = f"{', '.join(link.name for link in taken)} is no path from {self._pair(pair)}"
+        elif len(set(nodes)) < len(nodes):
+            twice = next(node for node in nodes if nodes.count(node) > 1)
+            message = f"the path comes through {quoted(self._network.nodes[twice].name)} twice"
+        elif links in self._seen:
+            message = f"the same path stands in {self._seen[links]} already"
+        else:
+            self._seen[links] = place
+            return True
+        self._problems.add(place, message)
+        return False
+
+    def _pair(self, pair: _Pair) -> str:
+        return " to ".join(quoted(self._network.nodes[node].name) for node in pair)
+
+    def _access(self) -> dict[int, tuple[int, int, int]]:
+        """Link out, link in and router of each host that has a link to a router and one back."""
+        found: dict[int, tuple[int, int, int]] = {}
+        back: dict[_Pair, int] = {}
+        network = self._network
+        for number, link in enumerate(network.links):
+            back.setdefault((link.origin, link.to), number)
+        for number, link in enumerate(network.links):
+            at_host = network.is_host(link.origin) and not network.is_host(link.to)
+            if at_host and link.origin not in found and (link.to, link.origin) in back:
+                found[link.origin] = (number, back[link.to, link.origin], link.to)
+        return found
+
+
+def _shared(
+    found: dict[_Pair, list[tuple[_Links, float]]],
+) -> dict[_Pair, list[tuple[_Links, float]]]:
+    """Weights of each pair as shares of their sum."""
+    shared = {}
+    for pair, paths in found.items():
+        total = math.fsum(weight for _, weight in paths)
+        shared[pair] = [(links, min(weight / total, 1.0)) for links, weight in paths]
+    return shared
+
+
+def _warnings(name: str, changed: Sequence[str]) -> tuple[str, ...]:
+    """What is to be said of a plan that was made where links were other ones."""
+    if not changed:
+        return ()
+    others = f" and {len(changed) - 1:,} more" if len(changed) > 1 else ""
+    return (
+        f"{_PLACE}: the plan in {quoted(name)} was made where the link {changed[0]}{others} had another "
+        "capacity or delay",
+    )

@@ -1,0 +1,208 @@
+"""Plans as files: what ``anabranch routes --out`` writes, and the scheme ``given`` reads.
+
+A plan names nodes and links, so that it can be read by people and other programs; shares are written with all
+their digits, so that a plan comes back as it was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from pydantic import Field, ValidationError
+
+from anabranch.scenario.messages import problems as problems_of
+from anabranch.scenario.quantity import quoted, shown
+from anabranch.scenario.table import Table
+from anabranch.setup.model import LinkSetup, NodeSetup, Setup
+from anabranch.setup.problems import Problems
+
+FORMAT: Final = "anabranch-plan"
+FORMAT_VERSION: Final = 1
+_MOST_NAMED = 3
+
+
+class PlanLink(Table):
+    """A directed link of the network that a plan was made for."""
+
+    name: str
+    capacity_bps: int
+    delay_ps: int
+
+
+class PlanPath(Table):
+    """A path with its share."""
+
+    links: list[str] = Field(min_length=1)
+    weight: float = Field(gt=0, le=1)
+
+
+class PlanRoute(Table):
+    """The paths of a pair; none where it is forwarded hop by hop along the table of its destination."""
+
+    source: str = Field(alias="from")
+    destination: str = Field(alias="to")
+    paths: list[PlanPath]
+
+
+class PlanTable(Table):
+    """Next hops towards a destination: for each node the links that share its packets equally."""
+
+    destination: str = Field(alias="to")
+    next: dict[str, list[str]]
+
+
+class PlanFile(Table):
+    """A plan as a file has it."""
+
+    format: Literal["anabranch-plan"]
+    format_version: Literal[1]
+    anabranch: str
+    """Version that wrote it."""
+    title: str
+    scheme: str
+    metric: str
+    load_balancing: str
+    nodes: list[str]
+    links: list[PlanLink]
+    routes: list[PlanRoute]
+    tables: list[PlanTable]
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What a saved plan says of its making."""
+
+    version: str
+    title: str
+    scheme: str
+    metric: str
+    load_balancing: str
+
+
+def plan_text(setup: Setup, plan: Mapping[str, Any], about: About) -> str:
+    """The text of a plan's file.
+
+    Args:
+        setup: what the plan was made for.
+        plan: plain data as ``_core.Plan.data`` has it.
+        about: what to say of its making.
+    """
+    nodes = [node.name for node in setup.nodes]
+    links = [link.name for link in setup.links]
+    content = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "anabranch": about.version,
+        "title": about.title,
+        "scheme": about.scheme,
+        "metric": about.metric,
+        "load_balancing": about.load_balancing,
+        "nodes": nodes,
+        "links": [
+            {"name": link.name, "capacity_bps": link.capacity, "delay_ps": link.delay} for link in setup.links
+        ],
+        "routes": [
+            {
+                "from": nodes[route["from"]],
+                "to": nodes[route["to"]],
+                "paths": [
+                    {"links": [links[link] for link in path["links"]], "weight": path["weight"]}
+                    for path in route["paths"]
+                ],
+            }
+            for route in plan["routes"]
+        ],
+        "tables": [
+            {
+                "to": nodes[table["to"]],
+                "next": {nodes[node]: [links[link] for link in found] for node, found in table["next"]},
+            }
+            for table in plan["tables"]
+        ],
+    }
+    return _lines(content)
+
+
+def _lines(content: Mapping[str, Any]) -> str:
+    """JSON with a line for each link, route and table, so that two plans can be compared line by line."""
+    parts = []
+    for key, value in content.items():
+        if isinstance(value, list) and key != "nodes":
+            entries = ",\n".join(f"    {json.dumps(entry, ensure_ascii=False)}" for entry in value)
+            text = f"[\n{entries}\n  ]" if entries else "[]"
+        else:
+            text = json.dumps(value, ensure_ascii=False)
+        parts.append(f"  {json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def read_plan(name: str, text: str, place: str, problems: Problems) -> PlanFile | None:
+    """The plan in a text; None, and a problem, where it is none.
+
+    Args:
+        name: of the file.
+        text: what it has.
+        place: the field that names it.
+        problems: takes what is wrong.
+    """
+    try:
+        data = json.loads(text)
+    except json.JSONDecodeError as error:
+        problems.add(f"{name}, line {error.lineno}", f"is no JSON: {error.msg}")
+        return None
+    except (RecursionError, ValueError):
+        problems.add(place, f"{quoted(name)} is no plan: it is nested too deep, or has a number too long")
+        return None
+    said = data.get("format") if isinstance(data, dict) else None
+    if said != FORMAT:
+        problems.add(
+            place, f"{quoted(name)} is no plan; write one by: anabranch routes SCENARIO --out {name}"
+        )
+        return None
+    if data.get("format_version") != FORMAT_VERSION:
+        version = shown(data.get("format_version"))
+        problems.add(place, f"{quoted(name)} has format {version}; this version reads {FORMAT_VERSION}")
+        return None
+    try:
+        return PlanFile.model_validate(data, by_alias=True, by_name=False)
+    except ValidationError as error:
+        for problem in problems_of(error, PlanFile):
+            problems.add(f"{name}, {problem.place}", problem.message)
+        return None
+
+
+def differences(
+    plan: PlanFile, nodes: Sequence[NodeSetup], links: Sequence[LinkSetup], label: str
+) -> list[str]:
+    """In what the network of a plan differs from this one; empty where nodes and links are the same."""
+    found = []
+    for kind, there, here in (
+        ("node", plan.nodes, [node.name for node in nodes]),
+        ("link", [link.name for link in plan.links], [link.name for link in links]),
+    ):
+        missing, surplus = set(there) - set(here), set(here) - set(there)
+        if missing:
+            found.append(f"{label} lacks {_some(kind, [name for name in there if name in missing])}")
+        if surplus:
+            found.append(f"the plan lacks {_some(kind, [name for name in here if name in surplus])}")
+    return found
+
+
+def changed_links(plan: PlanFile, links: Sequence[LinkSetup]) -> list[str]:
+    """Links that have another capacity or delay than where the plan was made."""
+    made = {link.name: link for link in plan.links}
+    return [
+        link.name
+        for link in links
+        if link.name in made
+        and (link.capacity, link.delay) != (made[link.name].capacity_bps, made[link.name].delay_ps)
+    ]
+
+
+def _some(kind: str, names: Sequence[str]) -> str:
+    listed = ", ".join(map(quoted, names[:_MOST_NAMED]))
+    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
+    return f"the {kind}{'s' if len(names) > 1 else ''} {listed}{more}"

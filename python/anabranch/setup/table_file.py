@@ -1,0 +1,64 @@
+"""Tables of a user's in CSV files: header, number of cells and numbers checked, with file and line."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from anabranch.scenario.quantity import quoted
+from anabranch.setup.problems import Problems
+
+_NUMBER: Final = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """A row with its cells by column, stripped."""
+
+    place: str
+    """File and line, for messages."""
+    cells: Mapping[str, str]
+
+
+def table_rows(
+    name: str, text: str, columns: Sequence[str], optional: Sequence[str], problems: Problems
+) -> Iterator[TableRow]:
+    """The rows of a table below its header; empty lines are skipped.
+
+    Args:
+        name: of the file, for messages.
+        text: what it has.
+        columns: those that must be there, in any order.
+        optional: those that may be there besides.
+        problems: takes what is wrong, with the line.
+    """
+    lines = csv.reader(text.splitlines(), skipinitialspace=True)
+    try:
+        header = [cell.strip() for cell in next(lines, [])]
+        known = {*columns, *optional}
+        if not set(columns) <= set(header) <= known or len(set(header)) < len(header):
+            besides = f", and may have {', '.join(optional)}" if optional else ""
+            problems.add(
+                f"{name}, line 1",
+                f"{quoted(','.join(header))} is no header with the columns {','.join(columns)}{besides}",
+            )
+            return
+        for cells in lines:
+            place = f"{name}, line {lines.line_num}"
+            if not any(cell.strip() for cell in cells):
+                continue
+            if len(cells) != len(header):
+                problems.add(place, f"has {len(cells)} cells in place of {len(header)}")
+                continue
+            yield TableRow(place, dict(zip(header, (cell.strip() for cell in cells), strict=True)))
+    except csv.Error as error:
+        problems.add(name, f"is no CSV: {error}")
+
+
+def number_of(text: str) -> float | None:
+    """The finite number that a text is; None for anything else."""
+    value = float(text) if _NUMBER.fullmatch(text) else None
+    return value if value is not None and abs(value) < float("inf") else None

@@ -1,0 +1,405 @@
+"""Exports loaded into the real thing: Open vSwitch, Linux routes and FRR, in namespaces that the tests make.
+
+Shares are measured over 6,000 flows. Where a program is missing, or namespaces may not be made, the test is
+skipped and says so.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from export_scenarios import CROSSED, EDGES, SPLIT, diamond, given, inside, namespaces, needs, sh
+
+from anabranch.export import export
+
+FLOWS = 6000
+SHARE_OFF = 0.03
+"""What measured shares may miss of the weights. The kernel's hash has a seed that it draws at its start: over
+6,000 flows a share of 0.5 has a standard deviation of 0.0065, so that a false alarm takes more than four of
+them, 4e-6."""
+NODES = ("n1", "n2", "n3", "n4")
+
+SENDER = """
+import socket, sys, time
+source, target, flows = sys.argv[1], sys.argv[2], int(sys.argv[3])
+for number in range(flows):
+    flow = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    flow.bind((source, 20000 + number))
+    flow.sendto(b"x" * 64, (target, 9))
+    flow.close()
+    if number % 50 == 49:
+        time.sleep(0.01)
+"""
+
+
+def send_flows(name: str, source: str, target: str) -> None:
+    """One datagram of each flow, from ports of their own."""
+    inside(name, "python3", "-c", SENDER, source, target, str(FLOWS))
+
+
+PING = """
+import socket, struct, sys
+source, target = sys.argv[1:3]
+echo = struct.pack("!BBHHH", 8, 0, 0, 77, 1)
+total = sum(struct.unpack("!4H", echo))
+echo = struct.pack("!BBHHH", 8, 0, ~((total >> 16) + (total & 0xFFFF)) & 0xFFFF, 77, 1)
+with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as raw:
+    raw.bind((source, 0))
+    raw.settimeout(1)
+    for _ in range(8):
+        raw.sendto(echo, (target, 0))
+        try:
+            while True:
+                packet, (sender, _) = raw.recvfrom(2048)
+                if sender == target and packet[20] == 0:
+                    sys.exit(0)
+        except TimeoutError:
+            pass
+sys.exit(1)
+"""
+
+
+def pings(name: str, source: str, target: str) -> bool:
+    """Whether one of some echo requests (RFC 792) is answered."""
+    command = ["ip", "netns", "exec", name, "python3", "-c", PING, source, target]
+    return subprocess.run(command, capture_output=True, timeout=30, check=False).returncode == 0
+
+
+@contextmanager
+def lab(folder: Path, prefix: str) -> Iterator[None]:
+    """The namespaces that the export's own script makes."""
+    try:
+        sh("sh", "try.sh", "up", prefix, cwd=folder)
+        yield
+    finally:
+        sh("sh", "try.sh", "down", prefix, cwd=folder)
+    assert prefix not in sh("ip", "netns", "list")
+
+
+def sent(name: str, interface: str) -> int:
+    """Packets that an interface of a namespace has sent."""
+    return int(inside(name, "cat", f"/sys/class/net/{interface}/statistics/tx_packets"))
+
+
+def measured(before: list[int], after: list[int]) -> list[float]:
+    """Shares of what was sent between."""
+    counts = [b - a for a, b in zip(before, after, strict=True)]
+    # Each flow is a packet; a few more are neighbours that look for each other.
+    assert FLOWS <= sum(counts) <= FLOWS + 40
+    return [count / sum(counts) for count in counts]
+
+
+def test_nexthop_groups_of_the_kernel_share_by_their_weights(tmp_path: Path) -> None:
+    needs("ip", "sysctl")
+    export(diamond(SPLIT), "iproute2", tmp_path)
+    with lab(tmp_path, "abx-"):
+        assert pings("abx-n1", "10.0.0.1", "10.0.0.4")
+        assert pings("abx-n2", "10.0.0.2", "10.0.0.4")
+        before = [sent("abx-n1", name) for name in ("eth1", "eth2")]
+        send_flows("abx-n1", "10.0.0.1", "10.0.0.4")
+        shares = measured(before, [sent("abx-n1", name) for name in ("eth1", "eth2")])
+        print(f"kernel nexthop group 3:1: {shares}")
+        assert shares == pytest.approx([0.75, 0.25], abs=SHARE_OFF)
+        script = next(tmp_path.glob("undo/n1-*.sh"))
+        inside("abx-n1", "sh", str(script))
+        assert inside("abx-n1", "ip", "nexthop") == ""
+        assert "proto 186" not in inside("abx-n1", "ip", "route")
+
+
+def test_resilient_groups_share_by_their_weights(tmp_path: Path) -> None:
+    needs("ip", "sysctl")
+    export(diamond(SPLIT), "iproute2", tmp_path, buckets=128, resilient=True)
+    with lab(tmp_path, "abr-"):
+        assert "resilient buckets 128" in inside("abr-n1", "ip", "nexthop")
+        before = [sent("abr-n1", name) for name in ("eth1", "eth2")]
+        send_flows("abr-n1", "10.0.0.1", "10.0.0.4")
+        shares = measured(before, [sent("abr-n1", name) for name in ("eth1", "eth2")])
+        print(f"kernel resilient group 3:1: {shares}")
+        assert shares == pytest.approx([0.75, 0.25], abs=SHARE_OFF)
+
+
+def has_srv6() -> bool:
+    """Whether the kernel encapsulates for segment routing."""
+    with namespaces("abs-try"):
+        sh(
+            "ip",
+            "link",
+            "add",
+            "x",
+            "netns",
+            "abs-try",
+            "type",
+            "veth",
+            "peer",
+            "name",
+            "y",
+            "netns",
+            "abs-try",
+        )
+        inside("abs-try", "ip", "link", "set", "x", "up")
+        inside("abs-try", "ip", "link", "set", "y", "up")
+        command = "ip route add 10.9.9.9/32 encap seg6 mode encap segs fd00::1 dev x"
+        done = subprocess.run(
+            ["ip", "netns", "exec", "abs-try", *command.split()], capture_output=True, check=False, timeout=20
+        )
+        return done.returncode == 0
+
+
+def test_explicit_paths_by_segment_routing(tmp_path: Path) -> None:
+    """Of a's flows to d, half go by b, and half of those from b over c."""
+    needs("ip", "sysctl")
+    if not has_srv6():
+        pytest.skip("this kernel has no SRv6 (CONFIG_IPV6_SEG6_LWTUNNEL)")
+    export(diamond(CROSSED), "iproute2", tmp_path)
+    with lab(tmp_path, "abs-"):
+        assert pings("abs-n1", "10.0.0.1", "10.0.0.4")
+        assert pings("abs-n2", "10.0.0.2", "10.0.0.4")
+        ports = [("abs-n1", "eth1"), ("abs-n1", "eth2"), ("abs-n2", "eth2"), ("abs-n2", "eth3")]
+        before = [sent(*port) for port in ports]
+        send_flows("abs-n1", "10.0.0.1", "10.0.0.4")
+        counts = [sent(*port) - old for port, old in zip(ports, before, strict=True)]
+        shares = [count / FLOWS for count in counts]
+        print(f"SRv6 paths 1:1:2, at a to b and c, at b to d and c: {shares}")
+        assert shares == pytest.approx([0.5, 0.5, 0.25, 0.25], abs=SHARE_OFF)
+
+
+@contextmanager
+def switches(name: str) -> Iterator[tuple[Callable[..., str], Path]]:
+    """A private Open vSwitch in a namespace; ``ovs(program, ...)`` calls its programs."""
+    folder = Path(tempfile.mkdtemp(prefix="abovs"))
+    paths = {
+        variable: str(folder) for variable in ("OVS_RUNDIR", "OVS_DBDIR", "OVS_LOGDIR", "OVS_SYSCONFDIR")
+    }
+    environment = {**os.environ, **paths, "PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"}
+    database = f"unix:{folder}/db.sock"
+
+    def ovs(*command: str) -> str:
+        done = subprocess.run(
+            ["ip", "netns", "exec", name, *command],
+            env=environment, capture_output=True, text=True, timeout=60, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, f"{' '.join(command)}: {done.stderr}"
+        return done.stdout
+
+    daemons: list[subprocess.Popen[bytes]] = []
+    try:
+        with namespaces(name):
+            sh("ovsdb-tool", "create", str(folder / "conf.db"), "/usr/share/openvswitch/vswitch.ovsschema")
+            for command in (
+                [
+                    "ovsdb-server",
+                    str(folder / "conf.db"),
+                    f"--remote=p{database}",
+                    f"--unixctl={folder}/db.ctl",
+                ],
+                ["ovs-vswitchd", database, f"--unixctl={folder}/switch.ctl"],
+            ):
+                with (folder / f"{command[0]}.out").open("wb") as output:
+                    daemons.append(
+                        subprocess.Popen(
+                            ["ip", "netns", "exec", name, *command],
+                            env=environment, stdout=output, stderr=output,
+                        )
+                    )  # fmt: skip
+                for _ in range(100):
+                    if (folder / "db.sock").exists():
+                        break
+                    time.sleep(0.05)
+            ovs("ovs-vsctl", f"--db={database}", "--no-wait", "init")
+            yield ovs, folder
+    finally:
+        for daemon in reversed(daemons):
+            daemon.send_signal(signal.SIGTERM)
+            daemon.wait(timeout=20)
+        shutil.rmtree(folder)
+
+
+def lay(ovs: Callable[..., str], folder: Path, name: str) -> None:
+    """The bridges of the diamond, joined by patch ports, with the end systems of a, b and d in namespaces."""
+    command = ["ovs-vsctl", f"--db=unix:{folder}/db.sock"]
+    for node in NODES:
+        command += ["--", "add-br", node, "--", "set", "bridge", node, "datapath_type=netdev",
+        "fail_mode=secure",
+                    "protocols=OpenFlow13,OpenFlow15"]  # fmt: skip
+    count = dict.fromkeys(NODES, 0)
+    for edge in EDGES:
+        ends = []
+        for letter in edge:
+            node = f"n{'abcd'.index(letter) + 1}"
+            count[node] += 1
+            ends.append((node, f"{node}-eth{count[node]}", count[node]))
+        for (node, port, number), (_, peer, _) in (ends, ends[::-1]):
+            command += ["--", "add-port", node, port, "--", "set", "interface", port, "type=patch",
+                        f"options:peer={peer}", f"ofport_request={number}"]  # fmt: skip
+    for node in ("n1", "n2", "n4"):
+        sh("ip", "link", "add", "eth0", "netns", f"{name}-{node}", "type", "veth", "peer", "name",
+        f"{node}-host",
+           "netns", name)  # fmt: skip
+        sh("ip", "-n", name, "link", "set", f"{node}-host", "up")
+        command += ["--", "add-port", node, f"{node}-host", "--", "set", "interface", f"{node}-host",
+                    "ofport_request=1000"]  # fmt: skip
+        number = int(node[1:])
+        host = f"{name}-{node}"
+        inside(host, "ip", "addr", "add", f"10.0.0.{number}/32", "dev", "eth0")
+        inside(host, "ip", "link", "set", "eth0", "address", f"02:00:00:00:00:0{number}", "up")
+        inside(host, "ip", "route", "add", "10.0.0.0/8", "dev", "eth0", "src", f"10.0.0.{number}")
+        for other in (1, 2, 4):
+            inside(
+                host,
+                "ip",
+                "neigh",
+                "add",
+                f"10.0.0.{other}",
+                "lladdr",
+                f"02:00:00:00:00:0{other}",
+                "dev",
+                "eth0",
+            )
+        if shutil.which("ethtool"):
+            inside(host, "ethtool", "-K", "eth0", "tx", "off", check=False)
+    ovs(*command)
+
+
+def transmitted(ovs: Callable[..., str], folder: Path, node: str) -> dict[int, int]:
+    """Packets that each port of a switch has sent."""
+    text = ovs("ovs-ofctl", "-O", "OpenFlow13", "dump-ports", f"unix:{folder}/{node}.mgmt")
+    found = re.findall(r"port\s+\"?([^:\"]+)\"?: rx .*?\n\s+tx pkts=(\d+)", text)
+    return {int(port): int(packets) for port, packets in found if port.strip().isdigit()}
+
+
+@pytest.mark.parametrize(
+    ("routing", "expected"),
+    [
+        (SPLIT, {("n1", 1): 0.75, ("n1", 2): 0.25}),
+        (CROSSED, {("n1", 1): 0.5, ("n1", 2): 0.5, ("n2", 3): 0.25}),
+    ],
+    ids=["by destination", "crossed"],
+)
+def test_select_groups_share_by_their_weights(
+    tmp_path: Path, routing: str, expected: dict[tuple[str, int], float]
+) -> None:
+    needs("ovs-vswitchd", "ovsdb-server", "ovs-ofctl", "ovs-vsctl", "ovsdb-tool", "ip")
+    export(diamond(routing), "openflow", tmp_path)
+    name = f"abo{len(expected)}"
+    hosts = [f"{name}-{node}" for node in ("n1", "n2", "n4")]
+    with switches(name) as (ovs, folder), namespaces(*hosts):
+        lay(ovs, folder, name)
+        for node in NODES:
+            bridge = f"unix:{folder}/{node}.mgmt"
+            (groups,) = tmp_path.glob(f"groups/{node}-*.groups")
+            (flows,) = tmp_path.glob(f"flows/{node}-*.flows")
+            ovs("ovs-ofctl", "-O", "OpenFlow15", "add-groups", bridge, str(groups))
+            ovs("ovs-ofctl", "-O", "OpenFlow13", "add-flows", bridge, str(flows))
+        assert pings(hosts[0], "10.0.0.1", "10.0.0.4")
+        assert pings(hosts[1], "10.0.0.2", "10.0.0.4")
+        before = {node: transmitted(ovs, folder, node) for node in NODES}
+        send_flows(hosts[0], "10.0.0.1", "10.0.0.4")
+        time.sleep(0.5)
+        shares = {
+            port: (transmitted(ovs, folder, port[0])[port[1]] - before[port[0]][port[1]]) / FLOWS
+            for port in expected
+        }
+        print(f"select group: {shares}")
+        assert shares == pytest.approx(expected, abs=SHARE_OFF)
+        delivered = transmitted(ovs, folder, "n4")[1000] - before["n4"][1000]
+        assert delivered == pytest.approx(FLOWS, rel=0.01)
+        for node in NODES:
+            bridge = f"unix:{folder}/{node}.mgmt"
+            ovs("ovs-ofctl", "-O", "OpenFlow13", "del-flows", bridge, "cookie=0xa11a/-1")
+            assert "cookie=0xa11a" not in ovs("ovs-ofctl", "-O", "OpenFlow13", "dump-flows", bridge)
+
+
+ZEBRA, STATICD = "/usr/lib/frr/zebra", "/usr/lib/frr/staticd"
+
+
+@contextmanager
+def frr(name: str) -> Iterator[Callable[..., str]]:
+    """FRR's zebra and staticd in a namespace; ``vtysh(...)`` speaks to them."""
+    folder = Path(tempfile.mkdtemp(prefix="abfrr"))
+    pids = []
+    common = ["-d", "-u", "frr", "-g", "frr", "--vty_socket", str(folder), "-z", str(folder / "z.sock")]
+    try:
+        for daemon in (ZEBRA, STATICD):
+            pid = folder / f"{Path(daemon).name}.pid"
+            (folder / "empty.conf").write_text("")
+            shutil.chown(folder, "frr", "frr")
+            inside(name, daemon, *common, "-i", str(pid), "-f", str(folder / "empty.conf"))
+            pids.append(pid)
+        yield lambda *arguments: inside(name, "vtysh", "--vty_socket", str(folder), *arguments)
+    finally:
+        for pid in reversed(pids):
+            if pid.exists():
+                os.kill(int(pid.read_text()), signal.SIGTERM)
+        time.sleep(0.3)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_frr_takes_the_static_routes(tmp_path: Path) -> None:
+    """FRR 8.4: all four routers, whose routes then carry pings; the equal next hops of a to d are both
+    there."""
+    needs("ip", "vtysh", ZEBRA, STATICD)
+    export(diamond('scheme = "ecmp"\n'), "frr", tmp_path)
+    names = [f"abf-{node}" for node in NODES]
+    with namespaces(*names):
+        count = dict.fromkeys("abcd", 0)
+        for a, b in EDGES:
+            ends = []
+            for letter in (a, b):
+                count[letter] += 1
+                ends.append((f"abf-n{'abcd'.index(letter) + 1}", f"eth{count[letter]}"))
+            sh("ip", "link", "add", ends[0][1], "netns", ends[0][0], "type", "veth",
+               "peer", "name", ends[1][1], "netns", ends[1][0])  # fmt: skip
+        for name in names:
+            inside(name, "sysctl", "-q", "-w", "net.ipv4.ip_forward=1", "net.ipv4.conf.all.rp_filter=0")
+            for interface in ("eth1", "eth2", "eth3")[: 2 if name in ("abf-n1", "abf-n4") else 3]:
+                inside(name, "ip", "link", "set", interface, "up")
+                inside(name, "sysctl", "-q", "-w", f"net.ipv4.conf.{interface}.rp_filter=0")
+        with frr(names[0]) as one, frr(names[1]) as two, frr(names[2]) as three, frr(names[3]) as four:
+            for node, vtysh in zip(NODES, (one, two, three, four), strict=True):
+                (configuration,) = tmp_path.glob(f"{node}-*/frr.conf")
+                assert "Unknown command" not in vtysh("-C", "-f", str(configuration))
+                vtysh("-f", str(configuration))
+            deadline = time.monotonic() + 10
+            while "10.0.0.4" not in inside(names[0], "ip", "route") and time.monotonic() < deadline:
+                time.sleep(0.2)
+            route = inside(names[0], "ip", "route", "show", "10.0.0.4/32")
+            assert "src 10.0.0.1" in route
+            assert sorted(re.findall(r"dev (eth\d)", route)) == ["eth1", "eth2"]
+            assert pings(names[0], "10.0.0.1", "10.0.0.4")
+            assert pings(names[1], "10.0.0.2", "10.0.0.4")
+
+
+def test_frr_understands_label_stacks(tmp_path: Path) -> None:
+    """Whether it would carry packets hangs on MPLS in the kernel; the configuration is checked by vtysh."""
+    needs("vtysh", root=False)
+    paths = given(("abd", 1), ("abcd", 1), ("acd", 1), ("bd", 1), ("dba", 1))
+    export(diamond(paths), "frr", tmp_path)
+    files = list(tmp_path.glob("n*/frr.conf"))
+    assert len(files) == 4
+    assert any("label 100008/100006" in file.read_text() for file in files)
+    for file in files:
+        done = subprocess.run(
+            ["vtysh", "-C", "-f", str(file)], capture_output=True, text=True, timeout=30, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "%" not in done.stdout + done.stderr
+    # It would say so if it did not understand.
+    (tmp_path / "wrong.conf").write_text("ip rout 10.0.0.4/32 172.16.0.1 eth1 labl 5\n")
+    wrong = subprocess.run(
+        ["vtysh", "-C", "-f", str(tmp_path / "wrong.conf")],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert wrong.returncode != 0 or "%" in wrong.stdout + wrong.stderr
