@@ -204,4 +204,5 @@ def test_tcpbp_moves_flows_off_a_link_that_loses(live_run: LiveRun) -> None:
     # What was not in a whole sample is in neither.
     assert lost / packets == pytest.approx(realised, abs=0.015)
     late = estimates["delay_ms"].drop_nulls()[-1]
-    assert late == pytest.approx(2.0, abs=2.0)
+    # What switches take of it is known by the cable; a busy machine adds to it now and then.
+    assert late == pytest.approx(2.0, abs=0.5)

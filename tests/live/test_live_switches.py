@@ -287,6 +287,20 @@ def test_controllers_of_senders_are_refused() -> None:
         run(scenario, switches="ovs")
 
 
+@pytest.mark.parametrize(
+    ("own", "message"),
+    [
+        ({"table": {"size": 10}}, r"controller\.table\.size: a flow without room"),
+        ({"linger": "1 s"}, r"controller\.linger: matches of OpenFlow 1\.3 do not tell a FIN"),
+    ],
+)
+def test_what_real_switches_do_not_keep_to_is_refused(own: dict[str, Any], message: str) -> None:
+    controller = {"application": "forwarding", "links": {"capacity": "1 Gbps", "delay": "1 ms"}, **own}
+    scenario = paths("6 Mbps", [5], [{"transport": "linux-cubic"}], controller=controller)
+    with pytest.raises(ScenarioError, match=message):
+        run(scenario, switches="ovs")
+
+
 def test_other_switches_are_not_known() -> None:
     with pytest.raises(LiveError, match='--switches: "bmv2" is not known; there is "ovs"'):
         run(two_paths(), switches="bmv2")
@@ -370,3 +384,41 @@ def test_a_host_of_several_links_uses_its_first() -> None:
     }
     assert layout.used_links() == first
     assert SwitchLayout.read(layout.data()) == layout
+    assert layout.cable() is None
+
+
+def test_a_cable_leads_from_the_first_switch_to_itself() -> None:
+    setup = resolve(diamond())
+    names = [node.name for node in setup.nodes]
+    hosts = {names.index("a"), names.index("b")}
+    switches = set(range(len(names))) - hosts
+    layout = SwitchLayout.of(names, setup.links, switches, hosts, cable=True)
+    ends = layout.cable()
+    assert ends is not None
+    assert [end.switch for end in ends] == [min(switches)] * 2
+    assert not any(end.is_local for end in ends)
+    numbers = [port.number for port in layout.ports if port.switch == min(switches)]
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert SwitchLayout.read(layout.data()) == layout
+
+
+@pytest.mark.usefixtures("can_switch")
+@pytest.mark.parametrize("switches", [None, "ovs"])
+def test_trains_go_through_the_network_whole(live_run: LiveRun, switches: str | None) -> None:
+    """Four segments of 1448 bytes at most, with 52 bytes of headers, count as one packet of a link."""
+    network = {
+        "topology": "parallel",
+        "parameters": {"paths": [{"capacity": "8 Mbps", "delay": "5 ms"}]},
+        "hosts": {"offload": "4 segments"},
+    }
+    scenario = Scenario.model_validate(
+        {
+            "network": network,
+            "traffic": [{"from": "source", "to": "sink", "transport": "linux-cubic"}],
+            "run": {"duration": "4 s"},
+        }
+    )
+    result = live_run(scenario, switches=switches)
+    (link,) = result.links.filter(pl.col("to") == "sink").select("packets", "bytes").iter_rows(named=True)
+    assert 2000 < link["bytes"] / link["packets"] <= 4 * 1448 + 52
+    assert result.summary["delivered_mbps"] == pytest.approx(8 * 4 * 1448 / (4 * 1448 + 52), rel=0.15)

@@ -12,6 +12,7 @@
 
 mod clock;
 mod conversations;
+mod device;
 mod packet;
 mod ports;
 mod relay;

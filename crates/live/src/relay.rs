@@ -2,6 +2,7 @@
 
 use crate::clock::{CpuShare, now_ns};
 use crate::conversations::{Conversation, Conversations};
+use crate::device::Device;
 use crate::packet::{self, Headers};
 use crate::ports::{self, Lane, Ports, Way};
 use anabranch_engine::packet::Direction;
@@ -10,7 +11,6 @@ use anabranch_engine::transport::{Flags, Segment};
 use anabranch_engine::{EngineError, ExternalPacket, Fate, Outcome, Simulation};
 use anabranch_units::{FlowId, Histogram, Instant, LinkId, NodeId};
 use rustix::event::{PollFd, PollFlags, poll};
-use rustix::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
 use rustix::time::{ClockId, Timespec};
@@ -26,8 +26,8 @@ const FRAMES_AT_ONCE: usize = 16;
 const LONGEST_SLEEP_NS: u64 = 20_000_000;
 /// Below this it is not worth while to sleep.
 const SHORTEST_SLEEP_NS: u64 = 8_000;
-/// Longest IP packet.
-const LONGEST_PACKET: usize = 65_535;
+/// Longest IP packet, in a frame.
+const LONGEST_PACKET: usize = 65_535 + ports::HEADER;
 const PS_PER_NS: u64 = 1_000;
 /// TTL of packets that simulated hosts send.
 const TTL: u8 = 64;
@@ -127,7 +127,7 @@ struct Carried {
 /// The engine between the devices of hosts.
 pub struct Relay {
     simulation: Simulation,
-    taps: Vec<OwnedFd>,
+    taps: Vec<Device>,
     /// By node: place among the taps.
     tap_of: Vec<Option<usize>>,
     /// The devices that are ports of switches, or of hosts between switches; then all are.
@@ -217,13 +217,20 @@ impl Relay {
         Ok(())
     }
 
-    /// The host at a node has a device, which is an open file of this process, and addresses.
+    /// The host at a node has a device, which is an open file of this process, and addresses. `trains` says that the
+    /// device was opened with a header before each packet (`IFF_VNET_HDR`), and carries trains of segments.
     ///
     /// # Errors
     /// If there is no such file.
-    pub fn attach(&mut self, node: NodeId, file: i32, addresses: &[[u8; 4]]) -> Result<(), LiveError> {
+    pub fn attach(
+        &mut self,
+        node: NodeId,
+        file: i32,
+        addresses: &[[u8; 4]],
+        trains: bool,
+    ) -> Result<(), LiveError> {
         self.tap_of[node.index()] = Some(self.taps.len());
-        self.open(file)?;
+        self.open(file, trains)?;
         for &address in addresses {
             self.conversations.own(address, node);
         }
@@ -231,12 +238,12 @@ impl Relay {
     }
 
     /// A device, which is an open file of this process, is a port: of a switch, which speaks Ethernet, or of a host
-    /// among switches, which speaks IP. Its number.
+    /// among switches, which speaks IP, and has trains as with [`Relay::attach`]. Its number.
     ///
     /// # Errors
     /// If there is no such file.
-    pub fn attach_port(&mut self, file: i32, ethernet: bool) -> Result<usize, LiveError> {
-        self.open(file)?;
+    pub fn attach_port(&mut self, file: i32, ethernet: bool, trains: bool) -> Result<usize, LiveError> {
+        self.open(file, trains)?;
         Ok(self.ports.add(ethernet))
     }
 
@@ -263,9 +270,10 @@ impl Relay {
         known(self.ports.join(a, b))
     }
 
-    fn open(&mut self, file: i32) -> Result<(), LiveError> {
+    fn open(&mut self, file: i32, trains: bool) -> Result<(), LiveError> {
         let process = pidfd_open(getpid(), PidfdFlags::empty()).map_err(system("pidfd_open"))?;
-        self.taps.push(pidfd_getfd(&process, file, PidfdGetfdFlags::empty()).map_err(system("pidfd_getfd"))?);
+        let file = pidfd_getfd(&process, file, PidfdGetfdFlags::empty()).map_err(system("pidfd_getfd"))?;
+        self.taps.push(Device::new(file, trains));
         Ok(())
     }
 
@@ -361,11 +369,11 @@ impl Relay {
                     self.conversations.arrived(index, packet.direction, packet.bytes);
                 }
                 self.free.push(token);
-                rustix::io::write(&self.taps[tap], &self.carried[token as usize].bytes)
+                self.taps[tap].write(&self.carried[token as usize].bytes)
             }
             None => {
                 let bytes = self.encoded(packet);
-                rustix::io::write(&self.taps[tap], &bytes)
+                self.taps[tap].write(&bytes)
             }
         };
         self.note_delivery(&result)
@@ -389,7 +397,7 @@ impl Relay {
 
     fn put_out(&mut self, port: usize, frame: &[u8]) -> Result<(), LiveError> {
         match self.ports.spoken(port, frame) {
-            Some(bytes) => self.note_delivery(&rustix::io::write(&self.taps[port], bytes)),
+            Some(bytes) => self.note_delivery(&self.taps[port].write(bytes)),
             None => Ok(()),
         }
     }
@@ -427,7 +435,7 @@ impl Relay {
     /// Takes frames of a device; whether there may be more.
     fn read(&mut self, tap: usize, buffer: &mut [u8]) -> Result<bool, LiveError> {
         for _ in 0..FRAMES_AT_ONCE {
-            match rustix::io::read(&self.taps[tap], &mut *buffer) {
+            match self.taps[tap].read(buffer) {
                 Ok(length) if self.ports.any() => self.take_frame(tap, &buffer[..length])?,
                 Ok(length) => self.take(&buffer[..length])?,
                 Err(Errno::AGAIN | Errno::INTR) => return Ok(false),
@@ -518,7 +526,7 @@ impl Relay {
         let timeout = if until < SHORTEST_SLEEP_NS { 0 } else { until };
         let timeout = Timespec { tv_sec: 0, tv_nsec: timeout as _ };
         let mut files: Vec<PollFd<'_>> =
-            self.taps.iter().map(|tap| PollFd::new(tap, PollFlags::IN)).collect();
+            self.taps.iter().map(|tap| PollFd::new(&tap.file, PollFlags::IN)).collect();
         match poll(&mut files, Some(&timeout)) {
             Ok(_) => {
                 for (ready, file) in ready.iter_mut().zip(&files) {

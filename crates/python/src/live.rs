@@ -84,22 +84,23 @@ impl LiveNetwork {
         self.with(|relay| relay.make_carrier(FlowId(flow), ends).map_err(live_error))
     }
 
-    /// The host at a node has a TUN device, an open file of this process, and addresses.
+    /// The host at a node has a TUN device, an open file of this process, and addresses. `trains`: the device has a
+    /// header before each packet (IFF_VNET_HDR), and carries trains of segments.
     ///
     /// Raises ValueError for what is no address, OSError if there is no such file.
-    fn attach(&self, node: u32, file: i32, addresses: Vec<String>) -> PyResult<()> {
+    fn attach(&self, node: u32, file: i32, addresses: Vec<String>, trains: bool) -> PyResult<()> {
         let parsed = addresses.iter().map(|text| text.parse::<Ipv4Addr>().map_err(value_error));
         let addresses =
             parsed.map(|address| address.map(|address| address.octets())).collect::<PyResult<Vec<_>>>()?;
-        self.with(|relay| relay.attach(NodeId(node), file, &addresses).map_err(live_error))
+        self.with(|relay| relay.attach(NodeId(node), file, &addresses, trains).map_err(live_error))
     }
 
     /// A device, an open file of this process, is a port: of a switch, which speaks Ethernet, or of a host among
-    /// switches, which speaks IP. Its number.
+    /// switches, which speaks IP, and has trains as with `attach`. Its number.
     ///
     /// Raises OSError if there is no such file.
-    fn attach_port(&self, file: i32, ethernet: bool) -> PyResult<usize> {
-        self.with(|relay| relay.attach_port(file, ethernet).map_err(live_error))
+    fn attach_port(&self, file: i32, ethernet: bool, trains: bool) -> PyResult<usize> {
+        self.with(|relay| relay.attach_port(file, ethernet, trains).map_err(live_error))
     }
 
     /// What comes in at a port goes over a link to another one, as packets of a flow between the link's ends; `back`

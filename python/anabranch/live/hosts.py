@@ -6,30 +6,24 @@ with it, however it ends.
 
 from __future__ import annotations
 
-import fcntl
 import os
-import struct
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from anabranch.live import devices
 from anabranch.live.namespace import in_new, inside
 
 DEVICE = "net0"
 """Name of the device in each host."""
-MTU = 1500
 
-_TUN = "/dev/net/tun"
-_TUNSETIFF = 0x4004_54CA
-_IFF_TUN = 0x0001
-_IFF_NO_PI = 0x1000
-# What a burst of a window of 100 MB needs.
-_DEVICE_QUEUE = 10_000
 _SYSCTLS = Path("/proc/sys/net")
 _DEFAULT_BUFFER = 131_072
 _SMALLEST_BUFFER = 4096
+_MOST_AT_LEAST = 255
+"""What the kernel takes for the least number of segments of a train."""
 
 T = TypeVar("T")
 
@@ -47,6 +41,8 @@ class HostPlan:
     asks_for_ecn: bool
     path_manager: bool
     """Whether subflows of Multipath TCP are opened from here."""
+    train_segments: int | None = None
+    """Most segments that it hands to the network at once; None in a run without trains."""
 
 
 class Host:
@@ -69,13 +65,11 @@ class Host:
     def _build(self, namespace: int) -> None:
         self.namespace = namespace
         self._files.callback(os.close, namespace)
-        self.device = os.open(_TUN, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+        self.device = devices.opened(DEVICE, ethernet=False, trains=self.plan.train_segments is not None)
         self._files.callback(os.close, self.device)
-        request = struct.pack("16sH22x", DEVICE.encode(), _IFF_TUN | _IFF_NO_PI)
-        fcntl.ioctl(self.device, _TUNSETIFF, request)
         for name, value in _sysctls(self.plan):
             (_SYSCTLS / name).write_text(value)
-        _configure(self.plan.addresses)
+        _configure(self.plan)
 
     def inside(self, work: Callable[[], T]) -> T:
         """Works in the namespace; sockets that are made there stay there."""
@@ -83,33 +77,24 @@ class Host:
 
     def dropped_packets(self) -> int:
         """Packets that the device has lost because its queue was full."""
-
-        def look() -> int:
-            from pyroute2 import IPRoute  # noqa: PLC0415 - only live runs have it
-
-            with IPRoute() as netlink:
-                (link,) = netlink.get_links(ifname=DEVICE)
-                return int(link.get_attr("IFLA_STATS64")["tx_dropped"])
-
-        return self.inside(look)
+        return self.inside(lambda: devices.dropped_packets([DEVICE]))
 
     def close(self) -> None:
         """Removes namespace and device, unless a program still runs there."""
         self._files.close()
 
 
-def _configure(addresses: Sequence[str]) -> None:
+def _configure(plan: HostPlan) -> None:
     from pyroute2 import IPRoute  # noqa: PLC0415 - only live runs have it
 
     with IPRoute() as netlink:
         (loopback,) = netlink.link_lookup(ifname="lo")
-        (device,) = netlink.link_lookup(ifname=DEVICE)
         netlink.link("set", index=loopback, state="up")
-        netlink.link("set", index=device, mtu=MTU, txqlen=_DEVICE_QUEUE, state="up")
-        for address in addresses:
+        device = devices.set_up(netlink, DEVICE, train_segments=plan.train_segments)
+        for address in plan.addresses:
             netlink.addr("add", index=device, address=address, prefixlen=32)
         # Everything goes to the relay, which knows who is there, and drops the rest.
-        netlink.route("add", dst="0.0.0.0/0", oif=device, prefsrc=addresses[0])
+        netlink.route("add", dst="0.0.0.0/0", oif=device, prefsrc=plan.addresses[0])
 
 
 def _sysctls(plan: HostPlan) -> Iterator[tuple[str, str]]:
@@ -123,6 +108,9 @@ def _sysctls(plan: HostPlan) -> Iterator[tuple[str, str]]:
     # What the scenario's own ports must not meet.
     yield "ipv4/ip_local_port_range", "32768 49151"
     yield "ipv4/tcp_ecn", "1" if plan.asks_for_ecn else "2"
+    if plan.train_segments is not None:
+        # The kernel's own trains last a millisecond of the flow's rate, two segments at least.
+        yield "ipv4/tcp_min_tso_segs", str(min(plan.train_segments, _MOST_AT_LEAST))
     for name, largest in (("rmem", plan.receive_buffer_bytes), ("wmem", plan.send_buffer_bytes)):
         start = 16_384 if name == "wmem" else _DEFAULT_BUFFER
         yield f"ipv4/tcp_{name}", f"{_SMALLEST_BUFFER} {min(start, largest)} {largest}"

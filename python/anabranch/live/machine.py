@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import importlib.util
 import os
 import socket
-import struct
 import sys
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
 
 from anabranch.errors import LiveError, reason
+from anabranch.live import devices
 
-_TUN = Path("/dev/net/tun")
+_TUN = devices.TUN
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 _MPTCP = Path("/proc/sys/net/mptcp")
 _MODULES = {"bbr": "tcp_bbr", "cubic": "tcp_cubic", "reno": "tcp_reno"}
@@ -81,17 +80,14 @@ def _try(namespace: int, controls: Iterable[str], *, mptcp: bool) -> None:
 
 def _try_device() -> None:
     try:
-        device = os.open(_TUN, os.O_RDWR | os.O_CLOEXEC)
+        device = devices.opened("", ethernet=False)
     except OSError as error:
         if error.errno in (errno.EPERM, errno.EACCES):
             raise LiveError(f"{_TUN} may not be opened; run it with sudo, or let your user open it") from None
         raise LiveError(
             f"{_TUN} cannot be opened: {reason(error)}; load the module (sudo modprobe tun)"
         ) from None
-    try:
-        fcntl.ioctl(device, 0x4004_54CA, struct.pack("16sH22x", b"", 0x1001))
-    finally:
-        os.close(device)
+    os.close(device)
 
 
 def _try_mptcp() -> None:

@@ -78,6 +78,7 @@ class LiveHosts:
         for flow in self._carriers:
             self._core.make_carrier(flow)
         self._duration_s = carrying.duration / _PS_PER_S
+        self._trains = {host.node: host.offload for host in setup.hosts if host.offload > 1}
         self._real_time = True
         self._failure: BaseException | None = None
         self.running: Running | None = None
@@ -115,11 +116,21 @@ class LiveHosts:
         warnings += self._noted()
         return Measured(self._finished(), records, flows.samples, drops, self._real_time, warnings)
 
+    @property
+    def _has_trains(self) -> bool:
+        """Whether some host sends trains of segments; then all receive them."""
+        return bool(self._trains)
+
+    @property
+    def _longest_train(self) -> int:
+        """Most segments that a host sends at once."""
+        return max(self._trains.values(), default=1)
+
     @contextmanager
     def _joined(self, hosts: Mapping[int, Host]) -> Iterator[None]:
         """The hosts are at the network while this lasts."""
         for node, host in hosts.items():
-            self._core.attach(node, host.device, host.plan.addresses)
+            self._core.attach(node, host.device, host.plan.addresses, self._has_trains)
         yield
 
     def _begins(self, begin_ns: int) -> None:
@@ -211,7 +222,8 @@ class LiveHosts:
             wanted.setdefault(flow.origin, _Wanted()).addresses[source[0]] = None
             wanted.setdefault(flow.to, _Wanted()).addresses[destination[0]] = None
         names = self._setup.nodes
-        return [wanted[node].plan(node, names[node].name) for node in sorted(wanted)]
+        trains = {node: self._trains.get(node, 1) if self._has_trains else None for node in wanted}
+        return [wanted[node].plan(node, names[node].name, trains[node]) for node in sorted(wanted)]
 
     def _simulated(self) -> list[str]:
         """Which flows the kernel does not speak."""
@@ -250,8 +262,8 @@ class _Wanted:
     flows: list[tuple[Kernel, bool]] = field(default_factory=list)
     """How the kernel speaks each, and whether it sends the data."""
 
-    def plan(self, node: int, name: str) -> HostPlan:
-        """The host."""
+    def plan(self, node: int, name: str, train_segments: int | None) -> HostPlan:
+        """The host, and how many segments it sends at once; None in a run without trains."""
         buffers = [kernel.receive_buffer_bytes for kernel, _ in self.flows]
         largest = max(buffers, default=_RECEIVE_BUFFER_BYTES)
         return HostPlan(
@@ -262,6 +274,7 @@ class _Wanted:
             send_buffer_bytes=max(largest, _BUFFER_BYTES),
             asks_for_ecn=any(kernel.asks_for_ecn and sends for kernel, sends in self.flows),
             path_manager=any(kernel.is_mptcp for kernel, _ in self.flows),
+            train_segments=train_segments,
         )
 
 

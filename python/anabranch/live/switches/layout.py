@@ -22,11 +22,13 @@ class Port:
     link_out: int | None = None
     """The link that leads away from here; None at a host's port, or where links lead only here."""
     link_in: int | None = None
+    is_cable: bool = False
+    """Whether it is an end of the cable of no length that leads from a switch to itself."""
 
     @property
     def is_local(self) -> bool:
         """Whether the host of the switch's own node stands here."""
-        return self.link_out is None and self.link_in is None
+        return self.link_out is None and self.link_in is None and not self.is_cable
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,8 @@ class SwitchLayout:
         links: Sequence[LinkSetup],
         switches: Collection[int],
         ends: Collection[int],
+        *,
+        cable: bool = False,
     ) -> SwitchLayout:
         """The layout of a network.
 
@@ -66,6 +70,7 @@ class SwitchLayout:
             links: those between them.
             switches: nodes that are switches.
             ends: nodes where traffic begins or ends; one that is a switch has a port for its host.
+            cable: whether a cable of no length leads from the first switch to itself, to measure by.
         """
         edges = _edges(links)
         ports: list[Port] = []
@@ -90,6 +95,11 @@ class SwitchLayout:
                     add(node, out, into)
         for node in sorted(set(ends) & set(switches)):
             add(node, None, None)
+        if cable and switches:
+            for _ in range(2):
+                counts[min(switches)] += 1
+                number = counts[min(switches)]
+                ports.append(Port(min(switches), number, f"p{len(ports) + 1}", is_cable=True))
         used = {node: edge for node, edge in gateways.items() if node in ends}
         return cls(tuple(names), tuple(sorted(switches)), tuple(ports), used, tuple(edges))
 
@@ -107,6 +117,11 @@ class SwitchLayout:
     def data(self) -> dict[str, Any]:
         """Plain data."""
         return asdict(self)
+
+    def cable(self) -> tuple[Port, Port] | None:
+        """Both ends of the cable, if there is one."""
+        found = [port for port in self.ports if port.is_cable]
+        return (found[0], found[1]) if found else None
 
     def used_links(self) -> set[int]:
         """The links that have a port at a switch: a host of several links uses its first."""

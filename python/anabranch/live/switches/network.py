@@ -127,7 +127,7 @@ class SwitchedHosts(LiveHosts):
 
     @contextmanager
     def _joined(self, hosts: Mapping[int, Host]) -> Iterator[None]:
-        with closing(VSwitch(self._layout)) as switch:
+        with closing(VSwitch(self._layout, train_segments=self._longest_train)) as switch:
             self._join(switch, hosts)
             self._switch = switch
             addresses = {node: list(host.plan.addresses) for node, host in hosts.items()}
@@ -149,8 +149,10 @@ class SwitchedHosts(LiveHosts):
         """Lays the links between ports, and hosts to theirs."""
         core = self._core
         flows = {(flow.origin, flow.to): number for number, flow in enumerate(self._alone.flows)}
-        ports = {port: core.attach_port(switch.devices[port.device], True) for port in self._layout.ports}
-        own = {node: core.attach_port(host.device, False) for node, host in hosts.items()}
+        ports = {
+            port: core.attach_port(switch.devices[port.device], True, False) for port in self._layout.ports
+        }
+        own = {node: core.attach_port(host.device, False, self._has_trains) for node, host in hosts.items()}
         starts = {port.link_out: number for port, number in ports.items() if port.link_out is not None}
         ends = {port.link_in: number for port, number in ports.items() if port.link_in is not None}
         for node, edge in self._layout.gateways.items():
@@ -164,6 +166,8 @@ class SwitchedHosts(LiveHosts):
         for port, number in ports.items():
             if port.is_local and port.switch in own:
                 core.join(number, own[port.switch])
+        if (cable := self._layout.cable()) is not None:
+            core.join(*(ports[port] for port in cable))
 
     def _begins(self, begin_ns: int) -> None:
         self._begin_ns = begin_ns

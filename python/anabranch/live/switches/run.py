@@ -66,7 +66,9 @@ class Switched(Live):
         links = [link for link in setup.links if max(link.origin, link.to) < nodes]
         ends = {*carrying.flows.origin.tolist(), *carrying.flows.to.tolist()}
         names = [node.name for node in setup.nodes[:nodes]]
-        self._layout = SwitchLayout.of(names, links, _switches(scenario, setup, nodes), ends)
+        measures = scenario.controller is not None and scenario.controller.application_name == "tcpbp"
+        switches = _switches(scenario, setup, nodes)
+        self._layout = SwitchLayout.of(names, links, switches, ends, cable=measures)
         self._configuration = {"application": {"algorithm": "plan"}}
         balancing = setup.routing.load_balancing
         if balancing["algorithm"] == _STATEFUL:
@@ -189,6 +191,22 @@ def _control(table: Controller | None) -> list[Problem]:
     if table.channel == "in-band":
         found.append(
             Problem("controller.channel", "the controller of real switches is beside them; leave in-band out")
+        )
+    if table.table.size is not None:
+        found.append(
+            Problem(
+                "controller.table.size",
+                "a flow without room for its entries would send each of its packets up to the controller; "
+                "leave size out, or simulate it with anabranch run",
+            )
+        )
+    if "linger" in table.model_fields_set:
+        found.append(
+            Problem(
+                "controller.linger",
+                "matches of OpenFlow 1.3 do not tell a FIN from other packets; leave linger out, and let "
+                "controller.table.idle_timeout remove the entries of flows that have ended",
+            )
         )
     return found
 

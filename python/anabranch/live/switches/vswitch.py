@@ -6,10 +6,8 @@ file system that only the daemons see, and they end with this process, however i
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
-import struct
 import subprocess
 import tempfile
 import threading
@@ -19,7 +17,7 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from anabranch.errors import LiveError
-from anabranch.live.hosts import MTU
+from anabranch.live import devices
 from anabranch.live.namespace import first_in_line, in_new, inside, tied
 from anabranch.live.switches.layout import SwitchLayout
 
@@ -27,12 +25,6 @@ CONTROLLER = ("127.0.0.1", 6653)
 """Where the controller listens, in the switches' namespace."""
 TOOLS = ("ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl")
 
-_TUN = "/dev/net/tun"
-_TUNSETIFF = 0x4004_54CA
-_TUNSETCARRIER = 0x4004_54E2
-_IFF_TAP = 0x0002
-_IFF_NO_PI = 0x1000
-_QUEUE = 10_000
 # Below the links, and above the controller: what a switch waits for the processor, packets wait in it.
 _PRIORITY = 5
 _READY_S = 30.0
@@ -43,6 +35,8 @@ mount -t tmpfs none /mnt || exit 1
 export OVS_RUNDIR=/mnt OVS_LOGDIR=/mnt
 ovsdb-tool create /mnt/conf.db "$1" || exit 1
 first=$2
+# Room for packets is used again, and not given back to the system each time.
+export MALLOC_TRIM_THRESHOLD_=1000000000 MALLOC_TOP_PAD_=16000000
 quiet='-vconsole:err -vsyslog:off -vfile:off'
 ovsdb-server $quiet --remote=punix:/mnt/db.sock --unixctl=/mnt/ovsdb.ctl /mnt/conf.db &
 $first ovs-vswitchd $quiet --unixctl=/mnt/vswitchd.ctl unix:/mnt/db.sock &
@@ -69,13 +63,19 @@ def schema() -> Path | None:
 class VSwitch:
     """The switches of a run, and the devices that are their ports."""
 
-    def __init__(self, layout: SwitchLayout) -> None:
+    def __init__(self, layout: SwitchLayout, *, train_segments: int = 1) -> None:
         """Makes the namespace and the devices.
+
+        Args:
+            layout: the switches and their ports.
+            train_segments: most segments that a host sends at once, which ports must let through.
 
         Raises:
             OSError: if the system does not let us.
         """
         self._layout = layout
+        # No longer than needed: Open vSwitch makes room for 32 of them each time it looks at a port.
+        self._mtu = min(train_segments * devices.MTU, devices.LARGEST_MTU)
         self._files = ExitStack()
         self.devices: dict[str, int] = {}
         """Open files of the ports, by name."""
@@ -95,11 +95,8 @@ class VSwitch:
         for name in ("all", "default"):
             Path(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6").write_text("1")
         for port in self._layout.ports:
-            device = os.open(_TUN, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+            device = devices.opened(port.device, ethernet=True)
             self._files.callback(os.close, device)
-            fcntl.ioctl(
-                device, _TUNSETIFF, struct.pack("16sH22x", port.device.encode(), _IFF_TAP | _IFF_NO_PI)
-            )
             self.devices[port.device] = device
         from pyroute2 import IPRoute  # noqa: PLC0415 - only live runs have it
 
@@ -107,8 +104,7 @@ class VSwitch:
             (loopback,) = netlink.link_lookup(ifname="lo")
             netlink.link("set", index=loopback, state="up")
             for port in self._layout.ports:
-                (index,) = netlink.link_lookup(ifname=port.device)
-                netlink.link("set", index=index, mtu=MTU, txqlen=_QUEUE, state="up")
+                devices.set_up(netlink, port.device, mtu=self._mtu)
 
     def start(self) -> None:
         """Starts the daemons and makes the bridges; from the main thread, with which they end.
@@ -167,20 +163,11 @@ class VSwitch:
 
     def set_carrier(self, device: str, *, up: bool) -> None:
         """Tells a switch whether a port has light, as when a link fails."""
-        fcntl.ioctl(self.devices[device], _TUNSETCARRIER, struct.pack("i", int(up)))
+        devices.set_carrier(self.devices[device], up=up)
 
     def dropped_packets(self) -> int:
         """Packets that devices have lost because their queues were full."""
-
-        def look() -> int:
-            from pyroute2 import IPRoute  # noqa: PLC0415 - only live runs have it
-
-            with IPRoute() as netlink:
-                found = {link.get_attr("IFLA_IFNAME"): link for link in netlink.get_links()}
-                own = [found[name].get_attr("IFLA_STATS64") for name in self.devices if name in found]
-                return sum(int(counts["tx_dropped"]) for counts in own)
-
-        return self.inside(look)
+        return self.inside(lambda: devices.dropped_packets(self.devices))
 
     def inside(self, work: Callable[[], T]) -> T:
         """Works in the namespace."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
 from anabranch import _core
@@ -22,8 +23,16 @@ _PROBES_PER_S = 200
 _FEWEST_PROBES = 4
 """Of each link in a round."""
 _ROUNDS_OF_LOOPS = 3
-"""The way to a switch and back is the quickest of so many rounds."""
+"""The way to a switch and back, and the trip over the cable, are means over so many rounds."""
 _NO_LINK = -1
+"""In place of a link: a frame that a switch sends up at once."""
+_CABLES = (-2, -3, -4, -5)
+"""In place of a link: frames over the cable of no length, in groups of as many as a link has. So the quickest
+of a group has the luck of a link's quickest, and the mean over the groups is what such luck is worth."""
+_UNTIL_FIRST_S = 0.5
+"""From the beginning to the first round."""
+_READING_SHARE = 0.45
+"""Of a round, over which the counters are read: a switch that is asked for all at once answers late."""
 
 
 class TcpbpController(ForwardingController):
@@ -43,6 +52,9 @@ class TcpbpController(ForwardingController):
         self._trips: dict[int, list[float]] = {}
         self._loops: dict[int, list[float]] = {}
         self._ways: dict[int, deque[float]] = {}
+        self._cable = board.layout.cable()
+        self._cabled: deque[float] = deque(maxlen=_ROUNDS_OF_LOOPS * len(_CABLES))
+        """Quickest trips over the cable: what a frame costs at both ends of a link, whatever its length."""
         self._qualities: dict[int, tuple[float, int]] = {}
         self._has_losses = False
 
@@ -107,7 +119,13 @@ class TcpbpController(ForwardingController):
         """Looks for the links; the first time it begins to measure as well."""
         super().on_begin()
         if not self._number:
-            self._round()
+            self._number = 1
+            self.board.after(min(_UNTIL_FIRST_S, self._interval_s / 2), self._first_round)
+
+    def _first_round(self) -> None:
+        """Links are found by now. Counters are read twice: samples begin with the second reading."""
+        self.board.after(self._interval_s * _READING_SHARE, self._read_counters)
+        self._round()
 
     def on_port(self, switch: int, port: int, *, up: bool) -> None:
         """A link has failed, or is back."""
@@ -134,8 +152,10 @@ class TcpbpController(ForwardingController):
         self._read_counters()
         links = [link for link in sorted(self.between) if link not in self.known.down]
         targets: list[Callable[[], None]] = []
-        each = int(_PROBES_PER_S * 0.8 * self._interval_s / (len(links) + len(self.board.layout.switches)))
+        targeted = len(links) + len(self.board.layout.switches) + len(_CABLES)
+        each = int(_PROBES_PER_S * 0.8 * self._interval_s / targeted)
         for _ in range(max(each, _FEWEST_PROBES)):
+            targets += [lambda group=group: self._probe_cable(group) for group in _CABLES]  # type: ignore[misc]
             targets += [lambda switch=switch: self._loop(switch) for switch in self.board.layout.switches]  # type: ignore[misc]
             targets += [lambda link=link: self._probe(link) for link in links]  # type: ignore[misc]
         spacing = self._interval_s * 0.8 / max(len(targets), 1)
@@ -156,12 +176,22 @@ class TcpbpController(ForwardingController):
         start, _ = self.between[link]
         self.board.send_packet(start.switch, probe(link, self._next(link)), start.number)
 
+    def _probe_cable(self, group: int) -> None:
+        if self._cable is not None:
+            start, _ = self._cable
+            self.board.send_packet(start.switch, probe(group, self._next(group)), start.number)
+
     def _read_counters(self) -> None:
-        """Reads both ends of each link, the one that receives later by the link's delay."""
-        for link in sorted(set(self.between) - self.known.down):
-            self._read_link(link)
+        """Reads both ends of each link, one link after the other."""
+        links = sorted(set(self.between) - self.known.down)
+        spacing = self._interval_s * _READING_SHARE / max(len(links), 1)
+        for number, link in enumerate(links):
+            self.board.after(number * spacing, lambda link=link: self._read_link(link))  # type: ignore[misc]
 
     def _read_link(self, link: int) -> None:
+        """Reads both ends of a link, the one that receives later by the link's delay."""
+        if link in self.known.down:
+            return
         start, end = self.between[link]
         readings: list[Reading] = []
 
@@ -182,10 +212,19 @@ class TcpbpController(ForwardingController):
         measured = self._meters[link].delay_s
         return self.known.links[link].delay if measured is None else round(measured * _PS_PER_S)
 
+    def _handling(self) -> float:
+        """Seconds that a frame takes to leave a switch and to enter one, beside the link between them."""
+        if self._cable is None or not self._cabled:
+            return 0.0
+        way = self._ways.get(self._cable[0].switch)
+        return max(fmean(self._cabled) - fmean(way), 0.0) if way else 0.0
+
     def _converge(self) -> None:
         """Takes what the round has shown, and routes by it."""
         for switch, trips in self._loops.items():
             self._ways.setdefault(switch, deque(maxlen=_ROUNDS_OF_LOOPS)).append(min(trips))
+        self._cabled.extend(min(self._trips[group]) for group in _CABLES if group in self._trips)
+        handling = self._handling()
         for link, (start, end) in sorted(self.between.items()):
             if link in self.known.down:
                 continue
@@ -193,7 +232,7 @@ class TcpbpController(ForwardingController):
             ways = [self._ways.get(port.switch) for port in (start, end)]
             crossed = self._trips.get(link)
             if crossed and ways[0] and ways[1]:
-                meter.on_delay(min(crossed) - (min(ways[0]) + min(ways[1])) / 2)
+                meter.on_delay(min(crossed) - (fmean(ways[0]) + fmean(ways[1])) / 2 - handling)
             measured = self._own["delay"] == "measured"
             delay = self._delay_ps(link) if measured else self.known.links[link].delay
             loss = meter.loss
