@@ -21,6 +21,9 @@ export VIRTUAL_ENV := $(CURDIR)/$(VENV)
 # One interpreter for every build of the Python crate, or pyo3 is compiled anew for each.
 export PYO3_PYTHON := $(CURDIR)/$(RUN)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Python's packages in the versions that the tests passed with; CONSTRAINTS= takes the newest.
+CONSTRAINTS ?= $(CURDIR)/release/constraints.txt
+export PIP_CONSTRAINT := $(CONSTRAINTS)
 # maturin refuses to choose between two environments.
 unexport CONDA_PREFIX
 
@@ -38,7 +41,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate validate-linux models declarations recipes attack mutants fingerprints reference train notebooks classroom picture reproduce reproduced compare wheel check-release lint-js fuzz clean
+.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate validate-linux models declarations recipes attack mutants fingerprints reference train notebooks classroom picture reproduce reproduced compare wheel check-release lint-js fuzz constraints clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -61,7 +64,7 @@ check-tools:
 	@command -v cc >/dev/null || { \
 		echo "make: Rust needs a linker, and there is no cc; install one (Debian: apt install gcc)" >&2; exit 1; }
 
-$(STAMPS)/tools: pyproject.toml | check-tools
+$(STAMPS)/tools: pyproject.toml $(CONSTRAINTS) | check-tools
 	@[ '$(VENV_HERE)' = True ] || $(PYTHON) -m venv --clear $(VENV)
 	$(RUN) -m pip install --quiet 'maturin>=1.7,<2'
 	@mkdir -p $(STAMPS) && touch $@
@@ -196,6 +199,8 @@ compare: setup ## compare all systems on four networks in full; writes docs/comp
 	$(RUN) benches/comparison_variants.py results/compare/variants docs/comparison_variants.md
 
 # The wheel is built from the unpacked sdist, which shows that the sdist is complete.
+# Users have no constraints.
+wheel: export PIP_CONSTRAINT :=
 wheel: $(STAMPS)/tools ## sdist and wheels into dist/, the wheels tested in an environment without Rust
 	rm -rf dist target/sdist && mkdir -p dist target/sdist
 	$(RUN) -m maturin sdist --out dist
@@ -207,6 +212,10 @@ wheel: $(STAMPS)/tools ## sdist and wheels into dist/, the wheels tested in an e
 
 check-release: setup ## all checks of docs/release.md; writes docs/release_checks.md
 	$(RUN) release/check.py docs/release_checks.md
+
+constraints: setup ## release/constraints.txt: the versions that are installed in .venv
+	@sed -i '/^[^#]/d' release/constraints.txt
+	$(RUN) -m pip freeze --exclude-editable >> release/constraints.txt
 
 lint-js: ## lint and type check of the scripts of report.html; needs Node.js and npm
 	@command -v npm >/dev/null || { echo "make: needs npm (Debian: apt install npm)" >&2; exit 1; }
