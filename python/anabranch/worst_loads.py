@@ -103,6 +103,11 @@ class WorstLoads:
         return self.worst.load
 
     @property
+    def proved_load(self) -> float:
+        """What that is proved not to exceed; it is the same but for what the evaluator leaves open."""
+        return self._worst.proved_load
+
+    @property
     def worst_failure(self) -> FailureLoad | None:
         """The failure with the highest load, if failures were asked for."""
         return max(self.failures, key=lambda case: case.load) if self.failures else None
@@ -147,6 +152,7 @@ class WorstLoads:
             "title": self.title,
             "scheme": self.scheme,
             "worst_case_load": self.max_load,
+            "proved_load": self.proved_load,
             "worst_link": self.worst.link,
             "links": [
                 {

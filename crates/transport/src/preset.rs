@@ -12,6 +12,10 @@ pub const PRESETS: &[(&str, &str)] = &[
     ("cubic", "CUBIC (RFC 9438) with HyStart++ (RFC 9406), losses by duplicate ACKs, as in ns-3"),
     ("dctcp", "DCTCP (RFC 8257) with ECN, losses by duplicate ACKs"),
     ("bbr", "BBR version 1, losses by duplicate ACKs, as in ns-3"),
+    (
+        "ns2-newreno",
+        "NewReno of ns-2: no SACK, a window that grows unused, half of it at three duplicate ACKs, an ACK for each segment",
+    ),
     ("bbr3", "BBR version 3 (draft-ietf-ccwg-bbr-06) with RACK-TLP (RFC 8985) and undo"),
     ("linux-reno", "Reno with RACK-TLP (RFC 8985) and undo, as in Linux"),
     ("linux-cubic", "CUBIC with RACK-TLP (RFC 8985) and undo, as in Linux"),
@@ -57,6 +61,15 @@ pub fn preset(name: &str) -> Option<TransportConfig> {
 pub fn tcp_preset(name: &str) -> Option<TcpConfig> {
     Some(match name {
         "newreno" | "cubic" | "bbr" => tcp("dupack", name),
+        // The ns Manual, "TCP Agents": neither SACK nor timestamps, one segment at the start (`windowInit_`), and a
+        // receiver that acknowledges each segment (Agent/TCPSink).
+        "ns2-newreno" => TcpConfig {
+            sack: false,
+            timestamps: false,
+            initial_window_segments: 1,
+            delayed_ack_segments: 1,
+            ..tcp("dupack", name)
+        },
         // Section 4.1.3.5.1 of its draft wants SACK and timestamps, 5.5.11 a transport that notices spurious losses.
         "bbr3" => TcpConfig { undo: true, ..tcp("rack", name) },
         "dctcp" => TcpConfig { ecn: true, ..tcp("dupack", name) },

@@ -63,6 +63,7 @@ _HOLLOW = len(_FULL)
 _BY_TRANSPORT = {
     "newreno": _BLUE,
     "linux-reno": _BLUE + _HOLLOW,
+    "ns2-newreno": _RED + _HOLLOW,
     "cubic": _RED,
     "linux-cubic": _RED + _HOLLOW,
     "dctcp": _PINK + _HOLLOW,

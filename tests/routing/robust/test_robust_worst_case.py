@@ -1,6 +1,8 @@
 """The evaluator against the plain program of eqs. (6) to (8), and against assignment."""
 
+import sys
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -25,6 +27,7 @@ from anabranch.routing.robust import (
     TrafficSplit,
     worst_case,
 )
+from anabranch.routing.robust.worst_case import Oracle
 
 KINDS = ("hose", "pipe", "both")
 
@@ -141,3 +144,45 @@ def test_a_used_link_without_capacity_is_refused() -> None:
         CapacityError, match=r"^link 2 -> 3: has no capacity, and traffic from 1 to 3 uses it"
     ):
         worst_case(dead, bounds, routing)
+
+
+def test_pairs_that_a_link_cannot_tell_apart_are_worst_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two stars and a bridge with 20 x 20 pairs each way, nodes of two sizes: as with each pair alone."""
+    leaves = 20
+    links = [(0, 1), *((0, 2 + leaf) for leaf in range(leaves)), *((1, 22 + leaf) for leaf in range(leaves))]
+    net = network(2 + 2 * leaves, links)
+    hose = np.where(np.arange(len(net.nodes)) % 3 == 0, 70.0, 130.0)
+    bounds = DemandBounds(hose, hose, np.full((len(hose), len(hose)), 6.0))
+    candidates = shortest_candidates(net, bounds, 1)
+    routing = candidates.routing(net.arc_count, np.ones(candidates.path_count))
+    grouped = worst_case(net, bounds, routing)
+    monkeypatch.setattr(sys.modules[Oracle.__module__], "_MANY", 10**9)
+    alone = worst_case(net, bounds, routing)
+    assert np.allclose(grouped.load, alone.load, rtol=1e-12)
+    assert grouped.gap < 1e-12
+    matrix = grouped.matrix_mbps(grouped.worst_arc, len(hose))
+    assert (matrix.sum(axis=1) <= hose + 1e-9).all()
+    assert (matrix.sum(axis=0) <= hose + 1e-9).all()
+    assert matrix.max() <= 6.0 + 1e-12
+
+
+def test_what_the_evaluator_leaves_open_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dual values that prove little: the load is that of its matrix, and the bound what they prove."""
+    net, bounds = nsfnet(), uniform_bounds(14)
+    candidates = shortest_candidates(net, bounds, 1)
+    routing = candidates.routing(net.arc_count, np.ones(candidates.path_count))
+    sure = worst_case(net, bounds, routing)
+    assert sure.gap < 1e-9
+    solve = Oracle._solve
+
+    def careless(self: Oracle, *program: Any) -> tuple[Any, Any]:
+        traffic, dual = solve(self, *program)
+        return traffic, 0 * dual
+
+    monkeypatch.setattr(Oracle, "_solve", careless)
+    open_case = worst_case(net, bounds, routing)
+    assert open_case.max_load == pytest.approx(sure.max_load, rel=1e-12)
+    # Without prices for rows and columns every pair counts in full.
+    on_link = np.asarray(routing.share.sum(axis=0)).ravel()
+    assert open_case.proved_load == pytest.approx(50.0 * on_link.max() / 500.0)
+    assert open_case.gap > 0.1

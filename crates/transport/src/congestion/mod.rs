@@ -31,6 +31,7 @@ mod linux_cubic;
 mod linux_reno;
 mod mprc;
 mod newreno;
+mod ns2_newreno;
 mod olia;
 mod path_model;
 #[cfg(test)]
@@ -57,6 +58,7 @@ pub use linux_cubic::{LinuxCubic, LinuxCubicParameters};
 pub use linux_reno::LinuxReno;
 pub use mprc::Mprc;
 pub use newreno::{NewReno, NewRenoParameters};
+pub use ns2_newreno::{Ns2NewReno, Ns2NewRenoParameters};
 pub use olia::Olia;
 pub(crate) use path_model::MaxFilter;
 
@@ -70,6 +72,7 @@ controllers! {
     "bbr3" => Bbr3(Box<Bbr3>),
     "linux-reno" => LinuxReno(LinuxReno),
     "linux-cubic" => LinuxCubic(LinuxCubic),
+    "ns2-newreno" => Ns2NewReno(Ns2NewReno),
     "dctcp" => Dctcp(Dctcp),
     "mprc" => Mprc(Mprc),
     "lia" => Lia(Lia),

@@ -51,3 +51,5 @@ mod tests_peer;
 mod tests_receive_window;
 #[cfg(test)]
 mod tests_rfc;
+#[cfg(test)]
+mod tests_without_sack;

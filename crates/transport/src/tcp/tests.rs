@@ -140,7 +140,7 @@ fn mixtures() -> Vec<TcpConfig> {
 fn variants() -> Vec<TcpConfig> {
     let mut all = Vec::new();
     let presets: Vec<TcpConfig> = PRESETS.iter().filter_map(|(name, _)| tcp_preset(name)).collect();
-    assert_eq!(presets.len(), 12, "the TCP presets are looked at");
+    assert_eq!(presets.len(), 13, "the TCP presets are looked at");
     for base in presets.into_iter().chain(mixtures()) {
         for timestamps in [true, false] {
             all.push(TcpConfig { timestamps, ..base.clone() });

@@ -19,21 +19,22 @@ ROUTERS: Mapping[str, tuple[float, float]] = {
     "Atlanta": (33.44, -84.23), "Ann-Arbor": (42.16, -83.43), "Ithaca": (42.26, -76.3),
     "Princeton": (40.21, -74.39), "Washington": (38.52, -77.02),
 }  # fmt: skip
-"""The 14 routers in the paper's order, 1 to 14; names and places are those of SNDlib's nobel-us, whose 21
-links are the paper's."""
+"""The 14 routers in the paper's order, 1 to 14; names and places are those of SNDlib's nobel-us."""
 LINKS: tuple[tuple[int, int, float], ...] = (
     (1, 2, 4.7), (1, 3, 7.0), (1, 8, 11.2), (2, 3, 2.8), (2, 4, 3.5), (3, 6, 8.4), (4, 5, 2.8),
-    (4, 11, 9.1), (5, 6, 5.6), (5, 7, 2.8), (6, 10, 4.9), (6, 14, 8.4), (7, 8, 3.5), (8, 9, 3.5),
-    (9, 10, 3.5), (9, 12, 1.4), (9, 13, 1.4), (11, 12, 2.8), (11, 13, 3.5), (12, 14, 1.4), (13, 14, 0.7),
+    (5, 6, 5.6), (5, 7, 3.5), (5, 11, 11.86), (6, 10, 4.41), (6, 14, 8.4), (7, 8, 3.5), (8, 9, 3.5),
+    (9, 10, 3.85), (9, 12, 2.62), (9, 13, 1.4), (11, 12, 1.66), (11, 13, 3.5), (12, 14, 1.26), (13, 14, 0.42),
 )  # fmt: skip
-"""Both ends by number, and the delay in ms. Figure 8, where the paper has them, shows no number that
-survives: these are the usual distances of the NSFNET over 214.3 km/ms, which give the five delays printed for
-the pairs 1-2 to 1-6 in section 5."""
+"""Both ends by number, and the delay in ms. Figure 8, where the paper has them, did not survive: this is the
+usual NSFNET with one link moved, 5-11 in place of 4-11, and delays fitted to the printed loads.
+``inference.py`` searches for both; what is fitted and what follows is in the figure ``network``."""
 
-PUBLISHED_SENDER: Mapping[str, Any] = {"preset": "newreno", "delayed_ack_segments": 1}
-"""NewReno with an ACK for each segment, as ns-2's receiver sends them where nobody asks for less."""
-_FRAME_BYTES = SEGMENT_BYTES + 52
-"""A segment with the headers of TCP, with timestamps, and IP."""
+PUBLISHED_SENDER = "ns2-newreno"
+"""The paper simulated with ns-2."""
+RFC_SENDER: Mapping[str, Any] = {"preset": "newreno", "delayed_ack_segments": 1}
+"""NewReno of the RFCs, with an ACK for each segment as ns-2's receiver sends them."""
+_HEADER_BYTES = 40
+_TIMESTAMP_BYTES = 12
 
 
 def router(number: int) -> str:
@@ -45,12 +46,19 @@ def sender(transport: str | Mapping[str, Any]) -> dict[str, Any]:
     """A transport with segments of 1 KB of data."""
     chosen = {"preset": transport} if isinstance(transport, str) else dict(transport)
     # The option counts the 12 bytes of timestamps.
-    return {"mss": f"{SEGMENT_BYTES + 12} B", **chosen}
+    return {"mss": f"{SEGMENT_BYTES + _option_bytes(transport)} B", **chosen}
 
 
-def _line(mbps: float) -> str:
+def _option_bytes(transport: str | Mapping[str, Any]) -> int:
+    """Bytes of timestamps in every segment; ns-2's NewReno alone has none."""
+    name = transport if isinstance(transport, str) else str(transport["preset"])
+    return 0 if name == "ns2-newreno" else _TIMESTAMP_BYTES
+
+
+def _line(mbps: float, transport: str | Mapping[str, Any]) -> str:
     """Capacity of a line that takes as long for a segment as its source for the next one."""
-    return f"{round(mbps * 1e6 * _FRAME_BYTES / SEGMENT_BYTES)} bps"
+    frame = SEGMENT_BYTES + _HEADER_BYTES + _option_bytes(transport)
+    return f"{round(mbps * 1e6 * frame / SEGMENT_BYTES)} bps"
 
 
 def parallel(
@@ -77,7 +85,7 @@ def parallel(
         {
             "between": [host, end],
             "new": True,
-            "capacity": _line(20.0) if spaced and host[0] == "S" else "50 Mbps",
+            "capacity": _line(20.0, transport) if spaced and host[0] == "S" else "50 Mbps",
             "delay": "0.2 ms",
         }
         for hosts, end in ((senders, "R1"), (receivers, "R2"))
@@ -129,7 +137,7 @@ def nsfnet(
     pairs = [(a, b) for a in ROUTERS for b in ROUTERS if a != b]
     hosts = [f"{a} to {b}" for a, b in pairs] if spaced else []
     lines = [
-        {"between": [host, a], "new": True, "capacity": _line(APPLICATION_MBPS), "delay": "0 ms"}
+        {"between": [host, a], "new": True, "capacity": _line(APPLICATION_MBPS, transport), "delay": "0 ms"}
         for host, (a, _) in zip(hosts, pairs, strict=False)
     ]
     return {

@@ -13,10 +13,9 @@ from anabranch.report.style import plain, styled
 from anabranch.study.model import Factor, Level, Metric, Output, Study
 from anabranch.study.result import StudyResult
 from anabranch_publications.papers.model import Context
-from anabranch_publications.papers.robust.network import PUBLISHED_SENDER, nsfnet, parallel
+from anabranch_publications.papers.robust.network import RFC_SENDER, nsfnet, parallel
+from anabranch_publications.papers.robust.printed import PERCENTS
 
-PERCENTS = (0, 20, 40, 60, 80, 100)
-"""X of section 6."""
 CASE = "case"
 DURATION_S = 10.0
 QUICK_S = 4.0
@@ -150,11 +149,11 @@ def by_transport(
     context: Context, chosen: Mapping[str, Mapping[str, Any]], transports: Sequence[str]
 ) -> pl.DataFrame:
     """Throughput of some schemes with each transport; cases are named ``scheme, transport``."""
-    duration = 2.0 if context.quick else DURATION_S
+    duration = 2.0 if context.quick else DURATION_S / 2
     cases = {
         f"{name}, {transport}": nsfnet(
             scheme,
-            transport=PUBLISHED_SENDER if transport == "newreno" else transport,
+            transport=RFC_SENDER if transport == "newreno" else transport,
             duration_s=duration,
         )
         for name, scheme in chosen.items()

@@ -58,7 +58,7 @@ class _Cuts:
         if not len(pairs) or capacity == 0:
             return 0.0
         weight: Floats = np.ones(len(pairs))
-        return float(self._oracle.worst_traffic(pairs, weight).sum()) / capacity
+        return float(self._oracle.worst_traffic(pairs, weight)[0].sum()) / capacity
 
     def climb(self, inside: np.typing.NDArray[np.bool_], load: float) -> float:
         """The load after moving single nodes to the other side while that helps."""

@@ -395,6 +395,18 @@ class WorstCase:
 
     Pairs that do not use the arc have no traffic in it.
     """
+    proved: Floats
+    """What the load of each arc is proved not to exceed, shape (arcs,): at least `load`."""
+
+    @property
+    def proved_load(self) -> float:
+        """What the worst-case maximum link load is proved not to exceed."""
+        return float(self.proved.max())
+
+    @property
+    def gap(self) -> float:
+        """(proved load - load) / proved load: what the evaluator leaves open; mostly rounding."""
+        return (self.proved_load - self.max_load) / self.proved_load if self.proved_load else 0.0
 
     @property
     def worst_arc(self) -> int:

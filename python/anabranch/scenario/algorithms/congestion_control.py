@@ -110,6 +110,19 @@ class LinuxCubic(Algorithm):
     """Give up bandwidth to newer flows (RFC 9438 section 4.7)."""
 
 
+class Ns2Newreno(Algorithm):
+    """NewReno of ns-2: grows by ACKs though the application leaves the window unused, and halves that
+    window.
+    """
+
+    algorithm: Literal["ns2-newreno"] = "ns2-newreno"
+    """Its name."""
+    window_segments: Annotated[int, Field(ge=2, le=1000000)] = 1000
+    """Largest window in segments, and first slow-start threshold (``window_`` of ns-2, whose default is
+    20: too small for most paths, so that studies set it).
+    """
+
+
 class Dctcp(Algorithm):
     """The window comes down in proportion to the share of marked bytes (RFC 8257)."""
 
@@ -164,6 +177,7 @@ Name = Literal[
     "bbr3",
     "linux-reno",
     "linux-cubic",
+    "ns2-newreno",
     "dctcp",
     "mprc",
     "lia",
@@ -181,6 +195,7 @@ CongestionControl = Annotated[
     | Annotated[Bbr3, Tag("<bbr3>")]
     | Annotated[LinuxReno, Tag("<linux-reno>")]
     | Annotated[LinuxCubic, Tag("<linux-cubic>")]
+    | Annotated[Ns2Newreno, Tag("<ns2-newreno>")]
     | Annotated[Dctcp, Tag("<dctcp>")]
     | Annotated[Mprc, Tag("<mprc>")]
     | Annotated[Lia, Tag("<lia>")]

@@ -7,4 +7,5 @@ mod external;
 mod linux;
 mod mprc;
 mod newreno;
+mod ns2_newreno;
 mod registry;

@@ -28,7 +28,8 @@ pub struct Dupack {
     duplicates: u32,
     /// snd_una at the last ACK.
     snd_una: u64,
-    /// Without SACK, an ACK below this is a partial one (RFC 6582 section 3.2, "recover").
+    /// Without SACK, behind what was sent when the last episode began (RFC 6582 section 3.2, "recover"): an ACK below
+    /// this is a partial one.
     recover: u64,
 }
 
@@ -57,12 +58,10 @@ impl Dupack {
     }
 
     fn lose_front(&mut self, board: &mut Scoreboard, cause: LossCause) {
-        if let Some((start, end)) =
-            board.front().map(|front| (front.start, board.back().map_or(0, |b| b.end)))
+        if let Some(start) = board.front().map(|front| front.start)
             && let Some(number) = board.number_at(start)
         {
             board.mark_lost(number, cause);
-            self.recover = self.recover.max(end);
         }
     }
 
@@ -119,9 +118,11 @@ impl LossDetection for Dupack {
 
     fn on_duplicate_without_sack(&mut self, board: &mut Scoreboard) {
         self.duplicates += 1;
-        // RFC 6582 section 3.2 step 1: no second episode for data sent before the last one ended.
-        if self.duplicates == self.threshold && self.snd_una >= self.recover {
+        // RFC 6582 section 3.2 step 2: only if the acknowledgment covers more than "recover", so that duplicates of what
+        // an episode sent without need start no other. "recover" is set here alone, and not by partial ACKs.
+        if self.duplicates == self.threshold && self.snd_una > self.recover {
             self.lose_front(board, LossCause::DuplicateAcks);
+            self.recover = board.back().map_or(self.recover, |back| back.end);
         }
     }
 

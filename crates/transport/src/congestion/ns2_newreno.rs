@@ -1,0 +1,132 @@
+//! NewReno as the simulator ns-2 describes it: a window that counts ACKs and grows whether it is used or not.
+//!
+//! Source: "The ns Manual" (VINT project), chapter "TCP Agents", with its defaults. A new ACK makes the window grow by
+//! a segment in slow start and by 1 / cwnd in congestion avoidance, with fractions. Three duplicate ACKs set ssthresh
+//! and cwnd to half of the current window; a timeout sets ssthresh to that and cwnd to one. `window_` bounds it. RFC
+//! 5681 halves what is in flight, and RFC 7661 lets a window grow only if it was used; the manual has neither. Fast
+//! recovery is that of RFC 6582, which the manual describes for Agent/TCP/Newreno: duplicate ACKs inflate the window,
+//! which the sender does by counting them as delivered.
+
+use super::{Ack, ConfiguredController, CongestionControl, LossEpisode, Recovery, Start};
+use anabranch_units::declaration::at_least;
+use anabranch_units::{Instant, Span};
+
+anabranch_units::parameters! {
+    /// NewReno of ns-2: grows by ACKs though the application leaves the window unused, and halves that window.
+    pub struct Ns2NewRenoParameters {
+        /// Largest window in segments, and first slow-start threshold (`window_` of ns-2, whose default is 20: too small
+        /// for most paths, so that studies set it).
+        window_segments: u32 = 1000, at_least(2).at_most(1_000_000);
+    }
+}
+
+impl ConfiguredController for Ns2NewReno {
+    type Parameters = Ns2NewRenoParameters;
+
+    fn configured(parameters: &Ns2NewRenoParameters, start: Start) -> Self {
+        let mss = u64::from(start.mss.max(1));
+        let most = f64::from(parameters.window_segments);
+        let initial = (start.initial_window as f64 / mss as f64).max(1.0);
+        Self { mss, most, initial, window: initial, threshold: most, hold_until: 0, undo: None }
+    }
+}
+
+/// NewReno of ns-2. Windows are in segments.
+#[derive(Clone, Debug)]
+pub struct Ns2NewReno {
+    /// Payload bytes of a segment.
+    mss: u64,
+    /// `window_`.
+    most: f64,
+    /// `windowInit_`.
+    initial: f64,
+    /// `cwnd_`: may exceed `window_`, which then is the window.
+    window: f64,
+    /// `ssthresh_`.
+    threshold: f64,
+    /// The data below were sent before the last answer to a mark.
+    hold_until: u64,
+    /// cwnd and ssthresh before the last loss.
+    undo: Option<(f64, f64)>,
+}
+
+impl Ns2NewReno {
+    /// "Half of the current window", two segments at least (RFC 5681 equation (4)).
+    fn half(&self) -> f64 {
+        (self.window.min(self.most) / 2.0).max(2.0)
+    }
+
+    fn bytes(&self, segments: f64) -> u64 {
+        (segments as u64).saturating_mul(self.mss)
+    }
+}
+
+impl CongestionControl for Ns2NewReno {
+    fn cwnd(&self) -> u64 {
+        // Whole segments leave; at least one.
+        self.bytes(self.window.min(self.most).max(1.0))
+    }
+
+    fn ssthresh(&self) -> u64 {
+        self.bytes(self.threshold)
+    }
+
+    fn phase(&self) -> &'static str {
+        if self.window < self.threshold { "slow start" } else { "congestion avoidance" }
+    }
+
+    /// Duplicate ACKs alone make room in its recovery; proportional rate reduction is younger.
+    fn governs_recovery(&self) -> bool {
+        true
+    }
+
+    fn answers_marks(&self) -> bool {
+        true
+    }
+
+    fn on_ack(&mut self, ack: &Ack) {
+        if ack.acked == 0 || ack.recovery == Recovery::Fast || ack.snd_una < self.hold_until {
+            return;
+        }
+        self.window += if self.window < self.threshold { 1.0 } else { 1.0 / self.window };
+        // Beyond the bound only the fraction matters that the next ACKs add.
+        self.window = self.window.min(self.most + 1.0);
+    }
+
+    fn on_loss(&mut self, _episode: &LossEpisode) {
+        self.undo = Some((self.window, self.threshold));
+        self.threshold = self.half();
+        self.window = self.threshold;
+    }
+
+    /// Like a loss, once per window of data (RFC 3168 section 6.1.2).
+    fn on_ecn(&mut self, episode: &LossEpisode) {
+        self.on_loss(episode);
+        self.hold_until = episode.snd_nxt;
+        // A mark is never spurious.
+        self.undo = None;
+    }
+
+    fn on_timeout(&mut self, _episode: &LossEpisode, first: bool) {
+        if first {
+            self.undo = Some((self.window, self.threshold));
+            self.threshold = self.half();
+        }
+        self.window = 1.0;
+    }
+
+    fn on_recovered(&mut self, _now: Instant, _from: Recovery) {}
+
+    /// `slow_start_restart_`, which is on: a pause longer than a timeout ends with the first window.
+    fn on_restart_after_idle(&mut self, _now: Instant, _idle: Span, _rto: Span) {
+        self.window = self.window.min(self.initial);
+    }
+
+    /// ns-2 takes nothing back; who switches `undo` on gets what a loss took, as from the other controllers.
+    fn on_undo(&mut self, _now: Instant) {
+        if let Some((window, threshold)) = self.undo.take() {
+            self.window = self.window.max(window);
+            self.threshold = self.threshold.max(threshold);
+        }
+    }
+}
