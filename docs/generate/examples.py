@@ -94,6 +94,13 @@ inter_arrival = { distribution = "exponential", mean = "100 ms" }
 size = { distribution = "pareto", scale = "10 kB", shape = 1.2 }
 transport = "linux-cubic"
 """,
+    "traffic.routing": """
+[[traffic]]
+from = "a"
+to = "b"
+size = "unlimited"
+routing = { scheme = "shortest", metric = "delay" }
+""",
     "traffic.matrix": """
 [[traffic]]
 size = "100 kB"

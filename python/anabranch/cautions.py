@@ -24,7 +24,7 @@ def cautions(scenario: Scenario, setup: Setup, plan: _core.Plan) -> list[str]:
         *_idle_ecn(scenario, setup),
         *_above_line_rate(setup),
         *_unheard_addresses(setup),
-        *_phases(setup, plan),
+        *_phases(setup.of_routing(0), plan),
     ]
 
 

@@ -177,12 +177,19 @@ def _totals(result: Result) -> str:
 
 def show_routes(console: Console, routes: Routes) -> None:
     """The routes of every pair that sends data, what its flows should get, and how many others there are."""
+    # Where all traffic has routes of its own, those of [routing] are none.
+    for shown in (routes, *routes.others):
+        if len(shown.pairs) or not routes.others:
+            _show_routes(console, shown)
+
+
+def _show_routes(console: Console, routes: Routes) -> None:
     data = routes.pairs.where(routes.pairs.carries_data)
     by_path = data.where(data.by_path)
     if len(by_path):
         _show_paths(console, routes, by_path)
     for pair in data.where(~data.by_path)[:_MOST_ROWS]:
-        _show_hops(console, pair)
+        _show_hops(console, pair, f" by {routes.caption}" if routes.traffic else "")
     for name, value in routes.facts.items():
         console.print(Text(f"{name}: {plain(value, 6) if isinstance(value, float) else value}"))
     _show_predictions(console, data)
@@ -216,7 +223,7 @@ def _show_paths(console: Console, routes: Routes, pairs: Sequence[PairRoutes]) -
         values = ["infinite" if path.metric_value is None else plain(path.metric_value, 6) for path in paths]
         columns.append(TextColumn(routes.metric_column, values, "right"))
     spare = ("weight", "loss", f"delay {delay_unit}") if console.width < 70 else ()
-    print_columns(console, f"{routes.scheme} by {routes.metric}", columns, spare=spare, rest="--json")
+    print_columns(console, routes.caption, columns, spare=spare, rest="--json")
     print_more(console, len(pairs), _MOST_ROWS, "pairs")
 
 
@@ -226,10 +233,10 @@ def _path_text(path: PathRow) -> str:
     return " - ".join([path.nodes[0], *reached])
 
 
-def _show_hops(console: Console, pair: PairRoutes) -> None:
+def _show_hops(console: Console, pair: PairRoutes, whose: str) -> None:
     print_rows(
         console,
-        f"{pair.source} -> {pair.destination}, hop by hop",
+        f"{pair.source} -> {pair.destination}, hop by hop{whose}",
         {"at": "left", "next, in equal shares": "fold", "share of packets": "right"},
         ((hop.node, ", ".join(hop.next_nodes), f"{hop.share:.4f}") for hop in pair.hop_by_hop),
     )

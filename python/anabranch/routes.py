@@ -22,13 +22,14 @@ from anabranch.predictions import (
     path_loss,
     predictions,
 )
-from anabranch.routing import Planned, WeightedPath, planner_of
+from anabranch.routing import Planned, WeightedPath, pairs_of, plan_of, planner_of
 from anabranch.scenario.algorithm import PYTHON
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
 from anabranch.setup.controller import require_known_paths
 from anabranch.setup.flow_columns import pair_code
+from anabranch.setup.model import Tagged
 from anabranch.setup.problems import refused
 
 _PS_PER_MS = 1e9
@@ -143,11 +144,22 @@ class Routes:
     """What must be known about the plan as a whole."""
     facts: dict[str, float | int | str] = field(default_factory=dict)
     """About the plan as a whole, such as its worst-case load; units at the end of the names."""
+    traffic: tuple[str, ...] = ()
+    """Names of the traffic entries that go by these routes of their own; none for those of ``[routing]``."""
+    others: tuple[Routes, ...] = ()
+    """The routes of traffic that has some of its own."""
 
     def data(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         plain = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        return plain | {"pairs": [asdict(pair) for pair in self.pairs], "facts": dict(self.facts)}
+        plain |= {"pairs": [asdict(pair) for pair in self.pairs], "facts": dict(self.facts)}
+        return plain | {"others": [other.data() for other in self.others]}
+
+    @property
+    def caption(self) -> str:
+        """What routes these are, for a heading."""
+        by = f"{self.scheme} by {self.metric}"
+        return f"{by}, for {', '.join(self.traffic)}" if self.traffic else by
 
 
 _Table = dict[int, list[int]]
@@ -162,6 +174,8 @@ def _tables(found: list[_core.Table]) -> dict[int, _Table]:
 def plan(setup: Setup, origin: str | None, progress: Callable[[int, int], None] | None = None) -> Planned:
     """The plan of a setup: the core's where it has a scheme, and else its planner's.
 
+    Routes of traffic that has some of its own are the others of the plan.
+
     Args:
         setup: what to plan for.
         origin: name of the scenario's file, for messages.
@@ -170,21 +184,64 @@ def plan(setup: Setup, origin: str | None, progress: Callable[[int, int], None] 
     Raises:
         ScenarioError: if there is something wrong with the setup that only routing can find.
     """
-    if setup.planner is not None:
+    first, *others = plans(setup, origin, progress)
+    if not others:
+        return first
+    told = tuple(warning for planned in (first, *others) for warning in planned.warnings)
+    return Planned(first.plan.with_others([other.plan for other in others]), told, first.facts)
+
+
+def plans(
+    setup: Setup, origin: str | None, progress: Callable[[int, int], None] | None = None
+) -> list[Planned]:
+    """The plan of ``[routing]``, and those of traffic that has routes of its own, one by one.
+
+    Args and raises as :func:`plan`.
+    """
+    made = [_plan(setup, 0, setup.planner, (origin, progress))]
+    for number, own in enumerate(setup.own_routes, start=1):
         try:
-            return planner_of(str(setup.planner["algorithm"]))(setup, setup.planner)
+            planned = _plan(setup, number, own.planner, (origin, progress))
         except ScenarioError as error:
-            # A planner does not know the file's name.
-            raise ScenarioError(error.problems, origin) from None
+            moved = [replace(problem, place=_moved(problem.place, own.place)) for problem in error.problems]
+            raise ScenarioError(moved, origin) from None
+        told = tuple(_moved(warning, own.place) for warning in planned.warnings)
+        made.append(replace(planned, warnings=told))
+    return made
+
+
+def _moved(text: str, place: str) -> str:
+    """Where a planner speaks of ``routing``, the place of the routes that it plans."""
+    return f"{place}{text.removeprefix('routing')}" if text.startswith("routing.") else text
+
+
+def _plan(
+    setup: Setup,
+    routing: int,
+    planner: Tagged | None,
+    told: tuple[str | None, Callable[[int, int], None] | None],
+) -> Planned:
+    origin, progress = told
+    if planner is None:
+        try:
+            found = setup.core().plan(progress, routing)
+        except _core.SetupError as error:
+            raise refused(error, origin, setup) from None
+        return Planned(found, _says_nothing(setup, routing))
+    own = setup.of_routing(routing)
+    if setup.own_routes and not pairs_of(own):
+        return Planned(plan_of({}))
     try:
-        return Planned(setup.core().plan(progress), _says_nothing(setup))
-    except _core.SetupError as error:
-        raise refused(error, origin, setup) from None
+        return planner_of(str(planner["algorithm"]))(own, planner)
+    except ScenarioError as error:
+        # A planner does not know the file's name.
+        raise ScenarioError(error.problems, origin) from None
 
 
-def _says_nothing(setup: Setup) -> tuple[str, ...]:
+def _says_nothing(setup: Setup, routing: int) -> tuple[str, ...]:
     """A warning where the metric is the same on all paths, because no link loses packets or has a delay."""
-    metric = str((setup.routing.scheme or {}).get("metric", "hops"))
+    scheme = [setup.routing.scheme, *setup.routing.others][routing]
+    metric = str((scheme or {}).get("metric", "hops"))
     place, control = "routing.metric", None
     if setup.controller is not None:
         if application_of(setup) == PYTHON:
@@ -215,12 +272,23 @@ def routes(scenario: Scenario, progress: Callable[[int, int], None] | None = Non
     """
     require_known_paths(scenario)
     setup = resolve(scenario)
-    planned = plan(setup, scenario.origin, progress)
-    origins, to, paths = planned.plan.ends()
     scheme = scenario.routing.scheme_name
     metric: str = scenario.routing.metric
     if scenario.controller is not None:
         scheme, metric = scenario.controller.application_name, scenario.controller.path_metric()
+    first, *others = plans(setup, scenario.origin, progress)
+    own = tuple(
+        replace(
+            _named(setup.of_routing(number), planned, routes.scheme, routes.metric), traffic=routes.traffic
+        )
+        for number, (planned, routes) in enumerate(zip(others, setup.own_routes, strict=True), start=1)
+    )
+    return replace(_named(setup.of_routing(0), first, scheme, metric), others=own)
+
+
+def _named(setup: Setup, planned: Planned, scheme: str, metric: str) -> Routes:
+    """The routes of all traffic of a setup, in names."""
+    origins, to, paths = planned.plan.ends()
     namer = _Namer(setup, planned.plan, metric)
     carries_data = namer.sends_data(pair_code(origins, to))
     # Data first: that is what one asks for.
@@ -234,15 +302,16 @@ def route_tables(setup: Setup, planned: _core.Plan) -> dict[str, pl.DataFrame]:
     """Tables of a result that say what the network is and how packets begin to cross it.
 
     ``nodes`` has their places, ``routes`` a row for each path, ``next_hops`` a row for each node and
-    destination where forwarding goes hop by hop; links are numbers as in the table ``links``. Tables without
-    rows are left out.
+    destination where forwarding goes hop by hop; links are numbers as in the table ``links``. Where traffic
+    has routes of its own, ``routing`` says whose they are. Tables without rows are left out.
     """
     names = [node.name for node in setup.nodes]
+    plans = [planned, *planned.others()]
     hops = [
-        (names[table["to"]], names[node], links)
-        for table in planned.tables()
-        for node, links in table["next"]
-        if node != table["to"]
+        _next_hops(names, plan, number if setup.own_routes else None) for number, plan in enumerate(plans)
+    ]
+    paths = [
+        _path_table(names, plan, number if setup.own_routes else None) for number, plan in enumerate(plans)
     ]
     places = [node.place or {} for node in setup.nodes]
     tables = {
@@ -254,8 +323,8 @@ def route_tables(setup: Setup, planned: _core.Plan) -> dict[str, pl.DataFrame]:
                 "longitude_deg": pl.Series([place.get("longitude") for place in places], dtype=pl.Float64),
             }
         ),
-        "routes": _path_table(names, planned),
-        "next_hops": pl.DataFrame(hops, schema=_NEXT_HOPS, orient="row"),
+        "routes": pl.concat(paths),
+        "next_hops": pl.concat(hops),
     }
     if application_of(setup) == PYTHON:
         # The class has chosen others, and perhaps several for a pair.
@@ -263,7 +332,24 @@ def route_tables(setup: Setup, planned: _core.Plan) -> dict[str, pl.DataFrame]:
     return {name: table for name, table in tables.items() if not table.is_empty()}
 
 
-def _path_table(names: list[str], plan: _core.Plan) -> pl.DataFrame:
+def _next_hops(names: list[str], plan: _core.Plan, routing: int | None) -> pl.DataFrame:
+    """A row for each node and destination."""
+    hops = [
+        (names[table["to"]], names[node], links)
+        for table in plan.tables()
+        for node, links in table["next"]
+        if node != table["to"]
+    ]
+    return _marked(pl.DataFrame(hops, schema=_NEXT_HOPS, orient="row"), routing)
+
+
+def _marked(table: pl.DataFrame, routing: int | None) -> pl.DataFrame:
+    """The table with the place of the routes that it has, where there are others."""
+    mark = pl.Series("routing", [routing] * table.height, dtype=pl.UInt64)
+    return table if routing is None else table.with_columns(mark)
+
+
+def _path_table(names: list[str], plan: _core.Plan, routing: int | None) -> pl.DataFrame:
     """A row for each path."""
     origins, to, counts = plan.ends()
     weights, hops, links = plan.columns()
@@ -279,9 +365,10 @@ def _path_table(names: list[str], plan: _core.Plan) -> pl.DataFrame:
         pl.Series(weights),
         crossed.group_by("path", maintain_order=True).agg("links")["links"].rechunk(),
     ]
-    return pl.DataFrame(
+    table = pl.DataFrame(
         [column.cast(kind).alias(name) for column, (name, kind) in zip(columns, _ROUTES.items(), strict=True)]
     )
+    return _marked(table, routing)
 
 
 class _Namer:
@@ -400,21 +487,21 @@ def warnings(setup: Setup, planned: _core.Plan) -> list[str]:
     }
     if not bounds:
         return []
-    found = planned.data()
-    tables = _tables(found["tables"])
-    routes = {(route["from"], route["to"]): route["paths"] for route in found["routes"]}
+    found = [planned, *planned.others()]
+    tables = [_tables(plan.tables()) for plan in found]
 
     @cache
-    def slowest(origin: int, to: int) -> int:
+    def slowest(routing: int, origin: int, to: int) -> int:
         """Delay of the slowest path of a pair in ps."""
-        if paths := routes[origin, to]:
-            return max(sum(setup.links[link].delay for link in path["links"]) for path in paths)
-        return _slowest_hop_by_hop(setup, origin, to, tables[to])
+        if paths := found[routing].paths(origin, to):
+            return max(sum(setup.links[link].delay for link in links) for links, _ in paths)
+        return _slowest_hop_by_hop(setup, origin, to, tables[routing][to])
 
     worst: dict[int, tuple[int, str]] = {}
     for flow in setup.flows:
         if flow.transport in bounds:
-            rtt = slowest(flow.origin, flow.to) + slowest(flow.to, flow.origin)
+            ends = (flow.origin, flow.to)
+            rtt = slowest(flow.routing, *ends) + slowest(flow.routing, *ends[::-1])
             if rtt > bounds[flow.transport]:
                 worst[flow.transport] = max(worst.get(flow.transport, (0, "")), (rtt, flow.name))
     return [

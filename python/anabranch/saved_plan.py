@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from anabranch import __version__
+from anabranch import __version__, _core
 from anabranch.errors import Problem, ResultError, ScenarioError, reason
 from anabranch.routes import plan
 from anabranch.routing.router_network import RouterNetwork
 from anabranch.scenario.algorithm import name_of
+from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
 from anabranch.setup.plan_file import About, plan_text
@@ -53,7 +55,8 @@ def plan_data(scenario: Scenario, setup: Setup) -> dict[str, Any]:
             "a controller chooses while it runs, so that there is no plan to save; leave [controller] out"
         )
         raise ScenarioError([Problem("controller", message)], scenario.origin)
-    data = plan(setup, scenario.origin).plan.data()
+    made = plan(setup, scenario.origin).plan
+    data = _merged(scenario, setup, [made, *made.others()])
     if setup.demand is None:
         return {"routes": list(data["routes"]), "tables": list(data["tables"])}
     planned, _ = plan_of_all_pairs(RouterNetwork.of(setup), scenario.origin)
@@ -66,6 +69,41 @@ def plan_data(scenario: Scenario, setup: Setup) -> dict[str, Any]:
     return {
         "routes": [routes[pair] for pair in sorted(routes)],
         "tables": [{"to": to, "next": sorted(found.items())} for to, found in sorted(tables.items())],
+    }
+
+
+def _merged(scenario: Scenario, setup: Setup, plans: Sequence[_core.Plan]) -> dict[str, Any]:
+    """Plans for different traffic as one.
+
+    Raises:
+        ScenarioError: if two of them lead a pair, or what goes hop by hop to a destination, other ways.
+    """
+    routes: dict[tuple[int, int], Any] = {}
+    tables: dict[tuple[int, int], Any] = {}
+    apart: list[str] = []
+    for found in (one.data() for one in plans):
+        for route in found["routes"]:
+            pair = (route["from"], route["to"])
+            if routes.setdefault(pair, route) != route:
+                apart.append(" to ".join(quoted(setup.nodes[node].name) for node in pair))
+        for table in found["tables"]:
+            for node, links in table["next"]:
+                if tables.setdefault((table["to"], node), links) != links:
+                    ends = (setup.nodes[node].name, setup.nodes[table["to"]].name)
+                    apart.append(" to ".join(map(quoted, ends)))
+    if apart:
+        more = f" and {len(apart) - 1:,} more" if len(apart) > 1 else ""
+        message = (
+            f"{apart[0]}{more}: these flows go other ways than those of [routing] or of another entry, and "
+            "here a pair has one route; leave it out, or take another scenario for each"
+        )
+        raise ScenarioError([Problem(setup.own_routes[0].place, message)], scenario.origin)
+    by_destination: dict[int, list[tuple[int, list[int]]]] = {}
+    for (to, node), links in sorted(tables.items()):
+        by_destination.setdefault(to, []).append((node, links))
+    return {
+        "routes": [routes[pair] for pair in sorted(routes)],
+        "tables": [{"to": to, "next": following} for to, following in by_destination.items()],
     }
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from anabranch.errors import Problem, ScenarioError
-from anabranch.routes import plan, shares_on_links
+from anabranch.routes import plans, shares_on_links
 from anabranch.routing import Planned
 from anabranch.routing.robust import (
     Candidates,
@@ -309,17 +309,38 @@ def plan_of_all_pairs(routers: RouterNetwork, origin: str | None) -> tuple[Plann
     """
     source, target = routers.bounds.pairs()
     pairs = list(zip(source.tolist(), target.tolist(), strict=True))
-    return plan(_sending(routers, routers.setup, pairs), origin), pairs
+    return _plans(routers, origin, pairs)[0], pairs
+
+
+def _plans(routers: RouterNetwork, origin: str | None, pairs: list[tuple[int, int]]) -> list[Planned]:
+    """The plan of these pairs of routers by ``[routing]``, and by the routes that traffic has of its own."""
+    setup = routers.setup
+    return [
+        plans(_sending(routers, setup, pairs, place), origin)[place]
+        for place in range(1 + len(setup.own_routes))
+    ]
 
 
 def _score(scenario: Scenario, setup: Setup, routers: RouterNetwork, *, failures: bool) -> WorstLoads:
-    planned, pairs = plan_of_all_pairs(routers, scenario.origin)
+    sources, targets = routers.bounds.pairs()
+    pairs = list(zip(sources.tolist(), targets.tolist(), strict=True))
+    planned, *others = _plans(routers, scenario.origin, pairs)
     source, target = (np.array([pair[side] for pair in pairs], np.int64) for side in (0, 1))
     share = _shares(routers, planned, pairs)
-    worst = evaluate(routers.network, routers.bounds, TrafficSplit(source, target, share))
+    if others:
+        share = _by_any(routers, [planned, *others], pairs)
+        worst = load_of_shares(routers.network, routers.bounds, source, target, share)
+    else:
+        worst = evaluate(routers.network, routers.bounds, TrafficSplit(source, target, share))
     names = [setup.links[link] for link in routers.links]
     cases = None
     if failures:
+        if others and (setup.planner or any(own.planner for own in setup.own_routes)):
+            message = (
+                "traffic has routes of its own, and some are made by a planner; what is left of both after a "
+                "failure is not known here; leave --failures out"
+            )
+            raise ScenarioError([Problem(setup.own_routes[0].place, message)], scenario.origin)
         if setup.planner is not None:
             cases = _after_pruning(routers, _by_paths(routers, planned, pairs))
         else:
@@ -347,18 +368,32 @@ def _place(setup: Setup, node: int) -> tuple[float, float] | None:
     return None if place is None else (place["latitude"], place["longitude"])
 
 
-def _sending(routers: RouterNetwork, setup: Setup, pairs: Iterable[tuple[int, int]]) -> Setup:
+def _by_any(routers: RouterNetwork, planned: list[Planned], pairs: list[tuple[int, int]]) -> sparse.csr_array:
+    """Highest share of each pair on each arc by any of several plans.
+
+    Any part of a pair's traffic may be of the entries that go by either: a link has most if all of it goes by
+    the plan that sends the greatest share over it.
+    """
+    first, *others = (_shares(routers, plan, pairs) for plan in planned)
+    for other in others:
+        first = first.maximum(other)
+    return first
+
+
+def _sending(
+    routers: RouterNetwork, setup: Setup, pairs: Iterable[tuple[int, int]], routing: int = 0
+) -> Setup:
     """The setup with a flow for each of these pairs of routers, and nothing that happens in it."""
     ends = [(routers.routers[a], routers.routers[b]) for a, b in pairs]
     quiet = replace(setup, events=[], captures=[], probes=replace(setup.probes, sequences=[]))
     if not setup.flows:
         ping = setup.datagrams[0]
         datagrams = [
-            replace(ping, name=f"pair.{number}", origin=origin, to=to)
+            replace(ping, name=f"pair.{number}", origin=origin, to=to, routing=routing)
             for number, (origin, to) in enumerate(ends)
         ]
         return replace(quiet, datagrams=datagrams)
-    return replace(quiet, flows=setup.flows.like_first(ends), datagrams=[])
+    return replace(quiet, flows=setup.flows.like_first(ends, routing), datagrams=[])
 
 
 def _shares(routers: RouterNetwork, planned: Planned, pairs: list[tuple[int, int]]) -> sparse.csr_array:
@@ -428,8 +463,7 @@ def _after_planning(
             setup=replace(setup, links=links),
             links=tuple(kept.index(link) if link not in failed else -1 for link in routers.links),
         )
-        planned = plan(_sending(after, after.setup, connected), origin)
-        share = _shares(after, planned, connected)
+        share = _by_any(after, _plans(after, origin, connected), connected)
         source, target = (np.array([pair[side] for pair in connected], np.int64) for side in (0, 1))
         worst = load_of_shares(network, routers.bounds, source, target, share)
         cases.append(_case(routers, arcs.tolist(), worst, stranded))

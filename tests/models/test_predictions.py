@@ -368,4 +368,13 @@ def test_the_document_has_the_keys_of_the_manual() -> None:
     assert data["paths"][0].keys() == KEYS["path"]
     assert data["predictions"][0].keys() == KEYS["prediction"]
     assert data["predictions"][0]["paths"][0].keys() == KEYS["predicted path"]
-    assert document.keys() == {"scheme", "metric", "metric_column", "pairs", "warnings", "facts"}
+    assert document.keys() == {
+        "scheme",
+        "metric",
+        "metric_column",
+        "pairs",
+        "warnings",
+        "facts",
+        "traffic",
+        "others",
+    }

@@ -53,6 +53,7 @@ def test_every_setting_of_a_controller_reaches_the_core() -> None:
         },
         "linger": 0,
         "statistics_interval": 10 * 10**9,
+        "flow_metrics": [],
     }
     assert named(setup, [6, 2, 3, 4]) == ["controller", "router-left", "router-middle1", "router-right"]
     assert setup.core().plan().data()["routes"]

@@ -54,6 +54,7 @@ fn governed(mut b: Builder) -> Builder {
         channel: Channel::Apart,
         application: ApplicationSetup::Forwarding(ForwardingParameters {}),
         metric: Metric::Delay,
+        flow_metrics: Vec::new(),
         table: FlowTableSetup {
             size: None,
             when_full: WhenFull::Refuse,

@@ -2,6 +2,7 @@
 
 use crate::check_controller::check_controller;
 use crate::error::{EngineError, SetupError};
+use crate::forwarding::Ends;
 use crate::link_setup::{check_capacity, check_delay};
 use crate::loss::mean_loss;
 use crate::random::Streams;
@@ -104,19 +105,30 @@ impl Setup {
     }
 
     /// The ends of all that sends, once for each way that its packets go.
-    pub(crate) fn ends(&self) -> impl Iterator<Item = (NodeId, NodeId)> + Clone {
-        let flows = self.flows.iter().map(|flow| (flow.from, flow.to, true));
-        let datagrams = self.datagrams.iter().map(|flow| (flow.from, flow.to, flow.source.is_answered()));
-        let there_and_back = |(from, to, is_answered): (NodeId, NodeId, bool)| {
-            std::iter::once((from, to)).chain(is_answered.then_some((to, from)))
+    pub(crate) fn ends(&self) -> impl Iterator<Item = Ends> + Clone {
+        let ends = |routing, from, to| Ends { routing, from, to };
+        let flows = self.flows.iter().map(move |flow| (ends(flow.routing, flow.from, flow.to), true));
+        let datagrams = self.datagrams.iter();
+        let datagrams =
+            datagrams.map(move |flow| (ends(flow.routing, flow.from, flow.to), flow.source.is_answered()));
+        let there_and_back = |(ends, is_answered): (Ends, bool)| {
+            std::iter::once(ends).chain(is_answered.then_some(ends.reversed()))
         };
         flows.chain(datagrams).flat_map(there_and_back)
     }
 
-    /// The pairs that need routes: the ends of each flow and ping, both ways, and of UDP one way; in order, each once.
+    /// The pairs that need routes by `routing.scheme`: the ends of each flow and ping, both ways, and of UDP one way;
+    /// in order, each once.
     #[must_use]
     pub fn pairs(&self) -> Vec<(NodeId, NodeId)> {
-        let mut pairs: Vec<(NodeId, NodeId)> = self.ends().collect();
+        self.pairs_of(0)
+    }
+
+    /// In the same way, the pairs that need routes by the scheme at a place of `routing.schemes()`.
+    #[must_use]
+    pub fn pairs_of(&self, place: usize) -> Vec<(NodeId, NodeId)> {
+        let own = self.ends().filter(|ends| ends.routing == place);
+        let mut pairs: Vec<(NodeId, NodeId)> = own.map(|ends| (ends.from, ends.to)).collect();
         pairs.sort_unstable();
         pairs.dedup();
         pairs
@@ -218,8 +230,23 @@ impl Setup {
     }
 
     fn check_routing(&self) -> Checked {
-        if let Some(scheme) = &self.routing.scheme {
-            scheme.check().map_err(|problem| below("routing.scheme", problem))?;
+        for (place, scheme) in self.routing.schemes().enumerate() {
+            let name = || {
+                if place == 0 {
+                    "routing.scheme".to_owned()
+                } else {
+                    format!("routing.others[{}]", place - 1)
+                }
+            };
+            if let Some(scheme) = scheme {
+                scheme.check().map_err(|problem| below(&name(), problem))?;
+            }
+        }
+        if let Some(ends) = self.ends().find(|ends| ends.routing > self.routing.others.len()) {
+            return Err(error(
+                "routing.others",
+                format!("a flow takes routes number {}, which are not there", ends.routing),
+            ));
         }
         if let LoadBalancing::External(external) = &self.routing.load_balancing
             && !external.maker.is_there()

@@ -23,6 +23,8 @@ pub struct DatagramSetup {
     pub to: NodeId,
     /// What is sent, and when.
     pub source: DatagramSource,
+    /// Whose routes its packets take, as a flow's.
+    pub routing: usize,
     /// Bytes of each IP packet, headers included; an answer is as long.
     pub packet_bytes: u32,
     /// When the first packet leaves.
@@ -137,6 +139,7 @@ mod tests {
             from: NodeId(0),
             to: NodeId(1),
             source: DatagramSource::Udp { rate: Rate::from_bps(rate) },
+            routing: 0,
             packet_bytes: bytes,
             start: Instant::from_ps(5),
             stop: None,

@@ -15,8 +15,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub enum PathStart {
     /// Along a path, of which this is the first cursor.
     Path(u32),
-    /// Hop by hop.
-    NextHops,
+    /// Hop by hop, by the tables that begin here.
+    NextHops(u32),
 }
 
 impl PathStart {
@@ -26,7 +26,7 @@ impl PathStart {
     pub const fn steering(self) -> (Steering, u32) {
         match self {
             Self::Path(first) => (Steering::Path, first),
-            Self::NextHops => (Steering::NextHops, 0),
+            Self::NextHops(tables) => (Steering::NextHops, tables),
         }
     }
 }
@@ -41,7 +41,9 @@ pub struct Forwarding {
     /// Routes by pair; flows hold an index.
     routes: Vec<PathChoice>,
     pairs: BTreeMap<Pair, u32>,
-    /// Hop-by-hop tables by destination.
+    /// Nodes of the network.
+    nodes: usize,
+    /// Hop-by-hop tables by destination, those of one plan after those of the other.
     tables: Vec<Option<Table>>,
     /// Where a list of links that somebody else chose begins.
     laid: BTreeMap<Vec<LinkId>, u32>,
@@ -49,15 +51,35 @@ pub struct Forwarding {
     generation: u32,
 }
 
-/// Who sends to whom, and between which interfaces if only those will do.
-type Pair = (NodeId, NodeId, Option<InterfacePair>);
+/// Who sends to whom, and by which of the plans for one network.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Ends {
+    /// Place of the plan ([`Plan::at`]).
+    pub routing: usize,
+    /// Node that sends.
+    pub from: NodeId,
+    /// Node that receives.
+    pub to: NodeId,
+}
+
+impl Ends {
+    /// The way back.
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        Self { routing: self.routing, from: self.to, to: self.from }
+    }
+}
+
+/// The ends, and between which interfaces if only those will do.
+type Pair = (Ends, Option<InterfacePair>);
 
 /// How packets of a pair set out. Most pairs have one path, and each packet asks: that is at hand, the rest apart.
 #[derive(Default)]
 enum PathChoice {
     #[default]
     Unreachable,
-    HopByHop,
+    /// First of the tables.
+    HopByHop(u32),
     /// First position in `path_links` of the only path, where nobody keeps entries.
     Only(u32),
     Paths(Box<Paths>),
@@ -159,20 +181,22 @@ impl Forwarding {
         load_balancing: LoadBalancing,
         streams: Streams,
         nodes: usize,
-        pairs: impl Iterator<Item = (NodeId, NodeId)>,
+        pairs: impl Iterator<Item = Ends>,
     ) -> Self {
         let mut index = BTreeMap::new();
-        for pair in pairs {
+        for ends in pairs {
             let next = index.len() as u32;
-            index.entry((pair.0, pair.1, None)).or_insert(next);
+            index.entry((ends, None)).or_insert(next);
         }
+        let plans = index.keys().map(|(ends, _): &Pair| ends.routing + 1).max().unwrap_or(1);
         Self {
             load_balancing,
             streams,
             path_links: Vec::new(),
             routes: index.iter().map(|_| PathChoice::Unreachable).collect(),
             pairs: index,
-            tables: (0..nodes).map(|_| None).collect(),
+            nodes,
+            tables: (0..plans * nodes).map(|_| None).collect(),
             laid: BTreeMap::new(),
             generation: 0,
         }
@@ -180,14 +204,14 @@ impl Forwarding {
 
     /// The index of a pair that was given to [`Forwarding::new`].
     #[must_use]
-    pub fn index(&self, from: NodeId, to: NodeId) -> Option<RouteIndex> {
-        self.pairs.get(&(from, to, None)).copied().map(RouteIndex)
+    pub fn index(&self, ends: Ends) -> Option<RouteIndex> {
+        self.pairs.get(&(ends, None)).copied().map(RouteIndex)
     }
 
     /// The index of the paths of a pair that lead between two interfaces, from the next plan on.
-    pub fn index_between(&mut self, from: NodeId, to: NodeId, interfaces: InterfacePair) -> RouteIndex {
+    pub fn index_between(&mut self, ends: Ends, interfaces: InterfacePair) -> RouteIndex {
         let next = self.routes.len() as u32;
-        let index = *self.pairs.entry((from, to, Some(interfaces))).or_insert(next);
+        let index = *self.pairs.entry((ends, Some(interfaces))).or_insert(next);
         if index == next {
             self.routes.push(PathChoice::Unreachable);
         }
@@ -216,8 +240,13 @@ impl Forwarding {
     pub fn install(&mut self, network: &Network, plan: &Plan) {
         let mirror = Mirror::new(network);
         let mut old: Vec<_> = self.routes.iter_mut().map(std::mem::take).collect();
-        for route in &plan.routes {
-            for (between, index) in self.wanted(route) {
+        let routes = plan
+            .all()
+            .enumerate()
+            .flat_map(|(place, plan)| plan.routes.iter().map(move |route| (place, route)));
+        for (place, route) in routes {
+            let ends = Ends { routing: place, from: route.from, to: route.to };
+            for (between, index) in self.wanted(ends) {
                 let old = std::mem::take(&mut old[index as usize]);
                 let chosen = match between {
                     Some(interfaces) if !route.paths.is_empty() => Cow::Owned(interfaces.of(route, &mirror)),
@@ -225,40 +254,42 @@ impl Forwarding {
                 };
                 // No path between two interfaces is no route; that of a pair always has a way.
                 if between.is_none() || !chosen.paths.is_empty() {
-                    let choice = self.renew(network, plan, (&chosen, between), &mirror, old);
+                    let choice = self.renew(network, plan, (place, &chosen, between), &mirror, old);
                     self.routes[index as usize] = choice;
                 }
             }
         }
         let mirror = self.load_balancing.is_symmetric().then_some(mirror);
         let mut old: Vec<_> = self.tables.iter_mut().map(Option::take).collect();
-        for table in &plan.tables {
-            let old = old[table.to.index()].take();
-            self.tables[table.to.index()] = Some(self.table(network, table, mirror.as_ref(), old));
+        for (place, plan) in plan.all().enumerate() {
+            for table in &plan.tables {
+                let index = place * self.nodes + table.to.index();
+                // Of a plan that nobody asks for there are no tables.
+                let Some(old) = old.get_mut(index) else { continue };
+                self.tables[index] = Some(self.table(network, (place, table), mirror.as_ref(), old.take()));
+            }
         }
         self.generation += 1;
     }
 
     /// What is asked of the route of a pair: all of it, or its paths between two interfaces.
-    fn wanted(&self, route: &Route) -> Vec<(Option<InterfacePair>, u32)> {
-        let first = (route.from, route.to, None);
-        let of_pair =
-            self.pairs.range(first..).take_while(|(pair, _)| (pair.0, pair.1) == (first.0, first.1));
-        of_pair.map(|(pair, &index)| (pair.2, index)).collect()
+    fn wanted(&self, ends: Ends) -> Vec<(Option<InterfacePair>, u32)> {
+        let of_pair = self.pairs.range((ends, None)..).take_while(|(pair, _)| pair.0 == ends);
+        of_pair.map(|(pair, &index)| (pair.1, index)).collect()
     }
 
     fn renew(
         &mut self,
         network: &Network,
         plan: &Plan,
-        (route, between): (&Route, Option<InterfacePair>),
+        (place, route, between): (usize, &Route, Option<InterfacePair>),
         mirror: &Mirror,
         old: PathChoice,
     ) -> PathChoice {
-        match self.reverse(plan, (route, between), mirror, &old) {
+        match self.reverse(plan, (place, route, between), mirror, &old) {
             Some(reverse) => reverse,
             None if self.is_same(&old, route) => old,
-            None => self.choice(network, (route, between), mirror, old),
+            None => self.choice(network, (place, route, between), mirror, old),
         }
     }
 
@@ -270,7 +301,7 @@ impl Forwarding {
                 paths.balancer.has_weights(&weights) && self.lead_along(&paths.starts, links)
             }
             PathChoice::Only(start) => route.paths.len() == 1 && self.lead_along(&[*start], links),
-            PathChoice::HopByHop => route.paths.is_empty(),
+            PathChoice::HopByHop(_) => route.paths.is_empty(),
             PathChoice::Reverse(_) | PathChoice::Unreachable => false,
         }
     }
@@ -286,12 +317,12 @@ impl Forwarding {
     fn choice(
         &mut self,
         network: &Network,
-        (route, between): (&Route, Option<InterfacePair>),
+        (place, route, between): (usize, &Route, Option<InterfacePair>),
         mirror: &Mirror,
         old: PathChoice,
     ) -> PathChoice {
         match &route.paths[..] {
-            [] => return PathChoice::HopByHop,
+            [] => return PathChoice::HopByHop((place * self.nodes) as u32),
             [only] if !self.load_balancing.keeps_entries() => {
                 return PathChoice::Only(self.append(only.links.links()));
             }
@@ -308,6 +339,7 @@ impl Forwarding {
             return PathChoice::Paths(paths);
         }
         let mut name = format!("{}->{}", network.node(route.from).name, network.node(route.to).name);
+        name += &of_plan(place);
         if let Some(InterfacePair { first, last }) = between {
             let neighbour = |edge: LinkId, of: NodeId| {
                 let link = network.link(edge);
@@ -325,7 +357,7 @@ impl Forwarding {
     fn reverse(
         &mut self,
         plan: &Plan,
-        (route, between): (&Route, Option<InterfacePair>),
+        (place, route, between): (usize, &Route, Option<InterfacePair>),
         mirror: &Mirror,
         old: &PathChoice,
     ) -> Option<PathChoice> {
@@ -333,8 +365,8 @@ impl Forwarding {
             return None;
         }
         let opposite = between.map(InterfacePair::reversed);
-        let of = *self.pairs.get(&(route.to, route.from, opposite))?;
-        let forth = plan.route(route.to, route.from)?;
+        let of = *self.pairs.get(&(Ends { routing: place, from: route.to, to: route.from }, opposite))?;
+        let forth = plan.at(place)?.route(route.to, route.from)?;
         let forth = match opposite {
             Some(interfaces) => Cow::Owned(interfaces.of(forth, mirror)),
             None => Cow::Borrowed(forth),
@@ -362,11 +394,11 @@ impl Forwarding {
     fn table(
         &self,
         network: &Network,
-        table: &NextHopsTo,
+        (place, table): (usize, &NextHopsTo),
         mirror: Option<&Mirror>,
         old: Option<Table>,
     ) -> Table {
-        let to = &network.node(table.to).name;
+        let to = format!("{}{}", network.node(table.to).name, of_plan(place));
         let mut old: BTreeMap<NodeId, NextHops> =
             old.map(Table::into_entries).unwrap_or_default().into_iter().collect();
         let mut all = Vec::new();
@@ -450,7 +482,7 @@ impl Forwarding {
     pub fn start(&mut self, now: Instant, route: RouteIndex, key: FlowKey) -> Option<PathStart> {
         match &mut self.routes[route.0 as usize] {
             PathChoice::Only(start) => Some(PathStart::Path(*start)),
-            PathChoice::HopByHop => Some(PathStart::NextHops),
+            PathChoice::HopByHop(tables) => Some(PathStart::NextHops(*tables)),
             PathChoice::Paths(paths) => Some(PathStart::Path(paths.starts[paths.balancer.choose(now, key)])),
             PathChoice::Reverse(reverse) => {
                 let of = reverse.of as usize;
@@ -487,12 +519,17 @@ impl Forwarding {
         if packet.steering != Steering::NextHops {
             return Some(self.follow(packet));
         }
-        match self.tables[packet.destination.index()].as_mut()?.of(node)? {
+        match self.tables[packet.cursor as usize + packet.destination.index()].as_mut()?.of(node)? {
             NextHops::None => None,
             NextHops::Only(link) => Some(*link),
             NextHops::Several(hops) => Some(hops.links[hops.balancer.choose(now, key(packet))]),
         }
     }
+}
+
+/// Behind the names of the random streams of a plan that is not the first.
+fn of_plan(place: usize) -> String {
+    if place == 0 { String::new() } else { format!(" by routes {place}") }
 }
 
 /// What paths are known by in both directions and in every plan: the edges they go over. Spreads that look at

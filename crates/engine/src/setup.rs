@@ -88,6 +88,8 @@ pub struct FlowSetup {
     pub to: NodeId,
     /// Index into `transports`.
     pub transport: usize,
+    /// Whose routes it takes: 0 for those of `routing.scheme`, n for those of `routing.others[n - 1]`.
+    pub routing: usize,
     /// What the application sends.
     pub source: SourceSetup,
     /// When the connection opens.
@@ -195,10 +197,19 @@ pub struct RoutingSetup {
     /// The scheme that computes the plan at the start and after a failure; `None` for a plan made
     /// elsewhere, whose dead paths are left out after a failure.
     pub scheme: Option<Scheme>,
+    /// In the same way, the schemes of flows that have routes of their own.
+    pub others: Vec<Option<Scheme>>,
     /// How packets are spread over a plan's routes.
     pub load_balancing: LoadBalancing,
     /// Time from a change of link state until new routes are in force; `None`: routes stay.
     pub reaction: Option<Span>,
+}
+
+impl RoutingSetup {
+    /// All schemes; flows name them by their places.
+    pub fn schemes(&self) -> impl Iterator<Item = Option<&Scheme>> {
+        std::iter::once(self.scheme.as_ref()).chain(self.others.iter().map(Option::as_ref))
+    }
 }
 
 /// What is sampled over time.

@@ -39,6 +39,7 @@ fn triangle(application: ApplicationSetup, duration: Span) -> Triangle {
         channel: Channel::Apart,
         application,
         metric: Metric::Delay,
+        flow_metrics: Vec::new(),
         table: TABLE,
         linger: Span::from_ms(50),
         statistics_interval: None,

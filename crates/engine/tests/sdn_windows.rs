@@ -25,6 +25,7 @@ fn dumbbell(application: ApplicationSetup, bottleneck: Rate, delay: Span, durati
         channel: Channel::Apart,
         application,
         metric: Metric::Delay,
+        flow_metrics: Vec::new(),
         table: FlowTableSetup {
             size: None,
             when_full: WhenFull::Refuse,

@@ -17,6 +17,7 @@ struct EntrySetup {
     /// A flow has this name, a dot, and its number.
     name: String,
     transport: usize,
+    routing: usize,
     /// What its application sends; of a size only that there is one.
     source: SourceSetup,
 }
@@ -59,7 +60,7 @@ impl FlowColumns<'_> {
         let stop = slice("stop", &self.stop, count)?;
         let flow = |index: usize| {
             let missing = || setup_error("flows.entry", format!("that of number {index} is not there"));
-            let EntrySetup { name, transport, source } =
+            let EntrySetup { name, transport, routing, source } =
                 entries.get(entry[index] as usize).ok_or_else(missing)?;
             let mut source = source.clone();
             if let SourceSetup::Sized { bytes: size } = &mut source {
@@ -70,6 +71,7 @@ impl FlowColumns<'_> {
                 from: NodeId(from[index]),
                 to: NodeId(to[index]),
                 transport: *transport,
+                routing: *routing,
                 source,
                 start: Instant::from_ps(start[index]),
                 stop: (stop[index] != NEVER).then(|| Instant::from_ps(stop[index])),

@@ -26,6 +26,19 @@ impl Plan {
         Ok(Self { plan: Arc::new(parse("plan", plan_json)?) })
     }
 
+    /// The same plan, with these for traffic that has routes of its own; they have no others in turn.
+    #[expect(clippy::needless_pass_by_value, reason = "Python hands over a list")]
+    fn with_others(&self, others: Vec<PyRef<'_, Self>>) -> Self {
+        let others = others.iter().map(|other| routing::Plan::clone(&other.plan)).collect();
+        Self { plan: Arc::new(routing::Plan { others, ..routing::Plan::clone(&self.plan) }) }
+    }
+
+    /// The plans for traffic that has routes of its own.
+    fn others(&self) -> Vec<Self> {
+        let own = |other: &routing::Plan| Self { plan: Arc::new(other.clone()) };
+        self.plan.others.iter().map(own).collect()
+    }
+
     /// The ends of each route and how many paths it has, as arrays: (from, to, paths).
     fn ends<'py>(&self, py: Python<'py>) -> [Bound<'py, PyArray1<u32>>; 3] {
         let of_routes = |of: fn(&routing::Route) -> u32| {

@@ -64,15 +64,16 @@ impl Setup {
         })
     }
 
-    /// The routes that its scheme computes for every pair of its flows, both ways.
+    /// The routes that a scheme computes for every pair of the flows that go by it, both ways: `routing` is 0 for
+    /// that of most flows, and n for the one that is number n - 1 of the others.
     ///
-    /// Raises SetupError if it has no scheme.
-    #[pyo3(signature = (progress=None))]
-    fn plan(&self, py: Python<'_>, progress: Option<Py<PyAny>>) -> PyResult<Plan> {
-        let Some(scheme) = &self.setup.routing.scheme else {
+    /// Raises SetupError if there is no such scheme.
+    #[pyo3(signature = (progress=None, routing=0))]
+    fn plan(&self, py: Python<'_>, progress: Option<Py<PyAny>>, routing: usize) -> PyResult<Plan> {
+        let Some(scheme) = self.setup.routing.schemes().nth(routing).flatten() else {
             return Err(setup_error("routing.scheme", "there is none to compute routes with"));
         };
-        let pairs = self.setup.pairs();
+        let pairs = self.setup.pairs_of(routing);
         let mut watch = Watch::new(progress);
         let look = &mut |done: usize| watch.look((done, pairs.len()));
         let plan = py.detach(|| scheme.plan_watched(&self.network, &self.mask, &pairs, look))?;

@@ -16,6 +16,10 @@ pub struct Plan {
     pub routes: Vec<Route>,
     /// Forwarding tables, for destinations that are forwarded hop by hop.
     pub tables: Vec<NextHopsTo>,
+    /// Plans for traffic that has routes of its own, which have no others in turn. Traffic names them by their
+    /// places: 0 is this plan, n is `others[n - 1]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<Plan>,
 }
 
 /// The routes of one pair.
@@ -52,6 +56,17 @@ pub struct NextHopsTo {
 }
 
 impl Plan {
+    /// This plan and the others, by their places.
+    pub fn all(&self) -> impl Iterator<Item = &Plan> {
+        std::iter::once(self).chain(&self.others)
+    }
+
+    /// The plan at a place; `None` where there is none.
+    #[must_use]
+    pub fn at(&self, place: usize) -> Option<&Plan> {
+        place.checked_sub(1).map_or(Some(self), |other| self.others.get(other))
+    }
+
     /// The route of a pair. The plan must be in order, as a checked one is.
     #[must_use]
     pub fn route(&self, from: NodeId, to: NodeId) -> Option<&Route> {
@@ -72,7 +87,8 @@ impl Plan {
     /// On the first of: a table out of order, a second one for its destination, or with a next hop
     /// that does not leave its node; a route out of order; a path that does not hold or belongs
     /// to another pair; a weight outside (0, 1], or weights that miss a sum of 1 by more than 1e-9;
-    /// a route without paths whose table is missing or has no next hop at the source.
+    /// a route without paths whose table is missing or has no next hop at the source; and the same of the
+    /// others, or if one of them has others.
     pub fn check(&self, network: &Network) -> Result<(), PlanError> {
         let mut tables = BTreeMap::new();
         for (index, table) in self.tables.iter().enumerate() {
@@ -103,7 +119,10 @@ impl Plan {
                 route.check_paths(network, &pair)?;
             }
         }
-        Ok(())
+        if self.others.iter().any(|other| !other.others.is_empty()) {
+            return Err(PlanError::Nested);
+        }
+        self.others.iter().try_for_each(|other| other.check(network))
     }
 }
 

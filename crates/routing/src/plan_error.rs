@@ -15,6 +15,9 @@ pub enum PlanError {
         /// How many nodes there are.
         nodes: usize,
     },
+    /// One of the other plans has others.
+    #[error("others: one of them has others in turn, and only the plan itself may have some")]
+    Nested,
     /// A route from a node to itself.
     #[error("route {pair}: both ends are the same node")]
     SameEnds {

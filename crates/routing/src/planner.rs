@@ -111,7 +111,7 @@ impl<'n> Planner<'n> {
             routes[alike[0].place] = Some(alike[0].route(self.around(&alike[0], found)));
             done += alike.len();
         }
-        Ok(Plan { routes: routes.into_iter().flatten().collect(), tables: Vec::new() })
+        Ok(Plan { routes: routes.into_iter().flatten().collect(), ..Plan::default() })
     }
 
     /// A plan of the shortest path of each pair.
@@ -134,7 +134,7 @@ impl<'n> Planner<'n> {
             }
             done += to_one.len();
         }
-        Ok(Plan { routes: routes.into_iter().flatten().collect(), tables: Vec::new() })
+        Ok(Plan { routes: routes.into_iter().flatten().collect(), ..Plan::default() })
     }
 
     /// The pairs whose stubs let them through, those of one search side by side.

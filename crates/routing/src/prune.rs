@@ -24,7 +24,8 @@ pub fn prune(plan: &Plan, network: &Network, mask: &LinkMask) -> Plan {
         (!paths.is_empty()).then_some(Route { from: route.from, to: route.to, paths })
     };
     let routes = plan.routes.iter().filter_map(prune_route).collect();
-    Plan { routes, tables }
+    let others = plan.others.iter().map(|other| prune(other, network, mask)).collect();
+    Plan { routes, tables, others }
 }
 
 fn prune_paths(paths: &[WeightedPath], network: &Network, mask: &LinkMask) -> Vec<WeightedPath> {

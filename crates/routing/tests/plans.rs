@@ -284,6 +284,7 @@ fn hand_made(network: &Network) -> Plan {
             Route { from: seattle, to: denver, paths: Vec::new() },
         ],
         tables: vec![NextHopsTo { to: denver, next: next.into_iter().collect() }],
+        ..Plan::default()
     }
 }
 
@@ -291,7 +292,8 @@ fn hand_made(network: &Network) -> Plan {
 fn plans_read_as_they_are_written() {
     let paths = Vec::new();
     let table = NextHopsTo { to: NodeId(2), next: vec![(NodeId(0), vec![LinkId(4), LinkId(7)])] };
-    let plan = Plan { routes: vec![Route { from: NodeId(0), to: NodeId(2), paths }], tables: vec![table] };
+    let routes = vec![Route { from: NodeId(0), to: NodeId(2), paths }];
+    let plan = Plan { routes, tables: vec![table], ..Plan::default() };
     let text = r#"{"routes":[{"from":0,"to":2,"paths":[]}],"tables":[{"to":2,"next":[[0,[4,7]]]}]}"#;
     assert_eq!(serde_json::to_string(&plan).unwrap(), text);
     assert_eq!(serde_json::from_str::<Plan>(text).unwrap(), plan);

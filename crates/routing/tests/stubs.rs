@@ -206,7 +206,7 @@ fn dumbbell(hosts_a_side: u32) -> (Network, Vec<(NodeId, NodeId)>) {
 fn tables_leave_out_hosts_that_do_not_matter() {
     let (network, pairs) = dumbbell(500);
     let scheme = Scheme::Ecmp(EcmpScheme { metric: AdditiveMetric::Hops });
-    let Plan { routes, tables } = scheme.plan(&network, &LinkMask::all_up(&network), &pairs);
+    let Plan { routes, tables, .. } = scheme.plan(&network, &LinkMask::all_up(&network), &pairs);
     assert_eq!((routes.len(), tables.len()), (1000, 1000));
     for table in tables {
         let nodes: Vec<u32> = table.next.iter().map(|(node, _)| node.0).collect();

@@ -196,7 +196,9 @@ def from_scenario(path: Path) -> Subject:
     _check_controller(scenario, path)
     routing = data.get("routing", {})
     duration_s = scenario.run_settings.duration.seconds
-    traffic = [{**entry, "transport": SENDER} for entry in data["traffic"]]
+    # Systems bring the routes.
+    unrouted = ({key: entry[key] for key in entry if key != "routing"} for entry in data["traffic"])
+    traffic = [{**entry, "transport": SENDER} for entry in unrouted]
     kept: dict[str, Any] = {key: data[key] for key in ("title", "network") if key in data}
     own = {"traffic": traffic, "event": data.get("event", [])}
     run = {key: data["run"][key] for key in ("seed", "replication") if key in data["run"]}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,14 @@ _LOAD = PageColumn("load", "%", numeric=True)
 
 
 def route_tables(routes: Routes) -> list[NamedTable]:
-    """Paths, next hops and how long paths are; each where there is some."""
+    """Paths, next hops and how long paths are; and the same of traffic that has routes of its own."""
+    tables = _tables_of(routes)
+    for number, other in enumerate(routes.others, start=1):
+        tables += [replace(table, name=f"{table.name}_{number}") for table in _tables_of(other)]
+    return tables
+
+
+def _tables_of(routes: Routes) -> list[NamedTable]:
     data, hops = list[Sequence[Cell]](), list[Sequence[Cell]]()
     by_length: dict[int, list[PathRow]] = defaultdict(list)
     for pair in routes.pairs:
@@ -41,7 +49,7 @@ def route_tables(routes: Routes) -> list[NamedTable]:
         PageColumn("delay", "ms", numeric=True), PageColumn("bottleneck", "Mbps", numeric=True),
         PageColumn("loss", numeric=True), *(PageColumn(name, numeric=True) for name in metric),
     ]  # fmt: skip
-    caption = f"{routes.scheme} by {routes.metric}"
+    caption = routes.caption
     tables = []
     if data:
         tables.append(NamedTable("paths", PageTable(caption, columns, [row[: len(columns)] for row in data])))
@@ -54,7 +62,15 @@ def route_tables(routes: Routes) -> list[NamedTable]:
             PageColumn("mean delay", "ms", numeric=True),
         ]  # fmt: skip
         chart = TableChart(0, (1,))
-        tables.append(NamedTable("lengths", PageTable("How long the paths are", heads, lengths), chart))
+        tables.append(
+            NamedTable(
+                "lengths",
+                PageTable(
+                    "How long the paths are" + (f", {caption}" if routes.traffic else ""), heads, lengths
+                ),
+                chart,
+            )
+        )
     if hops:
         heads = [
             PageColumn("from"), PageColumn("to"), PageColumn("at"), PageColumn("next"),

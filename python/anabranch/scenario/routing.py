@@ -46,8 +46,8 @@ Paths = Annotated[
 ]
 
 
-class Routing(Table):
-    """How routes are chosen, and how packets are spread over them."""
+class RouteChoice(Table):
+    """Which routes there are: a scheme and what a short path is short in."""
 
     scheme: Scheme = "shortest"
     """Which routes there are: the name of a scheme, or a table of the name and its parameters:
@@ -57,19 +57,6 @@ class Routing(Table):
     Left out: ``tcpbp`` for the schemes of that name, ``hops`` and ``delay`` for ``hybrid-hop`` and
     ``hybrid-delay``, all of which take no other, and ``hops`` for the others. ``ecmp``, ``disjoint``,
     ``max-flow`` and ``semper`` take those that are sums over links."""
-    load_balancing: LoadBalancing = "flow"
-    """How packets are spread over the routes: what keeps to one of them. Left out, ``packet`` for the robust
-    schemes, whose fractions are of packets, and ``flow`` for the others."""
-    reaction: Annotated[
-        Annotated[Span, Tag("<span>")] | Annotated[Literal["never"], Tag("<never>")],
-        Discriminator(_reaction_kind),
-    ] = Span("1 s")
-    """Time from a failure or repair until new routes are in force, or ``"never"``."""
-    paths: Paths | None = None
-    """The paths of the scheme ``given``: tables ``[[routing.paths]]``, or a file: ``"file:routes.csv"`` with
-    the header ``from,to,weight,path``, or ``"file:plan.json"`` of ``anabranch routes --out``."""
-    demand: Demand | None = None
-    """Bounds of the traffic, by which ``anabranch load`` scores any scheme; the robust ones plan by them."""
 
     @property
     def scheme_name(self) -> str:
@@ -92,6 +79,19 @@ class Routing(Table):
         chosen = scheme.get("planner_with")
         return "planner" in scheme and (chosen is None or self.parameters[chosen] is not None)
 
+    @property
+    def plans_for_bounds(self) -> bool:
+        """Whether the scheme plans for bounds of the traffic."""
+        return not isinstance(self.scheme, Own) and bool(declared_scheme(self.scheme_name).get("demand"))
+
+    @property
+    def lacks_bounds(self) -> str:
+        """What is wrong where there are none."""
+        return (
+            f"is missing; scheme {quoted(self.scheme_name)} plans for bounds of the traffic, for example "
+            'pair = "50 Mbps"'
+        )
+
     @model_validator(mode="before")
     @classmethod
     def _fill_in(cls, data: object) -> object:
@@ -100,7 +100,7 @@ class Routing(Table):
             return data
         refuse_moved(
             data,
-            ("scheme", "load_balancing"),
+            [name for name in ("scheme", "load_balancing") if name in cls.model_fields],
             set(cls.model_fields),
             renamed={"flowlet_gap": "gap"},
             fields_renamed={"spread": "load_balancing"},
@@ -117,48 +117,23 @@ class Routing(Table):
             "metric": _metric(scheme)["default"],
             "load_balancing": scheme.get("load_balancing", "flow"),
         }
-        given = {field: value for field, value in filled.items() if value != cls.model_fields[field].default}
+        own = cls.model_fields
+        given = {
+            field: value for field, value in filled.items() if field in own and value != own[field].default
+        }
         return {**given, **data}
 
     @model_validator(mode="after")
-    def _check(self) -> Self:
-        found = self.parameters
-        own = isinstance(self.scheme, Own)
-        if not own:
-            self._check_metric()
-        if name_of(self.load_balancing) == "hash" and (
-            own or self.scheme_name in ("max-flow", GIVEN) or found.get("shares") == "capacity"
-        ):
-            refuse(
-                "load_balancing",
-                '"hash" gives every path the same share, and these have shares of their own; '
-                'take "weighted-hash" or "resilient-hash"',
-            )
-        self._check_paths()
-        if own:
+    def _check_choice(self) -> Self:
+        if isinstance(self.scheme, Own):
             return self
-        if declared_scheme(self.scheme_name).get("demand") and self.demand is None:
-            refuse(
-                "demand",
-                f"is missing; scheme {quoted(self.scheme_name)} plans for bounds of the traffic, for example "
-                'pair = "50 Mbps"',
-            )
+        found = self.parameters
+        self._check_metric()
         if "failures" in found:
             self._check_robust(found)
         if "model" in found:
             self._check_model(found)
         return self
-
-    def _check_paths(self) -> None:
-        if self.scheme_name != GIVEN:
-            if self.paths is not None:
-                refuse("paths", f'belongs to scheme = "{GIVEN}"; leave it out, or take that scheme')
-            return
-        example = 'give the paths, for example paths = "file:routes.csv"'
-        if self.paths is None:
-            refuse("paths", f"is missing; {example}")
-        if isinstance(self.paths, str) and (not self.paths.startswith(FILE) or self.paths == FILE):
-            refuse("paths", f"{quoted(self.paths)} is not the name of a file; {example}")
 
     def _check_metric(self) -> None:
         choices = [choice["name"] for choice in _metric(declared_scheme(self.scheme_name))["choices"]]
@@ -213,6 +188,61 @@ class Routing(Table):
                 "scheme.objective",
                 'belongs to sharing = "all-pairs"; without it each pair has its own best path',
             )
+
+
+class TrafficRouting(RouteChoice):
+    """The routes of an entry of traffic, where they are not those of ``[routing]``."""
+
+    @model_validator(mode="after")
+    def _check_given(self) -> Self:
+        if self.scheme_name == GIVEN:
+            refuse("scheme", f'"{GIVEN}" belongs to [routing], which has the paths; choose another one here')
+        return self
+
+
+class Routing(RouteChoice):
+    """How routes are chosen, and how packets are spread over them."""
+
+    load_balancing: LoadBalancing = "flow"
+    """How packets are spread over the routes: what keeps to one of them. Left out, ``packet`` for the robust
+    schemes, whose fractions are of packets, and ``flow`` for the others."""
+    reaction: Annotated[
+        Annotated[Span, Tag("<span>")] | Annotated[Literal["never"], Tag("<never>")],
+        Discriminator(_reaction_kind),
+    ] = Span("1 s")
+    """Time from a failure or repair until new routes are in force, or ``"never"``."""
+    paths: Paths | None = None
+    """The paths of the scheme ``given``: tables ``[[routing.paths]]``, or a file: ``"file:routes.csv"`` with
+    the header ``from,to,weight,path``, or ``"file:plan.json"`` of ``anabranch routes --out``."""
+    demand: Demand | None = None
+    """Bounds of the traffic, by which ``anabranch load`` scores any scheme; the robust ones plan by them."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        own = isinstance(self.scheme, Own)
+        if name_of(self.load_balancing) == "hash" and (
+            own or self.scheme_name in ("max-flow", GIVEN) or self.parameters.get("shares") == "capacity"
+        ):
+            refuse(
+                "load_balancing",
+                '"hash" gives every path the same share, and these have shares of their own; '
+                'take "weighted-hash" or "resilient-hash"',
+            )
+        self._check_paths()
+        if not own and self.plans_for_bounds and self.demand is None:
+            refuse("demand", self.lacks_bounds)
+        return self
+
+    def _check_paths(self) -> None:
+        if self.scheme_name != GIVEN:
+            if self.paths is not None:
+                refuse("paths", f'belongs to scheme = "{GIVEN}"; leave it out, or take that scheme')
+            return
+        example = 'give the paths, for example paths = "file:routes.csv"'
+        if self.paths is None:
+            refuse("paths", f"is missing; {example}")
+        if isinstance(self.paths, str) and (not self.paths.startswith(FILE) or self.paths == FILE):
+            refuse("paths", f"{quoted(self.paths)} is not the name of a file; {example}")
 
 
 def declared_scheme(name: str) -> dict[str, Any]:

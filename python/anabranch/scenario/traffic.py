@@ -16,6 +16,7 @@ from pydantic import (
 from anabranch.scenario.demand import Matrix
 from anabranch.scenario.network import NodeName
 from anabranch.scenario.quantity import ByteCount, Number, PositiveRate, Quantity, Span, quoted
+from anabranch.scenario.routing import TrafficRouting
 from anabranch.scenario.table import Table, alternative, refuse
 from anabranch.scenario.variate import (
     FIXED,
@@ -221,6 +222,10 @@ class Traffic(Table):
     transport: Annotated[str, Field(min_length=1)] = "cubic"
     """A transport by name: a preset, or a table ``[transport.NAME]`` of this scenario. ``ping`` and ``udp``
     have none."""
+    routing: TrafficRouting | None = None
+    """Routes of these flows alone, in place of those of ``[routing]``, as in ``{ metric = "delay" }``. How
+    packets are spread over routes, and when new ones are in force, says ``[routing]`` for all. With a
+    controller, the metric alone."""
     start: SpanVariate = Span(0)
     """When a connection opens; with ``inter_arrival``, the first one."""
     stop: SpanVariate | None = None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
-from anabranch.scenario.algorithm import Own, core_parameters, resolved
+from anabranch.scenario.algorithm import Own, resolved
 from anabranch.scenario.event import Event
 from anabranch.scenario.network import LinkSelector
 from anabranch.scenario.quantity import quoted
@@ -27,6 +28,7 @@ from anabranch.setup.model import (
 )
 from anabranch.setup.network import ResolvedNetwork, host_setups, loss_setup
 from anabranch.setup.own import OwnCode
+from anabranch.setup.own_routes import TrafficRoutes, core_scheme
 from anabranch.setup.problems import Problems
 from anabranch.setup.profile import profile_events
 from anabranch.setup.queue import size_queues
@@ -63,7 +65,8 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
     transports = Transports(scenario, problems)
     controller = ResolvedController(scenario, network, transports.own, problems)
     demand = demand_setup(scenario, network, problems)
-    flows = Flows(scenario, network, controller, transports, demand, problems)
+    own_routes = TrafficRoutes(scenario, transports.own, problems)
+    flows = Flows(scenario, network, controller, (transports, own_routes), demand, problems)
     transports.check_unused()
     governed = scenario.controller is not None
     connections = flows.setups()
@@ -101,12 +104,13 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
         datagrams=flows.datagrams,
         # Stable: events at the same time keep the order of the scenario.
         events=sorted(events, key=lambda event: event.at),
-        routing=_routing(scenario, spread),
+        routing=replace(_routing(scenario, spread), others=own_routes.schemes),
         probes=_probes(scenario.run_settings, sequences, log),
         captures=captures,
         controller=controller.setup,
         planner=planner,
         demand=demand,
+        own_routes=tuple(own_routes.routes),
         provenance=tuple(network.provenance),
         own=transports.own.makers,
     )
@@ -128,14 +132,7 @@ def _routing(scenario: Scenario, spread: Tagged) -> RoutingSetup:
         # What the controller will find where no link is down; nobody forwards by it.
         routing = Routing(metric=scenario.controller.path_metric(), reaction=routing.reaction)
     reaction = None if isinstance(routing.reaction, str) else int(routing.reaction)
-    return RoutingSetup(None if routing.planned else _of_the_core(routing), spread, reaction)
-
-
-def _of_the_core(routing: Routing) -> Tagged:
-    """A scheme with its metric, without the parameters that only its planner takes."""
-    scheme = {"algorithm": routing.scheme_name, **routing.parameters}
-    own = {*core_parameters("scheme", str(scheme["algorithm"])), "algorithm"}
-    return {name: value for name, value in scheme.items() if name in own}
+    return RoutingSetup(None if routing.planned else core_scheme(routing), spread, reaction)
 
 
 def _probes(run: Run, sequences: list[int], log: list[int]) -> ProbeSetup:

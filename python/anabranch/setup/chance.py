@@ -40,7 +40,10 @@ def may_differ(setup: Setup) -> bool:
     return (
         is_noisy(setup)
         or setup.controller is not None
-        or (setup.routing.scheme or {}).get("algorithm") != "shortest"
+        or any(
+            (scheme or {}).get("algorithm") != "shortest"
+            for scheme in (setup.routing.scheme, *setup.routing.others)
+        )
         or any(transport.config["algorithm"] != "tcp" for transport in setup.transports)
     )
 

@@ -31,6 +31,7 @@ class ResolvedController:
         self._problems = problems
         self._table = scenario.controller
         self._measuring: list[int] = []
+        self._metrics: list[tuple[int, str]] = []
         self.setup: Tagged | None = None
         """As the core reads it (``ControllerSetup`` in crates/engine/src/setup.rs); None without one."""
         if self._table is None:
@@ -48,7 +49,10 @@ class ResolvedController:
             self._lay_apart(self._table, switches)
         else:
             self._lay_in_band(self._table, node, switches)
-        self.setup = _setup(self._table, self._application(self._table, own), node, switches)
+        # Flows with metrics of their own are filled in as they are made.
+        self.setup = _setup(self._table, self._application(self._table, own), node, switches) | {
+            "flow_metrics": self._metrics
+        }
 
     def _application(self, table: Controller, own: OwnCode) -> Tagged:
         """The application as the core reads it; what is wrong with a class is noted."""
@@ -89,6 +93,10 @@ class ResolvedController:
     def keep_to_link(self, flow: int) -> None:
         """Flow number ``flow`` measures the link between its ends, where the controller looks at that."""
         self._measuring.append(flow)
+
+    def go_by(self, flow: int, metric: str) -> None:
+        """Flow number ``flow`` goes by a metric of its own."""
+        self._metrics.append((flow, metric))
 
     def _node(self, table: Controller) -> int | None:
         """The node that is the controller, added where it is none of the network."""

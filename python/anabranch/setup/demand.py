@@ -5,7 +5,7 @@ from __future__ import annotations
 from anabranch.scenario.algorithm import Own
 from anabranch.scenario.demand import PairRates
 from anabranch.scenario.quantity import Rate, quoted
-from anabranch.scenario.routing import Routing
+from anabranch.scenario.routing import RouteChoice
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup.model import Tagged
 from anabranch.setup.network import ResolvedNetwork
@@ -18,10 +18,10 @@ _PLACE = "routing.demand"
 _MOST_ROUTERS = 2000
 
 
-def planner_setup(routing: Routing, own: OwnCode) -> Tagged | None:
+def planner_setup(routing: RouteChoice, own: OwnCode, place: str = "routing") -> Tagged | None:
     """The planner of a scheme with its parameters in base units; None where the core plans."""
     if isinstance(routing.scheme, Own):
-        return own.scheme(routing.scheme, "routing.scheme")
+        return own.scheme(routing.scheme, f"{place}.scheme")
     return {"algorithm": routing.scheme_name, **routing.parameters} if routing.planned else None
 
 

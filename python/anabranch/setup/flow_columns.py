@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
@@ -35,6 +35,8 @@ class FlowSetup:
     origin: int
     to: int
     transport: int
+    routing: int
+    """Place of its routes: 0 for those of ``[routing]``, n for number n - 1 of ``Setup.own_routes``."""
     source: Tagged
     start: int
     stop: int | None
@@ -49,6 +51,8 @@ class EntrySetup:
     transport: int
     source: Tagged
     """What applications send; of a size only that there is one."""
+    routing: int = 0
+    """As that of a :class:`FlowSetup`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,12 +85,16 @@ class FlowColumns(Sequence[FlowSetup]):
         entries = tuple(one for part in parts for one in part.entries)
         return cls(entries, np.concatenate(entry), **columns)
 
-    def like_first(self, ends: Sequence[tuple[int, int]]) -> FlowColumns:
-        """A flow like the first one between each of these pairs of nodes."""
+    def where(self, which: NDArray[np.bool_]) -> FlowColumns:
+        """Some of the flows."""
+        return FlowColumns(self.entries, **{name: getattr(self, name)[which] for name in _COLUMNS})
+
+    def like_first(self, ends: Sequence[tuple[int, int]], routing: int = 0) -> FlowColumns:
+        """A flow like the first one between each of these pairs of nodes, with these routes."""
         origin, to = np.array(ends, dtype=np.uint32).reshape(-1, 2).T
         first = np.zeros(len(ends), dtype=np.intp)
         return FlowColumns(
-            self.entries[self.entry[0] :][:1],
+            (replace(self.entries[self.entry[0]], routing=routing),),
             np.zeros(len(ends), dtype=np.uint32),
             np.arange(len(ends), dtype=np.uint32),
             origin.copy(),
@@ -118,7 +126,8 @@ class FlowColumns(Sequence[FlowSetup]):
             entry = self.entries[index]
             source = {**entry.source, "bytes": size} if entry.source["kind"] == "sized" else entry.source
             name = f"{entry.name}.{number}"
-            yield FlowSetup(name, origin, to, entry.transport, source, start, None if stop == NEVER else stop)
+            end = None if stop == NEVER else stop
+            yield FlowSetup(name, origin, to, entry.transport, entry.routing, source, start, end)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, FlowColumns):
@@ -133,6 +142,11 @@ class FlowColumns(Sequence[FlowSetup]):
     def transport(self) -> Ids:
         """The transport of each flow."""
         return np.array([entry.transport for entry in self.entries], dtype=np.uint32)[self.entry]
+
+    @property
+    def routing(self) -> Ids:
+        """The place of each flow's routes."""
+        return np.array([entry.routing for entry in self.entries], dtype=np.uint32)[self.entry]
 
     @cached_property
     def pairs(self) -> NDArray[np.uint64]:

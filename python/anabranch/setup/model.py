@@ -5,7 +5,7 @@ Every name is resolved to an index and every number is in base units: picosecond
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -84,6 +84,8 @@ class DatagramSetup:
     packet_bytes: int
     start: int
     stop: int | None
+    routing: int = 0
+    """Place of its routes, as a flow's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,22 @@ class RoutingSetup:
     scheme: Tagged | None
     load_balancing: Tagged
     reaction: int | None
+    others: list[Tagged | None] = field(default_factory=list)
+    """The schemes of flows with routes of their own; None where a planner makes them."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRoutes:
+    """Routes of traffic entries that are not those of ``[routing]``."""
+
+    place: str
+    """Where the scenario has them first, such as ``traffic[1].routing``."""
+    traffic: tuple[str, ...]
+    """Names of the entries that go by them."""
+    scheme: str
+    metric: str
+    planner: Tagged | None
+    """As :attr:`Setup.planner`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +167,8 @@ class Setup:
     ``ingress_bps`` and ``egress_bps`` of each (None for no bound), and ``pair_bps``: None for no bound, a
     rate for every pair, or a list of [from, to, rate] outside of which there is no traffic. The engine does
     not see it."""
+    own_routes: tuple[OwnRoutes, ...] = ()
+    """Of the flows whose ``routing`` is above 0, in this order; for the engine ``routing.others``."""
     provenance: tuple[str, ...] = field(default=(), compare=False)
     """Where the network comes from, in plain sentences; the engine does not see it."""
     own: tuple[Chosen, ...] = ()
@@ -167,6 +187,13 @@ class Setup:
             object.__setattr__(self, "_read", read)
         return read
 
+    def of_routing(self, place: int) -> Setup:
+        """The same with the traffic alone whose routes have this place."""
+        if not self.own_routes:
+            return self
+        datagrams = [flow for flow in self.datagrams if flow.routing == place]
+        return replace(self, flows=self.flows.where(self.flows.routing == place), datagrams=datagrams)
+
     def data(self) -> dict[str, Any]:
         """Plain data under the core's names."""
         return self._data(flows=list(self.flows))
@@ -180,7 +207,7 @@ class Setup:
         return _text(self.data())
 
     def _data(self, *, flows: list[FlowSetup]) -> dict[str, Any]:
-        unseen = ("flows", "provenance", "planner", "demand", "own", "_read")
+        unseen = ("flows", "provenance", "planner", "demand", "own", "own_routes", "_read")
         data = {
             entry.name: _plain(getattr(self, entry.name))
             for entry in fields(self)

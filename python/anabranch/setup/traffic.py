@@ -26,6 +26,7 @@ from anabranch.setup.flow_columns import NEVER, EntrySetup, FlowColumns, pair_co
 from anabranch.setup.matrix import Matrices
 from anabranch.setup.model import DatagramSetup, Tagged
 from anabranch.setup.network import ResolvedNetwork
+from anabranch.setup.own_routes import TrafficRoutes
 from anabranch.setup.problems import Problems
 from anabranch.setup.reach import Reach
 from anabranch.setup.transport import Transports
@@ -48,13 +49,13 @@ class Flows:
         scenario: Scenario,
         network: ResolvedNetwork,
         controller: ResolvedController,
-        transports: Transports,
+        chosen: tuple[Transports, TrafficRoutes],
         demand: Tagged | None,
         problems: Problems,
     ) -> None:
         self._network = network
         self._controller = controller
-        self._transports = transports
+        self._transports, self._routes = chosen
         self._problems = problems
         self._reach = Reach(network.links, network.switches)
         self._draws = Draws(scenario)
@@ -85,6 +86,7 @@ class Flows:
             transport = None
         else:
             transport = self._transports.index(entry.transport, f"{place}.transport")
+        routing = self._routes.place(entry.routing, name, place)
         pairs, offered = self._offered(entry, name, place)
         self._check_reach(pairs, entry, place)
         if transport is not None:
@@ -97,17 +99,23 @@ class Flows:
         if not len(drawn.number):
             return
         if transport is None:
-            self.datagrams += drawn.datagrams(entry, name, offered)
+            self.datagrams += drawn.datagrams(entry, name, offered, routing)
             return
-        if entry.pairs == "neighbours":
-            for flow in range(self._connections, self._connections + len(drawn.number)):
-                self._controller.keep_to_link(flow)
+        self._tell_controller(entry, range(self._connections, self._connections + len(drawn.number)))
         if offered is None:
-            entries: tuple[EntrySetup, ...] = (EntrySetup(name, transport, _source(entry)),)
+            entries: tuple[EntrySetup, ...] = (EntrySetup(name, transport, _source(entry), routing),)
         else:
-            entries = tuple(EntrySetup(name, transport, source) for source in offered.sources(entry))
+            entries = tuple(EntrySetup(name, transport, source, routing) for source in offered.sources(entry))
         self._columns.append(drawn.columns(entries, self._bytes(entry, name, drawn)))
         self._connections += len(drawn.number)
+
+    def _tell_controller(self, entry: Traffic, numbers: range) -> None:
+        """Which flows it treats in another way than others."""
+        for flow in numbers:
+            if entry.pairs == "neighbours":
+                self._controller.keep_to_link(flow)
+            if entry.routing is not None:
+                self._controller.go_by(flow, entry.routing.metric)
 
     def setups(self) -> FlowColumns:
         """All connections."""
@@ -393,7 +401,9 @@ class _Drawn:
         which = each.astype(np.uint32)
         return FlowColumns(entries, which, self.number, self.origin, self.to, size, self.start, self.stop)
 
-    def datagrams(self, entry: Traffic, name: str, offered: Offered | None) -> Iterator[DatagramSetup]:
+    def datagrams(
+        self, entry: Traffic, name: str, offered: Offered | None, routing: int
+    ) -> Iterator[DatagramSetup]:
         """As flows of datagrams."""
         application = entry.application
         assert isinstance(application, PingApplication | UdpApplication)  # noqa: S101 - the entry has datagrams
@@ -405,7 +415,7 @@ class _Drawn:
         ):
             end = None if stop == NEVER else stop
             source = sources[pair if offered is not None else 0]
-            yield DatagramSetup(f"{name}.{number}", origin, to, source, packet, start, end)
+            yield DatagramSetup(f"{name}.{number}", origin, to, source, packet, start, end, routing)
 
 
 def _apart(pairs: list[tuple[int, int]]) -> Pairs:

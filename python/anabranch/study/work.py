@@ -137,9 +137,10 @@ class RunWorker:
 
     def _plan(self, setup: Setup) -> _core.Plan:
         """The plan of a setup. A planner may take minutes, and replications seldom differ in what it sees."""
-        if setup.planner is None:
+        if setup.planner is None and not any(own.planner for own in setup.own_routes):
             return plan(setup, self._design.origin).plan
-        seen = (setup.planner, setup.nodes, setup.links, setup.transports, setup.flows, setup.datagrams)
+        planners = (setup.planner, setup.own_routes)
+        seen = (planners, setup.nodes, setup.links, setup.transports, setup.flows, setup.datagrams)
         if self._planned is None or self._planned[0] != seen:
             self._planned = (seen, plan(setup, self._design.origin).plan)
         return self._planned[1]

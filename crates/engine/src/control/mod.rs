@@ -36,6 +36,8 @@ pub struct ControllerSetup {
     pub application: ApplicationSetup,
     /// Metric of the paths that the application gives to flows.
     pub metric: Metric,
+    /// Flows that go by a metric of their own.
+    pub flow_metrics: Vec<(FlowId, Metric)>,
     /// Flow tables of the switches.
     pub table: FlowTableSetup,
     /// Time from a flow's FIN until the controller removes its entries; zero for at once.

@@ -5,8 +5,8 @@ use crate::balancer::{
 };
 use crate::capture::host_address;
 use crate::packet::Direction;
-use anabranch_network::{Link, Node};
-use anabranch_routing::{AdditiveMetric, LinkMask, Scheme};
+use anabranch_network::{Link, Node, Path};
+use anabranch_routing::{AdditiveMetric, LinkMask, Scheme, WeightedPath};
 use anabranch_routing::{EcmpScheme, SemperScheme};
 use anabranch_transport::wire::Endpoint;
 use anabranch_units::{FlowId, Rate, Span};
@@ -76,15 +76,19 @@ fn tables_lead_hop_by_hop_over_all_equal_ways() {
         &LinkMask::all_up(&network),
         &[(from, to)],
     );
-    let ends = [(from, to), (NodeId(5), to)];
-    let mut forwarding =
-        Forwarding::new(LoadBalancing::Flow(FlowParameters {}), Streams::new(1, 0), 6, ends.into_iter());
+    let pairs = [(from, to), (NodeId(5), to)];
+    let mut forwarding = Forwarding::new(
+        LoadBalancing::Flow(FlowParameters {}),
+        Streams::new(1, 0),
+        6,
+        pairs.into_iter().map(by_first),
+    );
     forwarding.install(&network, &plan);
-    let route = forwarding.index(from, to).expect("a pair that was given");
+    let route = forwarding.index(by_first((from, to))).expect("a pair that was given");
     let mut ways = BTreeSet::new();
     for index in 0..50 {
         let key = key(49_152 + index);
-        assert_eq!(forwarding.start(Instant::ZERO, route, key), Some(PathStart::NextHops));
+        assert_eq!(forwarding.start(Instant::ZERO, route, key), Some(PathStart::NextHops(0)));
         let (mut node, mut packet, mut way) = (from, packet_to(to), Vec::new());
         while node != to {
             let link = forwarding.next_link(Instant::ZERO, node, &mut packet, |_| key);
@@ -96,11 +100,16 @@ fn tables_lead_hop_by_hop_over_all_equal_ways() {
     }
     assert_eq!(ways, BTreeSet::from([vec![0, 2, 8], vec![0, 4, 6, 8]]));
 
-    let stranger = forwarding.index(NodeId(5), to).expect("a pair that was given");
+    let stranger = forwarding.index(by_first((NodeId(5), to))).expect("a pair that was given");
     let key = key(49_152);
     assert_eq!(forwarding.start(Instant::ZERO, stranger, key), None);
     let nowhere = forwarding.next_link(Instant::ZERO, NodeId(5), &mut packet_to(to), |_| key);
     assert_eq!(nowhere, None);
+}
+
+/// A pair that goes by the first of the plans.
+fn by_first((from, to): (NodeId, NodeId)) -> Ends {
+    Ends { routing: 0, from, to }
 }
 
 /// Nodes 0 and 4 with four ways between them over 1, 2, 3 and 5, at equal cost.
@@ -113,8 +122,8 @@ fn four_ways() -> Network {
         loss: 0.0,
         weight: 1,
     };
-    let ends = [(0, 1), (1, 4), (0, 2), (2, 4), (0, 3), (3, 4), (0, 5), (5, 4)];
-    let links = ends.iter().flat_map(|&(a, b)| [link(a, b), link(b, a)]).collect();
+    let pairs = [(0, 1), (1, 4), (0, 2), (2, 4), (0, 3), (3, 4), (0, 5), (5, 4)];
+    let links = pairs.iter().flat_map(|&(a, b)| [link(a, b), link(b, a)]).collect();
     let nodes = (0..6).map(|number| Node { name: number.to_string(), place: None }).collect();
     Network::new(nodes, links).expect("a valid network")
 }
@@ -131,7 +140,7 @@ fn middle(forwarding: &mut Forwarding, network: &Network, (from, to): (NodeId, N
         FORTH => FlowKey::new(client, server, index),
         _ => FlowKey::new(server, client, index + 1),
     };
-    let route = forwarding.index(from, to).expect("a pair that was given");
+    let route = forwarding.index(by_first((from, to))).expect("a pair that was given");
     let start = forwarding.start(Instant::ZERO, route, key);
     let Some(PathStart::Path(cursor)) = start else { panic!("{start:?} is no path") };
     network.link(forwarding.path_links[cursor as usize]).to
@@ -159,7 +168,8 @@ fn semper_of_hops() -> Scheme {
 fn acknowledgments_follow_the_entries_of_their_subflows() {
     let network = four_ways();
     let stateful = LoadBalancing::SubflowRoundRobin(SubflowRoundRobinParameters { idle_timeout: None });
-    let mut forwarding = Forwarding::new(stateful, Streams::new(1, 0), 6, [FORTH, BACK].into_iter());
+    let mut forwarding =
+        Forwarding::new(stateful, Streams::new(1, 0), 6, [FORTH, BACK].map(by_first).into_iter());
     let plan = semper_of_hops().plan(&network, &LinkMask::all_up(&network), &[FORTH, BACK]);
     forwarding.install(&network, &plan);
     let ports = 50_000..50_008;
@@ -178,7 +188,7 @@ fn acknowledgments_follow_the_entries_of_their_subflows() {
 fn a_plan_with_the_same_paths_moves_no_flowlet() {
     let network = four_ways();
     let flowlets = LoadBalancing::Flowlet(FlowletParameters { gap: Span::from_ms(1) });
-    let mut forwarding = Forwarding::new(flowlets, Streams::new(1, 0), 6, [FORTH].into_iter());
+    let mut forwarding = Forwarding::new(flowlets, Streams::new(1, 0), 6, [by_first(FORTH)].into_iter());
     let plan = semper_of_hops().plan(&network, &LinkMask::all_up(&network), &[FORTH]);
     let mut taken = || {
         forwarding.install(&network, &plan);
@@ -197,7 +207,7 @@ fn a_plan_with_the_same_paths_moves_no_flowlet() {
 #[test]
 fn a_failure_moves_the_flows_of_the_path_and_both_directions_alike() {
     let network = four_ways();
-    let (ends, scheme) = ([FORTH, BACK], semper_of_hops());
+    let (pairs, scheme) = ([FORTH, BACK], semper_of_hops());
     let stateful = LoadBalancing::SubflowRoundRobin(SubflowRoundRobinParameters { idle_timeout: None });
     for (spread, expected) in [
         (LoadBalancing::Hash(HashParameters {}), 34..=66),
@@ -205,11 +215,12 @@ fn a_failure_moves_the_flows_of_the_path_and_both_directions_alike() {
         (LoadBalancing::ResilientHash(ResilientHashParameters {}), 0..=0),
         (stateful, 0..=0),
     ] {
-        let mut forwarding = Forwarding::new(spread.clone(), Streams::new(1, 0), 6, ends.into_iter());
+        let mut forwarding =
+            Forwarding::new(spread.clone(), Streams::new(1, 0), 6, pairs.into_iter().map(by_first));
         let mut mask = LinkMask::all_up(&network);
         let mut install = |forwarding: &mut Forwarding, up| {
             mask.set_node(NodeId(2), up);
-            forwarding.install(&network, &scheme.plan(&network, &mask, &ends));
+            forwarding.install(&network, &scheme.plan(&network, &mask, &pairs));
         };
         install(&mut forwarding, true);
         let before = middles(&mut forwarding, &network);
@@ -232,11 +243,55 @@ fn a_failure_moves_the_flows_of_the_path_and_both_directions_alike() {
 #[should_panic(expected = "left == right")]
 fn a_plain_hash_is_not_symmetric() {
     let network = four_ways();
-    let (ends, scheme) = ([FORTH, BACK], semper_of_hops());
-    let mut forwarding =
-        Forwarding::new(LoadBalancing::Flow(FlowParameters {}), Streams::new(1, 0), 6, ends.into_iter());
-    forwarding.install(&network, &scheme.plan(&network, &LinkMask::all_up(&network), &ends));
+    let (pairs, scheme) = ([FORTH, BACK], semper_of_hops());
+    let mut forwarding = Forwarding::new(
+        LoadBalancing::Flow(FlowParameters {}),
+        Streams::new(1, 0),
+        6,
+        pairs.into_iter().map(by_first),
+    );
+    forwarding.install(&network, &scheme.plan(&network, &LinkMask::all_up(&network), &pairs));
     middles(&mut forwarding, &network);
+}
+
+/// The same pair goes over node 1 by one plan, hop by hop, and over nodes 2 and 3 by the other two, of which one is
+/// hop by hop as well. A node that fails moves what goes over it, and nothing else.
+#[test]
+fn plans_of_one_network_lead_their_own_ways() {
+    let network = four_ways();
+    let (from, to) = FORTH;
+    let table = |middle: u32, first: u32| {
+        let next = vec![(NodeId(0), vec![LinkId(first)]), (NodeId(middle), vec![LinkId(first + 2)])];
+        let routes = vec![Route { from, to, paths: Vec::new() }];
+        Plan { routes, tables: vec![NextHopsTo { to, next }], ..Plan::default() }
+    };
+    let links = Path::new(&network, vec![LinkId(8), LinkId(10)]).expect("a path over node 3");
+    let paths = vec![WeightedPath { links, weight: 1.0 }];
+    let along = Plan { routes: vec![Route { from, to, paths }], ..Plan::default() };
+    let plan = Plan { others: vec![along, table(2, 4)], ..table(1, 0) };
+    plan.check(&network).expect("a plan");
+    let ends = |routing| Ends { routing, from, to };
+    let mut forwarding =
+        Forwarding::new(LoadBalancing::Flow(FlowParameters {}), Streams::new(1, 0), 6, (0..3).map(ends));
+    let middles = |forwarding: &mut Forwarding| {
+        [0, 1, 2].map(|routing| {
+            let (key, route) = (key(49_152), forwarding.index(ends(routing)).expect("it was given"));
+            let start = forwarding.start(Instant::ZERO, route, key)?;
+            let mut packet = packet_to(to);
+            (packet.steering, packet.cursor) = start.steering();
+            let link = forwarding.next_link(Instant::ZERO, from, &mut packet, |_| key)?;
+            let middle = network.link(link).to;
+            let last = forwarding.next_link(Instant::ZERO, middle, &mut packet, |_| key)?;
+            assert_eq!(network.link(last).to, to);
+            Some(middle.0)
+        })
+    };
+    forwarding.install(&network, &plan);
+    assert_eq!(middles(&mut forwarding), [Some(1), Some(3), Some(2)]);
+    let mut mask = LinkMask::all_up(&network);
+    mask.set_node(NodeId(2), false);
+    forwarding.install(&network, &anabranch_routing::prune(&plan, &network, &mask));
+    assert_eq!(middles(&mut forwarding), [Some(1), Some(3), None]);
 }
 
 /// A table finds the next hops of its nodes, and none of any other, whether they lie close together or far apart.

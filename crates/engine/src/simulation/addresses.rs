@@ -3,6 +3,7 @@
 use super::Simulation;
 use super::flow::Lane;
 use crate::capture::interface_address;
+use crate::forwarding::Ends;
 use crate::ports::draw_source_port;
 use crate::reordering::Reordering;
 use anabranch_routing::Mirror;
@@ -51,6 +52,7 @@ impl Simulation {
         let flow = &mut self.flows[id.index()];
         let Some(multipath) = &mut flow.multipath else { return };
         for subflow in 0..flow.sender.subflow_count() {
+            let routing = self.setup.flows[id.index()].routing;
             let addresses = flow.sender.subflow_addresses(subflow);
             let (from, to) = (flow.forward.from, flow.forward.to);
             let is_new = usize::from(subflow) >= multipath.count();
@@ -61,7 +63,7 @@ impl Simulation {
                 continue;
             }
             let ways = Lane::of_subflow(
-                (from, to),
+                Ends { routing, from, to },
                 (multipath.hosts.as_ref(), addresses),
                 &mut self.data.forwarding,
             );

@@ -170,20 +170,25 @@ impl Simulation {
         report: &mut impl FnMut(Progress) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         let (network, for_data) = (&self.data.network, self.data_mask());
-        let plan = match &self.setup.routing.scheme {
-            Some(scheme) => {
-                let (progress, pairs) = (self.progress(), self.setup.pairs());
-                scheme.plan_watched(network, &for_data, &pairs, &mut |_| match report(progress) {
-                    ControlFlow::Continue(()) => Ok(()),
-                    stop @ ControlFlow::Break(()) => Err(stop),
-                })
+        let mut plans = Vec::new();
+        for (place, (scheme, plan)) in self.setup.routing.schemes().zip(self.plan.all()).enumerate() {
+            let plan = match scheme {
+                Some(scheme) => {
+                    let (progress, pairs) = (self.progress(), self.setup.pairs_of(place));
+                    scheme.plan_watched(network, &for_data, &pairs, &mut |_| match report(progress) {
+                        ControlFlow::Continue(()) => Ok(()),
+                        stop @ ControlFlow::Break(()) => Err(stop),
+                    })
+                }
+                None => Ok(prune(plan, network, &self.changes.mask)),
+            };
+            match plan {
+                Ok(plan) => plans.push(plan),
+                Err(stop) => return stop,
             }
-            None => Ok(prune(&self.plan, network, &self.changes.mask)),
-        };
-        let plan = match plan {
-            Ok(plan) => plan,
-            Err(stop) => return stop,
-        };
+        }
+        let mut plan = plans.remove(0);
+        plan.others = plans;
         self.changes.reactions.pop_front();
         self.data.schedule.put(Numbering::ROUTES, self.changes.reactions.front().copied());
         self.data.forwarding.install(&self.data.network, &plan);

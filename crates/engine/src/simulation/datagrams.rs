@@ -6,7 +6,7 @@ use super::flow::Lane;
 use super::{MAX_HOPS, Simulation};
 use crate::capture::host_address;
 use crate::error::SetupError;
-use crate::forwarding::{Forwarding, PathStart};
+use crate::forwarding::{Ends, Forwarding, PathStart};
 use crate::latency::{Jitter, LatencyHistogram};
 use crate::packet::{Direction, Packet, Steering};
 use crate::ports::{SERVER_PORT, draw_source_port};
@@ -81,9 +81,10 @@ impl DatagramFlow {
     ) -> Result<Self, SetupError> {
         let problem = || SetupError::new(format!("datagrams {}", flow.name), "its pair has no route index");
         let (source, destination) = endpoints(flow, streams);
-        let forth = forwarding.index(flow.from, flow.to).ok_or_else(problem)?;
+        let ends = Ends { routing: flow.routing, from: flow.from, to: flow.to };
+        let forth = forwarding.index(ends).ok_or_else(problem)?;
         let backward = if flow.source.is_answered() {
-            let back = forwarding.index(flow.to, flow.from).ok_or_else(problem)?;
+            let back = forwarding.index(ends.reversed()).ok_or_else(problem)?;
             Some(Lane::new(destination, source, 2 * number + 1, back))
         } else {
             None

@@ -3,7 +3,7 @@ use super::multipath::Multipath;
 use crate::balancer::FlowKey;
 use crate::capture::interface_address;
 use crate::error::{EngineError, SetupError};
-use crate::forwarding::{Forwarding, RouteIndex};
+use crate::forwarding::{Ends, Forwarding, RouteIndex};
 use crate::interfaces::{Hosts, InterfacePair};
 use crate::packet::Direction;
 use crate::ports::{SERVER_PORT, draw_source_port};
@@ -81,7 +81,7 @@ impl Ways {
 impl Lane {
     /// Where a subflow between these addresses goes; none if its pair has no route index.
     pub(super) fn of_subflow(
-        (from, to): (NodeId, NodeId),
+        ends: Ends,
         (hosts, addresses): (Option<&Hosts>, SubflowAddresses),
         forwarding: &mut Forwarding,
     ) -> Option<Ways> {
@@ -89,9 +89,9 @@ impl Lane {
         let between =
             hosts.filter(|hosts| hosts.have_a_choice()).and_then(|hosts| hosts.between(local, remote));
         Some(Ways {
-            source: interface_address(from, local),
-            destination: interface_address(to, remote),
-            routes: routes((from, to), between, forwarding)?,
+            source: interface_address(ends.from, local),
+            destination: interface_address(ends.to, remote),
+            routes: routes(ends, between, forwarding)?,
         })
     }
 
@@ -197,9 +197,10 @@ impl Maker<'_> {
         let ports = source_ports(port, sender.subflow_count(), &mut stream);
         let mut receiver = ReceiverAgent::new(config, peer_sequence);
         let (mut forward, mut backward) = (Vec::new(), Vec::new());
+        let sides = Ends { routing: flow.routing, from: flow.from, to: flow.to };
         for (subflow, port) in (0..).zip(ports) {
             let addresses = sender.subflow_addresses(subflow);
-            let lanes = Lane::of_subflow((flow.from, flow.to), (hosts.as_ref(), addresses), forwarding);
+            let lanes = Lane::of_subflow(sides, (hosts.as_ref(), addresses), forwarding);
             let lanes = lanes.ok_or_else(|| at(index, "its pair has no route index"))?;
             let (forth, back) = lanes.with_port(port, number + u32::from(subflow));
             forward.push(forth);
@@ -208,8 +209,8 @@ impl Maker<'_> {
         }
         // An address that comes up later has its routes from the first plan on.
         for between in ends.into_iter().flat_map(Hosts::pairs) {
-            forwarding.index_between(flow.from, flow.to, between);
-            forwarding.index_between(flow.to, flow.from, between.reversed());
+            forwarding.index_between(sides, between);
+            forwarding.index_between(sides.reversed(), between.reversed());
         }
         let count = usize::from(sender.subflow_count());
         let way = |from, to, lanes: Vec<Lane>| {
@@ -242,7 +243,7 @@ impl Maker<'_> {
         if !config.follows_addresses() {
             return Ok(None);
         }
-        let route = self.plan.route(flow.from, flow.to);
+        let route = self.plan.at(flow.routing).and_then(|plan| plan.route(flow.from, flow.to));
         let hosts = Hosts::new(self.network, &self.mirror, flow.from, flow.to, route);
         if !hosts.have_a_choice() {
             return Ok(Some(hosts));
@@ -261,15 +262,15 @@ impl Maker<'_> {
 
 /// The routes there and back, by any interfaces or between two.
 fn routes(
-    (from, to): (NodeId, NodeId),
+    ends: Ends,
     between: Option<InterfacePair>,
     forwarding: &mut Forwarding,
 ) -> Option<(RouteIndex, RouteIndex)> {
     match between {
-        None => Some((forwarding.index(from, to)?, forwarding.index(to, from)?)),
-        Some(ends) => Some((
-            forwarding.index_between(from, to, ends),
-            forwarding.index_between(to, from, ends.reversed()),
+        None => Some((forwarding.index(ends)?, forwarding.index(ends.reversed())?)),
+        Some(between) => Some((
+            forwarding.index_between(ends, between),
+            forwarding.index_between(ends.reversed(), between.reversed()),
         )),
     }
 }

@@ -59,6 +59,7 @@ impl Builder {
                 events: Vec::new(),
                 routing: RoutingSetup {
                     scheme: Some(Scheme::Shortest(ShortestScheme { metric: Metric::Hops })),
+                    others: Vec::new(),
                     load_balancing: LoadBalancing::Flow(FlowParameters {}),
                     reaction: None,
                 },
@@ -103,14 +104,14 @@ impl Builder {
 
     pub fn flow(&mut self, from: NodeId, to: NodeId, transport: usize, source: SourceSetup, start: Instant) {
         let name = format!("flow {}", self.setup.flows.len());
-        self.setup.flows.push(FlowSetup { name, from, to, transport, source, start, stop: None });
+        self.setup.flows.push(FlowSetup { name, from, to, transport, routing: 0, source, start, stop: None });
     }
 
     /// Pings or UDP from the start of the run.
     pub fn datagrams(&mut self, from: NodeId, to: NodeId, source: DatagramSource, packet_bytes: u32) {
         let name = format!("datagrams {}", self.setup.datagrams.len());
         let start = Instant::ZERO;
-        let flow = DatagramSetup { name, from, to, source, packet_bytes, start, stop: None };
+        let flow = DatagramSetup { name, from, to, source, routing: 0, packet_bytes, start, stop: None };
         self.setup.datagrams.push(flow);
     }
 
@@ -121,8 +122,14 @@ impl Builder {
 
 pub fn plan(setup: &Setup) -> Plan {
     let network = setup.network().expect("a valid network");
-    let scheme = setup.routing.scheme.clone().expect("a scheme");
-    scheme.plan(&network, &setup.data_mask(&network), &setup.pairs())
+    let mask = setup.data_mask(&network);
+    let mut plans = setup
+        .routing
+        .schemes()
+        .enumerate()
+        .map(|(place, scheme)| scheme.expect("a scheme").plan(&network, &mask, &setup.pairs_of(place)));
+    let first = plans.next().expect("the first scheme is always there");
+    Plan { others: plans.collect(), ..first }
 }
 
 pub fn run(setup: Setup) -> Outcome {
@@ -271,6 +278,7 @@ pub fn controller(node: NodeId, switches: &[NodeId], application: ApplicationSet
         channel: Channel::Apart,
         application,
         metric: Metric::Delay,
+        flow_metrics: Vec::new(),
         table: FlowTableSetup {
             size: None,
             when_full: WhenFull::Refuse,

@@ -38,6 +38,7 @@ pub fn control(b: &mut Builder, application: ApplicationSetup, delay: Span) {
         channel: Channel::Apart,
         application,
         metric: Metric::Hops,
+        flow_metrics: Vec::new(),
         table: FlowTableSetup {
             size: None,
             when_full: WhenFull::Refuse,

@@ -116,7 +116,7 @@ fn best_paths<E>(
     let planner = PathPlanner::new(wanted.network, wanted.mask, metric, search);
     let paths = planner.paths(wanted.pairs, k as usize, watch)?;
     let route = |((from, to), paths)| Route { from, to, paths: in_equal_shares(paths) };
-    Ok(Plan { routes: paths.into_iter().map(route).collect(), tables: Vec::new() })
+    Ok(Plan { routes: paths.into_iter().map(route).collect(), ..Plan::default() })
 }
 
 fn in_equal_shares(paths: Vec<Path>) -> Vec<WeightedPath> {

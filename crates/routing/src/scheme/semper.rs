@@ -102,7 +102,7 @@ fn semper_plan<E>(
         routes.extend(find(mask, &one_way, &cost)?.routes);
     }
     routes.sort_by_key(|route| (route.from, route.to));
-    Ok(Plan { routes, tables: Vec::new() })
+    Ok(Plan { routes, ..Plan::default() })
 }
 
 fn weighted(paths: Vec<Path>, shares: PathShares, narrowest: impl Fn(&Path) -> u64) -> Vec<WeightedPath> {

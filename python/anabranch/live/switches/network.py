@@ -75,6 +75,7 @@ def links_alone(
         flows=flows,
         datagrams=[],
         routing=RoutingSetup(scheme, {"algorithm": "flow"}, None),
+        own_routes=(),
         probes=changed(setup.probes, flows=False, sequences=[], log=[]),
         captures=[],
         controller=None,
@@ -120,6 +121,12 @@ class SwitchedHosts(LiveHosts):
         self._gone: str | None = None
         self._failed: str | None = None
         self._drops = 0
+        self._own = [
+            (number, flow.routing, (flow.origin, flow.to))
+            for number, flow in enumerate(setup.flows)
+            if flow.routing
+        ]
+        """Flows with routes of their own: their numbers, the place of the routes, and their pairs."""
         self._begin_ns = 0
         self._lights = _lights(setup, layout)
         self.ends = {ends[0]: flow for flow, ends in enumerate(self._ends()) if ends}
@@ -131,12 +138,16 @@ class SwitchedHosts(LiveHosts):
             self._join(switch, hosts)
             self._switch = switch
             addresses = {node: list(host.plan.addresses) for node, host in hosts.items()}
+            endpoints = self._ends_of_flows.endpoints
             measuring = self._configuration["application"].get("measuring", [])
+            metrics = self._configuration.get("controller", {}).get("flow_metrics", [])
             configuration = {
                 **self._configuration,
                 "layout": self._layout.data(),
                 "addresses": addresses,
-                "measuring": [self._ends_of_flows.endpoints(flow)[0] for flow in measuring],
+                "flow_metrics": [(endpoints(flow)[0], metric) for flow, metric in metrics],
+                "own": [(*whose, ends) for flow, *whose in self._own for ends in endpoints(flow)],
+                "measuring": [endpoints(flow)[0] for flow in measuring],
             }
             with closing(ControllerProcess(switch.namespace, configuration)) as controller:
                 self._controller = controller

@@ -23,7 +23,7 @@ FULL_WEIGHT = 1000
 """What the weights of a group's buckets add up to, but for rounding."""
 SMALLEST_SHARE = 1 / 256
 """Open vSwitch spreads over 256 slots at most."""
-TRANSIT, INGRESS = 50, 100
+TRANSIT, INGRESS, OF_FLOW = 50, 100, 110
 """Priorities of entries."""
 
 
@@ -60,7 +60,17 @@ class Numbers:
     """Numbers of paths and pairs, which stay while routes change: packets on their way carry them."""
 
     paths: dict[Links, int] = field(default_factory=dict)
-    pairs: dict[tuple[int, int], int] = field(default_factory=dict)
+    pairs: dict[tuple[int, ...], int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnTraffic:
+    """Flows with routes of their own."""
+
+    routing: int
+    """Place of the routes among all."""
+    matches: Mapping[tuple[int, int], Sequence[Mapping[str, Any]]]
+    """What the packets of these flows match, by the pair that they go between."""
 
 
 def label(number: int) -> str:
@@ -92,6 +102,7 @@ def rules_of(
     routes: Mapping[tuple[int, int], Sequence[tuple[Links, float]]],
     addresses: Mapping[int, Sequence[str]],
     numbers: Numbers,
+    own: OwnTraffic | None = None,
 ) -> Rules:
     """Entries and groups for the routes of all pairs.
 
@@ -101,10 +112,12 @@ def rules_of(
         routes: weighted paths of each pair of nodes.
         addresses: of each host.
         numbers: those that paths and pairs have already; new ones are added.
+        own: whose routes these are, if not those of all packets between the pairs.
     """
     rules = Rules()
     for pair, paths in sorted(routes.items()):
-        group = numbers.pairs.setdefault(pair, len(numbers.pairs) + 1)
+        key = pair if own is None else (*pair, own.routing)
+        group = numbers.pairs.setdefault(key, len(numbers.pairs) + 1)
         ways = [
             (numbers.paths.setdefault(path, len(numbers.paths) + 1), Way(layout, links, path).hops)
             for path, _ in paths
@@ -118,9 +131,15 @@ def rules_of(
         if len(buckets) > 1:
             rules.groups.append(SelectGroup(entry.switch, group, buckets))
             actions = (("group", group),)
-        for address in addresses.get(pair[1], ()):
-            match = {"in_port": entry.number, "eth_type": 0x0800, "ipv4_dst": address}
-            rules.entries.append(Entry(entry.switch, INGRESS, match, actions))
+        matches: Sequence[Mapping[str, Any]] = (
+            [{"eth_type": 0x0800, "ipv4_dst": address} for address in addresses.get(pair[1], ())]
+            if own is None
+            else own.matches.get(pair, ())
+        )
+        priority = INGRESS if own is None else OF_FLOW
+        for match in matches:
+            found = {"in_port": entry.number, **match}
+            rules.entries.append(Entry(entry.switch, priority, found, actions))
         for number, hops in ways:
             rules.entries += _transit(number, hops)
     return rules

@@ -89,11 +89,13 @@ class Switched(Live):
         nodes = len(self._layout.names)
         links = [link for link in carrying.links if max(link.origin, link.to) < nodes]
         data = changed(carrying, nodes=carrying.nodes[:nodes], links=links, controller=None).data()
+        planners = [routes.planner for routes in carrying.own_routes]
         configuration = {
             **self._configuration,
             "setup": data,
             "plan": planned.plan.data(),
-            "recomputes": carrying.planner is None,
+            "others": [other.data() for other in planned.plan.others()],
+            "recomputes": [own is None for own in (carrying.planner, *planners)],
         }
         return SwitchedHosts(
             own, carrying, planned, self._asked, layout=self._layout, configuration=configuration
@@ -153,6 +155,14 @@ def _check_scenario(scenario: Scenario, setup: Setup) -> None:
         what = "pings and UDP of a scenario are simulated, and real switches forward real packets"
         found.append(
             Problem(setup.datagrams[0].name, f"{what}; leave them out, or let --exec run ping in a host")
+        )
+    if setup.own_routes and setup.routing.load_balancing["algorithm"] == _STATEFUL:
+        found.append(
+            Problem(
+                setup.own_routes[0].place,
+                f"{_STATEFUL} on switches gives subflows the paths of [routing] in turn; leave this out, or "
+                "take another load balancing",
+            )
         )
     if setup.captures:
         found.append(

@@ -38,6 +38,12 @@ def routes_data(result: Result, number: Mapping[str, int], notes: list[str]) -> 
             found.append([number[source], number[destination], flows, own])
     if len(found) < pairs.height:
         notes.append(f"Routes are shown for {len(found)} of {pairs.height} pairs, those that delivered most.")
+    if any(
+        "routing" in result.tables[name].columns for name in {"routes", "next_hops"} & result.tables.keys()
+    ):
+        notes.append(
+            "Some traffic has routes of its own; a pair is shown with the routes of all its traffic."
+        )
     wanted = {pair[1] for pair in found if not pair[3]}
     return {
         "pairs": found,

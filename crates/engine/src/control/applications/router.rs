@@ -32,8 +32,8 @@ pub struct KnownFlow {
 
 /// How a router finds paths.
 pub trait PathFinder {
-    /// Links of the best path between two nodes, if there is one.
-    fn path(&self, view: &View<'_>, from: NodeId, to: NodeId) -> Option<Vec<LinkId>>;
+    /// Links of the best path between two nodes, if there is one; by this metric, for a flow that has one of its own.
+    fn path(&self, view: &View<'_>, ends: (NodeId, NodeId), metric: Option<Metric>) -> Option<Vec<LinkId>>;
 
     /// Links of a path that one flow has whatever is best, between two nodes; `None` for most flows.
     fn own_path(&self, _view: &View<'_>, _flow: FlowId, _from: NodeId, _to: NodeId) -> Option<Vec<LinkId>> {
@@ -45,6 +45,7 @@ pub trait PathFinder {
     fn keeps(
         &self,
         _view: &View<'_>,
+        _metric: Option<Metric>,
         _moved: Option<Instant>,
         _current: &[LinkId],
         _found: &[LinkId],
@@ -58,13 +59,21 @@ pub trait PathFinder {
 pub struct ByMetric(pub Metric);
 
 impl PathFinder for ByMetric {
-    fn path(&self, view: &View<'_>, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
+    fn path(
+        &self,
+        view: &View<'_>,
+        (from, to): (NodeId, NodeId),
+        metric: Option<Metric>,
+    ) -> Option<Vec<LinkId>> {
         let mask = view.mask_between(from, to);
-        let plan =
-            Scheme::Shortest(ShortestScheme { metric: self.0 }).plan(view.network, &mask, &[(from, to)]);
+        let metric = metric.unwrap_or(self.0);
+        let plan = Scheme::Shortest(ShortestScheme { metric }).plan(view.network, &mask, &[(from, to)]);
         plan.route(from, to).map(|route| route.paths[0].links.links().to_vec())
     }
 }
+
+/// Ends of a path, and the place of the metric that it goes by where a flow has one of its own.
+type PathKey = (NodeId, NodeId, Option<usize>);
 
 /// Paths of flows and the entries that follow them.
 #[derive(Debug)]
@@ -74,8 +83,10 @@ pub struct Router<F = ByMetric> {
     /// SYN and FIN of a known flow go through the controller, not past it.
     detour: bool,
     flows: BTreeMap<FlowId, KnownFlow>,
-    /// Paths by pair, until the network changes.
-    paths: BTreeMap<(NodeId, NodeId), Option<Vec<LinkId>>>,
+    /// Metrics of flows that have one of their own.
+    metrics: BTreeMap<FlowId, Metric>,
+    /// Paths by pair and such a metric, until the network changes.
+    paths: BTreeMap<PathKey, Option<Vec<LinkId>>>,
     /// Flows that have closed, by the time at which their entries go.
     closing: BTreeSet<(Instant, FlowId)>,
     idle_timeout: Span,
@@ -103,6 +114,7 @@ impl<F: PathFinder> Router<F> {
             linger: setup.linger,
             detour: true,
             flows: BTreeMap::new(),
+            metrics: setup.flow_metrics.iter().copied().collect(),
             paths: BTreeMap::new(),
             closing: BTreeSet::new(),
             idle_timeout: setup.table.idle_timeout.unwrap_or_default(),
@@ -298,9 +310,10 @@ impl<F: PathFinder> Router<F> {
         else {
             return false;
         };
+        let metric = self.metrics.get(&id).copied();
         let stay = |(from, to), current: &[LinkId], found: Vec<LinkId>| {
             let own = self.finder.own_path(view, id, from, to).is_some();
-            let keeps = !own && self.finder.keeps(view, old.moved, current, &found);
+            let keeps = !own && self.finder.keeps(view, metric, old.moved, current, &found);
             if keeps { current.to_vec() } else { found }
         };
         let forward = stay(ends, &old.forward, forward);
@@ -343,7 +356,9 @@ impl<F: PathFinder> Router<F> {
         if let Some(own) = finder.own_path(view, id, from, to) {
             return Some(own);
         }
-        self.paths.entry((from, to)).or_insert_with(|| finder.path(view, from, to)).clone()
+        let metric = self.metrics.get(&id).copied();
+        let place = metric.and_then(|metric| Metric::NAMES.iter().position(|&(_, known)| known == metric));
+        self.paths.entry((from, to, place)).or_insert_with(|| finder.path(view, (from, to), metric)).clone()
     }
 }
 

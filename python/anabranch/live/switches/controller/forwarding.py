@@ -77,14 +77,25 @@ class ForwardingController:
         self._dark: set[tuple[int, int]] = set()
         self.flows: dict[FiveTuple, KnownFlow] = {}
         self._choices = 0
+        self._metrics = {
+            (tuple(source), tuple(to)): metric
+            for (source, to), metric in configuration.get("flow_metrics", ())
+        }
         table = configuration["controller"]["table"]
         self._idle_s, self._hard_s = (_seconds(table[name]) for name in ("idle_timeout", "hard_timeout"))
 
     # What others may want in another way.
 
-    def best(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Path]:
-        """The best path of each pair that has one."""
-        return self.known.paths(self.configuration["controller"]["metric"], pairs)
+    def best(
+        self, pairs: Sequence[tuple[int, int]], metric: str | None = None
+    ) -> dict[tuple[int, int], Path]:
+        """The best path of each pair that has one, by the metric of flows that have one of their own."""
+        return self.known.paths(metric or self.configuration["controller"]["metric"], pairs)
+
+    def metric_of(self, flow: KnownFlow) -> str | None:
+        """The metric that a flow has of its own; None for most."""
+        ends = (flow.ends.source, flow.ends.destination)
+        return self._metrics.get(ends, self._metrics.get(ends[::-1]))
 
     def keeps(self, _flow: KnownFlow, _found: Path) -> bool:
         """Whether a flow stays on its path though another is better."""
@@ -197,10 +208,13 @@ class ForwardingController:
 
     def _place(self, flows: Sequence[KnownFlow], *, anew: bool, why: str = "packet") -> None:
         """Gives flows their paths; ``anew`` also makes the entries of those that have the right one."""
-        best = self.best(sorted({flow.pair for flow in flows})) if flows else {}
+        pairs: dict[str | None, set[tuple[int, int]]] = {}
+        for flow in flows:
+            pairs.setdefault(self.metric_of(flow), set()).add(flow.pair)
+        best = {metric: self.best(sorted(own), metric) for metric, own in pairs.items()}
         self._choices += 1
         for flow in flows:
-            path = self.own_path(flow) or best.get(flow.pair)
+            path = self.own_path(flow) or best[self.metric_of(flow)].get(flow.pair)
             if path is None:
                 continue
             if flow.path == path:

@@ -60,13 +60,13 @@ class KnownNetwork:
             (origin, to): tuple(numbers[link] for link in paths[0]) for origin, to, paths in found if paths
         }
 
-    def plan(self, setup: Mapping[str, Any]) -> dict[str, Any]:
-        """The plan of the core's scheme without the links that are down, as plain data.
+    def plan(self, setup: Mapping[str, Any], routing: int = 0) -> dict[str, Any]:
+        """The plan of one of the core's schemes without the links that are down, as plain data.
 
         Links have the numbers that they have with all of them up.
         """
         core, numbers = self._masked({}, setup["flows"])
-        data: dict[str, Any] = dict(core.plan().data())
+        data: dict[str, Any] = dict(core.plan(routing=routing).data())
         for route in data["routes"]:
             for path in route["paths"]:
                 path["links"] = [numbers[link] for link in path["links"]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from anabranch.live.switches.controller.frames import FiveTuple
 from anabranch.live.switches.controller.known import KnownNetwork
 from anabranch.live.switches.controller.switchboard import Switchboard, ports_of
 from anabranch.live.switches.controller.tell import tell
@@ -13,6 +14,7 @@ from anabranch.live.switches.rules import (
     Entry,
     Links,
     Numbers,
+    OwnTraffic,
     Rules,
     SelectGroup,
     rules_of,
@@ -21,6 +23,9 @@ from anabranch.live.switches.rules import (
 
 Routes = Mapping[tuple[int, int], Sequence[tuple[Links, float]]]
 
+End = tuple[str, int]
+"""Address and port."""
+_TCP = 6
 MOST_PATHS = 256
 """Of a pair that goes hop by hop: as many as Open vSwitch has slots."""
 
@@ -52,6 +57,24 @@ def routes_of(
     return found
 
 
+def own_traffic(
+    flows: Sequence[tuple[int, tuple[int, int], tuple[End, End]]], plans: int
+) -> list[OwnTraffic]:
+    """The flows with routes of their own, by the place of these from 1 on.
+
+    Args:
+        flows: place of the routes, pair, and source and destination with their ports, of each subflow.
+        plans: how many plans there are, the first one for all others included.
+    """
+    matches: list[dict[tuple[int, int], list[dict[str, object]]]] = [{} for _ in range(1, plans)]
+    for routing, (origin, to), (source, destination) in flows:
+        ends = FiveTuple(_TCP, (source[0], source[1]), (destination[0], destination[1]))
+        own = matches[routing - 1]
+        own.setdefault((origin, to), []).append(ends.match())
+        own.setdefault((to, origin), []).append(ends.reversed().match())
+    return [OwnTraffic(place, own) for place, own in enumerate(matches, start=1)]
+
+
 class PlannedRoutes:
     """Keeps the switches at the routes of a plan; paths that fail are left out."""
 
@@ -60,8 +83,9 @@ class PlannedRoutes:
         self._board = board
         self._setup = configuration["setup"]
         self._known = KnownNetwork(self._setup)
-        self._recomputes: bool = configuration["recomputes"]
-        self._plan = configuration["plan"]
+        self._recomputes: list[bool] = configuration["recomputes"]
+        self._plans = [configuration["plan"], *configuration.get("others", ())]
+        self._own = own_traffic(configuration.get("own", ()), len(self._plans))
         self._addresses = {int(node): of for node, of in configuration["addresses"].items()}
         self._ports = ports_of(board.layout)
         self._numbers = Numbers()
@@ -86,20 +110,29 @@ class PlannedRoutes:
             down = sorted(self._known.down)
             self._apply(self._routes(), lambda: tell("converged", down=down))
 
-    def _routes(self) -> Routes:
-        """The routes over the links that are up."""
-        if self._recomputes and self._known.down:
-            return routes_of(self._known.plan(self._setup), self._known)
+    def _routes(self) -> list[Routes]:
+        """The routes over the links that are up, and those of flows with routes of their own."""
+        return [self._routes_of(place, plan) for place, plan in enumerate(self._plans)]
+
+    def _routes_of(self, place: int, plan: Mapping[str, Any]) -> Routes:
+        if self._recomputes[place] and self._known.down:
+            return routes_of(self._known.plan(self._setup, place), self._known)
         alive = {}
-        for pair, paths in routes_of(self._plan, self._known).items():
+        for pair, paths in routes_of(plan, self._known).items():
             left = [(path, weight) for path, weight in paths if not self._known.down & set(path)]
             if left:
                 alive[pair] = left
         return alive
 
-    def _apply(self, routes: Routes, then: Callable[[], None]) -> None:
+    def _apply(self, routes: Sequence[Routes], then: Callable[[], None]) -> None:
         """Makes what is new: entries behind the first switch come first, so that they know all packets."""
-        rules = rules_of(self._board.layout, self._known.links, routes, self._addresses, self._numbers)
+        rules = Rules()
+        for own, of_flows in zip((None, *self._own), routes, strict=True):
+            found = rules_of(
+                self._board.layout, self._known.links, of_flows, self._addresses, self._numbers, own
+            )
+            rules.entries += found.entries
+            rules.groups += found.groups
         for entry in rules.entries:
             if entry.priority == TRANSIT:
                 self._make(entry)

@@ -60,23 +60,27 @@ class TcpbpController(ForwardingController):
 
     # Paths.
 
-    def best(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Path]:
-        """The paths of least d sqrt(p) by what is measured; before that, the shortest."""
+    def best(
+        self, pairs: Sequence[tuple[int, int]], metric: str | None = None
+    ) -> dict[tuple[int, int], Path]:
+        """The paths of least d sqrt(p), or by a flow's own metric, as measured; before, the shortest."""
         if not self._has_losses:
-            return super().best(pairs)
+            return super().best(pairs, metric)
         dead = {link for link, (loss, _) in self._qualities.items() if loss >= 1.0}
         before = self.known.down
         self.known.down = before | dead
         try:
-            found = self._search(pairs)
+            found = self._search(pairs, metric)
         finally:
             self.known.down = before
         # Where every way leads over a dead link, one of them may come to life again.
-        return {**self._search([pair for pair in pairs if pair not in found]), **found}
+        return {**self._search([pair for pair in pairs if pair not in found], metric), **found}
 
-    def _search(self, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Path]:
-        search = str(self._own["search"])
-        return self.known.paths("tcpbp", pairs, search, self._all_qualities()) if pairs else {}
+    def _search(self, pairs: Sequence[tuple[int, int]], metric: str | None) -> dict[tuple[int, int], Path]:
+        if not pairs:
+            return {}
+        search = str(self._own["search"]) if metric is None else "exact"
+        return self.known.paths(metric or "tcpbp", pairs, search, self._all_qualities())
 
     def _all_qualities(self) -> dict[int, tuple[float, int]]:
         """Of links without an estimate: free of loss, and as slow as configured."""
@@ -96,6 +100,9 @@ class TcpbpController(ForwardingController):
         hold_ns = self._own["hold_time"] // _PS_PER_NS
         if flow.moved_ns is not None and time.monotonic_ns() < flow.moved_ns + hold_ns:
             return True
+        if self.metric_of(flow) is not None:
+            # The threshold is one of d sqrt(p).
+            return False
         ours, theirs = ([qualities[link] for link in path] for path in (found, flow.path))
         return self._has_losses and not _core.tcpbp_beats(ours, theirs, self._own["threshold"])
 

@@ -5,7 +5,9 @@ use super::TcpbpSetup;
 use crate::control::ControllerSetup;
 use crate::control::View;
 use anabranch_network::Network;
-use anabranch_routing::{Granularity, LinkQuality, PathMetric, PathQuality, Search, exact_path, tcpbp_path};
+use anabranch_routing::{
+    Granularity, LinkMask, LinkQuality, Metric, PathMetric, PathQuality, Search, exact_path, tcpbp_path,
+};
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -76,6 +78,34 @@ impl BestPath {
         self.known_loss(link).is_some_and(|loss| loss >= 1.0)
     }
 
+    /// The shortest path by a metric that adds up over estimates, or before there are any, over what is configured.
+    fn by_metric(
+        &self,
+        view: &View<'_>,
+        (from, to): (NodeId, NodeId),
+        metric: Option<Metric>,
+    ) -> Option<Vec<LinkId>> {
+        let (mut mask, mut network) = (view.mask.clone(), view.network.clone());
+        for link in view.network.link_ids() {
+            if !carries(view, link, from, to) {
+                mask.set_link(link, false);
+            } else if !self.loss.is_empty() {
+                let quality = self.quality(view, link);
+                let (_, delay, loss) = network.link_attributes(link);
+                // A link that loses everything is still a link.
+                (*delay, *loss) = (quality.delay(), quality.loss().min(1.0 - f64::EPSILON));
+            }
+        }
+        let over = |mask: &LinkMask| {
+            self.initial.path(&View { mask, network: &network, ..*view }, (from, to), metric)
+        };
+        let mut alive = mask.clone();
+        for link in view.network.link_ids().filter(|&link| self.is_dead(link)) {
+            alive.set_link(link, false);
+        }
+        over(&alive).or_else(|| over(&mask))
+    }
+
     fn search(
         &self,
         network: &Network,
@@ -91,13 +121,14 @@ impl BestPath {
 }
 
 impl PathFinder for BestPath {
-    fn path(&self, view: &View<'_>, from: NodeId, to: NodeId) -> Option<Vec<LinkId>> {
-        if self.loss.is_empty() {
-            let mut mask = view.mask.clone();
-            for link in view.network.link_ids().filter(|&link| !carries(view, link, from, to)) {
-                mask.set_link(link, false);
-            }
-            return self.initial.path(&View { mask: &mask, ..*view }, from, to);
+    fn path(
+        &self,
+        view: &View<'_>,
+        (from, to): (NodeId, NodeId),
+        metric: Option<Metric>,
+    ) -> Option<Vec<LinkId>> {
+        if self.loss.is_empty() || metric.is_some() {
+            return self.by_metric(view, (from, to), metric);
         }
         let known = |link| carries(view, link, from, to).then(|| self.quality(view, link));
         let alive = |link| known(link).filter(|_| !self.is_dead(link));
@@ -115,13 +146,23 @@ impl PathFinder for BestPath {
     }
 
     /// Greedy (section 4.1.4, "Re-Convergence Criteria"), but for the threshold and the hold time.
-    fn keeps(&self, view: &View<'_>, moved: Option<Instant>, current: &[LinkId], found: &[LinkId]) -> bool {
+    fn keeps(
+        &self,
+        view: &View<'_>,
+        metric: Option<Metric>,
+        moved: Option<Instant>,
+        current: &[LinkId],
+        found: &[LinkId],
+    ) -> bool {
         let Some(quality) = self.path_quality(view, current) else { return false };
         if moved.is_some_and(|at| view.now < at.saturating_add(self.hold_time)) {
             return true;
         }
         let found = self.path_quality(view, found);
-        !self.loss.is_empty() && found.is_some_and(|found| !found.beats(quality, self.threshold))
+        // The threshold is one of f.
+        metric.is_none()
+            && !self.loss.is_empty()
+            && found.is_some_and(|found| !found.beats(quality, self.threshold))
     }
 }
 

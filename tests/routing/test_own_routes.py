@@ -1,0 +1,220 @@
+"""Traffic entries with routes of their own: several schemes and metrics in one network, by flow."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from anabranch import Scenario, ScenarioError
+from anabranch.export import export
+from anabranch.live.switches.controller.planned import own_traffic
+from anabranch.live.switches.layout import SwitchLayout
+from anabranch.live.switches.rules import INGRESS, OF_FLOW, Numbers, rules_of
+from anabranch.report.load_tables import route_tables
+from anabranch.routes import plan, routes
+from anabranch.runner import run
+from anabranch.saved_plan import save_plan
+from anabranch.setup import resolve
+from anabranch.study import Study
+from anabranch.worst_loads import worst_loads
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "metrics_by_flow.toml"
+PUBLISHED = {"by-hops": "1 5 10", "by-delay": "1 5 4 10", "by-tcpbp": "1 3 4 10"}
+"""Routes from node 1 to node 10 by each metric (Vilela 2022, table 4)."""
+
+CONTROL = {"capacity": "10 Mbps", "delay": "1 ms"}
+
+
+def square(*routings: dict[str, Any] | None, **tables: Any) -> Scenario:
+    """From a to b directly in 20 ms, over c in 2 x 4 ms, over d and e in 3 x 1 ms; with an entry for each."""
+    delays = {"ab": 20, "ac": 4, "cb": 4, "ad": 1, "de": 1, "eb": 1}
+    link = [{"between": list(ends), "new": True, "delay": f"{ms} ms"} for ends, ms in delays.items()]
+    node = [{"name": name} for name in "abcde"]
+    own = ({} if routing is None else {"routing": routing} for routing in routings)
+    traffic = [
+        {"name": f"t{number}", "from": "a", "to": "b", **routing} for number, routing in enumerate(own)
+    ]
+    network = {"node": node, "link": link, "links": {"capacity": "10 Mbps", "queue": "50 packets"}}
+    data = {"network": network, "traffic": traffic, "run": {"duration": "1 s"}, **tables}
+    return Scenario.from_data(data)
+
+
+def test_each_entry_goes_by_its_own_metric() -> None:
+    """The three routes that the thesis prints, all at once."""
+    found = routes(Scenario.load(EXAMPLE))
+    assert not len(found.pairs)
+    paths = {}
+    for own in found.others:
+        (pair,) = (pair for pair in own.pairs if pair.source == "1")
+        paths[own.traffic[0]] = " ".join(pair.paths[0].nodes)
+    assert paths == PUBLISHED
+    assert [own.metric for own in found.others] == ["hops-then-delay", "delay", "tcpbp"]
+
+
+def test_packets_take_the_routes_of_their_entry() -> None:
+    """Round trips are those of the routes: 2 x 20, 2 x 8 and 2 x 3 ms, and some transmission."""
+    result = run(square(None, {"metric": "delay"}, {"metric": "hops"}))
+    rtts = dict(result.flows.select("name", "rtt_min_ms").iter_rows())
+    # The third entry says what [routing] says.
+    assert rtts["t0.0"] == pytest.approx(40, abs=3)
+    assert rtts["t1.0"] == pytest.approx(6, abs=6)
+    assert rtts["t2.0"] == pytest.approx(40, abs=3)
+    table = result.tables["routes"].filter(pl.col("from") == "a")
+    assert [(row["routing"], len(row["links"])) for row in table.iter_rows(named=True)] == [(0, 1), (1, 3)]
+
+
+def test_tables_of_next_hops_and_datagrams_have_their_own_too() -> None:
+    delay = {"scheme": "ecmp", "metric": "delay"}
+    scenario = square({"scheme": "ecmp"}, delay)
+    data = scenario.data()
+    data["traffic"].append(
+        {"name": "p", "from": "a", "to": "b", "application": {"kind": "ping"}, "routing": delay}
+    )
+    result = run(Scenario.from_data(data))
+    rtts = dict(result.flows.select("name", "rtt_min_ms").iter_rows())
+    assert rtts["t0.0"] == pytest.approx(40, abs=3)
+    assert rtts["t1.0"] == pytest.approx(6, abs=6)
+    assert result.tables["datagram_flows"]["latency_min_ms"].to_list() == [pytest.approx(6, abs=2)]
+
+
+def test_a_failure_moves_each_entry_by_its_own_scheme() -> None:
+    """Without d the route by delay is the one over c; that by hops stays."""
+    scenario = square(
+        None, {"metric": "delay"}, event=[{"at": "0.3 s", "node": "d", "state": "down"}],
+        routing={"reaction": "10 ms"},
+    )  # fmt: skip
+    links = dict(run(scenario).tables["links"].select("name", "packets").iter_rows())
+    assert links["d->e"] > 0
+    assert links["c->b"] > 20
+
+
+def test_planners_see_their_own_traffic_alone() -> None:
+    demand = {"pair": "2 Mbps"}
+    robust = {"scheme": {"algorithm": "robust", "k": 2}}
+    scenario = square(None, robust, routing={"demand": demand})
+    first, second = plan(resolve(scenario), None).plan, plan(resolve(scenario), None).plan.others()[0]
+    assert [len(links) for links, _ in first.paths(0, 1) or []] == [1]
+    assert len(second.paths(0, 1) or []) == 2
+
+
+def test_the_worst_case_is_that_of_either() -> None:
+    """All traffic of a pair may be of one entry: each of the two routes may carry all 2 Mbps of it."""
+    alone = worst_loads(square(None, routing={"demand": {"pair": "2 Mbps"}}))
+    both = worst_loads(square(None, {"metric": "delay"}, routing={"demand": {"pair": "2 Mbps"}}))
+    loads = [{link.link: link.load for link in found.links} for found in (alone, both)]
+    # Over d and e go by delay: a to b, a to e, d to b, d to e; by hops none besides, whatever ties become.
+    assert loads[1]["d->e"] == pytest.approx(4 * 0.2)
+    assert loads[0]["d->e"] < 0.7
+    assert all(loads[1][name] >= load for name, load in loads[0].items())
+
+
+def test_one_plan_for_all_is_saved_where_pairs_do_not_differ(tmp_path: Path) -> None:
+    data = square(None, {"metric": "delay"}).data()
+    with pytest.raises(
+        ScenarioError, match=r"traffic\[1\].routing: \"a\" to \"b\" and 1 more: these flows go"
+    ):
+        save_plan(Scenario.from_data(data), tmp_path / "plan.json")
+    with pytest.raises(ScenarioError, match="a pair has one route"):
+        export(Scenario.from_data(data), "csv", tmp_path / "out")
+    data["traffic"][1] |= {"from": "c", "to": "e"}
+    save_plan(Scenario.from_data(data), tmp_path / "plan.json")
+    saved = json.loads((tmp_path / "plan.json").read_text())
+    assert len(saved["routes"]) == 4
+    export(Scenario.from_data(data), "csv", tmp_path / "out")
+
+
+def test_tables_for_people_say_whose_routes_they_are() -> None:
+    found = routes(square(None, {"metric": "delay"}))
+    assert found.others[0].caption == "shortest by delay, for t1"
+    names = [table.name for table in route_tables(found)]
+    assert names == ["paths", "lengths", "paths_1", "lengths_1"]
+    assert found.data()["others"][0]["traffic"] == ("t1",)
+
+
+def test_a_study_has_the_metric_of_an_entry_as_a_factor() -> None:
+    study = {
+        "scenario": square(None, {"metric": "hops"}).data(),
+        "factor": [{"field": "traffic[1].routing.metric", "levels": ["hops", "delay"]}],
+        "metric": [{"name": "rtt_ms", "column": "rtt_min_ms", "where": {"name": "t1.0"}}],
+    }
+    found = Study.from_data(study).run()
+    assert found.runs["rtt_ms"].to_list() == [pytest.approx(40, abs=3), pytest.approx(6, abs=6)]
+
+
+def test_a_controller_gives_flows_paths_by_their_own_metric() -> None:
+    scenario = square(None, {"metric": "delay"}, controller={"metric": "hops", "links": CONTROL})
+    rtts = dict(run(scenario).flows.select("name", "rtt_min_ms").iter_rows())
+    assert rtts["t0.0"] == pytest.approx(40, abs=3)
+    assert rtts["t1.0"] == pytest.approx(6, abs=6)
+
+
+def test_a_controller_that_measures_does_so_too() -> None:
+    """Once links have estimates, flows go by d sqrt(p), and those with a metric of their own by it."""
+    data = square(None, {"metric": "hops"}).data()
+    for link in data["network"]["link"]:
+        link["loss"] = 0.001
+    data["controller"] = {
+        "application": {"algorithm": "tcpbp"},
+        "statistics_interval": "200 ms",
+        "links": CONTROL,
+    }
+    measuring = {"from": "*", "pairs": "neighbours", "application": {
+        "kind": "constant-rate", "message": "1 kB", "rate": "800 kbps"}}  # fmt: skip
+    del data["routing"]
+    data["traffic"] = [measuring, *data["traffic"]]
+    for entry in data["traffic"][1:]:
+        entry["start"] = "2 s"
+    data["run"]["duration"] = "4 s"
+    rtts = dict(run(Scenario.from_data(data)).flows.select("name", "rtt_min_ms").iter_rows())
+    assert rtts["t0.0"] == pytest.approx(6, abs=6)
+    assert rtts["t1.0"] == pytest.approx(40, abs=3)
+
+
+@pytest.mark.parametrize(
+    ("routing", "tables", "message"),
+    [
+        ({"scheme": "given"}, {}, r'traffic\[1\].routing.scheme: "given" belongs to \[routing\]'),
+        ({"metric": "dely"}, {}, r'traffic\[1\].routing.metric: .*"delay"'),
+        ({"scheme": "ecmp", "metric": "tcpbp"}, {}, r"traffic\[1\].routing.metric: is .*, which is no sum"),
+        ({"scheme": {"algorithm": "robust", "k": 2}}, {}, r"routing.demand: is missing; .*traffic\[1\]"),
+        (
+            {"scheme": "ecmp"},
+            {"controller": {"links": CONTROL}},
+            r"traffic\[1\].routing.scheme: the controller gives each flow one path",
+        ),
+        ({"load_balancing": "packet"}, {}, r"traffic\[1\].routing.load_balancing: "),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_told_with_its_place(
+    routing: dict[str, Any], tables: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        resolve(square(None, routing, **tables))
+
+
+def test_switches_tell_flows_with_routes_of_their_own_by_their_ports() -> None:
+    """Packets of one flow go by its own path there and back, and all others by that of their pair."""
+    setup = resolve(square(None, {"metric": "delay"}))
+    names = [node.name for node in setup.nodes]
+    layout = SwitchLayout.of(names, setup.links, set(range(5)), {0, 1})
+    made = plan(setup, None).plan
+    ends = (("10.0.0.1", 50_000), ("10.0.0.2", 5001))
+    (own,) = own_traffic([(1, (0, 1), ends)], 2)
+    numbers, entries = Numbers(), []
+    addresses = {0: ["10.0.0.1"], 1: ["10.0.0.2"]}
+    for whose, one in ((None, made), (own, made.others()[0])):
+        found = {pair: one.paths(*pair) or [] for pair in ((0, 1), (1, 0))}
+        ways = {pair: [(tuple(links), share) for links, share in paths] for pair, paths in found.items()}
+        entries += rules_of(layout, setup.links, ways, addresses, numbers, whose).entries
+    first = [entry for entry in entries if entry.priority >= INGRESS]
+    assert [entry.priority for entry in first] == [INGRESS, INGRESS, OF_FLOW, OF_FLOW]
+    out = {(port.switch, port.number): port.link_out for port in layout.ports}
+    leads = [names[setup.links[out[entry.switch, dict(entry.actions)["output"]]].to] for entry in first]
+    assert leads == ["b", "a", "d", "e"]
+    assert first[2].match["tcp_src"] == 50_000
+    assert first[3].match["tcp_dst"] == 50_000
+    assert first[3].match["ipv4_src"] == "10.0.0.2"
