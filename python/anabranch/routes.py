@@ -302,17 +302,14 @@ def route_tables(setup: Setup, planned: _core.Plan) -> dict[str, pl.DataFrame]:
     """Tables of a result that say what the network is and how packets begin to cross it.
 
     ``nodes`` has their places, ``routes`` a row for each path, ``next_hops`` a row for each node and
-    destination where forwarding goes hop by hop; links are numbers as in the table ``links``. Where traffic
-    has routes of its own, ``routing`` says whose they are. Tables without rows are left out.
+    destination where forwarding goes hop by hop; links are numbers as in the table ``links``. ``routing``
+    is 0 for the routes of ``[routing]``, and counts those that traffic has of its own. Tables without rows
+    are left out.
     """
     names = [node.name for node in setup.nodes]
     plans = [planned, *planned.others()]
-    hops = [
-        _next_hops(names, plan, number if setup.own_routes else None) for number, plan in enumerate(plans)
-    ]
-    paths = [
-        _path_table(names, plan, number if setup.own_routes else None) for number, plan in enumerate(plans)
-    ]
+    hops = [_next_hops(names, plan, number) for number, plan in enumerate(plans)]
+    paths = [_path_table(names, plan, number) for number, plan in enumerate(plans)]
     places = [node.place or {} for node in setup.nodes]
     tables = {
         "nodes": pl.DataFrame(
@@ -332,7 +329,7 @@ def route_tables(setup: Setup, planned: _core.Plan) -> dict[str, pl.DataFrame]:
     return {name: table for name, table in tables.items() if not table.is_empty()}
 
 
-def _next_hops(names: list[str], plan: _core.Plan, routing: int | None) -> pl.DataFrame:
+def _next_hops(names: list[str], plan: _core.Plan, routing: int) -> pl.DataFrame:
     """A row for each node and destination."""
     hops = [
         (names[table["to"]], names[node], links)
@@ -343,13 +340,12 @@ def _next_hops(names: list[str], plan: _core.Plan, routing: int | None) -> pl.Da
     return _marked(pl.DataFrame(hops, schema=_NEXT_HOPS, orient="row"), routing)
 
 
-def _marked(table: pl.DataFrame, routing: int | None) -> pl.DataFrame:
-    """The table with the place of the routes that it has, where there are others."""
-    mark = pl.Series("routing", [routing] * table.height, dtype=pl.UInt64)
-    return table if routing is None else table.with_columns(mark)
+def _marked(table: pl.DataFrame, routing: int) -> pl.DataFrame:
+    """The table with the place of the routes that it has."""
+    return table.with_columns(pl.Series("routing", [routing] * table.height, dtype=pl.UInt64))
 
 
-def _path_table(names: list[str], plan: _core.Plan, routing: int | None) -> pl.DataFrame:
+def _path_table(names: list[str], plan: _core.Plan, routing: int) -> pl.DataFrame:
     """A row for each path."""
     origins, to, counts = plan.ends()
     weights, hops, links = plan.columns()

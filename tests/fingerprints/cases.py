@@ -205,7 +205,11 @@ def schemes() -> Iterator[tuple[str, Data]]:
     lossy = {"links": {"loss": 1e-3}, "link": uneven}
     for name in ("shortest", "ecmp", "disjoint", "max-flow", "semper"):
         yield f"scheme/{name}", mesh(network=lossy, routing={"scheme": name})
-    own = ({}, {"routing": {"scheme": "ecmp", "metric": "delay"}}, {"routing": {"scheme": "tcpbp"}})
+    own: tuple[Data, ...] = (
+        {},
+        {"routing": {"scheme": "ecmp", "metric": "delay"}},
+        {"routing": {"scheme": "tcpbp"}},
+    )
     flows = mesh()["traffic"]
     several = [{**flow, **routes} for routes in own for flow in flows]
     yield "scheme/by-flow", mesh(network=lossy, routing={"scheme": "ecmp"}, traffic=several)

@@ -39,7 +39,8 @@ def routes_data(result: Result, number: Mapping[str, int], notes: list[str]) -> 
     if len(found) < pairs.height:
         notes.append(f"Routes are shown for {len(found)} of {pairs.height} pairs, those that delivered most.")
     if any(
-        "routing" in result.tables[name].columns for name in {"routes", "next_hops"} & result.tables.keys()
+        "routing" in result.tables[name].columns and result.tables[name]["routing"].max()
+        for name in {"routes", "next_hops"} & result.tables.keys()
     ):
         notes.append(
             "Some traffic has routes of its own; a pair is shown with the routes of all its traffic."
