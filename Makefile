@@ -41,7 +41,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate validate-linux models declarations recipes attack mutants fingerprints reference train notebooks classroom picture reproduce reproduced compare wheel check-release lint-js fuzz constraints clean
+.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate validate-linux models declarations recipes attack mutants fingerprints reference train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export wheel check-release lint-js fuzz constraints clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -132,6 +132,9 @@ validate: setup ## run the scenarios of validation/ here, and in ns-3 if install
 validate-linux: setup ## hold the linux-* transports against a measured kernel; writes docs/linux.md
 	$(RUN) validation/linux/linux_page.py
 
+validate-export: setup ## load each export into the program that it is for, by root; writes docs/export_checks.md
+	$(RUN) validation/export_page.py docs/export_checks.md
+
 models: setup ## hold the throughput models against simulation; writes docs/model_errors.md
 	rm -rf results/model_errors results/model_errors_bbr
 	$(RUN) benches/model_errors.py --out docs/model_errors.md
@@ -191,6 +194,12 @@ reproduced: ## write docs/reproductions from the papers that were run last
 		$(REPRODUCED)/README.md > docs/reproductions/README.md
 	cp $(REPRODUCED)/ratios.svg docs/figures/reproductions.svg
 	cp $(REPRODUCED)/mprc/figure-delay-ratio-random/goodput_mbps.svg docs/figures/mprc-delay-ratio.svg
+
+# In real time, by root, with Open vSwitch: no part of CI.
+reproduce-live: setup ## tcpbp and semper by real kernels over Open vSwitch, a quarter of an hour; writes docs/reproductions/*-live.md
+	$(VENV)/bin/anabranch reproduce --live --out results/reproduce-live
+	for page in results/reproduce-live/*-live/README.md; do \
+		grep -v '^!\[' "$$page" | cat -s > "docs/reproductions/$$(basename "$$(dirname "$$page")").md"; done
 
 compare: setup ## compare all systems on four networks in full; writes docs/comparison_tables.md
 	rm -rf results/compare

@@ -27,6 +27,14 @@ from anabranch_publications.errors import ReproductionError
 if TYPE_CHECKING:
     from anabranch_publications.papers import Context, Paper, Reproduction
 
+LiveOption = Annotated[
+    bool,
+    typer.Option(
+        "--live",
+        help="tcpbp or semper by real kernels over Open vSwitch, in real time; needs Linux and root.",
+    ),
+]
+
 
 def reproduce(
     paper: Annotated[
@@ -40,10 +48,14 @@ def reproduce(
     out: Annotated[Path, typer.Option(metavar="DIR", help="Folder; each paper has one in it.")] = Path(
         "results/reproduce"
     ),
+    live: LiveOption = False,
     replace: ReplaceOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Reproduce the publications behind Anabranch: what they print, and what comes out here."""
+    if live:
+        _reproduce_live(paper, figure, out, quick=quick, replace=replace, as_json=as_json)
+        return
     from anabranch_publications.papers.overview import (  # noqa: PLC0415 - slow to import
         FILES,
         FOLDER_KIND,
@@ -111,6 +123,50 @@ def _papers(key: str | None) -> list[Paper]:
         hint = f'nearest: "{near}"; ' if near else ""
         raise ReproductionError([Problem("paper", f'no paper "{key}"; {hint}there are {", ".join(PAPERS)}')])
     return [PAPERS[key]]
+
+
+def _reproduce_live(
+    paper: str | None, figure: str | None, out: Path, *, quick: bool, replace: bool, as_json: bool
+) -> None:
+    """Reproduces what runs live, each paper in a folder of its own, and shows it."""
+    from anabranch_publications.papers.reproduce import reproduce as reproduce_paper  # noqa: PLC0415
+    from anabranch_publications.papers.terminal import show_reproduction  # noqa: PLC0415
+
+    documents = []
+    try:
+        for found in _live_papers(paper):
+            folder = out / found.key
+            context = _context(folder, quick=quick, jobs=None, replace=replace)
+            outcome = reproduce_paper(found, figure, context, announce=None if as_json else say)
+            documents.append(outcome.data())
+            if not as_json:
+                show_reproduction(
+                    console(), outcome, folder if figure is None else folder / f"figure-{figure}"
+                )
+    except KeyboardInterrupt:
+        say("interrupted; a live run is in real time and has nothing to go on from")
+        raise typer.Exit(exit_status()) from None
+    if as_json:
+        print_json(documents)
+
+
+def _live_papers(key: str | None) -> list[Paper]:
+    """What of a paper is reproduced live; of all that have it if none is named.
+
+    Raises:
+        ReproductionError: if nothing of the paper is.
+        LiveError: if the machine cannot do it.
+    """
+    from anabranch_publications.papers import LIVE_PAPERS  # noqa: PLC0415 - slow to import
+    from anabranch_publications.papers.live_runs import check_live  # noqa: PLC0415 - as the others
+
+    if key is not None and key not in LIVE_PAPERS:
+        _papers(key)
+        raise ReproductionError(
+            [Problem("paper", f'nothing of "{key}" runs live; there are {", ".join(LIVE_PAPERS)}')]
+        )
+    check_live()
+    return [own for name, own in LIVE_PAPERS.items() if key in (None, name)]
 
 
 def _context(folder: Path, *, quick: bool, jobs: int | None, replace: bool) -> Context:

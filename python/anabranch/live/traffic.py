@@ -330,6 +330,10 @@ class KernelFlows:
                 manager.create_subflow(info.token, number, *flow.plan.ends[number])
                 number += 1
         except OSError as error:
+            if error.errno == errno.EOPNOTSUPP:
+                # Its first SYNs were lost, and the kernel has gone on without Multipath TCP.
+                flow.record.fallen_back = True
+                return
             if error.errno not in (errno.ENOTCONN, errno.EINVAL, errno.ESRCH):
                 raise
             self._at(self.now() + _JOIN_AGAIN_S, lambda: self._join(flow, number))

@@ -76,6 +76,8 @@ class ForwardingController:
         self._found: set[int] = set()
         self._dark: set[tuple[int, int]] = set()
         self.flows: dict[FiveTuple, KnownFlow] = {}
+        self._behind = False
+        """Whether there was something to move for while a flow was changing."""
         self._choices = 0
         self._metrics = {
             (tuple(source), tuple(to)): metric
@@ -168,6 +170,7 @@ class ForwardingController:
 
     def reroute(self, *, why: str) -> None:
         """Moves the flows for which there is another path now."""
+        self._behind |= any(flow.changing for flow in self.flows.values())
         self._place([flow for flow in self.flows.values() if not flow.changing], anew=False, why=why)
 
     # Links.
@@ -265,6 +268,9 @@ class ForwardingController:
             self.board.after(_DRAIN_S, lambda: self._remove(cookie, switches))
         if not self._is_alive(flow.path):
             self.reroute(why="failure")
+        elif self._behind and not any(other.changing for other in self.flows.values()):
+            self._behind = False
+            self.reroute(why="link")
 
     def _remove(self, cookie: int, switches: Sequence[int]) -> None:
         for switch in switches:

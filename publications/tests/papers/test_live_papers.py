@@ -1,0 +1,60 @@
+"""What of the publications is reproduced live: a short run, and messages where the machine cannot."""
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from anabranch.cli import app
+from anabranch.errors import LiveError
+from anabranch_publications.papers import LIVE_PAPERS, Context, live_runs, reproduce
+from anabranch_publications.papers.live_runs import check_live
+from anabranch_publications.papers.tcpbp.live.links import share_of_published
+from anabranch_publications.papers.tcpbp.network import LINKS
+
+
+def test_a_figure_runs_on_real_switches(tmp_path: Path) -> None:
+    """Two hosts fill two paths with the kernel's Multipath TCP: nearly all of what headers leave."""
+    try:
+        check_live(mptcp=True)
+    except LiveError as error:
+        pytest.skip(f"no switches here: {error}")
+    outcome = reproduce(LIVE_PAPERS["semper"], "6", Context(tmp_path, quick=True))
+    (figure,) = outcome.figures
+    total, opened = figure.findings
+    assert total.value == pytest.approx(95.2, abs=15.0)
+    assert opened.verdict == "agrees"
+    assert "Open vSwitch" in figure.note
+    assert "not valid by the self-check" in figure.note
+    assert (tmp_path / "figure-6" / "rates.csv").is_file()
+
+
+def test_only_two_papers_run_live() -> None:
+    said = CliRunner().invoke(app, ["reproduce", "mprc", "--live"])
+    assert said.exit_code == 2
+    assert 'nothing of "mprc" runs live; there are tcpbp, semper' in said.output
+    said = CliRunner().invoke(app, ["reproduce", "tcbp", "--live"])
+    assert 'no paper "tcbp"; nearest: "tcpbp"' in said.output
+
+
+def test_a_machine_that_cannot_says_so_before_anything_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*, mptcp: bool = False) -> None:
+        raise LiveError(f"--switches ovs needs Open vSwitch ({mptcp})")
+
+    monkeypatch.setattr(live_runs, "check_live", refuse)
+    said = CliRunner().invoke(app, ["reproduce", "tcpbp", "--live", "--out", str(tmp_path / "out")])
+    assert said.exit_code == 2
+    assert "--switches ovs needs Open vSwitch" in said.output
+    assert not (tmp_path / "out").exists()
+    monkeypatch.undo()
+    monkeypatch.setattr("sys.platform", "darwin")
+    with pytest.raises(LiveError, match="live runs need Linux, and this is darwin; leave --live out"):
+        check_live()
+
+
+def test_estimates_without_noise_choose_the_published_route() -> None:
+    links = [*LINKS, *((b, a) for a, b in LINKS)]
+    sure = tuple((f"{a}-{b}", 10**8) for a, b in links)
+    assert share_of_published(sure) == 1.0
