@@ -33,6 +33,8 @@ from anabranch.routing.robust import (
     single_lp,
     worst_case,
 )
+from anabranch.routing.robust.alike import Alike
+from anabranch.routing.robust.trees import Trees
 
 AGREEMENT = 1e-6
 
@@ -216,3 +218,55 @@ def test_the_solver_is_silent() -> None:
     program = "from anabranch.routing.robust.highs import new_solver; new_solver()"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, timeout=60)  # noqa: S603
     assert (done.stdout, done.stderr) == (b"", b"")
+
+
+def tufted(sizes: dict[int, float] | None = None) -> tuple[FlowNetwork, DemandBounds]:
+    """A ring of five with a chord, on which trees of one to four nodes hang, one of them two links deep.
+
+    Args:
+        sizes: what some nodes may send and receive, in Mbps; all others 130.
+    """
+    ring = [(0, 1), (1, 2), (2, 3), (3, 4), (0, 4), (1, 3)]
+    leaves = [(0, 5), (0, 6), (0, 7), (1, 8), (2, 9), (9, 10), (9, 11), (11, 12)]
+    hose = np.array([(sizes or {}).get(node, 130.0) for node in range(13)])
+    return network(13, ring + leaves), DemandBounds(hose, hose, np.full((13, 13), 50.0))
+
+
+@pytest.mark.parametrize("sizes", [{}, {1: 60.0, 8: 60.0}, {5: 60.0}])
+def test_trees_change_no_optimum(sizes: dict[int, float]) -> None:
+    """Over all paths: as the link-flow form, which knows no trees; the last has a tree of unequal nodes."""
+    net, bounds = tufted(sizes)
+    found, plain = all_paths(net, bounds), link_flow(net, bounds)
+    assert (Trees.find(net, bounds) is None) == (5 in sizes)
+    assert found.load == pytest.approx(plain.load, rel=2e-6)
+    assert found.status == "optimal"
+    assert found.gap <= 1e-6
+    assert worst_case(net, bounds, found.routing).max_load == pytest.approx(found.load, rel=1e-9)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("sizes", [{}, {1: 60.0, 8: 60.0}, {5: 60.0}])
+def test_nodes_that_are_alike_change_no_optimum(sizes: dict[int, float], count: int) -> None:
+    """Over K paths: as the whole program, which groups nothing."""
+    net, bounds = tufted(sizes)
+    candidates = shortest_candidates(net, bounds, count)
+    alike = Alike.find(net, bounds, candidates)
+    assert (alike is None) == (count == 1)
+    found = single_lp(net, bounds, candidates)
+    plain = single_lp(net, bounds, candidates, rows="all")
+    assert found.load == pytest.approx(plain.load, rel=2e-6)
+    assert found.status == "optimal"
+    assert found.gap <= 1e-6
+
+
+def test_brain_is_proved_over_all_paths() -> None:
+    """161 nodes, of which nine are in no tree: 25,760 pairs become 72."""
+    net = sndlib("brain")
+    bounds = uniform_bounds(len(net.nodes))
+    trees = Trees.find(net, bounds)
+    assert trees is not None
+    assert len(trees.bounds.pairs()[0]) == 72
+    found = all_paths(net, bounds)
+    assert found.status == "optimal"
+    assert found.gap <= 1e-6
+    assert worst_case(net, bounds, found.routing).max_load == pytest.approx(found.load, rel=1e-9)

@@ -20,6 +20,8 @@ from .errors import SolverError
 from .link_flow import check_connected
 from .master import SMALL, Budget, start, step
 from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, Solution, Status
+from .trees import Trees
+from .worst_case import load_of_shares
 
 _FIRST_PATHS = 6
 """Paths of each pair to begin with, at most."""
@@ -45,6 +47,20 @@ def all_paths(
     """
     budget = Budget(time_limit_s)
     check_connected(network, bounds)
+    trees = Trees.find(network, bounds)
+    if trees is None:
+        return _solved(network, bounds, budget, tolerance)
+    # Half of the tolerance is left for the way back.
+    core = _solved(network, trees.bounds, budget, tolerance / 2)
+    routing = trees.whole(network, bounds, core.routing)
+    worst = load_of_shares(network, bounds, routing.source, routing.target, routing.share)
+    lower = max(core.lower_bound, float(worst.load[trees.arcs].max()))
+    status: Status = "optimal" if worst.max_load - lower <= tolerance * worst.max_load else core.status
+    return Solution(routing, worst, lower, status, "all-paths", core.iterations, budget.cpu_s)
+
+
+def _solved(network: FlowNetwork, bounds: DemandBounds, budget: Budget, tolerance: float) -> Solution:
+    """The same for a network without trees that count as one node."""
     opposite = mirror_of_arcs(network, bounds)
     cheapest = AllPaths(network)
     pool = _first_paths(network, bounds, cheapest, opposite)

@@ -23,10 +23,15 @@ def cut_bound(network: FlowNetwork, bounds: DemandBounds) -> float:
     """The highest load that some cut proves; 0 where no cut is found that traffic must cross."""
     cuts = _Cuts(network, bounds)
     found = dict[bytes, float]()
-    for node in range(len(network.nodes)):
+    # A set grows from a node with traffic, and counts once it has one more of these.
+    busy = np.zeros(len(network.nodes), bool)
+    busy[np.concatenate(bounds.pairs())] = True
+    for node in np.flatnonzero(busy).tolist():
         inside = np.zeros(len(network.nodes), bool)
         for next_node in cuts.order_from(node)[:-1].tolist():
             inside[next_node] = True
+            if not busy[next_node]:
+                continue
             for side in (inside, ~inside):
                 if side.tobytes() not in found:
                     found[side.tobytes()] = cuts.load(side)

@@ -7,11 +7,12 @@ from typing import Literal
 
 import numpy as np
 
+from .alike import Alike
 from .dual_program import Mirror
 from .errors import SolverError
 from .master import SMALL, Budget, start, step
 from .model import Candidates, DemandBounds, FlowNetwork, Solution, Status
-from .worst_case import check_covered
+from .worst_case import check_covered, load_of_shares
 
 
 def single_lp(
@@ -24,6 +25,8 @@ def single_lp(
     rows: Literal["binding", "all"] = "binding",
 ) -> Solution:
     """The fractions over candidate paths with the least worst-case load.
+
+    Nodes that the links cannot tell apart are grouped first (`alike`).
 
     Args:
         network: the network.
@@ -43,8 +46,33 @@ def single_lp(
     budget = Budget(time_limit_s)
     candidates.check(network)
     check_covered(network, bounds, candidates.source, candidates.target)
+    alike = Alike.find(network, bounds, candidates) if rows == "binding" else None
+    if alike is None:
+        return _solved(network, bounds, candidates, budget, tolerance, rows, 0.0)
+    # Half of the tolerance is left for the way back, where fractions are made one in total once more.
+    part = _solved(
+        network, alike.bounds, alike.candidates, budget, tolerance / 2, rows, alike.constant_load
+    )  # fmt: skip
+    assert part.routing.fraction is not None  # noqa: S101 - it is over paths
+    routing = candidates.routing(network.arc_count, alike.fractions(part.routing.fraction))
+    worst = load_of_shares(network, bounds, routing.source, routing.target, routing.share)
+    lower = max(part.lower_bound, alike.constant_load)
+    return Solution(routing, worst, lower, part.status, "single-lp", part.iterations, budget.cpu_s)
+
+
+def _solved(
+    network: FlowNetwork,
+    bounds: DemandBounds,
+    candidates: Candidates,
+    budget: Budget,
+    tolerance: float,
+    rows: Literal["binding", "all"],
+    floor: float,
+) -> Solution:
+    """The program as it is; a load up to ``floor``, which other links have in any case, is good enough."""
     mirror = Mirror.find(network, bounds, candidates)
     best, links = start(network, bounds, candidates)
+    best.lower_bound = floor
     if rows == "all" or len(candidates.arcs) <= SMALL:
         links = np.unique(candidates.arcs)
     programs = 0
