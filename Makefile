@@ -41,7 +41,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate validate-linux models declarations recipes attack mutants fingerprints reference train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export wheel check-release lint-js fuzz constraints clean
+.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate validate-linux validate-live models declarations recipes attack mutants fingerprints reference train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export wheel check-release lint-js fuzz constraints clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -131,6 +131,12 @@ validate: setup ## run the scenarios of validation/ here, and in ns-3 if install
 
 validate-linux: setup ## hold the linux-* transports against a measured kernel; writes docs/linux.md
 	$(RUN) validation/linux/linux_page.py
+
+# Further arguments of validate-live: names of points, --all, --runs N.
+POINTS ?=
+
+validate-live: setup ## the same points measured anew between hosts of this kernel (Linux, root); writes a section of docs/linux.md
+	$(RUN) validation/linux/live_grid.py $(POINTS)
 
 validate-export: setup ## load each export into the program that it is for, by root; writes docs/export_checks.md
 	$(RUN) validation/export_page.py docs/export_checks.md

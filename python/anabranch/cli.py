@@ -161,8 +161,7 @@ def live(
     from anabranch.live import run as run_live
     from anabranch.progress import run_progress
 
-    if against not in (None, "simulation"):
-        raise LiveError(f'--against: "{against}" is not known; there is "simulation"')
+    _check_against(against)
     asked = Asked(tuple(HostProgram.read(text) for text in exec_ or ()), shell, hold)
     loaded = _load(scenario, set_, seed)
     folder = out if out is not None else Path("results") / f"{scenario.stem}-live"
@@ -186,6 +185,11 @@ def live(
         display.show_against(console(), result)
     if any(program["status"] for program in result.summary["live"]["programs"]):
         raise typer.Exit(EXIT_INCOMPLETE)
+
+
+def _check_against(against: str | None) -> None:
+    if against not in (None, "simulation"):
+        raise LiveError(f'--against: "{against}" is not known; there is "simulation"')
 
 
 def _show_run(title: str, result: Result, folder: Path, *, as_json: bool) -> None:
@@ -318,9 +322,17 @@ def study(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Study folder; results/ and the study's name if left out."),
+        typer.Option(metavar="DIR", help="Study folder; results/ and the study's name, -live, if left out."),
     ] = None,
     replace: ReplaceOption = False,
+    live: Annotated[
+        bool,
+        typer.Option("--live", help="Make live runs, one at a time: between real Linux hosts (Linux, root)."),
+    ] = False,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="simulation", help="With --live: simulate each run as well, for comparison."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario over all levels of its factors; started again, it goes on where it stopped."""
@@ -329,12 +341,21 @@ def study(
     from anabranch.result import json_ready
     from anabranch.study import Study
 
+    _check_against(against)
     loaded = Study.load(study)
-    folder = out if out is not None else Path("results") / study.stem
+    folder = out if out is not None else Path("results") / f"{study.stem}{'-live' if live else ''}"
     title = loaded.title or study.stem
     try:
         with study_progress(title) as progress:
-            result = loaded.run(jobs=jobs, dask=dask, out=folder, replace=replace, progress=progress)
+            result = loaded.run(
+                jobs=jobs,
+                dask=dask,
+                out=folder,
+                replace=replace,
+                progress=progress,
+                live=live,
+                against_simulation=against is not None,
+            )
     except KeyboardInterrupt:
         kept = f"; what is done is kept in {folder}, and the same command goes on from there"
         say(f"interrupted{kept if folder.is_dir() else ''}")

@@ -456,6 +456,8 @@ def show_study(console: Console, title: str, result: StudyResult, folder: Path |
     runs = result.runs
     failed = runs.filter(pl.col("status") == "failed")
     parts = [f"{runs.height:,} runs over {result.cells.height:,} cells"]
+    if result.live:
+        parts.append("live beside simulated" if "hosts" in runs.columns else "live")
     if failed.height:
         parts.append(f"{failed.height:,} failed, the first with: {failed['reason'][0]}")
     if result.replications > 1:

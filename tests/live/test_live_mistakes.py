@@ -14,6 +14,7 @@ from anabranch.live.self_check import invalid
 CHECK = {
     "lateness_p99_us": 40.0,
     "lateness_max_us": 900.0,
+    "flows_lateness_p99_us": 1100.0,
     "device_drops": 0,
     "packets_read": 10_000,
     "packets_refused": 0,
@@ -107,6 +108,7 @@ def test_without_root_it_says_what_to_do() -> None:
     [
         ({"lateness_p99_us": 1001.0}, "1 % of the packets came more than 1 ms late"),
         ({"lateness_max_us": 200_000.0}, "fell behind the clock by 200 ms"),
+        ({"flows_lateness_p99_us": 5100.0}, "hosts read and wrote up to 5.1 ms late"),
         ({"device_drops": 2}, "devices of hosts lost 2 packets"),
         ({"packets_refused": 2}, "hosts could not take 2 packets"),
     ],

@@ -25,6 +25,7 @@ class MadeStudy:
     metrics: tuple[MetricInfo, ...]
     runs: pl.DataFrame
     cells: pl.DataFrame
+    live: bool = False
 
 
 def index_of(factors: Sequence[FactorInfo], levels: tuple[Level, ...]) -> float:

@@ -68,6 +68,8 @@ def test_the_examples_are_studies() -> None:
     expected = {
         # Four transports, three delays, two ways of the ACKs, five replications.
         "acks": (4 * 3 * 2 * 5, ["categorical", "continuous", "categorical"]),
+        # Three queues, two transports; simulated, replications would be the same run.
+        "live": (3 * 2, ["continuous", "categorical"]),
         # Transports over four round-trip times with five losses each, five seeds.
         "model_errors": (5 * 4 * 5 * 5, ["categorical", "categorical"]),
         "model_errors_bbr": (2 * 4 * 5 * 5, ["categorical", "categorical"]),

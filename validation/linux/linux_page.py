@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import median
 
 import matplotlib as mpl
+from live_page import section
 from measure import Outcome, simulate
 from points import points
 
@@ -298,7 +299,7 @@ def page(outcomes: Sequence[Outcome]) -> tuple[str, bool]:
     ]
     for group in GROUPS:
         parts += table(outcomes, group)
-    return "\n".join(parts + host_noise()), kept
+    return "\n".join([*parts, *host_noise(), section()]), kept
 
 
 def main() -> int:

@@ -8,6 +8,8 @@ import polars as pl
 
 from anabranch.result import Result
 
+SIMULATED_SERIES = "simulated_flow_series"
+"""The table ``flow_series`` of the simulation, beside that of the live run."""
 _COMPARED = ("goodput_mbps", "completion_s", "retransmissions", "rtt_mean_ms")
 
 

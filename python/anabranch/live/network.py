@@ -23,6 +23,8 @@ from anabranch.signals import Deferred
 
 _PRIORITY = 10
 """Of the network's thread, above all that is not real-time."""
+_FLOWS_PRIORITY = 5
+"""Of the thread that drives the flows, behind the network's."""
 _BEGIN_NS = 50_000_000
 """From the last preparation to time zero."""
 _BUFFER_BYTES = 4_194_304
@@ -45,6 +47,8 @@ class Measured:
     records: list[FlowRecord]
     samples: list[Sample]
     device_drops: int
+    flows_late_s: list[float]
+    """How much later than due the thread that writes and reads for all flows came."""
     real_time: bool
     warnings: list[str]
 
@@ -114,7 +118,9 @@ class LiveHosts:
         if self.running is not None:
             warnings += self.running.failures()
         warnings += self._noted()
-        return Measured(self._finished(), records, flows.samples, drops, self._real_time, warnings)
+        return Measured(
+            self._finished(), records, flows.samples, drops, flows.late_s, self._real_time, warnings
+        )
 
     @property
     def _has_trains(self) -> bool:
@@ -174,7 +180,8 @@ class LiveHosts:
         self._begins(begin_ns)
         try:
             self.running = running = Running(self._asked, hosts)
-            records = flows.run(begin_ns, self._duration_s, go_on)
+            with _before_others():
+                records = flows.run(begin_ns, self._duration_s, go_on)
             complete = go_on()
         finally:
             if not complete:
@@ -276,6 +283,26 @@ class _Wanted:
             path_manager=any(kernel.is_mptcp for kernel, _ in self.flows),
             train_segments=train_segments,
         )
+
+
+@contextmanager
+def _before_others() -> Iterator[None]:
+    """This thread, which writes and reads for all flows, waits for no other program, where that is permitted.
+
+    A receiver that reads late acknowledges late, because its window stays shut until then, and its sender's
+    bursts fill queues that they would not fill otherwise.
+    """
+    before = os.sched_getscheduler(0), os.sched_getparam(0)
+    try:
+        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(_FLOWS_PRIORITY))
+    except PermissionError:
+        # The network's thread may not either, and the run says so.
+        yield
+        return
+    try:
+        yield
+    finally:
+        os.sched_setscheduler(0, *before)
 
 
 def _end(thread: threading.Thread) -> None:

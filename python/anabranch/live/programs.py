@@ -34,9 +34,11 @@ _CARRIER = "program"
 _SHELL = re.compile(r"[|&;<>()$`\\\"'*?\[\]#~={}!\n]")
 # Of a shell's own commands, those that somebody may want alone (POSIX).
 _BUILT_IN = (":", "command", "eval", "exec", "exit", "read", "times", "ulimit", "umask", "wait")
-# The names of hosts, in a file system that only the program sees.
+# The names of hosts, in a file system that only the program sees. No other name is known, and no name server
+# is asked, whose answer would be waited for: without a line, it is sought on the host itself.
 _NAMES = (
     'mount -t tmpfs none /mnt && printf %s "$1" > /mnt/hosts && mount --bind /mnt/hosts /etc/hosts; '
+    "[ ! -e /etc/resolv.conf ] || { : > /mnt/none; mount --bind /mnt/none /etc/resolv.conf; }; "
     'umount -l /mnt; mount -t sysfs none /sys 2> /dev/null; shift; exec "$@"'
 )
 _TOOLS = ("setpriv", "nsenter", "unshare", "mount")

@@ -14,12 +14,12 @@ from typing import Any
 import polars as pl
 
 from anabranch import _core, runner
-from anabranch.live.against import compared, verdict
+from anabranch.live.against import SIMULATED_SERIES, compared, verdict
 from anabranch.live.flows import check_transports, kernel_of
 from anabranch.live.machine import check_machine
 from anabranch.live.network import LiveHosts, Measured
 from anabranch.live.programs import Asked, host_nodes, with_carriers
-from anabranch.live.self_check import LATEST_US, invalid, is_busy, realised_loss
+from anabranch.live.self_check import LATEST_US, flows_lateness, invalid, is_busy, realised_loss
 from anabranch.live.tables import conversations, totals, with_kernel
 from anabranch.own.failure import failed
 from anabranch.result import Result
@@ -116,6 +116,8 @@ class Live(runner.Simulated):
             alone = changed(own, captures=[])
             simulated = super().measured(scenario, alone, planned, heard, None)
             tables["against"] = compared(tables["flows"], simulated)
+            if "flow_series" in simulated.tables:
+                tables[SIMULATED_SERIES] = simulated.flow_series
             live["against"] = verdict(tables["against"], live["not_valid"])
         counts = {"flows_real": len(found.records), "flows_simulated": len(own.flows) - len(found.records)}
         summary = {
@@ -148,7 +150,12 @@ class Live(runner.Simulated):
 
     def _told(self, found: Measured, load: tuple[float, float, float], loss: float | None) -> dict[str, Any]:
         """What the summary says of the machine, and of how well the clock was kept."""
-        check = {**found.outcome["check"], "device_drops": found.device_drops, "realised_loss": loss}
+        check = {
+            **found.outcome["check"],
+            **flows_lateness(found.flows_late_s),
+            "device_drops": found.device_drops,
+            "realised_loss": loss,
+        }
         why = invalid(check, latest_us=self._latest_us)
         return {
             "kernel": platform.release(),

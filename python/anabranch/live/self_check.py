@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -11,6 +12,8 @@ LATEST_US = 1000.0
 """Lateness of the 99th percentile above which a run is not valid, in microseconds."""
 _FELL_BEHIND = 20
 """A packet that comes so many times later than that: a thread that Linux holds up for 50 ms is seen."""
+_FLOWS_BEHIND = 5
+"""The thread of the flows may come so many times later than packets: its timer counts milliseconds."""
 _BUSY = 0.85
 _MOST_LOST = 1e-4
 
@@ -30,12 +33,24 @@ def invalid(check: Mapping[str, Any], *, latest_us: float = LATEST_US) -> str | 
         )
     if latest is not None and latest > _FELL_BEHIND * latest_us:
         reasons.append(f"the network fell behind the clock by {latest / 1e3:.3g} ms")
+    behind = check["flows_lateness_p99_us"]
+    if behind is not None and behind > _FLOWS_BEHIND * latest_us:
+        reasons.append(f"hosts read and wrote up to {behind / 1e3:.3g} ms late (99th percentile)")
     lost = check["device_drops"]
     if lost > _MOST_LOST * max(check["packets_read"], 1):
         reasons.append(f"devices of hosts lost {lost} packets before the network saw them")
     if check["packets_refused"] > _MOST_LOST * max(check["packets_delivered"], 1):
         reasons.append(f"hosts could not take {check['packets_refused']} packets")
     return "; ".join(reasons) or None
+
+
+def flows_lateness(late_s: Sequence[float]) -> dict[str, float | None]:
+    """The 99th percentile and the most of how late flows were written and read, in microseconds."""
+    ordered = sorted(late_s)
+    if not ordered:
+        return {"flows_lateness_p99_us": None, "flows_lateness_max_us": None}
+    place = max(math.ceil(0.99 * len(ordered)) - 1, 0)
+    return {"flows_lateness_p99_us": 1e6 * ordered[place], "flows_lateness_max_us": 1e6 * ordered[-1]}
 
 
 def realised_loss(links: pl.DataFrame) -> float | None:

@@ -174,17 +174,14 @@ def _rates(samples: Sequence[Sample]) -> list[float | None]:
     rates = []
     for sample in samples:
         time_s, delivered = before.get(sample.flow, (None, 0))
-        span = sample.time_s - time_s if time_s is not None else 0.0
+        span = sample.taken_s - time_s if time_s is not None else 0.0
         rates.append(_mbps(sample.delivered_bytes - delivered, span))
-        before[sample.flow] = (sample.time_s, sample.delivered_bytes)
+        before[sample.flow] = (sample.taken_s, sample.delivered_bytes)
     return rates
 
 
 def _goodputs(series: pl.DataFrame, samples: Sequence[Sample]) -> pl.DataFrame:
-    """A series of simulated senders, with the goodput of those whose receivers are real.
-
-    Both are sampled at the same times of the run, the kernel some milliseconds later.
-    """
+    """A series of simulated senders, with the goodput of those whose receivers are real."""
     if not samples:
         return series
     rates = [
@@ -193,11 +190,9 @@ def _goodputs(series: pl.DataFrame, samples: Sequence[Sample]) -> pl.DataFrame:
     ]
     fresh = pl.DataFrame(rates, schema={"time_s": pl.Float64, "flow": pl.UInt64, "_rate": pl.Float64})
     flows = fresh["flow"].unique().to_list()
-    nearest = series.sort("time_s").join_asof(
-        fresh.sort("time_s"), on="time_s", by="flow", strategy="forward", check_sortedness=False
-    )
+    joined = series.join(fresh, on=["time_s", "flow"], how="left", maintain_order="left")
     rate = pl.when(pl.col("flow").is_in(flows)).then(pl.col("_rate")).otherwise(pl.col("goodput_mbps"))
-    return nearest.with_columns(goodput_mbps=rate).select(series.columns).sort("time_s", "flow")
+    return joined.with_columns(goodput_mbps=rate).select(series.columns)
 
 
 def _series(series: pl.DataFrame, samples: Sequence[Sample]) -> pl.DataFrame:
@@ -273,7 +268,7 @@ def _subflow_series(
             continue
         for number, info in sample.infos:
             time_s, acked = before.get((sample.flow, number), (None, 0))
-            span = sample.time_s - time_s if time_s is not None else 0.0
+            span = sample.taken_s - time_s if time_s is not None else 0.0
             rows.append(
                 {
                     "time_s": sample.time_s,
@@ -286,7 +281,7 @@ def _subflow_series(
                     "retransmissions": info.retransmissions,
                 }
             )
-            before[sample.flow, number] = (sample.time_s, info.bytes_acked)
+            before[sample.flow, number] = (sample.taken_s, info.bytes_acked)
     schema = _SUBFLOW_SERIES if series is None else series.schema
     fresh = pl.DataFrame(rows, schema=schema)
     return (fresh if series is None else pl.concat([series, fresh])).sort("time_s", "flow", "subflow")

@@ -34,6 +34,7 @@ _PASSES = 8
 _MOST_WAITING = 4096
 _LINGER_NOT = struct.pack("ii", 1, 0)
 _SAMPLES_S = 0.1
+_PS_PER_S = 1e12
 """Between two samples of the round-trip time, where no series is wanted."""
 # The kernel refuses further subflows until the connection has had an acknowledgment of data.
 _JOIN_AGAIN_S = 0.002
@@ -65,6 +66,9 @@ class Sample:
     """What a sender was like at a time."""
 
     time_s: float
+    """The instant of the run's samples that it belongs to: those of simulated flows are of the same."""
+    taken_s: float
+    """When it was taken, a little later."""
     flow: int
     delivered_bytes: int
     infos: Sequence[tuple[int, TcpInfo]]
@@ -132,6 +136,8 @@ class KernelFlows:
         self._flows = [_Flow(plan) for plan in plans]
         self._interval = sample_interval_s
         self.samples: list[Sample] = []
+        self.late_s: list[float] = []
+        """How much later than due each sample was taken: as late as reading and writing."""
         self._poll = select.epoll()
         self._actions: dict[int, Callable[[int], None]] = {}
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
@@ -382,20 +388,23 @@ class KernelFlows:
         """Samples every flow at so many intervals from the start, and from then on at each."""
 
         def sample() -> None:
-            self._sample()
+            # As the engine makes seconds of picoseconds.
+            self._sample(round(number * interval * _PS_PER_S) / _PS_PER_S)
             self._sample_at(number + 1, interval)
 
         self._at(number * interval, sample)
 
-    def _sample(self) -> None:
+    def _sample(self, instant_s: float) -> None:
         now = self.now()
+        self.late_s.append(now - instant_s)
         for flow in self._flows:
             opened = flow.record.opened or flow.receiver is not None
             if opened and flow.record.completed_s is None:
                 infos = self._look(flow)
                 if self._interval is None:
                     continue
-                self.samples.append(Sample(now, flow.plan.flow, flow.record.delivered_bytes, infos))
+                delivered = flow.record.delivered_bytes
+                self.samples.append(Sample(instant_s, now, flow.plan.flow, delivered, infos))
 
     def _look(self, flow: _Flow) -> list[tuple[int, TcpInfo]]:
         """Notes what the kernel says of both ends."""

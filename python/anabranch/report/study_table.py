@@ -43,6 +43,10 @@ class StudyOutcome(Protocol):
         """The metrics."""
 
     @property
+    def live(self) -> bool:
+        """Whether runs were live."""
+
+    @property
     def runs(self) -> pl.DataFrame:
         """A row for each run: run, cell, replication, the factors, status, reason, the metrics."""
 

@@ -22,10 +22,11 @@ from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
 from anabranch.setup.chance import may_differ
 from anabranch.setup.problems import refused
-from anabranch.study.design import Design, Dimension, Setting
+from anabranch.study.design import HOSTS, Design, Dimension, Setting
 from anabranch.study.fields import overlap, unknown_field
 from anabranch.study.files import InputFiles, unpacked
 from anabranch.study.levels import KINDS, as_text, column_name, measure, measure_text, numbers
+from anabranch.study.live_runs import check_live, simulated_hosts
 from anabranch.study.metrics import DEFAULTS, MetricError, value
 from anabranch.study.model import Factor, Metric, Study
 from anabranch.study.result import FactorInfo
@@ -37,22 +38,36 @@ _RUN_COLUMNS = ("run", "cell", "replication", "status", "reason", "runs", "faile
 _REPLICATION = ["run", "replication"]
 
 
-def design(study: Study) -> Design:
+def design(study: Study, *, live: bool = False, against_simulation: bool = False) -> Design:
     """The design of a study.
+
+    Args:
+        study: what the user has written.
+        live: whether its runs are live.
+        against_simulation: whether each of them is simulated as well.
 
     Raises:
         StudyError: with everything that is wrong with it.
+        LiveError: if this machine cannot make a live run.
     """
-    return _Check(study).design()
+    built = _Check(study, live=live, beside=against_simulation).design()
+    if not against_simulation:
+        return built
+    # The second factor: figures have a line for each of its levels.
+    first, rest = built.dimensions[:1], built.dimensions[1:]
+    return dataclasses.replace(built, dimensions=(*first, HOSTS, *rest))
 
 
 class _Check:
     """Goes through a study once, and notes what is wrong."""
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: Study, *, live: bool, beside: bool) -> None:
         self._study = study
+        self._live = live
         self._found: list[Problem] = []
         self._taken = dict.fromkeys(_RUN_COLUMNS, "a column of every study")
+        if beside:
+            self._taken[HOSTS.info.name] = "whether a run is live"
 
     def design(self) -> Design:
         data, origin, base = self._scenario()
@@ -74,6 +89,7 @@ class _Check:
             files=self._files.contents,
             dimensions=dimensions,
             metrics=self._metrics(),
+            live=self._live,
         )
         self._check_count(built)
         self._raise_if_any()
@@ -237,8 +253,9 @@ class _Check:
 
     def _replications(self, built: Design) -> int:
         """As many as the study asks for; one where it is certain that they would be the same run."""
-        if built.replications == 1:
-            return 1
+        if built.live or built.replications == 1:
+            # The kernel has its own timers: no two live runs are the same.
+            return built.replications
         first = tuple(0 for _ in built.dimensions)
         beside = [
             (*first[:number], index, *first[number + 1 :])
@@ -286,9 +303,12 @@ class _Check:
         except _core.OwnCodeError as error:
             self._problem("scenario", str(failed(error)))
             return
+        tables = outcome["tables"]
+        if built.live:
+            tables["flows"] = simulated_hosts(tables["flows"])
         for number, metric in enumerate(built.metrics):
             try:
-                value(metric, outcome["tables"], outcome["summary"])
+                value(metric, tables, outcome["summary"])
             except MetricError as error:
                 self._problem(f"metric[{number}].{error.key}", str(error))
 
@@ -315,6 +335,8 @@ def _problems(built: Design, levels: tuple[int, ...], base: Path) -> tuple[Setup
         if scenario.capture:
             return None, [Problem("capture", "a study keeps no captures; leave it out")]
         setup = resolve(scenario)
+        if built.live:
+            check_live(scenario, setup)
     except ScenarioError as error:
         return None, list(error.problems)
     here = [maker.cls.__name__ for maker in setup.own if maker.cls.__module__ == "__main__"]

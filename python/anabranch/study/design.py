@@ -51,6 +51,10 @@ class Dimension:
         return {"label": info.label, "level": levels}
 
 
+HOSTS = Dimension(FactorInfo("hosts", "hosts", "categorical", None, ("live", "simulated")), choices=((), ()))
+"""The factor of a live study that simulates each run as well: it sets no field."""
+
+
 @dataclass(frozen=True, slots=True)
 class Design:
     """A study with every name resolved: what a run needs, wherever it takes place.
@@ -73,6 +77,8 @@ class Design:
     metrics: tuple[Metric, ...]
     solved: tuple[Solved, ...] = ()
     """What planners have found out already in the process that checked the study: no run asks again."""
+    live: bool = False
+    """Whether runs are live, but for those that :data:`HOSTS` says are simulated."""
 
     @property
     def cells(self) -> int:
@@ -101,6 +107,11 @@ class Design:
             cell, level = divmod(cell, len(dimension.choices))
             levels.append(level)
         return tuple(reversed(levels))
+
+    def is_live(self, levels: tuple[int, ...]) -> bool:
+        """Whether the runs of a combination of levels are live."""
+        kinds = zip(self.dimensions, levels, strict=True)
+        return self.live and all(level == 0 for dimension, level in kinds if dimension == HOSTS)
 
     def scenario(self, levels: tuple[int, ...], base: Path | None) -> Scenario:
         """The scenario of a combination of levels.
@@ -142,6 +153,8 @@ class Design:
             "metrics": [metric.model_dump(mode="json") for metric in self.metrics],
             "replications": self.replications,
             "keep": self.keep,
+            # Folders of simulated studies stay what they were.
+            **({"live": True} if self.live else {}),
         }
 
     def fingerprint(self) -> str:

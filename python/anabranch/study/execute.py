@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,23 +22,44 @@ from anabranch.study.store import Store
 from anabranch.study.work import Outcome
 
 
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """How the runs of a study are made; :meth:`Study.run` has the attributes."""
+
+    live: bool
+    against_simulation: bool
+    jobs: int | None
+    dask: str | None
+
+    def check(self) -> None:
+        """Makes sure that it is one.
+
+        Raises:
+            StudyError: if it is none.
+        """
+        if self.jobs is not None and self.jobs < 1:
+            raise StudyError([Problem("jobs", f"{self.jobs} must be at least 1")])
+        if self.jobs is not None and self.dask is not None:
+            raise StudyError([Problem("jobs", "the cluster says how many workers there are; leave it out")])
+        if self.live and self.dask is not None:
+            raise StudyError([Problem("dask", "live runs are made on this machine; leave it out")])
+        if self.live and self.jobs not in (None, 1):
+            message = "live runs are made one at a time, or they would make each other late; leave it out"
+            raise StudyError([Problem("jobs", message)])
+        if self.against_simulation and not self.live:
+            raise StudyError(
+                [Problem("against", "compares live runs with simulated ones; give live as well")]
+            )
+
+
 def run_study(
-    study: Study,
-    *,
-    jobs: int | None,
-    dask: str | None,
-    out: Path | str | None,
-    progress: Progress | None,
-    replace: bool,
+    study: Study, way: Execution, *, out: Path | str | None, progress: Progress | None, replace: bool
 ) -> StudyResult:
     """Runs a study; see :meth:`Study.run`."""
-    if jobs is not None and jobs < 1:
-        raise StudyError([Problem("jobs", f"{jobs} must be at least 1")])
-    if jobs is not None and dask is not None:
-        raise StudyError([Problem("jobs", "the cluster says how many workers there are; leave it out")])
+    way.check()
     # Before the work, not after it.
     spreadsheet = _wants_spreadsheet(study)
-    design = check(study)
+    design = check(study, live=way.live, against_simulation=way.against_simulation)
     if out is not None:
         from anabranch.report.html import save_study_report  # noqa: PLC0415 - slow to import
         from anabranch.report.study import write_outputs  # noqa: PLC0415 - slow to import
@@ -47,13 +69,13 @@ def run_study(
             save_study_report(result, folder)
 
         with Store(Path(out), design, replace=replace) as store:
-            _work(store, design, jobs, dask, progress)
+            _work(store, design, way, progress)
             return store.finish(outputs)
     with (
         tempfile.TemporaryDirectory(prefix="anabranch-study-") as folder,
         Store(Path(folder), design) as store,
     ):
-        _work(store, design, jobs, dask, progress)
+        _work(store, design, way, progress)
         result = store.finish()
         tables = {
             name: pl.read_parquet(source / "*.parquet", glob=True) if isinstance(source, Path) else source
@@ -75,15 +97,13 @@ def _wants_spreadsheet(study: Study) -> bool:
     return installed if study.output.spreadsheet is None else study.output.spreadsheet
 
 
-def _work(
-    store: Store, design: Design, jobs: int | None, dask: str | None, progress: Progress | None
-) -> None:
+def _work(store: Store, design: Design, way: Execution, progress: Progress | None) -> None:
     """Does the runs that are not done yet."""
     left = [run for run in range(design.runs) if run not in store.finished]
     done, failures = len(store.finished), store.failures
     if progress is not None:
         progress(done, failures, design.runs)
-    for outcome in _outcomes(design, left, jobs, dask):
+    for outcome in _outcomes(design, left, way):
         if outcome.version != _core.version():
             message = f"a worker has version {outcome.version} of anabranch, and this is {_core.version()}"
             raise StudyError([Problem("", message)])
@@ -94,11 +114,12 @@ def _work(
             progress(done, failures, design.runs)
 
 
-def _outcomes(design: Design, runs: list[int], jobs: int | None, dask: str | None) -> Iterator[Outcome]:
+def _outcomes(design: Design, runs: list[int], way: Execution) -> Iterator[Outcome]:
     if not runs:
         return iter(())
-    if dask is None:
+    if way.dask is None:
+        jobs = 1 if way.live else way.jobs
         return run_locally(design, runs, jobs if jobs is not None else available_cores())
     from anabranch.study.cluster import run_on_cluster  # noqa: PLC0415 - stands on an optional package
 
-    return run_on_cluster(design, runs, dask)
+    return run_on_cluster(design, runs, way.dask)

@@ -248,6 +248,8 @@ class Study(Table):
         progress: Progress | None = None,
         *,
         replace: bool = False,
+        live: bool = False,
+        against_simulation: bool = False,
     ) -> StudyResult:
         """Runs it; with ``out``, every run is kept in that folder, and a second call goes on there.
 
@@ -257,11 +259,16 @@ class Study(Table):
             out: the folder.
             progress: called now and then with the runs done, the failed ones among them, and all runs.
             replace: go on though the folder has files that Anabranch did not write; they stay.
+            live: make live runs, one at a time; a run that is not valid is repeated, and counts as failed at
+                the third time.
+            against_simulation: simulate each live run as well, as a factor ``hosts`` of two levels.
 
         Raises:
+            LiveError: if the machine cannot make live runs.
             StudyError: if the study cannot be run, or the folder is not this study's, has other files, is
                 being written to, or cannot be written.
         """
-        from anabranch.study.execute import run_study  # noqa: PLC0415 - execute.py imports this module
+        from anabranch.study.execute import Execution, run_study  # noqa: PLC0415 - execute.py imports this module
 
-        return run_study(self, jobs=jobs, dask=dask, out=out, progress=progress, replace=replace)
+        way = Execution(live=live, against_simulation=against_simulation, jobs=jobs, dask=dask)
+        return run_study(self, way, out=out, progress=progress, replace=replace)

@@ -39,7 +39,9 @@ class StudyResult:
             ``failed``, and for each metric its mean over the replications, the half width of the mean's
             confidence interval (``_ci``; null for fewer than three values, and for equal ones),
             ``_min`` and ``_max``.
-        tables: tables of all the runs by name, where the study kept them: a frame, or the folder of files.
+        tables: tables of all the runs by name, where the study kept them: a frame, or the folder of files. A
+            live study has ``live``, with the self-check of each live run.
+        live: whether runs were live.
     """
 
     title: str
@@ -50,6 +52,7 @@ class StudyResult:
     runs: pl.DataFrame
     cells: pl.DataFrame
     tables: Mapping[str, pl.DataFrame | Path] = field(default_factory=dict)
+    live: bool = False
 
     @classmethod
     def from_runs(
@@ -62,12 +65,12 @@ class StudyResult:
         metrics: Sequence[MetricInfo],
         runs: pl.DataFrame,
         tables: Mapping[str, pl.DataFrame | Path] | None = None,
+        live: bool = False,
     ) -> Self:
         """The result of a study whose runs are done; ``cells`` follows from them."""
         cells = summarize(runs, factors, metrics, confidence)
-        return cls(
-            title, confidence, replications, tuple(factors), tuple(metrics), runs, cells, dict(tables or {})
-        )
+        found = (tuple(factors), tuple(metrics), runs, cells, dict(tables or {}))
+        return cls(title, confidence, replications, *found, live=live)
 
     @classmethod
     def load(cls, folder: Path | str) -> StudyResult:
@@ -123,6 +126,7 @@ class StudyResult:
             metrics=(*self.metrics, *metrics),
             runs=runs,
             tables=self.tables,
+            live=self.live,
         )
 
     def to_pandas(self, table: str = "cells") -> pandas.DataFrame:

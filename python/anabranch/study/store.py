@@ -30,7 +30,7 @@ from anabranch.errors import Problem, ResultError, StudyError, reason
 from anabranch.folders import Addition
 from anabranch.result import csv_bytes
 from anabranch.signals import deferred
-from anabranch.study.design import Design
+from anabranch.study.design import HOSTS, Design
 from anabranch.study.files import unpack
 from anabranch.study.result import FactorInfo, MetricInfo, StudyResult
 from anabranch.study.work import Outcome, parquet
@@ -181,6 +181,7 @@ class Store:
             metrics=self._design.metric_infos,
             runs=runs,
             tables=_kept_tables(self._folder),
+            live=self._design.live,
         )
         partial = self._addition.partial
         try:
@@ -229,6 +230,7 @@ def load(folder: Path) -> StudyResult:
             runs=runs,
             cells=cells,
             tables=_kept_tables(folder),
+            live=bool(manifest.get("live", False)),
         )
     except (OSError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
         raise StudyError([Problem("", f"cannot be read: {error}")], str(folder)) from None
@@ -254,9 +256,12 @@ def _check_study(folder: Path, design: Design) -> None:
 def _differences(theirs: Mapping[str, Any], ours: Mapping[str, Any]) -> str:
     """What two studies differ in."""
     found = []
-    for part, here in ours.items():
-        there = theirs.get(part)
+    for part in {**ours, **theirs}:
+        here, there = ours.get(part), theirs.get(part)
         if there == here:
+            continue
+        if part == "live":
+            found.append("live runs" if there else "simulated runs")
             continue
         shown = isinstance(here, int | str) and isinstance(there, int | str) and part != "scenario"
         kind = "another" if part in ("scenario", "version", "keep") else "other"
@@ -276,6 +281,7 @@ def _manifest(design: Design) -> dict[str, Any]:
         "replications": design.replications,
         "cells": design.cells,
         "runs": design.runs,
+        **({"live": True} if design.live else {}),
         "factors": parts["factors"],
         "metrics": [{"name": info.name, "label": info.label} for info in design.metric_infos],
         "parts": parts,
@@ -298,7 +304,7 @@ def _study_data(design: Design) -> dict[str, Any]:
         "confidence": design.confidence,
         "keep": design.keep,
         "scenario": design.data,
-        "factor": [dimension.data() for dimension in design.dimensions],
+        "factor": [dimension.data() for dimension in design.dimensions if dimension != HOSTS],
         "metric": [metric.model_dump(mode="json", exclude_defaults=True) for metric in design.metrics],
     }
 

@@ -19,13 +19,14 @@ from anabranch.errors import AnabranchError
 from anabranch.own.failure import failed as failed_code
 from anabranch.result import frame
 from anabranch.routes import plan
-from anabranch.routing import recall
+from anabranch.routing import Planned, recall
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
 from anabranch.setup.memory import check_memory
 from anabranch.setup.problems import refused
 from anabranch.study.design import Design
 from anabranch.study.files import unpack
+from anabranch.study.live_runs import SELF_CHECK, run_live, simulated_hosts
 from anabranch.study.metrics import value
 
 _FLOW_SERIES = frozenset({"flow_series", "datagram_series"})
@@ -62,7 +63,7 @@ class RunWorker:
         recall(design.solved)
         self._cell = -1
         self._scenario: Scenario | None = None
-        self._planned: tuple[Any, _core.Plan] | None = None
+        self._planned: tuple[Any, Planned] | None = None
         self._folder = Path()
         if design.files:
             self._folder = Path(tempfile.mkdtemp(prefix="anabranch-topologies-"))
@@ -109,13 +110,15 @@ class RunWorker:
 
     def _measure(self, number: int) -> tuple[list[float | None], dict[str, bytes]]:
         cell, replication = divmod(number, self._design.replications)
-        setup = self._setup(cell, replication)
+        scenario, setup = self._setup(cell, replication)
         check_memory(setup, self._design.origin)
-        routes = self._plan(setup)
+        planned = self._plan(setup)
+        if self._design.is_live(self._design.levels(cell)):
+            return self._live(number, scenario, setup, planned)
         core = setup.core()
         cpu = time.process_time()
         try:
-            outcome = core.simulate(routes)
+            outcome = core.simulate(planned.plan)
         except _core.SetupError as error:
             raise refused(error, self._design.origin, setup) from None
         except _core.OwnCodeError as error:
@@ -125,27 +128,37 @@ class RunWorker:
         tables, summary = outcome["tables"], outcome["summary"]
         if summary["interrupted"]:
             raise KeyboardInterrupt
+        if self._design.live:
+            tables = {**tables, "flows": simulated_hosts(tables["flows"])}
         values = [value(metric, tables, summary) for metric in self._design.metrics]
         kept = {}
         if self._design.keep == "tables":
-            for name, columns in tables.items():
-                table = frame(columns)
-                kept[name] = parquet(
-                    table.insert_column(0, pl.repeat(number, table.height, eager=True).alias("run"))
-                )
+            kept = {name: _numbered(frame(columns), number) for name, columns in tables.items()}
         return values, kept
 
-    def _plan(self, setup: Setup) -> _core.Plan:
+    def _live(
+        self, number: int, scenario: Scenario, setup: Setup, planned: Planned
+    ) -> tuple[list[float | None], dict[str, bytes]]:
+        found = run_live(scenario, setup, planned)
+        self._engine_s = found.engine_cpu_s
+        columns = found.columns()
+        values = [value(metric, columns, found.result.summary) for metric in self._design.metrics]
+        kept = {SELF_CHECK: _numbered(found.self_check(), number)}
+        if self._design.keep == "tables":
+            kept |= {name: _numbered(table, number) for name, table in found.tables().items()}
+        return values, kept
+
+    def _plan(self, setup: Setup) -> Planned:
         """The plan of a setup. A planner may take minutes, and replications seldom differ in what it sees."""
         if setup.planner is None and not any(own.planner for own in setup.own_routes):
-            return plan(setup, self._design.origin).plan
+            return plan(setup, self._design.origin)
         planners = (setup.planner, setup.own_routes)
         seen = (planners, setup.nodes, setup.links, setup.transports, setup.flows, setup.datagrams)
         if self._planned is None or self._planned[0] != seen:
-            self._planned = (seen, plan(setup, self._design.origin).plan)
+            self._planned = (seen, plan(setup, self._design.origin))
         return self._planned[1]
 
-    def _setup(self, cell: int, replication: int) -> Setup:
+    def _setup(self, cell: int, replication: int) -> tuple[Scenario, Setup]:
         if self._cell != cell or self._scenario is None:
             self._scenario = self._design.scenario(self._design.levels(cell), self._folder)
             self._cell = cell
@@ -157,10 +170,10 @@ class RunWorker:
         probes = setup.probes
         flows, links = probes.flows and self._samples_flows, probes.links and self._samples_links
         if (flows, links) == (probes.flows, probes.links):
-            return setup
+            return scenario, setup
         interval = probes.interval if flows or links else None
         probes = dataclasses.replace(probes, interval=interval, flows=flows, links=links)
-        return dataclasses.replace(setup, probes=probes)
+        return scenario, dataclasses.replace(setup, probes=probes)
 
 
 _workers = threading.local()
@@ -207,6 +220,11 @@ def parquet(table: pl.DataFrame) -> bytes:
     else:
         table.write_parquet(buffer)
     return buffer.getvalue()
+
+
+def _numbered(table: pl.DataFrame, run: int) -> bytes:
+    """A table of a run as a Parquet file, with the run's number in front."""
+    return parquet(table.insert_column(0, pl.repeat(run, table.height, eager=True).alias("run")))
 
 
 def _remove(folder: Path) -> None:

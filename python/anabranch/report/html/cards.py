@@ -19,7 +19,7 @@ def cards(result: Result) -> list[Card]:
     """What is asked first about a run, as far as it has an answer."""
     return [
         card
-        for card in (*_of_flows(result), *_of_datagrams(result), *_of_links(result))
+        for card in (*_of_flows(result), *_of_live(result), *_of_datagrams(result), *_of_links(result))
         if card["value"] != NOTHING
     ]
 
@@ -41,7 +41,11 @@ def _of_flows(result: Result) -> list[Card]:
     if waiting := _without_connection(flows):
         share.append(f"{quantity(waiting)} without a connection")
     found = [
-        _card("Simulated", measure(ended_s, "s"), "stopped before its end" if result.interrupted else ""),
+        _card(
+            "Live" if "live" in result.summary else "Simulated",
+            measure(ended_s, "s"),
+            "stopped before its end" if result.interrupted else "",
+        ),
         _card("Flows", quantity(flows.height) if flows.height else NOTHING, ", ".join(share)),
         _card(
             "Goodput",
@@ -66,6 +70,24 @@ def _of_flows(result: Result) -> list[Card]:
         found.append(
             _card("Reordered", f"{plain(100 * reordered / received, 3)} %", f"{quantity(reordered)} packets")
         )
+    return found
+
+
+def _of_live(result: Result) -> list[Card]:
+    """The kernel of a live run, whether the run is valid, and how far its simulation is from it."""
+    live = result.summary.get("live")
+    if live is None:
+        return []
+    latest = measure(live["check"]["lateness_p99_us"], "us")
+    found = [
+        _card("Kernel", str(live["kernel"]), f"{quantity(live['flows_real'])} real flows"),
+        _card("Self-check", "valid" if live["valid"] else "not valid", f"99 % of packets within {latest}"),
+    ]
+    against = live.get("against", {})
+    if (difference := against.get("median_difference_percent")) is not None:
+        note = f"median of {quantity(against['flows'])} real flows' goodputs; largest "
+        note += f"{plain(against['largest_difference_percent'], 3)} %"
+        found.append(_card("Simulation differs by", f"{plain(difference, 3)} %", note))
     return found
 
 

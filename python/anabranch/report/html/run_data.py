@@ -42,6 +42,7 @@ FLOW_COLUMNS = (
     ("start_s", "start", "s"),
     ("completion_s", "completion", "s"),
     ("goodput_mbps", "goodput", "Mbps"),
+    ("simulated_goodput_mbps", "goodput, simulated", "Mbps"),
     ("delivered_bytes", "delivered", "bytes"),
     ("rtt_min_ms", "RTT min", "ms"),
     ("rtt_mean_ms", "RTT mean", "ms"),
@@ -109,7 +110,8 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
             "from": words(flows["from"].to_list()),
             "to": words(flows["to"].to_list()),
             "transport": words(flows["transport"].to_list()),
-            "columns": table_columns(flows, FLOW_COLUMNS),
+            "columns": table_columns(_with_simulated(result), FLOW_COLUMNS),
+            "hosts": words(flows["hosts"].to_list()) if "hosts" in flows.columns else None,
             "failure": words(flows["failure"].to_list()) if "failure" in flows.columns else None,
         },
         "flow_series": _flow_series(result, transports, notes),
@@ -121,6 +123,14 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
         "ended_s": float(result.summary.get("ended_s") or 0.0),
         "notes": [*goodput_notes(result), *notes],
     }
+
+
+def _with_simulated(result: Result) -> pl.DataFrame:
+    """The flows, those of a live run with the goodput of its simulation, where there is one."""
+    if "against" not in result.tables:
+        return result.flows
+    simulated = result.tables["against"].select("flow", "simulated_goodput_mbps")
+    return result.flows.join(simulated, on="flow", how="left", maintain_order="left")
 
 
 def _facts(result: Result) -> list[list[str]]:
@@ -186,9 +196,7 @@ def _flow_series(result: Result, transports: Sequence[str], notes: list[str]) ->
     """Lines of the flows that delivered most, of each transport and of all flows together."""
     if "flow_series" not in result.tables or result.flow_series.is_empty():
         return None
-    series = result.flow_series.select(
-        "time_s", "flow", "goodput_mbps", "srtt_ms", (pl.col("cwnd_bytes") / 1e3).alias("cwnd_kb")
-    )
+    series = _measures(result.flow_series)
     steps = Steps.of(series["time_s"], MOST_STEPS)
     if steps.merged > 1:
         notes.append(
@@ -202,6 +210,33 @@ def _flow_series(result: Result, transports: Sequence[str], notes: list[str]) ->
             f"{len(kept)} of {flows.height} flows have lines of their own, those that delivered most; sums "
             "and means count every flow."
         )
+    lines = _lines(series, steps, flows, kept, transports)
+    found = {"times": column(steps.times_s, "f8"), "flows": column(kept.to_numpy(), "i4"), **lines}
+    if "simulated_flow_series" in result.tables:
+        # At the same instants, but for those after a live run that was stopped.
+        beside = _measures(result.tables["simulated_flow_series"])
+        beside = beside.filter(pl.col("time_s").is_in(series["time_s"].unique().implode()))
+        found["simulated"] = _lines(beside, steps, flows, kept, transports)
+    return found
+
+
+def _measures(series: pl.DataFrame) -> pl.DataFrame:
+    """What is drawn of flows over time."""
+    return series.select("time_s", "flow", "goodput_mbps", "srtt_ms", cwnd_kb=pl.col("cwnd_bytes") / 1e3)
+
+
+def _lines(
+    series: pl.DataFrame, steps: Steps, flows: pl.DataFrame, kept: pl.Series, transports: Sequence[str]
+) -> dict[str, Any]:
+    """Lines of single flows, of each transport and of all flows.
+
+    Args:
+        series: what is drawn, at instants of the steps.
+        steps: of the lines.
+        flows: all flows.
+        kept: those with lines of their own.
+        transports: in their order.
+    """
     values = ("goodput_mbps", "srtt_ms", "cwnd_kb")
     chosen = series.filter(pl.col("flow").is_in(kept.implode()))
     chosen = chosen.with_columns(
@@ -211,14 +246,10 @@ def _flow_series(result: Result, transports: Sequence[str], notes: list[str]) ->
     transport = pl.Series("row", np.searchsorted(transports, flows["transport"].to_list()))
     by_flow = flows.select("flow").with_columns(transport)
     grouped = series.join(by_flow, on="flow", how="left", maintain_order="left")
-    groups = _grouped(grouped, steps, len(transports), values)
-    together = _grouped(grouped.with_columns(pl.lit(0).alias("row")), steps, 1, values)
     return {
-        "times": column(steps.times_s, "f8"),
-        "flows": column(kept.to_numpy(), "i4"),
         "own": {value: column(steps.matrix(own, "row", len(kept), value)) for value in values},
-        "transports": groups,
-        "all": together,
+        "transports": _grouped(grouped, steps, len(transports), values),
+        "all": _grouped(grouped.with_columns(pl.lit(0).alias("row")), steps, 1, values),
     }
 
 

@@ -23,7 +23,7 @@ def study_document(result: StudyOutcome) -> dict[str, Any]:
         "kind": "study",
         "title": result.title or "A study",
         "cards": [
-            _card("Runs", quantity(result.runs.height), f"{quantity(failed.height)} failed"),
+            _card("Runs", quantity(result.runs.height), f"{_live(result)}{quantity(failed.height)} failed"),
             _card(
                 "Cells", quantity(result.cells.height), f"{quantity(result.replications)} replications each"
             ),
@@ -38,6 +38,16 @@ def study_document(result: StudyOutcome) -> dict[str, Any]:
         "intervals": f"Intervals: {interval_words(result)}." if any(f["intervals"] for f in figures) else "",
         "cells": {"rows": result.cells.height, "columns": _cell_columns(result)},
     }
+
+
+def _live(result: StudyOutcome) -> str:
+    """How many runs were live, if any."""
+    if not result.live:
+        return ""
+    # A study beside its simulation has a factor that says which were.
+    beside = "hosts" in result.runs.columns
+    count = result.runs.filter(pl.col("hosts") == "live").height if beside else result.runs.height
+    return f"{quantity(count)} live, "
 
 
 def _card(label: str, value: str, note: str) -> dict[str, str]:

@@ -29,11 +29,16 @@ class SeriesSection {
       this.own = decodeAll(this.data.own);
       this.groups = decodeAll(this.data.transports);
       this.all = decodeAll(this.data.all);
+      const beside = this.data.simulated;
+      this.simulated = beside
+        ? { own: decodeAll(beside.own), groups: decodeAll(beside.transports), all: decodeAll(beside.all) } : null;
       this.transportOf = decodeWords(DATA.flows.transport);
       this.rank = new Map(DATA.transports.map((transport, i) => [transport.name, i]));
     }
     this.offered = this.firstOffer();
     this.shown = new Set(this.offered);
+    // Lines of the simulation beside those of a live run.
+    this.besides = Boolean(this.simulated);
     this.draw();
     this.drawQueues();
     network.linkListeners.push(() => this.drawQueues());
@@ -50,20 +55,23 @@ class SeriesSection {
     return ["all", ...(DATA.transports.length > 1 ? DATA.transports.map((_, i) => `transport ${i}`) : [])];
   }
 
-  /** Label, colour and values of a line. One transport, one colour; flows of the same differ in their dashes. */
-  line(key) {
+  /**
+   * Label, colour and values of a line. One transport, one colour; flows of the same differ in their dashes.
+   * Those of the simulation beside a live run are thin and pale.
+   */
+  line(key, from = this) {
     const count = this.times.length;
     const flows = DATA.flows.name.length;
     const [kind, text] = key.split(" ");
     const index = Number(text);
     if (kind === "all") {
       return { label: `all ${number(flows)} flows`, color: css("--text"), width: 2.5,
-        values: (measure) => row(this.all[measure], 0, count) };
+        values: (measure) => row(from.all[measure], 0, count) };
     }
     if (kind === "transport") {
       const { name, color, dash } = DATA.transports[index];
       return { label: `all ${name}`, color: css(`--c${color}`), dash, width: 2.5,
-        values: (measure) => row(this.groups[measure], index, count) };
+        values: (measure) => row(from.groups[measure], index, count) };
     }
     const transport = this.rank.get(this.transportOf(index));
     const alike = this.offered.filter((other) => other.startsWith("flow")
@@ -75,7 +83,12 @@ class SeriesSection {
     // Relatives share a colour: the lines of one begin where those of the other do not.
     const pattern = (several ? place + (hollow ? 1 : 0) : Math.floor(place / 8)) % PATTERNS.length;
     return { label: DATA.flows.name[index], color: css(`--c${color}`), dash: PATTERNS[pattern], width: 1.5,
-      values: (measure) => row(this.own[measure], this.rowOf.get(index), count) };
+      values: (measure) => row(from.own[measure], this.rowOf.get(index), count) };
+  }
+
+  simulatedLine(key) {
+    const line = this.line(key, this.simulated);
+    return { ...line, label: `${line.label}, simulated`, color: pale(line.color), width: line.width * 0.7 };
   }
 
   has(flow) {
@@ -112,7 +125,11 @@ class SeriesSection {
       return h("button", { type: "button", class: "series", "aria-pressed": String(this.shown.has(key)),
         onclick: () => this.toggleAndFocus(key), "data-key": key }, lineKey(line), line.label);
     }));
-    const lines = this.offered.filter((key) => this.shown.has(key)).map((key) => this.line(key));
+    if (this.simulated) legend.append(this.besidesButton());
+    const keys = this.offered.filter((key) => this.shown.has(key));
+    const beside = this.besides ? keys.map((key) => this.simulatedLine(key)) : [];
+    // The live ones last, above the others.
+    const lines = [...beside, ...keys.map((key) => this.line(key))];
     const kinds = [
       ["goodput-chart", "Goodput", "goodput_mbps", "Mbps"], ["rtt-chart", "Smoothed RTT", "srtt_ms", "ms"],
       ["cwnd-chart", "Congestion window", "cwnd_kb", "kB"],
@@ -124,9 +141,24 @@ class SeriesSection {
 
   toggleAndFocus(key) {
     this.toggle(key);
-    // The buttons are new; whoever works by keyboard stays where they were.
+    this.focus(key);
+  }
+
+  /** The buttons are new; whoever works by keyboard stays where they were. */
+  focus(key) {
     const button = /** @type {HTMLElement} */ (byId("series-legend").querySelector(`[data-key="${key}"]`));
     button?.focus();
+  }
+
+  besidesButton() {
+    const look = { color: pale(css("--text")), width: 1, dash: [] };
+    const onclick = () => {
+      this.besides = !this.besides;
+      this.draw();
+      this.focus("simulated");
+    };
+    return h("button", { type: "button", class: "series", "aria-pressed": String(this.besides), onclick,
+      "data-key": "simulated" }, lineKey(look), "simulated (thin and pale)");
   }
 
   /** The longest queues, and that of the chosen link. */
@@ -152,6 +184,11 @@ class SeriesSection {
     const names = lines.map((line) => h("span", {}, lineKey(line), line.label));
     container.append(h("p", { class: "legend" }, ...(names.length ? names : ["No queue ever held a packet."])));
   }
+}
+
+/** A colour, so light that a line of it stays behind others; colours are hexadecimal. */
+function pale(color) {
+  return `${color}90`;
 }
 
 /** A chart over time: all of them have the same axis, or the cursors could not move together. */
@@ -253,6 +290,7 @@ function reorderingTable() {
 function flowTable(series) {
   const { name, columns } = DATA.flows;
   const [from, to, transport] = ["from", "to", "transport"].map((key) => decodeWords(DATA.flows[key]));
+  const hosts = DATA.flows.hosts ? decodeWords(DATA.flows.hosts) : null;
   const failure = DATA.flows.failure ? decodeWords(DATA.flows.failure) : () => "";
   const failed = DATA.flows.failure?.words.some((word) => word);
   const plot = {
@@ -267,7 +305,7 @@ function flowTable(series) {
     columns: [
       ...(series.data ? [plot] : []),
       { heading: "flow", text: (i) => name[i] }, { heading: "from", text: from }, { heading: "to", text: to },
-      { heading: "transport", text: transport }, ...columns.map(numberColumn),
+      { heading: "transport", text: transport }, ...(hosts ? [{ heading: "hosts", text: hosts }] : []), ...columns.map(numberColumn),
       ...(failed ? [{ heading: "given up", text: failure }] : []),
     ],
   });
