@@ -15,6 +15,7 @@ from anabranch import __version__
 from anabranch.command_group import CommandGroup
 from anabranch.command_options import (
     AgainstOption,
+    AgainstSimulationOption,
     CsvOption,
     MapOption,
     PageOption,
@@ -137,13 +138,17 @@ def live(
     shell: Annotated[
         str | None, typer.Option(metavar="HOST", help="Work in a host; the run lasts until its shell ends.")
     ] = None,
-    against: Annotated[
-        str | None, typer.Option(metavar="simulation", help="Simulate it as well, and compare flow by flow.")
-    ] = None,
+    against: AgainstSimulationOption = None,
     kernel_receivers: Annotated[
         bool,
         typer.Option(
             "--kernel-receivers", help="Let the kernel receive the flows of TCP that it cannot send."
+        ),
+    ] = False,
+    simulated_receivers: Annotated[
+        bool,
+        typer.Option(
+            "--simulated-receivers", help="Simulate the receivers of the flows that the kernel sends."
         ),
     ] = False,
     hold: Annotated[bool, typer.Option("--hold", help="Keep the network up until Ctrl-C.")] = False,
@@ -172,6 +177,7 @@ def live(
             asked=asked,
             against_simulation=against is not None,
             kernel_receivers=kernel_receivers,
+            simulated_receivers=simulated_receivers,
             switches=switches,
             out=folder,
             page=not no_page,
@@ -329,10 +335,7 @@ def study(
         bool,
         typer.Option("--live", help="Make live runs, one at a time: between real Linux hosts (Linux, root)."),
     ] = False,
-    against: Annotated[
-        str | None,
-        typer.Option(metavar="simulation", help="With --live: simulate each run as well, for comparison."),
-    ] = None,
+    against: AgainstSimulationOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run a scenario over all levels of its factors; started again, it goes on where it stopped."""

@@ -37,6 +37,10 @@ AgainstOption = Annotated[
     Path | None,
     typer.Option("--against", metavar="SCENARIO", help="Compare with the routes of another scenario file."),
 ]
+AgainstSimulationOption = Annotated[
+    str | None,
+    typer.Option("--against", metavar="simulation", help="Simulate each live run as well, and compare."),
+]
 MapOption = Annotated[
     Path | None,
     typer.Option("--map", metavar="FILE", help="Draw the loads on a map: a file .png, .svg or .pdf."),

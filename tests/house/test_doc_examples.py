@@ -55,7 +55,8 @@ def joined(rest: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
 
 def commands(text: str) -> list[list[str]]:
     """The calls of the program in a shell's commands, as a shell would split them."""
-    lines = [shlex.split(line, comments=True) for line in text.splitlines() if "anabranch" in line]
+    whole = text.replace("\\\n", " ").splitlines()
+    lines = [shlex.split(line.removeprefix("sudo "), comments=True) for line in whole if "anabranch" in line]
     return [words[1:] for words in lines if words and words[0].rsplit("/", 1)[-1] == "anabranch"]
 
 

@@ -16,7 +16,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "programs.toml"
 SHORTER = {
     "--time 25": "--time 5",
     "in 1 2 3 4 5;": "in 1 2;",
-    "sleep 4\n": "sleep 2\n",
+    "sleep 4;": "sleep 1;",
     "head -c 1M": "head -c 100k",
 }
 
@@ -38,7 +38,7 @@ def programs() -> tuple[HostProgram, ...]:
 )
 def test_iperf3_and_curl_cross_abilene_while_a_link_fails(live_run: LiveRun, tmp_path: Path) -> None:
     scenario = Scenario.load(EXAMPLE).replace(
-        {"run.duration": "8 s", "event[0].at": "3 s", "event[1].at": "5 s"}
+        {"run.duration": "14 s", "event[0].at": "3 s", "event[1].at": "5 s"}
     )
     before = sorted(Path("/mnt").iterdir())
     out = tmp_path / "out"

@@ -12,6 +12,7 @@ from rich.console import Console
 import anabranch
 from anabranch.capture import analyze
 from anabranch.display import show_against
+from anabranch.errors import LiveError
 from anabranch.live import Asked, HostProgram, run
 
 DATAGRAM = """
@@ -181,6 +182,54 @@ def test_a_simulated_sender_speaks_with_a_receiver_of_the_kernel(live_run: LiveR
         sized["segments_sent"] == sized["packets_received"] + sized["drops_data"] + sized["packets_in_flight"]
     )
     assert result.flow_series.filter(pl.col("flow") == 1)["goodput_mbps"].max() > 5
+
+
+def test_a_sender_of_the_kernel_speaks_with_a_simulated_receiver(live_run: LiveRun) -> None:
+    traffic = [{"transport": "linux-cubic", "size": "1500 kB"}, {"transport": "every", "stop": "2 s"}]
+    loss = {"algorithm": "bernoulli", "probability": 0.005}
+    scenario = paths(
+        "20 Mbps",
+        [5],
+        traffic,
+        # An ACK for each segment: the receiver is the scenario's, and not the kernel's.
+        transport={"every": {"preset": "linux-reno", "delayed_ack_segments": 1}},
+        run={"duration": "6 s", "flow_series": True},
+    ).replace({"network.links.loss": loss})
+    result = live_run(scenario, simulated_receivers=True, against_simulation=True)
+    sized, stopped = result.flows.rows(named=True)
+    assert result.flows["hosts"].to_list() == ["kernel sends"] * 2
+    # Every byte, once, and the kernel's FIN.
+    assert sized["delivered_bytes"] == 1_500_000
+    assert 0.6 < sized["completion_s"] < 5
+    assert 2 <= stopped["completion_s"] < 3
+    # What was lost was reported, and sent again.
+    assert sized["drops_random"] + stopped["drops_random"] > 0
+    assert sized["retransmissions"] + stopped["retransmissions"] > 0
+    assert (sized["timeouts"], stopped["timeouts"]) == (0, 0)
+    assert sized["rtt_min_ms"] >= 10
+    assert result.flow_series["goodput_mbps"].max() > 5
+    assert result.tables["against"]["simulated_delivered_bytes"][0] == 1_500_000
+
+
+def test_who_answers_acknowledges_as_its_table_says(live_run: LiveRun) -> None:
+    def acks_per_segment(**receiver: object) -> float:
+        transport = {"own": {"preset": "linux-reno", "quick_acks": 0, "autotuning": False, **receiver}}
+        scenario = paths("10 Mbps", [5], [{"transport": "own", "size": "1 MB"}], transport=transport)
+        # Nothing is lost: what is missing is told at once.
+        scenario = scenario.replace({"run.duration": "3 s", "network.links.queue": "1000 packets"})
+        result = live_run(scenario, simulated_receivers=True)
+        back = result.links.filter(pl.col("from") == "sink")["packets"].sum()
+        return float(back) / float(result.flows["packets_received"][0])
+
+    assert acks_per_segment(delayed_ack_segments=1) == pytest.approx(1, abs=0.05)
+    assert acks_per_segment(delayed_ack_segments=4) == pytest.approx(0.25, abs=0.05)
+
+
+def test_trains_have_two_real_ends() -> None:
+    scenario = paths("20 Mbps", [5], [{"transport": "linux-cubic"}])
+    scenario = scenario.replace({"network.hosts": {"offload": "4 segments"}})
+    with pytest.raises(LiveError, match=r"network\.hosts\.offload: a simulated end of a connection"):
+        run(scenario, simulated_receivers=True)
 
 
 def test_a_capture_has_the_packets_of_the_kernel(live_run: LiveRun, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from anabranch.result import Result
 
 SIMULATED_SERIES = "simulated_flow_series"
 """The table ``flow_series`` of the simulation, beside that of the live run."""
-_COMPARED = ("goodput_mbps", "completion_s", "retransmissions", "rtt_mean_ms")
+_COMPARED = ("delivered_bytes", "goodput_mbps", "completion_s", "retransmissions", "rtt_mean_ms")
 
 
 def compared(live: pl.DataFrame, simulated: Result) -> pl.DataFrame:
@@ -20,7 +20,9 @@ def compared(live: pl.DataFrame, simulated: Result) -> pl.DataFrame:
         live: the table ``flows`` of the live run.
         simulated: the simulation of the same scenario.
     """
-    real = live.filter(pl.col("hosts") == "kernel").select("flow", "name", "transport", *_COMPARED)
+    real = live.filter(pl.col("hosts").is_in(["kernel", "kernel sends"])).select(
+        "flow", "name", "transport", *_COMPARED
+    )
     other = simulated.flows.select("flow", *(pl.col(name).alias(f"simulated_{name}") for name in _COMPARED))
     ratio = pl.col("simulated_goodput_mbps") / pl.col("goodput_mbps")
     difference = pl.when(pl.col("goodput_mbps") > 0).then((ratio - 1) * 100)

@@ -26,6 +26,11 @@ _COUPLED = ("lia", "olia", "balia")
 _DETECTIONS = ("rack", "linux-rack")
 _SCHEDULERS = ("linux", "lowest-rtt")
 """Those that mean the kernel's default: ``lowest-rtt`` is that of the presets."""
+_OF_RECEIVERS = {
+    *("delayed_ack_segments", "delayed_ack_timeout", "quick_acks", "sack_blocks", "autotuning"),
+    *("initial_window_share", "paws", "paws_window", "timer_tick"),
+}
+"""What of a transport's table a receiver follows."""
 # Messages that are drawn at once.
 _DRAWN = 1024
 
@@ -39,14 +44,19 @@ class Kernel:
     is_mptcp: bool
     asks_for_ecn: bool
     receive_buffer_bytes: int
+    receives: bool = True
+    """Whether it is the receiver as well; otherwise that is simulated."""
 
 
-def kernel_of(transport: TransportSetup, *, receives: bool = False) -> Kernel | None:
+def kernel_of(
+    transport: TransportSetup, *, receives: bool = False, only_sends: bool = False
+) -> Kernel | None:
     """How the kernel speaks a transport; None if it cannot, or is not to.
 
     Args:
         transport: what the scenario says of it.
         receives: whether the kernel is to receive what it cannot send.
+        only_sends: whether receivers of TCP are simulated, whoever sends.
     """
     config = transport.config
     if config["algorithm"] not in ("tcp", "mptcp"):
@@ -57,7 +67,7 @@ def kernel_of(transport: TransportSetup, *, receives: bool = False) -> Kernel | 
     control = controls.get(tcp["congestion_control"]["algorithm"])
     if control is None or tcp["loss_detection"]["algorithm"] not in _DETECTIONS:
         return Kernel(None, False, False, tcp["receive_buffer"]) if receives and not is_mptcp else None
-    return Kernel(control, is_mptcp, tcp["ecn"], tcp["receive_buffer"])
+    return Kernel(control, is_mptcp, tcp["ecn"], tcp["receive_buffer"], receives=is_mptcp or not only_sends)
 
 
 def check_transports(scenario: Scenario, setup: Setup) -> None:
@@ -95,11 +105,12 @@ def check_transports(scenario: Scenario, setup: Setup) -> None:
 
 def ignored_choices(setup: Setup, kernels: Sequence[Kernel | None]) -> list[str]:
     """What a transport's table says that the kernel cannot be told."""
-    told = {"receive_buffer", "ecn", "congestion_control", "loss_detection"}
+    always = {"receive_buffer", "ecn", "congestion_control", "loss_detection"}
     notes = []
     for transport, kernel in zip(setup.transports, kernels, strict=True):
         if kernel is None or kernel.is_mptcp or kernel.control is None:
             continue
+        told = always if kernel.receives else always | _OF_RECEIVERS
         usual = _usual(kernel)
         own = transport.config.items()
         differs = [name for name, value in own if name not in told and usual.get(name) != value]
@@ -136,6 +147,7 @@ def flow_plans(
                 to=planned.to,
                 control=kernel.control,
                 is_mptcp=kernel.is_mptcp,
+                receives=kernel.receives,
                 ends=own,
                 start_s=planned.start / _PS_PER_S,
                 stop_s=None if planned.stop is None else planned.stop / _PS_PER_S,

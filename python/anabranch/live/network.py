@@ -57,7 +57,14 @@ class LiveHosts:
     """The engine, its hosts, and what runs in them."""
 
     def __init__(
-        self, setup: Setup, carrying: Setup, planned: Planned, asked: Asked, *, receives: bool
+        self,
+        setup: Setup,
+        carrying: Setup,
+        planned: Planned,
+        asked: Asked,
+        *,
+        receives: bool,
+        only_sends: bool = False,
     ) -> None:
         """Over the routes of a plan.
 
@@ -67,17 +74,21 @@ class LiveHosts:
             planned: routes of all flows.
             asked: what is to run in hosts besides.
             receives: whether the kernel receives the flows of TCP that it cannot send.
+            only_sends: whether receivers of TCP are simulated.
         """
         self._setup = setup
         self._asked = asked
-        self._kernels = [kernel_of(transport, receives=receives) for transport in setup.transports]
+        self._kernels = [
+            kernel_of(transport, receives=receives, only_sends=only_sends) for transport in setup.transports
+        ]
         self._real = real_flows(setup, self._kernels)
         self._core = _core.LiveNetwork(carrying.core(), planned.plan)
         self._ends_of_flows = self._core
         """What knows addresses and ports."""
-        sends = [kernel is not None and kernel.control is not None for kernel in self._kernels]
         for flow in self._real.nonzero()[0].tolist():
-            self._core.make_real(flow, sends[setup.flows.transport[flow]], True)
+            kernel = self._kernels[setup.flows.transport[flow]]
+            assert kernel is not None  # noqa: S101 - it is real
+            self._core.make_real(flow, kernel.control is not None, kernel.receives)
         self._carriers = {flow: carrying.flows[flow] for flow in range(len(setup.flows), len(carrying.flows))}
         for flow in self._carriers:
             self._core.make_carrier(flow)
@@ -219,7 +230,7 @@ class LiveHosts:
             if kernel is None:
                 continue
             for node, end, sends in ((flow.origin, 0, True), (flow.to, 1, False)):
-                if sends and kernel.control is None:
+                if not (kernel.control if sends else kernel.receives):
                     continue
                 host = wanted.setdefault(node, _Wanted())
                 host.addresses.update(dict.fromkeys(pair[end][0] for pair in own))
@@ -290,11 +301,12 @@ def _before_others() -> Iterator[None]:
     """This thread, which writes and reads for all flows, waits for no other program, where that is permitted.
 
     A receiver that reads late acknowledges late, because its window stays shut until then, and its sender's
-    bursts fill queues that they would not fill otherwise.
+    bursts fill queues that they would not fill otherwise. Threads that it starts to open sockets in hosts are
+    like it; programs of hosts have begun before.
     """
     before = os.sched_getscheduler(0), os.sched_getparam(0)
     try:
-        os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(_FLOWS_PRIORITY))
+        os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(_FLOWS_PRIORITY))
     except PermissionError:
         # The network's thread may not either, and the run says so.
         yield

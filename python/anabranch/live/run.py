@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from anabranch import _core, runner
+from anabranch.errors import LiveError
 from anabranch.live.against import SIMULATED_SERIES, compared, verdict
 from anabranch.live.flows import check_transports, kernel_of
 from anabranch.live.machine import check_machine
@@ -43,6 +44,7 @@ class Live(runner.Simulated):
         latest_us: float = LATEST_US,
         against_simulation: bool = False,
         kernel_receivers: bool = False,
+        simulated_receivers: bool = False,
     ) -> None:
         """With programs in its hosts, if any are asked for.
 
@@ -51,8 +53,9 @@ class Live(runner.Simulated):
             latest_us: later packets than this, at the 99th percentile, make a run not valid.
             against_simulation: simulate the same scenario afterwards, and compare.
             kernel_receivers: let the kernel receive the flows of TCP that it cannot send.
+            simulated_receivers: simulate the receivers of the flows of TCP that the kernel sends.
         """
-        self._receives = kernel_receivers
+        self._receives, self._only_sends = kernel_receivers, simulated_receivers
         self._asked = asked or Asked()
         self._latest_us = latest_us
         self._against = against_simulation
@@ -71,6 +74,11 @@ class Live(runner.Simulated):
         kernels = [
             kernel_of(setup.transports[transport], receives=self._receives) for transport in sorted(used)
         ]
+        if (self._receives or self._only_sends) and any(host.offload > 1 for host in setup.hosts):
+            raise LiveError(
+                "network.hosts.offload: a simulated end of a connection with a real one takes single "
+                "segments, and no trains, whose checksums are not complete; leave one of the two out"
+            )
         real = [kernel for kernel in kernels if kernel is not None]
         controls = [kernel.control for kernel in real if kernel.control is not None]
         nodes = host_nodes(setup, self._asked) if self._asked.anything else []
@@ -142,7 +150,9 @@ class Live(runner.Simulated):
             carrying: the same, with flows behind its own that carry what programs say.
             planned: routes of all flows.
         """
-        return LiveHosts(own, carrying, planned, self._asked, receives=self._receives)
+        return LiveHosts(
+            own, carrying, planned, self._asked, receives=self._receives, only_sends=self._only_sends
+        )
 
     def known(self, tables: dict[str, pl.DataFrame]) -> dict[str, pl.DataFrame]:
         """The tables with what only this way of running knows, and without what it does not."""
@@ -198,6 +208,7 @@ def run(
     asked: Asked | None = None,
     against_simulation: bool = False,
     kernel_receivers: bool = False,
+    simulated_receivers: bool = False,
     switches: str | None = None,
 ) -> Result:
     """Runs a scenario live; :func:`anabranch.runner.run` has the arguments.
@@ -214,6 +225,7 @@ def run(
         asked: what is to run in hosts besides the flows of the scenario.
         against_simulation: simulate the same scenario afterwards, and compare; the table ``against``.
         kernel_receivers: let the kernel receive the flows of TCP that it cannot send.
+        simulated_receivers: simulate the receivers of the flows of TCP that the kernel sends.
         switches: ``ovs`` makes the routers real switches of Open vSwitch; left out, they are the engine's.
 
     Returns:
@@ -242,5 +254,6 @@ def run(
             latest_us=latest_us,
             against_simulation=against_simulation,
             kernel_receivers=kernel_receivers,
+            simulated_receivers=simulated_receivers,
         ),
     )

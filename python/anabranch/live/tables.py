@@ -133,6 +133,18 @@ def _flow(record: FlowRecord, ended_s: float) -> dict[str, Any]:
     }
 
 
+_SEEN_BY_RECEIVER = (
+    *("completion_s", "delivered_bytes", "goodput_mbps", "spurious_retransmissions", "ecn_marks"),
+)
+"""What a simulated receiver knows of a flow."""
+
+
+def _sender(record: FlowRecord, ended_s: float) -> dict[str, Any]:
+    """What is known of a flow whose sender is real, and whose receiver is simulated."""
+    kept = {name: value for name, value in _flow(record, ended_s).items() if name not in _SEEN_BY_RECEIVER}
+    return {"flow": record.plan.flow, **kept}
+
+
 def _replaced(table: pl.DataFrame, keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """A table with these values in place of those of the same keys; null, too, is a value."""
     if not rows:
@@ -149,18 +161,22 @@ def _replaced(table: pl.DataFrame, keys: Sequence[str], rows: Sequence[Mapping[s
 
 
 def _flows(flows: pl.DataFrame, records: Sequence[FlowRecord], ended_s: float) -> pl.DataFrame:
-    sent = [record for record in records if record.plan.control is not None]
+    sent = [record for record in records if record.plan.control is not None and record.plan.receives]
+    only_sent = [record for record in records if not record.plan.receives]
     received = [record for record in records if record.plan.control is None]
-    real = [record.plan.flow for record in sent]
+    real = [record.plan.flow for record in (*sent, *only_sent)]
     rows = [{"flow": record.plan.flow, **_flow(record, ended_s)} for record in sent]
     ends = [{"flow": record.plan.flow, **_received(record, ended_s)} for record in received]
     flows = _replaced(flows, ["flow"], ends)
+    flows = _replaced(flows, ["flow"], [_sender(record, ended_s) for record in only_sent])
     # What left a host is what the network has seen of it.
     left = pl.col("packets_received") + pl.col("drops_data") + pl.col("packets_in_flight")
     is_real = pl.col("flow").is_in(real)
     return _replaced(flows, ["flow"], rows).with_columns(
         segments_sent=pl.when(is_real).then(left).otherwise(pl.col("segments_sent")),
-        hosts=pl.when(is_real)
+        hosts=pl.when(pl.col("flow").is_in([record.plan.flow for record in only_sent]))
+        .then(pl.lit("kernel sends"))
+        .when(is_real)
         .then(pl.lit("kernel"))
         .when(pl.col("flow").is_in([record.plan.flow for record in received]))
         .then(pl.lit("kernel receives"))

@@ -59,6 +59,8 @@ class FlowPlan:
     """None where it has no end of its own."""
     messages: Iterator[tuple[float, int]] | None = None
     """Times and sizes of messages; None where it writes all it can."""
+    receives: bool = True
+    """Whether the kernel receives it; otherwise its receiver is simulated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +158,9 @@ class KernelFlows:
             raise
 
     def _listen(self) -> None:
-        for node in sorted({flow.plan.to for flow in self._flows}):
-            flows = [flow.plan for flow in self._flows if flow.plan.to == node]
+        received = [flow.plan for flow in self._flows if flow.plan.receives]
+        for node in sorted({plan.to for plan in received}):
+            flows = [plan for plan in received if plan.to == node]
             protocol = IPPROTO_MPTCP if any(plan.is_mptcp for plan in flows) else socket.IPPROTO_TCP
             for port in sorted({plan.ends[0][1][1] for plan in flows}):
                 listener = self._hosts[node].inside(partial(_socket, protocol))
@@ -316,6 +319,9 @@ class KernelFlows:
         self._forget(flow.sender)
         with suppress(OSError):
             flow.sender.shutdown(socket.SHUT_WR)
+        if not flow.plan.receives:
+            # Once the simulated receiver has closed, too, it hangs up.
+            self._watch(flow.sender, 0, lambda _: self._complete(flow))
 
     def _fail(self, flow: _Flow, number: int | None) -> None:
         flow.record.failure = f"the kernel gave it up: {reason(system_error(number))}"
@@ -376,13 +382,15 @@ class KernelFlows:
             self._forget(receiver)
 
     def _complete(self, flow: _Flow) -> None:
-        """All has arrived: the receiver closes, too."""
+        """All has arrived: the receiver closes, too, or has closed."""
         flow.record.completed_s = self.now() - flow.plan.start_s
         self._look(flow)
         receiver, flow.receiver = flow.receiver, None
         if receiver is not None:
             self._forget(receiver)
             receiver.close()
+        elif flow.sender is not None:
+            self._forget(flow.sender)
 
     def _sample_at(self, number: int, interval: float) -> None:
         """Samples every flow at so many intervals from the start, and from then on at each."""
@@ -404,6 +412,8 @@ class KernelFlows:
                 if self._interval is None:
                     continue
                 delivered = flow.record.delivered_bytes
+                if not flow.plan.receives:
+                    delivered = sum(info.bytes_acked for _, info in infos)
                 self.samples.append(Sample(instant_s, now, flow.plan.flow, delivered, infos))
 
     def _look(self, flow: _Flow) -> list[tuple[int, TcpInfo]]:
