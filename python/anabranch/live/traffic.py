@@ -34,8 +34,8 @@ _PASSES = 8
 _MOST_WAITING = 4096
 _LINGER_NOT = struct.pack("ii", 1, 0)
 _SAMPLES_S = 0.1
-_PS_PER_S = 1e12
 """Between two samples of the round-trip time, where no series is wanted."""
+_PS_PER_S = 1e12
 # The kernel refuses further subflows until the connection has had an acknowledgment of data.
 _JOIN_AGAIN_S = 0.002
 
