@@ -222,7 +222,7 @@ def prepared(command: Command, folder: Path) -> Ground:
 
 def _undo_half(study: Path) -> None:
     """Makes a finished study a begun one, as a kill leaves it."""
-    for file in (*study.glob("runs/*[05].parquet"), *study.glob("cells.*"), *study.glob("runs.*")):
+    for file in (*study.glob("runs/*[05].arrows"), *study.glob("cells.*"), *study.glob("runs.*")):
         file.unlink()
 
 

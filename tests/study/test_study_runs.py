@@ -48,7 +48,7 @@ def test_one_process_and_two_leave_the_same_bytes(write: Write, tmp_path: Path) 
         "cells.parquet",
         "cells.csv",
     } <= one.keys()
-    assert {f"runs/{number:06d}.parquet" for number in range(12)} <= one.keys()
+    assert {f"runs/{number:06d}.arrows" for number in range(12)} <= one.keys()
     assert "tables/flow_series/000011.parquet" in one
     assert one == two
     assert sorted(journal(tmp_path / "2")) == list(range(12))
@@ -190,9 +190,22 @@ def test_files_with_names_of_a_study_refuse_before_it_runs(
     assert (out / "report.html.~1~").read_text() == "mine"
     assert (out / "figures" / "fct_us.png.~1~").read_text() == "mine, too"
     assert (out / "figures" / "fct_us.png").read_bytes().startswith(b"\x89PNG")
-    (out / "runs" / "notes.parquet").write_text("mine")
-    with pytest.raises(StudyError, match=r"runs/notes\.parquet; move it elsewhere"):
+    (out / "runs" / "notes.arrows").write_text("mine")
+    with pytest.raises(StudyError, match=r"runs/notes\.arrows; move it elsewhere"):
         Study.load(write()).run(jobs=1, out=out)
+
+
+def test_a_folder_of_an_older_form_is_left_alone(write: Write, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    Study.load(write()).run(jobs=1, out=out)
+    manifest = (out / "study.json").read_text()
+    assert '"format_version": 2' in manifest
+    (out / "study.json").write_text(manifest.replace('"format_version": 2', '"format_version": 1'))
+    before = contents(out)
+    with pytest.raises(StudyError, match=r"in format 1, .* format 2 only; choose another folder"):
+        Study.load(write()).run(jobs=1, out=out)
+    assert contents(out) == before
+    assert StudyResult.load(out).runs.height == 12
 
 
 def test_a_finished_study_runs_nothing_again(write: Write, tmp_path: Path) -> None:
@@ -221,7 +234,7 @@ def _begin(folder: Path, out: str, runs: int) -> subprocess.Popen[str]:
     )  # fmt: skip
     done = folder / out / "runs"
     end = time.monotonic() + 60
-    while not done.is_dir() or len(list(done.glob("*.parquet"))) < runs:
+    while not done.is_dir() or len(list(done.glob("*.arrows"))) < runs:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < end
         time.sleep(0.002)
@@ -262,12 +275,12 @@ def test_a_killed_study_goes_on_and_ends_with_the_same_bytes(
     write('keep = "tables"\n' + MANY, LARGER + "link_series = false\nflow_series = false\n")
     assert anabranch("study", "study.toml", "--out", "whole").returncode == 0
     assert _stopped(tmp_path, "killed", 20, signal.SIGKILL).returncode == -signal.SIGKILL
-    done = {int(file.stem) for file in (tmp_path / "killed" / "runs").glob("*.parquet")}
+    done = {int(file.stem) for file in (tmp_path / "killed" / "runs").glob("*.arrows")}
     assert len(done) == 20
     with pytest.raises(StudyError, match=rf"has {len(done)} of 90 runs; start the study again"):
         StudyResult.load(tmp_path / "killed")
     # What a kill in the middle of writing leaves.
-    (tmp_path / "killed" / "runs" / ".000089.parquet.tmp").write_bytes(b"PAR1")
+    (tmp_path / "killed" / "runs" / ".000089.arrows.tmp").write_bytes(b"\xff\xff\xff\xff")
     with (tmp_path / "killed" / "journal.jsonl").open("a") as file:
         file.write('{"run": 1')
     again = anabranch("study", "study.toml", "--out", "killed")

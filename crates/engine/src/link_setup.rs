@@ -21,8 +21,8 @@ pub struct LinkSetup {
     pub capacity: Rate,
     /// Propagation delay.
     pub delay: Span,
-    /// Added to the delay of each packet, in picoseconds; packets stay in order.
-    pub jitter: Option<Variate>,
+    /// Added to the delay of each packet, in picoseconds; packets stay in order. In a box, because few links have one.
+    pub jitter: Option<Box<Variate>>,
     /// Random loss.
     pub loss: LossSetup,
     /// The queue in front of the link.

@@ -41,9 +41,6 @@ pub struct Packet {
     pub bytes: u32,
     /// Index of its next hop in the engine's list of path links, if it goes along a path; 0 otherwise.
     pub cursor: u32,
-    /// Its place among the packets of its subflow and direction that carry data, in order of sending; of a train,
-    /// that of its first segment.
-    pub order: u32,
     /// Hops it may still take; ends loops in plans made elsewhere.
     pub hops_left: u8,
     /// Which way it goes.
@@ -54,8 +51,9 @@ pub struct Packet {
     pub steering: Steering,
 }
 
-/// A packet and its place in a [`Chain`].
+/// A packet and its place in a [`Chain`]: half a line of the cache, and never parts of two.
 #[derive(Debug)]
+#[repr(align(32))]
 struct Stored {
     packet: Packet,
     /// The packet behind it, if it is in a chain and not the last.
@@ -63,6 +61,11 @@ struct Stored {
     /// When it arrives, if it is in a chain.
     arrival: Instant,
 }
+
+/// What only the ends of a packet's way ask for. A segment is as long as a line of the cache; it lies in one.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Carried(Segment);
 
 /// Packets in flight, first to arrive first: a list through the pool, so that no link has memory of its own for them.
 #[derive(Clone, Copy, Default, Debug)]
@@ -124,25 +127,37 @@ impl Chain {
 #[derive(Default, Debug)]
 pub struct PacketPool {
     packets: Vec<Stored>,
-    segments: Vec<Segment>,
+    segments: Vec<Carried>,
+    /// The place of each packet among those of its subflow and direction that carry data, in order of sending.
+    orders: Vec<u32>,
     free: Vec<PacketId>,
     /// The segments of trains behind the first, apart: without offload no packet pays for them.
     trains: BTreeMap<PacketId, Vec<Segment>>,
 }
 
 impl PacketPool {
-    /// Stores a packet.
+    /// Stores a packet. `order` is its place among the packets of its subflow and direction that carry data, in order
+    /// of sending; of a train, that of its first segment.
     #[inline]
-    pub fn insert(&mut self, packet: Packet, segment: Segment) -> PacketId {
+    pub fn insert(&mut self, packet: Packet, order: u32, segment: Segment) -> PacketId {
         if let Some(id) = self.free.pop() {
             self.packets[id as usize].packet = packet;
-            self.segments[id as usize] = segment;
+            self.segments[id as usize] = Carried(segment);
+            self.orders[id as usize] = order;
             return id;
         }
         let id = self.packets.len() as PacketId;
         self.packets.push(Stored { packet, next: 0, arrival: Instant::ZERO });
-        self.segments.push(segment);
+        self.segments.push(Carried(segment));
+        self.orders.push(order);
         id
+    }
+
+    /// The place of a packet in order of sending, as it was given to [`PacketPool::insert`].
+    #[inline]
+    #[must_use]
+    pub fn order(&self, id: PacketId) -> u32 {
+        self.orders[id as usize]
     }
 
     /// Frees a packet's place.
@@ -182,7 +197,7 @@ impl PacketPool {
     /// Marks a packet, all segments of a train, with congestion experienced; whether it can be marked.
     #[inline]
     pub fn mark(&mut self, id: PacketId) -> bool {
-        let first = &mut self.segments[id as usize];
+        let first = &mut self.segments[id as usize].0;
         if !first.flags.has(Flags::ECT) {
             return false;
         }
@@ -212,13 +227,13 @@ impl PacketPool {
     #[inline]
     #[must_use]
     pub fn segment(&self, id: PacketId) -> &Segment {
-        &self.segments[id as usize]
+        &self.segments[id as usize].0
     }
 
     /// The first segment that a packet carries, to change it.
     #[inline]
     pub fn segment_mut(&mut self, id: PacketId) -> &mut Segment {
-        &mut self.segments[id as usize]
+        &mut self.segments[id as usize].0
     }
 
     /// Packets in the network.
@@ -241,12 +256,17 @@ mod tests {
             destination: NodeId(0),
             bytes: 1500,
             cursor: 0,
-            order: 0,
             hops_left: 1,
             direction: Direction::Forward,
             subflow: 0,
             steering: Steering::Path,
         }
+    }
+
+    #[test]
+    fn no_packet_and_no_segment_lies_in_two_lines_of_the_cache() {
+        assert_eq!((size_of::<Stored>(), align_of::<Stored>()), (32, 32));
+        assert_eq!((size_of::<Carried>(), align_of::<Carried>()), (64, 64));
     }
 
     proptest! {
@@ -258,7 +278,7 @@ mod tests {
             let mut queues: [VecDeque<(PacketId, Instant)>; 3] = Default::default();
             for (step, (which, arrives)) in (0u64..).zip(steps) {
                 if arrives {
-                    let (id, at) = (pool.insert(packet(), Segment::default()), Instant::ZERO + Span::from_ps(step));
+                    let (id, at) = (pool.insert(packet(), 0, Segment::default()), Instant::ZERO + Span::from_ps(step));
                     chains[which].push(id, at, &mut pool);
                     queues[which].push_back((id, at));
                 } else {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// Most gaps in the order of sending that are remembered: 4096 x 24 bytes a flow at most.
+/// Most gaps in the order of sending that are remembered: 4096 x 12 bytes a flow at most.
 const MAX_GAPS: usize = 4096;
 
 /// Reordering metrics of one flow. Each transmission has its own number in the order of sending, also
@@ -33,11 +33,11 @@ struct Irregular {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Gap {
     /// The packet that arrived ahead: one more than the last number left out.
-    end: u64,
+    end: u32,
     /// Its index in the order of arrival, from 0.
-    arrival: u64,
+    arrival: u32,
     /// Numbers left out that have not arrived yet.
-    missing: u64,
+    missing: u32,
 }
 
 impl Reordering {
@@ -65,8 +65,8 @@ impl Reordering {
 
     /// Counts a packet whose number in the flow's order of sending, from 0, is `sent_order`.
     #[inline]
-    pub fn on_arrival(&mut self, sent_order: u64) {
-        if sent_order == self.next_expected {
+    pub fn on_arrival(&mut self, sent_order: u32) {
+        if u64::from(sent_order) == self.next_expected {
             self.next_expected += 1;
         } else {
             self.out_of_sequence(sent_order);
@@ -75,8 +75,8 @@ impl Reordering {
     }
 
     #[inline(never)]
-    fn out_of_sequence(&mut self, sent_order: u64) {
-        if sent_order < self.next_expected {
+    fn out_of_sequence(&mut self, sent_order: u32) {
+        if u64::from(sent_order) < self.next_expected {
             self.late(sent_order);
             return;
         }
@@ -84,15 +84,16 @@ impl Reordering {
         if irregular.gaps.len() == MAX_GAPS {
             irregular.forgotten = irregular.gaps.pop_front();
         }
-        let missing = sent_order - self.next_expected;
-        irregular.gaps.push_back(Gap { end: sent_order, arrival: self.received, missing });
-        self.next_expected = sent_order + 1;
+        // Each packet arrives once at most: numbers that fit a packet's place in order fit these.
+        let missing = sent_order - self.next_expected as u32;
+        irregular.gaps.push_back(Gap { end: sent_order, arrival: self.received as u32, missing });
+        self.next_expected = u64::from(sent_order) + 1;
     }
 
     /// Section 4.2.1: the extent is the distance, in arrivals, to the first packet that had arrived with
     /// a larger number. That one was ahead of all before it, and ahead of this one: it ended the gap
     /// that this one is from.
-    fn late(&mut self, sent_order: u64) {
+    fn late(&mut self, sent_order: u32) {
         let irregular = self.irregular.get_or_insert_default();
         irregular.reordered += 1;
         let first_larger = match irregular.forgotten {
@@ -113,7 +114,7 @@ impl Reordering {
                 arrival
             }
         };
-        let extent = self.received - first_larger;
+        let extent = self.received - u64::from(first_larger);
         irregular.extent_sum += extent;
         irregular.extent_max = irregular.extent_max.max(extent);
     }
@@ -186,7 +187,7 @@ mod tests {
 
     fn measured(arrivals: &[u64]) -> Reordering {
         let mut reordering = Reordering::new();
-        arrivals.iter().for_each(|s| reordering.on_arrival(*s));
+        arrivals.iter().for_each(|s| reordering.on_arrival(*s as u32));
         reordering
     }
 
@@ -231,7 +232,7 @@ mod tests {
     fn memory_is_freed_as_gaps_are_filled() {
         // Two paths, one 1000 packets behind: even numbers at once, odd ones later.
         let mut reordering = measured(&(0..1000).map(|i| 2 * i).collect::<Vec<_>>());
-        for i in 0..50_000u64 {
+        for i in 0..50_000u32 {
             reordering.on_arrival(2 * i + 2000);
             reordering.on_arrival(2 * i + 1);
             assert!(irregular(&reordering).gaps.len() <= 1001);
@@ -246,7 +247,7 @@ mod tests {
     fn extents_beyond_memory_are_lower_bounds() {
         let mut reordering = Reordering::new();
         let gaps = MAX_GAPS as u64 + 10;
-        (0..gaps).for_each(|i| reordering.on_arrival(2 * i + 1));
+        (0..gaps as u32).for_each(|i| reordering.on_arrival(2 * i + 1));
         assert_eq!(irregular(&reordering).gaps.len(), MAX_GAPS);
         // Number 0 was overtaken by the first arrival: the true extent is `gaps`.
         reordering.on_arrival(0);

@@ -18,7 +18,7 @@ fn busy(replication: u64) -> Setup {
     b.setup.routing.scheme = Some(disjoint(2));
     b.setup.routing.load_balancing = LoadBalancing::Packet(PacketParameters {});
     b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.002 });
-    b.setup.links[4].jitter = Some(Variate::Exponential { mean: 1e8 });
+    b.setup.links[4].jitter = Some(Box::new(Variate::Exponential { mean: 1e8 }));
     let (from, to) = (NodeId(0), NodeId(1));
     for name in ["linux-cubic", "newreno", "linux-bbr"] {
         let tcp = b.transport(name);
@@ -116,7 +116,7 @@ fn an_idle_node_and_an_idle_link_change_no_other_number() {
     let first = large.link(NodeId(0), idle, mbps(10), Span::from_ms(1), 10);
     large.link(idle, other, mbps(10), Span::from_ms(1), 10);
     large.setup.links[first].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.5 });
-    large.setup.links[first].jitter = Some(Variate::Uniform { low: 0.0, high: 1e9 });
+    large.setup.links[first].jitter = Some(Box::new(Variate::Uniform { low: 0.0, high: 1e9 }));
     let (small, large) = (run(small), run(large.setup));
     for (name, id, ids) in [
         ("flows", "flow", flows),

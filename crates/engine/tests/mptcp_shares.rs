@@ -27,7 +27,7 @@ fn beside(
     let (left, right) = (b.node("left"), b.node("right"));
     let bottleneck = b.link(left, right, capacity, Span::from_ms(20), queue);
     b.setup.links[bottleneck].jitter =
-        Some(Variate::Uniform { low: 0.0, high: 1.2e16 / capacity.as_bps() as f64 });
+        Some(Box::new(Variate::Uniform { low: 0.0, high: 1.2e16 / capacity.as_bps() as f64 }));
     b.setup.seed = seed;
     let multipath = mptcp(|config| {
         config.tcp.congestion_control = congestion_control.clone();

@@ -48,8 +48,8 @@ fn everything() -> Value {
         loss_good: 0.001,
         loss_bad: 0.4,
     });
-    links[1].jitter = Some(Variate::Gaussian { mean: 1e8, standard_deviation: 1e8 });
-    links[4].jitter = Some(Variate::LogNormal { mean: 1e8, standard_deviation: 1e8 });
+    links[1].jitter = Some(Box::new(Variate::Gaussian { mean: 1e8, standard_deviation: 1e8 }));
+    links[4].jitter = Some(Box::new(Variate::LogNormal { mean: 1e8, standard_deviation: 1e8 }));
     // Every discipline, from the first link of the first path on; there are 12 links.
     for (link, name) in links.iter_mut().zip(Discipline::NAMES) {
         link.queue = queue(name, 20);

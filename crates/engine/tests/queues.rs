@@ -148,7 +148,7 @@ fn codel_marks_in_place_of_drops_for_senders_with_ecn() {
 fn jitter_raises_the_rtt_and_reorders_nothing() {
     let with_jitter = |jitter: Option<Variate>| {
         let mut b = two_hosts(mbps(100), Span::from_ms(10), 500, Span::from_secs(10));
-        b.setup.links[0].jitter = jitter;
+        b.setup.links[0].jitter = jitter.map(Box::new);
         let mut tcp = tcp_preset("newreno").expect("a preset");
         // A message each 20 ms: no packet waits for another, so each draw shows undiminished.
         tcp.delayed_ack_segments = 1;
@@ -166,7 +166,7 @@ fn jitter_raises_the_rtt_and_reorders_nothing() {
     assert!(number(&jittery, "flows", "rtt_max_ms", 0) - rtt(&plain) < 6.0 + 0.1);
 
     let mut bulk = two_hosts(mbps(100), Span::from_ms(10), 500, Span::from_secs(5));
-    bulk.setup.links[0].jitter = Some(Variate::Exponential { mean: 5e9 });
+    bulk.setup.links[0].jitter = Some(Box::new(Variate::Exponential { mean: 5e9 }));
     let tcp = bulk.transport("newreno");
     bulk.flow(NodeId(0), NodeId(1), tcp, SourceSetup::Unlimited {}, Instant::ZERO);
     let outcome = bulk.run();

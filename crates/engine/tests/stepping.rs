@@ -66,7 +66,7 @@ fn lossy(transport: &str) -> Setup {
     b.setup.routing.scheme = Some(disjoint(2));
     b.setup.routing.load_balancing = LoadBalancing::Packet(PacketParameters {});
     b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
-    b.setup.links[4].jitter = Some(Variate::Exponential { mean: 1e8 });
+    b.setup.links[4].jitter = Some(Box::new(Variate::Exponential { mean: 1e8 }));
     let transport = b.transport(transport);
     let (from, to) = (NodeId(0), NodeId(1));
     b.flow(from, to, transport, SourceSetup::Unlimited {}, at(0.01));

@@ -53,8 +53,41 @@ const fn one() -> u32 {
 pub struct Network {
     nodes: Vec<Node>,
     links: Vec<Link>,
-    out: Vec<Vec<LinkId>>,
-    into: Vec<Vec<LinkId>>,
+    out: Adjacency,
+    into: Adjacency,
+}
+
+/// The links at each node, one node behind the other: a list for each would be an allocation for each host.
+#[derive(Clone, PartialEq, Debug)]
+struct Adjacency {
+    /// Where the links of each node begin, and of all where they end.
+    begins: Vec<u32>,
+    links: Vec<LinkId>,
+}
+
+impl Adjacency {
+    /// Of these ends of links, in the order of their ids, among so many nodes.
+    fn new(nodes: usize, ends: impl Iterator<Item = NodeId> + Clone) -> Self {
+        let mut begins = vec![0; nodes + 1];
+        ends.clone().for_each(|node| begins[node.index() + 1] += 1);
+        let mut reached = 0;
+        for begin in &mut begins {
+            reached += *begin;
+            *begin = reached;
+        }
+        let mut next = begins.clone();
+        let mut links = vec![LinkId(0); reached as usize];
+        for (index, node) in ends.enumerate() {
+            let place = &mut next[node.index()];
+            links[*place as usize] = LinkId::from_index(index);
+            *place += 1;
+        }
+        Self { begins, links }
+    }
+
+    fn of(&self, node: NodeId) -> &[LinkId] {
+        &self.links[self.begins[node.index()] as usize..self.begins[node.index() + 1] as usize]
+    }
 }
 
 impl Network {
@@ -68,13 +101,9 @@ impl Network {
         if let Some(twice) = nodes.iter().find(|node| !names.insert(node.name.as_str())) {
             return Err(NetworkError::DuplicateName(twice.name.clone()));
         }
-        let mut out = vec![Vec::new(); nodes.len()];
-        let mut into = vec![Vec::new(); nodes.len()];
-        for (index, link) in links.iter().enumerate() {
-            check_link(&nodes, index, link)?;
-            out[link.from.index()].push(LinkId::from_index(index));
-            into[link.to.index()].push(LinkId::from_index(index));
-        }
+        links.iter().enumerate().try_for_each(|(index, link)| check_link(&nodes, index, link))?;
+        let out = Adjacency::new(nodes.len(), links.iter().map(|link| link.from));
+        let into = Adjacency::new(nodes.len(), links.iter().map(|link| link.to));
         Ok(Self { nodes, links, out, into })
     }
 
@@ -121,13 +150,13 @@ impl Network {
     /// Links that leave a node, in the order they were given.
     #[must_use]
     pub fn links_out(&self, node: NodeId) -> &[LinkId] {
-        &self.out[node.index()]
+        self.out.of(node)
     }
 
     /// Links that enter a node, in the order they were given.
     #[must_use]
     pub fn links_into(&self, node: NodeId) -> &[LinkId] {
-        &self.into[node.index()]
+        self.into.of(node)
     }
 }
 

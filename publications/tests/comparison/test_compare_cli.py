@@ -168,7 +168,7 @@ def test_a_comparison_that_is_interrupted_goes_on(
     assert "goes on from there" in told
     assert not (tmp_path / "cut" / "README.md").exists()
     (study,) = (tmp_path / "cut" / "studies").iterdir()
-    before = {file: file.stat().st_mtime_ns for file in (study / "runs").glob("*.parquet")}
+    before = {file: file.stat().st_mtime_ns for file in (study / "runs").glob("*.arrows")}
     assert 0 < len(before) < 8
     assert anabranch(*command, "--out", "cut").returncode == 0
     assert {file: file.stat().st_mtime_ns for file in before} == before

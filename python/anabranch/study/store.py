@@ -4,7 +4,7 @@ manifest.json          what of it is ours, but for runs/ and tables/
 study.toml             the study, with every level written out
 study.json             format, version, fingerprint, factors and metrics
 topologies/            the topology files that it uses
-runs/NNNNNN.parquet    one row for each finished run
+runs/NNNNNN.arrows     one row for each finished run, a stream of Arrow's IPC format
 tables/NAME/NNNNNN.parquet   tables of the runs, where they are kept
 journal.jsonl          when and how long: the one file that is not reproducible
 runs.parquet, runs.csv, cells.parquet, cells.csv   when all runs are done
@@ -16,7 +16,7 @@ import errno
 import json
 import os
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from io import RawIOBase
 from pathlib import Path
@@ -37,10 +37,13 @@ from anabranch.study.work import Outcome, parquet
 
 FORMAT = "anabranch-study"
 """Value of ``format`` in study.json, by which a study folder is known."""
-_FORMAT_VERSION = 1
+_FORMAT_VERSION = 2
+"""2: a run's row is a stream of Arrow's IPC format; before, it was a Parquet file."""
 _MANIFEST = "study.json"
 _JOURNAL = "journal.jsonl"
-_PARQUET_MAGIC = b"PAR1"
+_ROW_SUFFIX = ".arrows"
+_STREAM_END = b"\xff\xff\xff\xff\x00\x00\x00\x00"
+"""With this a stream of Arrow's IPC format ends."""
 _STUDY = "study.toml"
 _ENDS = ("runs.parquet", "runs.csv", "cells.parquet", "cells.csv")
 _OUTPUTS = ("report.html", "study.xlsx")
@@ -122,19 +125,18 @@ class Store:
     def _finished(self) -> tuple[frozenset[int], int]:
         """The runs that are done, and how many of them failed. What a crash has cut off is not done."""
         found = set()
-        for file in (self._folder / "runs").glob("*.parquet"):
+        failures = 0
+        for file in _rows(self._folder):
             if not file.stem.isdigit():
                 message = f"has what is no run of a study: runs/{file.name}; move it elsewhere"
                 raise StudyError([Problem("", message)], str(self._folder))
             content = file.read_bytes()
-            if content.startswith(_PARQUET_MAGIC) and content.endswith(_PARQUET_MAGIC):
+            if content.endswith(_STREAM_END):
                 found.add(int(file.stem))
+                failures += pl.read_ipc_stream(content)["status"].item() == "failed"
             else:
                 file.unlink()
-        if not found:
-            return frozenset(), 0
-        status = pl.read_parquet(self._folder / "runs" / "*.parquet", columns=["status"])["status"]
-        return frozenset(found), int((status == "failed").sum())
+        return frozenset(found), failures
 
     def keep(self, outcome: Outcome) -> None:
         """Keeps a run: first its tables, then its row, by which it is done.
@@ -142,12 +144,12 @@ class Store:
         Raises:
             StudyError: if it cannot be written; what was kept before stays.
         """
-        name = f"{outcome.run:06d}.parquet"
         try:
+            name = f"{outcome.run:06d}.parquet"
             for table, content in outcome.tables.items():
                 (self._folder / "tables" / table).mkdir(parents=True, exist_ok=True)
                 _write(self._folder / "tables" / table / name, content)
-            _write(self._folder / "runs" / name, outcome.row)
+            _write(self._folder / "runs" / f"{outcome.run:06d}{_ROW_SUFFIX}", outcome.row)
             line = {
                 "run": outcome.run,
                 "status": "ok" if outcome.reason is None else "failed",
@@ -172,7 +174,8 @@ class Store:
             StudyError: if the tables cannot be written.
             ResultError: if the rest cannot.
         """
-        runs = pl.read_parquet(self._folder / "runs" / "*.parquet", glob=True).sort("run").rechunk()
+        rows = [pl.read_ipc_stream(file.read_bytes()) for file in _rows(self._folder)]
+        runs = pl.concat(rows).sort("run").rechunk()
         result = StudyResult.from_runs(
             title=self._design.title,
             confidence=self._design.confidence,
@@ -213,7 +216,7 @@ def load(folder: Path) -> StudyResult:
     if manifest is None:
         message = f"not a study folder; it has no {_MANIFEST} that says so"
         raise StudyError([Problem("", message)], str(folder))
-    done = sum(1 for _ in (folder / "runs").glob("*.parquet"))
+    done = sum(1 for _ in _rows(folder))
     if not all((folder / name).is_file() for name in _ENDS):
         message = (
             f"has {done:,} of {manifest['runs']:,} runs; start the study again, and it goes on from there"
@@ -244,9 +247,20 @@ def _kept_tables(folder: Path) -> dict[str, Path | pl.DataFrame]:
     return {path.name: path for path in sorted((folder / "tables").glob("*")) if path.is_dir()}
 
 
+def _rows(folder: Path) -> Iterator[Path]:
+    """The files of the runs that are done, in some order."""
+    return (folder / "runs").glob(f"*{_ROW_SUFFIX}")
+
+
 def _check_study(folder: Path, design: Design) -> None:
-    """Makes sure that a folder is not another study's."""
+    """Makes sure that a folder is not another study's, nor of another version's form."""
     manifest = _read_manifest(folder)
+    if manifest is not None and manifest.get("format_version") != _FORMAT_VERSION:
+        message = (
+            f"holds a study in format {manifest.get('format_version')}, and this version goes on with format "
+            f"{_FORMAT_VERSION} only; choose another folder"
+        )
+        raise StudyError([Problem("", message)], str(folder))
     if manifest is not None and manifest.get("fingerprint") != design.fingerprint():
         differs = _differences(manifest.get("parts", {}), design.parts())
         message = f"holds another study, with {differs}; choose another folder"

@@ -56,7 +56,6 @@ fn packet_to(destination: NodeId) -> Packet {
         steering: Steering::NextHops,
         cursor: 0,
         hops_left: 64,
-        order: 0,
     }
 }
 

@@ -132,20 +132,20 @@ impl DatagramFlow {
     /// A packet is where its latency is measured.
     fn measure(&mut self, now: Instant, order: u32) {
         let latency = now.since(self.setup.sent_at(u64::from(order)));
-        self.measured.reordering.on_arrival(u64::from(order));
+        self.measured.reordering.on_arrival(order);
         self.measured.latencies.record(latency.as_ps());
         self.measured.jitter.record(latency);
         self.recent.record(latency);
     }
 }
 
-/// What a packet of a flow is on the wire.
-pub(super) fn on_the_wire(source: DatagramSource, packet: &Packet) -> Datagram {
+/// What a packet of a flow is on the wire; `sequence` is its place in order of sending.
+pub(super) fn on_the_wire(source: DatagramSource, packet: &Packet, sequence: u32) -> Datagram {
     let kind = match packet.direction {
         Direction::Forward => source.request(),
         Direction::Backward => DatagramKind::EchoReply,
     };
-    Datagram { kind, identifier: packet.flow.0 as u16, sequence: packet.order, bytes: packet.bytes }
+    Datagram { kind, identifier: packet.flow.0 as u16, sequence, bytes: packet.bytes }
 }
 
 /// Addresses and ports of a flow. Balancers see a ping by its addresses alone, because ICMP has no ports.
@@ -171,27 +171,27 @@ impl Simulation {
         self.put_in_datagram(number, Direction::Forward, order);
     }
 
-    /// A packet of a flow without a connection is at its end.
+    /// A packet of a flow without a connection, of this place in order of sending, is at its end.
     #[inline(never)]
-    pub(super) fn receive_datagram(&mut self, packet: &Packet) {
+    pub(super) fn receive_datagram(&mut self, packet: &Packet, order: u32) {
         let number = packet.flow.0 - self.flows.len() as u32;
         let flow = &mut self.data.datagrams[number as usize];
         if self.data.taps.watches_hosts() {
             let to = flow.nodes(packet.direction).1;
-            self.data.taps.datagram_at(to, self.data.now, packet, flow);
+            self.data.taps.datagram_at(to, self.data.now, (packet, order), flow);
         }
         match (packet.direction, flow.setup.source.is_answered()) {
             (Direction::Forward, true) => {
                 flow.arrived += 1;
-                self.put_in_datagram(number, Direction::Backward, packet.order);
+                self.put_in_datagram(number, Direction::Backward, order);
             }
             (Direction::Forward, false) => {
                 flow.arrived += 1;
-                flow.measure(self.data.now, packet.order);
+                flow.measure(self.data.now, order);
             }
             (Direction::Backward, _) => {
                 flow.answers += 1;
-                flow.measure(self.data.now, packet.order);
+                flow.measure(self.data.now, order);
             }
         }
     }
@@ -208,18 +208,17 @@ impl Simulation {
             destination,
             bytes,
             cursor,
-            order,
             hops_left: MAX_HOPS,
             direction,
             subflow: 0,
             steering,
         };
         if self.data.taps.watches_hosts() {
-            self.data.taps.datagram_at(node, self.data.now, &packet, flow);
+            self.data.taps.datagram_at(node, self.data.now, (&packet, order), flow);
         }
         // Queues look at a segment for its ECN field, which is that of a packet that cannot be marked.
         let payload = (bytes - DATAGRAM_HEADERS) as u16;
-        let id = self.data.pool.insert(packet, Segment { payload, ..Segment::default() });
+        let id = self.data.pool.insert(packet, order, Segment { payload, ..Segment::default() });
         if start.is_none() {
             self.data.drop_unreachable(id);
             return;

@@ -56,7 +56,7 @@ impl Simulation {
         let packet = *self.data.pool.get(id);
         let rest = self.data.pool.uncouple(id);
         let is_ours = if rest.is_empty() {
-            self.receive(id, &packet, None)
+            self.receive(id, (&packet, self.data.pool.order(id)), None)
         } else {
             self.receive_train(id, packet, &rest)
         };
@@ -72,9 +72,10 @@ impl Simulation {
     #[inline(never)]
     fn receive_train(&mut self, id: PacketId, train: Packet, rest: &[Segment]) -> bool {
         let mut is_ours = false;
-        for (order, segment) in (train.order..).zip(std::iter::once(None).chain(rest.iter().map(Some))) {
+        let first = self.data.pool.order(id);
+        for (order, segment) in (first..).zip(std::iter::once(None).chain(rest.iter().map(Some))) {
             let bytes = segment.unwrap_or(self.data.pool.segment(id)).packet_len();
-            is_ours = self.receive(id, &Packet { order, bytes, ..train }, segment);
+            is_ours = self.receive(id, (&Packet { bytes, ..train }, order), segment);
         }
         is_ours
     }
@@ -82,14 +83,14 @@ impl Simulation {
     /// A host takes a segment: that which the packet carries first, or another one of its train; or a datagram. Whether
     /// there is an end of a connection that may have to answer.
     #[inline]
-    fn receive(&mut self, id: PacketId, packet: &Packet, other: Option<&Segment>) -> bool {
+    fn receive(&mut self, id: PacketId, (packet, order): (&Packet, u32), other: Option<&Segment>) -> bool {
         // Where it is: a copy would cost each packet a line of the cache.
         let segment = other.unwrap_or(self.data.pool.segment(id));
-        let Packet { flow: flow_id, direction, subflow, order, .. } = *packet;
+        let Packet { flow: flow_id, direction, subflow, .. } = *packet;
         let now = self.data.now;
         // The bound is looked at anyway.
         let Some(flow) = self.flows.get_mut(flow_id.index()) else {
-            self.receive_datagram(packet);
+            self.receive_datagram(packet, order);
             return false;
         };
         if self.data.taps.watches_hosts() {
@@ -101,7 +102,7 @@ impl Simulation {
             Direction::Forward => {
                 flow.forward.delivered += 1;
                 if segment.payload > 0 {
-                    flow.reordering.get_mut(subflow).on_arrival(u64::from(order));
+                    flow.reordering.get_mut(subflow).on_arrival(order);
                 }
                 if is_ours {
                     flow.on_data(now, segment);
@@ -241,7 +242,6 @@ impl Simulation {
             steering,
             cursor,
             hops_left: MAX_HOPS,
-            order,
         };
         let node = way.from;
         if self.data.taps.watches_hosts() {
@@ -249,7 +249,7 @@ impl Simulation {
                 self.data.taps.sent(self.data.now, &packet, segment, &self.flows[id.index()]);
             }
         }
-        let packet = self.data.pool.insert(packet, *segment);
+        let packet = self.data.pool.insert(packet, order, *segment);
         if !rest.is_empty() {
             self.data.pool.couple(packet, rest.to_vec());
         }

@@ -17,10 +17,10 @@ use anabranch_transport::tcp::SenderStats;
 use anabranch_units::{Instant, Span, jain_index};
 
 impl Simulation {
-    /// The tables of the run up to now.
-    pub(super) fn tables(&self) -> Vec<Table> {
-        let mut tables = vec![self.flow_table(), self.link_table()];
-        tables.extend(self.multipath_tables());
+    /// The tables of the run up to now, after which the flows are gone: they and the table of links, which of many
+    /// flows are what takes most memory, are not there together.
+    pub(super) fn take_tables(&mut self) -> Vec<Table> {
+        let mut tables = self.multipath_tables();
         tables.extend(self.datagram_tables());
         tables.extend(self.probe.tables());
         tables.push(self.changes.table());
@@ -30,6 +30,10 @@ impl Simulation {
         if let Some(control) = &self.control {
             tables.extend(control.tables(&self.data.network, self.data.taps.control_drops));
         }
+        tables.extend(self.log_table());
+        let flows = self.flow_table();
+        self.flows = Vec::new();
+        tables.splice(0..0, [flows, self.link_table()]);
         tables
     }
 

@@ -271,10 +271,9 @@ impl Simulation {
         let interrupted = now < self.end || self.next_event().is_some();
         self.settle_links();
         self.check_conservation()?;
-        let mut tables = self.tables();
-        tables.extend(self.log_table());
         let (progress, jain_index) = (self.progress(), self.jain_index());
         let delivered_mbps = self.delivered_mbps();
+        let tables = self.take_tables();
         let lost_captures = self.data.taps.finish(now);
         Ok(Outcome { tables, ended: now, interrupted, progress, jain_index, delivered_mbps, lost_captures })
     }

@@ -232,10 +232,16 @@ impl Taps {
         self.record_segment(at, now, (Some(id), packet), segment, ends);
     }
 
-    /// A host sends or receives a datagram.
-    pub(super) fn datagram_at(&mut self, host: NodeId, now: Instant, packet: &Packet, flow: &DatagramFlow) {
+    /// A host sends or receives a datagram of this place in order of sending.
+    pub(super) fn datagram_at(
+        &mut self,
+        host: NodeId,
+        now: Instant,
+        (packet, order): (&Packet, u32),
+        flow: &DatagramFlow,
+    ) {
         let lane = flow.lane(packet.direction);
-        let content = Content::Datagram(on_the_wire(flow.setup.source, packet));
+        let content = Content::Datagram(on_the_wire(flow.setup.source, packet, order));
         self.record(CapturePoint::Host(host), now, packet, content, (lane.source, lane.destination));
     }
 
@@ -343,7 +349,7 @@ impl LinkObserver for TapAt<'_> {
             let point = CapturePoint::Link(self.link);
             let connections = self.taps.endpoints.len() - self.taps.datagrams.len();
             if let Some(number) = packet.flow.index().checked_sub(connections) {
-                let datagram = on_the_wire(self.taps.datagrams[number], packet);
+                let datagram = on_the_wire(self.taps.datagrams[number], packet, pool.order(id));
                 self.taps.record(point, at, packet, Content::Datagram(datagram), ends);
                 return;
             }

@@ -80,9 +80,8 @@ impl ControlPlane {
             steering: Steering::Channel,
             cursor: cursor.unwrap_or(0),
             hops_left: MAX_HOPS,
-            order: 0,
         };
-        let id = data.pool.insert(packet, Segment::default());
+        let id = data.pool.insert(packet, 0, Segment::default());
         self.put(id, message, bytes);
         match cursor {
             Some(_) => data.follow_path(id),
