@@ -129,6 +129,7 @@ fn governed(application: ApplicationSetup, channel: Channel, when_full: WhenFull
         channel,
         application,
         metric: Metric::Delay,
+        flow_metrics: Vec::new(),
         table: FlowTableSetup {
             size: Some(12),
             when_full,
