@@ -34,6 +34,7 @@ SCHEMES: tuple[Any, ...] = (
     "disjoint",
     {"algorithm": "disjoint", "k": 2},
     {"algorithm": "k-shortest", "k": 3},
+    {"algorithm": "near-shortest", "within_percent": 40},
     "max-flow",
     "semper",
     {"algorithm": "tcpbp", "k": 2},

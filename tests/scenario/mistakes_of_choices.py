@@ -6,7 +6,7 @@ CHOICES: list[tuple[str, str, str]] = [
         "[run]",
         '[routing]\nscheme = "shortst"\n[run]',
         'routing.scheme: "shortst" is not known; nearest: "shortest"; there are '
-        '"shortest", "ecmp", "k-shortest", '
+        '"shortest", "ecmp", "k-shortest", "near-shortest", '
         '"disjoint", "max-flow", "tcpbp", "tcpbp-exact", "semper", '
         '"given", "robust", "hybrid-hop", "hybrid-delay", "robust-optimal", "robust-single"',
     ),
@@ -71,16 +71,17 @@ CHOICES: list[tuple[str, str, str]] = [
     (
         "[run]",
         '[routing]\nscheme = { algorithm = "shortest", k = 2 }\n[run]',
-        "routing.scheme.k: is a parameter of k-shortest, disjoint, tcpbp, tcpbp-exact, semper, robust, "
-        "hybrid-hop, hybrid-delay, robust-optimal and robust-single (scheme); the scheme here is "
+        "routing.scheme.k: is a parameter of k-shortest, near-shortest, disjoint, tcpbp, tcpbp-exact, "
+        "semper, robust, hybrid-hop, hybrid-delay, robust-optimal and robust-single (scheme); "
+        "the scheme here is "
         '"shortest", which has no parameters',
     ),
     (
         "[run]",
         '[routing]\nscheme = { algorithm = "k-shortst", k = 2 }\n[run]',
         'routing.scheme: algorithm "k-shortst" is not known; nearest: "k-shortest"; there are '
-        '"shortest", "ecmp", "k-shortest", "disjoint", "max-flow", "tcpbp", "tcpbp-exact", "semper", '
-        '"given", "robust", "hybrid-hop", "hybrid-delay", "robust-optimal", "robust-single"',
+        '"shortest", "ecmp", "k-shortest", "near-shortest", "disjoint", "max-flow", "tcpbp", "tcpbp-exact", '
+        '"semper", "given", "robust", "hybrid-hop", "hybrid-delay", "robust-optimal", "robust-single"',
     ),
     *(
         (

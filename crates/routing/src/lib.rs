@@ -66,8 +66,8 @@ pub use plan_error::PlanError;
 pub use prune::prune;
 pub use quality::{LinkQuality, PathQuality};
 pub use scheme::{
-    DisjointScheme, EcmpScheme, KShortestScheme, MaxFlowScheme, PathShares, Scheme, SemperScheme,
-    ShortestScheme, TcpbpExactScheme, TcpbpMetric, TcpbpScheme,
+    DisjointScheme, EcmpScheme, KShortestScheme, MaxFlowScheme, NearShortestScheme, PathShares, Scheme,
+    SemperScheme, ShortestScheme, TcpbpExactScheme, TcpbpMetric, TcpbpScheme,
 };
 pub use tcpbp::{TcpbpTree, tcpbp_path};
 pub use watch::Watch;

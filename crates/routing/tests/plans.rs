@@ -2,16 +2,16 @@
 
 mod common;
 
-use anabranch_network::{Network, Path};
+use anabranch_network::{Link, Network, Node, Path};
 use anabranch_routing::{
     AdditiveMetric, LinkMask, Metric, NextHopsTo, PathShares, Plan, Route, Scheme, TcpbpMetric, WeightedPath,
     prune,
 };
 use anabranch_routing::{
-    DisjointScheme, EcmpScheme, KShortestScheme, MaxFlowScheme, SemperScheme, ShortestScheme,
-    TcpbpExactScheme, TcpbpScheme,
+    DisjointScheme, EcmpScheme, KShortestScheme, MaxFlowScheme, NearShortestScheme, SemperScheme,
+    ShortestScheme, TcpbpExactScheme, TcpbpScheme,
 };
-use anabranch_units::{LinkId, NodeId};
+use anabranch_units::{LinkId, NodeId, Rate, Span};
 use common::{abilene, at, samples, spell};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
@@ -23,6 +23,7 @@ fn every_scheme() -> Vec<Scheme> {
             Scheme::Shortest(ShortestScheme { metric }),
             Scheme::KShortest(KShortestScheme { k: 1, metric }),
             Scheme::KShortest(KShortestScheme { k: 3, metric }),
+            Scheme::NearShortest(NearShortestScheme { within_percent: 30, k: 4, metric }),
         ]
     };
     let of_sums = |metric| {
@@ -174,6 +175,11 @@ fn schemes_on_abilene() {
             format!("0 table; 1.000 {kansas_houston}"),
             format!("0 table; 1.000 {kansas_houston}"),
             format!("0 table; 0.333 {kansas_houston}; 0.333 {kansas_indianapolis}; 0.333 {south}"),
+            // Five hops are within 30 % of four; of the paths of five Denver, the lower number, has the first.
+            format!(
+                "0 table; 0.250 {kansas_houston}; 0.250 {kansas_indianapolis}; 0.250 {south}; \
+                 0.250 Seattle-Denver-Sunnyvale-Los Angeles-Houston-Atlanta"
+            ),
             "1 table; ".to_owned(),
             disjoint.clone(),
             disjoint.clone(),
@@ -231,6 +237,25 @@ proptest! {
         }
     }
 
+    /// Nearly shortest paths are all that there are within the percentage, by trying every one.
+    #[test]
+    fn nearly_shortest_paths_are_those_within_the_percentage(
+        sample in samples(5, 10, 0..40, 1..6),
+        within_percent in 0u32..200,
+    ) {
+        let scheme =
+            Scheme::NearShortest(NearShortestScheme { within_percent, k: 64, metric: Metric::Delay });
+        let plan = scheme.plan(&sample.network, &sample.mask, &sample.pairs());
+        for route in &plan.routes {
+            let all = sample.all_paths(route.from, route.to);
+            prop_assume!(all.len() <= 64);
+            let most = sample.order(&all[0]).0 * u128::from(100 + within_percent);
+            let expected: Vec<_> = all.into_iter().filter(|path| sample.order(path).0 * 100 <= most).collect();
+            let ours: Vec<_> = route.paths.iter().map(|path| path.links.clone()).collect();
+            prop_assert_eq!(ours, expected);
+        }
+    }
+
     /// The largest costs and capacities that a network can hold overflow nothing.
     #[test]
     fn extreme_networks_are_no_exception(sample in samples(6, 14, u64::MAX - 2..u64::MAX, u64::MAX - 2..u64::MAX)) {
@@ -255,6 +280,41 @@ proptest! {
             prop_assert!(next().flat_map(|(_, links)| links).all(usable));
         }
     }
+}
+
+/// Parallel links of 10 ms and 1 % loss, 4 ms and 4 %, 20 ms and 9 %: by d sqrt(p) 1, 0.8 and 6 ms, so that the first is
+/// within 25 % of the second. By capacity, 10, 8 and 4 Mbps,
+/// the second is within 25 % of the first, because that is 1.25 of it. Without loss the delays decide.
+#[test]
+fn paths_are_near_by_metrics_of_whole_paths() {
+    let link = |ms, loss, mbps: u64| Link {
+        from: NodeId(0),
+        to: NodeId(1),
+        capacity: Rate::from_bps(mbps * 1_000_000),
+        delay: Span::from_ms(ms),
+        loss,
+        weight: 1,
+    };
+    let found = |links: &[Link; 3], metric, within_percent| {
+        let nodes = ["a", "b"].map(|name| Node { name: name.into(), place: None });
+        let network = Network::new(nodes.to_vec(), links.to_vec()).expect("a network");
+        let scheme = Scheme::NearShortest(NearShortestScheme { within_percent, k: 8, metric });
+        let plan = scheme.plan(&network, &LinkMask::all_up(&network), &[(NodeId(0), NodeId(1))]);
+        let ids = |path: &WeightedPath| path.links.links()[0].0;
+        assert!(
+            plan.routes[0].paths.iter().all(|path| path.weight * plan.routes[0].paths.len() as f64 == 1.0)
+        );
+        plan.routes[0].paths.iter().map(ids).collect::<Vec<_>>()
+    };
+    let lossy = [link(10, 0.01, 10), link(4, 0.04, 8), link(20, 0.09, 4)];
+    assert_eq!(found(&lossy, Metric::Tcpbp, 24), [1]);
+    assert_eq!(found(&lossy, Metric::Tcpbp, 26), [1, 0]);
+    assert_eq!(found(&lossy, Metric::Tcpbp, 700), [1, 0, 2]);
+    assert_eq!(found(&lossy, Metric::Capacity, 24), [0]);
+    assert_eq!(found(&lossy, Metric::Capacity, 25), [0, 1]);
+    let clean = [link(10, 0.0, 10), link(4, 0.0, 8), link(20, 0.0, 4)];
+    assert_eq!(found(&clean, Metric::Tcpbp, 149), [1]);
+    assert_eq!(found(&clean, Metric::Tcpbp, 151), [1, 0]);
 }
 
 /// A plan for Seattle to Atlanta over two paths, one to three, and a table to Denver.

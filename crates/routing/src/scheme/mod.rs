@@ -7,6 +7,7 @@ mod disjoint;
 mod ecmp;
 mod k_shortest;
 mod max_flow;
+mod near_shortest;
 mod semper;
 mod shortest;
 mod tcpbp;
@@ -15,6 +16,7 @@ pub use disjoint::DisjointScheme;
 pub use ecmp::EcmpScheme;
 pub use k_shortest::KShortestScheme;
 pub use max_flow::MaxFlowScheme;
+pub use near_shortest::NearShortestScheme;
 pub use semper::{PathShares, SemperScheme};
 pub use shortest::ShortestScheme;
 pub use tcpbp::{TcpbpExactScheme, TcpbpMetric, TcpbpScheme};
@@ -83,6 +85,7 @@ schemes! {
     "shortest" => Shortest(ShortestScheme),
     "ecmp" => Ecmp(EcmpScheme),
     "k-shortest" => KShortest(KShortestScheme),
+    "near-shortest" => NearShortest(NearShortestScheme),
     "disjoint" => Disjoint(DisjointScheme),
     "max-flow" => MaxFlow(MaxFlowScheme),
     "tcpbp" => Tcpbp(TcpbpScheme),

@@ -33,6 +33,19 @@ class KShortest(Algorithm):
     """Number of paths, or as many as there are."""
 
 
+class NearShortest(Algorithm):
+    """The loop-free paths that are nearly as short as the shortest, in equal shares (Carlyle and Wood
+    2005).
+    """
+
+    algorithm: Literal["near-shortest"] = "near-shortest"
+    """Its name."""
+    within_percent: Annotated[int, Field(le=10000)] = 10
+    """How much longer a path may be than the shortest of its pair, in percent."""
+    k: Annotated[int, Field(ge=1, le=64)] = 8
+    """Most paths of a pair; of more, the shortest."""
+
+
 class Disjoint(Algorithm):
     """Paths of least total cost that share no link, in equal shares (Suurballe 1974)."""
 
@@ -212,6 +225,7 @@ Name = Literal[
     "shortest",
     "ecmp",
     "k-shortest",
+    "near-shortest",
     "disjoint",
     "max-flow",
     "tcpbp",
@@ -231,6 +245,7 @@ Scheme = Annotated[
     | Annotated[Shortest, Tag("<shortest>")]
     | Annotated[Ecmp, Tag("<ecmp>")]
     | Annotated[KShortest, Tag("<k-shortest>")]
+    | Annotated[NearShortest, Tag("<near-shortest>")]
     | Annotated[Disjoint, Tag("<disjoint>")]
     | Annotated[MaxFlow, Tag("<max-flow>")]
     | Annotated[TcpbpScheme, Tag("<tcpbp>")]
