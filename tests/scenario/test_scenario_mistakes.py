@@ -201,7 +201,7 @@ MISTAKES: list[tuple[str, str, str]] = [
         'to = "Atlanta"',
         'to = "Atlanta"\ntransport = "cubik"',
         'traffic[0].transport: transport "cubik" is not known; nearest: "cubic"; there '
-        'are "newreno", "cubic", "dctcp", "bbr", "bbr3", '
+        'are "newreno", "cubic", "dctcp", "bbr", "ns2-newreno", "bbr3", '
         '"linux-reno", "linux-cubic", "linux-bbr", "mprc", "tcp-pr", "rr-tcp", "tcp-ncr", "mptcp", '
         '"mptcp-olia", "mptcp-balia", "mptcp-cubic", "linux-mptcp", "sdn-paced", "sliding-window"',
     ),
@@ -221,21 +221,24 @@ MISTAKES: list[tuple[str, str, str]] = [
         "[run]",
         '[transport.newreno]\ncongestion_control = { algorithm = "cubik" }\n[run]',
         'transport.newreno.congestion_control: algorithm "cubik" is not known; nearest: "cubic"; there are '
-        '"newreno", "cubic", "bbr", "bbr3", "linux-reno", "linux-cubic", "dctcp", "mprc", "lia", "olia", '
+        '"newreno", "cubic", "bbr", "bbr3", "linux-reno", "linux-cubic", "ns2-newreno", "dctcp", "mprc", '
+        '"lia", "olia", '
         '"balia", "held"',
     ),
     (
         "[run]",
         "[transport.newreno]\ncongestion_control = { beta = 0.5 }\n[run]",
         'transport.newreno.congestion_control: a table here needs the key "algorithm": one of '
-        '"newreno", "cubic", "bbr", "bbr3", "linux-reno", "linux-cubic", "dctcp", "mprc", "lia", "olia", '
+        '"newreno", "cubic", "bbr", "bbr3", "linux-reno", "linux-cubic", "ns2-newreno", "dctcp", "mprc", '
+        '"lia", "olia", '
         '"balia", "held"; or "python": a class of yours',
     ),
     (
         "[run]",
         '[transport.newreno]\ncongestion_control = "cubik"\n[run]',
         'transport.newreno.congestion_control: "cubik" is not known; nearest: "cubic"; there are '
-        '"newreno", "cubic", "bbr", "bbr3", "linux-reno", "linux-cubic", "dctcp", "mprc", "lia", "olia", '
+        '"newreno", "cubic", "bbr", "bbr3", "linux-reno", "linux-cubic", "ns2-newreno", "dctcp", "mprc", '
+        '"lia", "olia", '
         '"balia", "held"',
     ),
     (
@@ -284,7 +287,7 @@ MISTAKES: list[tuple[str, str, str]] = [
         "[run]",
         "[transport.mine]\n[run]",
         'transport.mine.preset: is missing; "mine" is no preset itself: newreno, cubic, '
-        "dctcp, bbr, bbr3, linux-reno, linux-cubic, "
+        "dctcp, bbr, ns2-newreno, bbr3, linux-reno, linux-cubic, "
         "linux-bbr, mprc, tcp-pr, rr-tcp, tcp-ncr, mptcp, mptcp-olia, mptcp-balia, mptcp-cubic, linux-mptcp, "
         "sdn-paced, sliding-window",
     ),
