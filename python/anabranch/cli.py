@@ -17,10 +17,12 @@ from anabranch.command_options import (
     AgainstOption,
     AgainstSimulationOption,
     CsvOption,
+    KernelReceiversOption,
     MapOption,
     PageOption,
     ScenarioArgument,
     SetOption,
+    SimulatedReceiversOption,
     XlsxOption,
 )
 from anabranch.command_options import load_scenario as _load
@@ -139,18 +141,8 @@ def live(
         str | None, typer.Option(metavar="HOST", help="Work in a host; the run lasts until its shell ends.")
     ] = None,
     against: AgainstSimulationOption = None,
-    kernel_receivers: Annotated[
-        bool,
-        typer.Option(
-            "--kernel-receivers", help="Let the kernel receive the flows of TCP that it cannot send."
-        ),
-    ] = False,
-    simulated_receivers: Annotated[
-        bool,
-        typer.Option(
-            "--simulated-receivers", help="Simulate the receivers of the flows that the kernel sends."
-        ),
-    ] = False,
+    kernel_receivers: KernelReceiversOption = False,
+    simulated_receivers: SimulatedReceiversOption = False,
     hold: Annotated[bool, typer.Option("--hold", help="Keep the network up until Ctrl-C.")] = False,
     switches: Annotated[
         str | None,

@@ -41,6 +41,14 @@ AgainstSimulationOption = Annotated[
     str | None,
     typer.Option("--against", metavar="simulation", help="Simulate each live run as well, and compare."),
 ]
+KernelReceiversOption = Annotated[
+    bool,
+    typer.Option("--kernel-receivers", help="Let the kernel receive the flows of TCP that it cannot send."),
+]
+SimulatedReceiversOption = Annotated[
+    bool,
+    typer.Option("--simulated-receivers", help="Simulate the receivers of the flows that the kernel sends."),
+]
 MapOption = Annotated[
     Path | None,
     typer.Option("--map", metavar="FILE", help="Draw the loads on a map: a file .png, .svg or .pdf."),
