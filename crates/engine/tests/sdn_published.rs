@@ -47,6 +47,7 @@ impl Network {
             channel: Channel::Apart,
             application,
             metric: Metric::Delay,
+            flow_metrics: Vec::new(),
             table: FlowTableSetup {
                 size: None,
                 when_full: WhenFull::Refuse,
