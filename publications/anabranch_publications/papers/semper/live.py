@@ -62,8 +62,9 @@ def rates(result: Result, after_s: float, until_s: float) -> list[float]:
     """Mbps of each host that arrive on its subflows between two instants, as the thesis counts them."""
     window = pl.col("time_s").is_between(after_s + 1e-6, until_s + 1e-6)
     series = result.tables["subflow_series"].filter(window)
-    seconds = until_s - after_s
-    sums = dict(series.group_by("flow").agg(pl.col("throughput_mbps").sum() / seconds).iter_rows())
+    # A sample is of the time since the one before; the last one of a live run may be missing.
+    samples = max(series["time_s"].n_unique(), 1)
+    sums = dict(series.group_by("flow").agg(pl.col("throughput_mbps").sum() / samples).iter_rows())
     return [float(sums.get(flow, 0.0)) for flow in result.flows["flow"].to_list()]
 
 
