@@ -96,8 +96,8 @@ transport = "linux-cubic"
 """,
     "traffic.routing": """
 [[traffic]]
-from = "a"
-to = "b"
+from = "Seattle"
+to = "Atlanta"
 size = "unlimited"
 routing = { scheme = "shortest", metric = "delay" }
 """,
