@@ -184,6 +184,20 @@ def test_a_simulated_sender_speaks_with_a_receiver_of_the_kernel(live_run: LiveR
     assert result.flow_series.filter(pl.col("flow") == 1)["goodput_mbps"].max() > 5
 
 
+def test_samples_cover_the_whole_run(live_run: LiveRun) -> None:
+    traffic = [{"transport": "linux-cubic", "size": "unlimited"}]
+    settings = {"duration": "2 s", "sample_interval": "500 ms", "flow_series": True}
+    scenario = paths("10 Mbps", [5], traffic, run=settings)
+    scenario = scenario.replace({"network.hosts.processing_delay": "1 ms"})
+    result = live_run(scenario)
+    series = result.flow_series
+    assert series["time_s"].to_list() == [0.5, 1.0, 1.5, 2.0]
+    # What the parts delivered is what the flow has: the first part begins at zero.
+    delivered = (series["goodput_mbps"] * 1e6 / 8 * 0.5).sum()
+    assert delivered == pytest.approx(result.flows["delivered_bytes"].item(), rel=0.05)
+    assert sum("processing_delay" in warning for warning in result.summary["warnings"]) == 1
+
+
 def test_a_sender_of_the_kernel_speaks_with_a_simulated_receiver(live_run: LiveRun) -> None:
     traffic = [{"transport": "linux-cubic", "size": "1500 kB"}, {"transport": "every", "stop": "2 s"}]
     loss = {"algorithm": "bernoulli", "probability": 0.005}

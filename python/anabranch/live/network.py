@@ -110,7 +110,8 @@ class LiveHosts:
         setup, ends = self._setup, self._ends()
         settings = scenario.run_settings
         interval_s = int(settings.sample_interval) / _PS_PER_S if settings.flow_series else None
-        warnings = [*self._simulated(), *ignored_choices(setup, self._kernels), *self._fast()]
+        ignored = [*ignored_choices(setup, self._kernels), *self._processing()]
+        warnings = [*self._simulated(), *ignored, *self._fast()]
         try:
             with hosts_of(self._host_plans(ends)) as hosts, self._joined(hosts):
                 plans = flow_plans(setup, self._kernels, ends)
@@ -255,6 +256,14 @@ class LiveHosts:
             "simulated, on the same links"
             for name, count in sorted(counts.items())
         ]
+
+    def _processing(self) -> list[str]:
+        """Whether the scenario has real hosts take time."""
+        flows = self._setup.flows
+        real = {*flows.origin[self._real].tolist(), *flows.to[self._real].tolist()}
+        if not any(host.processing_delay is not None and host.node in real for host in self._setup.hosts):
+            return []
+        return ["processing_delay: real hosts take the time that they need, not that of the scenario"]
 
     def _fast(self) -> list[str]:
         """Whether hosts may send more than one thread is known to carry."""

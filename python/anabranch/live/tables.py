@@ -185,14 +185,13 @@ def _flows(flows: pl.DataFrame, records: Sequence[FlowRecord], ended_s: float) -
 
 
 def _rates(samples: Sequence[Sample]) -> list[float | None]:
-    """What was delivered between a sample and the one before of the same flow, in Mbps."""
-    before: dict[int, tuple[float, int]] = {}
+    """What was delivered of a flow between the samples before and these, in Mbps."""
+    before: dict[int, int] = {}
     rates = []
     for sample in samples:
-        time_s, delivered = before.get(sample.flow, (None, 0))
-        span = sample.taken_s - time_s if time_s is not None else 0.0
-        rates.append(_mbps(sample.delivered_bytes - delivered, span))
-        before[sample.flow] = (sample.taken_s, sample.delivered_bytes)
+        delivered = sample.delivered_bytes - before.get(sample.flow, 0)
+        rates.append(_mbps(delivered, sample.taken_s - sample.since_s))
+        before[sample.flow] = sample.delivered_bytes
     return rates
 
 
@@ -277,27 +276,26 @@ def _subflow_series(
     series: pl.DataFrame | None, records: Sequence[FlowRecord], samples: Sequence[Sample]
 ) -> pl.DataFrame:
     multipath = {record.plan.flow for record in records}
-    before: dict[tuple[int, int], tuple[float, int]] = {}
+    before: dict[tuple[int, int], int] = {}
     rows = []
     for sample in samples:
         if sample.flow not in multipath:
             continue
         for number, info in sample.infos:
-            time_s, acked = before.get((sample.flow, number), (None, 0))
-            span = sample.taken_s - time_s if time_s is not None else 0.0
+            acked = info.bytes_acked - before.get((sample.flow, number), 0)
             rows.append(
                 {
                     "time_s": sample.time_s,
                     "flow": sample.flow,
                     "subflow": number,
-                    "throughput_mbps": _mbps(info.bytes_acked - acked, span),
+                    "throughput_mbps": _mbps(acked, sample.taken_s - sample.since_s),
                     "cwnd_bytes": info.cwnd_bytes,
                     "srtt_ms": info.srtt_ms,
                     "in_flight_bytes": info.in_flight_bytes,
                     "retransmissions": info.retransmissions,
                 }
             )
-            before[sample.flow, number] = (sample.taken_s, info.bytes_acked)
+            before[sample.flow, number] = info.bytes_acked
     schema = _SUBFLOW_SERIES if series is None else series.schema
     fresh = pl.DataFrame(rows, schema=schema)
     return (fresh if series is None else pl.concat([series, fresh])).sort("time_s", "flow", "subflow")

@@ -71,6 +71,8 @@ class Sample:
     """The instant of the run's samples that it belongs to: those of simulated flows are of the same."""
     taken_s: float
     """When it was taken, a little later."""
+    since_s: float
+    """When the samples before it were taken; 0 for the first."""
     flow: int
     delivered_bytes: int
     infos: Sequence[tuple[int, TcpInfo]]
@@ -140,6 +142,8 @@ class KernelFlows:
         self.samples: list[Sample] = []
         self.late_s: list[float] = []
         """How much later than due each sample was taken: as late as reading and writing."""
+        self._sampled_s = 0.0
+        self._due_s = 0.0
         self._poll = select.epoll()
         self._actions: dict[int, Callable[[int], None]] = {}
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
@@ -198,8 +202,11 @@ class KernelFlows:
             for file, events in self._poll.poll(max(wake - self.now(), 0.0)):
                 if file in self._actions:
                     self._actions[file](events)
-        for flow in self._flows:
-            self._look(flow)
+        if self._due_s <= end_s <= self.now():
+            self._sample(self._due_s)
+        else:
+            for flow in self._flows:
+                self._look(flow)
         return [flow.record for flow in self._flows]
 
     def now(self) -> float:
@@ -394,16 +401,18 @@ class KernelFlows:
 
     def _sample_at(self, number: int, interval: float) -> None:
         """Samples every flow at so many intervals from the start, and from then on at each."""
+        # As the engine makes seconds of picoseconds.
+        self._due_s = round(number * interval * _PS_PER_S) / _PS_PER_S
 
         def sample() -> None:
-            # As the engine makes seconds of picoseconds.
-            self._sample(round(number * interval * _PS_PER_S) / _PS_PER_S)
+            self._sample(self._due_s)
             self._sample_at(number + 1, interval)
 
-        self._at(number * interval, sample)
+        self._at(self._due_s, sample)
 
     def _sample(self, instant_s: float) -> None:
-        now = self.now()
+        now, since = self.now(), self._sampled_s
+        self._sampled_s = now
         self.late_s.append(now - instant_s)
         for flow in self._flows:
             opened = flow.record.opened or flow.receiver is not None
@@ -414,7 +423,7 @@ class KernelFlows:
                 delivered = flow.record.delivered_bytes
                 if not flow.plan.receives:
                     delivered = sum(info.bytes_acked for _, info in infos)
-                self.samples.append(Sample(instant_s, now, flow.plan.flow, delivered, infos))
+                self.samples.append(Sample(instant_s, now, since, flow.plan.flow, delivered, infos))
 
     def _look(self, flow: _Flow) -> list[tuple[int, TcpInfo]]:
         """Notes what the kernel says of both ends."""
