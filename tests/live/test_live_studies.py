@@ -47,7 +47,7 @@ def test_a_study_runs_live_beside_its_simulation_and_goes_on_where_it_stopped(tm
     assert "2 live, 0 failed" in page
     journal = tmp_path / "out" / "journal.jsonl"
     assert len(journal.read_text().splitlines()) == 4
-    (tmp_path / "out" / "runs" / "000002.parquet").unlink()
+    (tmp_path / "out" / "runs" / "000002.arrows").unlink()
     again = study(keep="tables").run(live=True, against_simulation=True, out=tmp_path / "out")
     assert len(journal.read_text().splitlines()) == 5
     assert again.runs.height == 4

@@ -175,7 +175,16 @@ def test_several_paths_have_no_model() -> None:
 
 
 def test_every_transport_has_a_model_or_is_no_tcp_of_one_path() -> None:
-    without = {"sdn-paced", "bbr3", "mptcp", "mptcp-olia", "mptcp-balia", "mptcp-cubic", "linux-mptcp"}
+    without = {
+        "sdn-paced",
+        "bbr3",
+        "ns2-newreno",
+        "mptcp",
+        "mptcp-olia",
+        "mptcp-balia",
+        "mptcp-cubic",
+        "linux-mptcp",
+    }
     assert TRANSPORT_MODELS.keys() | without == set(_core.transport_preset_names())
     assert not TRANSPORT_MODELS.keys() & without
     expected = {"newreno": "mathis", "linux-reno": "mathis", "mprc": "mathis"}

@@ -46,11 +46,10 @@ def test_a_ring_has_its_load_by_hand(method: str) -> None:
 
 
 @pytest.mark.parametrize("percent", [0, 20, 40])
-def test_hybrid_hop_has_the_loads_of_an_independent_computation(percent: int) -> None:
-    """K = 2 on the paper's NSFNET with equal hops by node number: 0.702, 0.82, 0.92 (checked by another
-    program)."""
+def test_hybrid_hop_has_the_printed_loads(percent: int) -> None:
+    """K = 2 on the network that is inferred: 0.68, 0.82, 0.98 (Fukushima et al. 2016, figure 12)."""
     found = Scenario.from_data(nsfnet(hybrid("hop", percent), spaced=False)).worst_case()
-    assert found.max_load == pytest.approx({0: 0.702, 20: 0.82, 40: 0.92}[percent], abs=5e-4)
+    assert found.max_load == pytest.approx({0: 0.68, 20: 0.82, 40: 0.98}[percent], abs=5e-3)
 
 
 def test_all_paths_of_the_paper_have_its_load() -> None:

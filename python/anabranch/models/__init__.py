@@ -45,6 +45,7 @@ TRANSPORT_MODELS: Final[dict[str, str]] = {
 losses of 0.03 and 0.05 (docs/models.md): with SACK most losses are repaired without the timeouts that PFTK
 expects, but ``tcp-pr`` and ``tcp-ncr`` wait longer. ``sdn-paced`` has none, because its controller says what
 it sends; ``bbr3`` has none, because what losses leave of the bound of ``bbr`` depends on when they come;
+``ns2-newreno`` has none, because nobody has measured which of the two it is nearer to without SACK;
 and neither has Multipath TCP: a model is of one path.
 """
 

@@ -63,7 +63,7 @@ _HOLLOW = len(_FULL)
 _BY_TRANSPORT = {
     "newreno": _BLUE,
     "linux-reno": _BLUE + _HOLLOW,
-    "ns2-newreno": _RED + _HOLLOW,
+    "ns2-newreno": _WINE + _HOLLOW,
     "cubic": _RED,
     "linux-cubic": _RED + _HOLLOW,
     "dctcp": _PINK + _HOLLOW,
@@ -86,8 +86,8 @@ _BY_TRANSPORT = {
 }
 """The look of each transport, in every figure. ``mptcp`` couples its windows by LIA (RFC 6356). There are
 no more looks than 16: ``mptcp-cubic`` shares that of ``window-clamp``, ``dctcp`` that of ``mptcp-balia``,
-``bbr3`` that of ``sliding-window`` and ``linux-mptcp`` that of ``tcp-ncr``, beside which they do not
-stand."""
+``bbr3`` that of ``sliding-window``, ``linux-mptcp`` that of ``tcp-ncr`` and ``ns2-newreno`` that of
+``mptcp-olia``, beside which they do not stand."""
 
 
 def look(name: str) -> Look:
