@@ -56,7 +56,6 @@ def test_an_example_loads_and_reads_back_from_its_own_text(file: Path) -> None:
 @pytest.mark.parametrize("file", EXAMPLE_FILES, ids=lambda file: file.stem)
 def test_the_core_accepts_the_setup_of_an_example(file: Path) -> None:
     setup = resolve(Scenario.load(file))
-    # Entries of traffic may have routes of their own.
     found = [planned.plan.data()["routes"] for planned in plans(setup, None)]
     wanted = {(flow.origin, flow.to) for flow in setup.flows}
     planned = {(route["from"], route["to"]) for routes in found for route in routes}
