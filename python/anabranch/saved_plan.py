@@ -50,13 +50,32 @@ def plan_data(scenario: Scenario, setup: Setup) -> dict[str, Any]:
         ScenarioError: if the scenario leaves its routes to a controller, or there is something wrong with the
             setup that only routing can find.
     """
+    made = _made(scenario, setup)
+    return _of_all_pairs(scenario, setup, _merged(scenario, setup, [made, *made.others()]))
+
+
+def plan_data_by_flow(scenario: Scenario, setup: Setup) -> tuple[_core.Plan, list[dict[str, Any]]]:
+    """The plan, and its data: those of ``[routing]`` as in :func:`plan_data`, then those of ``own_routes``.
+
+    Raises:
+        ScenarioError: as :func:`plan_data`, but not where entries lead a pair other ways.
+    """
+    made = _made(scenario, setup)
+    first = _of_all_pairs(scenario, setup, _merged(scenario, setup, [made]))
+    return made, [first, *(dict(other.data()) for other in made.others())]
+
+
+def _made(scenario: Scenario, setup: Setup) -> _core.Plan:
     if scenario.controller is not None:
         message = (
             "a controller chooses while it runs, so that there is no plan to save; leave [controller] out"
         )
         raise ScenarioError([Problem("controller", message)], scenario.origin)
-    made = plan(setup, scenario.origin).plan
-    data = _merged(scenario, setup, [made, *made.others()])
+    return plan(setup, scenario.origin).plan
+
+
+def _of_all_pairs(scenario: Scenario, setup: Setup, data: dict[str, Any]) -> dict[str, Any]:
+    """A plan with the pairs besides that may have traffic."""
     if setup.demand is None:
         return {"routes": list(data["routes"]), "tables": list(data["tables"])}
     planned, _ = plan_of_all_pairs(RouterNetwork.of(setup), scenario.origin)

@@ -1,11 +1,12 @@
 """Exports loaded into the real thing: Open vSwitch, Linux routes and FRR, in namespaces that the tests make.
 
-Shares are measured over 6,000 flows. Where a program is missing, or namespaces may not be made, the test is
-skipped and says so.
+Shares are measured over 6,000 flows, those of Open vSwitch also over 1,000. Where a program is missing, or
+namespaces may not be made, the test is skipped and says so.
 """
 
 from __future__ import annotations
 
+import csv
 import os
 import re
 import shutil
@@ -29,22 +30,58 @@ SHARE_OFF = 0.03
 them, 4e-6."""
 NODES = ("n1", "n2", "n3", "n4")
 
+FEW_FLOWS = 1000
+BATCH = 50
+"""Datagrams that wait in a switch at once: a port has room for some hundred."""
+FIRST_PORT = 20_000
+ARRIVE_S = 20.0
+"""For a batch, which takes milliseconds unless the machine has other work."""
+
 SENDER = """
-import socket, sys, time
-source, target, flows = sys.argv[1], sys.argv[2], int(sys.argv[3])
-for number in range(flows):
-    flow = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    flow.bind((source, 20000 + number))
-    flow.sendto(b"x" * 64, (target, 9))
-    flow.close()
-    if number % 50 == 49:
-        time.sleep(0.01)
+import socket, sys
+source, target = sys.argv[1:3]
+for line in sys.stdin:
+    first, count, step, port = map(int, line.split())
+    for number in range(count):
+        flow = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        flow.bind((source, first + step * number))
+        flow.sendto(b"x" * 64, (target, port))
+        flow.close()
+    print("sent", flush=True)
 """
+
+
+@contextmanager
+def sender(name: str, source: str, target: str) -> Iterator[Callable[[int, int, int, int], None]]:
+    """Sends datagrams from a namespace: from which port, how many, the step to the next one, and where to."""
+    command = ["ip", "netns", "exec", name, "python3", "-c", SENDER, source, target]
+    with subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+
+        def send(first: int, count: int, step: int, port: int) -> None:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            print(first, count, step, port, file=process.stdin, flush=True)
+            assert process.stdout.readline() == "sent\n"
+
+        yield send
 
 
 def send_flows(name: str, source: str, target: str) -> None:
     """One datagram of each flow, from ports of their own."""
-    inside(name, "python3", "-c", SENDER, source, target, str(FLOWS))
+    with sender(name, source, target) as send:
+        for first in range(FIRST_PORT, FIRST_PORT + FLOWS, BATCH):
+            send(first, BATCH, 1, 9)
+            time.sleep(0.01)
+
+
+def arrive(count: Callable[[], int], packets: int) -> None:
+    """Waits until so many packets have been counted: a switch that is late drops what comes on top."""
+    deadline = time.monotonic() + ARRIVE_S
+    while (found := count()) < packets and time.monotonic() < deadline:
+        time.sleep(0.002)
+    assert found >= packets, f"{packets - found} of {packets} packets are still missing after {ARRIVE_S:g} s"
 
 
 PING = """
@@ -227,6 +264,10 @@ def switches(name: str) -> Iterator[tuple[Callable[..., str], Path]]:
 def lay(ovs: Callable[..., str], folder: Path, name: str) -> None:
     """The bridges of the diamond, joined by patch ports, with the end systems of a, b and d in namespaces."""
     command = ["ovs-vsctl", f"--db=unix:{folder}/db.sock"]
+    # Or the kernel would look for routers through the ports, and be counted.
+    inside(
+        name, "sysctl", "-q", "-w", "net.ipv6.conf.all.disable_ipv6=1", "net.ipv6.conf.default.disable_ipv6=1"
+    )
     for node in NODES:
         command += ["--", "add-br", node, "--", "set", "bridge", node, "datapath_type=netdev",
         "fail_mode=secure",
@@ -277,6 +318,22 @@ def transmitted(ovs: Callable[..., str], folder: Path, node: str) -> dict[int, i
     return {int(port): int(packets) for port, packets in found if port.strip().isdigit()}
 
 
+@contextmanager
+def loaded(name: str, export_folder: Path) -> Iterator[tuple[Callable[..., str], Path]]:
+    """Switches with the flows and groups of an export, and end systems at a, b and d."""
+    needs("ovs-vswitchd", "ovsdb-server", "ovs-ofctl", "ovs-vsctl", "ovsdb-tool", "ip")
+    hosts = [f"{name}-{node}" for node in ("n1", "n2", "n4")]
+    with switches(name) as (ovs, folder), namespaces(*hosts):
+        lay(ovs, folder, name)
+        for node in NODES:
+            bridge = f"unix:{folder}/{node}.mgmt"
+            (groups,) = export_folder.glob(f"groups/{node}-*.groups")
+            (flows,) = export_folder.glob(f"flows/{node}-*.flows")
+            ovs("ovs-ofctl", "-O", "OpenFlow15", "add-groups", bridge, str(groups))
+            ovs("ovs-ofctl", "-O", "OpenFlow13", "add-flows", bridge, str(flows))
+        yield ovs, folder
+
+
 @pytest.mark.parametrize(
     ("routing", "expected"),
     [
@@ -288,35 +345,71 @@ def transmitted(ovs: Callable[..., str], folder: Path, node: str) -> dict[int, i
 def test_select_groups_share_by_their_weights(
     tmp_path: Path, routing: str, expected: dict[tuple[str, int], float]
 ) -> None:
-    needs("ovs-vswitchd", "ovsdb-server", "ovs-ofctl", "ovs-vsctl", "ovsdb-tool", "ip")
+    """Whatever the machine does besides: no batch is sent before the one before has arrived."""
     export(diamond(routing), "openflow", tmp_path)
     name = f"abo{len(expected)}"
-    hosts = [f"{name}-{node}" for node in ("n1", "n2", "n4")]
-    with switches(name) as (ovs, folder), namespaces(*hosts):
-        lay(ovs, folder, name)
-        for node in NODES:
-            bridge = f"unix:{folder}/{node}.mgmt"
-            (groups,) = tmp_path.glob(f"groups/{node}-*.groups")
-            (flows,) = tmp_path.glob(f"flows/{node}-*.flows")
-            ovs("ovs-ofctl", "-O", "OpenFlow15", "add-groups", bridge, str(groups))
-            ovs("ovs-ofctl", "-O", "OpenFlow13", "add-flows", bridge, str(flows))
-        assert pings(hosts[0], "10.0.0.1", "10.0.0.4")
-        assert pings(hosts[1], "10.0.0.2", "10.0.0.4")
+    with loaded(name, tmp_path) as (ovs, folder), sender(f"{name}-n1", "10.0.0.1", "10.0.0.4") as send:
+        assert pings(f"{name}-n1", "10.0.0.1", "10.0.0.4")
+        assert pings(f"{name}-n2", "10.0.0.2", "10.0.0.4")
         before = {node: transmitted(ovs, folder, node) for node in NODES}
-        send_flows(hosts[0], "10.0.0.1", "10.0.0.4")
-        time.sleep(0.5)
-        shares = {
-            port: (transmitted(ovs, folder, port[0])[port[1]] - before[port[0]][port[1]]) / FLOWS
-            for port in expected
-        }
-        print(f"select group: {shares}")
-        assert shares == pytest.approx(expected, abs=SHARE_OFF)
-        delivered = transmitted(ovs, folder, "n4")[1000] - before["n4"][1000]
-        assert delivered == pytest.approx(FLOWS, rel=0.01)
+
+        def delivered() -> int:
+            return transmitted(ovs, folder, "n4")[1000] - before["n4"][1000]
+
+        def chosen() -> int:
+            """Ports between switches are counted later than those of end systems."""
+            now = transmitted(ovs, folder, "n1")
+            return sum(now[port] - before["n1"][port] for port in (1, 2))
+
+        for flows in (FEW_FLOWS, FLOWS):
+            for first in range(0 if flows == FEW_FLOWS else FEW_FLOWS, flows, BATCH):
+                send(FIRST_PORT + first, BATCH, 1, 9)
+                arrive(delivered, first + BATCH)
+            arrive(chosen, flows)
+            shares = {
+                port: (transmitted(ovs, folder, port[0])[port[1]] - before[port[0]][port[1]]) / flows
+                for port in expected
+            }
+            print(f"select group, {flows} flows: {shares}")
+            assert shares == pytest.approx(expected, abs=SHARE_OFF)
+        assert delivered() == FLOWS
         for node in NODES:
             bridge = f"unix:{folder}/{node}.mgmt"
             ovs("ovs-ofctl", "-O", "OpenFlow13", "del-flows", bridge, "cookie=0xa11a/-1")
             assert "cookie=0xa11a" not in ovs("ovs-ofctl", "-O", "OpenFlow13", "dump-flows", bridge)
+
+
+def test_flows_with_routes_of_their_own_take_them(tmp_path: Path) -> None:
+    """a to d goes over b and c, and the flow of one entry by fewest hops, which is not over both."""
+    own = """
+[[traffic]]
+name = "calls"
+from = "a"
+to = "d"
+application = { kind = "udp", rate = "80 kbps", packet = "200 B" }
+routing = { metric = "hops" }
+"""
+    export(diamond(given(("abcd", 1), ("bd", 1), ("dca", 1)), more=own), "openflow", tmp_path)
+    table = list(csv.DictReader((tmp_path / "own_flows.csv").read_text().splitlines()))
+    (forth,) = (row for row in table if row["source"] == "10.0.0.1")
+    assert (forth["traffic"], forth["protocol"], forth["destination"]) == ("calls", "17", "10.0.0.4")
+    port, service = int(forth["source_port"]), int(forth["destination_port"])
+    with loaded("abw", tmp_path) as (ovs, folder), sender("abw-n1", "10.0.0.1", "10.0.0.4") as send:
+        before = {node: transmitted(ovs, folder, node) for node in NODES}
+
+        def over(node: str, *numbers: int) -> int:
+            now = transmitted(ovs, folder, node)
+            return sum(now[number] - before[node][number] for number in numbers)
+
+        send(port, 40, 0, service)
+        # Other ports, and the same port to another service.
+        send(FIRST_PORT, 20, 1, service)
+        send(port, 10, 0, 9)
+        arrive(lambda: over("n4", 1000), 70)
+        # All ports that a packet has passed are counted at once, those between switches later.
+        arrive(lambda: over("n1", 1, 2), 70)
+        print(f"70 packets, of which 30 take the routes of [routing]: {over('n2', 3)} from b to c")
+        assert over("n2", 3) == 30
 
 
 ZEBRA, STATICD = "/usr/lib/frr/zebra", "/usr/lib/frr/staticd"

@@ -19,9 +19,9 @@ from anabranch.errors import LiveError, ScenarioError
 from anabranch.live import run
 from anabranch.live.switches import run as switched
 from anabranch.live.switches.layout import SwitchLayout
-from anabranch.live.switches.rules import Numbers, label, rules_of, unrolled
 from anabranch.setup import resolve
 from anabranch.setup.model import LinkSetup
+from anabranch.switch_rules import Numbers, SwitchHop, rules_of, unrolled
 
 NODES = "asctdeb"
 
@@ -326,12 +326,12 @@ def test_rules_follow_a_packet_from_host_to_host() -> None:
     routes = {
         (at["a"], at["b"]): [
             (tuple(number[at[x], at[y]] for x, y in pairwise(way)), weight)
-            for way, weight in zip(ways, [0.75, 0.25], strict=True)
+            for way, weight in zip(ways, [3, 1], strict=True)
         ]
     }
-    rules = rules_of(layout, links, routes, {at["b"]: ["10.0.0.2"]}, Numbers())
+    rules = rules_of(layout.openflow_ports(), links, [(routes, None)], {at["b"]: ["10.0.0.2"]}, Numbers())
     (group,) = rules.groups
-    assert [weight for weight, _ in group.buckets] == [750, 250]
+    assert [weight for weight, _ in group.buckets] == [3, 1]
     assert group.switch == at["s"]
     out = {(port.switch, port.number): port for port in layout.ports}
     for way, (_, actions) in zip(ways, group.buckets, strict=True):
@@ -347,15 +347,31 @@ def test_rules_follow_a_packet_from_host_to_host() -> None:
         assert tuple(seen) == way
 
 
-def test_paths_keep_their_numbers_when_routes_change() -> None:
+def test_labels_stay_when_routes_change() -> None:
+    """A packet on its way over d and e is led on as before when its pair has no other path any more."""
     layout, links, at, number = laid_out()
     way = tuple(number[at[x], at[y]] for x, y in ["as", "sd", "de", "et", "tb"])
     other = tuple(number[at[x], at[y]] for x, y in ["as", "sc", "ct", "tb"])
-    numbers = Numbers()
+    numbers, ports = Numbers(), layout.openflow_ports()
     pair, addresses = (at["a"], at["b"]), {at["b"]: ["10.0.0.2"]}
-    rules_of(layout, links, {pair: [(other, 0.5), (way, 0.5)]}, addresses, numbers)
-    rules = rules_of(layout, links, {pair: [(way, 1.0)]}, addresses, numbers)
-    assert {entry.match["eth_dst"] for entry in rules.entries if "eth_dst" in entry.match} == {label(2)}
+    both = rules_of(ports, links, [({pair: [(other, 1), (way, 1)]}, None)], addresses, numbers)
+    alone = rules_of(ports, links, [({pair: [(way, 1)]}, None)], addresses, numbers)
+    behind = [entry for entry in alone.entries if "eth_dst" in entry.match]
+    assert [layout.names[entry.switch] for entry in behind] == ["d", "e", "t"]
+    assert all(entry in both.entries for entry in behind)
+
+
+def test_paths_share_a_label_where_they_agree() -> None:
+    """Switch 2 leads both of the first paths on by port 3, and the third by port 4."""
+    numbers = Numbers()
+    first = numbers.label(9, [SwitchHop(1, 1, 2), SwitchHop(2, 1, 3)])
+    assert first == "02:a0:00:00:00:01"
+    assert numbers.label(9, [SwitchHop(5, 1, 1), SwitchHop(2, 4, 3)]) == first
+    other = numbers.label(9, [SwitchHop(2, 1, 4)])
+    assert other != first
+    # Switch 5 has been there for the first label, too.
+    assert numbers.label(9, [SwitchHop(5, 1, 2)]) == other
+    assert numbers.label(8, [SwitchHop(1, 1, 2)]) not in (first, other)
 
 
 def test_next_hops_become_paths_with_their_shares() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +12,17 @@ import polars as pl
 import pytest
 
 from anabranch import Scenario, ScenarioError
+from anabranch.capture import analyze
+from anabranch.errors import ExportError
 from anabranch.export import export
-from anabranch.live.switches.controller.planned import own_traffic
 from anabranch.live.switches.layout import SwitchLayout
-from anabranch.live.switches.rules import INGRESS, OF_FLOW, Numbers, rules_of
 from anabranch.report.load_tables import route_tables
 from anabranch.routes import plan, routes
 from anabranch.runner import run
 from anabranch.saved_plan import save_plan
 from anabranch.setup import resolve
 from anabranch.study import Study
+from anabranch.switch_rules import INGRESS, OF_FLOW, TCP, Numbers, OwnFlow, own_traffic, rules_of
 from anabranch.worst_loads import worst_loads
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "metrics_by_flow.toml"
@@ -118,13 +121,81 @@ def test_one_plan_for_all_is_saved_where_pairs_do_not_differ(tmp_path: Path) -> 
         ScenarioError, match=r"traffic\[1\].routing: \"a\" to \"b\" and 1 more: these flows go"
     ):
         save_plan(Scenario.from_data(data), tmp_path / "plan.json")
-    with pytest.raises(ScenarioError, match="a pair has one route"):
-        export(Scenario.from_data(data), "csv", tmp_path / "out")
+    for other in ("csv", "iproute2", "frr"):
+        with pytest.raises(ScenarioError, match="a pair has one route"):
+            export(Scenario.from_data(data), other, tmp_path / "out")
     data["traffic"][1] |= {"from": "c", "to": "e"}
     save_plan(Scenario.from_data(data), tmp_path / "plan.json")
     saved = json.loads((tmp_path / "plan.json").read_text())
     assert len(saved["routes"]) == 4
     export(Scenario.from_data(data), "csv", tmp_path / "out")
+
+
+def exported(data: dict[str, Any], folder: Path) -> dict[tuple[str, int], str]:
+    """What node a does first with packets of each address and source port that it matches, 0 for any."""
+    export(Scenario.from_data(data), "openflow", folder, replace=True)
+    lines = next(folder.glob("flows/n1-*.flows")).read_text().splitlines()[1:]
+    found = {}
+    for line in lines:
+        if (to := re.search(r"nw_dst=([\d.]+)", line)) is not None and "nw_proto=1," not in line:
+            port = re.search(r"(?:tcp|udp)_src=(\d+)", line)
+            found[to[1], int(port[1]) if port else 0] = line.split("actions=")[1]
+    return found
+
+
+def test_an_export_tells_flows_apart_by_their_ports(tmp_path: Path) -> None:
+    """a leads to b by port 1, to c by port 2, to d by port 3; whose ports are whose, a run's capture says."""
+    data = square(None, {"metric": "delay"}).data()
+    data["traffic"][1]["flows"] = 3
+    data["traffic"] += [
+        {"name": "u", "from": "a", "to": "b", "routing": {"metric": "delay"},
+         "application": {"kind": "udp", "rate": "1 Mbps", "packet": "200 B"}},
+        {"name": "p", "from": "a", "to": "b", "routing": {"metric": "delay"},
+         "application": {"kind": "ping"}},
+    ]  # fmt: skip
+    found = exported(data, tmp_path / "out")
+    assert found["10.0.0.2", 0].endswith("output:1")
+    own = {port for (_, port), done in found.items() if port}
+    assert {found["10.0.0.2", port][-8:] for port in own} == {"output:3"}
+    flows = (tmp_path / "out" / "flows" / "n1-a.flows").read_text()
+    assert (
+        "priority=110,in_port=1000,dl_type=2048,nw_proto=1,nw_src=10.0.0.1,nw_dst=10.0.0.2,actions=" in flows
+    )
+    data["capture"] = [{"file": "d.pcapng", "link": ["a", "d"]}]
+    run(Scenario.from_data(data), out=tmp_path / "run")
+    seen = analyze([tmp_path / "run" / "d.pcapng"]).subflows["client_port"]
+    of_tcp = set(seen)
+    assert len(of_tcp) == 3
+    assert of_tcp < own
+    assert len(own) == 4
+
+
+def test_three_metrics_at_once_are_exported(tmp_path: Path) -> None:
+    """The thesis's routes: ten flows of each metric leave node 1 towards 3, and twice ten towards 5."""
+    found = exported(Scenario.load(EXAMPLE).data(), tmp_path)
+    neighbours = Counter(done[-8:] for (to, port), done in found.items() if port and to == "10.0.0.10")
+    # Interfaces of node 1: to 3, 5, 6 and 9.
+    assert neighbours == {"output:1": 10, "output:2": 20}
+    onward = {
+        line.split("actions=")[1]
+        for line in next(tmp_path.glob("flows/n5-*.flows")).read_text().splitlines()
+        if "eth_dst=02:a0" in line
+    }
+    # At 5 those by hops go to 10 and those by delay to 4, and what comes back to 1.
+    assert len(onward) == 3
+
+
+def test_flows_that_cannot_be_told_apart_are_refused(tmp_path: Path) -> None:
+    pings = {"application": {"kind": "ping"}, "from": "a", "to": "b"}
+    data = square(None).data()
+    data["traffic"] = [
+        {"name": f"t{number}", **pings, "routing": {"metric": metric}}
+        for number, metric in enumerate(("delay", "tcpbp"))
+    ]
+    for link in data["network"]["link"]:
+        link["loss"] = 0.01
+    with pytest.raises(ExportError, match="t0 and t1: flows from a to b have the same addresses and ports"):
+        export(Scenario.from_data(data), "openflow", tmp_path / "out")
 
 
 def test_tables_for_people_say_whose_routes_they_are() -> None:
@@ -202,14 +273,16 @@ def test_switches_tell_flows_with_routes_of_their_own_by_their_ports() -> None:
     names = [node.name for node in setup.nodes]
     layout = SwitchLayout.of(names, setup.links, set(range(5)), {0, 1})
     made = plan(setup, None).plan
-    ends = (("10.0.0.1", 50_000), ("10.0.0.2", 5001))
-    (own,) = own_traffic([(1, (0, 1), ends)], 2)
-    numbers, entries = Numbers(), []
+    flow = OwnFlow(1, (0, 1), TCP, ("10.0.0.1", 50_000), ("10.0.0.2", 5001))
+    (own,) = own_traffic([flow], 2)
+    plans: list[Any] = []
     addresses = {0: ["10.0.0.1"], 1: ["10.0.0.2"]}
     for whose, one in ((None, made), (own, made.others()[0])):
         found = {pair: one.paths(*pair) or [] for pair in ((0, 1), (1, 0))}
-        ways = {pair: [(tuple(links), share) for links, share in paths] for pair, paths in found.items()}
-        entries += rules_of(layout, setup.links, ways, addresses, numbers, whose).entries
+        plans.append(
+            ({pair: [(tuple(links), 1) for links, _ in paths] for pair, paths in found.items()}, whose)
+        )
+    entries = rules_of(layout.openflow_ports(), setup.links, plans, addresses, Numbers()).entries
     first = [entry for entry in entries if entry.priority >= INGRESS]
     assert [entry.priority for entry in first] == [INGRESS, INGRESS, OF_FLOW, OF_FLOW]
     out = {(port.switch, port.number): port.link_out for port in layout.ports}

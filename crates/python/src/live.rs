@@ -5,9 +5,9 @@ use crate::own;
 use crate::plan::Plan;
 use crate::run;
 use crate::setup::Setup;
+use crate::simulation::{End, end};
 use anabranch_engine as engine;
 use anabranch_engine::packet::Direction;
-use anabranch_engine::transport::wire::Endpoint;
 use anabranch_live::{Conversation, LiveError, LiveOutcome, Relay, SelfCheck, Watched};
 use anabranch_units::{FlowId, LinkId, NodeId};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
@@ -15,8 +15,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::net::Ipv4Addr;
 use std::sync::{Arc, Mutex};
-
-type End = (String, u16);
 
 /// A network between real hosts. Times are in nanoseconds of the monotonic clock where they are not those of the run.
 #[pyclass(frozen, module = "anabranch._core")]
@@ -32,10 +30,6 @@ fn live_error(error: LiveError) -> PyErr {
         LiveError::Engine(error) => engine_error(error),
         LiveError::System { what, error } => PyOSError::new_err((error.raw_os_error(), what)),
     }
-}
-
-fn end(endpoint: Endpoint) -> End {
-    (Ipv4Addr::from(endpoint.addr).to_string(), endpoint.port)
 }
 
 impl LiveNetwork {

@@ -6,15 +6,24 @@ use crate::run;
 use crate::watch::Watch;
 use anabranch_engine as engine;
 use anabranch_engine::setup::Change;
+use anabranch_engine::transport::wire::Endpoint;
 use anabranch_units::{FlowId, Instant, Rate};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::net::Ipv4Addr;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 /// What [`Simulation::held`] answers.
 type HeldFlow = (&'static str, u64, u64, u64, u64, u64, u64, u64, u64);
+
+/// An address and a port.
+pub(crate) type End = (String, u16);
+
+pub(crate) fn end(endpoint: Endpoint) -> End {
+    (Ipv4Addr::from(endpoint.addr).to_string(), endpoint.port)
+}
 
 /// A run that goes on when it is told to (`Setup.start`). Times are in picoseconds since its start.
 #[pyclass(frozen, module = "anabranch._core")]
@@ -70,6 +79,17 @@ impl Simulation {
     /// When something will happen next; None if nothing will before the end.
     fn next_event(&self, py: Python<'_>) -> PyResult<Option<u64>> {
         self.with(py, |simulation| Ok(simulation.next_event().map(Instant::as_ps)))
+    }
+
+    /// The addresses and ports of each subflow of a flow: (source, destination), each (address, port). Flows of datagrams
+    /// are behind the others; a ping has the ports 0.
+    ///
+    /// Raises SetupError if there is no such flow.
+    fn endpoints(&self, py: Python<'_>, flow: u32) -> PyResult<Vec<(End, End)>> {
+        self.with(py, |simulation| {
+            let found = simulation.endpoints(FlowId(flow)).into_iter();
+            Ok(found.map(|(source, destination)| (end(source), end(destination))).collect())
+        })
     }
 
     /// Works off all events up to and including `until`, or the end.

@@ -2,7 +2,8 @@
 
 ``formats.py`` is the registry; each format is a module with a function of an :class:`ExportJob` that answers
 with an :class:`Export`. ``layout.py`` has interfaces and addresses, which are the same in all of them;
-``destinations.py`` finds whether a plan can go by destination; ``added_load.py`` says what rounding costs.
+``destinations.py`` finds whether a plan can go by destination; ``own_flows.py`` has flows with routes of
+their own; ``added_load.py`` says what rounding costs.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from anabranch.export.formats import FORMATS
 from anabranch.export.forwarding import ExportPlan
 from anabranch.export.job import ExportJob
 from anabranch.export.layout import DeviceLayout
+from anabranch.export.own_flows import own_plans
 from anabranch.folders import replacing
-from anabranch.saved_plan import plan_data
+from anabranch.saved_plan import plan_data, plan_data_by_flow
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import resolve_names
 from anabranch.suggest import suggest
@@ -91,12 +93,18 @@ def export(
         raise ExportError(f"--buckets {buckets}: a group has 1 to {MOST_BUCKETS:,} of them")
     with replacing(folder, "export", replace=replace) as place:
         setup, network = resolve_names(scenario)
-        plan = ExportPlan.of(plan_data(scenario, setup))
-        job = ExportJob(DeviceLayout.of(scenario.title, setup, network), plan, buckets, resilient)
+        layout = DeviceLayout.of(scenario.title, setup, network)
+        if FORMATS[to].by_flow and setup.own_routes:
+            made, (first, *others) = plan_data_by_flow(scenario, setup)
+            own = own_plans(layout, setup, made, others)
+            job = ExportJob(layout, ExportPlan.of(first), buckets, resilient, own)
+        else:
+            job = ExportJob(layout, ExportPlan.of(plan_data(scenario, setup)), buckets, resilient)
         found = FORMATS[to].write(job)
         what, loads = "", list[AddedLoad]()
         if found.shares is not None:
-            what, loads = added_loads(setup, plan.shares(job.layout), found.shares)
+            before = [one.plan.shares(layout) for one in job.jobs()]
+            what, loads = added_loads(setup, before, found.shares)
         for name, text in found.files.items():
             path = place.partial / name
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
 from anabranch.export.forwarding import Pair, Shares
-from anabranch.routing.robust import RobustRoutingError, TrafficSplit
-from anabranch.routing.robust import worst_case as evaluate
+from anabranch.routing.robust import RobustRoutingError
+from anabranch.routing.robust.worst_case import load_of_shares
 from anabranch.routing.router_network import RouterNetwork, as_scenario_error
 from anabranch.setup import Setup
+
+Plans = Sequence[Mapping[Pair, Shares]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +33,18 @@ class AddedLoad:
         return self.after - self.before
 
 
-def added_loads(
-    setup: Setup, before: Mapping[Pair, Shares], after: Mapping[Pair, Shares]
-) -> tuple[str, list[AddedLoad]]:
+def added_loads(setup: Setup, before: Plans, after: Plans) -> tuple[str, list[AddedLoad]]:
     """The load of every link before and after rounding, the one to which rounding adds most first.
 
     With ``[routing.demand]`` a load is the highest over all traffic within the bounds, over the capacity, of
-    links between routers. Otherwise it is the mean number of the scenario's flows that cross the link.
+    links between routers; where some flows have routes of their own, any part of a pair's traffic may go by
+    them. Otherwise it is the mean number of the scenario's flows that cross the link.
+
+    Args:
+        setup: the network and its traffic.
+        before: shares of each pair on each link: of all flows, or of those of ``[routing]`` and then of those
+            with routes of their own.
+        after: the same with rounded shares.
 
     Returns:
         What the numbers are, and the loads.
@@ -52,36 +59,40 @@ def added_loads(
     return what, sorted(loads, key=lambda entry: (-entry.added, entry.link))
 
 
-def _flows(setup: Setup, before: Mapping[Pair, Shares], after: Mapping[Pair, Shares]) -> list[AddedLoad]:
-    counts = Counter((flow.origin, flow.to) for flow in (*setup.flows, *setup.datagrams))
+def _flows(setup: Setup, before: Plans, after: Plans) -> list[AddedLoad]:
+    apart = len(before) > 1
+    counts = Counter(
+        (flow.routing if apart else 0, (flow.origin, flow.to)) for flow in (*setup.flows, *setup.datagrams)
+    )
     sums: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for pair, flows in counts.items():
-        for side, shares in enumerate((before, after)):
-            for link, share in shares.get(pair, {}).items():
+    for (place, pair), flows in counts.items():
+        for side, plans in enumerate((before, after)):
+            for link, share in plans[place].get(pair, {}).items():
                 sums[link][side] += flows * share
     return [AddedLoad(setup.links[link].name, *both) for link, both in sorted(sums.items())]
 
 
-def _worst_loads(
-    setup: Setup, before: Mapping[Pair, Shares], after: Mapping[Pair, Shares]
-) -> list[AddedLoad]:
+def _worst_loads(setup: Setup, before: Plans, after: Plans) -> list[AddedLoad]:
     routers = RouterNetwork.of(setup)
     source, target = routers.bounds.pairs()
     arc_of = {link: arc for arc, link in enumerate(routers.links)}
     loads = []
-    for shares in (before, after):
-        rows, columns, values = list[int](), list[int](), list[float]()
-        for number, pair in enumerate(zip(source.tolist(), target.tolist(), strict=True)):
-            nodes = routers.routers[pair[0]], routers.routers[pair[1]]
-            for link, share in shares.get(nodes, {}).items():
-                if link in arc_of:
-                    rows.append(number)
-                    columns.append(arc_of[link])
-                    values.append(share)
-        shape = (len(source), routers.network.arc_count)
-        matrix = sparse.csr_array((np.array(values), (rows, columns)), shape=shape)
+    for plans in (before, after):
+        matrix = sparse.csr_array((len(source), routers.network.arc_count))
+        for shares in plans:
+            rows, columns, values = list[int](), list[int](), list[float]()
+            for number, pair in enumerate(zip(source.tolist(), target.tolist(), strict=True)):
+                nodes = routers.routers[pair[0]], routers.routers[pair[1]]
+                for link, share in shares.get(nodes, {}).items():
+                    if link in arc_of:
+                        rows.append(number)
+                        columns.append(arc_of[link])
+                        values.append(share)
+            own = sparse.csr_array((np.array(values), (rows, columns)), shape=matrix.shape)
+            # As for `anabranch load`: a link has most if all traffic of a pair goes by one of the plans.
+            matrix = matrix.maximum(own)
         try:
-            loads.append(evaluate(routers.network, routers.bounds, TrafficSplit(source, target, matrix)).load)
+            loads.append(load_of_shares(routers.network, routers.bounds, source, target, matrix).load)
         except RobustRoutingError as error:
             raise as_scenario_error(error) from None
     names = [setup.links[link].name for link in routers.links]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from anabranch.export.destinations import ways_of_table
 from anabranch.export.emulated import mean_loss
-from anabranch.export.job import Export, ExportJob, readme
+from anabranch.export.job import Export, ExportJob, csv_text, readme
 from anabranch.export.layout import DeviceLayout
 
 _ARROW: Final = "->"
@@ -38,9 +35,9 @@ def write(job: ExportJob) -> Export:
     """The tables."""
     layout = job.layout
     exact, whole = _routes(job)
-    export = Export(shares=job.rounded_shares())
-    export.files["routes.csv"] = _table(("from", "to", "weight", "path"), exact)
-    export.files["rounded_routes.csv"] = _table(("from", "to", "weight", "path"), whole)
+    export = Export(shares=[job.rounded_shares()])
+    export.files["routes.csv"] = csv_text(("from", "to", "weight", "path"), exact)
+    export.files["rounded_routes.csv"] = csv_text(("from", "to", "weight", "path"), whole)
     hops = [
         (layout.names[to], layout.names[node], layout.links[link].name, 1)
         for to, table in sorted(job.plan.tables.items())
@@ -48,7 +45,7 @@ def write(job: ExportJob) -> Export:
         for link in links
     ]
     if hops:
-        export.files["next_hops.csv"] = _table(("to", "node", "link", "weight"), hops)
+        export.files["next_hops.csv"] = csv_text(("to", "node", "link", "weight"), hops)
     export.files["links.csv"] = _links(layout)
     weighted = [
         (layout.names[link.origin], layout.names[link.to], link.weight, _index(link.name))
@@ -56,7 +53,7 @@ def write(job: ExportJob) -> Export:
         if link.weight is not None
     ]
     if weighted:
-        export.files["weights.csv"] = _table(("from", "to", "weight", "index"), weighted)
+        export.files["weights.csv"] = csv_text(("from", "to", "weight", "index"), weighted)
     export.notes = ["queues, jitter and loss models with bursts: of a loss model the mean is written"]
     cannot = "## What it cannot express\n\n" + "\n".join(f"- {note}" for note in export.notes)
     export.files["README.md"] = readme(layout, "CSV export", cannot, _README, interfaces=False)
@@ -70,13 +67,8 @@ def _routes(job: ExportJob) -> tuple[list[Sequence[object]], list[Sequence[objec
     whole: list[Sequence[object]] = []
     for pair in job.plan.pairs:
         names = layout.names[pair[0]], layout.names[pair[1]]
-        if pair in job.plan.paths:
-            ways = [(way.links, way.weight) for way in job.plan.paths[pair]]
-        else:
-            ways = ways_of_table(job, pair)
-        weights = job.weights({number: share for number, (_, share) in enumerate(ways)})
-        exact += [(*names, repr(share), _path(layout, links)) for links, share in ways]
-        whole += [(*names, count, _path(layout, ways[number][0])) for number, count in weights.items()]
+        exact += [(*names, repr(way.weight), _path(layout, way.links)) for way in job.exact_ways(pair)]
+        whole += [(*names, count, _path(layout, way.links)) for way, count in job.ways(pair)]
     return exact, whole
 
 
@@ -94,7 +86,7 @@ def _links(layout: DeviceLayout) -> str:
         )
         for link in layout.links
     )
-    return _table(header, rows)
+    return csv_text(header, rows)
 
 
 def _path(layout: DeviceLayout, links: Sequence[int]) -> str:
@@ -108,11 +100,3 @@ def _index(name: str) -> int:
     """The number of a link among parallel ones."""
     number = name.rpartition("#")[2]
     return int(number) if "#" in name and number.isdigit() else 1
-
-
-def _table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue()

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import Final
 
-from anabranch.errors import ExportError
 from anabranch.export.forwarding import (
     Conflict,
     Pair,
@@ -17,9 +15,6 @@ from anabranch.export.forwarding import (
     walked,
 )
 from anabranch.export.job import MOST_NAMED, ExportJob
-
-_MOST_WAYS: Final = 1024
-"""Most ways of a pair by hop-by-hop forwarding that are listed."""
 
 
 @dataclass
@@ -59,9 +54,7 @@ class RoutesByDestination:
 
     def _take_paths(self, job: ExportJob, pairs: list[Pair]) -> None:
         for pair in pairs:
-            # Next hops of a pair without paths become its paths.
-            ways = job.ways(pair) if pair in job.plan.paths else _counted(job, ways_of_table(job, pair))
-            self.explicit[pair] = ways
+            ways = self.explicit[pair] = job.ways(pair)
             shares: Shares = defaultdict(float)
             for way in in_buckets(ways):
                 for link in way.links:
@@ -84,29 +77,3 @@ class RoutesByDestination:
         if len(self.conflicts) > MOST_NAMED:
             lines.append(f"and {len(self.conflicts) - MOST_NAMED:,} more pairs")
         return lines
-
-
-def _counted(
-    job: ExportJob, ways: list[tuple[tuple[int, ...], float]]
-) -> tuple[tuple[WeightedWay, int], ...]:
-    counts = job.weights({number: share for number, (_, share) in enumerate(ways)})
-    return tuple((WeightedWay(*ways[number]), count) for number, count in counts.items())
-
-
-def ways_of_table(job: ExportJob, pair: Pair) -> list[tuple[tuple[int, ...], float]]:
-    """All ways of a pair along its table, with their shares."""
-    layout, table = job.layout, job.plan.tables[pair[1]]
-    found: list[tuple[tuple[int, ...], float]] = []
-    stack: list[tuple[int, tuple[int, ...], float]] = [(pair[0], (), 1.0)]
-    while stack:
-        node, links, share = stack.pop()
-        if node == pair[1]:
-            found.append((links, share))
-            if len(found) > _MOST_WAYS:
-                raise ExportError(
-                    f"{layout.pair(*pair)} has more than {_MOST_WAYS:,} ways hop by hop, too many to list"
-                )
-            continue
-        hops = table[node]
-        stack += [(layout.links[link].to, (*links, link), share / len(hops)) for link in reversed(hops)]
-    return found

@@ -18,11 +18,16 @@ class Format:
     text: str
     """What it is, in a line."""
     write: Callable[[ExportJob], Export] = field(repr=False)
+    by_flow: bool = False
+    """Whether it tells flows apart, so that some may have routes of their own."""
 
 
 _ALL: Final = (
     Format(
-        "openflow", "flows and select groups for each switch, and JSON for a REST controller", openflow.write
+        "openflow",
+        "flows and select groups for each switch, and JSON for a REST controller",
+        openflow.write,
+        by_flow=True,
     ),
     Format("iproute2", "nexthop groups and routes of Linux, SRv6 for explicit paths", iproute2.write),
     Format("frr", "static routes of FRR, MPLS label stacks for explicit paths", frr.write),

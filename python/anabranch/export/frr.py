@@ -40,7 +40,7 @@ def write(job: ExportJob) -> Export:
         raise ExportError(f"the network has {len(layout.links):,} links, and MPLS has fewer labels to spare")
     routes = RoutesByDestination.of(job)
     _refuse_unequal(job, routes)
-    export = Export(shares=routes.shares)
+    export = Export(shares=[routes.shares])
     by_node: dict[int, list[str]] = defaultdict(list)
     for (node, to), weights in sorted(routes.next_hops.items()):
         for link in weights:

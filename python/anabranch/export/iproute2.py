@@ -36,7 +36,7 @@ def write(job: ExportJob) -> Export:
         )
     layout = job.layout
     routes = RoutesByDestination.of(job)
-    export = Export(shares=routes.shares)
+    export = Export(shares=[routes.shares])
     by_node: dict[int, list[int]] = defaultdict(list)
     for node, to in sorted(routes.next_hops):
         by_node[node].append(to)

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from anabranch.errors import ExportError
 from anabranch.export.forwarding import ExportPlan, Pair, Shares, WeightedWay, in_buckets
 from anabranch.export.layout import DeviceLayout
 from anabranch.routing.rounding import fewest_weights, reduced, rounded_weights
+from anabranch.switch_rules import OwnTraffic, unrolled
 
 MOST_NAMED = 5
 """Pairs that a message or a list names."""
+MOST_WAYS = 1024
+"""Most ways of a pair by hop-by-hop forwarding that are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPlan:
+    """Routes of flows that have some of their own."""
+
+    plan: ExportPlan
+    traffic: OwnTraffic
+    entries: tuple[str, ...]
+    """Names of the entries of traffic."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +39,12 @@ class ExportJob:
     """Most buckets of a group."""
     resilient: bool = False
     """Whether a group has all of its buckets, so that flows stay where they are when a path goes."""
+    own: tuple[OwnPlan, ...] = ()
+    """Of flows with routes of their own, for formats that tell flows apart."""
+
+    def jobs(self) -> list[ExportJob]:
+        """The job of each plan: that of most flows, and those of flows with routes of their own."""
+        return [self, *(replace(self, plan=own.plan) for own in self.own)]
 
     def weights(self, shares: Mapping[int, float]) -> dict[int, int]:
         """Shares as whole weights; what gets none is left out."""
@@ -30,16 +52,32 @@ class ExportJob:
         counts = reduced(rounding(list(shares.values()), self.buckets))
         return {key: count for key, count in zip(shares, counts, strict=True) if count}
 
+    def exact_ways(self, pair: Pair) -> tuple[WeightedWay, ...]:
+        """The paths of a pair with their shares; next hops become paths.
+
+        Raises:
+            ExportError: if there are too many of them.
+        """
+        if pair in self.plan.paths:
+            return self.plan.paths[pair]
+        found = unrolled(self.plan.tables, self.layout.links, pair, MOST_WAYS)
+        if found is None:
+            raise ExportError(
+                f"{self.layout.pair(*pair)} has more than {MOST_WAYS:,} ways hop by hop, too many to list; "
+                "take --to iproute2, whose routes go by next hops"
+            )
+        return tuple(WeightedWay(*way) for way in found)
+
     def ways(self, pair: Pair) -> tuple[tuple[WeightedWay, int], ...]:
-        """The paths of a pair with whole weights."""
-        ways = self.plan.paths[pair]
+        """The same with whole weights; what gets none is left out."""
+        ways = self.exact_ways(pair)
         counts = self.weights({number: way.weight for number, way in enumerate(ways)})
         return tuple((ways[number], count) for number, count in counts.items())
 
     def rounded_shares(self) -> dict[Pair, Shares]:
         """Share of each pair on each link with the paths' shares rounded."""
-        paths = {pair: in_buckets(self.ways(pair)) for pair in self.plan.paths}
-        return ExportPlan(paths, self.plan.by_table, self.plan.tables).shares(self.layout)
+        paths = {pair: in_buckets(self.ways(pair)) for pair in self.plan.pairs}
+        return ExportPlan(paths, (), {}).shares(self.layout)
 
     def pairs(self, pairs: Iterable[Pair]) -> str:
         """Pairs for a message, the first few."""
@@ -54,10 +92,20 @@ class Export:
 
     files: dict[str, str] = field(default_factory=dict)
     """Texts by name, relative to the folder; scripts of a shell end in ``.sh``."""
-    shares: dict[Pair, Shares] | None = None
-    """Share of each pair on each link with the weights that are written; None where there are none."""
+    shares: list[dict[Pair, Shares]] | None = None
+    """Of each plan, the share of each pair on each link with the weights that are written; None where there
+    are none."""
     notes: list[str] = field(default_factory=list)
     """What the format cannot express, in plain sentences."""
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table as CSV."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def numbered_table(layout: DeviceLayout) -> str:

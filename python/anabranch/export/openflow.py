@@ -1,9 +1,7 @@
 """OpenFlow 1.3: flows and select groups for each switch, for ``ovs-ofctl`` and for a REST controller.
 
-The first switch of a pair chooses the path of each flow by a select group; switches behind it follow. Where
-the port at which a packet comes in does not tell them which path that is, the first switch gives the packets
-of each path a VLAN number, and the last one takes it away. Packets that are forwarded hop by hop meet a group
-at every switch.
+The rules are those that live switches get (``switch_rules.py``); this module writes them in words and in
+JSON. The last switch gives a packet the Ethernet address of its end system.
 
 Open vSwitch weighs buckets of ``selection_method=hash`` by multiplying a hash with the weight, which is no
 share in proportion to it (three to one gives 5/6). A bucket of weight *w* is thus written as *w* buckets of
@@ -13,250 +11,165 @@ weight 1, whose shares are equal. The REST files have weights: a switch that kee
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from anabranch.export.forwarding import Pair
-from anabranch.export.job import Export, ExportJob, readme
+from anabranch.export.job import Export, ExportJob, csv_text, readme
 from anabranch.export.layout import HOST_PORT, DeviceLayout
+from anabranch.switch_rules import Action, Entry, Numbers, Ports, Rules, SelectGroup, rules_of
 
 COOKIE: Final = 0xA11A
 """Cookie of all flows, by which they can be found and removed."""
-_FIRST_VLAN: Final = 2
-_OF_PAIR, _OF_DESTINATION = 200, 100
 _FIELDS: Final = "fields(ip_src,ip_dst,ip_proto,tcp_src,tcp_dst,udp_src,udp_dst)"
-_ETH_IP: Final = 0x0800
-_VLAN_PRESENT: Final = 0x1000
-
-
-@dataclass(frozen=True, slots=True)
-class _Hop:
-    """What a switch does with a packet of some path."""
-
-    port: int
-    push: int | None = None
-    """VLAN number to give it."""
-    pop: bool = False
-    deliver: str | None = None
-    """Ethernet address of the end system that it goes to."""
-
-
-@dataclass
-class _Switch:
-    flows: list[tuple[int, dict[str, Any], list[_Hop] | int]] = field(default_factory=list)
-    """Priority, match, and what is done: hops, or the number of a group."""
-    groups: list[list[tuple[_Hop, int]]] = field(default_factory=list)
-    """Buckets with their weights; the first group is number 1."""
-
-    def group(self, buckets: list[tuple[_Hop, int]]) -> list[_Hop] | int:
-        """The group of these buckets; the hop itself where there is one only."""
-        merged: dict[_Hop, int] = defaultdict(int)
-        for hop, weight in buckets:
-            merged[hop] += weight
-        if len(merged) == 1:
-            return list(merged)
-        entry = list(merged.items())
-        if entry not in self.groups:
-            self.groups.append(entry)
-        return self.groups.index(entry) + 1
+_WORDS: Final = {"ipv4_src": "nw_src", "ipv4_dst": "nw_dst", "eth_type": "dl_type", "ip_proto": "nw_proto"}
+"""Fields that ovs-ofctl has under other names."""
 
 
 def write(job: ExportJob) -> Export:
     """The flows and groups of all switches."""
     layout = job.layout
-    switches = {node: _Switch() for node in range(len(layout.names)) if node not in layout.hosts}
-    tagged = [pair for pair in sorted(job.plan.paths) if _add_paths(job, switches, pair)]
-    _add_tables(job, switches)
-    export = Export(shares=job.rounded_shares())
-    for node, switch in switches.items():
-        export.files[f"flows/{layout.file(node, '.flows')}"] = _flow_lines(layout, node, switch)
-        export.files[f"groups/{layout.file(node, '.groups')}"] = _group_lines(node, switch)
-    export.files["rest.json"] = _rest(layout, switches)
-    through = sorted({pair for pair in job.plan.pairs if _through_host(job, pair)})
+    nodes = range(len(layout.names))
+    switches = [node for node in nodes if node not in layout.hosts]
+    jobs = job.jobs()
+    plans = [
+        ({pair: [(way.links, count) for way, count in one.ways(pair)] for pair in one.plan.pairs}, own)
+        for one, own in zip(jobs, (None, *(own.traffic for own in job.own)), strict=True)
+    ]
+    addresses = {node: [layout.address(node)] for node in nodes}
+    stations = {node: layout.mac(node) for node in nodes}
+    rules = rules_of(_ports(layout), layout.links, plans, addresses, Numbers(), stations)
+    export = Export(shares=[one.rounded_shares() for one in jobs])
+    lines = {
+        node: [f"# {layout.label(node)}: {layout.names[node]}. Add the groups first.\n"] for node in switches
+    }
+    groups: dict[int, list[str]] = {node: [] for node in switches}
+    for entry in rules.entries:
+        lines[entry.switch].append(_flow_line(entry))
+    for group in rules.groups:
+        groups[group.switch].append(_group_line(group))
+    for node in switches:
+        export.files[f"flows/{layout.file(node, '.flows')}"] = "".join(lines[node])
+        export.files[f"groups/{layout.file(node, '.groups')}"] = "".join(groups[node])
+    export.files["rest.json"] = _rest(layout, switches, rules)
+    through = sorted({pair for one in jobs for pair in one.plan.pairs if _through_host(one, pair)})
     if through:
         export.notes.append(
             f"hosts forward nothing here, and the paths of these pairs lead through some: "
             f"{job.pairs(through)}"
         )
-    export.files["README.md"] = _readme(job, switches, tagged, export.notes)
+    own = ""
+    if job.own:
+        export.files["own_flows.csv"] = _own_flows(job)
+        own = _OWN
+    export.files["README.md"] = _readme(layout, switches, rules, export.notes, own)
     return export
 
 
-def _add_paths(job: ExportJob, switches: dict[int, _Switch], pair: Pair) -> bool:
-    """Flows of a pair with explicit paths; whether its packets get VLAN numbers."""
-    layout, ways = job.layout, job.ways(pair)
-    inner = [_steps(layout, pair, way.links) for way, _ in ways]
-    following: dict[tuple[int, int], set[int]] = defaultdict(set)
-    for steps in inner:
-        for node, port_in, port_out in steps[1:]:
-            following[node, port_in].add(port_out)
-    tagged = any(len(ports) > 1 for ports in following.values())
-    addresses = {"ipv4_src": layout.address(pair[0]), "ipv4_dst": layout.address(pair[1])}
-    buckets: dict[tuple[int, int], list[tuple[_Hop, int]]] = defaultdict(list)
-    seen: set[tuple[int, int, int | None]] = set()
-    for number, (steps, (_, weight)) in enumerate(zip(inner, ways, strict=True)):
-        vlan = _FIRST_VLAN + number if tagged and len(steps) > 1 else None
-        for place, (node, port_in, port_out) in enumerate(steps):
-            last = place == len(steps) - 1
-            deliver = layout.mac(pair[1]) if last else None
-            if place == 0:
-                buckets[node, port_in].append((_Hop(port_out, vlan, deliver=deliver), weight))
-                continue
-            if (node, port_in, vlan) in seen:
-                continue
-            seen.add((node, port_in, vlan))
-            match = {"in_port": port_in, **addresses} | ({} if vlan is None else {"vlan_vid": vlan})
-            hop = _Hop(port_out, pop=last and vlan is not None, deliver=deliver)
-            switches[node].flows.append((_OF_PAIR, match, [hop]))
-    # A host with several links chooses the first switch itself.
-    for (node, port_in), entries in buckets.items():
-        switch = switches[node]
-        switch.flows.append((_OF_PAIR, {"in_port": port_in, **addresses}, switch.group(entries)))
-    return tagged
-
-
-def _steps(layout: DeviceLayout, pair: Pair, links: tuple[int, ...]) -> list[tuple[int, int, int]]:
-    """The switches of a path, each with the ports where packets come in and go out."""
-    found = []
-    port_in = HOST_PORT
-    for link in links:
-        node = layout.links[link].origin
-        if node not in layout.hosts:
-            found.append((node, port_in, layout.sender[link].number))
-        port_in = layout.receiver[link].number
-    if pair[1] not in layout.hosts:
-        found.append((pair[1], port_in, HOST_PORT))
-    return found
-
-
-def _add_tables(job: ExportJob, switches: dict[int, _Switch]) -> None:
-    """Flows by destination, for pairs that are forwarded hop by hop."""
-    layout = job.layout
-    for to in sorted({to for _, to in job.plan.by_table}):
-        match = {"ipv4_dst": layout.address(to)}
-        deliver = layout.mac(to)
-        for node, links in sorted(job.plan.tables[to].items()):
-            if node in layout.hosts:
-                continue
-            weights = job.weights(dict.fromkeys(links, 1 / len(links)))
-            buckets = [
-                (
-                    _Hop(
-                        layout.sender[link].number,
-                        deliver=deliver if to in layout.hosts and layout.links[link].to == to else None,
-                    ),
-                    weight,
-                )
-                for link, weight in weights.items()
-            ]
-            switches[node].flows.append((_OF_DESTINATION, match, switches[node].group(buckets)))
-        if to not in layout.hosts:
-            switches[to].flows.append((_OF_DESTINATION, match, [_Hop(HOST_PORT, deliver=deliver)]))
+def _ports(layout: DeviceLayout) -> Ports:
+    """The ports of switches: interfaces by their numbers, and one for the end system of each."""
+    out = {link: (end.node, end.number) for link, end in layout.sender.items()}
+    into = {link: (end.node, end.number) for link, end in layout.receiver.items()}
+    return Ports(
+        {link: port for link, port in out.items() if port[0] not in layout.hosts},
+        {link: port for link, port in into.items() if port[0] not in layout.hosts},
+        {node: HOST_PORT for node in range(len(layout.names)) if node not in layout.hosts},
+    )
 
 
 def _through_host(job: ExportJob, pair: Pair) -> bool:
     layout = job.layout
     return any(
         layout.links[link].to in layout.hosts and layout.links[link].to != pair[1]
-        for way in job.plan.paths.get(pair, ())
+        for way in job.exact_ways(pair)
         for link in way.links
     )
 
 
-def _actions(hop: _Hop, port_in: int | None) -> list[str]:
-    """The actions of a hop in the words of ovs-ofctl; out of the port of entry it takes another word."""
-    actions = []
-    if hop.push is not None:
-        actions += ["push_vlan:0x8100", f"set_field:{_VLAN_PRESENT | hop.push}->vlan_vid"]
-    if hop.pop:
-        actions.append("pop_vlan")
-    if hop.deliver is not None:
-        actions.append(f"set_field:{hop.deliver}->eth_dst")
-    return [*actions, "in_port" if hop.port == port_in else f"output:{hop.port}"]
+def _words(actions: Sequence[Action]) -> str:
+    """Actions in the words of ovs-ofctl."""
+    kinds = {"output": "output:{}", "group": "group:{}"}
+    return ",".join(kinds.get(kind, f"set_field:{{}}->{kind}").format(value) for kind, value in actions)
 
 
-_WORDS: Final = {"in_port": "in_port", "ipv4_src": "nw_src", "ipv4_dst": "nw_dst", "vlan_vid": "dl_vlan"}
-"""Fields of a match as ovs-ofctl has them."""
+def _flow_line(entry: Entry) -> str:
+    match = "".join(f"{_WORDS.get(key, key)}={value}," for key, value in entry.match.items())
+    return f"cookie={COOKIE:#x},priority={entry.priority},{match}actions={_words(entry.actions)}\n"
 
 
-def _flow_lines(layout: DeviceLayout, node: int, switch: _Switch) -> str:
-    lines = [f"# {layout.label(node)}: {layout.names[node]}. Add the groups first."]
-    for priority, match, done in switch.flows:
-        words = ",".join(["ip", *(f"{_WORDS[key]}={value}" for key, value in match.items())])
-        actions = [f"group:{done}"] if isinstance(done, int) else _actions(done[0], match.get("in_port"))
-        lines.append(f"cookie={COOKIE:#x},priority={priority},{words},actions={','.join(actions)}")
-    return "\n".join(lines) + "\n"
+def _group_line(group: SelectGroup) -> str:
+    # A basis of its own, or all switches would send a flow the same way.
+    method = f"type=select,selection_method=hash,selection_method_param={group.switch + 1},{_FIELDS}"
+    buckets = (f",bucket=weight:1,actions={_words(actions)}" * weight for weight, actions in group.buckets)
+    return f"group_id={group.number},{method}{''.join(buckets)}\n"
 
 
-def _group_lines(node: int, switch: _Switch) -> str:
-    lines = []
-    for number, buckets in enumerate(switch.groups, start=1):
-        # A basis of its own, or all switches would send a flow the same way.
-        line = (
-            f"group_id={number},type=select,selection_method=hash,selection_method_param={node + 1},{_FIELDS}"
-        )
-        for hop, weight in buckets:
-            line += f",bucket=weight:1,actions={','.join(_actions(hop, None))}" * weight
-        lines.append(line)
-    return "\n".join(lines) + "\n" if lines else ""
-
-
-def _rest(layout: DeviceLayout, switches: dict[int, _Switch]) -> str:
+def _rest(layout: DeviceLayout, switches: Sequence[int], rules: Rules) -> str:
     """Groups and flows in the form of ofctl_rest, which os-ken has from Ryu: one message for each entry."""
-    groups, flows = [], []
-    for node, switch in switches.items():
-        for number, buckets in enumerate(switch.groups, start=1):
-            entries = [{"weight": weight, "actions": _rest_actions(hop, None)} for hop, weight in buckets]
-            groups.append({"dpid": node + 1, "type": "SELECT", "group_id": number, "buckets": entries})
-        for priority, match, done in switch.flows:
-            actions = (
-                [{"type": "GROUP", "group_id": done}]
-                if isinstance(done, int)
-                else _rest_actions(done[0], match.get("in_port"))
-            )
-            flows.append(
-                {
-                    "dpid": node + 1,
-                    "cookie": COOKIE,
-                    "priority": priority,
-                    "match": {"eth_type": _ETH_IP, **match},
-                    "actions": actions,
-                }
-            )
-    switches_by_dpid = {str(node + 1): layout.names[node] for node in switches}
-    return json.dumps({"switches": switches_by_dpid, "groups": groups, "flows": flows}, indent=1) + "\n"
+    groups = [
+        {
+            "dpid": group.switch + 1,
+            "type": "SELECT",
+            "group_id": group.number,
+            "buckets": [
+                {"weight": weight, "actions": list(map(_rest_action, actions))}
+                for weight, actions in group.buckets
+            ],
+        }
+        for group in rules.groups
+    ]
+    flows = [
+        {
+            "dpid": entry.switch + 1,
+            "cookie": COOKIE,
+            "priority": entry.priority,
+            "match": dict(entry.match),
+            "actions": list(map(_rest_action, entry.actions)),
+        }
+        for entry in rules.entries
+    ]
+    names = {str(node + 1): layout.names[node] for node in switches}
+    return json.dumps({"switches": names, "groups": groups, "flows": flows}, indent=1) + "\n"
 
 
-def _rest_actions(hop: _Hop, port_in: int | None) -> list[dict[str, Any]]:
-    actions: list[dict[str, Any]] = []
-    if hop.push is not None:
-        actions += [
-            {"type": "PUSH_VLAN", "ethertype": 0x8100},
-            {"type": "SET_FIELD", "field": "vlan_vid", "value": _VLAN_PRESENT | hop.push},
-        ]
-    if hop.pop:
-        actions.append({"type": "POP_VLAN"})
-    if hop.deliver is not None:
-        actions.append({"type": "SET_FIELD", "field": "eth_dst", "value": hop.deliver})
-    # OFPP_IN_PORT: a switch sends nothing back through its port of entry by that port's own number.
-    return [*actions, {"type": "OUTPUT", "port": 0xFFFFFFF8 if hop.port == port_in else hop.port}]
+def _rest_action(action: Action) -> Mapping[str, Any]:
+    kind, value = action
+    if kind == "output":
+        return {"type": "OUTPUT", "port": value}
+    if kind == "group":
+        return {"type": "GROUP", "group_id": value}
+    return {"type": "SET_FIELD", "field": kind, "value": value}
 
 
-def _readme(job: ExportJob, switches: dict[int, _Switch], tagged: list[Pair], notes: list[str]) -> str:
-    layout = job.layout
+_OWN: Final = """
+Flows in `own_flows.csv` have routes of their own: the switch where they enter tells them by protocol,
+addresses and ports, which are those of a run of the scenario. A program takes its source port from there
+(`iperf3 --cport`). All other packets between two nodes take the routes of `[routing]`, if it has some for
+them.
+"""
+
+
+def _own_flows(job: ExportJob) -> str:
+    """Which packets have routes of their own, one way each, as CSV."""
+    columns = ("traffic", "protocol", "source", "source_port", "destination", "destination_port")
+    rows = []
+    for own in job.own:
+        for matches in own.traffic.matches.values():
+            for match in matches:
+                ports = {key[4:]: value for key, value in match.items() if key[:4] in ("tcp_", "udp_")}
+                rows.append((
+                    " ".join(own.entries), match["ip_proto"],
+                    match["ipv4_src"], ports.get("src", ""), match["ipv4_dst"], ports.get("dst", ""),
+                ))  # fmt: skip
+    return csv_text(columns, rows)
+
+
+def _readme(layout: DeviceLayout, switches: Sequence[int], rules: Rules, notes: list[str], own: str) -> str:
     example = next(iter(switches), 0)
-    groups = sum(len(switch.groups) for switch in switches.values())
-    flows = sum(len(switch.flows) for switch in switches.values())
-    vlan = (
-        f"The packets of {len(tagged):,} pairs have a VLAN number between their first switch and their last: "
-        f"{job.pairs(tagged)}. Leave room for its four bytes in the MTU of the links."
-        if tagged
-        else "No packet gets a VLAN number."
-    )
     host = f"""
 A switch has the interface `eth1` as port 1, and so on; port {HOST_PORT} is where its end system is attached,
-which has the address of the node and the Ethernet address 02:00:00:00:00:01 for n1, and so on. Switches
+which has the address of the node and the Ethernet address 02:00:00:00:00:01 for n1, and so on. On their way
+packets have a label in place of it, 02:a0:00:..., by which switches behind the first one go. Switches
 answer no ARP. An end system thus needs its routes and neighbours by hand, for example in n1:
 
     ip addr add {layout.address(0)}/32 dev eth0
@@ -289,9 +202,11 @@ the number of the node.
     return readme(
         layout,
         "OpenFlow 1.3 export",
-        f"{flows:,} flows and {groups:,} select groups for {len(switches):,} switches. {vlan}",
+        f"{len(rules.entries):,} flows and {len(rules.groups):,} select groups for {len(switches):,} "
+        "switches.",
         "## What it cannot express\n\n- load balancing packet by packet: a group keeps a flow on one path\n"
         + said,
+        *([own] if own else []),
         host,
         load,
     )

@@ -208,12 +208,17 @@ impl Simulation {
     }
 
     /// The addresses and ports of each subflow of a flow, of its source and its destination: a host that is not
-    /// simulated has to use them, so that balancers that look at them see the same.
+    /// simulated has to use them, so that balancers that look at them see the same. A flow of datagrams has one pair of
+    /// them; the ports of a ping are 0.
     ///
     /// # Panics
     /// If there is no such flow.
     #[must_use]
     pub fn endpoints(&self, id: FlowId) -> Vec<(Endpoint, Endpoint)> {
+        if let Some(flow) = id.index().checked_sub(self.flows.len()) {
+            let lane = &self.data.datagrams[flow].forward;
+            return vec![(lane.source, lane.destination)];
+        }
         let lanes = self.flows[id.index()].forward.lanes.iter();
         lanes.map(|lane| (lane.source, lane.destination)).collect()
     }

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from anabranch.setup.model import LinkSetup
+from anabranch.switch_rules import Ports
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,18 @@ class SwitchLayout:
     def data(self) -> dict[str, Any]:
         """Plain data."""
         return asdict(self)
+
+    def openflow_ports(self) -> Ports:
+        """Where links leave and enter switches, and where hosts stand at them."""
+        out, into, local = {}, {}, {}
+        for port in self.ports:
+            if port.link_out is not None:
+                out[port.link_out] = (port.switch, port.number)
+            if port.link_in is not None:
+                into[port.link_in] = (port.switch, port.number)
+            if port.is_local:
+                local[port.switch] = port.number
+        return Ports(out, into, local)
 
     def cable(self) -> tuple[Port, Port] | None:
         """Both ends of the cable, if there is one."""

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import asdict
 from dataclasses import replace as changed
 from typing import Any
 
@@ -23,6 +24,7 @@ from anabranch.routing import Planned
 from anabranch.setup import Setup
 from anabranch.setup.flow_columns import NEVER, EntrySetup, FlowColumns
 from anabranch.setup.model import RoutingSetup, Tagged, TransportSetup
+from anabranch.switch_rules import TCP, OwnFlow
 
 _PS_PER_S = 1e12
 _CARRIER = "link"
@@ -121,12 +123,8 @@ class SwitchedHosts(LiveHosts):
         self._gone: str | None = None
         self._failed: str | None = None
         self._drops = 0
-        self._own = [
-            (number, flow.routing, (flow.origin, flow.to))
-            for number, flow in enumerate(setup.flows)
-            if flow.routing
-        ]
-        """Flows with routes of their own: their numbers, the place of the routes, and their pairs."""
+        self._own = [(number, flow) for number, flow in enumerate(setup.flows) if flow.routing]
+        """Flows with routes of their own."""
         self._begin_ns = 0
         self._lights = _lights(setup, layout)
         self.ends = {ends[0]: flow for flow, ends in enumerate(self._ends()) if ends}
@@ -146,7 +144,11 @@ class SwitchedHosts(LiveHosts):
                 "layout": self._layout.data(),
                 "addresses": addresses,
                 "flow_metrics": [(endpoints(flow)[0], metric) for flow, metric in metrics],
-                "own": [(*whose, ends) for flow, *whose in self._own for ends in endpoints(flow)],
+                "own": [
+                    asdict(OwnFlow(flow.routing, (flow.origin, flow.to), TCP, *ends))
+                    for number, flow in self._own
+                    for ends in endpoints(number)
+                ],
                 "measuring": [endpoints(flow)[0] for flow in measuring],
             }
             with closing(ControllerProcess(switch.namespace, configuration)) as controller:

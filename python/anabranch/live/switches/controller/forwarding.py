@@ -15,7 +15,7 @@ from anabranch.live.switches.controller.known import KnownNetwork, Path
 from anabranch.live.switches.controller.switchboard import Switchboard, ports_of
 from anabranch.live.switches.controller.tell import tell
 from anabranch.live.switches.layout import Port
-from anabranch.live.switches.rules import Entry, Way
+from anabranch.switch_rules import Entry, SwitchHop
 
 _UNTIL_FOUND_S = 0.1
 """Between two rounds of LLDP while links are missing."""
@@ -62,6 +62,7 @@ class ForwardingController:
             address: int(node) for node, own in configuration["addresses"].items() for address in own
         }
         self._ports = ports_of(board.layout)
+        self._openflow = board.layout.openflow_ports()
         self._datapath = {node: number for number, node in enumerate(board.layout.switches, 1)}
         switches = set(board.layout.switches)
         self.between: dict[int, tuple[Port, Port]] = {}
@@ -242,18 +243,18 @@ class ForwardingController:
 
     def _lay(self, flow: KnownFlow, path: Path) -> None:
         """Makes the entries of a path from its end backwards, each when the one behind it is there."""
-        old = (flow.cookie, [out.switch for _, out in self._hops(flow.path)]) if flow.path else None
+        old = (flow.cookie, [hop.switch for hop in self._hops(flow.path)]) if flow.path else None
         flow.path, flow.changing = path, True
         flow.version += 1
         hops = self._hops(path)
         cookie = flow.cookie
 
         def make(index: int) -> None:
-            _, out = hops[index]
-            entry = Entry(out.switch, _FLOW, flow.ends.match(), (("output", out.number),))
+            hop = hops[index]
+            entry = Entry(hop.switch, _FLOW, flow.ends.match(), (("output", hop.leaves),))
             self.board.entry(entry, idle_s=self._idle_s, hard_s=self._hard_s, cookie=cookie)
             then = (lambda: make(index - 1)) if index else (lambda: self._laid(flow, old))
-            self.board.barrier([out.switch], then)
+            self.board.barrier([hop.switch], then)
 
         make(len(hops) - 1)
 
@@ -276,8 +277,8 @@ class ForwardingController:
         for switch in switches:
             self.board.remove(switch, cookie=cookie)
 
-    def _hops(self, path: Path) -> list[tuple[Port, Port]]:
-        return Way(self.board.layout, self.known.links, path).hops
+    def _hops(self, path: Path) -> list[SwitchHop]:
+        return self._openflow.hops(self.known.links, path)
 
 
 def _seconds(span_ps: int | None) -> int:

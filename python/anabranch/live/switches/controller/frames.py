@@ -5,18 +5,19 @@ from __future__ import annotations
 import ipaddress
 import struct
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
+
+from anabranch.switch_rules import IPV4, TCP, UDP, five_tuple
 
 LLDP = 0x88CC
 PROBE = 0x88B5
 """For experiments of one's own (IEEE 802, local experimental Ethertype 1)."""
-IPV4 = 0x0800
 
 _NEAREST_BRIDGE = bytes.fromhex("0180c200000e")
 _SOURCE = bytes.fromhex("020000000002")
 _HEADER = 14
 _SMALLEST = 60
-_PORTED = (6, 17)
+_PORTED = (TCP, UDP)
 
 
 def ether_type(frame: bytes) -> int:
@@ -90,15 +91,6 @@ class FiveTuple:
         """The other way."""
         return FiveTuple(self.protocol, self.destination, self.source)
 
-    def match(self) -> dict[str, object]:
+    def match(self) -> dict[str, Any]:
         """As fields of OpenFlow."""
-        fields: dict[str, object] = {
-            "eth_type": IPV4,
-            "ip_proto": self.protocol,
-            "ipv4_src": self.source[0],
-            "ipv4_dst": self.destination[0],
-        }
-        if self.protocol in _PORTED:
-            name = {6: "tcp", 17: "udp"}[self.protocol]
-            fields |= {f"{name}_src": self.source[1], f"{name}_dst": self.destination[1]}
-        return fields
+        return five_tuple(self.protocol, self.source, self.destination)

@@ -5,29 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from anabranch.live.switches.controller.frames import FiveTuple
 from anabranch.live.switches.controller.known import KnownNetwork
 from anabranch.live.switches.controller.switchboard import Switchboard, ports_of
 from anabranch.live.switches.controller.tell import tell
-from anabranch.live.switches.rules import (
+from anabranch.switch_rules import (
     TRANSIT,
     Entry,
     Links,
     Numbers,
-    OwnTraffic,
+    OwnFlow,
     Rules,
     SelectGroup,
+    own_traffic,
     rules_of,
     unrolled,
 )
 
 Routes = Mapping[tuple[int, int], Sequence[tuple[Links, float]]]
-
-End = tuple[str, int]
-"""Address and port."""
-_TCP = 6
 MOST_PATHS = 256
-"""Of a pair that goes hop by hop: as many as Open vSwitch has slots."""
+"""Of a pair that goes hop by hop: Open vSwitch spreads over so many slots at most."""
+_FULL_WEIGHT = 1000
+"""What the weights of a group's buckets add up to, but for rounding."""
 
 
 def routes_of(
@@ -57,22 +55,11 @@ def routes_of(
     return found
 
 
-def own_traffic(
-    flows: Sequence[tuple[int, tuple[int, int], tuple[End, End]]], plans: int
-) -> list[OwnTraffic]:
-    """The flows with routes of their own, by the place of these from 1 on.
-
-    Args:
-        flows: place of the routes, pair, and source and destination with their ports, of each subflow.
-        plans: how many plans there are, the first one for all others included.
-    """
-    matches: list[dict[tuple[int, int], list[dict[str, object]]]] = [{} for _ in range(1, plans)]
-    for routing, (origin, to), (source, destination) in flows:
-        ends = FiveTuple(_TCP, (source[0], source[1]), (destination[0], destination[1]))
-        own = matches[routing - 1]
-        own.setdefault((origin, to), []).append(ends.match())
-        own.setdefault((to, origin), []).append(ends.reversed().match())
-    return [OwnTraffic(place, own) for place, own in enumerate(matches, start=1)]
+def whole_weights(paths: Sequence[tuple[Links, float]]) -> list[tuple[Links, int]]:
+    """Whole numbers in the proportion of the shares; none below what Open vSwitch can spread by."""
+    total = sum(share for _, share in paths)
+    least = _FULL_WEIGHT // MOST_PATHS + 1
+    return [(path, max(round(share / total * _FULL_WEIGHT), least)) for path, share in paths]
 
 
 class PlannedRoutes:
@@ -85,9 +72,11 @@ class PlannedRoutes:
         self._known = KnownNetwork(self._setup)
         self._recomputes: list[bool] = configuration["recomputes"]
         self._plans = [configuration["plan"], *configuration.get("others", ())]
-        self._own = own_traffic(configuration.get("own", ()), len(self._plans))
+        flows = (OwnFlow(**flow) for flow in configuration.get("own", ()))
+        self._own = own_traffic(flows, len(self._plans))
         self._addresses = {int(node): of for node, of in configuration["addresses"].items()}
         self._ports = ports_of(board.layout)
+        self._openflow = board.layout.openflow_ports()
         self._numbers = Numbers()
         self._entries: dict[tuple[int, int, str], Entry] = {}
         self._groups: dict[tuple[int, int], SelectGroup] = {}
@@ -126,13 +115,11 @@ class PlannedRoutes:
 
     def _apply(self, routes: Sequence[Routes], then: Callable[[], None]) -> None:
         """Makes what is new: entries behind the first switch come first, so that they know all packets."""
-        rules = Rules()
-        for own, of_flows in zip((None, *self._own), routes, strict=True):
-            found = rules_of(
-                self._board.layout, self._known.links, of_flows, self._addresses, self._numbers, own
-            )
-            rules.entries += found.entries
-            rules.groups += found.groups
+        plans = [
+            ({pair: whole_weights(paths) for pair, paths in of_flows.items()}, own)
+            for of_flows, own in zip(routes, (None, *self._own), strict=True)
+        ]
+        rules = rules_of(self._openflow, self._known.links, plans, self._addresses, self._numbers)
         for entry in rules.entries:
             if entry.priority == TRANSIT:
                 self._make(entry)
