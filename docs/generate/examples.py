@@ -50,6 +50,15 @@ processing_delay = { distribution = "exponential", mean = "50 us" }
 name = "Denver"
 offload = "6 segments"
 """,
+    "network.routers": """
+[network.routers]
+processing_delay = "20 us"
+""",
+    "network.router": """
+[[network.router]]
+name = "Denver"
+processing_delay = { distribution = "uniform", low = "10 us", high = "200 us" }
+""",
     "network.node": """
 [[network.node]]
 name = "Salt Lake City"

@@ -424,6 +424,7 @@ def applications() -> Iterator[tuple[str, Data]]:
     noise = {"distribution": "exponential", "mean": "200 us"}
     mixed = {"hosts": {"processing_delay": noise}, "host": [{"name": "left1", "offload": "2 segments"}]}
     yield "hosts/processing", dumbbell(network=mixed)
+    yield "routers/processing", dumbbell(network={"routers": {"processing_delay": noise}})
     there = {"from": "left1", "to": "right1", "both_directions": True}
     yield (
         "traffic/datagrams",

@@ -36,6 +36,7 @@ delay = { distribution = "uniform", mean = "5 us", standard_deviation = "1 us" }
 application = { algorithm = "sdn-paced", alpha = 0.9, beta = 1.5, gamma = 2, schedule = "published" }
 metric = "hops"
 linger = "0 s"
+processing_delay = "20 us"
 statistics_interval = "10 ms"
 [controller.links]
 capacity = "8 Gbps"

@@ -52,6 +52,7 @@ def test_every_setting_of_a_controller_reaches_the_core() -> None:
             "hard_timeout": 30 * SECOND,
         },
         "linger": 0,
+        "processing_delay": {"distribution": "constant", "value": 20 * 10**6},
         "statistics_interval": 10 * 10**9,
         "flow_metrics": [],
     }

@@ -93,3 +93,23 @@ def test_hosts_differ_in_one_setting_and_share_the_other() -> None:
 def test_a_processing_delay_is_a_time_or_a_distribution(delay: str, message: str) -> None:
     with pytest.raises(ScenarioError, match=message):
         Scenario.loads(DUMBBELL % f"hosts = {{ processing_delay = {delay} }}")
+
+
+def test_routers_take_time_to_pass_packets_on_and_one_of_them_more() -> None:
+    """Three links of 5 ms each way: 30 ms. One router passes packets on in 1 ms, the other in 2.5 ms."""
+    scenario = Scenario.loads(
+        DUMBBELL % 'routers = { processing_delay = "1 ms" }\n'
+        'router = [{ name = "router-left", processing_delay = "2500 us" }]'
+    )
+    assert len(resolve(scenario).routers) == len(resolve(scenario).nodes)
+    assert scenario.run().flows["rtt_min_ms"].to_list() == pytest.approx([37.0, 37.0], abs=0.05)
+
+
+def test_a_router_that_is_not_there_has_its_nearest_name() -> None:
+    with pytest.raises(ScenarioError, match=r'network\.router\[0\]\.name: no node "router-lef".*nearest'):
+        Scenario.loads(DUMBBELL % 'router = [{ name = "router-lef", processing_delay = "1 ms" }]').run()
+
+
+def test_a_negative_time_is_none_of_a_router() -> None:
+    with pytest.raises(ScenarioError, match=r'network\.routers\.processing_delay: "-1 ms" is below zero'):
+        Scenario.loads(DUMBBELL % 'routers = { processing_delay = "-1 ms" }')

@@ -62,6 +62,7 @@ fn governed(mut b: Builder) -> Builder {
             hard_timeout: None,
         },
         linger: Span::ZERO,
+        processing_delay: None,
         statistics_interval: None,
     });
     b

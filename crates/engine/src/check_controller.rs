@@ -3,6 +3,7 @@
 use crate::check::below;
 use crate::error::SetupError;
 use crate::setup::{ApplicationSetup, Channel, ControllerSetup, Setup};
+use crate::variate::Sampler;
 use anabranch_units::{NodeId, Span};
 use std::collections::BTreeSet;
 
@@ -26,6 +27,9 @@ pub fn check_controller(setup: &Setup, longest: Span) -> Result<(), SetupError> 
             let places = "table.idle_timeout, table.hard_timeout, statistics_interval";
             return Err(error(places, "must be above zero and at most 30 days"));
         }
+    }
+    if let Some(delay) = &controller.processing_delay {
+        Sampler::new(delay).map_err(|problem| error("processing_delay", problem.to_string()))?;
     }
     if controller.linger > longest {
         return Err(error("linger", "must be at most 30 days"));

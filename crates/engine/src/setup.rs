@@ -36,6 +36,8 @@ pub struct Setup {
     pub links: Vec<LinkSetup>,
     /// What hosts do besides their transports, where it is not the usual.
     pub hosts: Vec<HostSetup>,
+    /// Nodes that take time to pass packets on.
+    pub routers: Vec<RouterSetup>,
     /// Transports that flows point at by index.
     pub transports: Vec<TransportSetup>,
     /// Flows, in the order of their ids.
@@ -64,6 +66,17 @@ pub struct HostSetup {
     pub offload: NonZeroU16,
     /// How long it takes until it looks at a packet that has come for it, in picoseconds; it takes them in order.
     pub processing_delay: Option<Variate>,
+}
+
+/// What a router or switch takes to pass a packet on.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RouterSetup {
+    /// Where it is.
+    pub node: NodeId,
+    /// How long it takes from the arrival of a packet until that is in the queue of its next link, in picoseconds; packets
+    /// stay in order.
+    pub processing_delay: Variate,
 }
 
 /// A transport under the name the scenario gives it.

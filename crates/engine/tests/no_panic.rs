@@ -137,6 +137,7 @@ fn governed(application: ApplicationSetup, channel: Channel, when_full: WhenFull
             hard_timeout: Some(Span::from_ms(60)),
         },
         linger: Span::from_ms(3),
+        processing_delay: None,
         statistics_interval: Some(Span::from_ms(7)),
     });
     let plan = plan(&b.setup);

@@ -117,3 +117,102 @@ fn a_delay_that_is_none_is_refused_with_its_place() {
     let Err(EngineError::Setup(refused)) = Simulation::new(setup, plan) else { panic!("refused") };
     assert!(refused.to_string().starts_with("hosts[2].processing_delay: exponential: mean"), "{refused}");
 }
+
+/// UDP over two nodes between, 1 ms and 20 Mbps each link, packets of 1000 bytes: 3 * 0.4 ms to send, 3 ms on the way, and
+/// what each node between takes, 2 and 5 ms. The ends take none for what is theirs.
+#[test]
+fn a_packet_waits_at_each_node_that_passes_it_on() {
+    let mut b = Builder::new(Span::from_secs(2));
+    let nodes = ["a", "first", "second", "z"].map(|name| b.node(name));
+    for pair in nodes.windows(2) {
+        b.link(pair[0], pair[1], mbps(20), Span::from_ms(1), 100);
+    }
+    b.datagrams(nodes[0], nodes[3], DatagramSource::Udp { rate: mbps(1) }, 1_000);
+    for (node, ms) in nodes.into_iter().zip([100.0, 2.0, 5.0, 100.0]) {
+        let processing_delay = Variate::Constant { value: ms * MS };
+        b.setup.routers.push(RouterSetup { node, processing_delay });
+    }
+    let outcome = b.run();
+    for column in ["latency_min_ms", "latency_max_ms"] {
+        let latency = number(&outcome, "datagram_flows", column, 0);
+        assert!((latency - (1.2 + 3.0 + 2.0 + 5.0)).abs() < 1e-6, "{column}: {latency}");
+    }
+}
+
+/// A router draws a delay of up to 20 ms for each packet of a flow that has one each 0.4 ms: none overtakes another, and the
+/// books close over what waits there at the end, TCP's packets both ways among it.
+#[test]
+fn a_router_keeps_packets_in_order() {
+    let mut b = Builder::new(Span::from_secs(1));
+    let [a, middle, z] = ["a", "middle", "z"].map(|name| b.node(name));
+    b.link(a, middle, mbps(100), Span::from_ms(1), 10_000);
+    b.link(middle, z, mbps(100), Span::from_ms(1), 10_000);
+    b.datagrams(a, z, DatagramSource::Udp { rate: mbps(20) }, 1_000);
+    let tcp = b.transport("linux-cubic");
+    b.flow(a, z, tcp, SourceSetup::Unlimited {}, at(0.0));
+    let processing_delay = Variate::Uniform { low: 0.0, high: 20.0 * MS };
+    b.setup.routers.push(RouterSetup { node: middle, processing_delay });
+    let outcome = b.run();
+    let of = |column| integer(&outcome, "datagram_flows", column, 0);
+    assert_eq!((of("reordered_packets"), of("lost")), (0, 0));
+    assert_eq!(of("sent"), of("received") + of("packets_in_flight"));
+    // 20 ms bring 50 of them, and each waits for the slowest before it.
+    assert!(of("packets_in_flight") >= 10, "{}", of("packets_in_flight"));
+    assert_eq!(integer(&outcome, "flows", "reordered_packets", 0), 0);
+}
+
+/// How long the handshakes of flows take that all begin at once, in picoseconds: two hosts at either side of a switch,
+/// whose controller takes `delay`.
+fn handshakes(delay: Option<Span>) -> [u64; 2] {
+    let mut b = Builder::new(Span::from_secs(5));
+    let switch = b.node("switch");
+    let hosts = ["a", "b", "y", "z"].map(|name| b.node(name));
+    for host in hosts {
+        b.link(host, switch, mbps(100), Span::from_ms(1), 100);
+    }
+    let controller_node = b.node("controller");
+    b.link(switch, controller_node, mbps(100), Span::from_ms(1), 100);
+    let tcp = b.transport("newreno");
+    for (from, to) in [(hosts[0], hosts[2]), (hosts[1], hosts[3])] {
+        b.flow(from, to, tcp, SourceSetup::Sized { bytes: PAYLOAD }, at(0.0));
+    }
+    let forwarding = ApplicationSetup::named("forwarding").expect("an application");
+    let setup = controller(controller_node, &[switch], forwarding);
+    let processing_delay = delay.map(|delay| Variate::Constant { value: delay.as_ps() as f64 });
+    b.setup.controller = Some(ControllerSetup { processing_delay, ..setup });
+    let outcome = b.run();
+    [0, 1].map(|flow| picoseconds(number(&outcome, "flows", "handshake_s", flow)))
+}
+
+/// Both SYNs come to the switch at once. The controller takes 10 ms for each, one after the other. Without that the second
+/// flow waits 8 us for the first: an entry and a SYN, 40 and 60 bytes, go down before its own. With it these have long gone.
+#[test]
+fn the_controller_works_on_one_message_after_the_other() {
+    let ([first, second], took) = (handshakes(None), Span::from_ms(10).as_ps());
+    let [slow_first, slow_second] = handshakes(Some(Span::from_ms(10)));
+    let waited = (40 + 60) * 80_000;
+    assert_eq!(slow_first - first, took);
+    assert_eq!(slow_second - second, 2 * took - waited);
+}
+
+#[test]
+fn delays_of_routers_and_controllers_that_are_none_are_refused_with_their_place() {
+    let wrong = Variate::Exponential { mean: f64::NAN };
+    let refusal = |setup: Setup| {
+        let plan = plan(&crowded(Span::from_ms(10)));
+        let Err(EngineError::Setup(refused)) = Simulation::new(setup, plan) else { panic!("refused") };
+        refused.to_string()
+    };
+    let mut setup = crowded(Span::from_ms(10));
+    setup.routers.push(RouterSetup { node: NodeId(0), processing_delay: wrong.clone() });
+    assert!(refusal(setup.clone()).starts_with("routers[0].processing_delay: exponential: mean"));
+    setup.routers[0].node = NodeId(9);
+    assert!(refusal(setup).starts_with("routers[0].node"));
+    let mut b = two_hosts(mbps(100), Span::from_ms(1), 100, Span::from_ms(10));
+    let node = b.node("controller");
+    b.link(NodeId(0), node, mbps(100), Span::from_ms(1), 100);
+    let forwarding = ApplicationSetup::named("forwarding").expect("an application");
+    b.setup.controller =
+        Some(ControllerSetup { processing_delay: Some(wrong), ..controller(node, &[NodeId(0)], forwarding) });
+    assert!(refusal(b.setup).starts_with("controller.processing_delay: exponential: mean"));
+}

@@ -55,6 +55,7 @@ impl Network {
                 hard_timeout: None,
             },
             linger: Span::ZERO,
+            processing_delay: None,
             statistics_interval: None,
         });
         builder.protocol(

@@ -42,6 +42,7 @@ fn triangle(application: ApplicationSetup, duration: Span) -> Triangle {
         flow_metrics: Vec::new(),
         table: TABLE,
         linger: Span::from_ms(50),
+        processing_delay: None,
         statistics_interval: None,
     });
     Triangle { b, switches, controller, sides, control }

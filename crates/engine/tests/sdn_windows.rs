@@ -33,6 +33,7 @@ fn dumbbell(application: ApplicationSetup, bottleneck: Rate, delay: Span, durati
             hard_timeout: None,
         },
         linger: Span::from_ms(100),
+        processing_delay: None,
         statistics_interval: None,
     });
     b

@@ -13,6 +13,7 @@ from anabranch.scenario.moved import refuse_moved
 from anabranch.scenario.network import LinkSettings, NodeName
 from anabranch.scenario.quantity import PositiveSpan, Span, quoted
 from anabranch.scenario.table import Table, alternative, refuse, untouched
+from anabranch.scenario.variate import SpanVariate
 
 CONTROLLER_NAME = "controller"
 """Name of the node that a scenario's controller adds to the network."""
@@ -79,6 +80,9 @@ class Controller(Table):
     """The flow table of every switch."""
     linger: Span = Span("1 s")
     """Time from a flow's FIN until its entries are removed."""
+    processing_delay: SpanVariate | None = None
+    """How long the controller works on each message that has come to it, one after the other, so that
+    messages wait for each other: a time, or a distribution of which each draws its own. Left out: no time."""
     statistics_interval: PositiveSpan | None = None
     """Time between two requests for the counters of all links; left out: 10 s for ``tcpbp``, and none is made
     for the others."""

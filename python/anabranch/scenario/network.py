@@ -252,6 +252,22 @@ class HostOverride(HostSettings):
     """A node where traffic begins."""
 
 
+class RouterSettings(Table):
+    """What the nodes do that pass packets on."""
+
+    processing_delay: SpanVariate | None = None
+    """How long a router or switch takes from the arrival of a packet until that is in the queue of its next
+    link: a time, or a distribution of which each packet draws its own. Packets stay in order, and those that
+    are for the node itself do not wait. Left out: no time."""
+
+
+class RouterOverride(RouterSettings):
+    """Settings of one router."""
+
+    name: NodeName
+    """A node that passes packets on."""
+
+
 class Network(Table):
     """The network that carries the traffic."""
 
@@ -279,6 +295,10 @@ class Network(Table):
     """Settings of all nodes where traffic begins."""
     host: list[HostOverride] = []
     """Settings of single hosts, in this order; they take precedence over ``hosts``."""
+    routers: RouterSettings = untouched(RouterSettings)
+    """Settings of all nodes that pass packets on."""
+    router: list[RouterOverride] = []
+    """Settings of single routers, in this order; they take precedence over ``routers``."""
 
     @field_validator("weights")
     @classmethod

@@ -26,7 +26,7 @@ from anabranch.setup.model import (
     Tagged,
     TransportSetup,
 )
-from anabranch.setup.network import ResolvedNetwork, host_setups, loss_setup
+from anabranch.setup.network import ResolvedNetwork, host_setups, loss_setup, router_setups
 from anabranch.setup.own import OwnCode
 from anabranch.setup.own_routes import TrafficRoutes, core_scheme
 from anabranch.setup.problems import Problems
@@ -82,7 +82,7 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
     addresses.check_last(scenario.event)
     events += profile_events(scenario, network, problems)
     captures = _captures(scenario.capture, network, problems)
-    hosts = host_setups(scenario.network, network)
+    hosts, routers = host_setups(scenario.network, network), router_setups(scenario.network, network)
     watched = WatchedFlows(connections, transports.setups, problems, flows.datagrams)
     sequences, log = (watched.sequences(scenario.run_settings), watched.log(scenario.run_settings))
     series = len(connections) + len(flows.datagrams) + _subflows(connections, transports.setups, network)
@@ -99,6 +99,7 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
         nodes=network.nodes,
         links=network.links,
         hosts=hosts,
+        routers=routers,
         transports=transports.setups,
         flows=connections,
         datagrams=flows.datagrams,

@@ -22,6 +22,7 @@ def is_noisy(setup: Setup) -> bool:
     sources = [entry.source for entry in setup.flows.entries]
     drawn = (source[part] for source in sources for part in ("size", "gap") if part in source)
     drawn_delays = [host.processing_delay for host in setup.hosts if host.processing_delay]
+    drawn_delays += [router.processing_delay for router in setup.routers]
     return (
         any(link.jitter is not None for link in setup.links)
         or any(variate["distribution"] != "constant" for variate in drawn_delays)

@@ -9,6 +9,7 @@ from anabranch.scenario.algorithm import Own, resolved
 from anabranch.scenario.controller import CONTROLLER_NAME, Controller
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
+from anabranch.scenario.variate import as_core
 from anabranch.setup.model import Tagged, TransportSetup
 from anabranch.setup.network import ResolvedNetwork, Wire, set_fields
 from anabranch.setup.own import OwnCode
@@ -220,6 +221,7 @@ def _setup(table: Controller, application: Tagged, node: int, switches: list[int
             "hard_timeout": _ps(flow_table.hard_timeout),
         },
         "linger": int(table.linger),
+        "processing_delay": None if table.processing_delay is None else as_core(table.processing_delay),
         "statistics_interval": _ps(table.polling()),
     }
 

@@ -65,6 +65,14 @@ class HostSetup:
 
 
 @dataclass(frozen=True, slots=True)
+class RouterSetup:
+    """What a node takes to pass a packet on."""
+
+    node: int
+    processing_delay: Tagged
+
+
+@dataclass(frozen=True, slots=True)
 class TransportSetup:
     """A transport under the name that the scenario gives it."""
 
@@ -151,6 +159,7 @@ class Setup:
     nodes: list[NodeSetup]
     links: list[LinkSetup]
     hosts: list[HostSetup]
+    routers: list[RouterSetup]
     transports: list[TransportSetup]
     flows: FlowColumns
     datagrams: list[DatagramSetup]

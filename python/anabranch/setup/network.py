@@ -20,9 +20,9 @@ from anabranch.scenario.network import (
 )
 from anabranch.scenario.quantity import Span, Speed, quoted
 from anabranch.scenario.scenario import Scenario
-from anabranch.scenario.variate import Uniform, as_core
+from anabranch.scenario.variate import SpanVariate, Uniform, as_core
 from anabranch.setup.draws import Draws
-from anabranch.setup.model import HostSetup, LinkSetup, NodeSetup, Tagged
+from anabranch.setup.model import HostSetup, LinkSetup, NodeSetup, RouterSetup, Tagged
 from anabranch.setup.problems import Problems
 from anabranch.setup.queue import Unsized, products_of, queue_setup, with_rtt
 from anabranch.setup.topologies import is_generated, load_topology, new_nodes
@@ -56,6 +56,18 @@ def host_setups(settings: Network, network: ResolvedNetwork) -> list[HostSetup]:
         HostSetup(node, fields.get("offload", 1), fields.get("processing_delay"))
         for node, fields in sorted(given.items())
     ]
+
+
+def router_setups(settings: Network, network: ResolvedNetwork) -> list[RouterSetup]:
+    """What nodes take to pass packets on, where the scenario says it; unknown ones are noted."""
+    everywhere = settings.routers.processing_delay
+    nodes = range(len(network.nodes)) if everywhere is not None else ()
+    given: dict[int, SpanVariate | None] = dict.fromkeys(nodes, everywhere)
+    for number, router in enumerate(settings.router):
+        node = network.node(router.name, f"network.router[{number}].name")
+        if node is not None and router.processing_delay is not None:
+            given[node] = router.processing_delay
+    return [RouterSetup(node, as_core(delay)) for node, delay in sorted(given.items()) if delay is not None]
 
 
 def _given(host: HostSettings) -> dict[str, Any]:

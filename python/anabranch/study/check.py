@@ -30,6 +30,7 @@ from anabranch.study.live_runs import check_live, simulated_hosts
 from anabranch.study.metrics import DEFAULTS, MetricError, value
 from anabranch.study.model import Factor, Metric, Study
 from anabranch.study.result import FactorInfo
+from anabranch.study.up_time import with_measures
 
 MOST_RUNS = 1_000_000
 """Most runs of a study: each is a file."""
@@ -306,9 +307,11 @@ class _Check:
         tables = outcome["tables"]
         if built.live:
             tables["flows"] = simulated_hosts(tables["flows"])
+        summary = outcome["summary"]
+        tables = with_measures(built.metrics, tables, shortest, routes, float(str(summary["ended_s"])))
         for number, metric in enumerate(built.metrics):
             try:
-                value(metric, tables, outcome["summary"])
+                value(metric, tables, summary)
             except MetricError as error:
                 self._problem(f"metric[{number}].{error.key}", str(error))
 

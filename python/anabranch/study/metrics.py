@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,13 +11,10 @@ from numpy.typing import NDArray
 
 from anabranch import _core
 from anabranch.errors import AnabranchError
-from anabranch.result import Column
 from anabranch.scenario.messages import unknown_choice
 from anabranch.scenario.quantity import quoted, shown
 from anabranch.study.model import Metric
-
-Columns = Mapping[str, Column]
-Tables = Mapping[str, Columns]
+from anabranch.study.up_time import MEASURES, Columns, Tables
 
 DEFAULTS = (
     Metric(
@@ -88,7 +85,7 @@ def _numbers(metric: Metric, tables: Tables, summary: Mapping[str, Any]) -> list
             hint = f"; the scenario has run.{field} = false{_NOTHING_THERE.get(metric.table, '')}"
         raise MetricError("table", f"table {unknown_choice(metric.table, [*tables, 'summary'])}{hint}")
     columns = tables[metric.table]
-    column = _column(columns, metric.column, "column")
+    column = _column(columns, metric.column, "column", MEASURES.get(metric.table, ()))
     chosen = _chosen(metric, columns)
     if not isinstance(column, np.ndarray):
         if metric.statistic != "count":
@@ -130,9 +127,11 @@ def _chosen(metric: Metric, columns: Columns) -> NDArray[np.bool_] | None:
     return chosen
 
 
-def _column(columns: Columns, name: str, key: str) -> NDArray[Any] | Sequence[str]:
+def _column(
+    columns: Columns, name: str, key: str, measures: Iterable[str] = ()
+) -> NDArray[Any] | Sequence[str]:
     if name not in columns:
-        raise MetricError(key, f"there is no column {_unknown(name, list(columns))}")
+        raise MetricError(key, f"there is no column {_unknown(name, [*columns, *measures])}")
     column = columns[name]
     if isinstance(column, tuple):
         names, places = column

@@ -8,6 +8,7 @@ import tempfile
 import threading
 import time
 import weakref
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from anabranch.study.design import Design
 from anabranch.study.files import unpack
 from anabranch.study.live_runs import SELF_CHECK, run_live, simulated_hosts
 from anabranch.study.metrics import value
+from anabranch.study.up_time import Tables, with_measures
 
 _FLOW_SERIES = frozenset({"flow_series", "datagram_series"})
 _LINK_SERIES = frozenset({"link_series"})
@@ -130,7 +132,7 @@ class RunWorker:
             raise KeyboardInterrupt
         if self._design.live:
             tables = {**tables, "flows": simulated_hosts(tables["flows"])}
-        values = [value(metric, tables, summary) for metric in self._design.metrics]
+        values = self._values(tables, summary, setup, planned)
         kept = {}
         if self._design.keep == "tables":
             kept = {name: _numbered(frame(columns), number) for name, columns in tables.items()}
@@ -141,12 +143,18 @@ class RunWorker:
     ) -> tuple[list[float | None], dict[str, bytes]]:
         found = run_live(scenario, setup, planned)
         self._engine_s = found.engine_cpu_s
-        columns = found.columns()
-        values = [value(metric, columns, found.result.summary) for metric in self._design.metrics]
+        values = self._values(found.columns(), found.result.summary, setup, planned)
         kept = {SELF_CHECK: _numbered(found.self_check(), number)}
         if self._design.keep == "tables":
             kept |= {name: _numbered(table, number) for name, table in found.tables().items()}
         return values, kept
+
+    def _values(
+        self, tables: Tables, summary: Mapping[str, Any], setup: Setup, planned: Planned
+    ) -> list[float | None]:
+        metrics = self._design.metrics
+        measured = with_measures(metrics, tables, setup, planned.plan, float(summary["ended_s"]))
+        return [value(metric, measured, summary) for metric in metrics]
 
     def _plan(self, setup: Setup) -> Planned:
         """The plan of a setup. A planner may take minutes, and replications seldom differ in what it sees."""

@@ -12,6 +12,7 @@ mod tests_table;
 
 use crate::packet::Direction;
 use crate::records::Table;
+use crate::variate::Variate;
 use anabranch_network::Network;
 use anabranch_routing::{LinkMask, Metric};
 use anabranch_transport::CycleParameters;
@@ -42,6 +43,8 @@ pub struct ControllerSetup {
     pub table: FlowTableSetup,
     /// Time from a flow's FIN until the controller removes its entries; zero for at once.
     pub linger: Span,
+    /// How long it works on each message that has come to it, one after the other, in picoseconds; `None`: no time.
+    pub processing_delay: Option<Variate>,
     /// Interval at which the controller asks all switches for the counters of their links; `None`: never.
     pub statistics_interval: Option<Span>,
 }

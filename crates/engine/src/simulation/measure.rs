@@ -225,7 +225,7 @@ impl Simulation {
     }
 
     fn kept(&self) -> impl Iterator<Item = PacketId> {
-        let waiting = self.processing.iter().flat_map(|hosts| hosts.packets());
+        let waiting = self.processing.iter().flat_map(|all| all.packets());
         self.control.iter().flat_map(|control| control.kept()).chain(waiting)
     }
 

@@ -92,7 +92,7 @@ pub struct Simulation {
     data: DataPlane,
     control: Option<Box<ControlPlane>>,
     flows: Vec<Flow>,
-    /// Hosts with a processing delay, if there are any.
+    /// Nodes with a processing delay, if there are any.
     processing: Option<Box<Processing>>,
     changes: Changes,
     /// Subflows and flows of datagrams that have had a number so far.
@@ -290,7 +290,7 @@ impl Simulation {
     fn handle(&mut self, source: Source) {
         match self.data.numbering.event(source) {
             Event::Link(link) => self.on_link(link),
-            Event::Host(number) => self.on_host(number),
+            Event::Processor(number) => self.on_processor(number),
             Event::Sender(flow) => self.on_sender_timer(flow),
             Event::Receiver(flow) => self.on_receiver_timer(flow),
             Event::Application(flow) => self.on_application(flow),
@@ -322,14 +322,19 @@ impl Simulation {
     /// A packet is at the other end of a link.
     #[inline]
     fn on_arrival(&mut self, id: LinkId, packet: PacketId) {
-        let node = self.data.links[id.index()].to();
+        self.arrive(self.data.links[id.index()].to(), packet, id);
+    }
+
+    /// A node looks at a packet that came over a link.
+    #[inline]
+    fn look_at(&mut self, node: NodeId, packet: PacketId, over: LinkId) {
         let Packet { destination, steering, .. } = *self.data.pool.get(packet);
         if destination != node {
-            self.forward(node, packet, Some(id));
+            self.forward(node, packet, Some(over));
         } else if steering == Steering::Channel {
             self.on_channel_end(node, packet);
         } else {
-            self.arrive(node, packet);
+            self.deliver(packet);
         }
     }
 

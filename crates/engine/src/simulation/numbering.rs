@@ -1,9 +1,10 @@
 //! Numbers of the event sources.
 //!
 //! Sources are numbered by class, and at one instant the lower number goes first: changes of the network, new
-//! routes, arrivals by link, hosts that look at a packet, timers of senders, timers of receivers, applications, flows of datagrams, the control
-//! plane, and last the probe, which so sees the instant complete.
+//! routes, arrivals by link, nodes that look at a packet, timers of senders, timers of receivers, applications, flows of
+//! datagrams, the control plane, and last the probe, which so sees the instant complete.
 
+use super::processing::Processing;
 use crate::schedule::Source;
 use crate::setup::Setup;
 use anabranch_units::{FlowId, LinkId, NodeId};
@@ -12,8 +13,8 @@ use anabranch_units::{FlowId, LinkId, NodeId};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Numbering {
     links: u32,
-    /// Hosts with a processing delay.
-    hosts: u32,
+    /// Hosts, then routers, then the controller, as far as they have a processing delay.
+    processors: u32,
     flows: u32,
     datagrams: u32,
     /// Sources of the control plane: the switches, by node, and the controller. A network without a controller has
@@ -26,8 +27,8 @@ pub(super) struct Numbering {
 pub(super) enum Event {
     Changes,
     Link(LinkId),
-    /// By the number among the hosts with a processing delay.
-    Host(u32),
+    /// By the number among those with a processing delay.
+    Processor(u32),
     Sender(FlowId),
     Receiver(FlowId),
     Application(FlowId),
@@ -47,7 +48,7 @@ impl Numbering {
         let control = if setup.controller.is_some() { setup.nodes.len() as u32 + 1 } else { 0 };
         Self {
             links: setup.links.len() as u32,
-            hosts: setup.hosts.iter().filter(|host| host.processing_delay.is_some()).count() as u32,
+            processors: Processing::count(setup) as u32,
             flows: setup.flows.len() as u32,
             datagrams: setup.datagrams.len() as u32,
             control,
@@ -58,24 +59,24 @@ impl Numbering {
         Source(Self::FIRST_LINK + link.0)
     }
 
-    pub(super) const fn host(self, number: u32) -> Source {
+    pub(super) const fn processor(self, number: u32) -> Source {
         Source(Self::FIRST_LINK + self.links + number)
     }
 
     pub(super) const fn sender(self, flow: FlowId) -> Source {
-        Source(self.host(self.hosts).0 + flow.0)
+        Source(self.processor(self.processors).0 + flow.0)
     }
 
     pub(super) const fn receiver(self, flow: FlowId) -> Source {
-        Source(self.host(self.hosts).0 + self.flows + flow.0)
+        Source(self.processor(self.processors).0 + self.flows + flow.0)
     }
 
     pub(super) const fn application(self, flow: FlowId) -> Source {
-        Source(self.host(self.hosts).0 + 2 * self.flows + flow.0)
+        Source(self.processor(self.processors).0 + 2 * self.flows + flow.0)
     }
 
     pub(super) const fn datagrams(self, number: u32) -> Source {
-        Source(self.host(self.hosts).0 + 3 * self.flows + number)
+        Source(self.processor(self.processors).0 + 3 * self.flows + number)
     }
 
     pub(super) const fn switch(self, node: NodeId) -> Source {
@@ -102,10 +103,10 @@ impl Numbering {
             return Event::Link(LinkId(number));
         }
         let number = number - self.links;
-        if number < self.hosts {
-            return Event::Host(number);
+        if number < self.processors {
+            return Event::Processor(number);
         }
-        let number = number - self.hosts;
+        let number = number - self.processors;
         match number.checked_div(self.flows) {
             Some(0) => Event::Sender(FlowId(number)),
             Some(1) => Event::Receiver(FlowId(number - self.flows)),

@@ -53,6 +53,7 @@ impl Builder {
                 nodes: Vec::new(),
                 links: Vec::new(),
                 hosts: Vec::new(),
+                routers: Vec::new(),
                 transports: Vec::new(),
                 flows: Vec::new(),
                 datagrams: Vec::new(),
@@ -286,6 +287,7 @@ pub fn controller(node: NodeId, switches: &[NodeId], application: ApplicationSet
             hard_timeout: None,
         },
         linger: Span::from_ms(10),
+        processing_delay: None,
         statistics_interval: None,
     }
 }

@@ -46,6 +46,7 @@ pub fn control(b: &mut Builder, application: ApplicationSetup, delay: Span) {
             hard_timeout: None,
         },
         linger: Span::ZERO,
+        processing_delay: None,
         statistics_interval: Some(Span::from_secs(1)),
     });
 }

@@ -13,19 +13,18 @@ import polars as pl
 
 from anabranch.report.study_figures import study_figure
 from anabranch.study.model import Factor, Level, Metric, Study
-from anabranch.study.result import MetricInfo, StudyResult
+from anabranch.study.result import StudyResult
 from anabranch_publications.papers.findings import Finding
 from anabranch_publications.papers.model import Context, FigureResult
 from anabranch_publications.papers.sdn.network import dumbbell, published, stretched
 from anabranch_publications.papers.sdn.studies import (
     COMPLETION,
     DROPS,
+    MEAN_QUEUE,
     QUEUE,
     TABLES,
     flow_numbers,
-    mean_queue_sql,
 )
-from anabranch_publications.papers.sql import with_metrics
 
 SCHEMES: dict[str, tuple[str, dict[str, Any]]] = {
     "sdn-paced": ("sdn-paced", stretched()),
@@ -49,6 +48,7 @@ METRICS = [
     Metric(name="finished_flows", label="flows that finished", column="completion_s", statistic="count"),
     Metric(name="jain_index", label="Jain index of goodputs", table="summary", column="jain_index"),
     QUEUE,
+    MEAN_QUEUE.model_copy(update={"label": "mean queue of the bottleneck while flows are active (packets)"}),
     DROPS,
     Metric(
         name="control_messages",
@@ -119,17 +119,10 @@ def _study(context: Context, name: str) -> StudyResult:
             factors=[_numbers(context), _schemes("100 packets")],
             metrics=METRICS,
             replications=3 if context.quick else 5,
-            keep="tables",
             output=TABLES,
         )
 
-    duration_s = float(network["duration"].split()[0])
-    mean_queue = {
-        MetricInfo("queue_mean_packets", "mean queue of the bottleneck while flows are active (packets)"): (
-            mean_queue_sql(duration_s, "completion_s")
-        )
-    }
-    return with_metrics(context.study(f"comparison-{name.lower()}", make), mean_queue)
+    return context.study(f"comparison-{name.lower()}", make)
 
 
 def comparison(context: Context) -> FigureResult:

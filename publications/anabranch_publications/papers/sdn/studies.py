@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from anabranch.study.model import Factor, Level, Metric, Output, Study
-from anabranch.study.result import MetricInfo, StudyResult
+from anabranch.study.result import StudyResult
 from anabranch_publications.papers.model import Context
-from anabranch_publications.papers.sdn.network import PAYLOAD_BYTES, SEGMENT_BYTES, dumbbell, ends, size
-from anabranch_publications.papers.sql import with_metrics
+from anabranch_publications.papers.sdn.network import dumbbell, ends, size
 
 CAPACITY_BPS = 10e9
 ROUND_TRIP_S = 4 * (5e-6 + 1000 * 8 / CAPACITY_BPS) + 4 * (5e-6 + 40 * 8 / CAPACITY_BPS)
@@ -24,10 +23,7 @@ SIZES = {"100 KB": 100, "500 KB": 500, "1 MB": 1000}
 """Segments of the thesis's flow sizes."""
 
 TABLES = Output(figures=[])
-"""Figures are drawn of the derived metrics as well, elsewhere."""
-
-SENT_S = f"(flows.delivered_bytes / {PAYLOAD_BYTES} * {SEGMENT_BYTES} * 8 / {CAPACITY_BPS})"
-"""Total transmission time of a flow in seconds, as SQL."""
+"""Figures are drawn elsewhere."""
 
 COMPLETION = Metric(name="completion_ms", label="mean completion time (ms)", column="completion_s", scale=1e3)
 QUEUE = Metric(
@@ -39,44 +35,30 @@ QUEUE = Metric(
 )
 DROPS = Metric(name="drops", label="data packets lost", column="drops_data", statistic="sum")
 
-PLAIN = [
+MEAN_QUEUE = Metric(
+    name="queue_mean_packets",
+    label="bottleneck AvgQL (packets)",
+    table="links",
+    column="queue_mean_up_packets",
+    where={"name": BOTTLENECK},
+)
+
+METRICS = [
     Metric(name="fct_us", label="average FCT (us)", column="fin_s", scale=1e6),
     Metric(name="fsd_us", label="average FSD (us)", column="setup_s", scale=1e6),
     QUEUE.model_copy(update={"label": "bottleneck MaxQL (packets)"}),
+    Metric(name="throughput_percent", label="average flow throughput (%)", column="throughput_percent"),
+    Metric(name="fairness", label="fairness index", column="throughput_percent", statistic="jain"),
+    Metric(
+        name="utilization_percent",
+        label="bottleneck link utilization (%)",
+        table="links",
+        column="acknowledged_percent",
+        where={"name": BOTTLENECK},
+    ),
+    MEAN_QUEUE,
 ]
-
-
-def mean_queue_sql(duration_s: float, end: str) -> str:
-    """The mean queue of the bottleneck from the start to the last flow's end, as SQL.
-
-    Args:
-        duration_s: of the run, over which the engine takes its mean.
-        end: column of the table ``flows`` that says how long after its start a flow ends.
-    """
-    return (
-        f"select links.run, any_value(queue_mean_packets) * {duration_s} / max(start_s + {end}) "  # noqa: S608 - no input
-        f"from links join flows using (run) where links.name = '{BOTTLENECK}' group by links.run"
-    )
-
-
-DERIVED = {
-    # Equation 5.1.
-    MetricInfo("throughput_percent", "average flow throughput (%)"): (
-        f"select run, avg(100 * {SENT_S} / fin_s) from flows group by run"  # noqa: S608 - no input
-    ),
-    # Equation 5.3 over the flows' throughputs.
-    MetricInfo("fairness", "fairness index"): (
-        f"select run, sum({SENT_S} / fin_s) ** 2 / (count(*) * sum(({SENT_S} / fin_s) ** 2)) "  # noqa: S608 - no input
-        "from flows group by run"
-    ),
-    # Equation 5.2; the link is active from the first SYN to the last FIN.
-    MetricInfo("utilization_percent", "bottleneck link utilization (%)"): (
-        f"select run, 100 * sum({SENT_S}) / max(start_s + fin_s) from flows group by run"  # noqa: S608 - no input
-    ),
-    # Equation 5.4 over the same time.
-    MetricInfo("queue_mean_packets", "bottleneck AvgQL (packets)"): mean_queue_sql(DURATION_S, "fin_s"),
-}
-"""The thesis's metrics of section 5.1.1 that a column alone does not give."""
+"""The thesis's metrics of section 5.1.1."""
 
 
 SIZE = Factor(
@@ -120,12 +102,11 @@ def _study(
             title=title,
             scenario=scenario,
             factors=[first, second],
-            metrics=PLAIN,
-            keep="tables",
+            metrics=METRICS,
             output=TABLES,
         )
 
-    return with_metrics(context.study(name, make), DERIVED)
+    return context.study(name, make)
 
 
 def inter_arrival(context: Context) -> StudyResult:

@@ -73,6 +73,7 @@ def links_alone(
         nodes=setup.nodes[:nodes],
         links=links,
         hosts=[],
+        routers=[],
         transports=[transport],
         flows=flows,
         datagrams=[],
@@ -129,6 +130,14 @@ class SwitchedHosts(LiveHosts):
         self._lights = _lights(setup, layout)
         self.ends = {ends[0]: flow for flow, ends in enumerate(self._ends()) if ends}
         """Flows by source and destination of their data."""
+
+    def _processing(self) -> list[str]:
+        """Whether the scenario has real hosts, switches or a controller take time."""
+        controller = self._setup.controller or {}
+        if not self._setup.routers and controller.get("processing_delay") is None:
+            return super()._processing()
+        devices = "real switches and their controller take the time that they need, not that of the scenario"
+        return [*super()._processing(), f"processing_delay: {devices}"]
 
     @contextmanager
     def _joined(self, hosts: Mapping[int, Host]) -> Iterator[None]:
