@@ -103,7 +103,8 @@ def test_subflows_of_the_kernel_take_the_paths_of_the_simulation(live_run: LiveR
         routing={"scheme": "disjoint", "load_balancing": "hash"},
         run={"duration": "4 s", "flow_series": True},
     )
-    result, simulated = live_run(scenario), anabranch.run(scenario)
+    result, simulated = live_run(scenario, against_simulation=True), anabranch.run(scenario)
+    assert result.tables["simulated_subflow_series"].equals(simulated.subflow_series)
     assert result.connections["subflows_established"].to_list() == [4]
     same = ["flow", "subflow", "client", "client_port", "server", "path"]
     assert result.subflows.select(same).equals(simulated.subflows.select(same))

@@ -89,3 +89,40 @@ def test_samples_of_both_stand_at_the_same_steps(result: Result) -> None:
 def test_a_simulated_run_has_no_second_lines(result: Result) -> None:
     tables = {name: table for name, table in result.tables.items() if name != "simulated_flow_series"}
     assert "simulated" not in run_document(Result(tables, result.summary))["flow_series"]
+
+
+MULTIPATH = """
+[network]
+topology = "parallel"
+parameters = { paths = [{ capacity = "10 Mbps", delay = "5 ms" }, { capacity = "10 Mbps", delay = "20 ms" }] }
+[network.links]
+queue = "50 packets"
+[routing]
+scheme = "disjoint"
+load_balancing = "subflow-round-robin"
+[transport.two]
+preset = "mptcp-cubic"
+path_manager = { algorithm = "ndiffports", subflows = 2 }
+[[traffic]]
+from = "source"
+to = "sink"
+transport = "two"
+[run]
+duration = "2 s"
+"""
+
+
+def test_paths_have_lines_of_both(reader: Reader, tmp_path: Path) -> None:
+    run = Scenario.loads(MULTIPATH).run()
+    other = Scenario.loads(MULTIPATH, {"network.links.queue": "20 packets"}).run()
+    tables = {**run.tables, "simulated_subflow_series": other.subflow_series}
+    reader.open(save_run_report(Result(tables, run.summary), tmp_path, MULTIPATH))
+    drawn = reader.page.locator("#path-chart .canvas")
+    both = drawn.get_attribute("aria-label") or ""
+    names = ["path1 (1):", "path1 (1), simulated:", "all paths:", "all paths, simulated:"]
+    assert [name for name in names if name not in both] == []
+    reader.page.locator("#path-legend").get_by_role("button", name="simulated (thin and pale)").click()
+    alone = drawn.get_attribute("aria-label") or ""
+    assert "all paths:" in alone
+    assert "simulated" not in alone
+    assert reader.page.evaluate("document.activeElement.dataset.key") == "simulated"

@@ -129,3 +129,14 @@ def test_a_path_without_its_hosts() -> None:
     assert between_ends("h > left > s#2", "s") == ("left", "s#2")
     assert between_ends("h > s", "s") == ("h", "s")
     assert between_ends(None, "s") == ()
+
+
+def test_lines_of_a_simulation_stand_beside_those_of_a_live_run(run: Result) -> None:
+    doubled = run.subflow_series.with_columns(pl.col("throughput_mbps", "srtt_ms") * 2)
+    later = doubled.tail(1).with_columns(time_s=pl.col("time_s") + 1e3)
+    tables = {**run.tables, "simulated_subflow_series": pl.concat([doubled, later])}
+    series = run_document(Result(tables, run.summary))["multipath"]["series"]
+    for name in ("throughput_mbps", "srtt_ms"):
+        simulated, live = numbers(series["simulated"][name]), numbers(series[name])
+        np.testing.assert_allclose(simulated, 2 * live)
+    assert "simulated" not in run_document(run)["multipath"]["series"]

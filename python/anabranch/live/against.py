@@ -8,9 +8,13 @@ import polars as pl
 
 from anabranch.result import Result
 
-SIMULATED_SERIES = "simulated_flow_series"
-"""The table ``flow_series`` of the simulation, beside that of the live run."""
+_SERIES = ("flow_series", "subflow_series")
 _COMPARED = ("delivered_bytes", "goodput_mbps", "completion_s", "retransmissions", "rtt_mean_ms")
+
+
+def simulated_series(simulated: Result) -> dict[str, pl.DataFrame]:
+    """What the simulation samples of flows and subflows, as tables beside those of the live run."""
+    return {f"simulated_{name}": simulated.tables[name] for name in _SERIES if name in simulated.tables}
 
 
 def compared(live: pl.DataFrame, simulated: Result) -> pl.DataFrame:

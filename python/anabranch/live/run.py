@@ -15,7 +15,7 @@ import polars as pl
 
 from anabranch import _core, runner
 from anabranch.errors import LiveError
-from anabranch.live.against import SIMULATED_SERIES, compared, verdict
+from anabranch.live.against import compared, simulated_series, verdict
 from anabranch.live.flows import check_transports, kernel_of
 from anabranch.live.machine import check_machine
 from anabranch.live.network import LiveHosts, Measured
@@ -124,8 +124,7 @@ class Live(runner.Simulated):
             alone = changed(own, captures=[])
             simulated = super().measured(scenario, alone, planned, heard, None)
             tables["against"] = compared(tables["flows"], simulated)
-            if "flow_series" in simulated.tables:
-                tables[SIMULATED_SERIES] = simulated.flow_series
+            tables |= simulated_series(simulated)
             live["against"] = verdict(tables["against"], live["not_valid"])
         counts = {"flows_real": len(found.records), "flows_simulated": len(own.flows) - len(found.records)}
         summary = {

@@ -153,19 +153,29 @@ def _series(
             "delivered most; lines of all connections count every one."
         )
     line_of = _line_of_subflow(subflows, lines)
-    instants = _by_instant(samples.select("time_s", "flow", "subflow", "throughput_mbps", "srtt_ms"), line_of)
-    instants = instants.with_columns(steps.number(instants["time_s"]))
-    merged = instants.group_by("line", "step", maintain_order=True).agg(
-        pl.col("throughput_mbps").mean(), pl.col("srtt_ms").mean()
-    )
-    return {
+    found = {
         "times": column(steps.times_s, "f8"),
         "connection": column([row_of.get(flow, _ALL) for flow in lines["group"]], "i4"),
         "path": words(lines["way"].to_list()),
         "subflows": column(lines["subflows"].to_numpy(), "i4"),
-        "throughput_mbps": column(steps.matrix(merged, "line", lines.height, "throughput_mbps")),
-        "srtt_ms": column(steps.matrix(merged, "line", lines.height, "srtt_ms")),
+        **_values(samples, line_of, lines.height, steps),
     }
+    beside = result.tables.get("simulated_subflow_series")
+    if beside is not None:
+        # At the same instants, but for those after a live run that was stopped.
+        beside = beside.filter(pl.col("time_s").is_in(samples["time_s"].unique().implode()))
+        found["simulated"] = _values(beside, line_of, lines.height, steps)
+    return found
+
+
+def _values(samples: pl.DataFrame, line_of: pl.DataFrame, lines: int, steps: Steps) -> dict[str, Any]:
+    """What is drawn of each line at each step."""
+    instants = _by_instant(samples.select("time_s", "flow", "subflow", "throughput_mbps", "srtt_ms"), line_of)
+    instants = instants.with_columns(steps.number(instants["time_s"]))
+    measures = ("throughput_mbps", "srtt_ms")
+    means = [pl.col(name).mean() for name in measures]
+    merged = instants.group_by("line", "step", maintain_order=True).agg(*means)
+    return {name: column(steps.matrix(merged, "line", lines, name)) for name in measures}
 
 
 def _by_instant(samples: pl.DataFrame, line_of: pl.DataFrame) -> pl.DataFrame:

@@ -55,6 +55,25 @@ function drawMarks(u) {
   ctx.restore();
 }
 
+/** A colour, so light that a line of it stays behind others; colours are hexadecimal. */
+function pale(color) {
+  return `${color}90`;
+}
+
+/** Key of the button that shows the lines of a simulation beside those of a live run. */
+const BESIDES = "simulated";
+
+/** The line of the simulation beside that of a live run: thin and pale. */
+function besideLine(line) {
+  return { ...line, label: `${line.label}, simulated`, color: pale(line.color), width: line.width * 0.7 };
+}
+
+function besidesButton(shown, onclick) {
+  const look = { color: pale(css("--text")), width: 1, dash: [] };
+  return h("button", { type: "button", class: "series", "aria-pressed": String(shown), onclick,
+    "data-key": BESIDES }, lineKey(look), "simulated (thin and pale)");
+}
+
 /**
  * A piece of a line as the charts draw it, for legends.
  * @param {{ color: string, dash?: number[], width?: number }} line

@@ -9,6 +9,8 @@ class MultipathSection {
     this.hidden = new Set();
     this.charts = [];
     this.series = this.data.series ? this.decodeSeries() : null;
+    // Lines of the simulation beside those of a live run.
+    this.besides = Boolean(this.series?.simulated);
     if (this.series) this.setUpSelect();
     this.connections = this.connectionTable();
     this.subflows = this.subflowTable();
@@ -20,9 +22,13 @@ class MultipathSection {
     const { series } = this.data;
     return {
       times: Array.from(decode(series.times)), connection: Array.from(decode(series.connection)),
-      path: decodeWords(series.path), subflows: decode(series.subflows),
-      throughput: decode(series.throughput_mbps), rtt: decode(series.srtt_ms),
+      path: decodeWords(series.path), subflows: decode(series.subflows), ...this.decodeValues(series),
+      simulated: series.simulated ? this.decodeValues(series.simulated) : null,
     };
+  }
+
+  decodeValues({ throughput_mbps, srtt_ms }) {
+    return { throughput: decode(throughput_mbps), rtt: decode(srtt_ms) };
   }
 
   setUpSelect() {
@@ -72,17 +78,24 @@ class MultipathSection {
     const { times } = this.series;
     const all = this.lines();
     const lines = all.filter((line) => !this.hidden.has(line.key));
-    const values = (measure) => lines.map((line) => row(this.series[measure], line.index, times.length));
-    const throughputs = values("throughput");
+    const values = (measure, from = this.series) => lines.map((line) => row(from[measure], line.index, times.length));
     const together = lines.length > 1
       ? [{ label: lines.length === all.length ? "all paths" : `these ${lines.length} paths`, color: css("--text"), width: 2.5 }]
       : [];
-    const sums = together.length
-      ? [times.map((_, t) => throughputs.reduce((sum, own) => (own[t] === null ? sum : (sum ?? 0) + own[t]), null))] : [];
+    const withSum = (throughputs) => [...throughputs, ...(together.length
+      ? [times.map((_, t) => throughputs.reduce((sum, own) => (own[t] === null ? sum : (sum ?? 0) + own[t]), null))] : [])];
+    const beside = this.besides ? this.series.simulated : null;
+    const simulated = (shown) => (beside ? shown.map(besideLine) : []);
     const nothing = all.length ? "Nothing is chosen." : "This connection has no lines; those that delivered most have some.";
     this.charts = [
-      overTime("path-chart", "Throughput by path", "Mbps", [...lines, ...together], [...throughputs, ...sums], times, nothing),
-      overTime("path-rtt-chart", "Smoothed RTT by path", "ms", lines, values("rtt"), times, nothing),
+      overTime(
+        "path-chart", "Throughput by path", "Mbps", [...simulated([...lines, ...together]), ...lines, ...together],
+        [...(beside ? withSum(values("throughput", beside)) : []), ...withSum(values("throughput"))], times, nothing,
+      ),
+      overTime(
+        "path-rtt-chart", "Smoothed RTT by path", "ms", [...simulated(lines), ...lines],
+        [...(beside ? values("rtt", beside) : []), ...values("rtt")], times, nothing,
+      ),
     ];
     this.legend(all);
   }
@@ -94,12 +107,22 @@ class MultipathSection {
         title: `${line.key}, ${number(this.series.subflows[line.index])} subflows`, onclick: () => this.toggle(line.key) },
       lineKey(line), line.label,
     )));
+    if (!this.series.simulated) return;
+    legend.append(besidesButton(this.besides, () => {
+      this.besides = !this.besides;
+      this.draw();
+      this.focusLegend(BESIDES);
+    }));
   }
 
   toggle(key) {
     if (!this.hidden.delete(key)) this.hidden.add(key);
     this.draw();
-    // The buttons are new; whoever works by keyboard stays where they were.
+    this.focusLegend(key);
+  }
+
+  /** The buttons are new; whoever works by keyboard stays where they were. */
+  focusLegend(key) {
     [.../** @type {HTMLCollectionOf<HTMLElement>} */ (byId("path-legend").children)].find((button) => button.dataset.key === key)?.focus();
   }
 

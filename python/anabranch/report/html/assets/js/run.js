@@ -87,8 +87,7 @@ class SeriesSection {
   }
 
   simulatedLine(key) {
-    const line = this.line(key, this.simulated);
-    return { ...line, label: `${line.label}, simulated`, color: pale(line.color), width: line.width * 0.7 };
+    return besideLine(this.line(key, this.simulated));
   }
 
   has(flow) {
@@ -151,14 +150,11 @@ class SeriesSection {
   }
 
   besidesButton() {
-    const look = { color: pale(css("--text")), width: 1, dash: [] };
-    const onclick = () => {
+    return besidesButton(this.besides, () => {
       this.besides = !this.besides;
       this.draw();
-      this.focus("simulated");
-    };
-    return h("button", { type: "button", class: "series", "aria-pressed": String(this.besides), onclick,
-      "data-key": "simulated" }, lineKey(look), "simulated (thin and pale)");
+      this.focus(BESIDES);
+    });
   }
 
   /** The longest queues, and that of the chosen link. */
@@ -184,11 +180,6 @@ class SeriesSection {
     const names = lines.map((line) => h("span", {}, lineKey(line), line.label));
     container.append(h("p", { class: "legend" }, ...(names.length ? names : ["No queue ever held a packet."])));
   }
-}
-
-/** A colour, so light that a line of it stays behind others; colours are hexadecimal. */
-function pale(color) {
-  return `${color}90`;
 }
 
 /** A chart over time: all of them have the same axis, or the cursors could not move together. */
