@@ -1,10 +1,12 @@
 //! A TUN or TAP device, and the trains of segments that it may carry.
 //!
 //! A host with segmentation offload hands over trains: one IP packet with the data of several segments, to be cut later.
-//! Its device has a header before each packet (virtio 1.1, section 5.1.6). On the way in this header says nothing that the
-//! packet does not; on the way out it tells the kernel that a long packet is a train, and that checksums need no look: the
-//! kernel that made them had left them to the device, too.
+//! Its device has a header before each packet (virtio 1.1, section 5.1.6). On the way in this header says how long the
+//! segments of a train are; on the way out it tells the kernel that a packet is a train, and that checksums need no look:
+//! the kernel that made them had left them to the device, too.
 
+use crate::train::Joiner;
+use anabranch_engine::transport::wire;
 use rustix::fd::OwnedFd;
 use rustix::io::{Errno, IoSlice, IoSliceMut, read, readv, write, writev};
 
@@ -19,40 +21,81 @@ const MTU: usize = 1500;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
+/// How hosts hand packets to the network.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Framing {
+    /// One by one, whole and with right checksums.
+    Single,
+    /// With a header before each (`IFF_VNET_HDR`), as trains of segments that travel as one packet.
+    Trains,
+    /// With a header before each, as trains of segments, which are cut as they enter the network and joined as they
+    /// leave it.
+    Segments,
+}
+
 /// A device, which is an open file.
 #[derive(Debug)]
 pub(crate) struct Device {
     pub(crate) file: OwnedFd,
-    /// Whether packets come with a header, and may be trains.
-    trains: bool,
+    framing: Framing,
+    /// What waits for more of its flow.
+    pub(crate) joiner: Joiner,
 }
 
 impl Device {
-    pub(crate) const fn new(file: OwnedFd, trains: bool) -> Self {
-        Self { file, trains }
+    pub(crate) fn new(file: OwnedFd, framing: Framing) -> Self {
+        Self { file, framing, joiner: Joiner::default() }
     }
 
-    /// Reads a packet or a frame; its length.
-    pub(crate) fn read(&self, buffer: &mut [u8]) -> Result<usize, Errno> {
-        if !self.trains {
-            return read(&self.file, buffer);
+    /// Whether segments are joined before they are written.
+    pub(crate) fn joins(&self) -> bool {
+        self.framing == Framing::Segments
+    }
+
+    /// Reads a packet or a frame; its length, and the data bytes of each segment if it is to be cut. `complete` says
+    /// whether checksums are to be right that the host has left to the device.
+    pub(crate) fn read(&self, buffer: &mut [u8], complete: bool) -> Result<(usize, Option<u16>), Errno> {
+        if self.framing == Framing::Single {
+            return read(&self.file, buffer).map(|length| (length, None));
         }
         let mut header = [0; HEADER];
         let length = readv(&self.file, &mut [IoSliceMut::new(&mut header), IoSliceMut::new(buffer)])?;
-        Ok(length.saturating_sub(HEADER))
+        let length = length.saturating_sub(HEADER);
+        let field = |at: usize| u16::from_ne_bytes([header[at], header[at + 1]]);
+        if !self.joins() {
+            return Ok((length, None));
+        }
+        if header[1] == TRAIN_OF_TCP {
+            return Ok((length, Some(field(4))));
+        }
+        if complete && header[0] & NEEDS_CHECKSUM != 0 {
+            wire::set_checksum(&mut buffer[..length], usize::from(field(8)));
+        }
+        Ok((length, None))
     }
 
     /// Writes a packet or a frame.
     pub(crate) fn write(&self, bytes: &[u8]) -> Result<usize, Errno> {
-        if !self.trains {
-            return write(&self.file, bytes);
+        match self.framing {
+            Framing::Single => write(&self.file, bytes),
+            Framing::Trains => self.write_with(header(bytes, None), bytes),
+            Framing::Segments => self.write_with(header(bytes, Some(u16::MAX)), bytes),
         }
-        writev(&self.file, &[IoSlice::new(&header(bytes)), IoSlice::new(bytes)])
+    }
+
+    /// Writes a train whose segments have so many bytes of data.
+    pub(crate) fn write_train(&self, bytes: &[u8], payload: u16) -> Result<usize, Errno> {
+        self.write_with(header(bytes, Some(payload)), bytes)
+    }
+
+    fn write_with(&self, header: [u8; HEADER], bytes: &[u8]) -> Result<usize, Errno> {
+        writev(&self.file, &[IoSlice::new(&header), IoSlice::new(bytes)])
     }
 }
 
-/// What is said of a packet that goes to a host: where its checksum is, and how to cut it.
-fn header(packet: &[u8]) -> [u8; HEADER] {
+/// What is said of a packet that goes to a host: where its checksum is, and how to cut it. `payload` is the data of each
+/// segment; left out, segments are as long as the MTU lets them be.
+fn header(packet: &[u8], payload: Option<u16>) -> [u8; HEADER] {
     let mut said = [0; HEADER];
     let length = |at: usize| usize::from(packet.get(at).copied().unwrap_or(0));
     let ip = (length(0) & 0x0F) * 4;
@@ -66,12 +109,14 @@ fn header(packet: &[u8]) -> [u8; HEADER] {
     let mut put = |at: usize, value: usize| said[at..at + 2].copy_from_slice(&(value as u16).to_ne_bytes());
     put(6, ip);
     put(8, usize::from(checksum_at));
-    if packet[9] == TCP && packet.len() > MTU {
+    if packet[9] == TCP {
         let headers = ip + (length(ip + 12) >> 4) * 4;
-        put(2, headers);
-        // Segments of a train are as long as the MTU lets them be.
-        put(4, MTU.saturating_sub(headers));
-        said[1] = TRAIN_OF_TCP;
+        let payload = payload.map_or(MTU.saturating_sub(headers), usize::from);
+        if packet.len() > headers + payload {
+            put(2, headers);
+            put(4, payload);
+            said[1] = TRAIN_OF_TCP;
+        }
     }
     said
 }
@@ -98,9 +143,13 @@ mod tests {
     /// 20 bytes of IP, 32 of TCP with timestamps: 1448 are left for data.
     #[test]
     fn a_long_packet_is_a_train_of_whole_segments() {
-        let said = header(&packet(4 * 1448));
+        let said = header(&packet(4 * 1448), None);
         assert_eq!((said[0], said[1], lengths(said)), (1, 1, [52, 1448, 20, 16]));
-        let said = header(&packet(1448));
+        let said = header(&packet(1448), None);
+        assert_eq!((said[0], said[1], lengths(said)), (1, 0, [0, 0, 20, 16]));
+        let said = header(&packet(3 * 500), Some(500));
+        assert_eq!((said[0], said[1], lengths(said)), (1, 1, [52, 500, 20, 16]));
+        let said = header(&packet(500), Some(500));
         assert_eq!((said[0], said[1], lengths(said)), (1, 0, [0, 0, 20, 16]));
     }
 
@@ -108,10 +157,10 @@ mod tests {
     fn what_has_no_checksum_of_its_own_is_left_alone() {
         let mut ping = packet(60);
         ping[9] = 1;
-        assert_eq!(header(&ping), [0; HEADER]);
+        assert_eq!(header(&ping, None), [0; HEADER]);
         let mut fragment = packet(60);
         fragment[7] = 4;
-        assert_eq!(header(&fragment), [0; HEADER]);
-        assert_eq!(header(&[]), [0; HEADER]);
+        assert_eq!(header(&fragment, None), [0; HEADER]);
+        assert_eq!(header(&[], None), [0; HEADER]);
     }
 }

@@ -10,12 +10,16 @@
 //! Linux only: elsewhere the crate is empty.
 #![cfg(target_os = "linux")]
 
+mod check;
 mod clock;
 mod conversations;
 mod device;
 mod packet;
 mod ports;
 mod relay;
+mod train;
 
+pub use check::{Lateness, SelfCheck};
 pub use conversations::{Conversation, Volume};
-pub use relay::{Lateness, LiveError, LiveOutcome, Relay, SelfCheck, Watched};
+pub use device::Framing;
+pub use relay::{LiveError, LiveOutcome, Relay, Watched};

@@ -1,15 +1,17 @@
 //! The loop between the TUN devices and the engine.
 
+use crate::check::{Counts, SelfCheck};
 use crate::clock::{CpuShare, now_ns};
 use crate::conversations::{Conversation, Conversations};
-use crate::device::Device;
+use crate::device::{Device, Framing};
 use crate::packet::{self, Headers};
 use crate::ports::{self, Lane, Ports, Way};
+use crate::train::{Cut, Taken, Train};
 use anabranch_engine::packet::Direction;
 use anabranch_engine::transport::wire;
 use anabranch_engine::transport::{Flags, Segment};
 use anabranch_engine::{EngineError, ExternalPacket, Fate, Outcome, Simulation};
-use anabranch_units::{FlowId, Histogram, Instant, LinkId, NodeId};
+use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
@@ -26,6 +28,8 @@ const FRAMES_AT_ONCE: usize = 16;
 const LONGEST_SLEEP_NS: u64 = 20_000_000;
 /// Below this it is not worth while to sleep.
 const SHORTEST_SLEEP_NS: u64 = 8_000;
+/// From one time that hosts take segments together to the next, as the interrupts of a network card are moderated.
+const TOGETHER_EVERY: Span = Span::from_us(50);
 /// Longest IP packet, in a frame.
 const LONGEST_PACKET: usize = 65_535 + ports::HEADER;
 const PS_PER_NS: u64 = 1_000;
@@ -50,38 +54,6 @@ pub enum LiveError {
 
 fn system(what: &'static str) -> impl Fn(Errno) -> LiveError {
     move |error| LiveError::System { what, error }
-}
-
-/// How well the network kept to the clock.
-#[derive(Clone, Debug)]
-pub struct SelfCheck {
-    /// How much later than due packets were handed to their hosts, in nanoseconds; the quantiles by nearest rank.
-    pub lateness_ns: Option<Lateness>,
-    /// Packets handed to hosts.
-    pub delivered: u64,
-    /// Packets read from hosts.
-    pub read: u64,
-    /// Packets that a host could not take when they were due.
-    pub refused: u64,
-    /// Packets of hosts that lead to no other host, or are not IPv4.
-    pub astray: u64,
-    /// CPU time of the network's thread over the time of the run.
-    pub cpu_share: f64,
-    /// The same in the busiest second.
-    pub cpu_share_max: f64,
-}
-
-/// Quantiles of lateness, in nanoseconds.
-#[derive(Clone, Copy, Debug)]
-pub struct Lateness {
-    /// Half of all.
-    pub p50: u64,
-    /// 99 %.
-    pub p99: u64,
-    /// 99.9 %.
-    pub p99_9: u64,
-    /// The largest.
-    pub max: u64,
 }
 
 /// What a live run leaves behind.
@@ -141,11 +113,13 @@ pub struct Relay {
     carried: Vec<Carried>,
     free: Vec<u64>,
     identification: u16,
-    lateness: Histogram<8>,
-    delivered: u64,
-    read: u64,
-    refused: u64,
-    astray: u64,
+    /// Whether hosts hand over segments together, and take them together.
+    joins: bool,
+    /// When they take them together again.
+    together_at: Instant,
+    /// A segment that was cut off.
+    cut: Vec<u8>,
+    counts: Counts,
     watched: Arc<Watched>,
     begun_ns: u64,
     cpu: CpuShare,
@@ -171,11 +145,10 @@ impl Relay {
             carried: Vec::new(),
             free: Vec::new(),
             identification: 0,
-            lateness: Histogram::default(),
-            delivered: 0,
-            read: 0,
-            refused: 0,
-            astray: 0,
+            joins: false,
+            together_at: Instant::ZERO,
+            cut: Vec::new(),
+            counts: Counts::default(),
             watched: Arc::default(),
             begun_ns: 0,
             cpu: CpuShare::default(),
@@ -217,8 +190,8 @@ impl Relay {
         Ok(())
     }
 
-    /// The host at a node has a device, which is an open file of this process, and addresses. `trains` says that the
-    /// device was opened with a header before each packet (`IFF_VNET_HDR`), and carries trains of segments.
+    /// The host at a node has a device, which is an open file of this process, and addresses. The device was opened for
+    /// this framing, which all hosts of a run have.
     ///
     /// # Errors
     /// If there is no such file.
@@ -227,10 +200,10 @@ impl Relay {
         node: NodeId,
         file: i32,
         addresses: &[[u8; 4]],
-        trains: bool,
+        framing: Framing,
     ) -> Result<(), LiveError> {
         self.tap_of[node.index()] = Some(self.taps.len());
-        self.open(file, trains)?;
+        self.open(file, framing)?;
         for &address in addresses {
             self.conversations.own(address, node);
         }
@@ -238,12 +211,12 @@ impl Relay {
     }
 
     /// A device, which is an open file of this process, is a port: of a switch, which speaks Ethernet, or of a host
-    /// among switches, which speaks IP, and has trains as with [`Relay::attach`]. Its number.
+    /// among switches, which speaks IP, and is framed as with [`Relay::attach`]. Its number.
     ///
     /// # Errors
     /// If there is no such file.
-    pub fn attach_port(&mut self, file: i32, ethernet: bool, trains: bool) -> Result<usize, LiveError> {
-        self.open(file, trains)?;
+    pub fn attach_port(&mut self, file: i32, ethernet: bool, framing: Framing) -> Result<usize, LiveError> {
+        self.open(file, framing)?;
         Ok(self.ports.add(ethernet))
     }
 
@@ -270,10 +243,11 @@ impl Relay {
         known(self.ports.join(a, b))
     }
 
-    fn open(&mut self, file: i32, trains: bool) -> Result<(), LiveError> {
+    fn open(&mut self, file: i32, framing: Framing) -> Result<(), LiveError> {
         let process = pidfd_open(getpid(), PidfdFlags::empty()).map_err(system("pidfd_open"))?;
         let file = pidfd_getfd(&process, file, PidfdGetfdFlags::empty()).map_err(system("pidfd_getfd"))?;
-        self.taps.push(Device::new(file, trains));
+        self.taps.push(Device::new(file, framing));
+        self.joins |= framing == Framing::Segments;
         Ok(())
     }
 
@@ -309,7 +283,7 @@ impl Relay {
             }
         }
         self.cpu.end();
-        Ok(())
+        self.put_waiting().map(|_| ())
     }
 
     /// The time of the run.
@@ -346,6 +320,10 @@ impl Relay {
                 (Fate::Dropped(_) | Fate::Delivered, None) => {}
             }
         }
+        let now = self.clock();
+        if self.joins && now >= self.together_at && self.put_waiting()? {
+            self.together_at = now.saturating_add(TOGETHER_EVERY);
+        }
         Ok(())
     }
 
@@ -357,31 +335,67 @@ impl Relay {
         packet: &ExternalPacket,
         token: Option<u64>,
     ) -> Result<(), LiveError> {
-        self.note_lateness(at);
         let Some(tap) = self.tap_of[node.index()] else { return Ok(()) };
-        let result = match token {
-            Some(token) => {
-                let carried = &mut self.carried[token as usize];
-                if packet.segment.flags.has(Flags::CE) {
-                    wire::mark(&mut carried.bytes);
-                }
-                if let Some(index) = carried.conversation {
-                    self.conversations.arrived(index, packet.direction, packet.bytes);
-                }
-                self.free.push(token);
-                self.taps[tap].write(&self.carried[token as usize].bytes)
-            }
-            None => {
-                let bytes = self.encoded(packet);
-                self.taps[tap].write(&bytes)
-            }
+        let Some(token) = token else {
+            let bytes = self.encoded(packet);
+            return self.put(tap, &bytes, at);
         };
-        self.note_delivery(&result)
+        let carried = &mut self.carried[token as usize];
+        let mut bytes = std::mem::take(&mut carried.bytes);
+        if packet.segment.flags.has(Flags::CE) {
+            wire::mark(&mut bytes);
+        }
+        if let Some(index) = carried.conversation {
+            self.conversations.arrived(index, packet.direction, packet.bytes);
+        }
+        let result = self.put(tap, &bytes, at);
+        // The room is for the next packet.
+        self.carried[token as usize].bytes = bytes;
+        self.free.push(token);
+        result
+    }
+
+    /// Hands over a packet that was due, at once or with others of its flow.
+    fn put(&mut self, tap: usize, bytes: &[u8], due: Instant) -> Result<(), LiveError> {
+        while self.taps[tap].joins() {
+            match self.taps[tap].joiner.take(bytes, due) {
+                Taken::Waits => return Ok(()),
+                Taken::Ends(train) => return self.put_train(tap, train),
+                Taken::After(train) => self.put_train(tap, train)?,
+                Taken::Alone => break,
+            }
+        }
+        self.counts.note_lateness(self.clock(), due);
+        let result = self.taps[tap].write(bytes);
+        self.note_delivery(1, result)
+    }
+
+    fn put_train(&mut self, tap: usize, train: Train) -> Result<(), LiveError> {
+        let now = self.clock();
+        for &due in &train.due {
+            self.counts.note_lateness(now, due);
+        }
+        let result = self.taps[tap].write_train(&train.bytes, train.payload);
+        let segments = train.due.len() as u64;
+        self.taps[tap].joiner.recycle(train);
+        self.note_delivery(segments, result)
+    }
+
+    /// Hands over the segments that wait; whether there were any.
+    fn put_waiting(&mut self) -> Result<bool, LiveError> {
+        let mut any = false;
+        for tap in 0..self.taps.len() {
+            while let Some(train) = self.taps[tap].joiner.next() {
+                self.put_train(tap, train)?;
+                any = true;
+            }
+        }
+        Ok(any)
     }
 
     /// A frame is at the end of its link.
     fn arrive(&mut self, at: Instant, packet: &ExternalPacket, token: u64) -> Result<(), LiveError> {
-        self.note_lateness(at);
+        self.counts.note_lateness(self.clock(), at);
         let mut frame = std::mem::take(&mut self.carried[token as usize].bytes);
         if packet.segment.flags.has(Flags::CE) && ports::packet(&frame).is_some() {
             wire::mark(&mut frame[ports::HEADER..]);
@@ -397,24 +411,13 @@ impl Relay {
 
     fn put_out(&mut self, port: usize, frame: &[u8]) -> Result<(), LiveError> {
         match self.ports.spoken(port, frame) {
-            Some(bytes) => self.note_delivery(&self.taps[port].write(bytes)),
+            Some(bytes) => self.note_delivery(1, self.taps[port].write(bytes)),
             None => Ok(()),
         }
     }
 
-    fn note_lateness(&mut self, at: Instant) {
-        let late = self.clock().saturating_since(at);
-        self.lateness.record(late.as_ps() / PS_PER_NS);
-    }
-
-    fn note_delivery(&mut self, result: &Result<usize, Errno>) -> Result<(), LiveError> {
-        match *result {
-            Ok(_) => self.delivered += 1,
-            // The device is down, or its host has no memory left: as a host that loses a packet.
-            Err(Errno::IO | Errno::NOBUFS | Errno::NOMEM | Errno::AGAIN) => self.refused += 1,
-            Err(error) => return Err(LiveError::System { what: "writing to a TUN device", error }),
-        }
-        Ok(())
+    fn note_delivery(&mut self, packets: u64, result: Result<usize, Errno>) -> Result<(), LiveError> {
+        self.counts.note_delivery(packets, result).map_err(system("writing to a TUN device"))
     }
 
     /// The bytes of a segment that a simulated host sends to a real one.
@@ -434,10 +437,17 @@ impl Relay {
 
     /// Takes frames of a device; whether there may be more.
     fn read(&mut self, tap: usize, buffer: &mut [u8]) -> Result<bool, LiveError> {
+        let complete = self.captures || self.decodes;
         for _ in 0..FRAMES_AT_ONCE {
-            match self.taps[tap].read(buffer) {
-                Ok(length) if self.ports.any() => self.take_frame(tap, &buffer[..length])?,
-                Ok(length) => self.take(&buffer[..length])?,
+            match self.taps[tap].read(buffer, complete) {
+                Ok((length, _)) if self.ports.any() => self.take_frame(tap, &buffer[..length])?,
+                Ok((length, payload)) => {
+                    let now = self.step()?;
+                    match payload.and_then(|payload| Cut::new(&buffer[..length], payload)) {
+                        Some(train) => self.take_train(train, complete, now)?,
+                        None => self.take(&buffer[..length], now)?,
+                    }
+                }
                 Err(Errno::AGAIN | Errno::INTR) => return Ok(false),
                 Err(error) => return Err(LiveError::System { what: "reading from a TUN device", error }),
             }
@@ -445,16 +455,25 @@ impl Relay {
         Ok(true)
     }
 
+    /// A host sends several segments at once.
+    fn take_train(&mut self, mut train: Cut<'_>, complete: bool, now: Instant) -> Result<(), LiveError> {
+        let mut packet = std::mem::take(&mut self.cut);
+        while train.next(&mut packet, complete) {
+            self.take(&packet, now)?;
+        }
+        self.cut = packet;
+        Ok(())
+    }
+
     /// A host sends a packet.
-    fn take(&mut self, bytes: &[u8]) -> Result<(), LiveError> {
-        self.read += 1;
-        let now = self.step()?;
+    fn take(&mut self, bytes: &[u8], now: Instant) -> Result<(), LiveError> {
+        self.counts.read += 1;
         let Some(Headers { tuple, mut segment, bytes: length }) = packet::headers(bytes) else {
-            self.astray += 1;
+            self.counts.astray += 1;
             return Ok(());
         };
         let Some(lane) = self.conversations.lane(tuple, length, now) else {
-            self.astray += 1;
+            self.counts.astray += 1;
             return Ok(());
         };
         if self.decodes
@@ -475,10 +494,10 @@ impl Relay {
 
     /// A switch sends a frame, or a host among switches a packet.
     fn take_frame(&mut self, port: usize, bytes: &[u8]) -> Result<(), LiveError> {
-        self.read += 1;
+        self.counts.read += 1;
         self.step()?;
         let Some((way, frame)) = self.ports.way(port, bytes) else {
-            self.astray += 1;
+            self.counts.astray += 1;
             return Ok(());
         };
         match way {
@@ -521,7 +540,12 @@ impl Relay {
     fn wait(&mut self, ready: &mut [bool]) -> Result<(), LiveError> {
         self.hand_out()?;
         let now = self.clock();
-        let event = self.simulation.next_event().unwrap_or(Instant::MAX).min(self.simulation.end());
+        let mut event = self.simulation.next_event().unwrap_or(Instant::MAX);
+        if self.joins {
+            let holds = self.taps.iter().any(|tap| tap.joiner.holds());
+            event = if holds { self.together_at } else { event.max(self.together_at) };
+        }
+        let event = event.min(self.simulation.end());
         let until = event.saturating_since(now).as_ps().div_ceil(PS_PER_NS).min(LONGEST_SLEEP_NS);
         let timeout = if until < SHORTEST_SLEEP_NS { 0 } else { until };
         let timeout = Timespec { tv_sec: 0, tv_nsec: timeout as _ };
@@ -552,16 +576,7 @@ impl Relay {
     /// # Errors
     /// If the books do not balance, which is a bug.
     pub fn finish(self) -> Result<LiveOutcome, LiveError> {
-        let lateness = self.lateness.quantiles([500, 990, 999, 1000]);
-        let check = SelfCheck {
-            lateness_ns: lateness.map(|[p50, p99, p99_9, max]| Lateness { p50, p99, p99_9, max }),
-            delivered: self.delivered,
-            read: self.read,
-            refused: self.refused,
-            astray: self.astray,
-            cpu_share: self.cpu.mean,
-            cpu_share_max: self.cpu.busiest,
-        };
+        let check = self.counts.finish((self.cpu.mean, self.cpu.busiest));
         let conversations = self.conversations.finish();
         Ok(LiveOutcome { outcome: self.simulation.finish()?, check, conversations })
     }

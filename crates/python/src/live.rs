@@ -8,7 +8,7 @@ use crate::setup::Setup;
 use crate::simulation::{End, end};
 use anabranch_engine as engine;
 use anabranch_engine::packet::Direction;
-use anabranch_live::{Conversation, LiveError, LiveOutcome, Relay, SelfCheck, Watched};
+use anabranch_live::{Conversation, Framing, LiveError, LiveOutcome, Relay, SelfCheck, Watched};
 use anabranch_units::{FlowId, LinkId, NodeId};
 use pyo3::exceptions::{PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -29,6 +29,15 @@ fn live_error(error: LiveError) -> PyErr {
     match error {
         LiveError::Engine(error) => engine_error(error),
         LiveError::System { what, error } => PyOSError::new_err((error.raw_os_error(), what)),
+    }
+}
+
+fn framing(text: &str) -> PyResult<Framing> {
+    match text {
+        "single" => Ok(Framing::Single),
+        "trains" => Ok(Framing::Trains),
+        "segments" => Ok(Framing::Segments),
+        _ => Err(value_error(format!("framing is single, trains or segments, and not {text}"))),
     }
 }
 
@@ -78,23 +87,26 @@ impl LiveNetwork {
         self.with(|relay| relay.make_carrier(FlowId(flow), ends).map_err(live_error))
     }
 
-    /// The host at a node has a TUN device, an open file of this process, and addresses. `trains`: the device has a
-    /// header before each packet (IFF_VNET_HDR), and carries trains of segments.
+    /// The host at a node has a TUN device, an open file of this process, and addresses. `framing`, the same for all
+    /// devices: `single` packets, or with a header before each (IFF_VNET_HDR) `trains` of segments that travel as one
+    /// packet, or `segments`, which the network cuts and joins.
     ///
-    /// Raises ValueError for what is no address, OSError if there is no such file.
-    fn attach(&self, node: u32, file: i32, addresses: Vec<String>, trains: bool) -> PyResult<()> {
+    /// Raises ValueError for what is no address or no framing, OSError if there is no such file.
+    fn attach(&self, node: u32, file: i32, addresses: Vec<String>, framing: &str) -> PyResult<()> {
+        let framing = self::framing(framing)?;
         let parsed = addresses.iter().map(|text| text.parse::<Ipv4Addr>().map_err(value_error));
         let addresses =
             parsed.map(|address| address.map(|address| address.octets())).collect::<PyResult<Vec<_>>>()?;
-        self.with(|relay| relay.attach(NodeId(node), file, &addresses, trains).map_err(live_error))
+        self.with(|relay| relay.attach(NodeId(node), file, &addresses, framing).map_err(live_error))
     }
 
     /// A device, an open file of this process, is a port: of a switch, which speaks Ethernet, or of a host among
-    /// switches, which speaks IP, and has trains as with `attach`. Its number.
+    /// switches, which speaks IP, and is framed as with `attach`. Its number.
     ///
-    /// Raises OSError if there is no such file.
-    fn attach_port(&self, file: i32, ethernet: bool, trains: bool) -> PyResult<usize> {
-        self.with(|relay| relay.attach_port(file, ethernet, trains).map_err(live_error))
+    /// Raises ValueError for what is no framing, OSError if there is no such file.
+    fn attach_port(&self, file: i32, ethernet: bool, framing: &str) -> PyResult<usize> {
+        let framing = self::framing(framing)?;
+        self.with(|relay| relay.attach_port(file, ethernet, framing).map_err(live_error))
     }
 
     /// What comes in at a port goes over a link to another one, as packets of a flow between the link's ends; `back`

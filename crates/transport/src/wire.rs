@@ -382,6 +382,36 @@ pub fn mark(packet: &mut [u8]) {
     packet[10..12].copy_from_slice(&fold(sum).to_be_bytes());
 }
 
+/// Sets the header checksum of an IPv4 packet (RFC 791 section 3.1).
+///
+/// # Panics
+/// If the bytes are no IPv4 header.
+pub fn set_ip_checksum(packet: &mut [u8]) {
+    let header = usize::from(packet[0] & 0x0F) * 4;
+    packet[10..12].fill(0);
+    let checksum = fold(sum(&packet[..header]));
+    packet[10..12].copy_from_slice(&checksum.to_be_bytes());
+}
+
+/// Sets the checksum of TCP or UDP in an IPv4 packet that is no fragment (RFC 9293 section 3.1, RFC 768). It stands `at`
+/// bytes behind the IP header.
+///
+/// # Panics
+/// If the packet is too short for it.
+pub fn set_checksum(packet: &mut [u8], at: usize) {
+    let start = usize::from(packet[0] & 0x0F) * 4;
+    let at = start + at;
+    let address = |at: usize| [packet[at], packet[at + 1], packet[at + 2], packet[at + 3]];
+    let pseudo_header = pseudo_header(packet[9], address(12), address(16), (packet.len() - start) as u16);
+    packet[at..at + 2].fill(0);
+    let checksum = match fold(pseudo_header + sum(&packet[start..])) {
+        // None at all, in a datagram.
+        0 => u16::MAX,
+        checksum => checksum,
+    };
+    packet[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
+}
+
 fn be16(bytes: &[u8], at: usize) -> u16 {
     u16::from_be_bytes([bytes[at], bytes[at + 1]])
 }

@@ -43,6 +43,8 @@ class HostPlan:
     """Whether subflows of Multipath TCP are opened from here."""
     train_segments: int | None = None
     """Most segments that it hands to the network at once; None in a run without trains."""
+    hands_over_segments: bool = False
+    """Whether it leaves it to the network to cut what it sends into segments."""
 
 
 class Host:
@@ -65,7 +67,8 @@ class Host:
     def _build(self, namespace: int) -> None:
         self.namespace = namespace
         self._files.callback(os.close, namespace)
-        self.device = devices.opened(DEVICE, ethernet=False, trains=self.plan.train_segments is not None)
+        trains = self.plan.train_segments is not None or self.plan.hands_over_segments
+        self.device = devices.opened(DEVICE, ethernet=False, trains=trains)
         self._files.callback(os.close, self.device)
         for name, value in _sysctls(self.plan):
             (_SYSCTLS / name).write_text(value)

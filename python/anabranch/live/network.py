@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from dataclasses import replace as changed
 
 from anabranch import _core
 from anabranch.errors import LiveError, reason
@@ -33,7 +34,11 @@ _RECEIVE_BUFFER_BYTES = 6_291_456
 """The kernel's own largest receive buffer."""
 _PATIENCE_S = 1.0
 """For the network's thread to end, which takes less than a millisecond by itself."""
-_FAST_BPS = 1_000_000_000
+_ONE_BY_ONE_BPS = 500_000_000
+"""Up to here hosts hand over packets one by one, and take them so."""
+_FAST_BPS = 3_000_000_000
+"""What a core is known to carry where they hand over segments together."""
+_FAST_ONE_BY_ONE_BPS = 1_000_000_000
 _PS_PER_S = 1e12
 
 Ends = tuple[tuple[tuple[str, int], tuple[str, int]], ...]
@@ -140,6 +145,17 @@ class LiveHosts:
         return bool(self._trains)
 
     @property
+    def _joins(self) -> bool:
+        """Whether hosts hand over segments together, and take them together."""
+        return not self._has_trains and self._fastest_bps() > _ONE_BY_ONE_BPS
+
+    @property
+    def _framing(self) -> _core.Framing:
+        if self._has_trains:
+            return "trains"
+        return "segments" if self._joins else "single"
+
+    @property
     def _longest_train(self) -> int:
         """Most segments that a host sends at once."""
         return max(self._trains.values(), default=1)
@@ -148,7 +164,7 @@ class LiveHosts:
     def _joined(self, hosts: Mapping[int, Host]) -> Iterator[None]:
         """The hosts are at the network while this lasts."""
         for node, host in hosts.items():
-            self._core.attach(node, host.device, host.plan.addresses, self._has_trains)
+            self._core.attach(node, host.device, host.plan.addresses, self._framing)
         yield
 
     def _begins(self, begin_ns: int) -> None:
@@ -242,7 +258,8 @@ class LiveHosts:
             wanted.setdefault(flow.to, _Wanted()).addresses[destination[0]] = None
         names = self._setup.nodes
         trains = {node: self._trains.get(node, 1) if self._has_trains else None for node in wanted}
-        return [wanted[node].plan(node, names[node].name, trains[node]) for node in sorted(wanted)]
+        plans = [wanted[node].plan(node, names[node].name, trains[node]) for node in sorted(wanted)]
+        return [changed(plan, hands_over_segments=self._joins) for plan in plans]
 
     def _simulated(self) -> list[str]:
         """Which flows the kernel does not speak."""
@@ -265,6 +282,18 @@ class LiveHosts:
             return []
         return ["processing_delay: real hosts take the time that they need, not that of the scenario"]
 
+    def _fastest_bps(self) -> int:
+        """The fastest link out of a real host, or that into the one it sends to if that is slower."""
+        pairs = [(flow.origin, flow.to) for flow in self._carriers.values()]
+        flows = self._setup.flows
+        pairs += zip(flows.origin[self._real].tolist(), flows.to[self._real].tolist(), strict=True)
+        out: dict[int, int] = {}
+        into: dict[int, int] = {}
+        for link in self._setup.links:
+            out[link.origin] = max(out.get(link.origin, 0), link.capacity)
+            into[link.to] = max(into.get(link.to, 0), link.capacity)
+        return max((min(out.get(a, 0), into.get(b, 0)) for a, b in set(pairs)), default=0)
+
     def _fast(self) -> list[str]:
         """Whether hosts may send more than one thread is known to carry."""
         flows = self._setup.flows
@@ -272,11 +301,12 @@ class LiveHosts:
         out = sum(link.capacity for link in self._setup.links if link.origin in origins)
         into = sum(link.capacity for link in self._setup.links if link.to in ends)
         rate = min(out, into)
-        if rate <= _FAST_BPS:
+        known = _FAST_BPS if self._joins else _FAST_ONE_BY_ONE_BPS
+        if rate <= known:
             return []
         return [
-            f"real hosts may send up to {rate / 1e9:g} Gbps through one thread, and 1 Gbps is what a core is "
-            "known to carry; look at the self-check, or lower the capacities"
+            f"real hosts may send up to {rate / 1e9:g} Gbps through one thread, and {known / 1e9:g} Gbps is "
+            "what a core is known to carry; look at the self-check, or lower the capacities"
         ]
 
 

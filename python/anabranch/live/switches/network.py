@@ -172,9 +172,9 @@ class SwitchedHosts(LiveHosts):
         core = self._core
         flows = {(flow.origin, flow.to): number for number, flow in enumerate(self._alone.flows)}
         ports = {
-            port: core.attach_port(switch.devices[port.device], True, False) for port in self._layout.ports
+            port: core.attach_port(switch.devices[port.device], True, "single") for port in self._layout.ports
         }
-        own = {node: core.attach_port(host.device, False, self._has_trains) for node, host in hosts.items()}
+        own = {node: core.attach_port(host.device, False, self._framing) for node, host in hosts.items()}
         starts = {port.link_out: number for port, number in ports.items() if port.link_out is not None}
         ends = {port.link_in: number for port, number in ports.items() if port.link_in is not None}
         for node, edge in self._layout.gateways.items():
@@ -190,6 +190,11 @@ class SwitchedHosts(LiveHosts):
                 core.join(number, own[port.switch])
         if (cable := self._layout.cable()) is not None:
             core.join(*(ports[port] for port in cable))
+
+    @property
+    def _joins(self) -> bool:
+        """Switches get frames one by one."""
+        return False
 
     def _begins(self, begin_ns: int) -> None:
         self._begin_ns = begin_ns

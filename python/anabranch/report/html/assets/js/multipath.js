@@ -78,7 +78,7 @@ class MultipathSection {
     const { times } = this.series;
     const all = this.lines();
     const lines = all.filter((line) => !this.hidden.has(line.key));
-    const values = (measure, from = this.series) => lines.map((line) => row(from[measure], line.index, times.length));
+    const values = (measure, /** @type {Record<string, any>} */ from = this.series) => lines.map((line) => row(from[measure], line.index, times.length));
     const together = lines.length > 1
       ? [{ label: lines.length === all.length ? "all paths" : `these ${lines.length} paths`, color: css("--text"), width: 2.5 }]
       : [];

@@ -59,7 +59,7 @@ class SeriesSection {
    * Label, colour and values of a line. One transport, one colour; flows of the same differ in their dashes.
    * Those of the simulation beside a live run are thin and pale.
    */
-  line(key, from = this) {
+  line(key, /** @type {Record<string, any>} */ from = this) {
     const count = this.times.length;
     const flows = DATA.flows.name.length;
     const [kind, text] = key.split(" ");
