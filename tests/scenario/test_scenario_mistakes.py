@@ -569,6 +569,11 @@ def test_a_folder_is_no_scenario(tmp_path: Path) -> None:
             '--set: "traffic.flows" leads to no place in the scenario; '
             "traffic is a list: write traffic[0].flows",
         ),
+        (
+            "traffic.0.flows",
+            '--set: "traffic.0.flows" leads to no place in the scenario; '
+            "traffic is a list: write traffic[0].flows",
+        ),
         ("trafic[0].flows", '--set: "trafic": no such key; nearest: "traffic"'),
         ("[0]", '--set: "[0]" leads to no place in the scenario'),
         ("a..b", '--set: "a..b" is not a field; write one like network.links.capacity or traffic[0].flows'),

@@ -1,5 +1,6 @@
 """From a study to its cells: order, levels as numbers or names, columns, and the study read back."""
 
+import tempfile
 import tomllib
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from anabranch.study.check import design
 from anabranch.study.levels import as_text, column_name, measure, numbers, spread
 
 from .conftest import SCENARIO, STUDY, Write
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def _study(*factors: Factor, replications: int = 1) -> Study:
@@ -143,9 +146,9 @@ def test_the_resolved_study_reads_back_to_the_same(write: Write, tmp_path: Path)
 
 
 def test_a_topology_file_comes_along(write: Write, tmp_path: Path) -> None:
-    ring = (Path(__file__).parents[2] / "examples" / "ring.graphml").read_bytes()
+    ring = (EXAMPLES / "ring.graphml").read_bytes()
     (tmp_path / "ring.graphml").write_bytes(ring)
-    example = (Path(__file__).parents[2] / "examples" / "ring.toml").read_text()
+    example = (EXAMPLES / "ring.toml").read_text()
     file = write('scenario = "two.toml"\n[[factor]]\nfield = "run.seed"\nlevels = [1, 2]', example)
     before = design(Study.load(file)).fingerprint()
     result = Study.load(file).run(jobs=1, out=tmp_path / "out")
@@ -154,6 +157,21 @@ def test_a_topology_file_comes_along(write: Write, tmp_path: Path) -> None:
     assert design(Study.load(tmp_path / "out" / "study.toml")).fingerprint() == before
     (tmp_path / "ring.graphml").write_bytes(ring.replace(b"</graphml>", b"\n</graphml>"))
     assert design(Study.load(file)).fingerprint() != before
+
+
+def test_workers_leave_no_files_behind(write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ring.graphml").write_bytes((EXAMPLES / "ring.graphml").read_bytes())
+    file = write(
+        'scenario = "two.toml"\n[[factor]]\nfield = "run.seed"\nlevels = [1, 2]',
+        (EXAMPLES / "ring.toml").read_text(),
+    )
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    for jobs in (1, 2):
+        result = Study.load(file).run(jobs=jobs)
+        assert result.runs["status"].to_list() == ["ok", "ok"]
+        assert not list(temporary.iterdir())
 
 
 def test_everything_that_moves_results_is_in_the_fingerprint() -> None:

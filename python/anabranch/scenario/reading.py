@@ -119,7 +119,9 @@ def _no_place(steps: Sequence[str | int], list_before: str | int | None = None) 
     hint = ""
     if isinstance(list_before, str):
         at = steps.index(list_before)
-        hint = f"; {_path(steps[:at])} is a list: write {_path([*steps[:at], 0, *steps[at:]])}"
+        # ``traffic.0.size`` has the number, in the wrong form.
+        into = [int(list_before)] if list_before.isdecimal() else [0, list_before]
+        hint = f"; {_path(steps[:at])} is a list: write {_path([*steps[:at], *into, *steps[at + 1 :]])}"
     return ValueError(f"{quoted(text)} leads to no place in the scenario{hint}")
 
 

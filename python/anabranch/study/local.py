@@ -11,11 +11,13 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from multiprocessing.connection import Pipe
+from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 from typing import Any
 
 from anabranch.errors import Problem, StudyError, reason
 from anabranch.study.design import Design
+from anabranch.study.files import unpacked
 from anabranch.study.work import Outcome, failed
 from anabranch.study.worker import HELLO, READY
 
@@ -46,11 +48,13 @@ def run_locally(design: Design, runs: Iterable[int], jobs: int) -> Iterator[Outc
     Raises:
         StudyError: if no process can be started.
     """
-    pool = _Pool(design, runs)
-    try:
-        yield from pool.outcomes(jobs)
-    finally:
-        pool.close()
+    # The files are ours and not the workers', who are killed at the end.
+    with unpacked(design.files) as folder:
+        pool = _Pool(design, folder, runs)
+        try:
+            yield from pool.outcomes(jobs)
+        finally:
+            pool.close()
 
 
 class _Worker:
@@ -102,9 +106,9 @@ class _Worker:
 class _Pool:
     """The workers, and which runs are still to be given to one."""
 
-    def __init__(self, design: Design, runs: Iterable[int]) -> None:
+    def __init__(self, design: Design, folder: Path, runs: Iterable[int]) -> None:
         self._design = design
-        self._payload = pickle.dumps(design)
+        self._payload = pickle.dumps((design, folder))
         self._waiting = deque(runs)
         self._attempts: Counter[int] = Counter()
         self._workers: list[_Worker] = []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import io
-import tempfile
 import threading
 import time
 import weakref
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from anabranch.setup import Setup, resolve
 from anabranch.setup.memory import check_memory
 from anabranch.setup.problems import refused
 from anabranch.study.design import Design
-from anabranch.study.files import unpack
+from anabranch.study.files import unpacked
 from anabranch.study.live_runs import SELF_CHECK, run_live, simulated_hosts
 from anabranch.study.metrics import value
 from anabranch.study.up_time import Tables, with_measures
@@ -60,17 +60,18 @@ class Outcome:
 class RunWorker:
     """Runs of one design, one after the other; the scenario of a cell is made once."""
 
-    def __init__(self, design: Design) -> None:
+    def __init__(self, design: Design, folder: Path | None = None) -> None:
+        """``folder`` has the design's files; None: they are unpacked, and go with this object."""
         self._design = design
         recall(design.solved)
         self._cell = -1
         self._scenario: Scenario | None = None
         self._planned: tuple[Any, Planned] | None = None
-        self._folder = Path()
-        if design.files:
-            self._folder = Path(tempfile.mkdtemp(prefix="anabranch-topologies-"))
-            unpack(design.files, self._folder)
-            weakref.finalize(self, _remove, self._folder)
+        if folder is None:
+            unpacking = ExitStack()
+            folder = unpacking.enter_context(unpacked(design.files))
+            weakref.finalize(self, unpacking.close)
+        self._folder = folder
         wanted = {metric.table for metric in design.metrics}
         # Sampling costs time and shows in no other table, but in the number of events.
         counts_events = any(m.table == "summary" and m.column == "events" for m in design.metrics)
@@ -240,9 +241,3 @@ def arrow_stream(table: pl.DataFrame) -> bytes:
     buffer = io.BytesIO()
     table.write_ipc_stream(buffer)
     return buffer.getvalue()
-
-
-def _remove(folder: Path) -> None:
-    import shutil  # noqa: PLC0415 - at the end only
-
-    shutil.rmtree(folder, ignore_errors=True)

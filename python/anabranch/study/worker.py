@@ -14,7 +14,7 @@ READY = "ready"
 
 
 def main(descriptor: int) -> None:
-    """Receives a design, and then the numbers of runs; sends back an outcome for each.
+    """Receives a design and where its files are, and then numbers of runs; sends back an outcome for each.
 
     Args:
         descriptor: file descriptor of this end of the connection.
@@ -23,10 +23,10 @@ def main(descriptor: int) -> None:
         try:
             connection.send(HELLO)
             # The modules come with the design: a worker that cannot have them says nothing, and ends.
-            design = pickle.loads(connection.recv_bytes())  # noqa: S301 - from the process that started us
+            design, folder = pickle.loads(connection.recv_bytes())  # noqa: S301 - from who started us
             from anabranch.study.work import RunWorker  # noqa: PLC0415 - as slow as the above
 
-            worker = RunWorker(design)
+            worker = RunWorker(design, folder)
             # What is here now stays to the end: no collection of garbage needs to look at it again.
             gc.collect()
             gc.freeze()

@@ -32,7 +32,7 @@ pub use buffer::{Buffer, Waiting};
 
 use crate::packet::PacketId;
 use crate::random::{Stream, Streams};
-use anabranch_units::declaration::{Kind, OutOfRange, Parameter, Parameters, Registry};
+use anabranch_units::declaration::{Kind, OutOfRange, Parameter, Parameters, Plain, Registry};
 use anabranch_units::{Instant, Rate};
 use serde::{Deserialize, Serialize};
 
@@ -251,7 +251,9 @@ macro_rules! disciplines {
                 let mut registry = Self::described();
                 for (discipline, room) in registry.algorithms.iter_mut().zip(rooms) {
                     let limit = Parameter::new("limit", &[ROOM_TEXT], &room);
-                    discipline.parameters.insert(0, Parameter { kind: Kind::Room, ..limit });
+                    // A room has its own forms, and its own check of the sign.
+                    let room = Parameter { kind: Kind::Room, least: Plain::Absent, ..limit };
+                    discipline.parameters.insert(0, room);
                 }
                 registry
             }

@@ -95,6 +95,12 @@ pub trait Value: Clone {
     /// The value as other languages read it.
     fn plain(&self) -> Plain;
 
+    /// The smallest value of the type, where it has one that other languages do not know.
+    #[must_use]
+    fn smallest() -> Plain {
+        Plain::Absent
+    }
+
     /// The largest value of the type, where it has a small one.
     #[must_use]
     fn largest() -> Plain {
@@ -138,6 +144,9 @@ macro_rules! integer {
             const KIND: Kind = Kind::Integer;
             fn plain(&self) -> Plain {
                 Plain::Integer(u64::from(*self))
+            }
+            fn smallest() -> Plain {
+                <$type>::MIN.plain()
             }
             fn largest() -> Plain {
                 if <$type>::BITS < 64 { <$type>::MAX.plain() } else { Plain::Absent }
@@ -246,6 +255,9 @@ impl<T: Value> Value for Option<T> {
     }
     fn is_proper(&self) -> bool {
         self.as_ref().is_none_or(Value::is_proper)
+    }
+    fn smallest() -> Plain {
+        T::smallest()
     }
     fn largest() -> Plain {
         T::largest()
@@ -480,7 +492,7 @@ impl Parameter {
             optional: T::OPTIONAL,
             required: T::REQUIRED,
             default: default.plain(),
-            least: Plain::Absent,
+            least: T::smallest(),
             above: Plain::Absent,
             most: T::largest(),
             below: Plain::Absent,
@@ -493,11 +505,14 @@ impl Parameter {
     #[must_use]
     pub fn within<B: Value>(self, bounds: &Bounds<B>) -> Self {
         let required = self.default.number().is_some_and(|default| !bounds.hold(default));
+        let kind = bounds.kind.unwrap_or(self.kind);
+        // A quantity has its own check of the sign, and what is above something needs no second bound.
+        let least = if kind == self.kind && bounds.above.is_none() { self.least } else { Plain::Absent };
         Self {
-            kind: bounds.kind.unwrap_or(self.kind),
+            kind,
             required,
             default: if required { Plain::Absent } else { self.default },
-            least: bounds.least.plain(),
+            least: bounds.least.as_ref().map_or(least, Value::plain),
             above: bounds.above.plain(),
             most: bounds.most.as_ref().map_or(self.most, Value::plain),
             below: bounds.below.plain(),

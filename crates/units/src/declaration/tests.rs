@@ -35,6 +35,8 @@ crate::parameters! {
         given: f64 = f64::NAN, at_least(0.0).at_most(1.0);
         /// A time that must be given.
         gap: Span = Span::ZERO, above(Span::ZERO);
+        /// Any whole number.
+        whole: u32 = 0, Bounds::none();
     }
 }
 
@@ -123,8 +125,11 @@ fn descriptions_say_everything() {
         Kind::Number,
         Kind::Number,
         Kind::Span,
+        Kind::Integer,
     ];
     assert_eq!(kinds, of);
+    // No type below zero is there in the other language.
+    assert_eq!(everything.parameters[10].least, Plain::Integer(0));
     let count = &everything.parameters[1];
     assert_eq!((&count.least, &count.most), (&Plain::Integer(1), &Plain::Integer(255)));
     assert_eq!(count.default, Plain::Integer(3));

@@ -30,11 +30,11 @@ class TransportFields(Table):
     """Refuse segments and ACKs whose timestamp is older than that of one taken before (PAWS, RFC 7323
     section 5).
     """
-    paws_window: Annotated[int, Field(le=1000000)] | None = None
+    paws_window: Annotated[int, Field(ge=0, le=1000000)] | None = None
     """Ticks of the clock by which a timestamp may be older than the newest one and is not refused. Linux
     has 1.
     """
-    sack_blocks: Annotated[int, Field(le=4)] | None = None
+    sack_blocks: Annotated[int, Field(ge=0, le=4)] | None = None
     """SACK blocks that the receiver remembers; a block that falls out of them is not reported again, nor
     joined with its neighbours. 0 remembers all, Linux has 4.
     """
@@ -54,7 +54,7 @@ class TransportFields(Table):
     """Receive buffer at the start, with autotuning; half of it is announced. The default is that of
     Linux's net.ipv4.tcp_rmem.
     """
-    quick_acks: Annotated[int, Field(le=255)] | None = None
+    quick_acks: Annotated[int, Field(ge=0, le=255)] | None = None
     """ACKs that are not delayed at the start, behind a pause and behind data that come twice. Linux has
     16.
     """
@@ -94,7 +94,7 @@ class TransportFields(Table):
     """Outside recovery, wait with a part of what segmentation offload would send at once, if the next ACK
     comes soon and the last segment left within a millisecond, as Linux does.
     """
-    unpaced_segments: Annotated[int, Field(le=1000000)] | None = None
+    unpaced_segments: Annotated[int, Field(ge=0, le=1000000)] | None = None
     """Segments with data at the start of a connection that pacing does not space. Linux has 10."""
     pacing_catches_up: bool | None = None
     """A paced segment that leaves late shortens the gap behind it by as much, at most by half, as Linux

@@ -40,7 +40,7 @@ class NearShortest(Algorithm):
 
     algorithm: Literal["near-shortest"] = "near-shortest"
     """Its name."""
-    within_percent: Annotated[int, Field(le=10000)] = 10
+    within_percent: Annotated[int, Field(ge=0, le=10000)] = 10
     """How much longer a path may be than the shortest of its pair, in percent."""
     k: Annotated[int, Field(ge=1, le=64)] = 8
     """Most paths of a pair; of more, the shortest."""

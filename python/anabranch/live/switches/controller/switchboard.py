@@ -58,7 +58,6 @@ class Switchboard(OSKenApp):  # type: ignore[misc]
         self._asked: dict[tuple[int, int], tuple[Callable[[tuple[int, int], int], None], int]] = {}
         self._messages = 0
         self._application = type(self).make(self)
-        self._begun = False
         threading.Thread(target=self._keep_time, name="timers", daemon=True).start()
 
     # What applications call.
@@ -174,7 +173,6 @@ class Switchboard(OSKenApp):  # type: ignore[misc]
     def begin(self) -> None:
         """The run begins."""
         with self._lock:
-            self._begun = True
             self._application.on_begin()
 
     def _send(self, path: Any, message: Any) -> None:

@@ -4,6 +4,7 @@
 //! Two schedules: [`published`], the thesis's equations, and [`stretched`], which keeps the data of any
 //! number of flows apart on every link they share.
 
+mod placement;
 mod published;
 mod stretched;
 mod timing;

@@ -1,11 +1,8 @@
 //! A schedule for any topology and any number of flows.
 //!
-//! Flows that share a link, directly or through others, form a group with one cycle. The interval of a group
-//! is cut into slots of equal length; no two flows that share a link have the same slot (greedy colouring in
-//! the order of arrival). Start times are shifted so that on every link the slots arrive in step: `phase` of a
-//! link is when a slot that begins at zero arrives there, and a flow starts so much earlier as its data take
-//! to get there. Where flows meet, part and meet again over ways of different length, phases cannot agree
-//! everywhere; the slots' guard then covers the rest.
+//! Flows that share a link, directly or through others, form a group with one cycle. Each flow has a slot of the same
+//! length in every interval of the cycle, and starts at a time from which on its slot meets no other on any link of its
+//! path: [`placement`](super::placement) finds it.
 //!
 //! What it guarantees, with links in order and CTRLs on time: on every link at most one flow's data arrive at any
 //! instant, at most as fast as the link sends them beside the ACKs that pass; a data packet waits for control packets
@@ -15,8 +12,8 @@
 //! come and go; where data go both ways also an ACK for each flow that sends the other way at that instant; and
 //! in-band the CTRLs of a cycle, one for each sender, in a row.
 //!
-//! Interval = max(gamma rtt, slots x (a segment and the guard)): the interval is stretched where the thesis would send
-//! more than the bottleneck carries. A lost CTRL leaves its sender in the old cycle until the repetition arrives, so
+//! Interval = max(gamma rtt, slots of the link with most flows), and longer where slots do not fill every link: it is
+//! stretched where the thesis would send more than the bottleneck carries. A lost CTRL leaves its sender in the old cycle until the repetition arrives, so
 //! that queues of a few packets may come up meanwhile; nothing is lost by it. A FIN that the controller never hears
 //! of leaves its flow's slot unused; an idle time-out of the switches clears it away.
 //!
@@ -26,8 +23,9 @@
 
 use super::super::router::{KnownFlow, Router};
 use super::PacedParameters;
+use super::placement::{Placement, Ways};
 use super::timing::Timing;
-use crate::control::channel::{links_delay, transmission};
+use crate::control::channel::transmission;
 use crate::control::{MESSAGE_BYTES, Order, View};
 use anabranch_transport::CycleParameters;
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
@@ -367,29 +365,23 @@ impl Stretched {
         let timings: Vec<Timing<'_>> =
             flows.iter().map(|(_, flow)| Timing::new(view, flow, self.data)).collect();
         let longest = timings.iter().map(Timing::data_rtt).max()?.scaled(self.factors.gamma);
-        let colours = colour(flows);
-        let slots = colours.iter().max()? + 1;
-        let (offsets, disagreement) = align(view, flows, self.data);
+        let ways = Ways::new(view, flows, self.data);
         let spacings: Vec<Span> = flows.iter().map(|(_, flow)| self.spacing(view, flow)).collect();
         let widest = spacings.iter().copied().max()?;
-        let guard = self.guard(view, flows, &timings).saturating_add(disagreement.saturating_mul(2));
+        let guard = self.guard(view, flows, &timings);
         // Whole segments in every slot, so that none of it is wasted.
-        let share = longest.as_ps().div_ceil(slots).saturating_sub(guard.as_ps());
+        let share = longest.as_ps().div_ceil(ways.most()).saturating_sub(guard.as_ps());
         let segments = share.div_ceil(widest.as_ps().max(1)).max(1);
         let wanted = (segments as f64 * widest.as_ps() as f64 / self.factors.alpha) as u64;
-        let slot = Span::from_ps(wanted).saturating_add(guard);
-        let earliest = offsets.iter().copied().min().unwrap_or_default();
+        let Placement { interval, starts } = ways.place(Span::from_ps(wanted).saturating_add(guard));
         let room = widest.saturating_mul(segments);
-        let shares = flows.iter().zip(spacings).zip(colours).zip(offsets).map(
-            |((((flow, _), spacing), colour), offset)| Share {
-                flow: *flow,
-                initial_delay: slot.saturating_mul(colour) + Span::from_ps((offset - earliest) as u64),
-                spacing,
-                window_segments: (room.as_ps() / spacing.as_ps().max(1)).clamp(1, u64::from(u32::MAX)) as u32,
-            },
-        );
-        let shares = shares.collect();
-        Some((slot.saturating_mul(slots), shares))
+        let shares = flows.iter().zip(spacings).zip(starts).map(|(((flow, _), spacing), start)| Share {
+            flow: *flow,
+            initial_delay: start,
+            spacing,
+            window_segments: (room.as_ps() / spacing.as_ps().max(1)).clamp(1, u64::from(u32::MAX)) as u32,
+        });
+        Some((interval, shares.collect()))
     }
 
     /// Time between slots: what the arrival of a CTRL may be misjudged by (equation 4.7; in-band also a data
@@ -489,75 +481,4 @@ fn ack_shares<'f>(
         *sum = (*sum + share).min(MOST_ACKS);
     }
     shares
-}
-
-/// A slot for each flow, in order: the first that no earlier flow on any of its links has. Slots in use are
-/// kept as bits, so that even thousands of flows on one link take microseconds each.
-fn colour(flows: &[(FlowId, &KnownFlow)]) -> Vec<u64> {
-    let mut taken: BTreeMap<LinkId, Vec<u64>> = BTreeMap::new();
-    let mut colours = Vec::with_capacity(flows.len());
-    let mut used: Vec<u64> = Vec::new();
-    for (_, flow) in flows {
-        used.clear();
-        for words in flow.forward.iter().filter_map(|link| taken.get(link)) {
-            used.resize(used.len().max(words.len()), 0);
-            used.iter_mut().zip(words).for_each(|(all, word)| *all |= word);
-        }
-        let word = used.iter().position(|&word| word != u64::MAX).unwrap_or(used.len());
-        let bit = used.get(word).map_or(0, |word| word.trailing_ones());
-        for &link in &flow.forward {
-            let words = taken.entry(link).or_default();
-            words.resize(words.len().max(word + 1), 0);
-            words[word] |= 1 << bit;
-        }
-        colours.push(word as u64 * 64 + u64::from(bit));
-    }
-    colours
-}
-
-/// Start times of flows, in picoseconds relative to each other, with which slots arrive in step on every
-/// shared link; and the largest disagreement where that cannot be.
-fn align(view: &View<'_>, flows: &[(FlowId, &KnownFlow)], data: u32) -> (Vec<i64>, Span) {
-    let reach: Vec<Vec<(LinkId, i64)>> = flows
-        .iter()
-        .map(|(_, flow)| {
-            let at = |n: usize| links_delay(view.network, &flow.forward[..n], data).as_ps() as i64;
-            flow.forward.iter().enumerate().map(|(n, &link)| (link, at(n))).collect()
-        })
-        .collect();
-    let mut users: BTreeMap<LinkId, Vec<usize>> = BTreeMap::new();
-    for (index, links) in reach.iter().enumerate() {
-        for &(link, _) in links {
-            users.entry(link).or_default().push(index);
-        }
-    }
-    let mut offsets: Vec<Option<i64>> = vec![None; flows.len()];
-    let mut phases: BTreeMap<LinkId, i64> = BTreeMap::new();
-    let mut worst = 0;
-    for start in 0..flows.len() {
-        if offsets[start].is_some() {
-            continue;
-        }
-        offsets[start] = Some(0);
-        let mut queue = VecDeque::from([start]);
-        while let Some(index) = queue.pop_front() {
-            let offset = offsets[index].unwrap_or_default();
-            for &(link, delay) in &reach[index] {
-                if let Some(phase) = phases.get(&link) {
-                    worst = worst.max((offset + delay - phase).abs());
-                    continue;
-                }
-                phases.insert(link, offset + delay);
-                for &other in users.get(&link).into_iter().flatten().filter(|&&other| other != index) {
-                    if offsets[other].is_none() {
-                        let there = reach[other].iter().find(|entry| entry.0 == link).map_or(0, |e| e.1);
-                        offsets[other] = Some(offset + delay - there);
-                        queue.push_back(other);
-                    }
-                }
-            }
-        }
-    }
-    let offsets = offsets.into_iter().map(Option::unwrap_or_default).collect();
-    (offsets, Span::from_ps(worst.unsigned_abs()))
 }
