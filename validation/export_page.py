@@ -62,7 +62,9 @@ def page(checks: list[tuple[str, str, str, str]]) -> str:
         "# Exports in the programs that they are for",
         "",
         "Each check of `tests/export` loads an export into the real program, or reads its files as that "
-        "program does ([export.md](export.md)). This page is written by `make validate-export`.",
+        "program does ([export.md](export.md)). This page is written by `make validate-export`. The file of "
+        "containerlab is held against our own description of the format: containerlab's schema is in no "
+        "package of pip, npm or cargo.",
         "",
         f"{datetime.now(UTC).date().isoformat()}, Linux {platform.release().split('-')[0]}, {versions}: "
         f"{counts['passes']} checks pass, {counts['fails']} fail, "

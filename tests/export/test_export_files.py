@@ -7,6 +7,7 @@ import json
 import re
 from pathlib import Path
 
+import jsonschema
 import networkx
 import pytest
 import yaml
@@ -215,16 +216,88 @@ def test_mininet_builds_the_topology(tmp_path: Path) -> None:
     assert len(built.links()) == 5
 
 
+CONTAINERLAB = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["name", "topology"],
+    "properties": {
+        "name": {"type": "string", "pattern": "^[a-zA-Z0-9][a-zA-Z0-9_.-]*$"},
+        "topology": {
+            "type": "object",
+            "additionalProperties": False,
+            "required": ["nodes"],
+            "properties": {
+                "kinds": {
+                    "type": "object",
+                    "additionalProperties": {
+                        "type": "object",
+                        "additionalProperties": False,
+                        "properties": {"image": {"type": "string", "minLength": 1}},
+                    },
+                },
+                "nodes": {
+                    "type": "object",
+                    "minProperties": 1,
+                    "propertyNames": {"pattern": "^[a-zA-Z0-9]([a-zA-Z0-9-]*[a-zA-Z0-9])?$"},
+                    "additionalProperties": {
+                        "type": "object",
+                        "additionalProperties": False,
+                        "required": ["kind"],
+                        "properties": {
+                            "kind": {"const": "linux"},
+                            "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+                            "binds": {
+                                "type": "array",
+                                "items": {"type": "string", "pattern": "^[^:]+:/[^:]*(:(ro|rw))?$"},
+                            },
+                            "exec": {"type": "array", "items": {"type": "string"}},
+                        },
+                    },
+                },
+                "links": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "additionalProperties": False,
+                        "required": ["endpoints"],
+                        "properties": {
+                            "endpoints": {
+                                "type": "array",
+                                "minItems": 2,
+                                "maxItems": 2,
+                                "uniqueItems": True,
+                                # eth0 is the management network's.
+                                "items": {"type": "string", "pattern": "^[^:]+:eth[1-9][0-9]{0,11}$"},
+                            }
+                        },
+                    },
+                },
+            },
+        },
+    },
+}
+"""What containerlab's manual says of the topology file, as far as an export uses it. Its own schema
+(clab.schema.json) is in no package of pip, npm or cargo, so that this is our own."""
+
+
 def test_the_file_of_containerlab_is_yaml_of_its_form(tmp_path: Path) -> None:
-    """Its loader is a program in Go. The keys here are those of its schema: name, topology, nodes, links."""
+    """Its loader is a program in Go; our own description of the file stands for it."""
     export(diamond('scheme = "ecmp"\n'), "containerlab", tmp_path)
     lab = yaml.safe_load((tmp_path / "anabranch.clab.yml").read_text())
-    assert lab.keys() == {"name", "topology"}
-    assert lab["topology"].keys() == {"kinds", "nodes", "links"}
+    jsonschema.Draft202012Validator.check_schema(CONTAINERLAB)
+    jsonschema.validate(lab, CONTAINERLAB)
     assert list(lab["topology"]["nodes"]) == ["n1", "n2", "n3", "n4"]
     for node in lab["topology"]["nodes"].values():
-        assert node.keys() == {"kind", "labels", "binds", "exec"}
+        assert lab["topology"]["kinds"][node["kind"]]["image"]
         assert all((tmp_path / bind.split(":")[0]).is_file() for bind in node["binds"])
+    ends = [end for link in lab["topology"]["links"] for end in link["endpoints"]]
+    assert len(ends) == len(set(ends)) == 10
+    assert {end.split(":")[0] for end in ends} == lab["topology"]["nodes"].keys()
+    # The description does refuse something.
+    lab["topology"]["links"][0]["endpoints"][0] = "n1:eth0"
+    with pytest.raises(jsonschema.ValidationError, match="eth0"):
+        jsonschema.validate(lab, CONTAINERLAB)
+    lab["topology"]["links"][0]["endpoints"][0] = "n1:eth1"
     assert [link["endpoints"] for link in lab["topology"]["links"]][:2] == [
         ["n1:eth1", "n2:eth1"],
         ["n2:eth2", "n4:eth1"],

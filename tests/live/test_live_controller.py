@@ -46,6 +46,8 @@ def test_losses_are_differences_of_both_ends() -> None:
     assert found[:2] == [None, None]
     assert found[2:] == pytest.approx([0.02, 0.025, 0.05 / 3])
     assert meter.counted == (400, 8)
+    # The first reading gives no rate, and the second one begins.
+    assert meter.window_ns == (1000 * MS, 4000 * MS)
 
 
 def test_what_is_sent_between_the_readings_is_no_loss() -> None:
@@ -173,12 +175,13 @@ def test_tables_have_the_moves_of_flows() -> None:
             "delay_ms": 2.5,
             "packets": 0,
             "lost": 0,
+            "window_s": [1.5, 2.5],
         },
     ]
     tables = controller_tables(told, {(("a", 1), ("b", 2)): 9})
     assert tables["flow_routes"].rows() == [(9, 1.0, 1, "A > C > B", "B > C > A")]
     assert tables["route_changes"].rows() == [(4.0, 9, "A > C > B", "B > C > A")]
-    assert tables["link_estimates"].rows() == [(3.0, 4, None, 2.5, 0, 0)]
+    assert tables["link_estimates"].rows() == [(3.0, 4, None, 2.5, 0, 0, 1.5, 2.5)]
 
 
 @pytest.mark.usefixtures("can_switch")

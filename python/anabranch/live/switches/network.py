@@ -236,7 +236,17 @@ class SwitchedHosts(LiveHosts):
     def told(self) -> list[dict[str, Any]]:
         """What the controller has told, with seconds of the run in place of its clock."""
         events = self._controller.events if self._controller is not None else []
-        return [{**event, "time_s": (event["at_ns"] - self._begin_ns) / 1e9} for event in events]
+        return [
+            {
+                **event,
+                "time_s": self._seconds(event["at_ns"]),
+                "window_s": [self._seconds(at_ns) for at_ns in event.get("window_ns") or ()],
+            }
+            for event in events
+        ]
+
+    def _seconds(self, at_ns: int) -> float:
+        return (at_ns - self._begin_ns) / 1e9
 
 
 def _lights(setup: Setup, layout: SwitchLayout) -> list[tuple[float, str, bool]]:

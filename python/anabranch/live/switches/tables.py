@@ -18,6 +18,8 @@ _ESTIMATES = {
     "delay_ms": pl.Float64,
     "packets": pl.UInt64,
     "lost": pl.UInt64,
+    "counted_from_s": pl.Float64,
+    "counted_to_s": pl.Float64,
 }
 _CHANGES = {"time_s": pl.Float64, "flow": pl.UInt64, "data_path": pl.String, "ack_path": pl.String}
 _ROUTES = {
@@ -36,7 +38,7 @@ def controller_tables(told: Sequence[Mapping[str, Any]], flows: Ends) -> dict[st
         told: what the controller has told, with ``time_s``.
         flows: those of the scenario.
     """
-    estimates = [{name: one[name] for name in _ESTIMATES} for one in told if one["kind"] == "estimate"]
+    estimates = [_estimate(one) for one in told if one["kind"] == "estimate"]
     changes: list[dict[str, Any]] = []
     routes: dict[int, dict[str, Any]] = {}
     moved: dict[int, int] = {}
@@ -69,3 +71,9 @@ def controller_tables(told: Sequence[Mapping[str, Any]], flows: Ends) -> dict[st
         "flow_routes": pl.DataFrame([routes[flow] for flow in sorted(routes)], schema=_ROUTES),
     }
     return {name: table for name, table in tables.items() if not table.is_empty()}
+
+
+def _estimate(told: Mapping[str, Any]) -> dict[str, Any]:
+    since, until = told["window_s"] or (None, None)
+    row = {**told, "counted_from_s": since, "counted_to_s": until}
+    return {name: row[name] for name in _ESTIMATES}

@@ -27,16 +27,22 @@ DELAY_MS: Final = 0.1
 LOSS_PERCENT: Final = 0.05
 """How far estimates may be off."""
 DRAWS: Final = 400
+SAMPLE_INTERVAL: Final = "10 ms"
+"""In which a link of the background has two packets."""
 
 
-def _neighbours(rate: str) -> dict[str, Any]:
-    return {
-        "name": "background",
-        "from": "*",
-        "pairs": "neighbours",
-        "application": {"kind": "constant-rate", "message": "1448 B", "rate": rate},
-        "transport": "linux-cubic",
-    }
+BACKGROUND: Final = {
+    "name": "background",
+    "from": "*",
+    "pairs": "neighbours",
+    # Three segments at once: one wake-up of all programs for three packets. A message that passes between two
+    # readings at the very end is counted wrong: 3 of 7,000 packets are 0.043 %.
+    "application": {"kind": "constant-rate", "message": "4344 B", "rate": "1 Mbps"},
+    "inter_arrival": {"distribution": "exponential", "mean": "20 ms"},
+    "transport": "linux-cubic",
+}
+"""What is counted: some 120 packets a second on each link, of which a third are acknowledgments. Twice as
+many are more than two cores carry: Open vSwitch and hosts then come milliseconds late."""
 
 
 def measuring(seed: int, duration_s: int) -> dict[str, Any]:
@@ -51,8 +57,15 @@ def measuring(seed: int, duration_s: int) -> dict[str, Any]:
     return {
         "network": network_table(),
         "controller": controller(application, statistics_interval="2 s"),
-        "traffic": [_neighbours("300 kbps"), {**flow, "application": rate, "transport": "linux-cubic"}],
-        "run": {"duration": f"{duration_s} s", "seed": seed, "flow_series": False, "link_series": False},
+        "traffic": [BACKGROUND, {**flow, "application": rate, "transport": "linux-cubic"}],
+        # What a link has lost is to be known when the controller has begun and ended to count.
+        "run": {
+            "duration": f"{duration_s} s",
+            "seed": seed,
+            "flow_series": False,
+            "link_series": True,
+            "sample_interval": SAMPLE_INTERVAL,
+        },
     }
 
 
@@ -72,17 +85,20 @@ def _true(a: str, b: str) -> tuple[float, float]:
 
 
 def estimates(result: Result) -> pl.DataFrame:
-    """The last estimate of each link beside what was set, and what the link has lost in the whole run."""
+    """The last estimate of each link beside what was set, and what the link lost of the packets counted."""
     last = result.tables["link_estimates"].group_by("link").agg(pl.all().sort_by("time_s").last())
-    links = result.links.select(
-        "link",
-        "from",
-        "to",
-        (100 * pl.col("drops_random") / pl.col("packets")).alias("realised_percent"),
-        pl.col("packets").alias("all_packets"),
-        pl.col("drops_random").alias("all_lost"),
-    )
+    lost = last.select("link", "counted_from_s", "counted_to_s")
+    for end in ("from", "to"):
+        at = f"counted_{end}_s"
+        drops = result.tables["link_series"].select(
+            "link", pl.col("time_s").alias(at), pl.col("drops").alias(end)
+        )
+        lost = lost.sort(at).join_asof(
+            drops.sort(at), on=at, by="link", strategy="backward", check_sortedness=False
+        )
+    last = last.join(lost.select("link", (pl.col("to") - pl.col("from")).alias("dropped")), on="link")
     rows = []
+    links = result.links.select("link", "from", "to")
     for row in links.join(last, on="link").sort("link").iter_rows(named=True):
         delay_ms, loss = _true(row["from"], row["to"])
         rows.append(
@@ -93,10 +109,8 @@ def estimates(result: Result) -> pl.DataFrame:
                 "set_percent": 100 * loss,
                 "estimate_percent": None if row["loss"] is None else 100 * row["loss"],
                 "counted_percent": 100 * row["lost"] / row["packets"] if row["packets"] else None,
-                "realised_percent": row["realised_percent"],
+                "realised_percent": 100 * row["dropped"] / row["packets"] if row["packets"] else None,
                 "packets": row["packets"],
-                "all_packets": row["all_packets"],
-                "all_lost": row["all_lost"],
             }
         )
     return pl.DataFrame(rows)
@@ -130,27 +144,6 @@ def largest_draw(packets: Packets) -> Prediction:
         3 * float(worst.std()),
         f"losses are draws: {statistics.fmean(count for _, count in packets):.0f} packets of a link show a "
         "loss of 2 % to that; the width is three standard deviations over the draws",
-    )
-
-
-@predicts
-def left_out(counts: tuple[tuple[int, int, int], ...]) -> Prediction:
-    """How far the worst of all links is off what it has lost in the whole run, in percent.
-
-    Counting is taken to be exact.
-
-    Args:
-        counts: of each link, the packets that were counted, all packets, and how many of all were lost.
-    """
-    generator = np.random.default_rng(2)
-    counted, every, lost = np.array(counts).T
-    seen = generator.hypergeometric(lost, every - lost, np.minimum(counted, every), (DRAWS, len(counts)))
-    worst = 100 * np.abs(seen / np.maximum(counted, 1) - lost / every).max(axis=1)
-    return Prediction(
-        float(worst.mean()),
-        3 * float(worst.std()),
-        "samples leave out the first and the last round, and which packets are lost there is a draw; three "
-        "standard deviations over the draws",
     )
 
 
@@ -258,13 +251,9 @@ def links_and_routes(context: Context) -> FigureResult:
         "Measured links, and routes 1 => 10",
         tuple(findings),
         {f"estimates-{seed}": table for seed, table in zip(seeds, tables, strict=True)},
-        shown={
-            "Estimates of the first run": tables[0]
-            .drop("all_packets", "all_lost")
-            .with_columns(pl.col(pl.Float64).round(3))
-        },
+        shown={"Estimates of the first run": tables[0].with_columns(pl.col(pl.Float64).round(3))},
         note=f"{SCALED} Estimates are means over the whole run of {duration_s} s, rounds of 2 s, with about "
-        f"50 packets a second on each link. The thesis has 3 samples of 10 s. {runs.note()}",
+        f"120 packets a second on each link. The thesis has 3 samples of 10 s. {runs.note()}",
     )
 
 
@@ -289,14 +278,13 @@ def _estimates_findings(tables: list[pl.DataFrame], packets: list[Packets]) -> l
             "bound",
         ),
         Finding(
-            f"loss counted against what the link has lost, worst of 42 links, {runs}",
+            f"loss counted against what the link lost of these packets, worst of 42 links, {runs}",
             f"{LOSS_PERCENT} %",
             f"{counted:.3f} %",
             counted <= LOSS_PERCENT,
             f"within {LOSS_PERCENT} %",
             "bound",
             counted,
-            left_out(tuple(tables[0].select("packets", "all_packets", "all_lost").iter_rows())),
         ),
         Finding(
             f"loss estimated against what was set, worst of 42 links, {runs}",

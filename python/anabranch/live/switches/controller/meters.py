@@ -49,6 +49,7 @@ class LinkMeter:
         self._last_sent: Reading | None = None
         self._start: tuple[float, int] | None = None
         self._counted = (0.0, 0)
+        self._window: tuple[int, int] | None = None
         self._last: tuple[float, int] | None = None
         self._silent = False
         self._waits_for_up = False
@@ -71,8 +72,11 @@ class LinkMeter:
             return
         # Of what was sent until then, all that is not lost has arrived when the other end was read.
         due = sent.packets + between
+        due_ns = received.at_ns - delay_ns
         if self._waits_for_up or self._start is None or self._last is None:
             self._begin(due, received.packets)
+            if self._window is None:
+                self._window = (due_ns, due_ns)
             return
         self._silent = due - self._last[0] >= _SILENT_PACKETS and received.packets == self._last[1]
         self._last = (due, received.packets)
@@ -82,6 +86,8 @@ class LinkMeter:
             return
         self._loss.add_share(min(lost, packets), packets)
         self._counted = (self._counted[0] + packets, self._counted[1] + lost)
+        if self._window is not None:
+            self._window = (self._window[0], due_ns)
         # As many as were counted, and not those of the reading: so that rounding does not add up.
         self._start = (self._start[0] + packets, self._start[1] + packets - lost)
 
@@ -111,3 +117,11 @@ class LinkMeter:
     def counted(self) -> tuple[int, int]:
         """Packets in samples so far, and how many of them were lost."""
         return round(self._counted[0]), self._counted[1]
+
+    @property
+    def window_ns(self) -> tuple[int, int] | None:
+        """From when to when these packets were sent; None before the first reading.
+
+        While the link had failed they were not counted.
+        """
+        return self._window

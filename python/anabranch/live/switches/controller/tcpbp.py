@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -57,6 +58,7 @@ class TcpbpController(ForwardingController):
         """Quickest trips over the cable: what a frame costs at both ends of a link, whatever its length."""
         self._qualities: dict[int, tuple[float, int]] = {}
         self._has_losses = False
+        self._moments = random.Random(configuration["setup"]["seed"])  # noqa: S311 - not for secrets
 
     # Paths.
 
@@ -167,7 +169,9 @@ class TcpbpController(ForwardingController):
             targets += [lambda link=link: self._probe(link) for link in links]  # type: ignore[misc]
         spacing = self._interval_s * 0.8 / max(len(targets), 1)
         for number, target in enumerate(targets):
-            self.board.after(number * spacing, target)
+            # At random: where a link is about as long as probes are apart, each would come back while this
+            # program sends the next one, and wait for it.
+            self.board.after((number + self._moments.random()) * spacing, target)
         self.board.after(self._interval_s * 0.9, self._converge)
         self.board.after(self._interval_s, self._round)
 
@@ -248,7 +252,8 @@ class TcpbpController(ForwardingController):
             packets, lost = meter.counted
             known = None if loss is None else self._qualities[link][0]
             delay_ms = self._qualities[link][1] / 1e9
-            tell("estimate", link=link, loss=known, delay_ms=delay_ms, packets=packets, lost=lost)
+            seen = {"loss": known, "delay_ms": delay_ms, "packets": packets, "lost": lost}
+            tell("estimate", link=link, window_ns=meter.window_ns, **seen)
         self._trips.clear()
         self._loops.clear()
         self._sent.clear()
