@@ -328,6 +328,8 @@ CONTROL_LINKS = {"capacity": "1 Gbps", "delay": "1 ms"}
 def controllers() -> Iterator[tuple[str, Data]]:
     """Every application of the SDN controller, its estimators, channels and flow tables."""
     yield "controller/forwarding", mesh(controller={"application": "forwarding", "metric": "hops"})
+    by_subflow = {"application": {"algorithm": "subflow-round-robin", "k": 2}}
+    yield "controller/subflow-round-robin", branches("mptcp", controller=by_subflow)
     yield "controller/in-band", mesh(controller={"channel": "in-band", "at": "Denver", "linger": "100 ms"})
     for full in ("refuse", "evict"):
         table = {"size": 4, "when_full": full, "idle_timeout": "300 ms", "hard_timeout": "5 s"}

@@ -201,6 +201,42 @@ def test_subflows_take_the_paths_in_turn(live_run: LiveRun) -> None:
     assert min(sent) > 200
 
 
+@pytest.mark.usefixtures("can_switch", "can_join")
+def test_a_controller_gives_subflows_the_paths_in_turn(live_run: LiveRun) -> None:
+    """Three subflows over three paths between two routers: one on each, simulated and over real switches."""
+    ways = ["n", "e", "s"]
+    nodes = [{"name": name} for name in ("left", "right", *ways)]
+    nodes += [{"name": name, "kind": "host"} for name in ("client", "server")]
+    ends = [("left", way) for way in ways] + [(way, "right") for way in ways]
+    links = [
+        {"between": list(pair), "new": True} for pair in [*ends, ("client", "left"), ("right", "server")]
+    ]
+    manager = {"algorithm": "ndiffports", "subflows": 3}
+    scenario = Scenario.model_validate(
+        {
+            "network": {
+                "node": nodes,
+                "link": links,
+                "links": {"capacity": "4 Mbps", "delay": "3 ms"},
+                "access": {"capacity": "50 Mbps", "delay": "10 us"},
+            },
+            "transport": {"m": {"preset": "mptcp-cubic", "path_manager": manager}},
+            "traffic": [{"from": "client", "to": "server", "transport": "m"}],
+            "controller": {
+                "application": "subflow-round-robin",
+                "links": {"capacity": "1 Gbps", "delay": "1 ms"},
+                "table": {"idle_timeout": "10 s"},
+            },
+            "run": {"duration": "5 s"},
+        }
+    )
+    for result in (scenario.run(), live_run(scenario, switches="ovs")):
+        assert result.tables["connections"]["subflows_established"].to_list() == [3]
+        sent = result.links.filter((pl.col("from") == "left") & pl.col("to").is_in(ways))["packets"].to_list()
+        assert len(sent) == 3
+        assert min(sent) > 400
+
+
 @pytest.mark.usefixtures("can_switch")
 def test_forwarding_goes_on_without_the_controller(tmp_path: Path) -> None:
     process = started(tmp_path, seconds=8)

@@ -243,7 +243,7 @@ MISTAKES: list[tuple[str, str, str, str]] = [
         '"sdn-pacd", alpha',
         'controller.application: algorithm "sdn-pacd" is not known; nearest: "sdn-paced"; there are '
         '"forwarding", '
-        '"sdn-paced", "window-clamp", "tcpbp"',
+        '"sdn-paced", "window-clamp", "tcpbp", "subflow-round-robin"',
     ),
     (
         CONTROLLED,

@@ -63,8 +63,28 @@ def test_a_controller_knows_no_subflows() -> None:
     )
     assert refusal(DUMBBELL + controller + RUN) == [
         'x.toml: traffic[0].transport: "mptcp" speaks mptcp, and the controller knows flows, not their '
-        'subflows; choose a transport of TCP, such as "cubic", or leave [controller] out'
+        'subflows; choose a transport of TCP, such as "cubic", controller.application = '
+        '"subflow-round-robin", or leave [controller] out'
     ]
+    by_subflow = (DUMBBELL + controller + RUN).replace('"forwarding"', '"subflow-round-robin"')
+    assert resolve(Scenario.loads(by_subflow)).routing.scheme == {
+        "algorithm": "semper",
+        "k": None,
+        "shares": "equal",
+        "metric": "delay",
+    }
+
+
+def test_disjoint_paths_of_a_controller_go_by_a_metric_that_adds_up() -> None:
+    table = '[controller]\napplication = "subflow-round-robin"\nmetric = "tcpbp"\n'
+    assert refusal(DUMBBELL + table + RUN)[0].startswith(
+        "x.toml: controller.metric: paths without a common link go by one of hops"
+    )
+    own = DUMBBELL.replace("[[traffic]]", '[[traffic]]\nrouting = { metric = "hops" }', 1)
+    table = '[controller]\napplication = "subflow-round-robin"\n'
+    assert any(
+        "gives all flows the paths of controller.metric" in text for text in refusal(own + table + RUN)
+    )
 
 
 def test_subflows_count_among_the_rows_of_series() -> None:

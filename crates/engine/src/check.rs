@@ -1,6 +1,7 @@
 //! Checks a setup, so that the engine can rely on it.
 
 use crate::check_controller::check_controller;
+use crate::control::MOST_FLOWS;
 use crate::error::{EngineError, SetupError};
 use crate::forwarding::Ends;
 use crate::link_setup::{check_capacity, check_delay};
@@ -78,9 +79,17 @@ impl Setup {
             let problem = "names a flow for which the controller decides; its sender keeps no log";
             return Err(error("probes.log", problem).into());
         }
-        if self.controller.is_some() && self.flows.iter().any(multipath) {
-            let problem = "knows flows and not their subflows; no flow of its network can be multipath";
-            return Err(error("controller", problem).into());
+        if let Some(controller) = &self.controller
+            && self.flows.iter().any(multipath)
+        {
+            if !controller.application.knows_subflows() {
+                let problem = "knows flows and not their subflows; no flow of its network can be multipath";
+                return Err(error("controller", problem).into());
+            }
+            if self.flows.len() > MOST_FLOWS {
+                let problem = format!("has at most {MOST_FLOWS} flows where some are multipath");
+                return Err(error("controller", problem).into());
+            }
         }
         check_controller(self, LONGEST)?;
         for (index, capture) in self.captures.iter().enumerate() {

@@ -4,6 +4,7 @@ use crate::check::below;
 use crate::error::SetupError;
 use crate::setup::{ApplicationSetup, Channel, ControllerSetup, Setup};
 use crate::variate::Sampler;
+use anabranch_routing::MetricKind;
 use anabranch_units::{NodeId, Span};
 use std::collections::BTreeSet;
 
@@ -87,6 +88,14 @@ fn check_application(setup: &Setup, controller: &ControllerSetup) -> Result<(), 
             "statistics_interval",
             "is missing; the application measures links by what switches count",
         ));
+    }
+    if matches!(controller.application, ApplicationSetup::SubflowRoundRobin(_)) {
+        if matches!(controller.metric.kind(), MetricKind::Path(_)) {
+            return Err(error("metric", "does not add up over links, as that of disjoint paths has to"));
+        }
+        if !controller.flow_metrics.is_empty() {
+            return Err(error("flow_metrics", "the application gives all flows paths of one metric"));
+        }
     }
     if let ApplicationSetup::External(external) = &controller.application
         && !external.maker.is_there()

@@ -4,7 +4,9 @@
 mod common;
 
 use anabranch_engine::Outcome;
-use anabranch_engine::control::applications::{ForwardingParameters, PacedParameters, WindowClampParameters};
+use anabranch_engine::control::applications::{
+    ForwardingParameters, PacedParameters, SubflowRoundRobinApplicationParameters, WindowClampParameters,
+};
 use anabranch_engine::loss::Bernoulli;
 use anabranch_engine::routing::Metric;
 use anabranch_engine::setup::*;
@@ -95,13 +97,14 @@ fn every_case() -> Vec<(ApplicationSetup, &'static str)> {
     let applications = [
         ApplicationSetup::Forwarding(ForwardingParameters {}),
         ApplicationSetup::WindowClamp(WindowClampParameters { share: 1.0 }),
+        ApplicationSetup::SubflowRoundRobin(SubflowRoundRobinApplicationParameters { k: Some(1) }),
         paced(PacedSchedule::Published),
         paced(PacedSchedule::Stretched),
     ];
     let tcp = ["cubic", "linux-cubic", "bbr"];
     let mut cases: Vec<_> =
         applications.iter().flat_map(|app| tcp.map(|transport| (app.clone(), transport))).collect();
-    cases.extend(applications[2..].iter().map(|app| (app.clone(), "sdn-paced")));
+    cases.extend(applications[3..].iter().map(|app| (app.clone(), "sdn-paced")));
     cases.push((ApplicationSetup::Forwarding(ForwardingParameters {}), "sliding-window"));
     cases
 }

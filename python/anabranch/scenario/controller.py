@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from anabranch import _core
 from anabranch.scenario.algorithm import Own, declarations, name_of, owners, parameters_of
 from anabranch.scenario.algorithms.application import Application
 from anabranch.scenario.algorithms.scheme import Metric
@@ -17,6 +18,9 @@ from anabranch.scenario.variate import SpanVariate
 
 CONTROLLER_NAME = "controller"
 """Name of the node that a scenario's controller adds to the network."""
+
+BY_SUBFLOW = "subflow-round-robin"
+"""The application that gives entries to subflows."""
 
 _TCPBP_INTERVAL = Span("10 s")
 """Vilela 2022, section 4.1.2."""
@@ -116,6 +120,9 @@ class Controller(Table):
     def _check(self) -> Self:
         if self.is_own and self.metric is not None:
             refuse("metric", "the class of the application chooses the paths, so leave this out")
+        additive = [name for name, adds_up in _core.metrics() if adds_up]
+        if self.application_name == BY_SUBFLOW and self.path_metric() not in additive:
+            refuse("metric", f"paths without a common link go by one of {', '.join(additive)}")
         if self.channel == "apart":
             for field, value in (("at", self.at), ("node", self.node)):
                 if value is not None:

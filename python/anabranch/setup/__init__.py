@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from typing import Any
 
 from anabranch.scenario.algorithm import Own, resolved
+from anabranch.scenario.controller import BY_SUBFLOW
 from anabranch.scenario.event import Event
 from anabranch.scenario.network import LinkSelector
 from anabranch.scenario.quantity import quoted
@@ -131,7 +133,12 @@ def _routing(scenario: Scenario, spread: Tagged) -> RoutingSetup:
     routing = scenario.routing
     if scenario.controller is not None:
         # What the controller will find where no link is down; nobody forwards by it.
-        routing = Routing(metric=scenario.controller.path_metric(), reaction=routing.reaction)
+        scheme: dict[str, Any] = {"algorithm": "shortest"}
+        application = scenario.controller.application
+        if not isinstance(application, Own) and scenario.controller.application_name == BY_SUBFLOW:
+            scheme = {**resolved("application", application), "algorithm": "semper"}
+        metric = scenario.controller.path_metric()
+        routing = Routing.model_validate({"scheme": scheme, "metric": metric, "reaction": routing.reaction})
     reaction = None if isinstance(routing.reaction, str) else int(routing.reaction)
     return RoutingSetup(None if routing.planned else core_scheme(routing), spread, reaction)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from anabranch.errors import Problem, ScenarioError
 from anabranch.scenario.algorithm import Own, resolved
-from anabranch.scenario.controller import CONTROLLER_NAME, Controller
+from anabranch.scenario.controller import BY_SUBFLOW, CONTROLLER_NAME, Controller
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.scenario.variate import as_core
@@ -78,11 +78,12 @@ class ResolvedController:
             self._problems.add(
                 place, f"{quoted(transport.name)} sends only when a controller says so; {remedy}"
             )
-        elif protocol == "mptcp" and application is not None:
+        elif protocol == "mptcp" and application not in (None, BY_SUBFLOW):
             self._problems.add(
                 place,
                 f"{quoted(transport.name)} speaks mptcp, and the controller knows flows, not their subflows; "
-                'choose a transport of TCP, such as "cubic", or leave [controller] out',
+                f'choose a transport of TCP, such as "cubic", controller.application = {quoted(BY_SUBFLOW)}, '
+                "or leave [controller] out",
             )
         elif protocol != "tcp" and application == "window-clamp":
             self._problems.add(
@@ -96,7 +97,13 @@ class ResolvedController:
         self._measuring.append(flow)
 
     def go_by(self, flow: int, metric: str) -> None:
-        """Flow number ``flow`` goes by a metric of its own."""
+        """Flow number ``flow`` goes by a metric of its own, where the application has paths by metrics."""
+        if self._table is not None and self._table.application_name == BY_SUBFLOW:
+            self._problems.add(
+                "controller.application",
+                f"{quoted(BY_SUBFLOW)} gives all flows the paths of controller.metric; leave routing out of "
+                "[[traffic]], or choose another application",
+            )
         self._metrics.append((flow, metric))
 
     def _node(self, table: Controller) -> int | None:

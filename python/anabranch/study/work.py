@@ -32,7 +32,7 @@ from anabranch.study.metrics import value
 from anabranch.study.up_time import Tables, with_measures
 
 _FLOW_SERIES = frozenset({"flow_series", "datagram_series"})
-_LINK_SERIES = frozenset({"link_series"})
+_LINK_SERIES = frozenset({"link_series", "flow_table_series"})
 """Tables that the probe fills."""
 
 

@@ -64,10 +64,23 @@ pub enum Ingress {
     Switch,
 }
 
-/// What a switch or the controller reads in a packet: its flow stands for the 5-tuple.
+/// Most flows of a network with a controller where some are multipath: so many have ids for all their subflows.
+pub const MOST_FLOWS: usize = (u32::MAX / 256) as usize;
+
+/// The id that stands for the 5-tuple of a subflow where there are so many flows, at most [`MOST_FLOWS`] if any subflow is
+/// not the first: that of its flow, or one behind those of all flows.
+#[must_use]
+pub fn tuple(flows: usize, flow: FlowId, subflow: u8) -> FlowId {
+    match u32::from(subflow).checked_sub(1) {
+        None => flow,
+        Some(further) => FlowId(flows as u32 + flow.0 * u32::from(u8::MAX) + further),
+    }
+}
+
+/// What a switch or the controller reads in a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Header {
-    /// Which flow.
+    /// Which 5-tuple ([`tuple`]): the number of the flow, or of one of its further subflows.
     pub flow: FlowId,
     /// Which way.
     pub direction: Direction,

@@ -36,6 +36,31 @@ struct Kept {
     packets: VecDeque<(PacketId, (LinkId, Option<u64>), Span)>,
 }
 
+/// Times of packets by way of the controller.
+#[derive(Clone, Copy, Default)]
+struct Detours {
+    count: u64,
+    /// In picoseconds.
+    sum: u128,
+    longest: Span,
+}
+
+impl Detours {
+    fn note(&mut self, took: Span) {
+        self.count += 1;
+        self.sum += u128::from(took.as_ps());
+        self.longest = self.longest.max(took);
+    }
+
+    /// Mean and longest in milliseconds; NaN for none.
+    fn milliseconds(self) -> (f64, f64) {
+        if self.count == 0 {
+            return (f64::NAN, f64::NAN);
+        }
+        (self.sum as f64 / self.count as f64 / 1e9, self.longest.as_secs_f64() * 1e3)
+    }
+}
+
 /// The control plane of a run: the controller with its application, its switches' tables, and the messages between
 /// them.
 pub(super) struct ControlPlane {
@@ -52,6 +77,13 @@ pub(super) struct ControlPlane {
     sent: [(u64, u64); KINDS.len()],
     /// Packets that the controller keeps, by the switch they go to.
     kept: BTreeMap<NodeId, Kept>,
+    /// When packets went up to the controller, and from where. A dropped one leaves its entry, until its place is used
+    /// again.
+    gone_up: BTreeMap<PacketId, (Instant, NodeId)>,
+    /// By node: how long packets that it sent up took until a switch had them back.
+    detours: Vec<Detours>,
+    /// Entries of each switch's table at the samples.
+    table_series: Vec<(f64, NodeId, u64)>,
     next_question: Option<Instant>,
     statistics: Vec<(Instant, LinkCounters, f64)>,
     last_bytes: Vec<(Instant, u64)>,
@@ -78,6 +110,9 @@ impl ControlPlane {
             channels,
             mask,
             messages: Vec::new(),
+            gone_up: BTreeMap::new(),
+            detours: vec![Detours::default(); network.nodes().len()],
+            table_series: Vec::new(),
             sent: [(0, 0); KINDS.len()],
             next_question: controller.statistics_interval.map(|interval| Instant::ZERO + interval),
             kept: BTreeMap::new(),

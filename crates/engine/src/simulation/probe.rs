@@ -210,6 +210,9 @@ impl Simulation {
 
     fn sample_links(&mut self) {
         let Some(series) = &mut self.probe.links else { return };
+        if let Some(control) = &mut self.control {
+            control.sample_tables(self.data.now);
+        }
         let DataPlane { links, pool, taps, now, .. } = &mut self.data;
         for (index, link) in links.iter_mut().enumerate() {
             link.advance(*now, pool, &mut taps.at(LinkId::from_index(index)));

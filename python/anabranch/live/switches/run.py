@@ -21,7 +21,7 @@ from anabranch.scenario.controller import Controller
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve_names
 
-APPLICATIONS = ("forwarding", "tcpbp")
+APPLICATIONS = ("forwarding", "tcpbp", "subflow-round-robin")
 """Those of ``[controller]`` that run on real switches."""
 _BY_FLOW = ("flow", "hash", "weighted-hash", "resilient-hash")
 """Load balancing that a select group does: it hashes addresses and ports."""

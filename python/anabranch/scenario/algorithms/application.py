@@ -76,7 +76,18 @@ class TcpbpApplication(Algorithm):
     """How long at least a flow that has moved stays, unless its path breaks."""
 
 
-Name = Literal["forwarding", "sdn-paced", "window-clamp", "tcpbp"]
+class SubflowRoundRobinApplication(Algorithm):
+    """Entries for each subflow; the subflows of a host take the paths of the scheme ``semper`` in turn
+    (Garcia-Aviles 2017, section IV, the stateful benchmark).
+    """
+
+    algorithm: Literal["subflow-round-robin"] = "subflow-round-robin"
+    """Its name."""
+    k: Annotated[int, Field(ge=1, le=10000)] | None = None
+    """Most paths of a pair; left out, as many as there are."""
+
+
+Name = Literal["forwarding", "sdn-paced", "window-clamp", "tcpbp", "subflow-round-robin"]
 """The names."""
 
 Application = Annotated[
@@ -85,6 +96,7 @@ Application = Annotated[
     | Annotated[SdnPaced, Tag("<sdn-paced>")]
     | Annotated[WindowClamp, Tag("<window-clamp>")]
     | Annotated[TcpbpApplication, Tag("<tcpbp>")]
+    | Annotated[SubflowRoundRobinApplication, Tag("<subflow-round-robin>")]
     | Annotated[Own, Tag("<python>")],
     Discriminator(by_algorithm),
 ]

@@ -65,7 +65,7 @@ class ResilientHash(Algorithm):
     """Its name."""
 
 
-class SubflowRoundRobin(Algorithm):
+class SubflowRoundRobinLoadBalancing(Algorithm):
     """The first subflow of a host goes by a hash, the next ones over the paths in turn, with an entry for
     each (Garcia-Aviles 2017, the stateful benchmark).
     """
@@ -97,7 +97,7 @@ LoadBalancing = Annotated[
     | Annotated[Hash, Tag("<hash>")]
     | Annotated[WeightedHash, Tag("<weighted-hash>")]
     | Annotated[ResilientHash, Tag("<resilient-hash>")]
-    | Annotated[SubflowRoundRobin, Tag("<subflow-round-robin>")]
+    | Annotated[SubflowRoundRobinLoadBalancing, Tag("<subflow-round-robin>")]
     | Annotated[Own, Tag("<python>")],
     Discriminator(by_algorithm),
 ]

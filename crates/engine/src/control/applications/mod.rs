@@ -4,6 +4,7 @@ mod external;
 mod forwarding;
 mod paced;
 mod router;
+mod subflow_round_robin;
 mod tcpbp;
 mod window_clamp;
 
@@ -18,6 +19,8 @@ use forwarding::ForwardingApplication;
 pub use forwarding::ForwardingParameters;
 use paced::Paced;
 pub use paced::{PacedParameters, PacedSchedule};
+use subflow_round_robin::SubflowRoundRobinApplication;
+pub use subflow_round_robin::SubflowRoundRobinApplicationParameters;
 use tcpbp::Tcpbp;
 pub use tcpbp::{DelaySource, TcpbpSetup};
 use window_clamp::WindowClamp;
@@ -33,10 +36,21 @@ pub trait ConfiguredApplication {
     type Parameters: Parameters;
     /// Whether it measures links by probes and counters, so that it needs both.
     const MEASURES_LINKS: bool = false;
+    /// Whether it gives entries to the subflows of multipath flows.
+    const KNOWS_SUBFLOWS: bool = false;
 
     /// The application at the start of a run; the parameters are within their bounds. `segment_bytes` is the size
     /// of paced senders' data packets.
     fn configured(parameters: &Self::Parameters, setup: &ControllerSetup, segment_bytes: u32) -> Self;
+
+    /// The same with a seed of what it draws; most draw nothing.
+    #[must_use]
+    fn with_seed(self, _seed: u64) -> Self
+    where
+        Self: Sized,
+    {
+        self
+    }
 }
 
 /// Makes the configuration and the enumeration of one list of applications.
@@ -56,6 +70,17 @@ macro_rules! applications {
             pub const fn measures_links(&self) -> bool {
                 match self {
                     $( Self::$variant(_) => <$application as ConfiguredApplication>::MEASURES_LINKS, )+
+                    Self::External(_) => false,
+                }
+            }
+        }
+
+        impl ApplicationSetup {
+            /// Whether it gives entries to the subflows of multipath flows.
+            #[must_use]
+            pub const fn knows_subflows(&self) -> bool {
+                match self {
+                    $( Self::$variant(_) => <$application as ConfiguredApplication>::KNOWS_SUBFLOWS, )+
                     Self::External(_) => false,
                 }
             }
@@ -82,12 +107,14 @@ macro_rules! applications {
 
         impl Applications {
             /// The application that a setup names, in the network of `view`. `segment_bytes` is the size of paced
-            /// senders' data packets, `seed` that of an application that the caller has brought along.
+            /// senders' data packets, `seed` that of what an application draws.
             #[must_use]
             pub fn new(setup: &ControllerSetup, segment_bytes: u32, view: &View<'_>, seed: u64) -> Self {
                 match &setup.application {
                     $( ApplicationSetup::$variant(parameters) => {
-                        Self::$variant(Box::new(ConfiguredApplication::configured(parameters, setup, segment_bytes)))
+                        let configured: $application =
+                            ConfiguredApplication::configured(parameters, setup, segment_bytes);
+                        Self::$variant(Box::new(configured.with_seed(seed)))
                     } )+
                     ApplicationSetup::External(external) => {
                         Self::External(external.maker.get().application(view, seed))
@@ -117,6 +144,7 @@ applications! {
     "sdn-paced" => SdnPaced(Paced),
     "window-clamp" => WindowClamp(WindowClamp),
     "tcpbp" => Tcpbp(Tcpbp),
+    "subflow-round-robin" => SubflowRoundRobin(SubflowRoundRobinApplication),
     // What the caller brings along has no line here, but a name (`external.rs`).
     ; "python"
 }

@@ -2,7 +2,7 @@
 
 use super::{ControlPlane, back_to_flow};
 use crate::control::table::{Action, FlowTable, Removal, Rule};
-use crate::control::{Application, Header, Ingress, LinkCounters, Message, PacketIn, Statistics};
+use crate::control::{Application, Header, Ingress, LinkCounters, Message, PacketIn, Statistics, tuple};
 use crate::packet::{Direction, Packet, PacketId, Steering};
 use crate::simulation::data_plane::DataPlane;
 use crate::simulation::flow::Flow;
@@ -61,6 +61,7 @@ impl ControlPlane {
         packet.cursor = data.forwarding.lay(up);
         let bytes = packet.bytes;
         self.put(id, Message::PacketIn(seen), bytes);
+        self.gone_up.insert(id, (data.now, switch));
         data.follow_path(id);
     }
 
@@ -109,6 +110,9 @@ impl ControlPlane {
         (link, window): (LinkId, Option<u64>),
     ) {
         back_to_flow(data, flows, id);
+        if let Some((left, from)) = self.gone_up.remove(&id) {
+            self.detours[from.index()].note(data.now.since(left));
+        }
         let header = header(flows, *data.pool.get(id), data.pool.segment(id));
         if let Some(table) = &mut self.tables[switch.index()] {
             note_window_scale(table, &header, data.pool.segment(id));
@@ -196,7 +200,7 @@ fn header(flows: &[Flow], packet: Packet, segment: &Segment) -> Header {
         Direction::Backward => &flow.backward,
     };
     Header {
-        flow: packet.flow,
+        flow: tuple(flows.len(), packet.flow, packet.subflow),
         direction: packet.direction,
         from: way.from,
         to: way.to,

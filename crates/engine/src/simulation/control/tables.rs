@@ -23,6 +23,13 @@ impl ControlPlane {
         }
     }
 
+    /// Notes how many entries each switch has.
+    pub(in crate::simulation) fn sample_tables(&mut self, now: Instant) {
+        let tables = self.tables.iter().enumerate();
+        let rows = tables.filter_map(|(node, table)| Some((NodeId::from_index(node), table.as_ref()?.len())));
+        self.table_series.extend(rows.map(|(node, entries)| (now.as_secs_f64(), node, entries)));
+    }
+
     /// Tables of the run: messages by kind, flow tables, and what polling has told.
     pub(in crate::simulation) fn tables(&self, network: &Network, lost: (u64, u64)) -> Vec<Table> {
         let mut messages = Table::new("control_messages");
@@ -45,7 +52,19 @@ impl ControlPlane {
         tables.integers("evicted", stats().map(|stats| stats.evicted));
         tables.integers("expired_idle", stats().map(|stats| stats.expired_idle));
         tables.integers("expired_hard", stats().map(|stats| stats.expired_hard));
+        let detours = || switches.iter().map(|(node, _)| self.detours[node.index()]);
+        tables.integers("packets_in", detours().map(|detours| detours.count));
+        tables.numbers("packet_in_mean_ms", detours().map(|detours| detours.milliseconds().0));
+        tables.numbers("packet_in_max_ms", detours().map(|detours| detours.milliseconds().1));
         let mut all = vec![messages, tables];
+        if !self.table_series.is_empty() {
+            let rows = &self.table_series;
+            let mut series = Table::new("flow_table_series");
+            series.numbers("time_s", rows.iter().map(|row| row.0));
+            series.texts("switch", rows.iter().map(|row| network.node(row.1).name.clone()));
+            series.integers("entries", rows.iter().map(|row| row.2));
+            all.push(series);
+        }
         if self.setup.statistics_interval.is_some() {
             let rows = &self.statistics;
             let mut polled = Table::new("link_statistics");
