@@ -44,6 +44,10 @@ pub enum Failure {
     NoAnswer,
     /// The address of its only subflow went away before another could join.
     AddressLost,
+    /// The other end answered the SYN by an RST.
+    Refused,
+    /// An RST of the other end has ended it.
+    Reset,
 }
 
 /// The end that opens and sends.

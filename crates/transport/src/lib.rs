@@ -23,7 +23,7 @@ pub use config::{
 pub use congestion::CongestionConfig;
 pub use mptcp::{PathManagerConfig, SchedulerConfig};
 pub use preset::{PRESETS, preset, tcp_preset};
-pub use segment::{Flags, IP_HEADER, SackBlocks, Segment, TCP_HEADER, unwrap_sequence};
+pub use segment::{Flags, IP_HEADER, SackBlocks, Segment, TCP_HEADER, reset_for, unwrap_sequence};
 pub use tcp::{LimitedTransmit, LossDetectionConfig, PacingConfig};
 
 use anabranch_units::declaration::Registry;

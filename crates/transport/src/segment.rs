@@ -250,6 +250,20 @@ impl Segment {
     }
 }
 
+/// The RST that answers a segment for which there is no connection (RFC 9293 section 3.10.7.1); none for an RST.
+#[must_use]
+pub fn reset_for(segment: &Segment) -> Option<Segment> {
+    if segment.flags.has(Flags::RST) {
+        return None;
+    }
+    Some(if segment.flags.has(Flags::ACK) {
+        Segment { seq: segment.ack, flags: Flags::RST, ..Segment::default() }
+    } else {
+        let ack = segment.seq.wrapping_add(segment.sequence_len());
+        Segment { ack, flags: Flags::RST.with(Flags::ACK), ..Segment::default() }
+    })
+}
+
 /// Turns a wire sequence number into the 64-bit position nearest to `near`
 /// (comparison modulo 2^32, RFC 9293 section 3.4).
 #[inline]

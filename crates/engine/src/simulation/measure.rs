@@ -84,6 +84,8 @@ impl Simulation {
             Some(Failure::AddressLost) => {
                 return "its address went away before a second subflow could join".into();
             }
+            Some(Failure::Refused) => return "the other host refused it by an RST".into(),
+            Some(Failure::Reset) => return "the other host ended it by an RST".into(),
             Some(Failure::NoAnswer) => {}
         }
         let drops = &self.data.taps.drops[index];

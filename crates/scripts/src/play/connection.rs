@@ -5,7 +5,7 @@
 //! a segment that says the same; what it would send by itself is dropped.
 
 use anabranch_transport::tcp::{Receiver, Sender, SenderInfo, SenderStats};
-use anabranch_transport::{Flags, Segment, TcpConfig};
+use anabranch_transport::{Flags, Segment, TcpConfig, reset_for};
 use anabranch_units::Instant;
 use std::collections::VecDeque;
 
@@ -239,18 +239,10 @@ impl Connection {
 
     /// RFC 9293 section 3.10.7.1: without a connection an RST answers whatever comes.
     fn refuse(&mut self, now: Instant, segment: &Segment) {
-        if segment.flags.has(Flags::RST) {
-            return;
-        }
-        let answer = if segment.flags.has(Flags::ACK) {
-            Segment { seq: segment.ack, flags: Flags::RST, ..Segment::default() }
-        } else {
-            let ack = segment.seq.wrapping_add(segment.sequence_len());
-            // Zero in the numbers of the script.
-            let seq = self.initial_sequence;
-            Segment { seq, ack, flags: Flags::RST.with(Flags::ACK), ..Segment::default() }
-        };
-        self.departures.push_back((now, answer));
+        let Some(answer) = reset_for(segment) else { return };
+        // Zero in the numbers of the script.
+        let seq = if answer.flags.has(Flags::ACK) { self.initial_sequence } else { answer.seq };
+        self.departures.push_back((now, Segment { seq, ..answer }));
     }
 
     /// Takes what both halves have to send; data go first, so that ACKs may leave with them.

@@ -1,10 +1,10 @@
 //! TCP: a [`Sender`] that opens, sends a stream and closes, and a [`Receiver`] at the other end.
 //!
 //! Left out, and why:
-//! - urgent data, simultaneous open, RST and half-open recovery: no scenario produces them;
+//! - urgent data and simultaneous open: no scenario produces them;
 //! - data from receiver to sender: a flow has one direction, a second flow gives the other;
-//! - zero windows and the persist timer (RFC 9293 section 3.8.6.1): the application reads at once, so
-//!   the right edge of the window never stands still;
+//! - receive windows that shut (RFC 9293 section 3.8.6.2.2): the application reads at once, so that their right edges never
+//!   stand still; a sender persists where that of a real peer does;
 //! - Nagle's algorithm and path MTU discovery: applications write whole messages, links one MTU;
 //! - F-RTO (RFC 5682): timestamps (RFC 3522) show spurious timeouts here.
 

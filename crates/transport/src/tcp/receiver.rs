@@ -45,6 +45,8 @@ enum State {
     /// The peer's FIN is acknowledged and our own is on its way.
     LastAck,
     Closed,
+    /// An RST has ended it.
+    Reset,
 }
 
 /// The receiving end. It opens passively, delivers data to an application that reads at once, and
@@ -100,6 +102,8 @@ pub struct Receiver {
     control_at: Option<Instant>,
     control_backoff: u32,
     send_control: bool,
+    /// An RST that is to leave.
+    reset: Option<Box<Segment>>,
     stats: ReceiverStats,
 }
 
@@ -146,6 +150,7 @@ impl Receiver {
             control_at: None,
             control_backoff: 0,
             send_control: false,
+            reset: None,
             stats: ReceiverStats::default(),
         }
     }
@@ -196,6 +201,9 @@ impl Receiver {
 
     /// An arriving segment.
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
+        if !self.multipath && self.concerns_reset(now, segment) {
+            return;
+        }
         if segment.flags.has(Flags::SYN) {
             self.on_syn(now, segment);
             return;
@@ -434,8 +442,8 @@ impl Receiver {
             self.control_at = Some(now.saturating_add(rto));
             return Some(if self.state == State::SynReceived { self.syn_ack(now) } else { self.fin(now) });
         }
-        if let Some(before) = self.ack_before.take() {
-            return Some(*before);
+        if let Some(ready) = self.reset.take().or_else(|| self.ack_before.take()) {
+            return Some(*ready);
         }
         if !self.ack_now {
             return None;

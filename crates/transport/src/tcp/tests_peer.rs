@@ -1,6 +1,7 @@
 //! A sender against single segments of its peer: what the two ends here would never send each other.
 
 use super::Sender;
+use crate::agent::Failure;
 use crate::config::TcpConfig;
 use crate::segment::{Flags, Segment};
 use crate::tcp_preset;
@@ -154,4 +155,98 @@ fn what_is_refused_is_answered_now_and_then() {
     }
     assert_eq!(answers(1201, &Segment { payload: 100, ..old }), 1);
     assert_eq!(sender.acknowledged(), 2 * 1448);
+}
+
+fn reset(seq: u32, flags: Flags) -> Segment {
+    Segment { seq, ack: 1, flags: Flags::RST.with(flags), ..Segment::default() }
+}
+
+/// RFC 9293 section 3.10.7.3: an RST counts in the handshake if it acknowledges the SYN. What comes later for the
+/// connection, which there is none of, is answered by an RST (section 3.10.7.1).
+#[test]
+fn a_reset_that_acknowledges_the_syn_refuses_it() {
+    for (flags, ack, refused) in [(Flags::ACK, 1, true), (Flags::ACK, 2, false), (Flags::NONE, 1, false)] {
+        let mut sender = Sender::new(&newreno(), 0, 1);
+        sender.open();
+        assert_eq!(departures(&mut sender, Instant::ZERO).len(), 1);
+        sender.on_segment(ms(50), &Segment { ack, ..reset(0, flags) });
+        assert_eq!(sender.failure(), refused.then_some(Failure::Refused));
+        assert_eq!(sender.next_timeout().is_none(), refused);
+        if refused {
+            let flags = Flags::SYN.with(Flags::ACK);
+            sender.on_segment(ms(60), &Segment { seq: 500, ack: 1, flags, ..plain() });
+            let expected = Segment { seq: 1, flags: Flags::RST, ..Segment::default() };
+            assert_eq!(departures(&mut sender, ms(60)), [expected]);
+            sender.on_segment(ms(70), &reset(0, Flags::ACK));
+            assert!(departures(&mut sender, ms(70)).is_empty(), "no RST answers an RST");
+        }
+    }
+}
+
+/// RFC 9293 section 3.10.7.4: the next number ends the connection, another one inside the window is answered by an ACK,
+/// which is not repeated at once, and one outside is dropped.
+#[test]
+fn a_reset_at_the_next_number_ends_it() {
+    for (seq, ends, answered) in [(501, true, false), (502, false, true), (500, false, false)] {
+        let (mut sender, now) = opened(0, plain());
+        sender.write(MSS);
+        assert_eq!(departures(&mut sender, now).len(), 1);
+        for answers in [usize::from(answered), 0] {
+            sender.on_segment(now, &reset(seq, Flags::NONE));
+            assert_eq!(departures(&mut sender, now).len(), answers, "{seq}");
+        }
+        assert_eq!(sender.failure(), ends.then_some(Failure::Reset));
+        assert_eq!(sender.next_timeout().is_none(), ends, "no timer runs on");
+    }
+}
+
+/// RFC 1122 section 4.2.2.17: the window is asked for after a timeout, here of 100 ms and four times 37.5 ms (RFC 6298
+/// section 2), then after twice that, and so on up to a minute; what shuts it is no loss. It opens, and data leave at once.
+#[test]
+fn a_shut_window_is_probed() {
+    let window = 4 * MSS as u16;
+    let (mut sender, now) = opened(0, Segment { window, window_scale_plus_one: 1, ..Segment::default() });
+    sender.write(4 * MSS);
+    assert_eq!(departures(&mut sender, now).len(), 4);
+    sender.write(2 * MSS);
+    let shut = now + Span::from_ms(100);
+    sender.on_segment(shut, &ack(1 + 4 * 1460, 0));
+    sender.write(MSS);
+    let cwnd = sender.cwnd();
+    let mut last = shut;
+    for expected_ms in [250, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000] {
+        assert!(departures(&mut sender, last).is_empty());
+        let at = sender.next_timeout().expect("the persist timer");
+        assert_eq!(at.since(last), Span::from_ms(expected_ms));
+        sender.on_timeout(at);
+        let probes = departures(&mut sender, at);
+        assert_eq!(
+            probes.iter().map(|probe| (probe.seq, probe.payload)).collect::<Vec<_>>(),
+            [(4 * 1460, 0)]
+        );
+        sender.on_segment(at, &ack(1 + 4 * 1460, 0));
+        last = at;
+    }
+    assert_eq!((sender.cwnd(), sender.stats().timeouts, sender.stats().retransmissions), (cwnd, 0, 0));
+    sender.on_segment(last, &ack(1 + 4 * 1460, window));
+    assert_eq!(departures(&mut sender, last).len(), 3);
+    assert!(sender.next_timeout().is_some_and(|at| at < last + Span::from_ms(500)), "of the data that left");
+}
+
+/// RFC 9293 section 3.8.6.2.1: a window that has opened by less than a segment and less than half of the largest one is not
+/// filled before the persist timer expires.
+#[test]
+fn a_window_that_opens_by_little_waits() {
+    let (mut sender, now) =
+        opened(0, Segment { window: 2920, window_scale_plus_one: 1, ..Segment::default() });
+    sender.write(2 * MSS);
+    assert_eq!(departures(&mut sender, now).len(), 2);
+    sender.write(MSS);
+    let shut = now + Span::from_ms(100);
+    sender.on_segment(shut, &ack(1 + 2 * 1460, 100));
+    assert!(departures(&mut sender, shut).is_empty());
+    let at = sender.next_timeout().expect("the persist timer");
+    sender.on_timeout(at);
+    let sent = departures(&mut sender, at);
+    assert_eq!(sent.iter().map(|segment| segment.payload).collect::<Vec<_>>(), [100]);
 }

@@ -1,7 +1,7 @@
 //! A receiver beside a sender of the same host: data that leave carry its acknowledgment.
 
-use super::Receiver;
-use crate::segment::{Flags, Segment, unwrap_sequence};
+use super::{Receiver, State};
+use crate::segment::{Flags, Segment, reset_for, unwrap_sequence};
 use anabranch_units::Instant;
 
 impl Receiver {
@@ -25,6 +25,26 @@ impl Receiver {
         if own.flags.has(Flags::ECE) {
             segment.flags = segment.flags.with(Flags::ECE);
         }
+    }
+
+    /// Whether a segment is an RST, or is answered by one because there is no connection that it could be of (RFC 9293
+    /// sections 3.10.7.1 and 3.10.7.2).
+    #[inline]
+    pub(super) fn concerns_reset(&mut self, now: Instant, segment: &Segment) -> bool {
+        let is_syn = segment.flags.has(Flags::SYN);
+        let there_is_none = match self.state {
+            State::Listen => !is_syn || segment.flags.has(Flags::ACK),
+            State::Reset => true,
+            _ => false,
+        };
+        if there_is_none {
+            self.reset = reset_for(segment).map(Box::new);
+        } else if segment.flags.has(Flags::RST) && self.on_reset(now, segment) {
+            self.state = State::Reset;
+            (self.ack_now, self.ack_at, self.ack_before) = (false, None, None);
+            self.settle_control();
+        }
+        there_is_none || segment.flags.has(Flags::RST)
     }
 
     /// An RST that arrives; true if it ends the connection. It must be the next segment; another one inside the window
@@ -93,5 +113,30 @@ mod tests {
             assert_eq!(receiver.on_reset(Instant::ZERO, &reset), ends, "{seq}");
             assert_eq!(receiver.poll_transmit(Instant::ZERO).is_some(), answered, "{seq}");
         }
+    }
+
+    /// RFC 9293 sections 3.10.7.1 and 3.10.7.2: what belongs to no connection is answered by an RST, before one opens and
+    /// after an RST has ended it; an RST never is.
+    #[test]
+    fn without_a_connection_an_rst_answers() {
+        let mut fresh = Receiver::new(&crate::tcp_preset("newreno").unwrap(), 500);
+        fresh.on_segment(Instant::ZERO, &data(1));
+        let answer = fresh.poll_transmit(Instant::ZERO).expect("an RST");
+        assert_eq!((answer.seq, answer.flags), (501, Flags::RST));
+
+        let mut receiver = opened();
+        receiver.on_segment(Instant::ZERO, &data(1));
+        receiver.on_segment(Instant::ZERO, &Segment { seq: 101, flags: Flags::RST, ..Segment::default() });
+        assert_eq!((receiver.poll_transmit(Instant::ZERO), receiver.next_timeout()), (None, None));
+        assert!(!receiver.is_finished());
+        receiver.on_segment(Instant::ZERO, &data(101));
+        assert_eq!(receiver.poll_transmit(Instant::ZERO).map(|answer| answer.flags), Some(Flags::RST));
+        assert_eq!(receiver.stats().delivered, 100, "nothing more is taken");
+        receiver.on_segment(
+            Instant::ZERO,
+            &Segment { seq: 9, flags: Flags::SYN, payload: 0, ..Segment::default() },
+        );
+        let answer = receiver.poll_transmit(Instant::ZERO).expect("an RST");
+        assert_eq!((answer.seq, answer.ack, answer.flags), (0, 10, Flags::RST.with(Flags::ACK)));
     }
 }

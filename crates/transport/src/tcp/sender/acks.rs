@@ -144,6 +144,7 @@ impl Sender {
     #[inline]
     fn update_window(&mut self, ack: u64, segment: &Segment) {
         let window = u64::from(segment.window) << self.peer_window_scale;
+        self.persist.on_window(window);
         self.window_edge = self.window_edge.max(ack + window);
     }
 

@@ -4,8 +4,10 @@ mod acks;
 mod deferral;
 mod info;
 mod log;
+mod persist;
 mod rate;
 mod recovery;
+mod resets;
 mod subflow;
 mod timers;
 mod transmit;
@@ -26,6 +28,7 @@ use crate::tcp::pacing::{PacingConfig, WindowPacing};
 use anabranch_units::{Instant, Span};
 use deferral::TsoDeferral;
 pub use info::SenderInfo;
+use persist::Persist;
 use rate::RateSampler;
 use recovery::{RecoveryState, Undo};
 use std::sync::Arc;
@@ -61,8 +64,8 @@ enum State {
     Established,
     /// Our FIN is acknowledged and the peer's has come.
     Closed,
-    /// The handshake had no answer within its time.
-    Failed,
+    /// It was given up.
+    Failed(Failure),
 }
 
 /// A position far behind any stream: what an unlimited source has written.
@@ -83,6 +86,7 @@ pub struct Sender {
     rtt: RttEstimator,
     board: Scoreboard,
     timers: Timers,
+    persist: Persist,
     rate: RateSampler,
     window_use: WindowUse,
     recovery: RecoveryState,
@@ -119,6 +123,8 @@ pub struct Sender {
     /// When the handshake is given up.
     give_up_at: Instant,
     send_ack: bool,
+    /// An RST that is to leave.
+    reset: Option<Box<Segment>>,
     /// Not before this instant is another refused segment without data answered.
     next_answer_at: Instant,
     /// Losses are repaired by a later ACK.
@@ -165,6 +171,7 @@ impl Sender {
             .believing(config.min_rtt_window),
             board: Scoreboard::new(full_payload),
             timers: Timers::default(),
+            persist: Persist::default(),
             rate: RateSampler::default(),
             window_use: WindowUse::default(),
             recovery: RecoveryState::Open,
@@ -193,6 +200,7 @@ impl Sender {
             syn_transmissions: 0,
             give_up_at: Instant::MAX,
             send_ack: false,
+            reset: None,
             next_answer_at: Instant::ZERO,
             holds_losses: false,
             deferral: TsoDeferral::default(),
@@ -243,6 +251,10 @@ impl Sender {
 
     /// An arriving segment.
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
+        if segment.flags.has(Flags::RST) && !self.multipath {
+            self.on_reset(now, segment);
+            return;
+        }
         match self.state {
             State::SynSent => self.on_syn_ack(now, segment),
             State::Established => {
@@ -262,7 +274,8 @@ impl Sender {
                 self.take_fin(now, segment);
             }
             State::Closed => self.send_ack |= segment.sequence_len() > 0,
-            State::Idle | State::Failed => {}
+            State::Idle => {}
+            State::Failed(_) => self.refuse_late(segment),
         }
     }
 
@@ -280,6 +293,7 @@ impl Sender {
         self.recent.start(now, segment.timestamp);
         self.negotiate(segment);
         self.window_edge = self.snd_una + u64::from(segment.window);
+        self.persist.on_window(u64::from(segment.window));
         self.send_ack = true;
         self.timers.stop();
         // Karn's rule: a SYN sent twice gives no sample.
@@ -449,7 +463,7 @@ impl Sender {
     /// Why it has given up, if it has.
     #[must_use]
     pub fn failure(&self) -> Option<Failure> {
-        (self.state == State::Failed).then_some(Failure::NoAnswer)
+        if let State::Failed(why) = self.state { Some(why) } else { None }
     }
 
     /// When the handshake completed.

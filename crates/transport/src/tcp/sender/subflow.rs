@@ -2,9 +2,10 @@
 
 use super::timers::Probe;
 use super::{RecoveryState, Sender, State, full_payload};
+use crate::agent::Failure;
 use crate::config::TcpConfig;
 use crate::congestion::{CongestionControl, Coupling};
-use crate::log::{Decision, ReductionCause};
+use crate::log::ReductionCause;
 use crate::tcp::pacing::WindowPacing;
 use anabranch_units::{Bytes, Instant, Rate, Span};
 
@@ -48,18 +49,14 @@ impl Sender {
 
     /// Gives it up: no timer runs on and nothing more leaves.
     pub(crate) fn abandon(&mut self, now: Instant) {
-        if self.state != State::Failed {
-            self.record(now, Decision::GivenUp);
+        if !self.is_failed() {
+            self.give_up(now, Failure::NoAnswer);
         }
-        self.state = State::Failed;
-        self.timers.stop();
-        self.send_syn = false;
-        self.send_ack = false;
     }
 
     /// Whether it was given up, or its handshake had no answer.
     pub(crate) fn is_failed(&self) -> bool {
-        self.state == State::Failed
+        matches!(self.state, State::Failed(_))
     }
 
     /// How the other subflows stand, before an ACK.

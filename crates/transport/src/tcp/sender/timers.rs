@@ -1,5 +1,6 @@
 use super::recovery::RecoveryState;
 use super::{Sender, State};
+use crate::agent::Failure;
 use crate::congestion::{CongestionControl, LossEpisode};
 use crate::log::{Decision, LossCause, ReductionCause, TimeoutCause};
 use crate::tcp::ticks::{TIMER_MARGIN, expiry};
@@ -111,8 +112,14 @@ impl Sender {
     #[inline]
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
+        if matches!(self.state, State::Failed(_)) {
+            return None;
+        }
         let mut next = self.timers.at;
         if let Some(at) = self.detector.next_timeout() {
+            next = Some(next.map_or(at, |n| n.min(at)));
+        }
+        if let Some(at) = self.persist.at {
             next = Some(next.map_or(at, |n| n.min(at)));
         }
         if self.timers.held_by_pacing {
@@ -129,6 +136,7 @@ impl Sender {
             return;
         }
         self.end_waits();
+        self.persist.on_timeout(now);
         if self.detector.next_timeout().is_some_and(|at| at <= now) {
             self.on_reordering_timeout(now);
         }
@@ -152,8 +160,7 @@ impl Sender {
             self.stats.timeouts += 1;
             self.record_timeout(now, TimeoutCause::Handshake);
             if now >= self.give_up_at {
-                self.state = State::Failed;
-                self.record(now, Decision::GivenUp);
+                self.give_up(now, Failure::NoAnswer);
                 return;
             }
             self.rtt.back_off();

@@ -16,6 +16,9 @@ impl Sender {
         if self.send_syn {
             return Some(self.syn(now));
         }
+        if let Some(reset) = self.reset.take() {
+            return Some(*reset);
+        }
         if self.send_ack {
             self.send_ack = false;
             return Some(self.header(now, self.snd_nxt));
@@ -27,6 +30,11 @@ impl Sender {
         }
         if self.timers.probe == Probe::Due {
             return self.tail_loss_probe(now);
+        }
+        if self.persist.at.is_some()
+            && let Some(probe) = self.window_probe(now)
+        {
+            return Some(probe);
         }
         let lost = self.board.next_lost().filter(|_| !self.holds_losses);
         let start = lost.map_or(self.snd_nxt, |number| self.board.get(number).start);
@@ -120,7 +128,7 @@ impl Sender {
 
     /// A segment without payload at `position`: the header that every segment has.
     #[inline]
-    fn header(&self, now: Instant, position: u64) -> Segment {
+    pub(super) fn header(&self, now: Instant, position: u64) -> Segment {
         let mut segment = Segment {
             seq: position as u32,
             ack: self.rcv_nxt,
@@ -148,7 +156,8 @@ impl Sender {
         let window = self.window_edge.saturating_sub(self.snd_nxt);
         let payload = unsent.min(self.full_payload).min(window);
         // RFC 9293 section 3.8.6.2.1: no silly windows; a short segment must be all there is.
-        let short_by_window = payload < unsent.min(self.full_payload) && pipe > 0;
+        let short_by_window =
+            payload < unsent.min(self.full_payload) && (pipe > 0 || self.awaits_window(now, payload));
         let held = pipe + payload > cwnd.saturating_add(self.short);
         if held {
             self.note_window_use(true);
@@ -164,7 +173,7 @@ impl Sender {
         Some(self.first_transmission(now, pipe, payload, fin))
     }
 
-    fn first_transmission(&mut self, now: Instant, pipe: u64, payload: u64, fin: bool) -> Segment {
+    pub(super) fn first_transmission(&mut self, now: Instant, pipe: u64, payload: u64, fin: bool) -> Segment {
         if self.board.is_empty() && self.stats.segments > 0 {
             let idle = now.saturating_since(self.last_sent_at);
             let rto = self.rtt.rto();
@@ -175,6 +184,7 @@ impl Sender {
                 self.record(now, Decision::RestartedAfterIdle { before, after });
             }
         }
+        self.persist.stop();
         let start = self.snd_nxt;
         let delivery = self.delivery(now, pipe);
         self.snd_nxt = start + payload + u64::from(fin);

@@ -1,0 +1,58 @@
+"""What a real peer does that a simulated one never does: it refuses, resets and shuts its window."""
+
+import select
+import socket
+import struct
+
+import pytest
+from live_scenarios import LiveRun, paths
+
+from anabranch.live.traffic import KernelFlows
+
+pytestmark = pytest.mark.usefixtures("can_run")
+
+RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+
+
+def test_an_rst_of_the_kernel_ends_a_simulated_sender(
+    live_run: LiveRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reset(_: KernelFlows, __: int, listener: socket.socket, ___: int) -> None:
+        connection, _peer = listener.accept()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+        connection.close()
+
+    monkeypatch.setattr(KernelFlows, "_accept", reset)
+    result = live_run(paths("20 Mbps", [5], [{"transport": "mprc"}]), kernel_receivers=True)
+    (flow,) = result.flows.rows(named=True)
+    assert flow["failure"] == "the other host ended it by an RST"
+    # What was under way by then, and nothing else.
+    assert flow["packets_received"] < 100
+
+
+def test_a_window_that_opens_unheard_is_asked_for(live_run: LiveRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The receiver reads from 1 s on; the link is down then, and takes the update of the window with it."""
+
+    def accept_and_wait(flows: KernelFlows, node: int, listener: socket.socket, _: int) -> None:
+        connection, peer = listener.accept()
+        connection.setblocking(False)
+        flow = flows._by_peer[(node, *peer)]
+        flow.receiver = connection
+        flows._at(1.0, lambda: flows._watch(connection, select.EPOLLIN, lambda _: flows._read(flow)))
+
+    monkeypatch.setattr(KernelFlows, "_accept", accept_and_wait)
+    down = {"at": "900 ms", "link": ["source", "path1"], "state": "down"}
+    up = {"at": "1.2 s", "link": ["source", "path1"], "state": "up"}
+    scenario = paths(
+        "20 Mbps",
+        [5],
+        [{"transport": "small", "size": "500 kB"}],
+        transport={"small": {"preset": "mprc", "receive_buffer": "64 kB"}},
+        event=[down, up],
+        run={"duration": "4 s"},
+    )
+    (flow,) = live_run(scenario, kernel_receivers=True).flows.rows(named=True)
+    assert flow["delivered_bytes"] == 500_000
+    assert flow["completion_s"] > 1.2
+    # A shut window is no loss.
+    assert (flow["timeouts"], flow["failure"]) == (0, None)
