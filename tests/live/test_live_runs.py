@@ -14,6 +14,7 @@ from anabranch.capture import analyze
 from anabranch.display import show_against
 from anabranch.errors import LiveError
 from anabranch.live import Asked, HostProgram, run
+from anabranch.live.path_manager import End, PathManager
 
 DATAGRAM = """
 import socket
@@ -111,6 +112,35 @@ def test_subflows_of_the_kernel_take_the_paths_of_the_simulation(live_run: LiveR
     assert result.subflows["delivered_bytes"].min() > 0
     assert result.subflow_series["subflow"].n_unique() == 4
     assert result.flows["goodput_mbps"][0] > 0.6 * simulated.flows["goodput_mbps"][0]
+
+
+def test_a_subflow_that_is_not_there_is_opened_again(
+    live_run: LiveRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other host may refuse one, of which the kernel says nothing."""
+    ordered: list[int] = []
+    create = PathManager.create_subflow
+
+    def forgetful(manager: PathManager, token: int, identifier: int, source: End, destination: End) -> None:
+        ordered.append(identifier)
+        if ordered != [1]:
+            create(manager, token, identifier, source, destination)
+
+    monkeypatch.setattr(PathManager, "create_subflow", forgetful)
+    manager = {"algorithm": "ndiffports", "subflows": 3}
+    scenario = paths(
+        "20 Mbps",
+        [5, 5],
+        [{"transport": "three"}],
+        transport={"three": {"preset": "mptcp-cubic", "path_manager": manager}},
+        routing={"scheme": "disjoint", "load_balancing": "hash"},
+        run={"duration": "2 s", "flow_series": True},
+    )
+    result = live_run(scenario)
+    # The kernel refuses the second until data have been acknowledged.
+    assert (ordered[0], set(ordered[1:-1]), ordered[-1]) == (1, {2}, 1)
+    assert result.connections["subflows_established"].to_list() == [3]
+    assert result.subflows["delivered_bytes"].min() > 0  # type: ignore[operator]
 
 
 def test_a_failure_and_a_repair_come_at_their_times(live_run: LiveRun) -> None:

@@ -38,6 +38,8 @@ _SAMPLES_S = 0.1
 _PS_PER_S = 1e12
 # The kernel refuses further subflows until the connection has had an acknowledgment of data.
 _JOIN_AGAIN_S = 0.002
+# A subflow whose opening the other host has refused is gone without a word.
+_LOOK_AT_JOINS_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +271,8 @@ class KernelFlows:
             flow.connected = True
             flow.record.established_s = self.now() - flow.plan.start_s
             if flow.plan.is_mptcp and len(flow.plan.ends) > 1:
-                self._at(self.now(), lambda: self._join(flow, 1))
+                others = range(1, len(flow.plan.ends))
+                self._at(self.now(), lambda: self._join(flow, others))
             self._next_message(flow)
         self._write(flow)
 
@@ -336,8 +339,8 @@ class KernelFlows:
         if flow.sender is not None:
             self._forget(flow.sender)
 
-    def _join(self, flow: _Flow, number: int) -> None:
-        """Opens the subflows behind the first, one after the other."""
+    def _join(self, flow: _Flow, numbers: Sequence[int]) -> None:
+        """Opens these subflows, one after the other, and looks later whether they are there."""
         sender = flow.sender
         if sender is None or flow.closed:
             return
@@ -345,9 +348,9 @@ class KernelFlows:
         try:
             info = mptcp_info(sender)
             flow.record.fallen_back = info.fallen_back
-            while not info.fallen_back and number < len(flow.plan.ends):
-                manager.create_subflow(info.token, number, *flow.plan.ends[number])
-                number += 1
+            while not info.fallen_back and numbers:
+                manager.create_subflow(info.token, numbers[0], *flow.plan.ends[numbers[0]])
+                numbers = numbers[1:]
         except OSError as error:
             if error.errno == errno.EOPNOTSUPP:
                 # Its first SYNs were lost, and the kernel has gone on without Multipath TCP.
@@ -355,7 +358,19 @@ class KernelFlows:
                 return
             if error.errno not in (errno.ENOTCONN, errno.EINVAL, errno.ESRCH):
                 raise
-            self._at(self.now() + _JOIN_AGAIN_S, lambda: self._join(flow, number))
+            self._at(self.now() + _JOIN_AGAIN_S, lambda: self._join(flow, numbers))
+            return
+        self._at(self.now() + _LOOK_AT_JOINS_S, lambda: self._look_at_joins(flow))
+
+    def _look_at_joins(self, flow: _Flow) -> None:
+        """Opens the subflows again that have never been open and are gone."""
+        if flow.closed or flow.sender is None or flow.record.fallen_back:
+            return
+        there = dict(self._infos(flow, flow.sender, at_sender=True))
+        open_once = flow.record.joined.keys() | {n for n, info in there.items() if info.srtt_ms is not None}
+        never = [number for number in range(1, len(flow.plan.ends)) if number not in open_once]
+        if never:
+            self._join(flow, [number for number in never if number not in there])
 
     def _accept(self, node: int, listener: socket.socket, _events: int) -> None:
         try:
@@ -433,8 +448,9 @@ class KernelFlows:
         infos = self._infos(flow, flow.sender, at_sender=True)
         for number, info in infos:
             record.infos[number] = info
-            record.joined.setdefault(number, self.now() - flow.plan.start_s)
+            # Until its SYN has an answer, it has no round-trip time.
             if info.srtt_ms is not None:
+                record.joined.setdefault(number, self.now() - flow.plan.start_s)
                 record.rtt_sum_ms += info.srtt_ms
                 record.rtt_samples += 1
         if flow.receiver is not None:
