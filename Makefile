@@ -209,7 +209,7 @@ reproduce-live: setup ## tcpbp and semper by real kernels over Open vSwitch, a q
 
 compare: setup ## compare all systems on four networks in full; writes docs/comparison_tables.md
 	rm -rf results/compare
-	$(VENV)/bin/anabranch compare --out results/compare
+	$(VENV)/bin/anabranch compare --replications 20 --out results/compare
 	$(RUN) benches/comparison_page.py results/compare docs/comparison_tables.md docs/figures
 	$(RUN) benches/comparison_variants.py results/compare/variants docs/comparison_variants.md
 
