@@ -30,7 +30,7 @@ link_series = false
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_each_of_many_flows_has_its_part_of_a_network(seed: int) -> None:
     """Flows part and meet again over ways of different length; where all waited for the largest of these
-    differences, each had less than 0.1 Mbps. The fair shares are 1.5 to 2.2 Mbps.
+    differences, each had less than 0.1 Mbps. The fair shares are 1.5 to 2.1 Mbps.
     """
     result = Scenario.loads(GERMANY.format(seed=seed)).run()
     steady = result.tables["flow_series"].filter(pl.col("time_s") > 1)

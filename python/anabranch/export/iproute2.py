@@ -157,7 +157,12 @@ def _undo(commands: list[str]) -> list[str]:
 
 def _try(layout: DeviceLayout) -> str:
     """A script that lays the network out in namespaces, to try the routes on one machine."""
-    up = [f"    ip netns add ${{prefix}}{layout.label(node)}" for node in range(len(layout.names))]
+    up = []
+    for node in range(len(layout.names)):
+        name = f"${{prefix}}{layout.label(node)}"
+        # While its link-local address is tentative, a router asks for no neighbor and loses packets.
+        no_detection = "net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0"
+        up += [f"    ip netns add {name}", f"    ip netns exec {name} sysctl -q -w {no_detection}"]
     for entry in layout.ends():
         other = next(far for far in layout.interfaces[entry.peer] if far.edge == entry.edge)
         up.append(
