@@ -121,10 +121,12 @@ def _covered(inside: int, outside: int, budget_mbps: float, prices: tuple[float,
     budget = budget_mbps * (1 + _SLACK)
     most = 0
     for rows in range(inside + 1):
-        if rows * row_price > budget:
+        # None of what has no bound costs nothing.
+        of_rows = rows * row_price if rows else 0.0
+        if of_rows > budget:
             break
         for columns in range(outside + 1):
-            left = budget - rows * row_price - columns * column_price
+            left = budget - of_rows - (columns * column_price if columns else 0.0)
             if left < 0:
                 break
             singles = int(left / pair_price) if math.isfinite(pair_price) else 0
