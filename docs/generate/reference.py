@@ -145,9 +145,11 @@ def section(book: Book, place: Section, kinds: Kinds, described: set[str]) -> st
 
 
 def _base(book: Book, table: str) -> str | None:
-    """The table of the file whose fields are all among those of another one."""
+    """A table that stands before another one, and whose fields are all among those of it."""
     own = book.definitions[table]["properties"]
     for place in book.sections:
+        if place.table == table:
+            break
         fields = book.definitions[place.table]["properties"]
         if len(fields) > 3 and fields.items() < own.items():
             return place.table

@@ -283,7 +283,10 @@ class Setup:
         pairs: Sequence[tuple[int, int]] | None = None,
         search: str = "exact",
         progress: Callable[[int, int], object] | None = None,
+        max_delay: int | None = None,
+        max_loss: float | None = None,
     ) -> list[PairPaths]: ...
+    def without_route(self, plan: Plan, routing: int = 0) -> list[tuple[int, int]]: ...
     def pareto_paths(
         self,
         pairs: Sequence[tuple[int, int]] | None = None,

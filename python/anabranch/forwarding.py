@@ -97,6 +97,10 @@ def _asked(scenario: Scenario) -> tuple[str, str]:
             "checked; leave model, sharing and objective out"
         )
         raise ScenarioError([Problem("routing.scheme.model", message)], scenario.origin)
+    if routing.limits is not None:
+        limit = "max_loss" if routing.max_delay is None else "max_delay"
+        message = "no node knows what a packet has spent on its way, hop by hop; leave --check-forwarding out"
+        raise ScenarioError([Problem(f"routing.{limit}", message)], scenario.origin)
     return routing.metric, "published" if routing.scheme_name == "tcpbp" else "exact"
 
 

@@ -23,6 +23,7 @@ from anabranch.predictions import (
     predictions,
 )
 from anabranch.routing import Planned, WeightedPath, pairs_of, plan_of, planner_of
+from anabranch.routing.path_limits import limits_of, without_path
 from anabranch.scenario.algorithm import PYTHON
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
@@ -227,6 +228,10 @@ def _plan(
             found = setup.core().plan(progress, routing)
         except _core.SetupError as error:
             raise refused(error, origin, setup) from None
+        scheme = [setup.routing.scheme, *setup.routing.others][routing]
+        limits = limits_of(scheme)
+        if limits and (without := setup.core().without_route(found, routing)):
+            raise ScenarioError(without_path(setup, limits, without), origin)
         return Planned(found, _says_nothing(setup, routing))
     own = setup.of_routing(routing)
     if setup.own_routes and not pairs_of(own):

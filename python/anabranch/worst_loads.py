@@ -17,6 +17,7 @@ from scipy import sparse
 from anabranch.errors import Problem, ScenarioError
 from anabranch.routes import plans, shares_on_links
 from anabranch.routing import Planned
+from anabranch.routing.path_limits import limits_of
 from anabranch.routing.robust import (
     Candidates,
     RobustRoutingError,
@@ -29,6 +30,7 @@ from anabranch.routing.robust.worst_case import load_of_shares
 from anabranch.routing.router_network import RouterNetwork, as_scenario_error
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
+from anabranch.setup.flow_columns import FlowColumns
 from anabranch.setup.model import LinkSetup
 from anabranch.setup.reach import Reach
 
@@ -458,6 +460,8 @@ def _after_planning(
         kept = [number for number in range(len(setup.links)) if number not in failed]
         links = [setup.links[number] for number in kept]
         connected, stranded = _connected(routers, links, pairs)
+        connected, beyond = _within_limits(routers, links, connected)
+        stranded = sorted(stranded + beyond)
         after = replace(
             routers,
             setup=replace(setup, links=links),
@@ -481,6 +485,25 @@ def _connected(
         # The acknowledgments need a way, too: the core refuses a flow without one.
         there = reach.connected(*ends) and reach.connected(*ends[::-1])
         groups[0 if there else 1].append((a, b))
+    return groups
+
+
+def _within_limits(
+    routers: RouterNetwork, links: list[LinkSetup], pairs: list[tuple[int, int]]
+) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Pairs that have paths within the limits of every scheme over these links, both ways, and the others."""
+    setup = routers.setup
+    schemes = [setup.routing.scheme, *setup.routing.others]
+    quiet = replace(setup, links=links, flows=FlowColumns.joined([]), datagrams=[], events=[], captures=[])
+    ends = [(routers.routers[a], routers.routers[b]) for a, b in pairs]
+    both = [*ends, *(pair[::-1] for pair in ends)]
+    without: set[tuple[int, int]] = set()
+    for limits in filter(None, map(limits_of, schemes)):
+        found = quiet.core().candidate_paths(1, "delay", both, **limits)
+        without |= {pair for a, b, paths in found if not paths for pair in ((a, b), (b, a))}
+    groups: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+    for pair, nodes in zip(pairs, ends, strict=True):
+        groups[nodes in without].append(pair)
     return groups
 
 

@@ -254,6 +254,9 @@ def schemes() -> Iterator[tuple[str, Data]]:
         mesh(network=lossy, routing={"scheme": {"algorithm": "tcpbp", "k": 2}, "load_balancing": "packet"}),
     )
     yield "scheme/tcpbp-exact", mesh(network=lossy, routing={"scheme": "tcpbp-exact"})
+    limits = {"max_delay": "28 ms", "max_loss": 0.03}
+    within = {"scheme": {"algorithm": "k-shortest", "k": 3}, "load_balancing": "packet", **limits}
+    yield "scheme/limits", mesh(network=lossy, routing=within)
     shared = {"model": "pftk", "sharing": "all-pairs", "objective": "proportional"}
     modelled = {"scheme": {"algorithm": "tcpbp-exact", **shared}}
     yield "scheme/model", mesh(network=lossy, routing=modelled)

@@ -85,6 +85,7 @@ fn with_a_reaction_the_flow_moves_to_the_other_path_after_exactly_that_delay() {
     setup.routing.reaction = Some(Span::from_secs_f64(reaction));
     setup.routing.scheme = Some(anabranch_engine::routing::Scheme::Shortest(ShortestScheme {
         metric: anabranch_engine::routing::Metric::Delay,
+        limits: None,
     }));
     change(&mut setup, 3.0, Change::Links { links: both(0), up: false });
     let outcome = run(setup);

@@ -33,7 +33,7 @@ fn access_networks(duration: Span) -> (Builder, [LinkId; 2]) {
     let transport = b.protocol("mesh", mesh);
     b.flow(from, to, transport, SourceSetup::Unlimited {}, Instant::ZERO);
     b.setup.routing.scheme =
-        Some(Scheme::KShortest(KShortestScheme { k: 2, metric: AdditiveMetric::Hops.into() }));
+        Some(Scheme::KShortest(KShortestScheme { k: 2, metric: AdditiveMetric::Hops.into(), limits: None }));
     (b, [access[0], access[1]])
 }
 

@@ -4,10 +4,11 @@ use crate::error::{setup_error, value_error};
 use crate::watch::Watch;
 use anabranch_engine::network::Network;
 use anabranch_engine::routing::{
-    self, Disagreement, LinkMask, LinkQuality, Metric, MetricKind, Scheme, Search, TcpbpMetric, Walk,
+    self, Disagreement, LinkMask, LinkQuality, Metric, MetricKind, PathLimits, Scheme, Search, TcpbpMetric,
+    Walk,
 };
 use anabranch_engine::routing::{KShortestScheme, ShortestScheme, TcpbpScheme};
-use anabranch_units::{LinkId, NodeId};
+use anabranch_units::{LinkId, NodeId, Span};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
@@ -47,12 +48,22 @@ pub(crate) fn by_name<T: Copy>(what: &str, name: &str, names: &[(&'static str, T
     })
 }
 
-/// The scheme that finds the k best paths of a pair by a metric.
-pub(crate) fn scheme_of(k: usize, metric: &str, search: &str) -> PyResult<Scheme> {
+/// The scheme that finds the k best paths of a pair by a metric, within limits on delay (ps) and loss.
+pub(crate) fn scheme_of(
+    k: usize,
+    metric: &str,
+    search: &str,
+    (max_delay, max_loss): (Option<u64>, Option<f64>),
+) -> PyResult<Scheme> {
+    let limits = PathLimits { max_delay: max_delay.map(Span::from_ps), max_loss };
+    let limits = (limits != PathLimits::default()).then_some(limits);
     let metric = by_name("metric", metric, &Metric::NAMES)?;
     let published = by_name("search", search, &Search::NAMES)? == Search::Published;
     if published && metric != Metric::Tcpbp {
         return Err(PyValueError::new_err("only the metric tcpbp has a published search"));
+    }
+    if published && limits.is_some() {
+        return Err(PyValueError::new_err("the published search knows no limits of a path"));
     }
     let k = u32::try_from(k).unwrap_or(u32::MAX);
     if k == 0 {
@@ -60,11 +71,13 @@ pub(crate) fn scheme_of(k: usize, metric: &str, search: &str) -> PyResult<Scheme
     }
     // The same path, found in less time.
     let one = k == 1;
-    Ok(match (published, one) {
+    let scheme = match (published, one) {
         (true, _) => Scheme::Tcpbp(TcpbpScheme { k, metric: TcpbpMetric::Tcpbp }),
-        (false, true) => Scheme::Shortest(ShortestScheme { metric }),
-        (false, false) => Scheme::KShortest(KShortestScheme { k, metric }),
-    })
+        (false, true) => Scheme::Shortest(ShortestScheme { metric, limits }),
+        (false, false) => Scheme::KShortest(KShortestScheme { k, metric, limits }),
+    };
+    scheme.check().map_err(value_error)?;
+    Ok(scheme)
 }
 
 /// The paths that a scheme gives to each pair.

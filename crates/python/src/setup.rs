@@ -80,16 +80,26 @@ impl Setup {
         Ok(Plan { plan: Arc::new(plan) })
     }
 
+    /// The pairs that need routes by a scheme, as in `plan`, and have none in a plan: (from, to) in numbers of nodes.
+    #[pyo3(signature = (plan, routing=0))]
+    fn without_route(&self, plan: &Plan, routing: usize) -> Vec<(u32, u32)> {
+        let pairs = self.setup.pairs_of(routing).into_iter();
+        let without = pairs.filter(|&(from, to)| plan.plan.route(from, to).is_none());
+        without.map(|(from, to)| (from.0, to.0)).collect()
+    }
+
     /// The k best loop-free paths of pairs by a metric, over the links that carry data; best first.
     ///
     /// `search` is "exact", or for the metric "tcpbp" also "published", the modified Dijkstra of Vilela 2022.
     /// `pairs` are (from, to) in numbers of nodes; None: all pairs of different nodes. The answer is a list of
     /// (from, to, paths) in the order of the pairs, each path the list of its links' numbers; a pair that is
-    /// not connected has no paths.
+    /// not connected has no paths. Paths of more delay than `max_delay` (ps, one way) or more loss than `max_loss`
+    /// are left out.
     ///
     /// Raises SetupError if a pair does not hold, ValueError for a metric or search that is not known or do not
-    /// go together, or a k of 0.
-    #[pyo3(signature = (k, metric, pairs=None, search="exact", progress=None))]
+    /// go together, a k of 0, a loss that is none, or limits of the published search, which knows none.
+    #[pyo3(signature = (k, metric, pairs=None, search="exact", progress=None, max_delay=None, max_loss=None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of a Python method")]
     fn candidate_paths(
         &self,
         py: Python<'_>,
@@ -98,8 +108,10 @@ impl Setup {
         pairs: Option<Vec<(u32, u32)>>,
         search: &str,
         progress: Option<Py<PyAny>>,
+        max_delay: Option<u64>,
+        max_loss: Option<f64>,
     ) -> PyResult<Vec<PairPaths>> {
-        let scheme = paths::scheme_of(k, metric, search)?;
+        let scheme = paths::scheme_of(k, metric, search, (max_delay, max_loss))?;
         let pairs = paths::pairs_of(&self.network, pairs)?;
         let watch = Watch::new(progress);
         py.detach(|| paths::candidates(&self.network, &self.mask, &scheme, &pairs, watch))

@@ -105,14 +105,14 @@ fn time(name: &str, (network, hosts): (Network, Vec<NodeId>)) {
     let (metric, k) = (AdditiveMetric::Hops, Some(4));
     println!("{name}");
     for scheme in [
-        Scheme::Shortest(ShortestScheme { metric: metric.into() }),
+        Scheme::Shortest(ShortestScheme { metric: metric.into(), limits: None }),
         Scheme::Ecmp(EcmpScheme { metric }),
-        Scheme::KShortest(KShortestScheme { k: 4, metric: metric.into() }),
+        Scheme::KShortest(KShortestScheme { k: 4, metric: metric.into(), limits: None }),
         Scheme::Disjoint(DisjointScheme { k, metric }),
         Scheme::MaxFlow(MaxFlowScheme { metric }),
-        Scheme::Shortest(ShortestScheme { metric: Metric::Capacity }),
+        Scheme::Shortest(ShortestScheme { metric: Metric::Capacity, limits: None }),
         Scheme::Tcpbp(TcpbpScheme { k: 1, metric: TcpbpMetric::Tcpbp }),
-        Scheme::TcpbpExact(TcpbpExactScheme { k: 1, metric: TcpbpMetric::Tcpbp }),
+        Scheme::TcpbpExact(TcpbpExactScheme { k: 1, metric: TcpbpMetric::Tcpbp, limits: None }),
     ] {
         let start = Instant::now();
         let plan = scheme.plan(&network, &mask, &pairs);

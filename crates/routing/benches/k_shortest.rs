@@ -18,9 +18,14 @@ fn main() {
     let some: Vec<(NodeId, NodeId)> = all.iter().copied().step_by(3).collect();
     for metric in AdditiveMetric::NAMES.map(|(_, metric)| metric) {
         let k = Some(2);
-        time(&network, &mask, &all, &Scheme::KShortest(KShortestScheme { k: 2, metric: metric.into() }));
+        time(
+            &network,
+            &mask,
+            &all,
+            &Scheme::KShortest(KShortestScheme { k: 2, metric: metric.into(), limits: None }),
+        );
         for scheme in [
-            Scheme::Shortest(ShortestScheme { metric: metric.into() }),
+            Scheme::Shortest(ShortestScheme { metric: metric.into(), limits: None }),
             Scheme::Ecmp(EcmpScheme { metric }),
             Scheme::Disjoint(DisjointScheme { k, metric }),
             Scheme::Disjoint(DisjointScheme { k: None, metric }),

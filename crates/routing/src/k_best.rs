@@ -11,15 +11,17 @@
 //! finds when it starts anew where the deviation leaves, as Yen's algorithm has it. Neither is it the best one,
 //! nor do the paths come in order: a later one can be better than an earlier.
 
+use crate::PathLimits;
 use crate::bounds::Bounds;
 use crate::hop_by_hop::Search;
 use crate::labels::{Aim, Field, Labels};
+use crate::limits::Spent;
 use crate::marks::Marks;
 use crate::path_metric::{PathMetric, Rank};
 use crate::quality::{LinkQuality, PathQuality};
 use crate::tcpbp::TcpbpTree;
 use anabranch_network::{Network, Path};
-use anabranch_units::{LinkId, NodeId};
+use anabranch_units::{LinkId, NodeId, Span};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::rc::Rc;
@@ -45,6 +47,8 @@ pub struct KBest<'n> {
     network: &'n Network,
     metric: PathMetric,
     search: Search,
+    /// What a path may spend of delay and loss; `None` where paths have no limits.
+    budget: Option<Spent>,
     qualities: Vec<Option<LinkQuality>>,
     labels: Labels,
     /// Nodes of the prefix from which a path deviates; it may not come back to them.
@@ -73,11 +77,30 @@ impl<'n> KBest<'n> {
         search: Search,
         quality: impl Fn(LinkId) -> Option<LinkQuality>,
     ) -> Self {
-        let seen = |link| quality(link).map(|quality| metric.seen(quality));
-        let qualities = network.link_ids().map(seen).collect();
+        Self::within(network, metric, (search, None), quality)
+    }
+
+    /// The same for paths within limits, if there are some. The published search knows none.
+    pub(crate) fn within(
+        network: &'n Network,
+        metric: PathMetric,
+        (search, limits): (Search, Option<PathLimits>),
+        quality: impl Fn(LinkId) -> Option<LinkQuality>,
+    ) -> Self {
+        let seen = |quality| match limits {
+            None => metric.seen(quality),
+            Some(_) => metric.seen_within(quality),
+        };
+        let qualities = network.link_ids().map(|link| quality(link).map(seen)).collect();
         let count = network.nodes().len();
         let (labels, prefix) = (Labels::new(count), Marks::new(count));
-        Self { network, metric, search, qualities, labels, prefix, last_bounds: None }
+        let budget = limits.map(PathLimits::budget);
+        Self { network, metric, search, budget, qualities, labels, prefix, last_bounds: None }
+    }
+
+    /// Whether a path of this quality is within the limits.
+    pub(crate) fn admits(&self, path: PathQuality) -> bool {
+        admits(self.budget, path)
     }
 
     /// All paths from `from` to `to`, best first (as published: in the order in which Yen's algorithm finds
@@ -190,7 +213,7 @@ impl Paths<'_, '_> {
 
     /// Adds the best path of a part, still to be found, if the part may have any.
     fn add(&mut self, part: Part) {
-        let KBest { network, metric, qualities, prefix, .. } = &mut *self.finder;
+        let KBest { network, metric, budget, qualities, prefix, .. } = &mut *self.finder;
         let Part { nodes, links, quality, barred } = part;
         prefix.clear();
         nodes.iter().for_each(|&node| prefix.set(node));
@@ -198,7 +221,7 @@ impl Paths<'_, '_> {
         let first = Field::new(network, qualities).out(spur).filter_map(|(link, to, of_link)| {
             let open = !prefix.has(to) && !barred.contains(&link);
             let completed = self.bounds.completed(to, quality.then(of_link)).filter(|_| open)?;
-            Some(metric.rank(completed))
+            admits(*budget, completed).then(|| metric.rank(completed))
         });
         if let Some(rank) = first.min() {
             let spur = links.len();
@@ -208,7 +231,7 @@ impl Paths<'_, '_> {
 
     /// Searches the best path of a part and puts it back as found, if there is one.
     fn find(&mut self, mut candidate: Candidate) {
-        let KBest { network, metric, search, qualities, labels, prefix, .. } = &mut *self.finder;
+        let KBest { network, metric, search, budget, qualities, labels, prefix, .. } = &mut *self.finder;
         let (bounds, tail) = (&self.bounds, &self.ends.tail);
         prefix.clear();
         candidate.nodes.iter().for_each(|&node| prefix.set(node));
@@ -232,13 +255,22 @@ impl Paths<'_, '_> {
         let way = match search {
             Search::Published => some_path.links(bounds.to()),
             Search::Exact => {
-                let best = metric.rank(with_tail(reached));
-                let mut aim = ToOne { metric: *metric, bounds, tail, best };
-                let field = Field::new(network, qualities);
+                let reached = with_tail(reached);
+                let best = admits(*budget, reached).then(|| metric.rank(reached));
+                let mut aim = ToOne { metric: *metric, budget: *budget, bounds, tail, best };
+                let mut field = Field::new(network, qualities);
+                if *metric == PathMetric::Capacity {
+                    // Where delays are seen, for limits, they are no part of the rank: hops break its ties.
+                    field.apart = Span::MAX;
+                }
                 let all = labels.search(field, (spur, so_far), open, &mut aim, usize::MAX);
                 assert!(all, "there are as many ways as may be");
-                let first = labels.first(bounds.to(), |quality| metric.rank(with_tail(quality)));
-                labels.links(first.expect("a path is known").1)
+                let first = labels.first(bounds.to(), |quality| {
+                    let whole = with_tail(quality);
+                    (!admits(*budget, whole), metric.rank(whole))
+                });
+                let Some(((false, _), way)) = first else { return };
+                labels.links(way)
             }
         };
         let quality = way.iter().map(|link| qualities[link.index()].expect("usable"));
@@ -255,15 +287,18 @@ impl Paths<'_, '_> {
 /// A search for the best path to one node.
 struct ToOne<'a> {
     metric: PathMetric,
+    budget: Option<Spent>,
     bounds: &'a Bounds,
     tail: &'a [LinkQuality],
     /// The best rank that is known to be reached.
-    best: Rank,
+    best: Option<Rank>,
 }
 
 impl Aim for ToOne<'_> {
     fn hopes(&self, node: NodeId, quality: PathQuality) -> bool {
-        self.bounds.completed(node, quality).is_some_and(|path| self.metric.rank(path) <= self.best)
+        self.bounds.completed(node, quality).is_some_and(|path| {
+            admits(self.budget, path) && self.best.is_none_or(|best| self.metric.rank(path) <= best)
+        })
     }
 
     fn keep(&mut self, node: NodeId, quality: PathQuality) -> bool {
@@ -271,7 +306,15 @@ impl Aim for ToOne<'_> {
             return true;
         }
         let whole = self.tail.iter().copied().fold(quality, PathQuality::then);
-        self.best = self.best.min(self.metric.rank(whole));
+        if admits(self.budget, whole) {
+            let rank = self.metric.rank(whole);
+            self.best = Some(self.best.map_or(rank, |best| best.min(rank)));
+        }
         false
     }
+}
+
+/// Whether a path of this quality spends no more than its budget.
+fn admits(budget: Option<Spent>, path: PathQuality) -> bool {
+    budget.is_none_or(|budget| Spent::over(path).within(budget))
 }

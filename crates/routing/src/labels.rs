@@ -212,20 +212,9 @@ impl Labels {
         true
     }
 
-    /// Which of two ways of as many hops to one node comes first: by node numbers, then by link ids, the first
-    /// difference deciding.
-    pub(crate) fn spelling(&self, mut left: u32, mut right: u32) -> Ordering {
-        let (mut by_node, mut by_link) = (Ordering::Equal, Ordering::Equal);
-        // The last difference found on the way back is the first from the start.
-        while left != right {
-            let (a, b) = (&self.ways[left as usize], &self.ways[right as usize]);
-            by_node = a.node.cmp(&b.node).then(by_node);
-            let (Some((before_a, link_a)), Some((before_b, link_b))) = (a.last, b.last) else { break };
-            // Links are compared only where all nodes are the same, so that each pair of them is parallel.
-            by_link = link_a.cmp(&link_b).then(by_link);
-            (left, right) = (before_a, before_b);
-        }
-        by_node.then(by_link)
+    /// Which of two ways of as many hops to one node comes first.
+    pub(crate) fn spelling(&self, left: u32, right: u32) -> Ordering {
+        spelling(left, right, |way| (self.ways[way as usize].node, self.ways[way as usize].last))
     }
 
     /// The ways kept to a node, least delay first.
@@ -263,6 +252,26 @@ impl Labels {
         }
         Some(first)
     }
+}
+
+/// Which of two ways of as many hops to one node comes first: by node numbers, then by link ids, the first difference
+/// deciding. `step` has the last node of a way, with the way that it extends and the link by which it does.
+pub(crate) fn spelling(
+    mut left: u32,
+    mut right: u32,
+    step: impl Fn(u32) -> (NodeId, Option<(u32, LinkId)>),
+) -> Ordering {
+    let (mut by_node, mut by_link) = (Ordering::Equal, Ordering::Equal);
+    // The last difference found on the way back is the first from the start.
+    while left != right {
+        let ((node_a, last_a), (node_b, last_b)) = (step(left), step(right));
+        by_node = node_a.cmp(&node_b).then(by_node);
+        let (Some((before_a, link_a)), Some((before_b, link_b))) = (last_a, last_b) else { break };
+        // Links are compared only where all nodes are the same, so that each pair of them is parallel.
+        by_link = link_a.cmp(&link_b).then(by_link);
+        (left, right) = (before_a, before_b);
+    }
+    by_node.then(by_link)
 }
 
 /// The path over links that a search chose; none over no links.

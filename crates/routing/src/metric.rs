@@ -9,7 +9,7 @@ use anabranch_units::LinkId;
 pub const REFERENCE_CAPACITY_BPS: u64 = 1_000_000_000_000_000;
 
 /// Steps of the cost of loss in a neper: a loss of 1e-15 costs one.
-const STEPS_PER_NEPER: f64 = 1e15;
+pub(crate) const STEPS_PER_NEPER: f64 = 1e15;
 /// The same for `smm`, whose step of delay is the picosecond.
 const PICOSECONDS_PER_SECOND: f64 = 1e12;
 
@@ -171,7 +171,7 @@ impl AdditiveMetric {
 }
 
 /// `-ln(1 - p)`. From `libm`, which gives the same bits on every machine.
-fn nepers(loss: f64) -> f64 {
+pub(crate) fn nepers(loss: f64) -> f64 {
     -libm::log1p(-loss)
 }
 

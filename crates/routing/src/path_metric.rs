@@ -107,6 +107,14 @@ impl PathMetric {
         }
     }
 
+    /// The same where paths have limits, for which delay and loss matter to every metric.
+    pub(crate) const fn seen_within(self, link: LinkQuality) -> LinkQuality {
+        match self {
+            Self::Capacity => link,
+            Self::Tcpbp | Self::Argaq | Self::BOverDl => self.seen(link),
+        }
+    }
+
     /// Whether it looks at the bottleneck.
     pub(crate) const fn looks_at_capacity(self) -> bool {
         matches!(self, Self::Capacity | Self::BOverDl)

@@ -9,7 +9,7 @@ use crate::path_metric::PathMetric;
 use crate::quality::{LinkQuality, PathQuality};
 use crate::stubs::{Ends, Stubs};
 use crate::tcpbp::TcpbpTree;
-use crate::{ExactTree, LinkMask, Watch};
+use crate::{ExactTree, LinkMask, PathLimits, Watch};
 use anabranch_network::{Network, Path};
 use anabranch_units::{LinkId, NodeId};
 use std::collections::btree_map::Entry;
@@ -31,6 +31,7 @@ pub(crate) struct PathPlanner<'n> {
     mask: &'n LinkMask,
     metric: PathMetric,
     search: Search,
+    limits: Option<PathLimits>,
     stubs: Stubs,
 }
 
@@ -38,8 +39,14 @@ pub(crate) struct PathPlanner<'n> {
 pub(crate) type PairPaths = BTreeMap<(NodeId, NodeId), Vec<Path>>;
 
 impl<'n> PathPlanner<'n> {
-    pub(crate) fn new(network: &'n Network, mask: &'n LinkMask, metric: PathMetric, search: Search) -> Self {
-        Self { network, mask, metric, search, stubs: Stubs::new(network) }
+    pub(crate) fn new(
+        network: &'n Network,
+        mask: &'n LinkMask,
+        metric: PathMetric,
+        search: Search,
+        limits: Option<PathLimits>,
+    ) -> Self {
+        Self { network, mask, metric, search, limits, stubs: Stubs::new(network) }
     }
 
     /// The `k` best paths of every pair that is connected.
@@ -57,7 +64,8 @@ impl<'n> PathPlanner<'n> {
         let mut one_by_one = Vec::new();
         for (from, destinations) in by_source {
             watch(found.len())?;
-            if k == 1 && destinations.len() * MANY_DESTINATIONS >= self.network.nodes().len() {
+            let one_search = k == 1 && self.limits.is_none();
+            if one_search && destinations.len() * MANY_DESTINATIONS >= self.network.nodes().len() {
                 self.paths_from(from, &destinations, &mut found);
             } else {
                 one_by_one.extend(destinations.into_iter().map(|to| (from, to)));
@@ -105,7 +113,7 @@ impl<'n> PathPlanner<'n> {
             let ends = self.network.link(link);
             self.quality(link).filter(|_| self.stubs.in_core(ends.from) && self.stubs.in_core(ends.to))
         };
-        let mut finder = KBest::new(self.network, self.metric, self.search, in_core);
+        let mut finder = KBest::within(self.network, self.metric, (self.search, self.limits), in_core);
         let mut known: BTreeMap<Alike, Vec<Vec<LinkId>>> = BTreeMap::new();
         for &(from, to) in pairs {
             let Ends { ascent, top, descent } = self.stubs.between(from, to);
@@ -113,6 +121,10 @@ impl<'n> PathPlanner<'n> {
             let down = self.edges(descent.iter().map(|&stub| self.stubs.edge(stub)?.down));
             let (Some((up, up_qualities)), Some((down, tail))) = (up, down) else { continue };
             if top.0 == top.1 {
+                let whole = PathQuality::of(up_qualities.into_iter().chain(tail));
+                if !finder.admits(whole) {
+                    continue;
+                }
                 found.insert((from, to), vec![self.path([up, down].concat())]);
                 continue;
             }
@@ -139,7 +151,11 @@ impl<'n> PathPlanner<'n> {
     fn edges(&self, links: impl Iterator<Item = Option<LinkId>>) -> Option<Edges> {
         let usable = |link: Option<LinkId>| link.and_then(|link| Some((link, self.quality(link)?)));
         let known: Option<Vec<(LinkId, LinkQuality)>> = links.map(usable).collect();
-        Some(known?.into_iter().map(|(link, quality)| (link, self.metric.seen(quality))).unzip())
+        let seen = |quality| match self.limits {
+            None => self.metric.seen(quality),
+            Some(_) => self.metric.seen_within(quality),
+        };
+        Some(known?.into_iter().map(|(link, quality)| (link, seen(quality))).unzip())
     }
 
     fn path(&self, links: Vec<LinkId>) -> Path {

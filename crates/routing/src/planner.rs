@@ -7,8 +7,10 @@
 
 use crate::ecmp::next_hops;
 use crate::graph::CostGraph;
+use crate::limits::Spent;
 use crate::stubs::Stubs;
-use crate::{Length, LinkMask, NextHopsTo, Plan, Route, TreeTo, Watch, WeightedPath};
+use crate::within::Limited;
+use crate::{Length, LinkMask, NextHopsTo, PathLimits, Plan, Route, TreeTo, Watch, WeightedPath};
 use anabranch_network::{Network, Path};
 use anabranch_units::{LinkId, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,10 +24,21 @@ pub(crate) struct Planner<'n> {
     mask: &'n LinkMask,
     stubs: Stubs,
     core: CostGraph<'n>,
+    /// What a path may spend of delay and loss.
+    budget: Spent,
 }
 
 /// An entry of a table.
 type NextHops = (NodeId, Vec<LinkId>);
+
+/// What the stubs of a pair leave to the paths between them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Room {
+    /// How much the stubs let through in the unit of the scheme; `None`: the pair has none.
+    pub(crate) flow: Option<u64>,
+    /// What the stubs have not spent of the limits.
+    pub(crate) budget: Spent,
+}
 
 /// A pair whose stubs let it through; what lies between them is still to be found.
 #[derive(Clone, Copy)]
@@ -36,13 +49,12 @@ struct Pending {
     place: usize,
     /// Where it enters the core, and where it leaves it.
     top: (NodeId, NodeId),
-    /// How much its stubs let through in the unit of the scheme; `None`: it has none.
-    room: Option<u64>,
+    room: Room,
 }
 
 impl Pending {
     /// Pairs that agree in this differ in nothing that a search sees; those of one tree stand together.
-    fn search(&self) -> (NodeId, NodeId, Option<u64>) {
+    fn search(&self) -> (NodeId, NodeId, Room) {
         (self.top.1, self.top.0, self.room)
     }
 
@@ -55,7 +67,13 @@ impl<'n> Planner<'n> {
     pub(crate) fn new(network: &'n Network, mask: &'n LinkMask, cost: impl Fn(LinkId) -> u64) -> Self {
         let stubs = Stubs::new(network);
         let core = CostGraph::within(network, mask, cost, |node| stubs.in_core(node));
-        Self { network, mask, stubs, core }
+        Self { network, mask, stubs, core, budget: Spent::UNLIMITED }
+    }
+
+    /// The same for paths within limits, and what their searches need.
+    pub(crate) fn limited(self, limits: PathLimits) -> (Self, Limited<'n>) {
+        let limited = Limited::new(self.network, self.mask, |node| self.stubs.in_core(node));
+        (Self { budget: limits.budget(), ..self }, limited)
     }
 
     /// What searches look at: all but the stubs.
@@ -63,9 +81,9 @@ impl<'n> Planner<'n> {
         &self.core
     }
 
-    /// A plan of paths. `find` answers for a node of the core and the root of a tree, and for how
-    /// much the paths may carry together, in the unit in which `capacity` says how much a link
-    /// carries (`None`: as much as they can). It calls what it is given last before each further path.
+    /// A plan of paths. `find` answers for a node of the core and the root of a tree, and for the room of
+    /// the paths: how much they may carry together, in the unit in which `capacity` says how much a link
+    /// carries (`None`: as much as they can), and what each may spend. It calls what it is given last before each further path.
     pub(crate) fn paths<E>(
         &self,
         pairs: &[(NodeId, NodeId)],
@@ -74,7 +92,7 @@ impl<'n> Planner<'n> {
         mut find: impl FnMut(
             &TreeTo,
             NodeId,
-            Option<u64>,
+            Room,
             &mut dyn FnMut() -> Result<(), E>,
         ) -> Result<Vec<WeightedPath>, E>,
     ) -> Result<Plan, E> {
@@ -159,8 +177,10 @@ impl<'n> Planner<'n> {
             let up = || self.stubs.climb(from, top.0).map(|stub| self.up(stub));
             let down = || self.stubs.climb(to, top.1).map(|stub| self.down(stub));
             if up().chain(down()).all(|link| link.is_some()) {
-                let room = up().chain(down()).flatten().map(&capacity).min();
-                if room != Some(0) {
+                let flow = up().chain(down()).flatten().map(&capacity).min();
+                let budget = self.left(up().chain(down()).flatten());
+                if let (Some(budget), true) = (budget, flow != Some(0)) {
+                    let room = Room { flow, budget };
                     pending.push(Pending { from, to, place: pending.len(), top, room });
                 }
             }
@@ -172,6 +192,14 @@ impl<'n> Planner<'n> {
             same_ends.sort_by_key(|pair| pair.room);
         }
         Ok(sorted)
+    }
+
+    /// What links leave of the budget; `None` where they break the limits.
+    fn left(&self, mut links: impl Iterator<Item = LinkId>) -> Option<Spent> {
+        if self.budget == Spent::UNLIMITED {
+            return Some(self.budget);
+        }
+        links.try_fold(self.budget, |left, link| Spent::on(self.network, link).left_of(left))
     }
 
     /// The path of a pair, given the links between its stubs and how many they are.

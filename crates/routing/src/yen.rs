@@ -8,7 +8,9 @@
 
 use crate::dijkstra::order_of_ways;
 use crate::graph::{Arc, CostGraph};
+use crate::limits::Spent;
 use crate::marks::Marks;
+use crate::within::{LabelSearch, Within};
 use crate::{Length, TreeTo};
 use anabranch_network::Path;
 use anabranch_units::{LinkId, NodeId};
@@ -30,6 +32,7 @@ pub struct KShortest<'g> {
     /// Nodes of the prefix from which a path deviates; it may not come back to them.
     prefix: Marks,
     search: Search,
+    label_search: LabelSearch,
 }
 
 impl<'g> KShortest<'g> {
@@ -37,7 +40,8 @@ impl<'g> KShortest<'g> {
     #[must_use]
     pub fn new(graph: &'g CostGraph<'g>) -> Self {
         let count = graph.node_count();
-        Self { graph, prefix: Marks::new(count), search: Search::new(count) }
+        let (search, label_search) = (Search::new(count), LabelSearch::new(count));
+        Self { graph, prefix: Marks::new(count), search, label_search }
     }
 
     /// All paths from `from` to the destination of `tree`, shortest first, each found when it is
@@ -47,11 +51,27 @@ impl<'g> KShortest<'g> {
         tree: &'a TreeTo,
         from: NodeId,
     ) -> impl Iterator<Item = Path> + use<'a, 'g> {
-        let mut paths = Paths { finder: self, tree, candidates: BinaryHeap::new(), last: None };
+        self.paths_within(tree, from, None)
+    }
+
+    /// The same among the paths within limits, if there are some.
+    pub(crate) fn paths_within<'a>(
+        &'a mut self,
+        tree: &'a TreeTo,
+        from: NodeId,
+        within: Option<Within<'a>>,
+    ) -> impl Iterator<Item = Path> + use<'a, 'g> {
+        let mut paths = Paths { finder: self, tree, within, candidates: BinaryHeap::new(), last: None };
         let links: Vec<LinkId> = tree.walk(from).map(|arc| arc.link).collect();
         if let (Some(length), false) = (tree.length(from), links.is_empty()) {
-            let nodes = std::iter::once(from).chain(tree.walk(from).map(|arc| arc.node)).collect();
-            let first = Candidate { length, found: true, nodes, links, spur: 0, barred: Vec::new() };
+            let mut first =
+                Candidate { length, found: false, nodes: vec![from], links, spur: 0, barred: Vec::new() };
+            if within.is_none_or(|within| within.admits(first.links.iter().copied())) {
+                first.found = true;
+                first.nodes.extend(tree.walk(from).map(|arc| arc.node));
+            } else {
+                first.links.clear();
+            }
             paths.candidates.push(Reverse(first));
         }
         paths
@@ -79,6 +99,7 @@ struct Candidate {
 struct Paths<'a, 'g> {
     finder: &'a mut KShortest<'g>,
     tree: &'a TreeTo,
+    within: Option<Within<'a>>,
     candidates: BinaryHeap<Reverse<Candidate>>,
     /// The path given out last, whose deviations are not yet among the candidates.
     last: Option<Candidate>,
@@ -125,10 +146,14 @@ impl Paths<'_, '_> {
     /// `length` is that of these links.
     fn branch(&mut self, path: &Candidate, spur: usize, length: Length, barred: Vec<LinkId>) {
         let KShortest { graph, prefix, .. } = &*self.finder;
+        let spent = self.spent(&path.links[..spur]);
         let mut least: Option<(Length, Arc)> = None;
         for &arc in graph.out(path.nodes[spur]) {
             let rest = self.tree.length_or_infinite(arc.node);
             if rest == Length::INFINITE || prefix.has(arc.node) || barred.contains(&arc.link) {
+                continue;
+            }
+            if self.within.is_some_and(|within| within.behind(spent, arc).is_none()) {
                 continue;
             }
             let bound = arc.length + rest;
@@ -145,11 +170,15 @@ impl Paths<'_, '_> {
             spur,
             barred,
         };
-        // Where the shortest path from the next node stays clear of the prefix it meets the bound,
-        // and no path that does comes before it.
-        if !self.tree.walk(arc.node).any(|arc| prefix.has(arc.node)) {
+        // Where the shortest path from the next node stays clear of the prefix and within the limits it
+        // meets the bound, and no path that does comes before it.
+        let way = || std::iter::once(arc).chain(self.tree.walk(arc.node));
+        let whole = || candidate.links.iter().copied().chain(way().map(|arc| arc.link));
+        if !self.tree.walk(arc.node).any(|arc| prefix.has(arc.node))
+            && self.within.is_none_or(|within| within.admits(whole()))
+        {
             candidate.found = true;
-            for arc in std::iter::once(arc).chain(self.tree.walk(arc.node)) {
+            for arc in way() {
                 candidate.nodes.push(arc.node);
                 candidate.links.push(arc.link);
             }
@@ -157,16 +186,31 @@ impl Paths<'_, '_> {
         self.candidates.push(Reverse(candidate));
     }
 
+    /// What links spend of the limits; nothing where there are none.
+    fn spent(&self, links: &[LinkId]) -> Spent {
+        self.within.map_or(Spent::NOTHING, |within| within.over(links.iter().copied()))
+    }
+
     /// Searches the shortest path of a part and puts it back as found, if there is one.
     fn find(&mut self, mut candidate: Candidate) {
-        let KShortest { graph, prefix, search } = &mut *self.finder;
+        let spent = self.spent(&candidate.links);
+        let KShortest { graph, prefix, search, label_search } = &mut *self.finder;
         prefix.clear();
         for &node in &candidate.nodes {
             prefix.set(node);
         }
         let spur = candidate.nodes[candidate.spur];
         let bound_at_spur = candidate.length;
-        let Some((rest, way)) = search.run(graph, self.tree, spur, prefix, &candidate.barred) else { return };
+        let found = match self.within {
+            None => search.run(graph, self.tree, spur, prefix, &candidate.barred),
+            Some(within) => {
+                let open = |node: NodeId, arc: &Arc| {
+                    !prefix.has(arc.node) && (node != spur || !candidate.barred.contains(&arc.link))
+                };
+                label_search.run(graph, (self.tree, within), (spur, spent), open)
+            }
+        };
+        let Some((rest, way)) = found else { return };
         let length = candidate.links.iter().zip(&candidate.nodes).fold(Length::ZERO, |sum, (link, &node)| {
             let arc = graph.out(node).iter().find(|arc| arc.link == *link);
             sum + arc.expect("the links of a path are in the graph").length

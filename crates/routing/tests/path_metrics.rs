@@ -9,7 +9,7 @@ use anabranch_routing::{
 };
 use anabranch_routing::{KShortestScheme, ShortestScheme, TcpbpExactScheme, TcpbpScheme};
 use anabranch_units::{LinkId, NodeId, Rate, Span};
-use common::{Sample, lossy_samples};
+use common::{Sample, lossy_samples, with_hosts};
 use proptest::prelude::*;
 
 fn known(sample: &Sample) -> impl Fn(LinkId) -> Option<LinkQuality> + '_ {
@@ -187,17 +187,17 @@ proptest! {
             let named = Metric::NAMES.into_iter().find(|(_, metric)| metric.kind() == MetricKind::Path(path));
             let metric = named.expect("a name").1;
             [
-                (Scheme::Shortest(ShortestScheme { metric }), path, Search::Exact, 1),
-                (Scheme::KShortest(KShortestScheme { k: 3, metric }), path, Search::Exact, 3),
-                (Scheme::KShortest(KShortestScheme { k: 1, metric }), path, Search::Exact, 1),
+                (Scheme::Shortest(ShortestScheme { metric, limits: None }), path, Search::Exact, 1),
+                (Scheme::KShortest(KShortestScheme { k: 3, metric, limits: None }), path, Search::Exact, 3),
+                (Scheme::KShortest(KShortestScheme { k: 1, metric, limits: None }), path, Search::Exact, 1),
             ]
         });
         let (metric, path) = (TcpbpMetric::Tcpbp, PathMetric::Tcpbp);
         let by_name = [
             (Scheme::Tcpbp(TcpbpScheme { k: 1, metric }), path, Search::Published, 1),
             (Scheme::Tcpbp(TcpbpScheme { k: 3, metric }), path, Search::Published, 3),
-            (Scheme::TcpbpExact(TcpbpExactScheme { k: 1, metric }), path, Search::Exact, 1),
-            (Scheme::TcpbpExact(TcpbpExactScheme { k: 3, metric }), path, Search::Exact, 3),
+            (Scheme::TcpbpExact(TcpbpExactScheme { k: 1, metric, limits: None }), path, Search::Exact, 1),
+            (Scheme::TcpbpExact(TcpbpExactScheme { k: 3, metric, limits: None }), path, Search::Exact, 3),
         ];
         let pairs = sample.pairs();
         for (scheme, metric, search, k) in schemes.chain(by_name) {
@@ -214,30 +214,4 @@ proptest! {
             }
         }
     }
-}
-
-/// The same network with hosts at its first nodes, each with an edge of its own kind.
-fn with_hosts(sample: Sample, edges: usize) -> Sample {
-    use anabranch_network::{Link, Network, Node};
-    let (mut nodes, mut links) = (sample.network.nodes().to_vec(), sample.network.links().to_vec());
-    for number in 0..edges.min(nodes.len()) {
-        let (host, switch) = (NodeId::from_index(nodes.len()), NodeId::from_index(number / 2));
-        nodes.push(Node { name: format!("host {number}"), place: None });
-        for (from, to) in [(host, switch), (switch, host)] {
-            links.push(Link {
-                from,
-                to,
-                capacity: Rate::from_bps(1 + number as u64),
-                delay: Span::from_us(number as u64 * 700),
-                loss: [0.0, 0.03, 0.3, 1.0 - f64::EPSILON][number],
-                weight: 1,
-            });
-        }
-    }
-    let network = Network::new(nodes, links).expect("a valid network");
-    let mut mask = anabranch_routing::LinkMask::all_up(&network);
-    for link in sample.network.link_ids() {
-        mask.set_link(link, sample.mask.usable(&sample.network, link));
-    }
-    Sample { network, mask }
 }

@@ -4,8 +4,8 @@ mod common;
 
 use anabranch_network::{Link, Network, Node, Path};
 use anabranch_routing::{
-    AdditiveMetric, LinkMask, Metric, NextHopsTo, PathShares, Plan, Route, Scheme, TcpbpMetric, WeightedPath,
-    prune,
+    AdditiveMetric, LinkMask, Metric, NextHopsTo, PathLimits, PathShares, Plan, Route, Scheme, TcpbpMetric,
+    WeightedPath, prune,
 };
 use anabranch_routing::{
     DisjointScheme, EcmpScheme, KShortestScheme, MaxFlowScheme, NearShortestScheme, SemperScheme,
@@ -20,10 +20,10 @@ use std::collections::BTreeMap;
 fn every_scheme() -> Vec<Scheme> {
     let of_any = |metric| {
         vec![
-            Scheme::Shortest(ShortestScheme { metric }),
-            Scheme::KShortest(KShortestScheme { k: 1, metric }),
-            Scheme::KShortest(KShortestScheme { k: 3, metric }),
-            Scheme::NearShortest(NearShortestScheme { within_percent: 30, k: 4, metric }),
+            Scheme::Shortest(ShortestScheme { metric, limits: None }),
+            Scheme::KShortest(KShortestScheme { k: 1, metric, limits: None }),
+            Scheme::KShortest(KShortestScheme { k: 3, metric, limits: None }),
+            Scheme::NearShortest(NearShortestScheme { within_percent: 30, k: 4, metric, limits: None }),
         ]
     };
     let of_sums = |metric| {
@@ -38,7 +38,10 @@ fn every_scheme() -> Vec<Scheme> {
     };
     let metric = TcpbpMetric::Tcpbp;
     let of_one = [1, 3].into_iter().flat_map(|k| {
-        [Scheme::Tcpbp(TcpbpScheme { k, metric }), Scheme::TcpbpExact(TcpbpExactScheme { k, metric })]
+        [
+            Scheme::Tcpbp(TcpbpScheme { k, metric }),
+            Scheme::TcpbpExact(TcpbpExactScheme { k, metric, limits: None }),
+        ]
     });
     let any = Metric::NAMES.into_iter().flat_map(|(_, metric)| of_any(metric));
     any.chain(AdditiveMetric::NAMES.map(|(_, metric)| metric).into_iter().flat_map(of_sums))
@@ -56,21 +59,25 @@ fn schemes_read_as_they_are_written() {
     let tcpbp = TcpbpMetric::Tcpbp;
     let expected = [
         (
-            r#"{"algorithm":"shortest","metric":"hops"}"#,
-            Scheme::Shortest(ShortestScheme { metric: Metric::Hops }),
+            r#"{"algorithm":"shortest","metric":"hops","limits":null}"#,
+            Scheme::Shortest(ShortestScheme { metric: Metric::Hops, limits: None }),
         ),
         (r#"{"algorithm":"ecmp","metric":"hops"}"#, Scheme::Ecmp(EcmpScheme { metric })),
         (
-            r#"{"algorithm":"k-shortest","k":2,"metric":"hops"}"#,
-            Scheme::KShortest(KShortestScheme { k, metric: Metric::Hops }),
+            r#"{"algorithm":"k-shortest","k":2,"metric":"hops","limits":{"max_delay":7,"max_loss":0.5}}"#,
+            Scheme::KShortest(KShortestScheme {
+                k,
+                metric: Metric::Hops,
+                limits: Some(PathLimits { max_delay: Some(Span::from_ps(7)), max_loss: Some(0.5) }),
+            }),
         ),
         (
             r#"{"algorithm":"tcpbp","k":1,"metric":"tcpbp"}"#,
             Scheme::Tcpbp(TcpbpScheme { k: 1, metric: tcpbp }),
         ),
         (
-            r#"{"algorithm":"tcpbp-exact","k":2,"metric":"tcpbp"}"#,
-            Scheme::TcpbpExact(TcpbpExactScheme { k, metric: tcpbp }),
+            r#"{"algorithm":"tcpbp-exact","k":2,"metric":"tcpbp","limits":null}"#,
+            Scheme::TcpbpExact(TcpbpExactScheme { k, metric: tcpbp, limits: None }),
         ),
         (
             r#"{"algorithm":"disjoint","k":null,"metric":"hops"}"#,
@@ -244,7 +251,7 @@ proptest! {
         within_percent in 0u32..200,
     ) {
         let scheme =
-            Scheme::NearShortest(NearShortestScheme { within_percent, k: 64, metric: Metric::Delay });
+            Scheme::NearShortest(NearShortestScheme { within_percent, k: 64, metric: Metric::Delay, limits: None });
         let plan = scheme.plan(&sample.network, &sample.mask, &sample.pairs());
         for route in &plan.routes {
             let all = sample.all_paths(route.from, route.to);
@@ -298,7 +305,7 @@ fn paths_are_near_by_metrics_of_whole_paths() {
     let found = |links: &[Link; 3], metric, within_percent| {
         let nodes = ["a", "b"].map(|name| Node { name: name.into(), place: None });
         let network = Network::new(nodes.to_vec(), links.to_vec()).expect("a network");
-        let scheme = Scheme::NearShortest(NearShortestScheme { within_percent, k: 8, metric });
+        let scheme = Scheme::NearShortest(NearShortestScheme { within_percent, k: 8, metric, limits: None });
         let plan = scheme.plan(&network, &LinkMask::all_up(&network), &[(NodeId(0), NodeId(1))]);
         let ids = |path: &WeightedPath| path.links.links()[0].0;
         assert!(

@@ -168,7 +168,7 @@ proptest! {
         let plan = semper(k, shares).plan(&network, &mask, &pairs);
         prop_assert_eq!(plan.check(&network), Ok(()));
         // One path over edges with both directions up, if there is any.
-        let shortest = Scheme::Shortest(ShortestScheme { metric: Metric::Hops }).plan(&network, &both, &pairs);
+        let shortest = Scheme::Shortest(ShortestScheme { metric: Metric::Hops, limits: None }).plan(&network, &both, &pairs);
         for route in shortest.routes {
             let there = plan.route(route.from, route.to).unwrap();
             let back = plan.route(route.to, route.from).unwrap();
@@ -182,7 +182,7 @@ proptest! {
             let mut without = both.clone();
             for link in common_links(&there.paths.iter().map(|path| &path.links).collect::<Vec<_>>()) {
                 without.set_link(link, false);
-                let left = Scheme::Shortest(ShortestScheme { metric: Metric::Hops }).plan(&network, &without, &pairs);
+                let left = Scheme::Shortest(ShortestScheme { metric: Metric::Hops, limits: None }).plan(&network, &without, &pairs);
                 prop_assert_eq!(left.route(route.from, route.to), None);
                 without.set_link(link, true);
             }

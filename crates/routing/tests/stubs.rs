@@ -129,9 +129,9 @@ proptest! {
         let pairs = sample.pairs();
         for metric in AdditiveMetric::NAMES.map(|(_, metric)| metric) {
             for scheme in [
-                Scheme::Shortest(ShortestScheme { metric: metric.into() }),
-                Scheme::KShortest(KShortestScheme { k: 1, metric: metric.into() }),
-                Scheme::KShortest(KShortestScheme { k: 3, metric: metric.into() }),
+                Scheme::Shortest(ShortestScheme { metric: metric.into(), limits: None }),
+                Scheme::KShortest(KShortestScheme { k: 1, metric: metric.into(), limits: None }),
+                Scheme::KShortest(KShortestScheme { k: 3, metric: metric.into(), limits: None }),
                 Scheme::Disjoint(DisjointScheme { k: None, metric }),
                 Scheme::Disjoint(DisjointScheme { k: Some(1), metric }),
                 Scheme::MaxFlow(MaxFlowScheme { metric }),

@@ -16,6 +16,7 @@ from typing import TypedDict
 
 from anabranch.predictions import WeightedPath
 from anabranch.routing.answers import answer_to
+from anabranch.routing.path_limits import limits_of
 from anabranch.routing.planned import Pair, Planned, pairs_of, plan_of
 from anabranch.routing.robust import (
     Candidates,
@@ -84,7 +85,7 @@ def plan(setup: Setup, parameters: Tagged) -> Planned:
     """
     routers = RouterNetwork.of(setup)
     answer = _solved(routers, parameters)
-    routes, unbounded = _routes(routers, answer.routing, str(parameters["metric"]))
+    routes, unbounded = _routes(routers, answer.routing, parameters)
     worst = answer.worst_case
     counts = [int(count) for count in _paths_in_use(answer.routing)]
     facts: dict[str, float | int | str] = {
@@ -181,7 +182,8 @@ _SOLVERS: dict[str, Callable[[RouterNetwork, Tagged], _Answer]] = {
 
 
 def _candidates(routers: RouterNetwork, parameters: Tagged) -> Candidates:
-    return routers.candidates(int(str(parameters["k"])), str(parameters["metric"]))
+    limits = limits_of(parameters)
+    return routers.candidates(int(str(parameters["k"])), str(parameters["metric"]), limits)
 
 
 class _Limits(TypedDict):
@@ -209,7 +211,7 @@ def _paths_in_use(routing: TrafficSplit) -> list[int]:
 
 
 def _routes(
-    routers: RouterNetwork, routing: TrafficSplit, metric: str
+    routers: RouterNetwork, routing: TrafficSplit, parameters: Tagged
 ) -> tuple[dict[Pair, list[WeightedPath]], list[Pair]]:
     """Paths of every pair that sends, and the pairs among them without traffic by the bounds.
 
@@ -244,7 +246,8 @@ def _routes(
             ]
         else:
             others[pair] = routers_of_pair
-    best = routers.paths(1, metric, sorted(set(others.values()))) if others else {}
+    unbounded, metric = sorted(set(others.values())), str(parameters["metric"])
+    best = routers.paths(1, metric, unbounded, limits_of(parameters)) if others else {}
     for pair, ends_of in others.items():
         routes[pair] = [WeightedPath(routers.whole_path(pair, best[ends_of][0]), 1.0)]
     return routes, sorted(others)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from anabranch.errors import Problem, ScenarioError
+from anabranch.routing.path_limits import Limits, without_path
 from anabranch.routing.planned import Pair
 from anabranch.routing.robust import (
     BoundsError,
@@ -92,24 +93,35 @@ class RouterNetwork:
         back = [self.access[pair[1]][1]] if pair[1] not in self.index else []
         return (*out, *(self.links[arc] for arc in arcs), *back)
 
-    def paths(self, k: int, metric: str, pairs: Sequence[Pair]) -> dict[Pair, list[list[int]]]:
-        """The k best paths of pairs of routers by a metric, as arcs, best first; ties go by node number."""
+    def paths(
+        self, k: int, metric: str, pairs: Sequence[Pair], limits: Limits | None = None
+    ) -> dict[Pair, list[list[int]]]:
+        """The k best paths of pairs of routers by a metric, as arcs, best first; ties go by node number.
+
+        Raises:
+            ScenarioError: a pair has no path within the limits.
+        """
         between = [self.setup.links[number] for number in self.links]
         none = FlowColumns.joined([])
         setup = replace(self.setup, links=between, flows=none, events=[], captures=[], controller=None)
         nodes = [(self.routers[a], self.routers[b]) for a, b in pairs]
-        found = setup.core().candidate_paths(k, metric, nodes)
+        found = setup.core().candidate_paths(
+            k, metric, nodes, **(limits or Limits(max_delay=None, max_loss=None))
+        )
+        if limits and (without := [(origin, to) for origin, to, paths in found if not paths]):
+            raise ScenarioError(without_path(setup, limits, without))
         return {pair: paths for pair, (_, _, paths) in zip(pairs, found, strict=True)}
 
-    def candidates(self, k: int, metric: str) -> Candidates:
+    def candidates(self, k: int, metric: str, limits: Limits | None = None) -> Candidates:
         """The k best paths of every pair of routers that may have traffic.
 
         Raises:
             CandidateError: a pair has none.
+            ScenarioError: a pair has none within the limits.
         """
         source, target = self.bounds.pairs()
         pairs = list(zip(source.tolist(), target.tolist(), strict=True))
-        return Candidates.from_paths(self.network, self.paths(k, metric, pairs))
+        return Candidates.from_paths(self.network, self.paths(k, metric, pairs, limits))
 
 
 def as_scenario_error(error: RobustRoutingError, origin: str | None = None) -> ScenarioError:

@@ -153,9 +153,9 @@ def _by_name(registries: list[dict[str, Any]]) -> dict[str, dict[str, dict[str, 
 
 
 def parameters_of(kind: str, name: str) -> list[str]:
-    """The names of an algorithm's parameters."""
+    """The names of the parameters that an algorithm's table may have."""
     declared = declarations()[kind][name]["parameters"]
-    return [parameter["name"] for parameter in declared if parameter["kind"] != "ids"]
+    return [parameter["name"] for parameter in declared if parameter["kind"] not in ("ids", "table")]
 
 
 def core_parameters(kind: str, name: str) -> list[str]:

@@ -22,6 +22,23 @@ CANDIDATE_METHODS = ("single-lp", "exchange")
 """Solvers of ``robust`` over k paths; the others are over all paths."""
 
 
+_LIMITS = "limits"
+"""The parameter of the schemes that take ``max_delay`` and ``max_loss``."""
+_WITHOUT_LIMITS = {
+    "ecmp": "forwards hop by hop, where no node knows what a packet has spent on its way",
+    "disjoint": "takes paths that are short together, and to find some that keep limits each is NP-hard",
+    "semper": "takes paths that are short together, and to find some that keep limits each is NP-hard",
+    "max-flow": "takes the paths of one flow, of which no limit of a path is known",
+    "tcpbp": "searches as published, and the published search knows no limits",
+    GIVEN: "has the paths that you give",
+}
+"""Why a scheme takes none."""
+
+
+def _takes_limits(scheme: str) -> bool:
+    return any(entry["name"] == _LIMITS for entry in declared_scheme(scheme)["parameters"])
+
+
 def _reaction_kind(value: object) -> str:
     return alternative("never" if value == "never" else "span")
 
@@ -57,6 +74,12 @@ class RouteChoice(Table):
     Left out: ``tcpbp`` for the schemes of that name, ``hops`` and ``delay`` for ``hybrid-hop`` and
     ``hybrid-delay``, all of which take no other, and ``hops`` for the others. ``ecmp``, ``disjoint``,
     ``max-flow`` and ``semper`` take those that are sums over links."""
+    max_delay: Span | None = None
+    """Most delay of a path, one way: the sum of its links' propagation delays. No path of more is taken. For
+    ``shortest``, ``k-shortest``, ``near-shortest``, ``tcpbp-exact`` and the robust schemes over k paths."""
+    max_loss: Annotated[float, Field(ge=0, lt=1)] | None = None
+    """Most loss of a path: the probability that a packet is lost at random on its way, in the long run. For
+    the schemes that take ``max_delay``."""
 
     @property
     def scheme_name(self) -> str:
@@ -68,7 +91,24 @@ class RouteChoice(Table):
         """The parameters of the scheme in base units, with the metric and the defaults of those left out."""
         if isinstance(self.scheme, Own):
             return {"metric": self.metric}
-        return parameters("scheme", self.scheme) | {"metric": self.metric}
+        found = parameters("scheme", self.scheme) | {"metric": self.metric}
+        found.pop(_LIMITS, None)
+        return found if self.limits is None else found | {_LIMITS: self.limits}
+
+    @property
+    def chosen(self) -> tuple[object, ...]:
+        """All of the choice; equal ones give the same routes."""
+        return tuple(getattr(self, name) for name in RouteChoice.model_fields)
+
+    @property
+    def limits(self) -> dict[str, Any] | None:
+        """What a path may have at most, in base units, as the core reads it; None without limits."""
+        if self.max_delay is None and self.max_loss is None:
+            return None
+        return {
+            "max_delay": None if self.max_delay is None else int(self.max_delay),
+            "max_loss": self.max_loss,
+        }
 
     @property
     def planned(self) -> bool:
@@ -125,6 +165,7 @@ class RouteChoice(Table):
 
     @model_validator(mode="after")
     def _check_choice(self) -> Self:
+        self._check_limits()
         if isinstance(self.scheme, Own):
             return self
         found = self.parameters
@@ -134,6 +175,25 @@ class RouteChoice(Table):
         if "model" in found:
             self._check_model(found)
         return self
+
+    def _check_limits(self) -> None:
+        given = [name for name in ("max_delay", "max_loss") if getattr(self, name) is not None]
+        if not given:
+            return
+        place = given[0]
+        if isinstance(self.scheme, Own):
+            refuse(place, "your class chooses the paths; leave this out, and let the class keep to it")
+        taking = [name for name in declarations()["scheme"] if _takes_limits(name)]
+        here = quoted(self.scheme_name)
+        if self.scheme_name not in taking:
+            why = _WITHOUT_LIMITS.get(self.scheme_name, "searches no paths within limits")
+            others = ", ".join(map(quoted, taking))
+            refuse(place, f"scheme {here} {why}; leave this out, or choose among {others}")
+        found = self.parameters
+        if found.get("model") is not None:
+            refuse(place, "paths by a model have no limits; leave this out, or the model")
+        if "failures" in found and found["k"] is None:
+            refuse(place, f"takes candidate paths; give {self.scheme_name} a k")
 
     def _check_metric(self) -> None:
         choices = [choice["name"] for choice in _metric(declared_scheme(self.scheme_name))["choices"]]

@@ -47,7 +47,12 @@ class TrafficRoutes:
                     f"{place}.routing.metric",
                     "the class of controller.application chooses the paths, so leave this out",
                 )
-        elif (routing.scheme, routing.metric) == (common.scheme, common.metric):
+            if routing.limits is not None:
+                limit = "max_loss" if routing.max_delay is None else "max_delay"
+                self._problems.add(
+                    f"{place}.routing.{limit}", "the controller knows no limits of a path; leave this out"
+                )
+        elif routing.chosen == common.chosen:
             return 0
         elif routing.plans_for_bounds and common.demand is None:
             self._problems.add("routing.demand", f"{routing.lacks_bounds}, and {place}.routing has it")

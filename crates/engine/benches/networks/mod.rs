@@ -64,6 +64,6 @@ pub fn all_pairs(duration: Span) -> Builder {
         let start = Instant::ZERO + Span::from_us((1_000_000 * number / pairs) as u64);
         b.flow(nodes[from], nodes[to], cubic, SourceSetup::Sized { bytes: 20_000 }, start);
     }
-    b.setup.routing.scheme = Some(Scheme::Shortest(ShortestScheme { metric: Metric::Delay }));
+    b.setup.routing.scheme = Some(Scheme::Shortest(ShortestScheme { metric: Metric::Delay, limits: None }));
     b
 }

@@ -81,7 +81,8 @@ impl Channels {
         let mut pairs: Vec<_> =
             self.switches.iter().flat_map(|&switch| [(controller, switch), (switch, controller)]).collect();
         pairs.sort_unstable();
-        let plan = Scheme::Shortest(ShortestScheme { metric: Metric::Delay }).plan(network, &mask, &pairs);
+        let plan = Scheme::Shortest(ShortestScheme { metric: Metric::Delay, limits: None })
+            .plan(network, &mask, &pairs);
         let way = |from, to| plan.route(from, to).map(|route| route.paths[0].links.links().to_vec());
         for &switch in &self.switches {
             self.down[switch.index()] = way(controller, switch);

@@ -59,7 +59,7 @@ impl Builder {
                 datagrams: Vec::new(),
                 events: Vec::new(),
                 routing: RoutingSetup {
-                    scheme: Some(Scheme::Shortest(ShortestScheme { metric: Metric::Hops })),
+                    scheme: Some(Scheme::Shortest(ShortestScheme { metric: Metric::Hops, limits: None })),
                     others: Vec::new(),
                     load_balancing: LoadBalancing::Flow(FlowParameters {}),
                     reaction: None,

@@ -24,7 +24,7 @@ impl DisjointScheme {
             watch,
             |tree, from, room, _| {
                 // Paths over one stub share its links.
-                Ok(in_equal_shares(finder.paths(tree, from, if room.is_some() { Some(1) } else { k })))
+                Ok(in_equal_shares(finder.paths(tree, from, if room.flow.is_some() { Some(1) } else { k })))
             },
         )
     }

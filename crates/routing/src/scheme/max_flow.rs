@@ -17,7 +17,7 @@ impl MaxFlowScheme {
         let mut finder = MaxFlow::new(planner.core());
         let rate = |link: LinkId| wanted.network.link(link).capacity.as_bps();
         planner.paths(wanted.pairs, rate, watch, |tree, from, room, _| {
-            Ok(in_shares_of_flow(finder.paths_up_to(tree, from, room.map(Rate::from_bps))))
+            Ok(in_shares_of_flow(finder.paths_up_to(tree, from, room.flow.map(Rate::from_bps))))
         })
     }
 }

@@ -25,7 +25,7 @@ use crate::hop_by_hop::Search;
 use crate::path_planner::PathPlanner;
 use crate::planner::Planner;
 use crate::watch::unwatched;
-use crate::{AdditiveMetric, LinkMask, Metric, PathMetric, Plan, Route, Watch, WeightedPath};
+use crate::{AdditiveMetric, LinkMask, Metric, PathLimits, PathMetric, Plan, Route, Watch, WeightedPath};
 use anabranch_network::{Network, Path};
 use anabranch_units::NodeId;
 
@@ -115,8 +115,9 @@ fn best_paths<E>(
     watch: &mut Watch<'_, E>,
     metric: PathMetric,
     (search, k): (Search, u32),
+    limits: Option<PathLimits>,
 ) -> Result<Plan, E> {
-    let planner = PathPlanner::new(wanted.network, wanted.mask, metric, search);
+    let planner = PathPlanner::new(wanted.network, wanted.mask, metric, search, limits);
     let paths = planner.paths(wanted.pairs, k as usize, watch)?;
     let route = |((from, to), paths)| Route { from, to, paths: in_equal_shares(paths) };
     Ok(Plan { routes: paths.into_iter().map(route).collect(), ..Plan::default() })

@@ -1,12 +1,12 @@
 use super::{KShortestScheme, MOST_PATHS, Wanted};
 use crate::quality::{LinkQuality, PathQuality};
-use crate::{Metric, MetricKind, PathMetric, Plan, Watch};
+use crate::{Metric, MetricKind, PathLimits, PathMetric, Plan, Watch};
 use anabranch_network::{Network, Path};
 use anabranch_units::declaration::{at_least, at_most};
 
 anabranch_units::parameters! {
     /// The loop-free paths that are nearly as short as the shortest, in equal shares (Carlyle and Wood 2005).
-    #[derive(Copy, Eq)]
+    #[derive(Copy)]
     pub struct NearShortestScheme {
         /// How much longer a path may be than the shortest of its pair, in percent.
         within_percent: u32 = 10, at_most(10_000);
@@ -14,12 +14,15 @@ anabranch_units::parameters! {
         k: u32 = 8, at_least(1).at_most(MOST_PATHS);
         /// What a short path is short in.
         metric: Metric = Metric::Hops;
+        /// Paths beyond these are left out; the shortest is the one within them.
+        limits: Option<PathLimits> = None;
     }
 }
 
 impl NearShortestScheme {
     pub(super) fn plan<E>(self, wanted: Wanted<'_>, watch: &mut Watch<'_, E>) -> Result<Plan, E> {
-        let mut plan = KShortestScheme { k: self.k, metric: self.metric }.plan(wanted, watch)?;
+        let mut plan =
+            KShortestScheme { k: self.k, metric: self.metric, limits: self.limits }.plan(wanted, watch)?;
         for route in &mut plan.routes {
             let Some(best) = route.paths.first().map(|path| path.links.clone()) else { continue };
             route.paths.retain(|path| self.is_near(wanted.network, &path.links, &best));

@@ -1,6 +1,6 @@
 use super::{MOST_PATHS, Wanted, best_paths};
 use crate::hop_by_hop::Search;
-use crate::{Metric, PathMetric, Plan, Watch};
+use crate::{Metric, PathLimits, PathMetric, Plan, Watch};
 use anabranch_units::declaration::at_least;
 
 anabranch_units::choice! {
@@ -33,23 +33,25 @@ anabranch_units::parameters! {
 
 impl TcpbpScheme {
     pub(super) fn plan<E>(self, wanted: Wanted<'_>, watch: &mut Watch<'_, E>) -> Result<Plan, E> {
-        best_paths(wanted, watch, PathMetric::Tcpbp, (Search::Published, self.k))
+        best_paths(wanted, watch, PathMetric::Tcpbp, (Search::Published, self.k), None)
     }
 }
 
 anabranch_units::parameters! {
     /// The path of highest predicted TCP throughput, without exception, or the k best in equal shares.
-    #[derive(Copy, Eq)]
+    #[derive(Copy)]
     pub struct TcpbpExactScheme {
         /// Number of paths, or as many as there are.
         k: u32 = 1, at_least(1).at_most(MOST_PATHS);
         /// What is predicted.
         metric: TcpbpMetric = TcpbpMetric::Tcpbp;
+        /// Paths beyond these are left out.
+        limits: Option<PathLimits> = None;
     }
 }
 
 impl TcpbpExactScheme {
     pub(super) fn plan<E>(self, wanted: Wanted<'_>, watch: &mut Watch<'_, E>) -> Result<Plan, E> {
-        best_paths(wanted, watch, PathMetric::Tcpbp, (Search::Exact, self.k))
+        best_paths(wanted, watch, PathMetric::Tcpbp, (Search::Exact, self.k), self.limits)
     }
 }

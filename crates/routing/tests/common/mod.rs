@@ -209,6 +209,31 @@ pub fn lossy_samples(nodes: u32, links: usize) -> impl Strategy<Value = Sample> 
         })
 }
 
+/// The same network with hosts at its first nodes, each with an edge of its own kind.
+pub fn with_hosts(sample: Sample, edges: usize) -> Sample {
+    let (mut nodes, mut links) = (sample.network.nodes().to_vec(), sample.network.links().to_vec());
+    for number in 0..edges.min(nodes.len()) {
+        let (host, switch) = (NodeId::from_index(nodes.len()), NodeId::from_index(number / 2));
+        nodes.push(Node { name: format!("host {number}"), place: None });
+        for (from, to) in [(host, switch), (switch, host)] {
+            links.push(Link {
+                from,
+                to,
+                capacity: Rate::from_bps(1 + number as u64),
+                delay: Span::from_us(number as u64 * 700),
+                loss: [0.0, 0.03, 0.3, 1.0 - f64::EPSILON][number],
+                weight: 1,
+            });
+        }
+    }
+    let network = Network::new(nodes, links).expect("a valid network");
+    let mut mask = anabranch_routing::LinkMask::all_up(&network);
+    for link in sample.network.link_ids() {
+        mask.set_link(link, sample.mask.usable(&sample.network, link));
+    }
+    Sample { network, mask }
+}
+
 /// Samples of up to `nodes` nodes and `links` links, each link of a cost and capacity (bps) in
 /// these ranges.
 pub fn samples(

@@ -67,7 +67,11 @@ impl PathFinder for ByMetric {
     ) -> Option<Vec<LinkId>> {
         let mask = view.mask_between(from, to);
         let metric = metric.unwrap_or(self.0);
-        let plan = Scheme::Shortest(ShortestScheme { metric }).plan(view.network, &mask, &[(from, to)]);
+        let plan = Scheme::Shortest(ShortestScheme { metric, limits: None }).plan(
+            view.network,
+            &mask,
+            &[(from, to)],
+        );
         plan.route(from, to).map(|route| route.paths[0].links.links().to_vec())
     }
 }
