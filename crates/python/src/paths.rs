@@ -8,6 +8,7 @@ use anabranch_engine::routing::{
     Walk,
 };
 use anabranch_engine::routing::{KShortestScheme, ShortestScheme, TcpbpScheme};
+use anabranch_units::declaration::Parameters;
 use anabranch_units::{LinkId, NodeId, Span};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -56,6 +57,7 @@ pub(crate) fn scheme_of(
     (max_delay, max_loss): (Option<u64>, Option<f64>),
 ) -> PyResult<Scheme> {
     let limits = PathLimits { max_delay: max_delay.map(Span::from_ps), max_loss };
+    limits.check().map_err(value_error)?;
     let limits = (limits != PathLimits::default()).then_some(limits);
     let metric = by_name("metric", metric, &Metric::NAMES)?;
     let published = by_name("search", search, &Search::NAMES)? == Search::Published;
@@ -71,13 +73,11 @@ pub(crate) fn scheme_of(
     }
     // The same path, found in less time.
     let one = k == 1;
-    let scheme = match (published, one) {
+    Ok(match (published, one) {
         (true, _) => Scheme::Tcpbp(TcpbpScheme { k, metric: TcpbpMetric::Tcpbp }),
         (false, true) => Scheme::Shortest(ShortestScheme { metric, limits }),
         (false, false) => Scheme::KShortest(KShortestScheme { k, metric, limits }),
-    };
-    scheme.check().map_err(value_error)?;
-    Ok(scheme)
+    })
 }
 
 /// The paths that a scheme gives to each pair.
