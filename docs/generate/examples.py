@@ -110,6 +110,18 @@ to = "Atlanta"
 size = "unlimited"
 routing = { scheme = "shortest", metric = "delay" }
 """,
+    "traffic.reads": """
+[[traffic]]
+from = "Seattle"
+to = "Atlanta"
+size = "unlimited"
+transport = "linux-cubic"
+[traffic.reads]
+rate = "2 Mbps"
+block = "64 kB"
+pause = "5 s"
+resume = "8 s"
+""",
     "traffic.matrix": """
 [[traffic]]
 size = "100 kB"

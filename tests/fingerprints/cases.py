@@ -426,6 +426,16 @@ def applications() -> Iterator[tuple[str, Data]]:
     }.items():
         entry = {"from": "left1", "to": "right1", "application": application, "stop": "1500 ms"}
         yield f"traffic/{name}", dumbbell(traffic=[{**entry, "transport": "cubic"}])
+    slow = {"rate": "500 kbps", "block": "8 kB", "pause": "500 ms", "resume": "1 s"}
+    for name, preset in {"rfc": "newreno", "linux": "linux-cubic"}.items():
+        entry = {"from": "left1", "to": "right1", "size": "unlimited", "transport": "held", "reads": slow}
+        held = {"held": {"preset": preset, "receive_buffer": "30 kB"}}
+        yield f"reads/{name}", dumbbell(traffic=[entry], transport=held)
+    for name, preset in {"mptcp": "mptcp", "linux-mptcp": "linux-mptcp"}.items():
+        table = {"preset": preset, "receive_buffer": "40 kB", "path_manager": "ndiffports"}
+        data = branches("held", routing={"scheme": "disjoint"}, transport={"held": table})
+        data["traffic"][0]["reads"] = slow
+        yield f"reads/{name}", data
     noise = {"distribution": "exponential", "mean": "200 us"}
     mixed = {"hosts": {"processing_delay": noise}, "host": [{"name": "left1", "offload": "2 segments"}]}
     yield "hosts/processing", dumbbell(network=mixed)

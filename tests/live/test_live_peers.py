@@ -56,3 +56,34 @@ def test_a_window_that_opens_unheard_is_asked_for(live_run: LiveRun, monkeypatch
     assert flow["completion_s"] > 1.2
     # A shut window is no loss.
     assert (flow["timeouts"], flow["failure"]) == (0, None)
+
+
+SLOW = {"rate": "4 Mbps", "block": "32 kB", "pause": "1 s", "resume": "2 s"}
+"""In 4 s: 3 s of reading."""
+
+
+@pytest.mark.parametrize("ends", ["kernel", "kernel receives", "kernel sends"])
+def test_a_program_reads_slowly(live_run: LiveRun, ends: str) -> None:
+    """Whoever sends and whoever receives: what is read is what the scenario says."""
+    preset = "mprc" if ends == "kernel receives" else "linux-cubic"
+    scenario = paths(
+        "20 Mbps",
+        [5],
+        [{"transport": "small", "reads": SLOW}],
+        transport={"small": {"preset": preset, "receive_buffer": "64 kB"}},
+        run={"duration": "4 s"},
+    )
+    result = live_run(
+        scenario,
+        kernel_receivers=ends == "kernel receives",
+        simulated_receivers=ends == "kernel sends",
+    )
+    (flow,) = result.flows.rows(named=True)
+    (simulated,) = scenario.run().flows.rows(named=True)
+    assert flow["hosts"] == ends
+    # Blocks of 32 kB each 64 ms, 3 s long: 47 of them, and what the pause cuts off.
+    assert flow["delivered_bytes"] == pytest.approx(47 * 32_000, abs=2 * 32_000)
+    assert flow["delivered_bytes"] == pytest.approx(simulated["delivered_bytes"], abs=2 * 32_000)
+    if ends == "kernel sends":
+        # A kernel that receives may drop what does not fit its memory though it fits the window.
+        assert flow["retransmissions"] == 0

@@ -2,6 +2,32 @@
 
 # What is put in place of a line of the scenario, and the only message.
 CHOICES: list[tuple[str, str, str]] = [
+    # Readers.
+    (
+        'to = "Atlanta"',
+        'to = "Atlanta"\nreads = { block = "1 kB" }',
+        "traffic[0].reads.rate: is missing; an application that reads at once needs no table, or a pause",
+    ),
+    (
+        'to = "Atlanta"',
+        'to = "Atlanta"\nreads = { pause = "1 s", block = "1 kB" }',
+        "traffic[0].reads.block: without a rate it reads whatever comes; leave it out",
+    ),
+    (
+        'to = "Atlanta"',
+        'to = "Atlanta"\nreads = { rate = "1 Mbps", block = "0 B" }',
+        'traffic[0].reads.block: "0 B" is zero; a block has at least one byte',
+    ),
+    (
+        'to = "Atlanta"',
+        'to = "Atlanta"\nreads = { rate = "1 Mbps", resume = "1 s" }',
+        "traffic[0].reads.resume: without pause there is nothing to resume",
+    ),
+    (
+        'to = "Atlanta"',
+        'to = "Atlanta"\nreads = { pause = "2 s", resume = "1 s" }',
+        'traffic[0].reads.resume: "1 s" is not after pause, "2 s"',
+    ),
     (
         "[run]",
         '[routing]\nscheme = "shortst"\n[run]',

@@ -8,7 +8,9 @@ use crate::link_setup::{check_capacity, check_delay};
 use crate::loss::mean_loss;
 use crate::random::Streams;
 use crate::setup::LoadBalancing;
-use crate::setup::{CapturePoint, Change, FlowSetup, LinkSetup, LossSetup, Setup, SourceSetup, Variate};
+use crate::setup::{
+    CapturePoint, Change, FlowSetup, LinkSetup, LossSetup, ReadingSetup, Setup, SourceSetup, Variate,
+};
 use crate::variate::Sampler;
 use anabranch_network::{Link, Network};
 use anabranch_routing::LinkMask;
@@ -209,8 +211,24 @@ impl Setup {
             }
             check_times(&place, flow)?;
             check_source(&place, &flow.source)?;
+            self.check_reading(&place, flow)?;
         }
         self.check_datagrams(names)
+    }
+
+    fn check_reading(&self, place: &impl Fn(&str) -> String, flow: &FlowSetup) -> Checked {
+        let Some(ReadingSetup { blocks, pause, resume }) = flow.reads else { return Ok(()) };
+        if blocks.is_some_and(|blocks| blocks.bytes == 0 || blocks.interval == Span::ZERO) {
+            return Err(error(place("reads.blocks"), "must have bytes and an interval above zero"));
+        }
+        if resume.is_some_and(|resume| pause.is_none_or(|pause| resume <= pause)) {
+            return Err(error(place("reads.resume"), "must be after pause"));
+        }
+        let config = &self.transports[flow.transport].config;
+        if !matches!(config, TransportConfig::Tcp(_) | TransportConfig::Mptcp(_)) {
+            return Err(error(place("reads"), "needs a transport whose receiver has a window, TCP or MPTCP"));
+        }
+        Ok(())
     }
 
     fn check_datagrams<'s>(&'s self, mut names: BTreeSet<&'s String>) -> Checked {

@@ -109,6 +109,38 @@ pub struct FlowSetup {
     pub start: Instant,
     /// When the application stops writing and closes; `None` for never.
     pub stop: Option<Instant>,
+    /// How the receiving application reads; `None`: at once.
+    pub reads: Option<ReadingSetup>,
+}
+
+/// How an application reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReadingSetup {
+    /// Block by block from the flow's start; `None`: all that there is.
+    pub blocks: Option<BlockSetup>,
+    /// From here on it reads nothing; `None` for never.
+    pub pause: Option<Instant>,
+    /// Until here; `None` for the end.
+    pub resume: Option<Instant>,
+}
+
+impl ReadingSetup {
+    /// Whether it reads nothing at this time.
+    #[must_use]
+    pub fn pauses_at(&self, at: Instant) -> bool {
+        self.pause.is_some_and(|pause| pause <= at) && self.resume.is_none_or(|resume| at < resume)
+    }
+}
+
+/// What an application reads at each interval.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BlockSetup {
+    /// Bytes at most.
+    pub bytes: u64,
+    /// From one block to the next.
+    pub interval: Span,
 }
 
 /// What an application sends.

@@ -1,7 +1,7 @@
 //! Flows as columns: a scenario may have a million of them, each of which would be a line of JSON.
 
 use crate::error::{parse, setup_error};
-use anabranch_engine::setup::{FlowSetup, SourceSetup};
+use anabranch_engine::setup::{FlowSetup, ReadingSetup, SourceSetup};
 use anabranch_units::{Instant, NodeId};
 use numpy::{Element, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -20,6 +20,8 @@ struct EntrySetup {
     routing: usize,
     /// What its application sends; of a size only that there is one.
     source: SourceSetup,
+    /// How its receiving application reads.
+    reads: Option<ReadingSetup>,
 }
 
 /// The columns of all flows, each with one value for each of them.
@@ -60,7 +62,7 @@ impl FlowColumns<'_> {
         let stop = slice("stop", &self.stop, count)?;
         let flow = |index: usize| {
             let missing = || setup_error("flows.entry", format!("that of number {index} is not there"));
-            let EntrySetup { name, transport, routing, source } =
+            let EntrySetup { name, transport, routing, source, reads } =
                 entries.get(entry[index] as usize).ok_or_else(missing)?;
             let mut source = source.clone();
             if let SourceSetup::Sized { bytes: size } = &mut source {
@@ -75,6 +77,7 @@ impl FlowColumns<'_> {
                 source,
                 start: Instant::from_ps(start[index]),
                 stop: (stop[index] != NEVER).then(|| Instant::from_ps(stop[index])),
+                reads: *reads,
             })
         };
         (0..count).map(flow).collect()

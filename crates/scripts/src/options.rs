@@ -64,6 +64,8 @@ pub struct ScriptChoices {
     pub(crate) initial_sequence: u32,
     /// Every segment must be expected.
     pub(crate) all_packets: bool,
+    /// What the script has not read waits in the receive buffer.
+    pub(crate) holds: bool,
 }
 
 impl ScriptChoices {
@@ -80,6 +82,7 @@ impl ScriptChoices {
             timestamp_tick: None,
             initial_sequence: INITIAL_SEQUENCE,
             all_packets: false,
+            holds: false,
         })
     }
 
@@ -108,6 +111,7 @@ impl ScriptChoices {
             }
             "initial_sequence" => self.initial_sequence = whole(name, needed()?)?,
             "all_packets" => self.all_packets = true,
+            "hold_until_read" => self.holds = true,
             "mtu" => {
                 let mtu: u64 = whole(name, needed()?)?;
                 self.fields.push((Some(place), "mss".into(), mtu.saturating_sub(HEADERS).into()));

@@ -80,7 +80,6 @@ fn mistakes_have_a_line_and_a_column() {
 fn what_the_model_has_not_is_not_applicable() {
     let cases = [
         ("+0 < P.U 1:2(1) ack 1 win 5 urg 1\n", "the model has no urgent data"),
-        ("+0 > . 1:1(0) ack 1 win 0\n", "the model's receiver reads at once: its window is never zero"),
         ("+0 < icmp unreachable frag_needed mtu 1200 [1:1(0)]\n", "the model has no packets of icmp"),
         ("+0 < [flowlabel 0x1] . 1:1(0) ack 1 win 5\n", "the model has no [flowlabel 0x1] in the IP header"),
         ("+0 < S 0:0(0) win 5 <mss 1460,FO 1234>\n", "the model's TCP has no option FO"),

@@ -351,6 +351,36 @@ impl ReceiverAgent {
         }
     }
 
+    /// From now on data wait until [`ReceiverAgent::read`] takes them; to be called before the first segment. The receivers
+    /// of SDN, whose windows are fixed, hold nothing.
+    pub fn hold(&mut self, config: &TransportConfig) {
+        match (self, config) {
+            (Self::Tcp(receiver), TransportConfig::Tcp(config)) => receiver.hold(config),
+            (Self::Mptcp(receiver), _) => receiver.hold(),
+            _ => {}
+        }
+    }
+
+    /// Bytes in order that wait for the application.
+    #[inline]
+    #[must_use]
+    pub fn unread(&self) -> u64 {
+        match self {
+            Self::Tcp(receiver) => receiver.unread(),
+            Self::Stream(_) => 0,
+            Self::Mptcp(receiver) => receiver.unread(),
+        }
+    }
+
+    /// The application reads up to `most` bytes; returns how many there were.
+    pub fn read(&mut self, now: Instant, most: u64) -> u64 {
+        match self {
+            Self::Tcp(receiver) => receiver.read(now, most),
+            Self::Stream(_) => 0,
+            Self::Mptcp(receiver) => receiver.read(now, most),
+        }
+    }
+
     /// An arriving segment.
     #[inline]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {

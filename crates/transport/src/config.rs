@@ -51,6 +51,11 @@ anabranch_units::parameters! {
         /// Receive buffer at the start, with autotuning; half of it is announced. The default is that of Linux's
         /// net.ipv4.tcp_rmem.
         initial_receive_buffer: Bytes = Bytes(131_072), at_least(Bytes(2 * SMALLEST_MSS as u64)).at_most(LARGEST_RECEIVE_BUFFER);
+        /// Where the application reads slowly, as in Linux: a window that opens is told where at most half of the buffer was
+        /// announced and twice as much can be; none is opened for less than a sixteenth of the buffer; and an ACK that would
+        /// tell a smaller window than the last one waits until the application reads, or for its timer. Otherwise the window
+        /// opens by segments, and ACKs tell it as they do for data (RFC 9293 section 3.8.6.2.2).
+        window_updates_double: bool = false;
         /// ACKs that are not delayed at the start, behind a pause and behind data that come twice. Linux has 16.
         quick_acks: u32 = 0, at_most(255);
         /// Full segments acknowledged by one ACK (RFC 1122 section 4.2.3.2); 1 acknowledges each.

@@ -110,6 +110,7 @@ fn linux_tuned(congestion_control: &str) -> TcpConfig {
     TcpConfig {
         autotuning: true,
         quick_acks: 16,
+        window_updates_double: true,
         loss_detection: LossDetectionConfig::named("linux-rack").expect("a registered name"),
         dsack_delivers: true,
         prr_in_segments: true,

@@ -18,15 +18,13 @@ def simulated_series(simulated: Result) -> dict[str, pl.DataFrame]:
 
 
 def compared(live: pl.DataFrame, simulated: Result) -> pl.DataFrame:
-    """A row for each real flow: what was measured live, simulated, and the difference.
+    """A row for each flow with a real end: what was measured live, simulated, and the difference.
 
     Args:
         live: the table ``flows`` of the live run.
         simulated: the simulation of the same scenario.
     """
-    real = live.filter(pl.col("hosts").is_in(["kernel", "kernel sends"])).select(
-        "flow", "name", "transport", *_COMPARED
-    )
+    real = live.filter(pl.col("hosts") != "simulated").select("flow", "name", "transport", *_COMPARED)
     other = simulated.flows.select("flow", *(pl.col(name).alias(f"simulated_{name}") for name in _COMPARED))
     ratio = pl.col("simulated_goodput_mbps") / pl.col("goodput_mbps")
     difference = pl.when(pl.col("goodput_mbps") > 0).then((ratio - 1) * 100)

@@ -11,6 +11,7 @@ from pydantic_core import to_json
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
+from anabranch.live.reading import ReadingPlan
 from anabranch.live.traffic import FlowPlan
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup
@@ -152,6 +153,7 @@ def flow_plans(
                 start_s=planned.start / _PS_PER_S,
                 stop_s=None if planned.stop is None else planned.stop / _PS_PER_S,
                 size_bytes=int(planned.source["bytes"]) if sized else None,  # type: ignore[call-overload]
+                reading=ReadingPlan.of(planned.reads, planned.start),
                 messages=_messages(setup, planned) if planned.source["kind"] == "messages" else None,
             )
         )

@@ -26,6 +26,7 @@ from anabranch.live.kernel import (
     tcp_info,
 )
 from anabranch.live.path_manager import PathManager
+from anabranch.live.reading import Reader, ReadingPlan
 
 End = tuple[str, int]
 _CHUNK = memoryview(bytes(1 << 18))
@@ -61,6 +62,8 @@ class FlowPlan:
     """None where it has no end of its own."""
     messages: Iterator[tuple[float, int]] | None = None
     """Times and sizes of messages; None where it writes all it can."""
+    reading: ReadingPlan | None = None
+    """How the receiving program reads; None: at once."""
     receives: bool = True
     """Whether the kernel receives it; otherwise its receiver is simulated."""
 
@@ -115,6 +118,7 @@ class _Flow:
         self.closed = False
         self.connected = False
         self.awaits_room = True
+        self.reader = None if plan.reading is None else Reader(plan.reading)
         self.subflow_of = {source: number for number, (source, _) in enumerate(plan.ends)}
         if plan.messages is not None:
             self.left = 0
@@ -391,8 +395,13 @@ class KernelFlows:
             return
         try:
             for _ in range(_PASSES):
+                most = self._may_read(flow, receiver)
+                if most == 0:
+                    return
                 # Nobody looks at the data: the kernel need not copy them.
-                length = receiver.recv_into(_SINK, len(_SINK), socket.MSG_TRUNC)
+                length = receiver.recv_into(_SINK, most, socket.MSG_TRUNC)
+                if flow.reader is not None:
+                    flow.reader.on_read(length)
                 if length == 0:
                     self._complete(flow)
                     return
@@ -402,6 +411,22 @@ class KernelFlows:
         except OSError as error:
             self._fail(flow, error.errno)
             self._forget(receiver)
+
+    def _may_read(self, flow: _Flow, receiver: socket.socket) -> int:
+        """Bytes that the receiving program reads now; where none, it comes back when it may."""
+        if flow.reader is None:
+            return len(_SINK)
+        most = min(flow.reader.may_read(self.now()), len(_SINK))
+        if most == 0:
+            self._forget(receiver)
+            if (again := flow.reader.next_s()) is not None:
+                self._at(again, lambda: self._read_again(flow))
+        return most
+
+    def _read_again(self, flow: _Flow) -> None:
+        if flow.receiver is not None:
+            self._watch(flow.receiver, select.EPOLLIN, lambda _: self._read(flow))
+            self._read(flow)
 
     def _complete(self, flow: _Flow) -> None:
         """All has arrived: the receiver closes, too, or has closed."""

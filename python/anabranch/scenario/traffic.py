@@ -122,6 +122,35 @@ def _check_packet(size: ByteCount) -> None:
         refuse("packet", f"{quoted(size.text)} is above {_LONGEST_PACKET} B, the longest packet of IPv4")
 
 
+class ReceiverReading(Table):
+    """How the receiving application reads; what it has not read fills the receive buffer."""
+
+    rate: PositiveRate | None = None
+    """Mean rate at which it reads where there are always data; left out: as fast as they come."""
+    block: ByteCount = ByteCount("16384 B")
+    """What it reads at once: it takes a block at equal intervals from the start of its flow, and what of a
+    block is not there yet as it comes, until the next one is due. The default is a record of TLS (RFC 8446
+    section 5.1)."""
+    pause: Span | None = None
+    """From here on, on the clock of the run, it reads nothing."""
+    resume: Span | None = None
+    """From here on it reads again; left out: never."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.rate is None and self.pause is None:
+            refuse("rate", "is missing; an application that reads at once needs no table, or a pause")
+        if self.rate is None and "block" in self.model_fields_set:
+            refuse("block", "without a rate it reads whatever comes; leave it out")
+        if self.block == 0:
+            refuse("block", f"{quoted(self.block.text)} is zero; a block has at least one byte")
+        if self.resume is not None and self.pause is None:
+            refuse("resume", "without pause there is nothing to resume")
+        if self.resume is not None and self.pause is not None and self.resume <= self.pause:
+            refuse("resume", f"{quoted(self.resume.text)} is not after pause, {quoted(self.pause.text)}")
+        return self
+
+
 DatagramApplication = PingApplication | UdpApplication
 """Applications without a connection, whose packets no transport controls."""
 
@@ -219,6 +248,8 @@ class Traffic(Table):
     application: Application | None = None
     """In place of ``size``: an application that sends messages over a connection (``constant-rate``,
     ``poisson``, ``messages``), or packets without one (``ping``, ``udp``)."""
+    reads: ReceiverReading | None = None
+    """How the receiving application reads; left out: at once."""
     transport: Annotated[str, Field(min_length=1)] = "cubic"
     """A transport by name: a preset, or a table ``[transport.NAME]`` of this scenario. ``ping`` and ``udp``
     have none."""
@@ -255,6 +286,9 @@ class Traffic(Table):
         if self.has_datagrams and "transport" in self.model_fields_set:
             kind = self.application.kind if self.application else ""
             refuse("transport", f"{quoted(kind)} has no connection, and so no transport; leave it out")
+        if self.has_datagrams and self.reads is not None:
+            kind = self.application.kind if self.application else ""
+            refuse("reads", f"{quoted(kind)} has no connection, and so no receive window; leave it out")
         if self.matrix is None:
             self._check_ends()
         else:

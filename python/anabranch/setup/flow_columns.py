@@ -40,6 +40,8 @@ class FlowSetup:
     source: Tagged
     start: int
     stop: int | None
+    reads: Tagged | None = None
+    """How its receiving application reads; None: at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ class EntrySetup:
     source: Tagged
     """What applications send; of a size only that there is one."""
     routing: int = 0
+    """As that of a :class:`FlowSetup`."""
+    reads: Tagged | None = None
     """As that of a :class:`FlowSetup`."""
 
 
@@ -127,7 +131,8 @@ class FlowColumns(Sequence[FlowSetup]):
             source = {**entry.source, "bytes": size} if entry.source["kind"] == "sized" else entry.source
             name = f"{entry.name}.{number}"
             end = None if stop == NEVER else stop
-            yield FlowSetup(name, origin, to, entry.transport, entry.routing, source, start, end)
+            ends = (origin, to, entry.transport, entry.routing)
+            yield FlowSetup(name, *ends, source, start, end, entry.reads)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, FlowColumns):

@@ -91,6 +91,7 @@ class Flows:
         self._check_reach(pairs, entry, place)
         if transport is not None:
             self._controller.check_transport(self._transports.setups[transport], f"{place}.transport")
+            self._check_reading(entry, transport, place)
         elif not entry.has_datagrams:
             return
         drawn = self._drawn(entry, name, place, pairs, offered)
@@ -102,12 +103,20 @@ class Flows:
             self.datagrams += drawn.datagrams(entry, name, offered, routing)
             return
         self._tell_controller(entry, range(self._connections, self._connections + len(drawn.number)))
-        if offered is None:
-            entries: tuple[EntrySetup, ...] = (EntrySetup(name, transport, _source(entry), routing),)
-        else:
-            entries = tuple(EntrySetup(name, transport, source, routing) for source in offered.sources(entry))
+        sources = [_source(entry)] if offered is None else offered.sources(entry)
+        reads = _reading(entry)
+        entries = tuple(EntrySetup(name, transport, source, routing, reads) for source in sources)
         self._columns.append(drawn.columns(entries, self._bytes(entry, name, drawn)))
         self._connections += len(drawn.number)
+
+    def _check_reading(self, entry: Traffic, transport: int, place: str) -> None:
+        setup = self._transports.setups[transport]
+        if entry.reads is not None and setup.config["algorithm"] not in ("tcp", "mptcp"):
+            self._problems.add(
+                f"{place}.reads",
+                f"{quoted(setup.name)} has a fixed window, which no receiver shuts; take a transport of TCP "
+                "or MPTCP",
+            )
 
     def _tell_controller(self, entry: Traffic, numbers: range) -> None:
         """Which flows it treats in another way than others."""
@@ -430,6 +439,18 @@ def _source(entry: Traffic) -> Tagged:
     if entry.size is None or entry.size == "unlimited":
         return {"kind": "unlimited"}
     return {"kind": "sized", "bytes": 0}
+
+
+def _reading(entry: Traffic) -> Tagged | None:
+    reads = entry.reads
+    if reads is None:
+        return None
+    blocks = None
+    if reads.rate is not None:
+        interval = max(1, round(8 * int(reads.block) * PS_PER_SECOND / int(reads.rate)))
+        blocks = {"bytes": int(reads.block), "interval": interval}
+    pause, resume = (None if time is None else int(time) for time in (reads.pause, reads.resume))
+    return {"blocks": blocks, "pause": pause, "resume": resume}
 
 
 def _packets(application: PingApplication | UdpApplication) -> Tagged:

@@ -1,5 +1,6 @@
 use super::application::Application;
 use super::multipath::Multipath;
+use super::reader::Reader;
 use crate::balancer::FlowKey;
 use crate::capture::interface_address;
 use crate::error::{EngineError, SetupError};
@@ -23,6 +24,8 @@ pub(super) struct Flow {
     pub(super) sender: SenderAgent,
     pub(super) receiver: ReceiverAgent,
     pub(super) application: Application,
+    /// The application at the receiver, if it does not read at once.
+    pub(super) reader: Option<Box<Reader>>,
     pub(super) forward: Way,
     pub(super) backward: Way,
     /// Reordering of the data of each subflow.
@@ -196,6 +199,9 @@ impl Maker<'_> {
         let sender = SenderAgent::with_interfaces(shared, sequence, stream.next_u64(), interfaces);
         let ports = source_ports(port, sender.subflow_count(), &mut stream);
         let mut receiver = ReceiverAgent::new(config, peer_sequence);
+        if flow.reads.is_some() {
+            receiver.hold(config);
+        }
         let (mut forward, mut backward) = (Vec::new(), Vec::new());
         let sides = Ends { routing: flow.routing, from: flow.from, to: flow.to };
         for (subflow, port) in (0..).zip(ports) {
@@ -221,6 +227,7 @@ impl Maker<'_> {
         Ok(Flow {
             receiver,
             application: Application::new(flow, self.streams)?,
+            reader: flow.reads.map(|reading| Box::new(Reader::new(flow.start, reading))),
             forward: way(flow.from, flow.to, forward)?,
             backward: way(flow.to, flow.from, backward)?,
             reordering: reordering.ok_or_else(|| at(index, "it has no subflow"))?,
@@ -322,17 +329,36 @@ impl Flow {
             multipath.on_arrival(&self.sender, segment);
         }
         self.receiver.on_segment(now, segment);
+        self.read(now);
+    }
+
+    /// The application at the receiver reads, and is done if nothing more will come.
+    #[inline]
+    pub(super) fn read(&mut self, now: Instant) {
+        if let Some(reader) = &mut self.reader {
+            reader.read(now, &mut self.receiver);
+        }
         if self.completed_at.is_none() && self.is_complete() {
             self.completed_at = Some(now);
         }
     }
 
-    /// Whether the receiver has all that the sender will ever send. TCP's FIN and MPTCP's DATA_FIN come with the
+    /// When the receiver's timer expires, or what waits in it is read.
+    #[inline]
+    pub(super) fn next_receiver_timeout(&self, now: Instant) -> Option<Instant> {
+        let next = self.receiver.next_timeout();
+        match &self.reader {
+            Some(reader) if self.receiver.unread() > 0 => next.into_iter().chain(reader.next(now)).min(),
+            _ => next,
+        }
+    }
+
+    /// Whether the application has read all that the sender will ever send. TCP's FIN and MPTCP's DATA_FIN come with the
     /// last byte; a paced sender's follows it a round trip later, and does not count.
     pub(super) fn is_complete(&self) -> bool {
         match &self.receiver {
-            ReceiverAgent::Tcp(receiver) => receiver.is_finished(),
-            ReceiverAgent::Mptcp(receiver) => receiver.is_finished(),
+            ReceiverAgent::Tcp(receiver) => receiver.is_finished() && receiver.unread() == 0,
+            ReceiverAgent::Mptcp(receiver) => receiver.is_finished() && receiver.unread() == 0,
             other => self.sender.stream_length() == Some(other.stats().delivered),
         }
     }

@@ -129,7 +129,9 @@ impl Simulation {
 
     pub(super) fn on_receiver_timer(&mut self, id: FlowId) {
         self.data.schedule.clear(self.data.numbering.receiver(id));
-        self.flows[id.index()].receiver.on_timeout(self.data.now);
+        let (now, flow) = (self.data.now, &mut self.flows[id.index()]);
+        flow.read(now);
+        flow.receiver.on_timeout(now);
         self.flush_receiver(id);
     }
 
@@ -177,7 +179,7 @@ impl Simulation {
         while let Some(segment) = self.flows[id.index()].receiver.poll_transmit(self.data.now) {
             self.send_ack(id, &segment);
         }
-        let next = self.flows[id.index()].receiver.next_timeout();
+        let next = self.flows[id.index()].next_receiver_timeout(self.data.now);
         self.data.set_timer(self.data.numbering.receiver(id), next);
     }
 

@@ -20,6 +20,7 @@ mod multipath;
 mod numbering;
 mod probe;
 mod processing;
+mod reader;
 mod sequences;
 mod state;
 mod taps;

@@ -81,7 +81,7 @@ impl Multipath {
             return Ok(());
         };
         let arrived = &multipath.arrived;
-        let delivered = flow.receiver.stats().delivered;
+        let delivered = flow.receiver.stats().delivered + flow.receiver.unread();
         let (written, acknowledged) = (flow.sender.stream_length(), flow.sender.stream_acknowledged());
         let problem = if delivered > arrived.in_order {
             Some(format!("delivered {delivered} bytes, of which {} arrived", arrived.in_order))

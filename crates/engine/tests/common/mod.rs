@@ -105,7 +105,17 @@ impl Builder {
 
     pub fn flow(&mut self, from: NodeId, to: NodeId, transport: usize, source: SourceSetup, start: Instant) {
         let name = format!("flow {}", self.setup.flows.len());
-        self.setup.flows.push(FlowSetup { name, from, to, transport, routing: 0, source, start, stop: None });
+        self.setup.flows.push(FlowSetup {
+            name,
+            from,
+            to,
+            transport,
+            routing: 0,
+            source,
+            start,
+            stop: None,
+            reads: None,
+        });
     }
 
     /// Pings or UDP from the start of the run.

@@ -1,6 +1,5 @@
 //! The calls of an application, as far as the model has what they do.
 
-use super::connection::Connection;
 use super::expect::seconds;
 use super::{Player, Stop};
 use crate::script::{Argument, Call, CallResult};
@@ -145,7 +144,7 @@ impl Player<'_> {
                 return Err(Stop::Beyond("the model's scripts have one connection".into()));
             }
             "socket" => {
-                self.connection = Connection::new(&self.config, self.script.choices.initial_sequence);
+                self.connection = self.script.socket(&self.config);
                 self.descriptors = Descriptors::default();
             }
             "listen" => self.connection.listen(),
@@ -170,7 +169,7 @@ impl Player<'_> {
         let mut choices = self.script.choices.clone();
         choices.control(name).map_err(Stop::Beyond)?;
         self.config = choices.config().map_err(Stop::Deviation)?;
-        self.connection = Connection::new(&self.config, self.script.choices.initial_sequence);
+        self.connection = self.script.socket(&self.config);
         self.control = Some(name.to_owned());
         Ok(())
     }
@@ -256,6 +255,7 @@ impl Player<'_> {
         }
         let taken = waiting.min(bytes.unwrap_or(i64::MAX).max(0) as u64);
         self.descriptors.read += taken;
+        self.connection.read(self.now, taken);
         Returned::Value(taken as i64)
     }
 

@@ -4,6 +4,7 @@
 //! receives. Here both stand beside each other. The half that the handshake of a script does not concern hears of it by
 //! a segment that says the same; what it would send by itself is dropped.
 
+use crate::script::{Action, Event, Script};
 use anabranch_transport::tcp::{Receiver, Sender, SenderInfo, SenderStats};
 use anabranch_transport::{Flags, Segment, TcpConfig, reset_for};
 use anabranch_units::Instant;
@@ -39,13 +40,32 @@ pub(super) struct Connection {
     departures: VecDeque<Departure>,
 }
 
+impl Script {
+    /// A new socket of the script, whose application reads at once, unless the script says that it does not or expects a
+    /// window that is shut.
+    pub(super) fn socket(&self, config: &TcpConfig) -> Connection {
+        let is_shut = |event: &Event| match &event.action {
+            Action::Expect(wanted) => {
+                wanted.window && wanted.segment.window == 0 && !wanted.segment.flags.has(Flags::RST)
+            }
+            _ => false,
+        };
+        let holds = self.choices.holds || self.events.iter().any(is_shut);
+        Connection::new(config, self.choices.initial_sequence, holds)
+    }
+}
+
 impl Connection {
-    pub(super) fn new(config: &TcpConfig, initial_sequence: u32) -> Self {
+    fn new(config: &TcpConfig, initial_sequence: u32, holds: bool) -> Self {
+        let mut receiver = Receiver::new(config, initial_sequence);
+        if holds {
+            receiver.hold(config);
+        }
         Self {
             phase: Phase::Idle,
             initial_sequence,
             sender: Sender::new(config, initial_sequence, 1),
-            receiver: Receiver::new(config, initial_sequence),
+            receiver,
             peer_syn: Segment::default(),
             drop_ack: false,
             peer_closed_first: false,
@@ -98,7 +118,13 @@ impl Connection {
 
     /// Bytes in order since the beginning.
     pub(super) fn received(&self) -> u64 {
-        self.receiver.stats().delivered
+        self.receiver.stats().delivered + self.receiver.unread()
+    }
+
+    /// The application takes so many bytes of those that wait.
+    pub(super) fn read(&mut self, now: Instant, bytes: u64) {
+        self.receiver.read(now, bytes);
+        self.poll(now);
     }
 
     /// The peer has closed, and all of its bytes are here.

@@ -93,7 +93,7 @@ impl<'a> Player<'a> {
             script,
             now: START,
             base: START,
-            connection: Connection::new(&config, script.choices.initial_sequence),
+            connection: script.socket(&config),
             descriptors: Descriptors::default(),
             timestamps: Timestamps::new(config.timestamp_tick, script.choices.timestamp_tick),
             config,

@@ -65,4 +65,6 @@ mod tests_fairness;
 #[cfg(test)]
 mod tests_log;
 #[cfg(test)]
+mod tests_reading;
+#[cfg(test)]
 mod tests_reinjection;

@@ -2,6 +2,7 @@
 //! carry put in order.
 
 mod addresses;
+mod reading;
 
 use super::addresses::{Addresses, Announcements};
 use super::keys;
@@ -9,7 +10,7 @@ use super::option::{Dss, DssMapping, MptcpOption};
 use super::sender::DATA_START;
 use crate::config::MptcpConfig;
 use crate::segment::{Flags, Segment, unwrap_sequence};
-use crate::tcp::{Ranges, Receiver, ReceiverStats, RightSizing, initial_window, window_scale};
+use crate::tcp::{Held, Ranges, Receiver, ReceiverStats, RightSizing, initial_window, window_scale};
 use anabranch_units::{Instant, Span};
 
 /// What a receiver sees of the data beyond its subflows.
@@ -75,6 +76,8 @@ pub struct MptcpReceiver {
     /// What has come above `data_nxt`.
     waiting: Ranges,
     waiting_bytes: u64,
+    /// What the application has not read; none if it reads at once.
+    held: Option<Box<Held>>,
     /// Sets the limit of the window that the subflows make grow; none if it is fixed.
     sizing: Option<RightSizing>,
     /// Right edge of the window, which all subflows announce; it never moves back (RFC 8684 section 3.3.5).
@@ -109,6 +112,7 @@ impl MptcpReceiver {
             fin_at: None,
             waiting: Ranges::default(),
             waiting_bytes: 0,
+            held: None,
             sizing: RightSizing::new(&config.tcp),
             edge: DATA_START + initial_window(&config.tcp),
             fin_acknowledged: false,
@@ -127,7 +131,7 @@ impl MptcpReceiver {
             sum.marked_segments += stats.marked_segments;
             sum.acks += stats.acks;
         }
-        sum.delivered = self.data_nxt - DATA_START - u64::from(self.is_finished());
+        sum.delivered = self.in_order() - self.unread();
         sum
     }
 
@@ -179,7 +183,12 @@ impl MptcpReceiver {
             self.take_address_option(option);
         }
         if let Some((left, right, fin)) = data {
+            let before = self.in_order();
             self.take_data(index, left, right, fin);
+            let fresh = self.in_order() - before;
+            if let Some(held) = &mut self.held {
+                held.add(fresh);
+            }
             self.tune(now, index);
         }
         if let Some(MptcpOption::Dss(Dss { data_ack: Some(ack), .. })) = option {
@@ -216,7 +225,10 @@ impl MptcpReceiver {
         };
         let nonce = keys::derive(self.seed, "nonce", index) as u32;
         let subflow = self.subflows[place].get_or_insert_with(|| {
-            let receiver = Receiver::for_subflow(&self.config.tcp, sequence);
+            let mut receiver = Receiver::for_subflow(&self.config.tcp, sequence);
+            if self.held.is_some() {
+                receiver.answer_probes();
+            }
             Box::new(Subflow {
                 receiver,
                 nonce,
@@ -322,7 +334,7 @@ impl MptcpReceiver {
     /// The window follows what the application takes; a round trip is that of the slowest subflow, for all of them
     /// bring what is taken in it.
     fn tune(&mut self, now: Instant, index: u8) {
-        let taken = self.data_nxt - DATA_START;
+        let taken = self.data_nxt - DATA_START - self.unread();
         let waiting = self.waiting.as_slice().last().map_or(0, |&(_, right)| right - self.data_nxt);
         let live = self.subflows.iter().flatten().filter(|subflow| !subflow.removed);
         let receivers = live.map(|subflow| &subflow.receiver);
@@ -341,8 +353,12 @@ impl MptcpReceiver {
         self.subflows[usize::from(index)].as_ref().map_or(0, |subflow| subflow.receiver.window())
     }
 
-    /// Bytes behind the next one expected that may be under way.
-    fn window(&self) -> u64 {
+    /// Bytes behind the next one expected that may be under way, as the subflow `index` tells them.
+    fn window(&mut self, index: u8, scale: u8) -> u64 {
+        let room = self.room(index);
+        if let Some(held) = &mut self.held {
+            return held.announce(room, scale);
+        }
         if self.sizing.is_none() {
             return self.config.tcp.receive_buffer.0;
         }
@@ -394,7 +410,7 @@ impl MptcpReceiver {
         segment.subflow = index;
         let scale = window_scale(self.config.tcp.receive_buffer.0);
         let syn = segment.flags.has(Flags::SYN);
-        let window = self.window();
+        let window = self.window(index, if syn { 0 } else { scale });
         segment.window = (if syn { window } else { window >> scale }).min(u64::from(u16::MAX)) as u16;
         if syn {
             segment.window_scale_plus_one = scale + 1;

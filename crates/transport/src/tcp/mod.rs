@@ -3,12 +3,11 @@
 //! Left out, and why:
 //! - urgent data and simultaneous open: no scenario produces them;
 //! - data from receiver to sender: a flow has one direction, a second flow gives the other;
-//! - receive windows that shut (RFC 9293 section 3.8.6.2.2): the application reads at once, so that their right edges never
-//!   stand still; a sender persists where that of a real peer does;
 //! - Nagle's algorithm and path MTU discovery: applications write whole messages, links one MTU;
 //! - F-RTO (RFC 5682): timestamps (RFC 3522) show spurious timeouts here.
 
 mod detection;
+mod held;
 mod out_of_order;
 mod pacing;
 mod prr;
@@ -26,6 +25,7 @@ pub use detection::{
     DupackParameters, FastRtoParameters, LimitedTransmit, LinuxRackParameters, LossDetectionConfig,
     RackParameters, RrTcpParameters, TcpNcrParameters, TcpPrParameters,
 };
+pub(crate) use held::{Held, Room};
 pub(crate) use out_of_order::OutOfOrder;
 pub use pacing::{ControllerPacing, PacingConfig, WindowPacing};
 pub(crate) use ranges::Ranges;
@@ -47,6 +47,8 @@ mod tests_log;
 mod tests_mprc;
 #[cfg(test)]
 mod tests_peer;
+#[cfg(test)]
+mod tests_reading;
 #[cfg(test)]
 mod tests_receive_window;
 #[cfg(test)]

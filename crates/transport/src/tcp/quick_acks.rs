@@ -55,6 +55,11 @@ impl QuickAcks {
         self.free = true;
     }
 
+    /// The application reads slowly: ACKs that the sender need not have are not sent.
+    pub(crate) const fn stop(&mut self) {
+        self.left = 0;
+    }
+
     /// An ACK leaves.
     #[inline]
     pub(crate) fn on_ack(&mut self) {

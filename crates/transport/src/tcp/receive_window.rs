@@ -45,12 +45,20 @@ impl ReceiveWindow {
         self.bytes
     }
 
-    /// A data segment has come, which takes room until it is read; returns whether the window grew.
+    /// A data segment has come, which takes room until it is read, as `unread` bytes before it do; returns whether the
+    /// window grew.
     #[inline]
-    pub(crate) fn on_data(&mut self, payload: u64) -> bool {
+    pub(crate) fn on_data(&mut self, payload: u64, unread: u64) -> bool {
         let before = self.bytes;
-        self.bytes = (before + self.steps * payload).min(self.limit.saturating_sub(payload)).max(before);
+        let free = self.limit.saturating_sub(payload + unread);
+        self.bytes = (before + self.steps * payload).min(free).max(before);
         self.bytes > before
+    }
+
+    /// What the buffer holds: it may grow up to this.
+    #[inline]
+    pub(crate) const fn limit(&self) -> u64 {
+        self.limit
     }
 
     /// It may grow up to this.
@@ -101,6 +109,11 @@ impl RightSizing {
         let limit = initial_limit(config);
         let most = config.receive_buffer.0;
         config.autotuning.then_some(Self { limit, most, best: expected, before: 0, since: None })
+    }
+
+    /// The limit of the window.
+    pub(crate) const fn limit(&self) -> u64 {
+        self.limit
     }
 
     /// The application has taken `taken` bytes in all; `waiting` bytes up to the last one that came lie behind a hole.
@@ -194,14 +207,14 @@ mod tests {
         let mut window = ReceiveWindow::new(&config());
         assert_eq!(window.bytes(), 65_160);
         for expected in [68_056, 70_952, 73_848, 76_744, 79_640, 82_536, 85_432, 85_772] {
-            assert_eq!((window.on_data(1448), window.bytes()), (true, expected));
+            assert_eq!((window.on_data(1448, 0), window.bytes()), (true, expected));
         }
-        assert!(!window.on_data(1448), "the buffer is full");
+        assert!(!window.on_data(1448, 0), "the buffer is full");
         window.allow(90_000);
-        assert_eq!((window.on_data(100), window.bytes()), (true, 85_972), "a short one, by 200");
+        assert_eq!((window.on_data(100, 0), window.bytes()), (true, 85_972), "a short one, by 200");
         window.allow(60_000);
-        assert_eq!((window.on_data(1448), window.bytes()), (true, 88_552), "it never shrinks");
-        assert_eq!((window.on_data(0), window.bytes()), (false, 88_552), "no data");
+        assert_eq!((window.on_data(1448, 0), window.bytes()), (true, 88_552), "it never shrinks");
+        assert_eq!((window.on_data(0, 0), window.bytes()), (false, 88_552), "no data");
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! The receiving end of a TCP connection: reassembly, acknowledgments, SACK and DSACK.
 
 mod duplex;
+mod reading;
 
+use super::held::Held;
 use super::out_of_order::OutOfOrder;
 use super::quick_acks::QuickAcks;
 use super::receive_window::{ReceiveWindow, RightSizing, RoundTrip};
@@ -49,8 +51,8 @@ enum State {
     Reset,
 }
 
-/// The receiving end. It opens passively, delivers data to an application that reads at once, and
-/// closes when the other end has.
+/// The receiving end. It opens passively, delivers data to an application that reads at once, or when it likes
+/// ([`Receiver::hold`]), and closes when the other end has.
 ///
 /// Call [`Receiver::on_segment`] for each arrival and [`Receiver::on_timeout`] at or after
 /// [`Receiver::next_timeout`]; after each, take segments from [`Receiver::poll_transmit`] until it
@@ -68,6 +70,10 @@ pub struct Receiver {
     /// Sets the limit of the window; none if it is fixed, or set by the connection.
     sizing: Option<Box<RightSizing>>,
     round_trip: RoundTrip,
+    /// What the application has not read; none if it reads at once, or the connection holds it.
+    held: Option<Box<Held>>,
+    /// The window may shut, so that others ask for it.
+    answers_probes: bool,
     quick: QuickAcks,
     /// Round trips and pauses matter.
     measures: bool,
@@ -121,6 +127,8 @@ impl Receiver {
             window: ReceiveWindow::new(config),
             sizing: RightSizing::new(config).map(Box::new),
             round_trip: RoundTrip::default(),
+            held: None,
+            answers_probes: false,
             quick: QuickAcks::new(config.quick_acks),
             measures: config.autotuning || config.quick_acks > 0,
             min_rto: config.min_rto,
@@ -214,6 +222,9 @@ impl Receiver {
         if segment.sequence_len() > 0 && self.refuses(now, segment) {
             return;
         }
+        if self.is_probe(segment) {
+            self.request_ack(now, true);
+        }
         self.on_acknowledgment(segment);
         self.take_timestamp(now, segment);
         if segment.sequence_len() > 0 {
@@ -256,6 +267,9 @@ impl Receiver {
                 if segment.window_scale_plus_one == 0 {
                     self.scaling = false;
                     self.window_scale = 0;
+                }
+                if let Some(held) = &mut self.held {
+                    held.agree(self.mss, self.timestamps);
                 }
                 self.recent.start(now, segment.timestamp);
                 self.state = State::SynReceived;
@@ -321,12 +335,19 @@ impl Receiver {
         if start <= self.rcv_nxt && end > self.rcv_nxt && self.out_of_order.is_empty() {
             self.advance(end);
             self.pending_segments += 1;
-            let at_once = self.pending_segments >= self.delayed_ack_segments || self.quick.are_due();
+            let full = self.pending_segments >= self.delayed_ack_segments && self.keeps_up();
+            let at_once = full || self.quick.are_due();
             self.request_ack(now, at_once || self.is_finished());
         } else {
             self.on_irregular(start, end);
             self.request_ack(now, true);
         }
+        self.size_window(now);
+    }
+
+    /// The window follows what the application takes.
+    #[inline]
+    fn size_window(&mut self, now: Instant) {
         if let Some(sizing) = &mut self.sizing {
             let waiting = self.out_of_order.end().map_or(0, |end| end - self.rcv_nxt);
             let rtt = self.round_trip.smoothed();
@@ -338,7 +359,11 @@ impl Receiver {
     /// announced lies within.
     #[inline]
     fn admitted(&self) -> u64 {
-        if self.multipath { SUBFLOW_BUFFER } else { self.window.bytes() }
+        match &self.held {
+            Some(held) => held.announced(self.rcv_nxt),
+            None if self.multipath => SUBFLOW_BUFFER,
+            None => self.window.bytes(),
+        }
     }
 
     /// Round trips, pauses and the growth of the window.
@@ -348,7 +373,7 @@ impl Receiver {
         // What RFC 6298 section 2.2 makes of one sample.
         let pause = if rtt == Span::ZERO { self.initial_rto } else { rtt + (rtt + rtt).max(self.min_rto) };
         self.quick.on_data(now, self.half_window(), pause);
-        if self.window.on_data(u64::from(segment.payload)) {
+        if self.window.on_data(u64::from(segment.payload), self.unread()) {
             self.quick.on_growth();
         }
     }
@@ -417,7 +442,11 @@ impl Receiver {
 
     fn advance(&mut self, end: u64) {
         let fin = self.fin_at.is_some_and(|fin| fin < end);
-        self.stats.delivered += end - self.rcv_nxt - u64::from(fin);
+        let bytes = end - self.rcv_nxt - u64::from(fin);
+        match &mut self.held {
+            Some(held) => held.add(bytes),
+            None => self.stats.delivered += bytes,
+        }
         self.rcv_nxt = end;
         if fin && !self.is_finished() {
             self.state = State::LastAck;
@@ -463,7 +492,7 @@ impl Receiver {
         let segment = Segment {
             seq: self.initial_sequence,
             ack: self.rcv_nxt as u32,
-            window: self.window.bytes().min(u64::from(u16::MAX)) as u16,
+            window: self.announce(0).min(u64::from(u16::MAX)) as u16,
             flags,
             mss: self.mss,
             window_scale_plus_one: if self.scaling { self.window_scale + 1 } else { 0 },
@@ -489,7 +518,7 @@ impl Receiver {
         let mut segment = Segment {
             seq: self.initial_sequence.wrapping_add(1 + after_fin),
             ack: self.rcv_nxt as u32,
-            window: (self.window.bytes() >> self.window_scale).min(u64::from(u16::MAX)) as u16,
+            window: (self.announce(self.window_scale) >> self.window_scale).min(u64::from(u16::MAX)) as u16,
             flags: if self.echo_congestion { Flags::ACK.with(Flags::ECE) } else { Flags::ACK },
             ..Segment::default()
         };

@@ -54,6 +54,13 @@ class TransportFields(Table):
     """Receive buffer at the start, with autotuning; half of it is announced. The default is that of
     Linux's net.ipv4.tcp_rmem.
     """
+    window_updates_double: bool | None = None
+    """Where the application reads slowly, as in Linux: a window that opens is told where at most half of
+    the buffer was announced and twice as much can be; none is opened for less than a sixteenth of the
+    buffer; and an ACK that would tell a smaller window than the last one waits until the application
+    reads, or for its timer. Otherwise the window opens by segments, and ACKs tell it as they do for data
+    (RFC 9293 section 3.8.6.2.2).
+    """
     quick_acks: Annotated[int, Field(ge=0, le=255)] | None = None
     """ACKs that are not delayed at the start, behind a pause and behind data that come twice. Linux has
     16.
@@ -140,6 +147,7 @@ PROTOCOL_FIELDS: dict[str, tuple[str, ...]] = {
         "receive_buffer",
         "autotuning",
         "initial_receive_buffer",
+        "window_updates_double",
         "quick_acks",
         "delayed_ack_segments",
         "delayed_ack_timeout",

@@ -5,6 +5,7 @@ mod input;
 mod log;
 mod subflow;
 mod transmit;
+mod window;
 
 use super::keys;
 use super::option::{Dss, MptcpOption};
@@ -22,6 +23,7 @@ use log::ConnectionLog;
 use std::collections::VecDeque;
 use subflow::{Join, Subflow};
 pub use subflow::{SubflowState, SubflowSummary};
+use window::Persist;
 
 /// Position of the first byte of the data: high enough that a wire number just below it unwraps to a position.
 pub(super) const DATA_START: u64 = EPOCH;
@@ -88,6 +90,7 @@ pub struct MptcpSender {
     /// A DSS has come: the other end is known to speak MPTCP, and further subflows may join.
     confirmed: bool,
     data: Data,
+    persist: Persist,
     ends: Ends,
     /// Segments of a train that the host sends at once.
     offload: u16,
@@ -147,6 +150,7 @@ impl MptcpSender {
                 fin_at: Instant::ZERO,
                 fin_repetitions: 0,
             },
+            persist: Persist::default(),
             ends: Ends::new(interfaces, config.path_manager.limits()),
             offload: 1,
             subflows: subflows.collect(),
@@ -366,6 +370,7 @@ impl MptcpSender {
         if self.awaits_fin() {
             next = next.min(self.data.fin_at);
         }
+        next = next.min(self.persist.at);
         (next < Instant::MAX).then_some(next)
     }
 

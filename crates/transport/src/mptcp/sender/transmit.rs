@@ -40,6 +40,9 @@ impl MptcpSender {
             if segment.is_none() && self.awaits_fin() && self.data.fin_at <= now {
                 continue;
             }
+            if segment.is_none() && self.asks_for_window(now) {
+                continue;
+            }
             return segment;
         }
     }

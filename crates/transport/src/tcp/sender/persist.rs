@@ -17,6 +17,8 @@ pub(super) struct Persist {
     /// When it expires; none while nothing waits for a window.
     pub(super) at: Option<Instant>,
     due: bool,
+    /// The connection of this subflow asks.
+    pub(super) ask: bool,
     /// How often it has expired since the window shut.
     expired: u32,
     /// The largest window that the peer has announced, in bytes.

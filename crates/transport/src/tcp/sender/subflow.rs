@@ -47,6 +47,11 @@ impl Sender {
         self.send_ack = true;
     }
 
+    /// Asks the other end for the window of the connection, by an old number without data (RFC 9293 section 3.10.7.4).
+    pub(crate) fn ask_for_window(&mut self) {
+        self.persist.ask = true;
+    }
+
     /// Gives it up: no timer runs on and nothing more leaves.
     pub(crate) fn abandon(&mut self, now: Instant) {
         if !self.is_failed() {

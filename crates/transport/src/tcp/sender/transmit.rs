@@ -23,6 +23,9 @@ impl Sender {
             self.send_ack = false;
             return Some(self.header(now, self.snd_nxt));
         }
+        if std::mem::take(&mut self.persist.ask) {
+            return Some(self.header(now, self.snd_una - 1));
+        }
         if self.state != State::Established {
             // Nothing is left to hold back: the timer must not go off for it again and again.
             self.timers.held_by_pacing = false;
