@@ -30,6 +30,7 @@ from anabranch.setup import Setup
 from anabranch.setup.model import TransportSetup
 from anabranch.signals import Deferred
 
+_MOST_NAMED = 5
 _LONGEST_PS = 30 * 86_400 * 10**12
 """The longest run that the engine takes."""
 
@@ -175,12 +176,19 @@ class Live(runner.Simulated):
             "real_time": found.real_time,
             "valid": why is None,
             "not_valid": why,
+            "fallen_back": [record.plan.flow for record in found.records if record.fallen_back],
             "check": check,
         }
 
     def _notes(self, live: dict[str, Any], found: Measured) -> list[str]:
         why, check = live["not_valid"], live["check"]
         notes = [*([f"not valid: {why}"] if why else []), *found.warnings]
+        if live["fallen_back"]:
+            notes.append(
+                f"{_numbered(live['fallen_back'])} fell back to plain TCP: no packet with MP_CAPABLE came to "
+                "the receiver before other data (RFC 8684, section 3.7); where the first packets are lost, "
+                "another run may have Multipath TCP"
+            )
         if is_busy(check):
             notes.append(
                 f"the network took {check['cpu_share_max']:.0%} of a core in its busiest second; a slower "
@@ -256,3 +264,10 @@ def run(
             simulated_receivers=simulated_receivers,
         ),
     )
+
+
+def _numbered(flows: Sequence[int]) -> str:
+    """These flows in words; of many, the first and how many more."""
+    named = ", ".join(map(str, flows[:_MOST_NAMED]))
+    more = f" and {len(flows) - _MOST_NAMED} more" if len(flows) > _MOST_NAMED else ""
+    return f"flow{'s' if len(flows) > 1 else ''} {named}{more}"

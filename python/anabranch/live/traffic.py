@@ -95,7 +95,7 @@ class FlowRecord:
     failure: str | None = None
     opened: bool = False
     fallen_back: bool = False
-    """Whether a multipath connection is plain TCP."""
+    """Whether a multipath connection is plain TCP (RFC 8684, section 3.7)."""
     infos: dict[int, TcpInfo] = field(default_factory=dict)
     """The latest state of each subflow, at the sender."""
     receiver: dict[int, TcpInfo] = field(default_factory=dict)
@@ -357,7 +357,7 @@ class KernelFlows:
                 numbers = numbers[1:]
         except OSError as error:
             if error.errno == errno.EOPNOTSUPP:
-                # Its first SYNs were lost, and the kernel has gone on without Multipath TCP.
+                # Its packets with MP_CAPABLE were lost, and the kernel has gone on without Multipath TCP.
                 flow.record.fallen_back = True
                 return
             if error.errno not in (errno.ENOTCONN, errno.EINVAL, errno.ESRCH):
@@ -486,9 +486,14 @@ class KernelFlows:
         try:
             if flow.plan.is_mptcp and not flow.record.fallen_back:
                 return list(flow.numbered(subflows(end), at_sender=at_sender))
+        except OSError as error:
+            if error.errno != errno.EOPNOTSUPP:
+                # A connection that is gone has no state.
+                return []
+            flow.record.fallen_back = True
+        try:
             return [(0, tcp_info(end))]
         except OSError:
-            # A connection that is gone has no state, and a multipath one that has fallen back is TCP.
             return []
 
 
