@@ -68,11 +68,13 @@ impl MptcpSender {
         if !any_ready {
             return None;
         }
-        if !self.reinjecting.is_empty()
-            && !self.scheduler.repeats()
-            && let Some(segment) = self.reinject(now)
-        {
-            return Some(segment);
+        if !self.reinjecting.is_empty() && !self.scheduler.repeats() {
+            let segment = self.reinject(now);
+            // A subflow that holds back what it took has no room, which is known once it is settled: what it took
+            // next would leave in one segment with it, under one mapping.
+            if segment.is_some() || !self.woken.is_empty() {
+                return segment;
+            }
         }
         if queues {
             return self.send_queued(now);
@@ -310,6 +312,7 @@ impl MptcpSender {
     fn data_option(&mut self, index: u8, segment: &Segment) -> Option<MptcpOption> {
         let subflow = &self.subflows[usize::from(index)];
         let mapping = subflow.mapping_of(segment.seq)?;
+        debug_assert!(u64::from(segment.payload) <= mapping.length, "a segment has one mapping: {mapping:?}");
         let subflow_seq = (mapping.start - subflow.sender.origin()) as u32;
         if index == 0 && subflow_seq == 1 {
             // RFC 8684 section 3.1: the keys again with the first data, lest the third ACK was lost.
