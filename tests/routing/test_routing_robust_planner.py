@@ -10,6 +10,7 @@ import pytest
 from anabranch import Scenario, ScenarioError
 from anabranch.routes import plan, shares_on_links
 from anabranch.routing import answers, robust_planner
+from anabranch.routing.robust import budget
 from anabranch.setup import resolve
 from anabranch_publications.papers.robust.network import nsfnet
 from anabranch_publications.papers.robust.studies import hybrid
@@ -106,6 +107,16 @@ def test_overload_and_a_time_limit_are_warnings() -> None:
     assert f"{late.facts['gap']:.3%}" in warning
 
 
+def test_a_clock_that_runs_out_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(budget, "_CLOCK", 0.0)
+    monkeypatch.setattr(budget, "_CLOCK_LEAST_S", 0.0)
+    monkeypatch.setattr(answers, "_kept", {})
+    routes = Scenario.from_data(nsfnet({"scheme": "robust"}, spaced=False)).routes()
+    assert routes.facts["status"] == "wall-limit"
+    assert any("the clock ended a solver" in warning for warning in routes.warnings)
+    assert any("were over before the optimum was proved" in warning for warning in routes.warnings)
+
+
 def test_pairs_that_one_failure_cuts_off_are_told() -> None:
     """A line of four: each pair has one path, and any link of it may fail."""
     line = {**RING["network"], "link": RING["network"]["link"][:3]}
@@ -195,3 +206,54 @@ def test_a_solver_is_asked_once_whoever_sends(monkeypatch: pytest.MonkeyPatch) -
     answers.recall(known)
     plan(first, None)
     assert len(asked) == 2
+
+
+@pytest.mark.parametrize("scheme", [
+    {"algorithm": "robust", "method": "exchange", "time_limit": "0.05 s"},
+    {"algorithm": "robust-single", "time_limit": "0.6 s"},
+])  # fmt: skip
+def test_more_candidates_are_never_worse(scheme: dict[str, str]) -> None:
+    """Under limits too short for most of them; the first alone comes to 1.08."""
+    loads, bounds, status = [], [], []
+    for k in (1, 2, 4, 6):
+        routes = Scenario.from_data(nsfnet({"scheme": {**scheme, "k": k}}, spaced=False)).routes()
+        loads.append(routes.facts["worst_case_load"])
+        bounds.append(routes.facts["lower_bound"])
+        status.append(routes.facts["status"])
+    assert status == ["optimal", *["time-limit"] * 3]
+    assert loads == sorted(loads, reverse=True)
+    assert all(bound <= load for bound, load in zip(bounds, loads, strict=True))
+
+
+def test_a_plan_of_fewer_candidates_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three candidates find nothing in no time and take the proved plan of two."""
+    data = nsfnet({"scheme": {"algorithm": "robust", "k": 3}}, spaced=False)
+    real = robust_planner.single_lp
+
+    def slow(network: Any, bounds: Any, candidates: Any, **limits: Any) -> Any:
+        many = candidates.path_count > 2 * candidates.pair_count
+        return real(network, bounds, candidates, **{**limits, **({"time_limit_s": 0.0} if many else {})})
+
+    monkeypatch.setattr(robust_planner, "single_lp", slow)
+    monkeypatch.setattr(answers, "_kept", {})
+    facts = Scenario.from_data(data).routes().facts
+    assert facts["status"] == "time-limit"
+    assert facts["worst_case_load"] == pytest.approx(0.684101, rel=1e-5)
+    assert facts["lower_bound"] == 0.0
+
+
+def test_a_selection_of_fewer_candidates_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 0.7 two candidates are enough; four find nothing within it in no time, and begin at that of two."""
+    scheme = {"algorithm": "robust-optimal", "level": 0.7, "time_limit": "2 s"}
+    monkeypatch.setattr(answers, "_kept", {})
+    two = Scenario.from_data(nsfnet({"scheme": {**scheme, "k": 2}}, spaced=False)).routes().facts
+    real = robust_planner.robust_optimal
+
+    def slow(*given: Any, begin: Any, **limits: Any) -> Any:
+        many = given[2].path_count > 2 * given[2].pair_count
+        return real(*given, begin=begin, **{**limits, **({"time_limit_s": 1e-9} if many else {})})
+
+    monkeypatch.setattr(robust_planner, "robust_optimal", slow)
+    four = Scenario.from_data(nsfnet({"scheme": {**scheme, "k": 4}}, spaced=False)).routes().facts
+    assert four["pairs_on_one_path"] == two["pairs_on_one_path"]
+    assert four["worst_case_load"] == pytest.approx(two["worst_case_load"])

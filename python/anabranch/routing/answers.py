@@ -1,8 +1,7 @@
 """What solvers have answered in this process, kept so that the same question is asked once.
 
 The answer does not hang on who sends, so that flows that differ from replication to replication need no
-other. A solver that its time limit ends answers a little differently every time: it is asked once for all
-runs of a study.
+other. A solver that ends by its time limit takes long: it is asked once for all runs of a study.
 """
 
 from __future__ import annotations

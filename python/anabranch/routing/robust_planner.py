@@ -11,9 +11,11 @@ import itertools
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypedDict
 
+from anabranch.errors import ScenarioError
 from anabranch.predictions import WeightedPath
 from anabranch.routing.answers import answer_to
 from anabranch.routing.path_limits import limits_of
@@ -21,6 +23,7 @@ from anabranch.routing.planned import Pair, Planned, pairs_of, plan_of
 from anabranch.routing.robust import (
     Candidates,
     RobustRoutingError,
+    SolverError,
     TrafficSplit,
     WorstCase,
     all_paths,
@@ -29,13 +32,15 @@ from anabranch.routing.robust import (
     single_lp,
     survivable,
 )
-from anabranch.routing.robust.optimal import robust_optimal
+from anabranch.routing.robust.optimal import OptimalSelection, robust_optimal
 from anabranch.routing.robust.selection import hybrid
 from anabranch.routing.robust.single_path import least_single_path
 from anabranch.routing.router_network import RouterNetwork, as_scenario_error
 from anabranch.setup.model import Setup, Tagged
 
 _PS_PER_S = 1e12
+_NESTED = ("robust", "robust-single")
+"""Schemes whose candidates have those of a smaller k among them, and whose plans the load compares."""
 _IN_USE = 1e-6
 """Smaller shares are the dust of a solver."""
 
@@ -69,12 +74,33 @@ def _solved(routers: RouterNetwork, parameters: Tagged) -> _Answer:
         begin = time.perf_counter()
         try:
             answer = _SOLVERS[str(parameters["algorithm"])](routers, parameters)
+            if parameters["algorithm"] in _NESTED and answer.status != "optimal":
+                answer = _not_worse(routers, parameters, answer)
         except RobustRoutingError as error:
             raise as_scenario_error(error) from None
         return replace(answer, seconds=time.perf_counter() - begin)
 
     found: _Answer = answer_to(json.dumps([routers.network.nodes, arcs, setup.demand, parameters]), solve)
     return found
+
+
+def _not_worse(routers: RouterNetwork, parameters: Tagged, answer: _Answer) -> _Answer:
+    """The plan of fewer candidates where it is better than one that is not proved: it is a plan of more, too.
+
+    One candidate less has the same time limit, and looks at fewer for itself until one is proved.
+    """
+    if parameters["k"] in {None, 1}:
+        return answer
+    try:
+        fewer = _solved(routers, {**parameters, "k": int(str(parameters["k"])) - 1})
+    except ScenarioError:  # No path within the level, or none before the time was over.
+        return answer
+    if fewer.load >= answer.load:
+        return answer
+    bound = min(answer.lower_bound or 0.0, fewer.load)
+    return replace(
+        fewer, lower_bound=bound, gap=(fewer.load - bound) / fewer.load, status=answer.status, seconds=0.0
+    )
 
 
 def plan(setup: Setup, parameters: Tagged) -> Planned:
@@ -149,10 +175,23 @@ def _survivable(routers: RouterNetwork, candidates: Candidates, limits: _Limits)
 
 def _optimal(routers: RouterNetwork, parameters: Tagged) -> _Answer:
     """``robust-optimal``: which pairs keep to one path is chosen by a mixed integer program."""
-    level = float(str(parameters["level"]))
-    found = robust_optimal(
-        routers.network, routers.bounds, _candidates(routers, parameters), level, **_limits(parameters)
-    )
+    level, candidates = float(str(parameters["level"])), _candidates(routers, parameters)
+
+    def solve(begin: TrafficSplit | None) -> OptimalSelection:
+        return robust_optimal(
+            routers.network, routers.bounds, candidates, level, begin=begin, **_limits(parameters)
+        )
+
+    fewer = {**parameters, "k": int(str(parameters["k"])) - 1}
+    try:
+        found = solve(None)
+    except SolverError:
+        if not fewer["k"]:
+            raise
+        found = solve(_solved(routers, fewer).routing)
+    if found.status != "optimal" and fewer["k"]:
+        with suppress(ScenarioError):  # No path within the level, or none before the time was over.
+            found = found.or_better(routers.network, routers.bounds, _solved(routers, fewer).routing)
     facts: dict[str, float | int | str] = {
         "level": level,
         "predicted_loss_mbps": found.lost_mbps,
@@ -255,12 +294,17 @@ def _routes(
 
 def _warnings(setup: Setup, parameters: Tagged, answer: _Answer, unbounded: list[Pair]) -> list[str]:
     found = []
-    if answer.status == "time-limit":
+    if answer.status in {"time-limit", "wall-limit"}:
         bound = "" if answer.lower_bound is None else f", the bound {answer.lower_bound:.6g}"
         found.append(
             f"routing.scheme.time_limit: {_limits(parameters)['time_limit_s']:g} s were over before the "
             f"optimum was proved: the worst-case load is {answer.load:.6g}{bound} and the gap "
             f"{answer.gap:.3%}"
+        )
+    if answer.status == "wall-limit":
+        found.append(
+            "routing.scheme.time_limit: the clock ended a solver that is much slower here than its limit "
+            "counts on; another call may give another plan"
         )
     if answer.warning:
         found.append(answer.warning)

@@ -8,6 +8,7 @@ all of them.
 """
 
 from .all_paths import all_paths
+from .budget import Status
 from .cuts import cut_bound
 from .decompose import decompose
 from .errors import (
@@ -22,7 +23,7 @@ from .errors import (
 from .exchange import exchange
 from .failures import FailureCase, FailureUnit, FailureWorstCase, worst_case_under_failures
 from .link_flow import link_flow
-from .model import Candidates, DemandBounds, FlowNetwork, Solution, Status, TrafficSplit, WorstCase
+from .model import Candidates, DemandBounds, FlowNetwork, Solution, TrafficSplit, WorstCase
 from .single_lp import single_lp
 from .survivable import SurvivableSolution, survivable
 from .worst_case import worst_case

@@ -14,12 +14,13 @@ import numpy as np
 from scipy import sparse
 
 from .bound import AllPaths, Prices
+from .budget import SEARCH_S, Budget, Status
 from .cuts import cut_bound
 from .dual_program import Mirror, mirror_of_arcs
 from .errors import SolverError
 from .link_flow import check_connected
-from .master import SMALL, Budget, start, step
-from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, Solution, Status
+from .master import SMALL, start, step
+from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, Solution
 from .trees import Trees
 from .worst_case import load_of_shares
 
@@ -37,7 +38,11 @@ Pool = dict[tuple[int, int], dict[tuple[int, ...], None]]
 
 
 def all_paths(
-    network: FlowNetwork, bounds: DemandBounds, *, tolerance: float = 1e-6, time_limit_s: float = math.inf
+    network: FlowNetwork,
+    bounds: DemandBounds,
+    *,
+    tolerance: float = 1e-6,
+    time_limit_s: float | Budget = math.inf,
 ) -> Solution:
     """The routing over all paths with the least worst-case load, with the arguments of `link_flow`.
 
@@ -45,7 +50,7 @@ def all_paths(
         BoundsError: a pair that may have traffic has no path.
         SolverError: the solver failed.
     """
-    budget = Budget(time_limit_s)
+    budget = Budget.of(time_limit_s)
     check_connected(network, bounds)
     trees = Trees.find(network, bounds)
     if trees is None:
@@ -65,7 +70,7 @@ def _solved(network: FlowNetwork, bounds: DemandBounds, budget: Budget, toleranc
     cheapest = AllPaths(network)
     pool = _first_paths(network, bounds, cheapest, opposite)
     candidates = _candidates(network, pool)
-    best, links = start(network, bounds, candidates)
+    best, links = start(network, bounds, candidates, budget)
     best.lower_bound = cut_bound(network, bounds)
     if len(candidates.arcs) <= SMALL:
         links = np.unique(candidates.arcs)
@@ -74,20 +79,21 @@ def _solved(network: FlowNetwork, bounds: DemandBounds, budget: Budget, toleranc
     while not best.within(tolerance):
         mirror = None if opposite is None else Mirror.find(network, bounds, candidates)
         done = step(
-            network, bounds, candidates, links, best, budget.left_s, mirror=mirror, fill=True
+            network, bounds, candidates, links, best, budget, mirror=mirror, fill=True
         )  # fmt: skip
         programs += 1
         known = candidates.path_count
         if done.prices is not None:
             tie = _TIE * best.worst_case.max_load / candidates.pair_count
             cost, paths = cheapest.cheapest(done.prices, tie)
+            budget.spend(SEARCH_S * len(paths))
             best.lower_bound = max(best.lower_bound, float(cost.sum()))
             _add_cheaper(pool, candidates, done.prices, cost, paths, opposite)
             candidates = _candidates(network, pool)
         if best.within(tolerance):
             break
         if budget.left_s <= 0 or done.ending == "time-limit":
-            status = "time-limit"
+            status = budget.stopped
             break
         if candidates.path_count == known and len(done.links) == len(links):
             raise SolverError(

@@ -15,10 +15,11 @@ import numpy as np
 from scipy import sparse
 
 from .bound import prices
+from .budget import Budget, Status
 from .errors import SolverError
 from .highs import Answer, Program, solve_interior
-from .master import Budget, Incumbent, evenly, start
-from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, Solution, Status, WorstCase
+from .master import Incumbent, evenly, start
+from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, Solution, WorstCase
 from .worst_case import check_covered, load_of_shares
 
 _TOWARDS_BEST = 0.8
@@ -44,27 +45,27 @@ def exchange(
     candidates: Candidates,
     *,
     tolerance: float = 1e-6,
-    time_limit_s: float = math.inf,
+    time_limit_s: float | Budget = math.inf,
 ) -> Solution:
     """The fractions over candidate paths with the least worst-case load, as `single_lp` finds them.
 
     Arguments and errors are those of `single_lp`. On networks of more than some twenty nodes it is slower by
     orders of magnitude; it is here because it shares nothing with the program with duals but the evaluator.
     """
-    budget = Budget(time_limit_s)
+    budget = Budget.of(time_limit_s)
     candidates.check(network)
     check_covered(network, bounds, candidates.source, candidates.target)
-    best, _ = start(network, bounds, candidates)
+    best, _ = start(network, bounds, candidates, budget)
     best_fraction = evenly(candidates)
     master = _Master(network, bounds, candidates)
     master.add(master.cuts(best.worst_case))
     rounds = 0
     status: Status = "optimal"
     while True:
-        answer = master.solve(budget.left_s)
+        answer = master.solve(budget)
         rounds += 1
         if answer is None:
-            status = "time-limit"
+            status = budget.stopped
             break
         fraction, load_found = master.fraction(answer), float(answer.primal[-1])
         best.lower_bound = max(best.lower_bound, master.bound(answer))
@@ -75,6 +76,7 @@ def exchange(
             trial = weight * best_fraction + (1 - weight) * fraction
             routing = candidates.routing(network.arc_count, trial)
             worst = load_of_shares(network, bounds, routing.source, routing.target, routing.share)
+            budget.spend_evaluation(network.arc_count, routing.share.nnz)
             if worst.max_load < best.worst_case.max_load:
                 best_fraction = trial
             best.offer(routing, worst)
@@ -127,9 +129,9 @@ class _Master:
         """Prepare for these matrices."""
         self._cuts += cuts
 
-    def solve(self, left_s: float) -> Answer | None:
+    def solve(self, budget: Budget) -> Answer | None:
         """The optimum for the matrices so far, or None when time is over."""
-        if left_s <= 0:
+        if budget.left_s <= 0:
             return None
         paths, pairs = self._candidates.path_count, self._candidates.pair_count
         rows = [self._pair_of_path]
@@ -147,7 +149,7 @@ class _Master:
         lower[:pairs] = upper[:pairs] = 1.0
         cost = np.zeros(paths + 1)
         cost[-1] = 1.0
-        answer = solve_interior(Program(matrix, lower, upper, cost), left_s)
+        answer = solve_interior(Program(matrix, lower, upper, cost), budget)
         return answer if answer.ending == "optimal" else None
 
     def fraction(self, answer: Answer) -> Floats:

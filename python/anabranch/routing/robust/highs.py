@@ -12,6 +12,7 @@ import highspy
 import numpy as np
 from scipy import sparse
 
+from .budget import INTERIOR_S, SIMPLEX_S, Budget
 from .errors import SolverError
 from .model import Floats
 
@@ -24,6 +25,9 @@ _ENDINGS: dict[highspy.HighsModelStatus, Ending] = {
     highspy.HighsModelStatus.kTimeLimit: "time-limit",
     highspy.HighsModelStatus.kIterationLimit: "time-limit",
 }
+
+MOST = 2**31 - 1
+"""HiGHS's number for no limit of iterations."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ def load(solver: highspy.Highs, program: Program) -> None:
         )
 
 
-def run(solver: highspy.Highs) -> Answer:
+def run(solver: highspy.Highs, budget: Budget) -> Answer:
     """Solve what the solver has been given.
 
     Raises:
@@ -93,6 +97,8 @@ def run(solver: highspy.Highs) -> Answer:
     """
     solver.run()
     status = solver.getModelStatus()
+    if status == highspy.HighsModelStatus.kTimeLimit:
+        budget.late()
     if status not in _ENDINGS:
         raise SolverError(
             "HiGHS", f"ended with {solver.modelStatusToString(status)}", "scale capacities and bounds"
@@ -106,17 +112,33 @@ def run(solver: highspy.Highs) -> Answer:
     )
 
 
-def solve_interior(program: Program, time_limit_s: float) -> Answer:
+def solve_interior(program: Program, budget: Budget) -> Answer:
     """Solve by the interior point method, without crossover to a vertex; by simplex where that fails.
 
     The point lies in the middle of the optimal solutions, which spreads the load of links that do not bind.
     """
-    limit = max(time_limit_s, 1e-3)
-    solver = new_solver(solver="ipx", run_crossover="off", ipm_optimality_tolerance=1e-7, time_limit=limit)
+    iteration_s = INTERIOR_S * program.matrix.nnz
+    solver = new_solver(
+        solver="ipx", run_crossover="off", ipm_optimality_tolerance=1e-7, time_limit=budget.clock_left_s,
+        ipm_iteration_limit=iterations(budget, iteration_s),
+    )  # fmt: skip
     load(solver, program)
-    answer = run(solver)
+    answer = run(solver, budget)
+    budget.spend(iteration_s * max(solver.getInfo().ipm_iteration_count, 1))
     if answer.ending != "imprecise" and np.isfinite(answer.primal).all():
         return answer
-    solver = new_solver(solver="simplex", time_limit=limit)
+    iteration_s = SIMPLEX_S * program.matrix.nnz
+    solver = new_solver(
+        solver="simplex", time_limit=budget.clock_left_s,
+        simplex_iteration_limit=iterations(budget, iteration_s),
+    )  # fmt: skip
     load(solver, program)
-    return run(solver)
+    answer = run(solver, budget)
+    budget.spend(iteration_s * max(solver.getInfo().simplex_iteration_count, 1))
+    return answer
+
+
+def iterations(budget: Budget, iteration_s: float) -> int:
+    """How many iterations of so many seconds are left, for a limit in HiGHS."""
+    left = budget.left_s / iteration_s
+    return int(min(max(left, 0.0), MOST))

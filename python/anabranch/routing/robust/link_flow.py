@@ -13,17 +13,21 @@ import numpy as np
 from scipy import sparse
 
 from .bound import AllPaths, prices
+from .budget import Budget, Status
 from .decompose import decompose
 from .dual_program import Entries, mirror_of_arcs
 from .errors import BoundsError, RoutingError, SolverError
 from .highs import Answer, Program, solve_interior
-from .master import Budget
-from .model import DemandBounds, Floats, FlowNetwork, Ints, Solution, Status
+from .model import DemandBounds, Floats, FlowNetwork, Ints, Solution
 from .worst_case import load_of_shares
 
 
 def link_flow(
-    network: FlowNetwork, bounds: DemandBounds, *, tolerance: float = 1e-6, time_limit_s: float = math.inf
+    network: FlowNetwork,
+    bounds: DemandBounds,
+    *,
+    tolerance: float = 1e-6,
+    time_limit_s: float | Budget = math.inf,
 ) -> Solution:
     """The routing over all paths with the least worst-case load, by one linear program.
 
@@ -34,19 +38,20 @@ def link_flow(
         network: the network; arcs without capacity are not used.
         bounds: the demand bounds.
         tolerance: largest gap between load and bound, as a part of the load.
-        time_limit_s: wall time after which the best so far is returned, with status `time-limit`.
+        time_limit_s: work (see `budget`) after which the best so far is returned, with status
+            `time-limit`; or the budget of a caller.
 
     Raises:
         BoundsError: a pair that may have traffic has no path.
         SolverError: the solver failed, stalled above the tolerance, or has no routing when time is over.
     """
-    budget = Budget(time_limit_s)
+    budget = Budget.of(time_limit_s)
     check_connected(network, bounds)
     program = _LinkFlow(network, bounds)
-    answer = solve_interior(program.program, budget.left_s)
+    answer = solve_interior(program.program, budget)
     if not len(answer.primal) or not len(answer.row_dual):
         raise SolverError("link-flow", "no routing before the time limit", "allow more time")
-    status: Status = "time-limit" if answer.ending == "time-limit" else "optimal"
+    status: Status = budget.stopped if answer.ending == "time-limit" else "optimal"
     source, target = program.source, program.target
     try:
         routing = decompose(network, source, target, program.share(answer))

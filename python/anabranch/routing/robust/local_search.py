@@ -12,8 +12,8 @@ import math
 import random
 from dataclasses import dataclass
 
+from .budget import Budget
 from .link_traffic import LinkTraffic, finite_bounds
-from .master import Budget
 from .model import Candidates, DemandBounds, FlowNetwork
 
 _ROUND = 8000
@@ -22,6 +22,10 @@ _HEAT = 0.012
 """Excess, as a load, that is accepted with probability 1 / e at the start of a round."""
 _TRAFFIC_WEIGHT = 0.002
 """What traffic below the level counts, against traffic above: short ways are tried first."""
+
+_STEP_S = 5e-5
+_LOOK_S = 1.5e-5
+"""Seconds of a step, and of a look at what a pair adds to a link (see `budget`)."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ class SinglePathSearch:
         self._links = [LinkTraffic(finite) for _ in self._capacity]
         self._on: list[list[int]] = [[] for _ in self._capacity]
         self._chosen = self._first[:-1]
+        self._looks = 0
         self.level = 0.0
         """The load aimed at."""
         for pair, path in enumerate(self._chosen):
@@ -85,7 +90,9 @@ class SinglePathSearch:
             if best.excess <= 0 or budget.left_s <= 0:
                 break
             heat = _HEAT * (1 - (step - 1) % _ROUND / _ROUND)
+            self._looks = 0
             cost = self._step(cost, heat)
+            budget.spend(_STEP_S + self._looks * _LOOK_S)
             excess = self.excess
             if excess < best.excess - 1e-12 or excess <= 0:
                 best = self.found(step)
@@ -147,6 +154,7 @@ class SinglePathSearch:
                     traffic = self._links[link]
                     capacity, before = self._capacity[link], traffic.mbps
                     more = traffic.increase(source, target, most)
+                    self._looks += 1
                     room = self.level * capacity
                     above = max(0.0, before + more - room) - max(0.0, before - room)
                     price[link] = (above + _TRAFFIC_WEIGHT * more) / capacity + (4e-5 if more > 0 else 0.0)

@@ -8,12 +8,12 @@ load of the best routing is the upper one.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
 
 from .bound import Prices, prices
+from .budget import Budget
 from .dual_program import DualProgram, Mirror
 from .highs import solve_interior
 from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, TrafficSplit, WorstCase
@@ -24,24 +24,6 @@ _START = 0.7
 
 SMALL = 10_000
 """Arcs in all candidates, up to which the whole program is solved faster than several of its parts."""
-
-
-class Budget:
-    """CPU time spent since it was made, and wall time left."""
-
-    def __init__(self, time_limit_s: float) -> None:
-        self._cpu_start = time.process_time()
-        self._end = time.monotonic() + time_limit_s
-
-    @property
-    def cpu_s(self) -> float:
-        """CPU time of this process since the start, in seconds."""
-        return time.process_time() - self._cpu_start
-
-    @property
-    def left_s(self) -> float:
-        """Wall time left, in seconds; negative when over."""
-        return self._end - time.monotonic()
 
 
 @dataclass
@@ -68,10 +50,13 @@ def evenly(candidates: Candidates) -> Floats:
     return np.asarray(1.0 / np.diff(candidates.path_start)[candidates.pair_of_path()])
 
 
-def start(network: FlowNetwork, bounds: DemandBounds, candidates: Candidates) -> tuple[Incumbent, Ints]:
+def start(
+    network: FlowNetwork, bounds: DemandBounds, candidates: Candidates, budget: Budget
+) -> tuple[Incumbent, Ints]:
     """Evenly spread traffic, its worst case, and the links to begin with."""
     routing = candidates.routing(network.arc_count, evenly(candidates))
     worst = load_of_shares(network, bounds, routing.source, routing.target, routing.share)
+    budget.spend_evaluation(network.arc_count, routing.share.nnz)
     return Incumbent(routing, worst), np.flatnonzero(worst.load >= _START * worst.max_load)
 
 
@@ -87,14 +72,14 @@ class Step:
 
 def step(
     network: FlowNetwork, bounds: DemandBounds, candidates: Candidates, links: Ints, best: Incumbent,
-    time_limit_s: float, *, mirror: Mirror | None, fill: bool = False,
+    budget: Budget, *, mirror: Mirror | None, fill: bool = False,
 ) -> Step:  # fmt: skip
     """Solve for these links, offer the routing, and find the links that it overloads.
 
     Without `fill` the bound of `best` is raised to what the prices prove for these candidates.
     """
     program = DualProgram(network, bounds, candidates, links, mirror)
-    answer = solve_interior(program.program, time_limit_s)
+    answer = solve_interior(program.program, budget)
     dual = program.duals(answer)
     proved = None
     if dual is not None:
@@ -106,6 +91,7 @@ def step(
         return Step(answer.ending, proved, links)
     routing = candidates.routing(network.arc_count, fraction)
     worst = load_of_shares(network, bounds, routing.source, routing.target, routing.share)
+    budget.spend_evaluation(network.arc_count, routing.share.nnz)
     best.offer(routing, worst)
     # The solver's own optimum, not the proved bound: that one may be much lower before the end.
     above = np.flatnonzero(worst.load > answer.objective * (1 + 1e-7))

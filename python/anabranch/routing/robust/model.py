@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from .budget import Status
 from .errors import BoundsError, CandidateError, CapacityError, NetworkError, RoutingError
 
 Floats = NDArray[np.float64]
@@ -22,9 +23,6 @@ Ints = NDArray[np.int64]
 
 SHARE_TOLERANCE = 1e-6
 """By how much the shares of a pair may miss one, or a share be negative: what solvers leave."""
-
-Status = Literal["optimal", "time-limit"]
-"""`optimal`: the gap is within the tolerance. `time-limit`: stopped before; bound and gap say how far."""
 
 
 def frozen(values: ArrayLike, dtype: Any) -> NDArray[Any]:

@@ -8,17 +8,17 @@ cost, and the worst-case load stays at or below a level. Fractions of the pairs 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from .errors import SolverError
+from .budget import Budget, Status
+from .errors import RoutingError, SolverError
 from .local_search import SinglePathSearch
-from .master import Budget
 from .mixed import HoseProgram, MixedSolver
-from .model import Candidates, DemandBounds, Floats, FlowNetwork, Status, TrafficSplit, WorstCase
+from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, TrafficSplit, WorstCase
 from .selection import SelectionError, path_delay_ms
 from .single_lp import single_lp
 from .single_path import single_path_routing
@@ -74,6 +74,28 @@ class OptimalSelection:
         lost = self.lost_mbps
         return (lost - self.lost_bound_mbps) / lost if lost else 0.0
 
+    def or_better(
+        self,
+        network: FlowNetwork,
+        bounds: DemandBounds,
+        routing: TrafficSplit,
+        connection: Connection = PAPER_CONNECTION,
+    ) -> OptimalSelection:
+        """This, or a routing over some of the same candidates if it is within the level and costs less."""
+        candidates = self.routing.candidates
+        assert candidates is not None  # noqa: S101 - it is over paths
+        other = over(network, candidates, routing)
+        worst = worst_case(network, bounds, other)
+        single = _singles(candidates, np.asarray(other.fraction))
+        lost = float(self.weight_mbps[~single].sum())
+        if worst.max_load > self.level * (1 + 1e-6) or lost >= self.lost_mbps:
+            return self
+        return replace(
+            self, routing=other, worst_case=worst, single=single,
+            lost_bound_mbps=min(self.lost_bound_mbps, lost),
+            throughput_mbps=throughput_mbps(network, other, connection),
+        )  # fmt: skip
+
     @property
     def mean_throughput_mbps(self) -> float:
         """Predicted TCP throughput of a connection, on average over the pairs."""
@@ -103,9 +125,10 @@ def robust_optimal(
     connection: Connection = PAPER_CONNECTION,
     weight_mbps: ArrayLike | None = None,
     tolerance: float = 1e-6,
-    time_limit_s: float = 60.0,
+    time_limit_s: float | Budget = 60.0,
     steps: int = 10_000,
     seed: int = 0,
+    begin: TrafficSplit | None = None,
 ) -> OptimalSelection:
     """The routing that keeps pairs on one path at least cost, with a worst-case load up to the level.
 
@@ -117,9 +140,11 @@ def robust_optimal(
         connection: what sends, one for each pair.
         weight_mbps: cost of each pair with several paths; left out: `even_split_loss_mbps`.
         tolerance: largest gap between cost and bound, as a part of the cost.
-        time_limit_s: wall time after which the best so far is returned, with status `time-limit`.
+        time_limit_s: work (see `budget`) after which the best so far is returned, with status
+            `time-limit`; or the budget of a caller.
         steps: of the local search that looks for a routing with one path for every pair.
         seed: of the local search.
+        begin: a routing to begin with, over some of the candidates.
 
     Raises:
         BoundsError: a pair that may have traffic has no candidates.
@@ -128,7 +153,7 @@ def robust_optimal(
         SelectionError: no routing has a load as low as the level; or a level or weights that are none.
         SolverError: the solver failed, or found no routing within the level before time was over.
     """
-    budget = Budget(time_limit_s)
+    budget = Budget.of(time_limit_s)
     if not level > 0:
         raise SelectionError("level", f"{level}", "give the highest load allowed, above 0")
     candidates.check(network)
@@ -140,7 +165,7 @@ def robust_optimal(
     )
     if weight.shape != (candidates.pair_count,) or not ((weight >= 0) & np.isfinite(weight)).all():
         raise SelectionError("weight_mbps", "are no costs", "one number for each pair, 0 or more")
-    spread = single_lp(network, bounds, candidates, time_limit_s=max(budget.left_s, 0.0))
+    spread = single_lp(network, bounds, candidates, time_limit_s=budget)
     if spread.lower_bound > level * (1 + tolerance):
         raise SelectionError(
             "level", f"no fractions over the candidates have a worst-case load up to {level}",
@@ -148,6 +173,8 @@ def robust_optimal(
         )  # fmt: skip
     problem = _Problem(network, bounds, candidates, level, weight, budget)
     problem.offer(spread.routing)
+    if begin is not None:
+        problem.offer(over(network, candidates, begin))
     search = SinglePathSearch(network, bounds, candidates, seed)
     found = search.run(level * (1 + 1e-9), steps, budget)
     alone = single_path_routing(network, candidates, found.path)
@@ -161,8 +188,36 @@ def robust_optimal(
     met = problem.lost - bound <= tolerance * problem.lost
     return OptimalSelection(
         routing, worst, level, single, weight, bound, throughput_mbps(network, routing, connection),
-        "optimal" if met else "time-limit", spread.iterations + programs, budget.cpu_s,
+        "optimal" if met else budget.stopped, spread.iterations + programs, budget.cpu_s,
     )  # fmt: skip
+
+
+def over(network: FlowNetwork, candidates: Candidates, routing: TrafficSplit) -> TrafficSplit:
+    """A routing over some of these candidates as one over all of them.
+
+    Raises:
+        RoutingError: it uses a path that is none of them.
+    """
+    known, fraction = routing.candidates, routing.fraction
+    if known is None or fraction is None:
+        raise RoutingError("routing", "has shares of links and no paths", "give paths")
+    number = {
+        (int(pair), tuple(candidates.path(path))): path
+        for path, pair in enumerate(_keys(network, candidates)[candidates.pair_of_path()])
+    }
+    made = np.zeros(candidates.path_count)
+    for path, pair in enumerate(_keys(network, known)[known.pair_of_path()]):
+        place = number.get((int(pair), tuple(known.path(path))))
+        if place is not None:
+            made[place] += fraction[path]
+        elif fraction[path] > 0:
+            raise RoutingError("routing", f"path {known.path(path)} is no candidate", "take its candidates")
+    return candidates.routing(network.arc_count, made)
+
+
+def _keys(network: FlowNetwork, candidates: Candidates) -> Ints:
+    """A number for each pair, by its nodes."""
+    return np.asarray(candidates.source * len(network.nodes) + candidates.target)
 
 
 def _singles(candidates: Candidates, fraction: Floats) -> NDArray[np.bool_]:
@@ -193,6 +248,7 @@ class _Problem:
     def offer(self, routing: TrafficSplit) -> None:
         """Take a routing that the evaluator finds within the level, if it costs less."""
         worst = worst_case(self._network, self._bounds, routing)
+        self._budget.spend_evaluation(self._network.arc_count, routing.share.nnz)
         single = _singles(self._candidates, np.asarray(routing.fraction))
         lost = float(self._weight[~single].sum())
         if worst.max_load <= self._level * (1 + 1e-6) and lost < self.lost:
@@ -235,7 +291,7 @@ class _Problem:
             columns = self._paths[free[candidates.pair_of_path()]]
             solver.set_bounds(columns, np.zeros(len(columns)), np.ones(len(columns)))
             solver.set_cost(columns, self._path_weight[columns] * (1 - fraction[columns]))
-            answer = solver.run(self._budget.left_s)
+            answer = solver.run(self._budget)
             if answer.ending == "optimal":
                 fraction = self._fractions(answer.primal)
                 self.offer(self._routing(fraction))
@@ -261,7 +317,7 @@ class _Problem:
         fraction = self._fractions(1 / np.diff(self._candidates.path_start)[self._candidates.pair_of_path()])
         for done in range(_ROUNDS):
             solver.set_cost(self._paths, self._path_weight / (fraction + _SOFT))
-            answer = solver.run(self._budget.left_s)
+            answer = solver.run(self._budget)
             if answer.ending != "optimal":
                 return done + 1
             before, fraction = fraction, self._fractions(answer.primal)
@@ -283,7 +339,7 @@ class _Problem:
                 solver.set_bounds(columns, lower, lower)
                 if single[pair]:
                     break
-                answer = solver.run(self._budget.left_s)
+                answer = solver.run(self._budget)
                 programs += 1
                 if answer.ending == "optimal":
                     fraction = self._fractions(answer.primal)
@@ -318,7 +374,7 @@ class _Problem:
             fraction = np.asarray(self._best[0].fraction)
             begin = np.concatenate([fraction, (fraction >= _WHOLE).astype(np.float64)])
             solver.start_from(np.concatenate([self._paths, whole]), begin)
-        answer = solver.run(self._budget.left_s)
+        answer = solver.run(self._budget)
         if len(answer.primal):
             fraction = answer.primal[:paths].copy()
             alone = answer.primal[whole] > 0.5

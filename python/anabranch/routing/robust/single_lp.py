@@ -8,10 +8,11 @@ from typing import Literal
 import numpy as np
 
 from .alike import Alike
+from .budget import Budget, Status
 from .dual_program import Mirror
 from .errors import SolverError
-from .master import SMALL, Budget, start, step
-from .model import Candidates, DemandBounds, FlowNetwork, Solution, Status
+from .master import SMALL, start, step
+from .model import Candidates, DemandBounds, FlowNetwork, Solution
 from .worst_case import check_covered, load_of_shares
 
 
@@ -21,7 +22,7 @@ def single_lp(
     candidates: Candidates,
     *,
     tolerance: float = 1e-6,
-    time_limit_s: float = math.inf,
+    time_limit_s: float | Budget = math.inf,
     rows: Literal["binding", "all"] = "binding",
 ) -> Solution:
     """The fractions over candidate paths with the least worst-case load.
@@ -33,7 +34,8 @@ def single_lp(
         bounds: the demand bounds.
         candidates: paths of every pair that may have traffic.
         tolerance: largest gap between load and bound, as a part of the load.
-        time_limit_s: wall time after which the best so far is returned, with status `time-limit`.
+        time_limit_s: work (see `budget`) after which the best so far is returned, with status
+            `time-limit`; or the budget of a caller.
         rows: `binding`: the links get their rows of the program when they are found to bind; `all`: the whole
             program at once.
 
@@ -43,7 +45,7 @@ def single_lp(
         CapacityError: a candidate over a link without capacity.
         SolverError: the solver failed, or stalled above the tolerance.
     """
-    budget = Budget(time_limit_s)
+    budget = Budget.of(time_limit_s)
     candidates.check(network)
     check_covered(network, bounds, candidates.source, candidates.target)
     alike = Alike.find(network, bounds, candidates) if rows == "binding" else None
@@ -71,7 +73,7 @@ def _solved(
 ) -> Solution:
     """The program as it is; a load up to ``floor``, which other links have in any case, is good enough."""
     mirror = Mirror.find(network, bounds, candidates)
-    best, links = start(network, bounds, candidates)
+    best, links = start(network, bounds, candidates, budget)
     best.lower_bound = floor
     if rows == "all" or len(candidates.arcs) <= SMALL:
         links = np.unique(candidates.arcs)
@@ -79,12 +81,12 @@ def _solved(
     status: Status = "optimal"
     while not best.within(tolerance):
         if budget.left_s <= 0:
-            status = "time-limit"
+            status = budget.stopped
             break
-        done = step(network, bounds, candidates, links, best, budget.left_s, mirror=mirror)
+        done = step(network, bounds, candidates, links, best, budget, mirror=mirror)
         programs += 1
         if done.ending == "time-limit" and not best.within(tolerance):
-            status = "time-limit"
+            status = budget.stopped
             break
         if len(done.links) == len(links) and not best.within(tolerance):
             raise SolverError(

@@ -6,10 +6,10 @@ import itertools
 
 import numpy as np
 
+from .budget import Budget, Status
 from .local_search import SinglePaths, SinglePathSearch
-from .master import Budget
 from .mixed import HoseProgram, MixedSolver
-from .model import Candidates, DemandBounds, Floats, FlowNetwork, Solution, Status, TrafficSplit
+from .model import Candidates, DemandBounds, Floats, FlowNetwork, Solution, TrafficSplit
 from .selection import SelectionError
 from .single_lp import single_lp
 from .single_path_bounds import attainable_loads, next_below, pair_count_bound, round_up
@@ -22,7 +22,7 @@ def least_single_path(
     candidates: Candidates,
     *,
     tolerance: float = 1e-6,
-    time_limit_s: float = 60.0,
+    time_limit_s: float | Budget = 60.0,
     steps: int = 20_000,
     seed: int = 0,
 ) -> Solution:
@@ -37,7 +37,8 @@ def least_single_path(
         bounds: the demand bounds.
         candidates: paths of every pair that may have traffic.
         tolerance: largest gap between load and bound, as a part of the load.
-        time_limit_s: wall time after which the best so far is returned, with status `time-limit`.
+        time_limit_s: work (see `budget`) after which the best so far is returned, with status
+            `time-limit`; or the budget of a caller.
         steps: of the local search that comes before the integer program.
         seed: of the local search.
 
@@ -50,11 +51,11 @@ def least_single_path(
     """
     if steps < 0:
         raise SelectionError("steps", f"{steps} steps of local search", "give 0 or more")
-    budget = Budget(time_limit_s)
+    budget = Budget.of(time_limit_s)
     candidates.check(network)
     check_covered(network, bounds, candidates.source, candidates.target)
     attainable = attainable_loads(network, bounds)
-    spread = single_lp(network, bounds, candidates, time_limit_s=max(budget.left_s, 0.0))
+    spread = single_lp(network, bounds, candidates, time_limit_s=budget)
     lower = max(round_up(spread.lower_bound, attainable), pair_count_bound(network, bounds, attainable))
     search = SinglePathSearch(network, bounds, candidates, seed)
     best = _search(search, lower, attainable, steps, budget, tolerance)
@@ -69,7 +70,7 @@ def least_single_path(
     worst = worst_case(network, bounds, routing)
     lower = min(lower, worst.max_load)  # They may differ in the last digit.
     met = worst.max_load - lower <= tolerance * worst.max_load
-    status: Status = "optimal" if met else "time-limit"
+    status: Status = "optimal" if met else budget.stopped
     return Solution(routing, worst, lower, status, "single-path", programs, budget.cpu_s)
 
 
@@ -111,7 +112,7 @@ def _improve(
     most = np.array([ceiling * (1 + 1e-7)])
     solver.set_bounds(np.array([program.load]), np.zeros(1), most)
     solver.set_whole(np.arange(candidates.path_count))
-    answer = solver.run(budget.left_s)
+    answer = solver.run(budget)
     if answer.ending == "infeasible":
         return None, np.inf
     if not len(answer.primal):

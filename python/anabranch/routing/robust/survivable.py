@@ -20,6 +20,7 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 
+from .budget import ARC_S, SHARE_S, SIMPLEX_S, Budget, Status
 from .errors import RoutingError
 from .failures import (
     FailureUnit,
@@ -29,8 +30,7 @@ from .failures import (
     single_failures,
     under_failures,
 )
-from .highs import Program, load, new_solver, run
-from .master import Budget
+from .highs import Program, iterations, load, new_solver, run
 from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, TrafficSplit, WorstCase
 from .single_lp import single_lp
 from .worst_case import check_covered
@@ -53,7 +53,7 @@ class SurvivableSolution:
     routing: TrafficSplit
     worst_case: FailureWorstCase
     lower_bound: float
-    status: Literal["optimal", "local-optimum", "time-limit"]
+    status: Status | Literal["local-optimum"]
     """`local-optimum`: the search found nothing better nearby; the gap says how far the bound is."""
     programs: int
     """Linear programs solved."""
@@ -78,7 +78,7 @@ def survivable(
     *,
     unit: FailureUnit = "edge",
     tolerance: float = 1e-6,
-    time_limit_s: float = math.inf,
+    time_limit_s: float | Budget = math.inf,
 ) -> SurvivableSolution:
     """Fractions with a low worst-case load when no link or any single one is down.
 
@@ -86,27 +86,28 @@ def survivable(
     candidates use one link is stranded by its failure, whatever the fractions; see `FailureCase.stranded`.
     When time is over before every failure has been bounded, the bound is that of those that were.
     """
-    budget = Budget(time_limit_s)
+    budget = Budget.of(time_limit_s)
     candidates.check(network)
     check_covered(network, bounds, candidates.source, candidates.target)
     search = _Search(network, bounds, candidates, single_failures(network, unit))
     lower, programs, starts = search.state_dependent(budget, tolerance)
-    best, worst = search.first(starts)
+    best, worst = search.first(starts, budget)
     box = _FIRST_BOX
     while box >= _LAST_BOX and worst.max_load - lower > tolerance * worst.max_load and budget.left_s > 0:
-        trial = search.step(best, worst, box, budget.left_s)
+        trial = search.step(best, worst, box, budget)
         programs += 1
         if trial is None:
             break
         looked = search.evaluate(trial)
+        budget.spend(search.evaluation_s)
         if looked.max_load < worst.max_load * (1 - 1e-9):
             best, worst = trial, looked
         else:
             box /= 2
     if worst.max_load - lower <= tolerance * worst.max_load:
-        status: Literal["optimal", "local-optimum", "time-limit"] = "optimal"
+        status: Status | Literal["local-optimum"] = "optimal"
     else:
-        status = "time-limit" if budget.left_s <= 0 else "local-optimum"
+        status = budget.stopped if budget.left_s <= 0 else "local-optimum"
     routing = candidates.routing(network.arc_count, best)
     return SurvivableSolution(routing, worst, lower, status, programs, budget.cpu_s)
 
@@ -124,6 +125,9 @@ class _Search:
         self._hit = [hit_paths(candidates, arcs, network.arc_count) for arcs in failures]
         self._incidence = sparse.csc_array(candidates.incidence(network.arc_count))
         self._pair_of_path = candidates.pair_of_path()
+        uses = len(failures) + 1
+        self.evaluation_s = uses * (network.arc_count * ARC_S + len(candidates.arcs) * SHARE_S)
+        """Work of a look of the evaluator at all failures."""
 
     def evaluate(self, fraction: Floats) -> FailureWorstCase:
         """The exact worst case of these fractions."""
@@ -142,7 +146,7 @@ class _Search:
                 self._without_stranded(part),
                 part,
                 tolerance=tolerance,
-                time_limit_s=budget.left_s,
+                time_limit_s=budget,
             )
             lower = max(lower, solution.lower_bound)
             programs += solution.iterations
@@ -172,7 +176,7 @@ class _Search:
         pair_mbps[part.source, part.target] = self._bounds.pair_mbps[part.source, part.target]
         return DemandBounds(self._bounds.ingress_mbps, self._bounds.egress_mbps, pair_mbps)
 
-    def first(self, found: list[Floats]) -> tuple[Floats, FailureWorstCase]:
+    def first(self, found: list[Floats], budget: Budget) -> tuple[Floats, FailureWorstCase]:
         """The better of the mean of all optima and the one without failures; evenly spread if none."""
         spread = 1.0 / np.diff(self._candidates.path_start)[self._pair_of_path]
         trials = [spread]
@@ -181,10 +185,11 @@ class _Search:
             total = np.add.reduceat(mean, self._candidates.path_start[:-1])
             trials = [mean / total[self._pair_of_path], found[0]]
         looked = [(trial, self.evaluate(trial)) for trial in trials]
+        budget.spend(len(trials) * self.evaluation_s)
         # A pair that is stranded more often than it must be has no load and is no good: the mean spares it.
         return min(looked, key=lambda pair: (_stranded(pair[1]), pair[1].max_load))
 
-    def step(self, best: Floats, worst: FailureWorstCase, box: float, left_s: float) -> Floats | None:
+    def step(self, best: Floats, worst: FailureWorstCase, box: float, budget: Budget) -> Floats | None:
         """The fractions within the box that are best where loads are linear; None without an answer."""
         rows, columns, values = list[Ints](), list[Ints](), list[Floats]()
         upper = list[float]()
@@ -212,13 +217,18 @@ class _Search:
         lower = np.concatenate([np.ones(pairs), np.full(len(upper), -np.inf)])
         cost = np.zeros(paths + 1)
         cost[-1] = 1.0
-        solver = new_solver(solver="simplex", time_limit=max(left_s, 1e-3))
+        iteration_s = SIMPLEX_S * matrix.nnz
+        solver = new_solver(
+            solver="simplex", time_limit=budget.clock_left_s,
+            simplex_iteration_limit=iterations(budget, iteration_s),
+        )  # fmt: skip
         load(solver, Program(matrix, lower, np.concatenate([np.ones(pairs), upper]), cost))
         # The smallest fraction stays above nothing where it was so, lest a failure strand the pair.
         low = np.maximum(best - box, np.minimum(best, _KEPT))
         columns_32 = np.arange(paths, dtype=np.int32)
         solver.changeColsBounds(paths, columns_32, low, np.minimum(best + box, 1.0))
-        answer = run(solver)
+        answer = run(solver, budget)
+        budget.spend(iteration_s * max(solver.getInfo().simplex_iteration_count, 1))
         if answer.ending != "optimal":
             return None
         x = np.maximum(answer.primal[:paths], 0.0)

@@ -136,7 +136,9 @@ class Robust(Algorithm):
     directions together.
     """
     time_limit: Annotated[Span, within(above=0)] = Span(60000000000000)
-    """Wall time after which the best plan so far is taken, with a warning that tells its gap."""
+    """Work after which the best plan so far is taken, with a warning that tells its gap; about so many
+    seconds on one core.
+    """
     gap: Annotated[float, Field(gt=0, lt=1)] = 1e-06
     """By which part of the load the optimum may be lower when a solver stops."""
 
@@ -162,7 +164,9 @@ class HybridHop(Algorithm):
     directions together.
     """
     time_limit: Annotated[Span, within(above=0)] = Span(60000000000000)
-    """Wall time after which the best plan so far is taken, with a warning that tells its gap."""
+    """Work after which the best plan so far is taken, with a warning that tells its gap; about so many
+    seconds on one core.
+    """
     gap: Annotated[float, Field(gt=0, lt=1)] = 1e-06
     """By which part of the load the optimum may be lower when a solver stops."""
 
@@ -188,7 +192,9 @@ class HybridDelay(Algorithm):
     directions together.
     """
     time_limit: Annotated[Span, within(above=0)] = Span(60000000000000)
-    """Wall time after which the best plan so far is taken, with a warning that tells its gap."""
+    """Work after which the best plan so far is taken, with a warning that tells its gap; about so many
+    seconds on one core.
+    """
     gap: Annotated[float, Field(gt=0, lt=1)] = 1e-06
     """By which part of the load the optimum may be lower when a solver stops."""
 
@@ -203,7 +209,9 @@ class RobustOptimal(Algorithm):
     level: Annotated[float, Field(gt=0)] = 1.0
     """Worst-case load that may not be exceeded, 1 for full links."""
     time_limit: Annotated[Span, within(above=0)] = Span(60000000000000)
-    """Wall time after which the best plan so far is taken, with a warning that tells its gap."""
+    """Work after which the best plan so far is taken, with a warning that tells its gap; about so many
+    seconds on one core.
+    """
     gap: Annotated[float, Field(gt=0, lt=1)] = 1e-06
     """By which part of the load the optimum may be lower when a solver stops."""
 
@@ -216,7 +224,9 @@ class RobustSingle(Algorithm):
     k: Annotated[int, Field(ge=1, le=64)] = 4
     """Candidates of each pair."""
     time_limit: Annotated[Span, within(above=0)] = Span(60000000000000)
-    """Wall time after which the best plan so far is taken, with a warning that tells its gap."""
+    """Work after which the best plan so far is taken, with a warning that tells its gap; about so many
+    seconds on one core.
+    """
     gap: Annotated[float, Field(gt=0, lt=1)] = 1e-06
     """By which part of the load the optimum may be lower when a solver stops."""
 
