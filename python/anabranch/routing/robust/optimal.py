@@ -158,13 +158,8 @@ def robust_optimal(
         raise SelectionError("level", f"{level}", "give the highest load allowed, above 0")
     candidates.check(network)
     check_covered(network, bounds, candidates.source, candidates.target)
-    weight = (
-        even_split_loss_mbps(network, candidates, connection)
-        if weight_mbps is None
-        else np.asarray(weight_mbps, np.float64)
-    )
-    if weight.shape != (candidates.pair_count,) or not ((weight >= 0) & np.isfinite(weight)).all():
-        raise SelectionError("weight_mbps", "are no costs", "one number for each pair, 0 or more")
+    costs = even_split_loss_mbps(network, candidates, connection) if weight_mbps is None else weight_mbps
+    weight = _checked(np.asarray(costs, np.float64), candidates.pair_count)
     spread = single_lp(network, bounds, candidates, time_limit_s=budget)
     if spread.lower_bound > level * (1 + tolerance):
         raise SelectionError(
@@ -190,6 +185,13 @@ def robust_optimal(
         routing, worst, level, single, weight, bound, throughput_mbps(network, routing, connection),
         "optimal" if met else budget.stopped, spread.iterations + programs, budget.cpu_s,
     )  # fmt: skip
+
+
+def _checked(weight: Floats, pairs: int) -> Floats:
+    """The costs of pairs, if they are any."""
+    if weight.shape != (pairs,) or not ((weight >= 0) & np.isfinite(weight)).all():
+        raise SelectionError("weight_mbps", "are no costs", "one number for each pair, 0 or more")
+    return weight
 
 
 def over(network: FlowNetwork, candidates: Candidates, routing: TrafficSplit) -> TrafficSplit:
