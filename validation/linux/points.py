@@ -253,26 +253,32 @@ def drawn_rtts(name: str) -> list[tuple[float, float]]:
 
 
 def mptcp(point: Point) -> dict[str, Any]:
-    """16 MiB over two paths; capacities in Mbps and delays one way in ms are in the name."""
+    """16 MiB over two paths; capacities in Mbps and delays one way in ms are in the name.
+
+    One connection with a subflow from each interface of the source, the first over the first path.
+    """
     _, _, numbers = point.name.partition("-")
     first, second, first_ms, second_ms = ast.literal_eval(numbers)
     return {
         "run": {"duration": "120 s"},
         "network": {
-            "topology": "parallel",
-            "parameters": {
-                "paths": [
-                    {"capacity": f"{first} Mbps", "delay": f"{first_ms} ms"},
-                    {"capacity": f"{second} Mbps", "delay": f"{second_ms} ms"},
-                ],
-                "routers_per_path": 0,
-            },
-            "links": {"queue": "50 packets"},
+            "node": [{"name": "source", "kind": "host"}, {"name": "sink", "kind": "host"}]
+            + [{"name": name, "kind": "switch"} for name in "abc"],
+            "link": [
+                _link(("source", "a"), f"{first} Mbps", f"{first_ms} ms", "50 packets"),
+                _link(("source", "b"), f"{second} Mbps", f"{second_ms} ms", "50 packets"),
+                *(
+                    _link(ends, "10 Gbps", "0 ms", "10000 packets")
+                    for ends in (("a", "c"), ("b", "c"), ("c", "sink"))
+                ),
+            ],
         },
-        "routing": {"scheme": {"algorithm": "disjoint", "k": 2}, "load_balancing": "subflow-round-robin"},
-        # One connection with two subflows, one on each path.
-        "transport": {"linux-mptcp": {"path_manager": {"algorithm": "ndiffports", "subflows": 2}}},
+        "routing": {"scheme": {"algorithm": "k-shortest", "k": 2}, "metric": "hops", "reaction": "never"},
         "traffic": [
             {"from": "source", "to": "sink", "transport": "linux-mptcp", "size": f"{TRANSFER_BYTES} B"}
         ],
     }
+
+
+def _link(ends: tuple[str, str], capacity: str, delay: str, queue: str) -> dict[str, Any]:
+    return {"between": list(ends), "new": True, "capacity": capacity, "delay": delay, "queue": queue}

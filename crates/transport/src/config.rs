@@ -113,6 +113,9 @@ anabranch_units::parameters! {
         opportunistic_retransmission: bool = true;
         /// Then also halve the window of the slower subflow that holds it up (ibidem).
         penalisation: bool = true;
+        /// Write data sequence numbers with 8 octets in place of 4 (RFC 8684 section 3.3), as Linux does: a data segment
+        /// has room for 4 bytes less.
+        long_data_sequence: bool = false;
     }
 }
 

@@ -136,6 +136,7 @@ fn linux_mptcp() -> TransportConfig {
         scheduler: SchedulerConfig::Linux(Default::default()),
         opportunistic_retransmission: false,
         penalisation: false,
+        long_data_sequence: true,
     })
 }
 

@@ -50,8 +50,7 @@ pub struct Endpoint {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Decoded {
     /// The segment. A window scale above 14 reads as 14 (RFC 7323 section 2.3); options that only
-    /// count on a SYN are left out elsewhere. Its subflow is 0: ports and addresses say which it is. Of
-    /// data-level numbers of 8 octets the lower 32 bits are kept.
+    /// count on a SYN are left out elsewhere. Its subflow is 0: ports and addresses say which it is.
     pub segment: Segment,
     /// Who sent it.
     pub source: Endpoint,

@@ -1,7 +1,7 @@
 //! The byte form of segments, checked against itself, against independent arithmetic and against
 //! another implementation (`etherparse`).
 
-use anabranch_transport::mptcp::{Dss, DssMapping, MptcpOption};
+use anabranch_transport::mptcp::{DataNumber, Dss, DssMapping, MptcpOption};
 use anabranch_transport::wire::{
     Decoded, EncodeError, Endpoint, WireError, decode, encode, encode_headers, mark,
 };
@@ -79,15 +79,23 @@ prop_compose! {
     }
 }
 
+/// A number of 4 octets, or of 8 where there is room: the options of a SYN leave none.
+fn any_data_number(flags: Flags) -> impl Strategy<Value = DataNumber> {
+    any::<(bool, u64)>().prop_map(move |(whole, number)| {
+        let whole = whole && !flags.has(Flags::SYN);
+        if whole { DataNumber::Whole(number) } else { DataNumber::Low(number as u32) }
+    })
+}
+
 /// Any option of MPTCP that fits the kind of segment (RFC 8684 sections 3.1 to 3.4).
 fn any_mptcp(flags: Flags) -> BoxedStrategy<MptcpOption> {
-    let dss = (any::<(Option<u32>, bool)>(), prop::option::of(any::<(u32, u32, u16)>())).prop_map(
-        |((data_ack, data_fin), mapping)| {
-            let mapping =
-                mapping.map(|(data_seq, subflow_seq, length)| DssMapping { data_seq, subflow_seq, length });
-            MptcpOption::Dss(Dss { data_ack, mapping, data_fin })
-        },
-    );
+    let data_ack = prop::option::of(any_data_number(flags));
+    let mapping = prop::option::of((any_data_number(flags), any::<(u32, u16)>()));
+    let dss = (data_ack, mapping, any::<bool>()).prop_map(|(data_ack, mapping, data_fin)| {
+        let mapping =
+            mapping.map(|(data_seq, (subflow_seq, length))| DssMapping { data_seq, subflow_seq, length });
+        MptcpOption::Dss(Dss { data_ack, mapping, data_fin })
+    });
     let capable =
         (0usize..4, any::<(u64, u64, u16)>()).prop_map(|(keys, (a, b, length))| MptcpOption::Capable {
             sender_key: (keys > 0).then_some(a),
@@ -379,13 +387,14 @@ fn mptcp_options_are_laid_out_as_the_rfc_says() {
     assert_eq!(options(ack, MptcpOption::JoinAck { hmac })[..4], [30, 24, 0x10, 0]);
     assert_eq!(options(ack, MptcpOption::JoinAck { hmac })[4..], hmac);
     // Subtype 2; flags F, M and A.
-    let mapping = DssMapping { data_seq: 0x2122_2324, subflow_seq: 1, length: 0x0595 };
-    let dss = Dss { data_ack: Some(0x3132_3334), mapping: Some(mapping), data_fin: true };
+    let data_seq = DataNumber::Low(0x2122_2324);
+    let mapping = DssMapping { data_seq, subflow_seq: 1, length: 0x0595 };
+    let dss = Dss { data_ack: Some(DataNumber::Low(0x3132_3334)), mapping: Some(mapping), data_fin: true };
     assert_eq!(
         options(ack, MptcpOption::Dss(dss)),
         [30, 18, 0x20, 0x15, 0x31, 0x32, 0x33, 0x34, 0x21, 0x22, 0x23, 0x24, 0, 0, 0, 1, 0x05, 0x95, 1, 1]
     );
-    let dss = Dss { data_ack: Some(5), mapping: None, data_fin: false };
+    let dss = Dss { data_ack: Some(DataNumber::Low(5)), mapping: None, data_fin: false };
     assert_eq!(options(ack, MptcpOption::Dss(dss)), [30, 8, 0x20, 0x01, 0, 0, 0, 5]);
     // Subtype 3 (section 3.4.1): 192.0.2.7 with its HMAC, and its echo, flag E.
     let address = [192, 0, 2, 7];
@@ -437,8 +446,10 @@ fn numbers_of_eight_octets_are_read() {
     bytes.extend_from_slice(&0x1112_1314_1516_1718_u64.to_be_bytes());
     bytes.extend_from_slice(&[0, 0, 0, 9, 0, 7, 0xAB, 0xCD]);
     let segment = decode(&packet_with_options(&bytes, false)).unwrap().segment;
-    let mapping = DssMapping { data_seq: 0x1516_1718, subflow_seq: 9, length: 7 };
-    let dss = Dss { data_ack: Some(0x0506_0708), mapping: Some(mapping), data_fin: false };
+    let data_seq = DataNumber::Whole(0x1112_1314_1516_1718);
+    let mapping = DssMapping { data_seq, subflow_seq: 9, length: 7 };
+    let data_ack = Some(DataNumber::Whole(0x0102_0304_0506_0708));
+    let dss = Dss { data_ack, mapping: Some(mapping), data_fin: false };
     assert_eq!(segment.mptcp(), Some(MptcpOption::Dss(dss)));
     for (length, wrong) in [(27, 0x0F), (28, 0x07), (28, 0x03), (12, 0x01), (5, 0x20)] {
         let mut bytes = bytes.clone();
@@ -448,17 +459,23 @@ fn numbers_of_eight_octets_are_read() {
     }
 }
 
-/// Beside timestamps in 12 bytes and a data ACK in 8, two blocks fit; beside a mapping none.
+/// Beside timestamps in 12 bytes and a data ACK in 8, two blocks fit, one beside a data ACK in 12; beside a mapping none.
 #[test]
 fn sack_blocks_give_way_to_the_data_sequence_signal() {
     let mut ack = Segment { flags: Flags::ACK.with(Flags::TIMESTAMPS), ..Segment::default() };
     (0..3).for_each(|i| ack.sack.push(10 * i, 10 * i + 5, 3));
-    let mut dss = Dss { data_ack: Some(1), ..Dss::default() };
+    let mut dss = Dss { data_ack: Some(DataNumber::Low(1)), ..Dss::default() };
     ack.set_mptcp(MptcpOption::Dss(dss));
     assert_eq!((ack.sack.as_slice(), ack.options_len()), (&[(0, 5), (10, 15)][..], 40));
-    dss.mapping = Some(DssMapping { data_seq: 1, subflow_seq: 2, length: 3 });
+    dss.data_ack = Some(DataNumber::Whole(1));
     ack.set_mptcp(MptcpOption::Dss(dss));
-    assert_eq!((ack.sack.as_slice(), ack.options_len()), (&[][..], 32));
+    assert_eq!((ack.sack.as_slice(), ack.options_len()), (&[(0, 5)][..], 36));
+    dss.mapping = Some(DssMapping { data_seq: DataNumber::Low(1), subflow_seq: 2, length: 3 });
+    ack.set_mptcp(MptcpOption::Dss(dss));
+    assert_eq!((ack.sack.as_slice(), ack.options_len()), (&[][..], 36));
+    dss.data_ack = Some(DataNumber::Low(1));
+    ack.set_mptcp(MptcpOption::Dss(dss));
+    assert_eq!(ack.options_len(), 32);
 }
 
 #[test]

@@ -24,6 +24,7 @@
 //! them: each segment carries its mapping whole, so nothing need be waited for.
 
 mod addresses;
+mod data_sequence;
 mod keys;
 mod option;
 mod path_manager;
@@ -32,8 +33,9 @@ mod receiver;
 mod scheduler;
 mod sender;
 
+use crate::config::MptcpConfig;
 pub use addresses::AddressChange;
-pub use option::{Dss, DssMapping, MptcpOption};
+pub use option::{DataNumber, Dss, DssMapping, MptcpOption};
 pub use path_manager::{
     DefaultParameters, FullmeshParameters, Interfaces, NdiffportsParameters, PathManagerConfig,
     SubflowAddresses,
@@ -46,9 +48,11 @@ pub use scheduler::{
 };
 pub use sender::{MptcpSender, MptcpSenderStats, SubflowState, SubflowSummary};
 
-/// Bytes of a data segment's DSS option with data ACK and mapping, both of 4 octets (RFC 8684 section 3.3),
-/// padded.
-pub(crate) const SIGNAL_BYTES: u64 = 20;
+/// Bytes of a data segment's DSS option with data ACK and mapping (RFC 8684 section 3.3), padded: its data ACK has 4
+/// octets, its data sequence number 4 or 8.
+pub(crate) const fn signal_bytes(config: &MptcpConfig) -> u8 {
+    if config.long_data_sequence { 24 } else { 20 }
+}
 
 #[cfg(test)]
 mod testing;
@@ -60,6 +64,8 @@ mod tests_addresses;
 mod tests_announcements;
 #[cfg(test)]
 mod tests_buffers;
+#[cfg(test)]
+mod tests_data_sequence;
 #[cfg(test)]
 mod tests_fairness;
 #[cfg(test)]

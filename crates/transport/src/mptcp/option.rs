@@ -1,6 +1,9 @@
 //! The options of MPTCP (RFC 8684 section 3), as values, as bytes, and packed beside a segment's SACK blocks.
 
+mod dss;
+
 use crate::segment::{Flags, SackBlocks};
+pub use dss::{DataNumber, Dss, DssMapping};
 
 /// Option kind of MPTCP (RFC 8684 section 3).
 const KIND: u8 = 30;
@@ -20,12 +23,6 @@ const HMAC_SHA256: u8 = 0x01;
 const BACKUP: u8 = 0x01;
 /// E, an ADD_ADDR is the echo of another (RFC 8684 section 3.4.1).
 const ECHO: u8 = 0x01;
-/// Flags of the DSS option (RFC 8684 section 3.3).
-const DATA_FIN: u8 = 0x10;
-const LONG_SEQUENCE: u8 = 0x08;
-const HAS_MAPPING: u8 = 0x04;
-const LONG_ACK: u8 = 0x02;
-const HAS_ACK: u8 = 0x01;
 
 /// An MPTCP option of a segment. MP_FAIL, MP_FASTCLOSE and MP_TCPRST are left out: nothing on the way changes
 /// segments or strips options.
@@ -91,29 +88,6 @@ pub enum MptcpOption {
     },
 }
 
-/// Data sequence signal (RFC 8684 section 3.3). Data-level numbers are the lower 32 bits, which is what goes on
-/// the wire here: it may while less than 2^31 bytes are under way.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct Dss {
-    /// Data ACK.
-    pub data_ack: Option<u32>,
-    /// Data sequence mapping of the payload.
-    pub mapping: Option<DssMapping>,
-    /// The mapping ends with the DATA_FIN, which takes one octet of it.
-    pub data_fin: bool,
-}
-
-/// Where the payload of a segment lies in the data of the connection.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub struct DssMapping {
-    /// Data sequence number of the first octet.
-    pub data_seq: u32,
-    /// Sequence number of the first octet on the subflow, the SYN's being 0; 0 for a DATA_FIN without payload.
-    pub subflow_seq: u32,
-    /// Octets mapped, the DATA_FIN included.
-    pub length: u16,
-}
-
 /// How an option is packed: the first number of [`SackBlocks`].
 mod packed {
     pub(super) const NONE: u8 = 0;
@@ -124,14 +98,12 @@ mod packed {
     pub(super) const JOIN_SYN: u8 = 5;
     pub(super) const JOIN_SYN_ACK: u8 = 6;
     pub(super) const JOIN_ACK: u8 = 7;
-    pub(super) const DSS_EMPTY: u8 = 8;
-    pub(super) const DSS_ACK: u8 = 9;
-    pub(super) const DSS_MAPPING: u8 = 10;
-    pub(super) const DSS_BOTH: u8 = 11;
-    pub(super) const ADD_ADDR: u8 = 12;
-    pub(super) const ADD_ADDR_ECHO: u8 = 13;
-    pub(super) const REMOVE_ADDR: u8 = 14;
-    pub(super) const PRIORITY: u8 = 15;
+    pub(super) const ADD_ADDR: u8 = 8;
+    pub(super) const ADD_ADDR_ECHO: u8 = 9;
+    pub(super) const REMOVE_ADDR: u8 = 10;
+    pub(super) const PRIORITY: u8 = 11;
+    /// Plus the flags that say which fields there are.
+    pub(super) const DSS: u8 = 16;
 }
 
 impl MptcpOption {
@@ -139,9 +111,9 @@ impl MptcpOption {
     #[inline]
     pub(crate) const fn blocks_beside(kind: u8) -> u8 {
         match kind {
-            packed::NONE | packed::DSS_EMPTY | packed::REMOVE_ADDR | packed::PRIORITY => 4,
-            packed::DSS_ACK => 3,
-            packed::DSS_MAPPING | packed::DSS_BOTH | packed::ADD_ADDR | packed::ADD_ADDR_ECHO => 2,
+            packed::NONE | packed::REMOVE_ADDR | packed::PRIORITY => 4,
+            packed::ADD_ADDR | packed::ADD_ADDR_ECHO => 2,
+            packed::DSS.. => dss::blocks_beside(kind - packed::DSS),
             _ => 0,
         }
     }
@@ -151,11 +123,12 @@ impl MptcpOption {
     pub(crate) const fn padded_len(kind: u8) -> u32 {
         match kind {
             packed::NONE => 0,
-            packed::CAPABLE_SYN | packed::DSS_EMPTY | packed::REMOVE_ADDR | packed::PRIORITY => 4,
-            packed::DSS_ACK | packed::ADD_ADDR_ECHO => 8,
+            packed::CAPABLE_SYN | packed::REMOVE_ADDR | packed::PRIORITY => 4,
+            packed::ADD_ADDR_ECHO => 8,
             packed::CAPABLE_SYN_ACK | packed::JOIN_SYN => 12,
-            packed::JOIN_SYN_ACK | packed::DSS_MAPPING | packed::ADD_ADDR => 16,
-            packed::CAPABLE_ACK | packed::DSS_BOTH => 20,
+            packed::JOIN_SYN_ACK | packed::ADD_ADDR => 16,
+            packed::CAPABLE_ACK => 20,
+            packed::DSS.. => dss::padded_len(kind - packed::DSS),
             _ => 24,
         }
     }
@@ -174,12 +147,7 @@ impl MptcpOption {
             Self::JoinSyn { .. } => packed::JOIN_SYN,
             Self::JoinSynAck { .. } => packed::JOIN_SYN_ACK,
             Self::JoinAck { .. } => packed::JOIN_ACK,
-            Self::Dss(dss) => match (dss.data_ack, dss.mapping) {
-                (None, None) => packed::DSS_EMPTY,
-                (Some(_), None) => packed::DSS_ACK,
-                (None, Some(_)) => packed::DSS_MAPPING,
-                (Some(_), Some(_)) => packed::DSS_BOTH,
-            },
+            Self::Dss(dss) => packed::DSS | dss.fields(),
             Self::AddAddr { hmac: Some(_), .. } => packed::ADD_ADDR,
             Self::AddAddr { .. } => packed::ADD_ADDR_ECHO,
             Self::RemoveAddr { .. } => packed::REMOVE_ADDR,
@@ -221,16 +189,7 @@ impl MptcpOption {
                 room.blocks[1] = (word(8), word(12));
                 room.blocks[2].0 = word(16);
             }
-            Self::Dss(dss) => {
-                room.mptcp_detail = u8::from(dss.data_fin);
-                if let Some(mapping) = dss.mapping {
-                    room.blocks[2] = (mapping.data_seq, mapping.subflow_seq);
-                    room.blocks[3].1 = u32::from(mapping.length);
-                }
-                if let Some(ack) = dss.data_ack {
-                    room.blocks[3].0 = ack;
-                }
-            }
+            Self::Dss(dss) => dss.pack(room),
             Self::AddAddr { address_id, address, hmac } => {
                 room.mptcp_detail = address_id;
                 room.blocks[2].0 = u32::from_be_bytes(address);
@@ -276,15 +235,7 @@ impl MptcpOption {
             },
             packed::REMOVE_ADDR => Self::RemoveAddr { address_id: room.mptcp_detail },
             packed::PRIORITY => Self::Priority { backup: room.mptcp_detail != 0 },
-            kind => Self::Dss(Dss {
-                data_ack: (kind == packed::DSS_ACK || kind == packed::DSS_BOTH).then_some(d.0),
-                mapping: (kind >= packed::DSS_MAPPING).then_some(DssMapping {
-                    data_seq: c.0,
-                    subflow_seq: c.1,
-                    length: d.1 as u16,
-                }),
-                data_fin: room.mptcp_detail != 0,
-            }),
+            kind => Self::Dss(Dss::unpack(kind - packed::DSS, room)),
         })
     }
 
@@ -317,7 +268,10 @@ impl MptcpOption {
                 buffer.extend_from_slice(&[MP_JOIN << 4, 0]);
                 buffer.extend_from_slice(&hmac);
             }
-            Self::Dss(dss) => dss.encode(buffer),
+            Self::Dss(dss) => {
+                buffer.push(DSS << 4);
+                dss.encode(buffer);
+            }
             Self::AddAddr { address_id, address, hmac } => {
                 let echo = if hmac.is_none() { ECHO } else { 0 };
                 buffer.extend_from_slice(&[ADD_ADDR << 4 | echo, address_id]);
@@ -330,14 +284,14 @@ impl MptcpOption {
             Self::Priority { backup } => buffer.push(MP_PRIO << 4 | if backup { BACKUP } else { 0 }),
         }
         let length = buffer.len() - start;
-        // At most 24 bytes.
+        // At most 26 bytes.
         buffer[start + 1] = length as u8;
         buffer.resize(start + length.next_multiple_of(4), NOP);
     }
 
     /// Reads an option of kind 30, whose bytes are `option` from its kind on, on a segment with `flags`; none
     /// for a subtype or version that is not known here, for an address with a port or of IPv6, and for several
-    /// removed addresses at once. Of numbers of 8 octets it takes the lower 32 bits.
+    /// removed addresses at once.
     ///
     /// # Errors
     /// If its length does not agree with its subtype and flags.
@@ -395,44 +349,6 @@ impl MptcpOption {
             (20, false, true) => rest.try_into().map(|hmac| Self::JoinAck { hmac }).map_err(|_| ()),
             _ => Err(()),
         }
-    }
-}
-
-impl Dss {
-    fn encode(&self, buffer: &mut Vec<u8>) {
-        let mut flags = if self.data_fin { DATA_FIN } else { 0 };
-        flags |= if self.mapping.is_some() { HAS_MAPPING } else { 0 };
-        flags |= if self.data_ack.is_some() { HAS_ACK } else { 0 };
-        buffer.extend_from_slice(&[DSS << 4, flags]);
-        if let Some(ack) = self.data_ack {
-            buffer.extend_from_slice(&ack.to_be_bytes());
-        }
-        if let Some(mapping) = self.mapping {
-            buffer.extend_from_slice(&mapping.data_seq.to_be_bytes());
-            buffer.extend_from_slice(&mapping.subflow_seq.to_be_bytes());
-            buffer.extend_from_slice(&mapping.length.to_be_bytes());
-        }
-    }
-
-    fn decode(flags: u8, rest: &[u8]) -> Result<Self, ()> {
-        let mut rest = rest;
-        let mut number = |long: bool| {
-            let (bytes, behind) = rest.split_at_checked(if long { 8 } else { 4 }).ok_or(())?;
-            rest = behind;
-            Ok(be32(&bytes[bytes.len() - 4..]))
-        };
-        let data_ack = (flags & HAS_ACK != 0).then(|| number(flags & LONG_ACK != 0)).transpose()?;
-        let mut mapping = None;
-        if flags & HAS_MAPPING != 0 {
-            let data_seq = number(flags & LONG_SEQUENCE != 0)?;
-            let subflow_seq = number(false)?;
-            // A checksum may stand behind the length.
-            let ([high, low] | [high, low, _, _]) = *rest else { return Err(()) };
-            mapping = Some(DssMapping { data_seq, subflow_seq, length: u16::from_be_bytes([high, low]) });
-        } else if !rest.is_empty() {
-            return Err(());
-        }
-        Ok(Self { data_ack, mapping, data_fin: flags & DATA_FIN != 0 })
     }
 }
 

@@ -5,11 +5,11 @@ mod addresses;
 mod reading;
 
 use super::addresses::{Addresses, Announcements};
+use super::data_sequence::{DATA_START, DataSequence};
 use super::keys;
 use super::option::{Dss, DssMapping, MptcpOption};
-use super::sender::DATA_START;
 use crate::config::MptcpConfig;
-use crate::segment::{Flags, Segment, unwrap_sequence};
+use crate::segment::{Flags, Segment};
 use crate::tcp::{Held, Ranges, Receiver, ReceiverStats, RightSizing, initial_window, window_scale};
 use anabranch_units::{Instant, Span};
 
@@ -57,8 +57,9 @@ pub struct MptcpReceiver {
     seed: u64,
     key: u64,
     peer_key: Option<u64>,
-    data_base: u32,
-    peer_data_base: u32,
+    /// The numbers of its DATA_FIN, and those of the data.
+    sequence: DataSequence,
+    peer_sequence: DataSequence,
     /// By number; a subflow is there from its SYN on.
     subflows: Vec<Option<Box<Subflow>>>,
     /// The interface at which each subflow arrives; those of which nothing was said arrive at the first.
@@ -99,8 +100,8 @@ impl MptcpReceiver {
             seed,
             key,
             peer_key: None,
-            data_base: (keys::initial_data_sequence(key) as u32).wrapping_add(1),
-            peer_data_base: 0,
+            sequence: DataSequence::of(key, config.long_data_sequence),
+            peer_sequence: DataSequence::default(),
             subflows: Vec::new(),
             interfaces: Vec::new(),
             addresses: Addresses::default(),
@@ -169,6 +170,9 @@ impl MptcpReceiver {
             Ok(data) => data,
             Err(Unmapped) => return,
         };
+        if let Some(MptcpOption::Dss(Dss { mapping: Some(mapping), .. })) = option {
+            self.peer_sequence.answer_in_kind(mapping.data_seq);
+        }
         let Some(subflow) = self.subflows.get_mut(usize::from(index)).and_then(Option::as_mut) else {
             return;
         };
@@ -192,7 +196,8 @@ impl MptcpReceiver {
             self.tune(now, index);
         }
         if let Some(MptcpOption::Dss(Dss { data_ack: Some(ack), .. })) = option {
-            self.fin_acknowledged |= self.is_finished() && ack == self.data_base.wrapping_add(1);
+            self.fin_acknowledged |=
+                self.is_finished() && self.sequence.position(ack, DATA_START) == DATA_START + 1;
         }
         if self.is_finished() {
             self.announcements = Announcements::default();
@@ -260,7 +265,8 @@ impl MptcpReceiver {
             {
                 subflow.admitted = true;
                 self.peer_key = Some(key);
-                self.peer_data_base = (keys::initial_data_sequence(key) as u32).wrapping_add(1);
+                // The mapping of MP_CAPABLE has no number that could be answered in kind.
+                self.peer_sequence = DataSequence::of(key, self.config.long_data_sequence);
             }
             Some(MptcpOption::JoinAck { hmac }) if index > 0 && !subflow.admitted => {
                 let expected = self
@@ -286,8 +292,9 @@ impl MptcpReceiver {
                 (DATA_START, DATA_START + u64::from(length), false)
             }
             Some(MptcpOption::Dss(Dss { mapping: Some(mapping), data_fin, .. })) => {
-                let left = unwrap_sequence(mapping.data_seq.wrapping_sub(self.peer_data_base), self.data_nxt);
-                (left, left + u64::from(mapping.length), data_fin)
+                let left = self.peer_sequence.position(mapping.data_seq, self.data_nxt);
+                let right = left.checked_add(u64::from(mapping.length)).ok_or(Unmapped)?;
+                (left, right, data_fin)
             }
             _ if payload == 0 => return Ok(None),
             _ => return Err(Unmapped),
@@ -332,16 +339,16 @@ impl MptcpReceiver {
     }
 
     /// The window follows what the application takes; a round trip is that of the slowest subflow, for all of them
-    /// bring what is taken in it.
+    /// bring what is taken in it. Unlike a receiver of TCP it does not add what waits behind a hole: other subflows are
+    /// ahead of the slowest all the time, and Linux does not add it either (validation/linux/README.md).
     fn tune(&mut self, now: Instant, index: u8) {
         let taken = self.data_nxt - DATA_START - self.unread();
-        let waiting = self.waiting.as_slice().last().map_or(0, |&(_, right)| right - self.data_nxt);
         let live = self.subflows.iter().flatten().filter(|subflow| !subflow.removed);
         let receivers = live.map(|subflow| &subflow.receiver);
         let rtt = receivers.map(Receiver::round_trip).max().unwrap_or(Span::ZERO);
         let window = self.window_of(index);
         let Some(sizing) = &mut self.sizing else { return };
-        let limit = sizing.on_taken(now, rtt, taken, waiting);
+        let limit = sizing.on_taken(now, rtt, taken, 0);
         // What waits for data before it takes room in the buffer.
         let room = window.min(limit.saturating_sub(self.waiting_bytes));
         self.edge = self.edge.max(self.data_nxt + room);
@@ -426,8 +433,12 @@ impl MptcpReceiver {
         }
         let own_fin = self.is_finished() && !self.fin_acknowledged;
         segment.set_mptcp(MptcpOption::Dss(Dss {
-            data_ack: Some(self.peer_data_base.wrapping_add(self.data_nxt as u32)),
-            mapping: own_fin.then_some(DssMapping { data_seq: self.data_base, subflow_seq: 0, length: 1 }),
+            data_ack: Some(self.peer_sequence.number(self.data_nxt)),
+            mapping: own_fin.then_some(DssMapping {
+                data_seq: self.sequence.number(DATA_START),
+                subflow_seq: 0,
+                length: 1,
+            }),
             data_fin: own_fin,
         }));
         segment

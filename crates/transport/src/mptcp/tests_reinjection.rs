@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 fn mapped(segment: &Segment) -> Option<(u32, u32, u16)> {
     match segment.mptcp()? {
         MptcpOption::Dss(dss) if segment.payload > 0 => {
-            Some((dss.mapping?.data_seq, segment.seq, segment.payload))
+            Some((dss.mapping?.data_seq.low(), segment.seq, segment.payload))
         }
         _ => None,
     }

@@ -48,7 +48,7 @@ impl Held {
         Self {
             unread: 0,
             edge: 0,
-            segment: full_payload(config.mss, config.timestamps, false),
+            segment: full_payload(config.mss, config.timestamps, 0),
             worth_an_ack: u64::from(config.delayed_ack_segments.max(1)),
             doubles: config.window_updates_double,
         }
@@ -56,7 +56,7 @@ impl Held {
 
     /// What both ends have agreed on: segments have timestamps, or none.
     pub(crate) fn agree(&mut self, mss: u16, timestamps: bool) {
-        self.segment = full_payload(mss, timestamps, false);
+        self.segment = full_payload(mss, timestamps, 0);
     }
 
     pub(crate) fn add(&mut self, bytes: u64) {

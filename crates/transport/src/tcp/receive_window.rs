@@ -78,7 +78,7 @@ pub(crate) fn initial_window(config: &TcpConfig) -> u64 {
 }
 
 fn payload_of(config: &TcpConfig) -> u64 {
-    full_payload(config.mss, config.timestamps, false)
+    full_payload(config.mss, config.timestamps, 0)
 }
 
 /// What the first buffer holds, in bytes of payload.

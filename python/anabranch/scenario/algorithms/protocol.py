@@ -123,6 +123,10 @@ class TransportFields(Table):
     """
     penalisation: bool | None = None
     """``mptcp``: then also halve the window of the slower subflow that holds it up (ibidem)."""
+    long_data_sequence: bool | None = None
+    """``mptcp``: write data sequence numbers with 8 octets in place of 4 (RFC 8684 section 3.3), as Linux
+    does: a data segment has room for 4 bytes less.
+    """
     segment: Annotated[ByteCount, within(above=40, most=65535)] | None = None
     """``sdn-paced``, ``sliding-window``: a full data packet with its 40 bytes of headers (thesis: 1000 B)."""
     reliable: bool | None = None
@@ -172,6 +176,7 @@ PROTOCOL_FIELDS: dict[str, tuple[str, ...]] = {
         "scheduler",
         "opportunistic_retransmission",
         "penalisation",
+        "long_data_sequence",
     ),
     "sdn-paced": (
         "segment",

@@ -2,7 +2,7 @@
 //! sections 3.3.1 and 3.3.4).
 
 use super::MptcpReceiver;
-use crate::mptcp::sender::DATA_START;
+use crate::mptcp::data_sequence::DATA_START;
 use crate::tcp::{Held, Room};
 use anabranch_units::Instant;
 

@@ -184,7 +184,7 @@ impl MptcpSender {
         let index = u8::try_from(place).ok().filter(|_| place < MOST_SUBFLOWS)?;
         let sequence = keys::derive(self.seed, "sequence", index) as u32;
         let mut sender =
-            Sender::for_subflow(&self.config.tcp, sequence, keys::derive(self.seed, "subflow", index));
+            Sender::for_subflow(&self.config, sequence, keys::derive(self.seed, "subflow", index));
         sender.set_offload(self.offload);
         if let Some(log) = &self.log {
             sender.keep_log(log.share);

@@ -1,8 +1,9 @@
 //! What arriving segments and timers change.
 
+use super::MptcpSender;
 use super::subflow::Join;
-use super::{DATA_START, MptcpSender};
 use crate::mptcp::addresses::Announcements;
+use crate::mptcp::data_sequence::{DATA_START, DataSequence};
 use crate::mptcp::keys;
 use crate::mptcp::option::{Dss, MptcpOption};
 use crate::segment::{Flags, Segment, unwrap_sequence};
@@ -69,7 +70,7 @@ impl MptcpSender {
             Some(MptcpOption::Capable { sender_key: Some(key), receiver_key: None, .. }) if index == 0 => {
                 if self.peer_key.is_none() {
                     self.peer_key = Some(key);
-                    self.peer_data_base = (keys::initial_data_sequence(key) as u32).wrapping_add(1);
+                    self.peer_sequence = DataSequence::of(key, false);
                     self.peer_window_scale = segment.window_scale_plus_one.saturating_sub(1);
                     // RFC 7323 section 2.2: the window of a SYN is not scaled.
                     self.data.edge = DATA_START + u64::from(segment.window);
@@ -98,13 +99,16 @@ impl MptcpSender {
 
     /// Data ACK, window and DATA_FIN of the other end.
     fn take_signal(&mut self, now: Instant, segment: &Segment, dss: &Dss) {
+        if let Some(mapping) = dss.mapping {
+            self.peer_sequence.answer_in_kind(mapping.data_seq);
+        }
         if dss.data_fin && !self.peer_closed {
             self.peer_closed = true;
             // A DATA_FIN is acknowledged like data (RFC 8684 section 3.3.3).
             self.subflows[usize::from(segment.subflow)].sender.repeat_ack();
         }
         if let Some(ack) = dss.data_ack {
-            let ack = unwrap_sequence(ack.wrapping_sub(self.data_base), self.data.una);
+            let ack = self.sequence.position(ack, self.data.una);
             let end = self.data.nxt + u64::from(self.data.closing);
             if ack > end || ack < DATA_START {
                 return;

@@ -7,16 +7,18 @@ mod subflow;
 mod transmit;
 mod window;
 
+use super::data_sequence::{DATA_START, DataSequence};
 use super::keys;
 use super::option::{Dss, MptcpOption};
 use super::path_manager::{self, Interfaces, SubflowAddresses};
 use super::paths::{Path, Paths};
 use super::scheduler::{Scheduler, SubflowScheduler};
+use super::signal_bytes;
 use crate::agent::Failure;
 use crate::config::MptcpConfig;
 use crate::log::Decision;
-use crate::segment::{Segment, unwrap_sequence};
-use crate::tcp::{EPOCH, RttSummary, Sender, SenderStats};
+use crate::segment::Segment;
+use crate::tcp::{RttSummary, Sender, SenderStats};
 use addresses::Ends;
 use anabranch_units::{Instant, Span};
 use log::ConnectionLog;
@@ -25,15 +27,14 @@ use subflow::{Join, Subflow};
 pub use subflow::{SubflowState, SubflowSummary};
 use window::Persist;
 
-/// Position of the first byte of the data: high enough that a wire number just below it unwraps to a position.
-pub(super) const DATA_START: u64 = EPOCH;
-
 /// A position far behind any stream: what an unlimited source has written.
 const UNLIMITED: u64 = u64::MAX / 2;
 
 /// What the first data segment of the first subflow has in its options beyond the others: MP_CAPABLE with both keys
-/// and a length takes 24 bytes where a DSS takes 20 (RFC 8684 sections 3.1 and 3.3).
-const FIRST_SEGMENT_EXTRA: u64 = 4;
+/// and a length takes 24 bytes in place of a DSS (RFC 8684 sections 3.1 and 3.3).
+fn first_segment_extra(config: &MptcpConfig) -> u64 {
+    24 - u64::from(signal_bytes(config))
+}
 
 /// What a connection does beyond its subflows.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -82,9 +83,9 @@ pub struct MptcpSender {
     seed: u64,
     key: u64,
     peer_key: Option<u64>,
-    /// Lower 32 bits of the number of the first data byte, and of the other end's DATA_FIN.
-    data_base: u32,
-    peer_data_base: u32,
+    /// The numbers of the data, and those of the other end, which sends its DATA_FIN only.
+    sequence: DataSequence,
+    peer_sequence: DataSequence,
     peer_window_scale: u8,
     peer_closed: bool,
     /// A DSS has come: the other end is known to speak MPTCP, and further subflows may join.
@@ -124,8 +125,8 @@ impl MptcpSender {
             let sequence =
                 if index == 0 { initial_sequence } else { keys::derive(seed, "sequence", index) as u32 };
             let seed_of = if index == 0 { seed } else { keys::derive(seed, "subflow", index) };
-            let mut sender = Sender::for_subflow(&config.tcp, sequence, seed_of);
-            sender.set_short(if index == 0 { FIRST_SEGMENT_EXTRA } else { 0 });
+            let mut sender = Sender::for_subflow(config, sequence, seed_of);
+            sender.set_short(if index == 0 { first_segment_extra(config) } else { 0 });
             let join = if index == 0 { Join::First } else { Join::Waiting };
             Subflow::new(sender, addresses, join, keys::derive(seed, "nonce", index) as u32)
         });
@@ -134,8 +135,8 @@ impl MptcpSender {
             seed,
             key,
             peer_key: None,
-            data_base: (keys::initial_data_sequence(key) as u32).wrapping_add(1),
-            peer_data_base: 0,
+            sequence: DataSequence::of(key, config.long_data_sequence),
+            peer_sequence: DataSequence::default(),
             peer_window_scale: 0,
             peer_closed: false,
             confirmed: false,
@@ -299,8 +300,7 @@ impl MptcpSender {
             // RFC 8684 section 3.1: the first data, right behind the initial number.
             MptcpOption::Capable { .. } => 0,
             MptcpOption::Dss(Dss { mapping: Some(mapping), .. }) => {
-                let number = mapping.data_seq.wrapping_sub(self.data_base);
-                unwrap_sequence(number, self.data.una).checked_sub(DATA_START)?
+                self.sequence.position(mapping.data_seq, self.data.una).checked_sub(DATA_START)?
             }
             _ => return None,
         };
@@ -426,7 +426,7 @@ impl MptcpSender {
         let sender = &subflow.sender;
         let state = subflow.state();
         let first = sender.snd_nxt() == sender.origin() + 1 && index == 0;
-        let room = sender.room(now).saturating_sub(if first { FIRST_SEGMENT_EXTRA } else { 0 });
+        let room = sender.room(now).saturating_sub(if first { first_segment_extra(&self.config) } else { 0 });
         let path = Path {
             srtt: sender.srtt(),
             cwnd: sender.controller_window(),

@@ -1,11 +1,12 @@
 //! Which segment leaves next, on which subflow, and with which options.
 
+use super::MptcpSender;
 use super::subflow::{Join, Mapping};
-use super::{MptcpSender, UNLIMITED};
 use crate::log::{BlockCause, Decision};
 use crate::mptcp::addresses::Address;
+use crate::mptcp::data_sequence::DATA_START;
 use crate::mptcp::keys;
-use crate::mptcp::option::{Dss, DssMapping, MptcpOption};
+use crate::mptcp::option::{DataNumber, Dss, DssMapping, MptcpOption};
 use crate::mptcp::scheduler::{SubflowScheduler, View};
 use crate::segment::{Flags, Segment};
 use anabranch_units::Instant;
@@ -327,11 +328,13 @@ impl MptcpSender {
         let data_fin = self.data.closing && end == self.data.written;
         self.data.fin_mapped |= data_fin;
         let mapping = DssMapping {
-            data_seq: self.wire(mapping.data),
+            data_seq: self.sequence.number(mapping.data),
             subflow_seq,
             length: segment.payload + u16::from(data_fin),
         };
-        Some(MptcpOption::Dss(Dss { data_ack: Some(self.data_ack()), mapping: Some(mapping), data_fin }))
+        // With 8 octets it would leave a full segment no room for all of its payload, and in 4 it says as much.
+        let data_ack = Some(DataNumber::Low(self.data_ack().low()));
+        Some(MptcpOption::Dss(Dss { data_ack, mapping: Some(mapping), data_fin }))
     }
 
     fn ack_option(&mut self, index: u8) -> Option<MptcpOption> {
@@ -340,7 +343,8 @@ impl MptcpSender {
         if self.data.fin_on == Some(index) {
             self.data.fin_on = None;
             // RFC 8684 section 3.3.3: without data its place on the subflow is 0 and its length 1.
-            let mapping = DssMapping { data_seq: self.wire(self.data.written), subflow_seq: 0, length: 1 };
+            let mapping =
+                DssMapping { data_seq: self.sequence.number(self.data.written), subflow_seq: 0, length: 1 };
             return Some(MptcpOption::Dss(Dss { data_ack, mapping: Some(mapping), data_fin: true }));
         }
         if index == 0 && !self.confirmed {
@@ -360,16 +364,9 @@ impl MptcpSender {
         Some(MptcpOption::Dss(Dss { data_ack, mapping: None, data_fin: false }))
     }
 
-    /// Lower 32 bits of the number of a data position.
-    #[inline]
-    fn wire(&self, position: u64) -> u32 {
-        debug_assert!(position < UNLIMITED);
-        self.data_base.wrapping_add(position as u32)
-    }
-
     /// The other end sends no data, only its DATA_FIN.
     #[inline]
-    fn data_ack(&self) -> u32 {
-        self.peer_data_base.wrapping_add(u32::from(self.peer_closed))
+    fn data_ack(&self) -> DataNumber {
+        self.peer_sequence.number(DATA_START + u64::from(self.peer_closed))
     }
 }

@@ -22,7 +22,6 @@ use crate::agent::Failure;
 use crate::config::TcpConfig;
 use crate::congestion::{CongestionControl, Controller, Held, Start};
 use crate::log::{Decision, Log};
-use crate::mptcp::SIGNAL_BYTES;
 use crate::segment::{Flags, Segment, unwrap_sequence};
 use crate::tcp::pacing::{PacingConfig, WindowPacing};
 use anabranch_units::{Instant, Span};
@@ -94,8 +93,8 @@ pub struct Sender {
     sack: bool,
     timestamps: bool,
     ecn: bool,
-    /// A multipath connection feeds it segment by segment, and every segment has a data sequence signal.
-    multipath: bool,
+    /// Bytes of the data sequence signal in every segment; 0 unless a multipath connection feeds it segment by segment.
+    signal: u8,
     /// Bytes by which the first segment was shorter than a full one.
     short: u64,
     /// Payload of a full segment in bytes: the MSS less the options every segment carries.
@@ -151,7 +150,7 @@ impl Sender {
 
     /// The same, with a configuration that other senders have, too.
     pub(crate) fn sharing(config: Arc<TcpConfig>, initial_sequence: u32, seed: u64) -> Self {
-        let full_payload = full_payload(config.mss, config.timestamps, false);
+        let full_payload = full_payload(config.mss, config.timestamps, 0);
         let start = EPOCH + u64::from(initial_sequence);
         Self {
             state: State::Idle,
@@ -179,7 +178,7 @@ impl Sender {
             sack: config.sack,
             timestamps: config.timestamps,
             ecn: config.ecn,
-            multipath: false,
+            signal: 0,
             short: 0,
             full_payload,
             initial_sequence,
@@ -251,7 +250,7 @@ impl Sender {
 
     /// An arriving segment.
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
-        if segment.flags.has(Flags::RST) && !self.multipath {
+        if segment.flags.has(Flags::RST) && !self.is_subflow() {
             self.on_reset(now, segment);
             return;
         }
@@ -333,7 +332,7 @@ impl Sender {
         }
         // RFC 9293 section 3.7.1: without the option the peer takes 536 bytes.
         let peer_mss = if segment.mss == 0 { 536 } else { segment.mss };
-        self.full_payload = full_payload(self.config.mss.min(peer_mss), self.timestamps, self.multipath);
+        self.full_payload = full_payload(self.config.mss.min(peer_mss), self.timestamps, self.signal);
         self.board = Scoreboard::new(self.full_payload);
         if self.log.is_some() || self.config.congestion_control.judges_losses() {
             self.board.note_losses();
@@ -486,11 +485,10 @@ impl Sender {
 }
 
 /// Payload in bytes of a full segment: the MSS less the options that every data segment has (RFC 9293 section
-/// 3.7.1), timestamps in 12 bytes and MPTCP's data sequence signal.
-pub(super) fn full_payload(mss: u16, timestamps: bool, multipath: bool) -> u64 {
+/// 3.7.1), timestamps in 12 bytes and MPTCP's data sequence signal of `signal` bytes, 0 for a plain connection.
+pub(super) fn full_payload(mss: u16, timestamps: bool, signal: u8) -> u64 {
     let timestamps = if timestamps { 12 } else { 0 };
-    let signal = if multipath { SIGNAL_BYTES } else { 0 };
-    u64::from(mss).saturating_sub(timestamps + signal).max(1)
+    u64::from(mss).saturating_sub(timestamps + u64::from(signal)).max(1)
 }
 
 fn controller(

@@ -51,7 +51,7 @@ impl Sender {
     #[cold]
     pub(super) fn awaits_window(&mut self, now: Instant, payload: u64) -> bool {
         let waits = payload == 0 || WORTH_SENDING * payload < self.persist.largest;
-        if self.multipath || !self.board.is_empty() || !waits {
+        if self.is_subflow() || !self.board.is_empty() || !waits {
             return false;
         }
         if self.persist.at.is_none() {

@@ -42,7 +42,7 @@ impl Sender {
     /// Something arrives for a connection that was given up: there is none, and an RST says so.
     #[cold]
     pub(super) fn refuse_late(&mut self, segment: &Segment) {
-        if !self.multipath {
+        if !self.is_subflow() {
             self.reset = reset_for(segment).map(Box::new);
         }
     }

@@ -3,19 +3,26 @@
 use super::timers::Probe;
 use super::{RecoveryState, Sender, State, full_payload};
 use crate::agent::Failure;
-use crate::config::TcpConfig;
+use crate::config::MptcpConfig;
 use crate::congestion::{CongestionControl, Coupling};
 use crate::log::ReductionCause;
+use crate::mptcp::signal_bytes;
 use crate::tcp::pacing::WindowPacing;
 use anabranch_units::{Bytes, Instant, Rate, Span};
 
 impl Sender {
     /// The sending end of a subflow: leaves room for the data sequence signal in each segment.
-    pub(crate) fn for_subflow(config: &TcpConfig, initial_sequence: u32, seed: u64) -> Self {
-        let mut sender = Self::new(config, initial_sequence, seed);
-        sender.multipath = true;
-        sender.full_payload = full_payload(config.mss, config.timestamps, true);
+    pub(crate) fn for_subflow(config: &MptcpConfig, initial_sequence: u32, seed: u64) -> Self {
+        let mut sender = Self::new(&config.tcp, initial_sequence, seed);
+        sender.signal = signal_bytes(config);
+        sender.full_payload = full_payload(config.tcp.mss, config.tcp.timestamps, sender.signal);
         sender
+    }
+
+    /// Whether a multipath connection feeds it.
+    #[inline]
+    pub(super) const fn is_subflow(&self) -> bool {
+        self.signal > 0
     }
 
     /// Its first segment has room for so many bytes less. A window counts segments (RFC 5681 section 2: it is given in

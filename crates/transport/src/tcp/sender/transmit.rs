@@ -151,7 +151,7 @@ impl Sender {
         let unsent = self.written.saturating_sub(self.snd_nxt);
         let fin = self.closing && !self.fin_sent && unsent <= self.full_payload;
         if unsent == 0 && !fin {
-            if pipe < cwnd && !self.multipath {
+            if pipe < cwnd && !self.is_subflow() {
                 self.rate.on_app_limited(pipe);
             }
             return None;
