@@ -2,137 +2,169 @@
 //!
 //! Every source (a link, a timer, an application, ...) has at most one pending event, so ties in
 //! time are broken by the source's number alone and the order is total. Sources are numbered by
-//! class, see [`crate::simulation`]. A 4-ary heap keeps the four candidates of a step in one cache line.
+//! class, see [`crate::simulation`].
+//!
+//! Time and source of an event are one key of 64 bits, and a 4-ary heap of keys keeps the four candidates of a step in
+//! half a line of the cache. The heap does not know where the event of a source is: what each source waits for stands
+//! beside it, and an entry of another time is stale, and passed over. Moving an entry thus writes nothing but the entry.
 
 use anabranch_units::Instant;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// A source of events: an index, grouped by class.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Source(pub u32);
 
-const ABSENT: u32 = u32::MAX;
 const ARITY: usize = 4;
 
+/// No event, as a time and as a key: behind every event.
+const NONE: u64 = u64::MAX;
+
+/// Stale entries that are left alone, however few others there are.
+const FEW: usize = 64;
+
+/// The children of an entry of the heap.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
-    at: u64,
-    source: u32,
-}
-
-impl Entry {
-    /// What fills up the last children: behind every event, and of no source.
-    const NONE: Self = Self { at: u64::MAX, source: u32::MAX };
-
-    /// Time and source as one number: one comparison without a branch between the two. Each has a word of
-    /// its own, so that nothing has to be shifted.
-    #[inline]
-    const fn key(self) -> u128 {
-        (self.at as u128) << 64 | self.source as u128
-    }
-
-    #[inline]
-    const fn before(self, other: Self) -> bool {
-        self.key() < other.key()
-    }
-}
+#[repr(align(32))]
+struct Children([u64; ARITY]);
 
 /// Pending events, at most one per source.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    /// The root, and groups of children: the last group is filled up, so that a step always has four candidates.
-    heap: Vec<Entry>,
-    /// Pending events: the first so many entries.
+    /// The first key of the heap, or what the last event taken out has left there.
+    root: u64,
+    /// The event of the root has been taken out: the next one to be set takes its place.
+    taken: bool,
+    /// The other keys: first the children of the root, then those of each of them in turn. The last ones are filled up
+    /// with [`NONE`], so that a step always has four candidates.
+    below: Vec<Children>,
+    /// Keys in `below`.
     count: usize,
-    /// Place of each source in the heap, or [`ABSENT`].
-    places: Vec<u32>,
+    /// When the event of each source is due, in picoseconds, or [`NONE`].
+    due: Vec<u64>,
+    /// Pending events.
+    pending: usize,
+    /// Entries, here and in `far`, that are no source's event, or one a second time.
+    stale: usize,
+    /// The time of key 0 in picoseconds; never later than now.
+    base: u64,
+    /// Bits of a key that have the source; those above have the time since `base`.
+    source_bits: u32,
+    /// Events beyond the times that a key has room for.
+    far: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 impl Schedule {
     /// An empty schedule for sources `0..sources`.
     #[must_use]
     pub fn new(sources: usize) -> Self {
-        Self { heap: vec![Entry::NONE], count: 0, places: vec![ABSENT; sources] }
+        Self {
+            root: NONE,
+            taken: false,
+            below: Vec::new(),
+            count: 0,
+            due: vec![NONE; sources],
+            pending: 0,
+            stale: 0,
+            base: 0,
+            source_bits: usize::BITS - sources.leading_zeros(),
+            far: BinaryHeap::new(),
+        }
     }
 
     /// Pending events.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.count
+        self.pending
     }
 
     /// Whether nothing is pending.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.count == 0
+        self.pending == 0
     }
 
     /// When the source's event is due, if it has one.
     #[inline]
     #[must_use]
     pub fn due(&self, source: Source) -> Option<Instant> {
-        let place = self.places[source.0 as usize];
-        (place != ABSENT).then(|| Instant::from_ps(self.heap[place as usize].at))
+        let due = self.due[source.0 as usize];
+        (due != NONE).then(|| Instant::from_ps(due))
     }
 
     /// The first event.
-    #[inline]
     #[must_use]
     pub fn first(&self) -> Option<(Instant, Source)> {
-        let first = self.heap[0];
-        (first.source != Entry::NONE.source).then(|| (Instant::from_ps(first.at), Source(first.source)))
+        let near = if self.is_live(self.root) { Some(self.root) } else { self.live_keys().min() };
+        let first = near.map(|key| (self.time(key), self.source(key)));
+        let far = || self.far.iter().map(|&Reverse(event)| event).filter(|&event| self.is_due(event)).min();
+        first.or_else(far).map(|(at, source)| (Instant::from_ps(at), Source(source)))
     }
 
-    /// The first event, if it is due by `until`.
+    /// Takes out the first event, if it is due by `until`.
     ///
     /// # Panics
     /// If it was due before `now`: time never goes back.
     #[inline]
     #[must_use]
-    pub fn due_by(&self, now: Instant, until: Instant) -> Option<(Instant, Source)> {
-        let (at, source) = self.first().filter(|&(at, _)| at <= until)?;
-        assert!(at >= now, "time goes back: at {now} an event of source {} is due at {at}", source.0);
-        Some((at, source))
+    pub fn take(&mut self, now: Instant, until: Instant) -> Option<(Instant, Source)> {
+        if self.taken {
+            self.remove_root();
+        }
+        while !self.is_live(self.root) {
+            self.pass_over(until)?;
+        }
+        let (at, source) = (Instant::from_ps(self.time(self.root)), self.source(self.root));
+        if at > until {
+            return None;
+        }
+        assert!(at >= now, "time goes back: at {now} an event of source {source} is due at {at}");
+        self.due[source as usize] = NONE;
+        self.pending -= 1;
+        self.taken = true;
+        Some((at, Source(source)))
     }
 
     /// Sets the source's event to `at`, whether or not it had one.
+    ///
+    /// # Panics
+    /// If `at` lies before the events that have been taken out.
     #[inline]
     pub fn set(&mut self, source: Source, at: Instant) {
-        let entry = Entry { at: at.as_ps(), source: source.0 };
-        let place = self.places[source.0 as usize];
-        if place == ABSENT {
-            if self.count == self.heap.len() {
-                self.heap.extend([Entry::NONE; ARITY]);
-            }
-            self.count += 1;
-            self.rise(self.count - 1, entry);
+        let at = at.as_ps();
+        let due = &mut self.due[source.0 as usize];
+        if *due == at {
             return;
         }
-        let place = place as usize;
-        if entry.before(self.heap[place]) {
-            self.rise(place, entry);
+        let was_pending = *due != NONE;
+        *due = at;
+        self.pending += usize::from(!was_pending);
+        let since = at.wrapping_sub(self.base);
+        // What lies before the base is, so taken, farther than anything.
+        if since >= NONE >> self.source_bits {
+            self.set_far(source, at);
         } else {
-            self.sink(place, entry);
+            let key = since << self.source_bits | u64::from(source.0);
+            if self.taken {
+                self.taken = false;
+                self.sink(key);
+            } else {
+                self.push(key);
+            }
+        }
+        if was_pending {
+            self.add_stale();
         }
     }
 
     /// Removes the source's event, if it has one.
     #[inline]
     pub fn clear(&mut self, source: Source) {
-        let place = self.places[source.0 as usize];
-        if place == ABSENT {
-            return;
-        }
-        self.places[source.0 as usize] = ABSENT;
-        let place = place as usize;
-        self.count -= 1;
-        let last = std::mem::replace(&mut self.heap[self.count], Entry::NONE);
-        if place == self.count {
-            return;
-        }
-        if last.before(self.heap[place]) {
-            self.rise(place, last);
-        } else {
-            self.sink(place, last);
+        let due = std::mem::replace(&mut self.due[source.0 as usize], NONE);
+        if due != NONE {
+            self.pending -= 1;
+            self.add_stale();
         }
     }
 
@@ -146,45 +178,177 @@ impl Schedule {
     }
 
     #[inline]
-    fn rise(&mut self, mut place: usize, entry: Entry) {
-        while place > 0 {
-            let parent = (place - 1) / ARITY;
-            if !entry.before(self.heap[parent]) {
-                break;
-            }
-            self.settle(place, self.heap[parent]);
-            place = parent;
-        }
-        self.settle(place, entry);
+    const fn time(&self, key: u64) -> u64 {
+        self.base + (key >> self.source_bits)
     }
 
     #[inline]
-    fn sink(&mut self, mut place: usize, entry: Entry) {
-        while let Some(&[a, b, c, d]) = self.heap.get(place * ARITY + 1..place * ARITY + 1 + ARITY) {
-            let (least, candidate) = least_of([a, b, c, d]);
-            if !candidate.before(entry) {
+    const fn source(&self, key: u64) -> u32 {
+        (key & !(NONE << self.source_bits)) as u32
+    }
+
+    /// Whether it is the event of its source.
+    #[inline]
+    fn is_due(&self, (at, source): (u64, u32)) -> bool {
+        self.due[source as usize] == at
+    }
+
+    /// The same of a key. No source has the number of [`NONE`].
+    #[inline]
+    fn is_live(&self, key: u64) -> bool {
+        self.due.get(self.source(key) as usize).is_some_and(|&due| due == self.time(key))
+    }
+
+    /// All keys in the heap that are events.
+    fn live_keys(&self) -> impl Iterator<Item = u64> + '_ {
+        let below = self.below.iter().flat_map(|children| children.0).take(self.count);
+        std::iter::once(self.root).chain(below).filter(|&key| self.is_live(key))
+    }
+
+    /// Removes an entry that is none, or moves the base, where all others are far: to the first of them, if it is due
+    /// by `until`, so that this is its time. `None` if nothing is.
+    #[inline(never)]
+    fn pass_over(&mut self, until: Instant) -> Option<()> {
+        if self.root != NONE {
+            self.stale -= 1;
+            self.remove_root();
+            return Some(());
+        }
+        while let Some(&Reverse(event)) = self.far.peek() {
+            if self.is_due(event) {
+                if event.0 > until.as_ps() {
+                    return None;
+                }
+                self.base = event.0;
+                self.bring_near();
+                return Some(());
+            }
+            self.stale -= 1;
+            self.far.pop();
+        }
+        None
+    }
+
+    /// Moves what keys have room for from `far` into the heap.
+    fn bring_near(&mut self) {
+        let room = NONE >> self.source_bits;
+        while let Some(&Reverse((at, source))) = self.far.peek().filter(|event| event.0.0 - self.base < room)
+        {
+            self.far.pop();
+            self.push((at - self.base) << self.source_bits | u64::from(source));
+        }
+    }
+
+    /// An event that no key has room for. What is set to the end of time never happens, and is no event.
+    #[cold]
+    fn set_far(&mut self, source: Source, at: u64) {
+        assert!(at >= self.base, "time goes back: an event of source {} is set to {at} ps", source.0);
+        if at == NONE {
+            self.pending -= 1;
+        } else {
+            self.far.push(Reverse((at, source.0)));
+        }
+    }
+
+    /// An entry is no event any more. Where such entries are more than others, all of them are removed: a source that
+    /// sets its event anew each time would fill the memory with them.
+    #[inline]
+    fn add_stale(&mut self) {
+        self.stale += 1;
+        if self.stale > self.pending + FEW {
+            self.remove_stale();
+        }
+    }
+
+    #[cold]
+    fn remove_stale(&mut self) {
+        let mut keys: Vec<u64> = self.live_keys().collect();
+        keys.sort_unstable();
+        keys.dedup();
+        let mut far = std::mem::take(&mut self.far).into_vec();
+        far.retain(|&Reverse(event)| self.is_due(event));
+        far.sort_unstable();
+        far.dedup();
+        self.far = far.into();
+        // Sorted keys are a heap.
+        (self.root, self.taken, self.count, self.stale) = (NONE, false, 0, 0);
+        self.below.clear();
+        keys.into_iter().for_each(|key| self.push(key));
+    }
+
+    /// Puts a key behind all others, and lets it rise.
+    #[inline]
+    fn push(&mut self, key: u64) {
+        if self.root == NONE {
+            self.root = key;
+            return;
+        }
+        let mut place = self.count;
+        if place / ARITY == self.below.len() {
+            self.below.push(Children([NONE; ARITY]));
+        }
+        self.count += 1;
+        while place >= ARITY {
+            let above = place / ARITY - 1;
+            let parent = self.below[above / ARITY].0[above % ARITY];
+            if parent <= key {
+                self.below[place / ARITY].0[place % ARITY] = key;
+                return;
+            }
+            self.below[place / ARITY].0[place % ARITY] = parent;
+            place = above;
+        }
+        let (first, later) = if key < self.root { (key, self.root) } else { (self.root, key) };
+        self.root = first;
+        self.below[0].0[place] = later;
+    }
+
+    /// Takes the last key for the root's place.
+    #[inline]
+    fn remove_root(&mut self) {
+        self.taken = false;
+        let Some(last) = self.count.checked_sub(1) else {
+            self.root = NONE;
+            return;
+        };
+        self.count = last;
+        let key = std::mem::replace(&mut self.below[last / ARITY].0[last % ARITY], NONE);
+        self.sink(key);
+    }
+
+    /// Puts a key in the root's place, and lets it sink.
+    #[inline]
+    fn sink(&mut self, key: u64) {
+        let (mut group, mut above) = (0, None);
+        while let Some(children) = self.below.get(group) {
+            let (least, candidate) = least_of(children.0);
+            if candidate >= key {
                 break;
             }
-            self.settle(place, candidate);
-            place = place * ARITY + 1 + least;
+            self.put_at(above, candidate);
+            let place = group * ARITY + least;
+            above = Some(place);
+            group = place + 1;
         }
-        self.settle(place, entry);
+        self.put_at(above, key);
     }
 
     #[inline]
-    fn settle(&mut self, place: usize, entry: Entry) {
-        self.heap[place] = entry;
-        self.places[entry.source as usize] = place as u32;
+    fn put_at(&mut self, place: Option<usize>, key: u64) {
+        match place {
+            None => self.root = key,
+            Some(place) => self.below[place / ARITY].0[place % ARITY] = key,
+        }
     }
 }
 
 /// The first of four children and its place among them: a small tournament, which compiles to selections
 /// instead of branches that nobody can predict.
 #[inline]
-const fn least_of([a, b, c, d]: [Entry; ARITY]) -> (usize, Entry) {
-    let (left, left_place) = if b.before(a) { (b, 1) } else { (a, 0) };
-    let (right, right_place) = if d.before(c) { (d, 3) } else { (c, 2) };
-    if right.before(left) { (right_place, right) } else { (left_place, left) }
+const fn least_of([a, b, c, d]: [u64; ARITY]) -> (usize, u64) {
+    let (left, left_place) = if b < a { (b, 1) } else { (a, 0) };
+    let (right, right_place) = if d < c { (d, 3) } else { (c, 2) };
+    if right < left { (right_place, right) } else { (left_place, left) }
 }
 
 #[cfg(test)]
@@ -198,9 +362,9 @@ mod tests {
         let mut schedule = Schedule::new(2);
         let at = Instant::from_ps;
         schedule.set(Source(1), at(20));
-        assert_eq!(schedule.due_by(at(0), at(19)), None);
-        assert_eq!(schedule.due_by(at(0), at(20)), Some((at(20), Source(1))));
-        assert_eq!(schedule.due_by(at(20), at(20)), Some((at(20), Source(1))));
+        assert_eq!(schedule.take(at(0), at(19)), None);
+        assert_eq!(schedule.take(at(0), at(20)), Some((at(20), Source(1))));
+        assert_eq!(schedule.take(at(20), at(20)), None);
     }
 
     #[test]
@@ -208,29 +372,99 @@ mod tests {
     fn an_event_in_the_past_is_a_bug() {
         let mut schedule = Schedule::new(2);
         schedule.set(Source(1), Instant::from_ps(20));
-        let _ = schedule.due_by(Instant::from_ps(21), Instant::from_ps(30));
+        let _ = schedule.take(Instant::from_ps(21), Instant::from_ps(30));
+    }
+
+    #[test]
+    fn what_is_set_to_the_end_of_time_is_no_event() {
+        let mut schedule = Schedule::new(2);
+        schedule.set(Source(0), Instant::MAX);
+        schedule.set(Source(1), Instant::from_ps(20));
+        schedule.set(Source(1), Instant::MAX);
+        assert_eq!((schedule.first(), schedule.len()), (None, 0));
+        assert_eq!(schedule.take(Instant::ZERO, Instant::MAX), None);
+    }
+
+    /// A timer that is set anew each time, and its entries before that.
+    #[test]
+    fn stale_entries_do_not_fill_the_memory() {
+        let mut schedule = Schedule::new(4);
+        let last = 100_000;
+        for round in 1..=last {
+            schedule.set(Source(round as u32 % 3), Instant::from_ps(u64::MAX - round));
+            schedule.set(Source(3), Instant::from_ps(1_000_000 - round));
+        }
+        let entries = schedule.count + schedule.far.len();
+        assert!(entries < 200, "{entries} entries for {} events", schedule.len());
+        assert_eq!(
+            schedule.take(Instant::ZERO, Instant::MAX),
+            Some((Instant::from_ps(1_000_000 - last), Source(3)))
+        );
+        let rest: Vec<u64> = std::iter::from_fn(|| schedule.take(Instant::ZERO, Instant::MAX))
+            .map(|(at, _)| u64::MAX - at.as_ps())
+            .collect();
+        assert_eq!(rest, [last, last - 1, last - 2]);
+    }
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        /// Sets a source's event so long after now.
+        Set(u32, u64),
+        Clear(u32),
+        /// Takes what is due within so long.
+        Take(u64),
+    }
+
+    /// Soon, at once, and beyond what a key has room for.
+    fn spans() -> impl Strategy<Value = u64> {
+        prop_oneof![8 => 0u64..20, 2 => 0u64..1 << 40, 1 => (1u64 << 57)..(1 << 60)]
+    }
+
+    fn steps() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            4 => (0u32..40, spans()).prop_map(|(source, span)| Step::Set(source, span)),
+            1 => (0u32..40).prop_map(Step::Clear),
+            3 => spans().prop_map(Step::Take),
+        ]
     }
 
     proptest! {
         /// Against a sorted map as the model.
         #[test]
-        fn the_first_event_is_the_least(
-            operations in prop::collection::vec((0u32..40, prop::option::of(0u64..1000)), 1..200),
-        ) {
+        fn the_first_event_is_the_least(steps in prop::collection::vec(steps(), 1..400)) {
             let mut schedule = Schedule::new(40);
-            let mut model = BTreeMap::new();
-            for (source, at) in operations {
-                schedule.put(Source(source), at.map(Instant::from_ps));
-                match at {
-                    Some(at) => model.insert(source, at),
-                    None => model.remove(&source),
-                };
+            let mut model: BTreeMap<u32, u64> = BTreeMap::new();
+            let mut now = 0;
+            let event = |(at, source)| (Instant::from_ps(at), Source(source));
+            for step in steps {
+                match step {
+                    // Eight steps of 2^60 reach the end of time.
+                    Step::Set(_, span) | Step::Take(span) if now + span >= 1 << 63 => {}
+                    Step::Set(source, span) => {
+                        schedule.set(Source(source), Instant::from_ps(now + span));
+                        model.insert(source, now + span);
+                    }
+                    Step::Clear(source) => {
+                        schedule.clear(Source(source));
+                        model.remove(&source);
+                    }
+                    Step::Take(span) => {
+                        let until = now + span;
+                        let least = model.iter().map(|(&source, &at)| (at, source)).min();
+                        let least = least.filter(|&(at, _)| at <= until);
+                        let taken = schedule.take(Instant::from_ps(now), Instant::from_ps(until));
+                        prop_assert_eq!(taken, least.map(event));
+                        now = least.map_or(until, |(at, _)| at);
+                        least.map(|(_, source)| model.remove(&source));
+                    }
+                }
                 let least = model.iter().map(|(&source, &at)| (at, source)).min();
-                let first = schedule.first().map(|(at, source)| (at.as_ps(), source.0));
-                prop_assert_eq!(first, least);
+                prop_assert_eq!(schedule.first(), least.map(event));
                 prop_assert_eq!(schedule.len(), model.len());
-                let due = schedule.due(Source(source)).map(Instant::as_ps);
-                prop_assert_eq!(due, model.get(&source).copied());
+                for source in 0..40 {
+                    let due = schedule.due(Source(source)).map(Instant::as_ps);
+                    prop_assert_eq!(due, model.get(&source).copied());
+                }
             }
         }
     }

@@ -122,13 +122,11 @@ impl Simulation {
     }
 
     pub(super) fn on_sender_timer(&mut self, id: FlowId) {
-        self.data.schedule.clear(self.data.numbering.sender(id));
         self.flows[id.index()].sender.on_timeout(self.data.now);
         self.flush_sender(id);
     }
 
     pub(super) fn on_receiver_timer(&mut self, id: FlowId) {
-        self.data.schedule.clear(self.data.numbering.receiver(id));
         let (now, flow) = (self.data.now, &mut self.flows[id.index()]);
         flow.read(now);
         flow.receiver.on_timeout(now);

@@ -214,11 +214,12 @@ impl Simulation {
         let until = until.min(self.end);
         let mut left = EVENTS_PER_REPORT - self.events % EVENTS_PER_REPORT;
         let mut reported = self.events + left;
-        while let Some((at, source)) = self.data.schedule.due_by(self.data.now, until) {
+        while let Some((at, source)) = self.data.schedule.take(self.data.now, until) {
             self.data.now = at;
             if source == Numbering::ROUTES {
                 self.events = reported - left;
                 if self.on_routes(&mut report).is_break() {
+                    self.data.schedule.set(source, at);
                     return Ok(ControlFlow::Break(()));
                 }
             } else {
