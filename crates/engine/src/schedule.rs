@@ -24,23 +24,24 @@ const NONE: u64 = u64::MAX;
 /// Stale entries that are left alone, however few others there are.
 const FEW: usize = 64;
 
-/// The children of an entry of the heap.
+/// The place of the first key in the heap. It is the last of its group, so that the children of an entry are a group.
+const ROOT: usize = ARITY - 1;
+
+/// The children of an entry of the heap; half a line of the cache.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
-struct Children([u64; ARITY]);
+struct Group([u64; ARITY]);
 
 /// Pending events, at most one per source.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    /// The first key of the heap, or what the last event taken out has left there.
-    root: u64,
+    /// Keys from place [`ROOT`] on, by fours; the children of place p begin at 4 (p - 2). The last group is filled up
+    /// with [`NONE`], so that a step always has four candidates.
+    heap: Vec<Group>,
+    /// Keys in the heap.
+    count: usize,
     /// The event of the root has been taken out: the next one to be set takes its place.
     taken: bool,
-    /// The other keys: first the children of the root, then those of each of them in turn. The last ones are filled up
-    /// with [`NONE`], so that a step always has four candidates.
-    below: Vec<Children>,
-    /// Keys in `below`.
-    count: usize,
     /// When the event of each source is due, in picoseconds, or [`NONE`].
     due: Vec<u64>,
     /// Pending events.
@@ -60,10 +61,9 @@ impl Schedule {
     #[must_use]
     pub fn new(sources: usize) -> Self {
         Self {
-            root: NONE,
-            taken: false,
-            below: Vec::new(),
+            heap: vec![Group([NONE; ARITY])],
             count: 0,
+            taken: false,
             due: vec![NONE; sources],
             pending: 0,
             stale: 0,
@@ -96,7 +96,7 @@ impl Schedule {
     /// The first event.
     #[must_use]
     pub fn first(&self) -> Option<(Instant, Source)> {
-        let near = if self.is_live(self.root) { Some(self.root) } else { self.live_keys().min() };
+        let near = Some(self.root()).filter(|&root| self.is_live(root)).or_else(|| self.live_keys().min());
         let first = near.map(|key| (self.time(key), self.source(key)));
         let far = || self.far.iter().map(|&Reverse(event)| event).filter(|&event| self.is_due(event)).min();
         first.or_else(far).map(|(at, source)| (Instant::from_ps(at), Source(source)))
@@ -112,10 +112,10 @@ impl Schedule {
         if self.taken {
             self.remove_root();
         }
-        while !self.is_live(self.root) {
+        while !self.is_live(self.root()) {
             self.pass_over(until)?;
         }
-        let (at, source) = (Instant::from_ps(self.time(self.root)), self.source(self.root));
+        let (at, source) = (Instant::from_ps(self.time(self.root())), self.source(self.root()));
         if at > until {
             return None;
         }
@@ -177,6 +177,12 @@ impl Schedule {
         }
     }
 
+    /// The first key, or what the last event taken out has left there.
+    #[inline]
+    fn root(&self) -> u64 {
+        self.heap[ROOT / ARITY].0[ROOT % ARITY]
+    }
+
     #[inline]
     const fn time(&self, key: u64) -> u64 {
         self.base + (key >> self.source_bits)
@@ -201,15 +207,14 @@ impl Schedule {
 
     /// All keys in the heap that are events.
     fn live_keys(&self) -> impl Iterator<Item = u64> + '_ {
-        let below = self.below.iter().flat_map(|children| children.0).take(self.count);
-        std::iter::once(self.root).chain(below).filter(|&key| self.is_live(key))
+        self.heap.iter().flat_map(|group| group.0).filter(|&key| self.is_live(key))
     }
 
     /// Removes an entry that is none, or moves the base, where all others are far: to the first of them, if it is due
     /// by `until`, so that this is its time. `None` if nothing is.
     #[inline(never)]
     fn pass_over(&mut self, until: Instant) -> Option<()> {
-        if self.root != NONE {
+        if self.count > 0 {
             self.stale -= 1;
             self.remove_root();
             return Some(());
@@ -271,74 +276,59 @@ impl Schedule {
         far.dedup();
         self.far = far.into();
         // Sorted keys are a heap.
-        (self.root, self.taken, self.count, self.stale) = (NONE, false, 0, 0);
-        self.below.clear();
+        (self.count, self.taken, self.stale) = (0, false, 0);
+        self.heap.truncate(1);
+        self.heap[0] = Group([NONE; ARITY]);
         keys.into_iter().for_each(|key| self.push(key));
     }
 
     /// Puts a key behind all others, and lets it rise.
     #[inline]
     fn push(&mut self, key: u64) {
-        if self.root == NONE {
-            self.root = key;
-            return;
-        }
-        let mut place = self.count;
-        if place / ARITY == self.below.len() {
-            self.below.push(Children([NONE; ARITY]));
-        }
+        let mut place = ROOT + self.count;
         self.count += 1;
-        while place >= ARITY {
-            let above = place / ARITY - 1;
-            let parent = self.below[above / ARITY].0[above % ARITY];
+        if place / ARITY == self.heap.len() {
+            self.heap.push(Group([NONE; ARITY]));
+        }
+        let heap = self.heap.as_mut_slice();
+        while place > ROOT {
+            let above = place / ARITY + 2;
+            let parent = heap[above / ARITY].0[above % ARITY];
             if parent <= key {
-                self.below[place / ARITY].0[place % ARITY] = key;
-                return;
+                break;
             }
-            self.below[place / ARITY].0[place % ARITY] = parent;
+            heap[place / ARITY].0[place % ARITY] = parent;
             place = above;
         }
-        let (first, later) = if key < self.root { (key, self.root) } else { (self.root, key) };
-        self.root = first;
-        self.below[0].0[place] = later;
+        heap[place / ARITY].0[place % ARITY] = key;
     }
 
     /// Takes the last key for the root's place.
     #[inline]
     fn remove_root(&mut self) {
         self.taken = false;
-        let Some(last) = self.count.checked_sub(1) else {
-            self.root = NONE;
-            return;
-        };
-        self.count = last;
-        let key = std::mem::replace(&mut self.below[last / ARITY].0[last % ARITY], NONE);
-        self.sink(key);
+        self.count -= 1;
+        let last = ROOT + self.count;
+        let key = std::mem::replace(&mut self.heap[last / ARITY].0[last % ARITY], NONE);
+        if last > ROOT {
+            self.sink(key);
+        }
     }
 
     /// Puts a key in the root's place, and lets it sink.
     #[inline]
     fn sink(&mut self, key: u64) {
-        let (mut group, mut above) = (0, None);
-        while let Some(children) = self.below.get(group) {
-            let (least, candidate) = least_of(children.0);
+        let heap = self.heap.as_mut_slice();
+        let mut place = ROOT;
+        while let Some(&Group(children)) = heap.get(place - 2) {
+            let (least, candidate) = least_of(children);
             if candidate >= key {
                 break;
             }
-            self.put_at(above, candidate);
-            let place = group * ARITY + least;
-            above = Some(place);
-            group = place + 1;
+            heap[place / ARITY].0[place % ARITY] = candidate;
+            place = (place - 2) * ARITY + least;
         }
-        self.put_at(above, key);
-    }
-
-    #[inline]
-    fn put_at(&mut self, place: Option<usize>, key: u64) {
-        match place {
-            None => self.root = key,
-            Some(place) => self.below[place / ARITY].0[place % ARITY] = key,
-        }
+        heap[place / ARITY].0[place % ARITY] = key;
     }
 }
 

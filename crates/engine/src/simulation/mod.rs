@@ -314,11 +314,11 @@ impl Simulation {
 
     #[inline]
     fn on_link(&mut self, id: LinkId) {
-        if let Some(packet) = self.data.poll(id) {
+        let packet = self.data.poll(id);
+        self.data.set_next_arrival(id);
+        if let Some(packet) = packet {
             self.on_arrival(id, packet);
         }
-        // Behind that, because its time is with the next packet, which has to come from memory meanwhile.
-        self.data.set_next_arrival(id);
     }
 
     /// A packet is at the other end of a link.
