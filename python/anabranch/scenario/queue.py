@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from typing import Annotated
 
 from pydantic import AfterValidator, Discriminator, Tag
@@ -44,8 +45,14 @@ def parted(queue: object) -> tuple[object, str | Algorithm]:
     if isinstance(chosen, Algorithm):
         return getattr(chosen, "limit", None), chosen
     if isinstance(chosen, str) and chosen in declarations()["queue"]:
-        return PacketCount(parameters("queue", chosen)["limit"]), chosen
+        return _usual_limit(chosen), chosen
     return chosen, "fifo"
+
+
+@cache
+def _usual_limit(discipline: str) -> PacketCount:
+    """The room of a discipline that is named without one. Every link without a queue asks."""
+    return PacketCount(parameters("queue", discipline)["limit"])
 
 
 def refuse_former(data: object) -> None:

@@ -238,10 +238,15 @@ def _names(kind: type) -> tuple[tuple[str, str], ...]:
     return tuple((entry.name, "from" if entry.name == "origin" else entry.name) for entry in fields(kind))
 
 
+_LEAVES = frozenset({int, float, str, bool, type(None), dict})
+"""What is plain data already, as most values of a setup are; a study makes a setup for each run."""
+
+
 def _plain(value: Any) -> Any:
     """Tables as dictionaries; what is below them is plain data already and is not copied."""
     if isinstance(value, list):
         return [_plain(entry) for entry in value]
     if names := _names(value.__class__):
-        return {name: _plain(getattr(value, entry)) for entry, name in names}
+        values = ((name, getattr(value, entry)) for entry, name in names)
+        return {name: field if field.__class__ in _LEAVES else _plain(field) for name, field in values}
     return value
