@@ -139,13 +139,15 @@ impl Scoreboard {
         &mut self.segments[number.wrapping_sub(self.first) as usize]
     }
 
-    /// Bytes in flight: RFC 6675 section 4, SetPipe.
+    /// Bytes in flight: RFC 6675 section 4, SetPipe. Without SACK duplicate ACKs say how much has arrived of what is not
+    /// lost, and nothing of what was sent again: one ACK for each retransmission that was not needed would otherwise call
+    /// for another.
     pub(crate) fn pipe(&self) -> u64 {
         let outstanding = match (self.segments.front(), self.segments.back()) {
             (Some(front), Some(back)) => back.end - front.start,
             _ => 0,
         };
-        (outstanding + self.retransmitted - self.sacked - self.lost).saturating_sub(self.presumed)
+        (outstanding - self.sacked - self.lost).saturating_sub(self.presumed) + self.retransmitted
     }
 
     /// Without SACK: another `bytes` have left the network, though it is not known which.

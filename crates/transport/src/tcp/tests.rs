@@ -126,6 +126,10 @@ pub(super) fn is_data(segment: &Segment) -> bool {
     segment.payload > 0
 }
 
+fn is_fastrto(config: &TcpConfig) -> bool {
+    config.loss_detection == tcp_preset("mprc").unwrap().loss_detection
+}
+
 /// The parts of MPRC apart.
 fn mixtures() -> Vec<TcpConfig> {
     let [mprc, cubic, rack] = ["mprc", "cubic", "linux-reno"].map(|name| tcp_preset(name).unwrap());
@@ -209,7 +213,10 @@ fn one_loss_is_repaired_by_fast_retransmit() {
         });
         assert_eq!(pair.receiver.stats().delivered, 200_000);
         let stats = pair.sender.stats();
-        assert_eq!((stats.retransmissions, stats.timeouts, stats.fast_recoveries), (1, 0, 1), "{config:?}");
+        assert_eq!((stats.timeouts, stats.fast_recoveries), (0, 1), "{config:?}");
+        // Timers without SACK send again what is behind the hole, until the repair is acknowledged.
+        let window = if config.sack || !is_fastrto(&config) { 1 } else { 40 };
+        assert!((1..=window).contains(&stats.retransmissions), "{stats:?}: {config:?}");
     }
 }
 

@@ -58,12 +58,10 @@ fn one_window_of_losses_reduces_once() {
         });
         let stats = pair.sender.stats();
         assert!(dropped >= 3, "{dropped}");
-        assert_eq!(
-            (stats.retransmissions, stats.fast_recoveries, stats.timeouts),
-            (dropped, 1, 0),
-            "sack {}",
-            config.sack
-        );
+        assert_eq!((stats.fast_recoveries, stats.timeouts), (1, 0), "sack {}", config.sack);
+        // Without SACK what has arrived behind the first hole goes again, too.
+        let needed = stats.retransmissions == dropped;
+        assert!(needed == config.sack && stats.retransmissions >= dropped, "sack {}: {stats:?}", config.sack);
     }
 }
 

@@ -17,6 +17,11 @@ class Dupack(Algorithm):
     """Its name."""
     threshold: Annotated[int, Field(ge=1, le=1000)] = 3
     """Duplicate ACKs, or segments SACKed above a hole, that make it lost ("DupThresh")."""
+    impatient: bool = True
+    """Without SACK only the first partial ACK of a recovery resets the retransmission timer, so that many
+    losses of a window end in a timeout (RFC 6582 sections 3.2 and 4, the Impatient variant). Otherwise
+    each one does, and one loss is repaired in each round trip, however many there are (Slow-but-Steady).
+    """
 
 
 class Rack(Algorithm):

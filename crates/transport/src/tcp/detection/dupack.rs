@@ -11,6 +11,10 @@ anabranch_units::parameters! {
     pub struct DupackParameters {
         /// Duplicate ACKs, or segments SACKed above a hole, that make it lost ("DupThresh").
         threshold: u32 = 3, at_least(1).at_most(1000);
+        /// Without SACK only the first partial ACK of a recovery resets the retransmission timer, so that many losses of
+        /// a window end in a timeout (RFC 6582 sections 3.2 and 4, the Impatient variant). Otherwise each one does, and
+        /// one loss is repaired in each round trip, however many there are (Slow-but-Steady).
+        impatient: bool = true;
     }
 }
 
@@ -20,6 +24,7 @@ anabranch_units::parameters! {
 #[derive(Debug)]
 pub struct Dupack {
     threshold: u32,
+    impatient: bool,
     /// Segments below this position have been judged.
     judged: u64,
     /// SACKed segments at or above `judged`.
@@ -37,6 +42,7 @@ impl Dupack {
     pub(crate) fn new(threshold: u32) -> Self {
         Self {
             threshold: threshold.max(1),
+            impatient: true,
             judged: 0,
             sacked_above: 0,
             duplicates: 0,
@@ -93,13 +99,17 @@ impl ConfiguredDetection for Dupack {
     type Parameters = DupackParameters;
 
     fn configured(parameters: &DupackParameters) -> Self {
-        Self::new(parameters.threshold)
+        Self { impatient: parameters.impatient, ..Self::new(parameters.threshold) }
     }
 }
 
 impl LossDetection for Dupack {
     fn resends_holes(&self) -> bool {
         true
+    }
+
+    fn is_impatient(&self) -> bool {
+        self.impatient
     }
 
     #[inline]

@@ -6,9 +6,8 @@
 //!
 //! - With SACK every segment in flight has its timer, and only what is lost is sent again, where the
 //!   thesis resumes "from the packet that last received an ACK".
-//! - Without SACK only the segment at snd_una is judged: those behind it may have arrived and wait for
-//!   it. Its age counts from its own transmission, so that after a repair the next hole, which is as
-//!   old, is found at once, as RFC 6582 finds it by a partial ACK.
+//! - Without SACK every segment in flight has its timer, too, whether or not it has arrived behind a hole: "packet
+//!   transmission is resumed from the packet that last received an ACK", and goes on at the pace of the first one.
 //! - The timer takes the place of RFC 6298's as soon as there is an RTT sample: every segment in flight
 //!   has one, so that no loss is left for a second timer, and none resets what the first has repaired.
 //! - While no valid sample comes, each further expiry doubles FastRTO (RFC 6298 section 5.5, with
@@ -131,7 +130,6 @@ anabranch_units::parameters! {
 #[derive(Debug)]
 pub struct FastRto {
     estimator: Estimator,
-    sack: bool,
     ack_delay: Span,
     max_rto: Span,
     /// Oldest transmission that the present ACK acknowledges cumulatively and that was the only one.
@@ -154,7 +152,6 @@ impl FastRto {
     pub(crate) fn new(parameters: FastRtoParameters) -> Self {
         Self {
             estimator: Estimator::new(parameters),
-            sack: false,
             ack_delay: Span::ZERO,
             max_rto: Span::MAX,
             acknowledged: None,
@@ -194,12 +191,21 @@ impl FastRto {
     fn detect(&mut self, board: &mut Scoreboard, now: Instant) {
         self.timeout = None;
         let Some(patience) = self.patience() else { return };
-        let lost = if self.sack {
-            self.judge_all(board, now, patience)
-        } else {
-            self.judge_first(board, now, patience)
-        };
-        if lost {
+        let before = board.lost_total();
+        let mut timeout = None;
+        board.judge_oldest_first(LossCause::FastRto, |sent| {
+            let lost_at = self.lost_at(sent, patience);
+            if lost_at <= now {
+                return Judgement::Lost;
+            }
+            timeout = Some(lost_at);
+            Judgement::Stop
+        });
+        self.timeout = timeout;
+        let lost = board.lost_total() - before;
+        // Of these, none is one that a duplicate ACK tells of.
+        board.settle_presumed(lost);
+        if lost > 0 {
             self.on_expiry(now, patience);
         }
     }
@@ -209,36 +215,6 @@ impl FastRto {
     fn lost_at(&self, sent: &Sent, patience: Span) -> Instant {
         let held_back = if sent.order > self.newest { self.ack_delay } else { Span::ZERO };
         sent.sent_at.saturating_add(patience).saturating_add(held_back)
-    }
-
-    fn judge_all(&mut self, board: &mut Scoreboard, now: Instant, patience: Span) -> bool {
-        let mut timeout = None;
-        let lost = board.judge_oldest_first(LossCause::FastRto, |sent| {
-            let lost_at = self.lost_at(sent, patience);
-            if lost_at <= now {
-                return Judgement::Lost;
-            }
-            timeout = Some(lost_at);
-            Judgement::Stop
-        });
-        self.timeout = timeout;
-        lost > 0
-    }
-
-    fn judge_first(&mut self, board: &mut Scoreboard, now: Instant, patience: Span) -> bool {
-        let Some(front) = board.front() else { return false };
-        if front.lost && !front.retransmitted {
-            return false;
-        }
-        let lost_at = self.lost_at(front, patience);
-        if lost_at > now {
-            self.timeout = Some(lost_at);
-            return false;
-        }
-        if let Some(number) = board.number_at(front.start) {
-            board.mark_lost(number, LossCause::FastRto);
-        }
-        true
     }
 
     /// Losses of one flight expire one after the other: only an expiry one FastRTO later is another.
@@ -264,7 +240,6 @@ impl ConfiguredDetection for FastRto {
 
 impl LossDetection for FastRto {
     fn on_established(&mut self, handshake: &Handshake) {
-        self.sack = handshake.sack;
         self.ack_delay = handshake.ack_delay;
         self.max_rto = handshake.max_rto;
         if let Some(rtt) = handshake.rtt {

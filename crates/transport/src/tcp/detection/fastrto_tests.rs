@@ -298,19 +298,23 @@ fn an_ack_of_several_segments_measures_the_slowest() {
     assert_eq!(detector.estimator.rttvar, Span::from_us(57_500));
 }
 
-/// Cumulative ACKs alone: the first segment is judged, those behind it may have arrived.
+/// Cumulative ACKs alone: every segment has its timer, those behind a hole too, and goes again where it runs out
+/// ("transmission is resumed from the packet that last received an ACK").
 #[test]
-fn without_sack_only_the_first_segment_is_judged() {
+fn without_sack_what_is_behind_a_hole_expires_too() {
     let mut detector = detector(false, Some(ms(100)));
-    let mut board = board(&[0, 0, 0]);
+    let mut board = board(&[0, 0, 50]);
+    // Two duplicates: the second and the third have arrived, which nobody can know.
+    for _ in 0..2 {
+        board.presume_delivered(SEGMENT);
+        detector.on_duplicate_without_sack(&mut board);
+    }
     detector.on_timeout(&mut board, at(340));
-    assert_eq!((board.lost(), board.next_lost()), (SEGMENT, Some(0)));
-    let delivery = Delivery::default();
-    board.retransmit(0, at(340), delivery);
-    // A partial ACK uncovers the next hole, which is as old: it is lost at once (RFC 6582).
-    board.acknowledge(SEGMENT, |sent| detector.on_delivered(at(440), &segment(sent, false), ms(100)));
-    detector.on_ack(&mut board, &facts(at(440), SEGMENT, 3 * SEGMENT));
-    assert_eq!((board.lost(), board.next_lost()), (SEGMENT, Some(1)));
+    assert_eq!((board.lost(), board.next_lost()), (2 * SEGMENT, Some(0)));
+    // What the duplicates told of is lost now, and says nothing of the third.
+    assert_eq!((board.presumed(), board.pipe()), (0, SEGMENT));
+    detector.on_timeout(&mut board, at(390));
+    assert_eq!(board.lost(), 3 * SEGMENT);
 }
 
 /// Before a sample there is no timer, and RFC 6298's stays in charge.

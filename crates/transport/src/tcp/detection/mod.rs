@@ -251,6 +251,12 @@ pub(crate) trait LossDetection {
         false
     }
 
+    /// Whether, without SACK, only the first partial ACK of a recovery resets the retransmission timer (RFC 6582 section
+    /// 3.2 step 3). Linux resets it at each.
+    fn is_impatient(&self) -> bool {
+        false
+    }
+
     /// How the losses found since the last call are to be answered.
     fn take_response(&mut self) -> LossResponse {
         LossResponse::default()
@@ -427,6 +433,11 @@ macro_rules! dispatch_detectors {
             #[inline]
             pub(crate) fn resends_holes(&self) -> bool {
                 each_detector!(self, d => d.resends_holes(); $($variant)+)
+            }
+
+            #[inline]
+            pub(crate) fn is_impatient(&self) -> bool {
+                each_detector!(self, d => d.is_impatient(); $($variant)+)
             }
 
             #[inline]

@@ -106,13 +106,28 @@ impl Sender {
             self.take_ecn_feedback(now, segment.flags.has(Flags::ECE), before.pipe, ack - before.snd_una);
         }
         self.update_controller(now, &before, &delivered, rate);
-        if advanced || self.detector.times_segments() {
+        if self.resets_timer(advanced) {
             self.restart_timer(now);
         } else if !self.may_probe() {
             self.timers.call_off_probe();
         }
         if self.log.is_some() {
             self.note_ack(now, ack - before.snd_una, &delivered, rate);
+        }
+    }
+
+    /// Whether an ACK resets the retransmission timer: one of new data does (RFC 6298 section 5.3), but for all partial
+    /// ACKs behind the first of a recovery without SACK, where loss detection is impatient (RFC 6582 section 3.2 step 3).
+    #[inline]
+    fn resets_timer(&mut self, advanced: bool) -> bool {
+        if !advanced {
+            return self.detector.times_segments();
+        }
+        match &mut self.recovery {
+            RecoveryState::Fast { partial, .. } if !self.sack && self.detector.is_impatient() => {
+                !std::mem::replace(partial, true)
+            }
+            _ => true,
         }
     }
 

@@ -21,6 +21,8 @@ pub(super) enum RecoveryState {
         high_rxt: u64,
         /// A segment was sent to rescue the rest (RFC 6675 section 4, NextSeg rule 4).
         rescued: bool,
+        /// A partial ACK has come.
+        partial: bool,
     },
     /// After a timeout, until `point` is acknowledged; `repeated` while no ACK has advanced, so
     /// that a further timeout is for the same data.
@@ -183,7 +185,8 @@ impl Sender {
             self.record_reduction(now, ReductionCause::Loss, cwnd_before);
         }
         let prr = (!governs).then(|| Box::new(self.reduction(pipe_before, cwnd_before)));
-        self.recovery = RecoveryState::Fast { point: self.snd_nxt, prr, high_rxt: 0, rescued: false };
+        self.recovery =
+            RecoveryState::Fast { point: self.snd_nxt, prr, high_rxt: 0, rescued: false, partial: false };
         self.timers.probe = Probe::None;
         self.stats.fast_recoveries += 1;
         self.note_reduction();
