@@ -4,11 +4,16 @@ The program with duals knows a few paths of each pair. Its dual values price eve
 that is cheaper than all the known ones of its pair joins, and the cheapest of all paths prove a lower bound
 over all paths, known or not. What the first paths are decides how many rounds it takes: each is the shortest
 when the arcs of those before it are made longer, so that they keep apart.
+
+On larger networks nearly every link joins, and the program is too large for this. There the best routing
+through intermediate nodes comes first (`two_phase`), and the optimum over the parts of the network between
+which it finds no way around (`partition`). The two often meet; otherwise column generation goes on from them.
 """
 
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 
 import numpy as np
 from scipy import sparse
@@ -19,9 +24,11 @@ from .cuts import cut_bound
 from .dual_program import Mirror, mirror_of_arcs
 from .errors import SolverError
 from .link_flow import check_connected
-from .master import SMALL, start, step
+from .master import SMALL, Incumbent, start, step
 from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, Solution
+from .partition import Partition
 from .trees import Trees
+from .two_phase import two_phase
 from .worst_case import load_of_shares
 
 _FIRST_PATHS = 6
@@ -32,6 +39,9 @@ _PENALTY = 1.0
 
 _TIE = 1e-9
 """What an arc costs against ties, as a part of the mean cost of a pair."""
+
+_MOST_PARTS = 8
+"""Parts of a network whose optimum bounds that of the network."""
 
 Pool = dict[tuple[int, int], dict[tuple[int, ...], None]]
 """The known paths of each pair, in the order in which they came."""
@@ -64,17 +74,23 @@ def all_paths(
     return Solution(routing, worst, lower, status, "all-paths", core.iterations, budget.cpu_s)
 
 
-def _solved(network: FlowNetwork, bounds: DemandBounds, budget: Budget, tolerance: float) -> Solution:
-    """The same for a network without trees that count as one node."""
+def _solved(
+    network: FlowNetwork, bounds: DemandBounds, budget: Budget, tolerance: float, *, part: bool = False
+) -> Solution:
+    """The same for a network without trees that count as one node; ``part`` says that it is one of parts."""
     opposite = mirror_of_arcs(network, bounds)
     cheapest = AllPaths(network)
     pool = _first_paths(network, bounds, cheapest, opposite)
     candidates = _candidates(network, pool)
     best, links = start(network, bounds, candidates, budget)
-    best.lower_bound = cut_bound(network, bounds)
-    if len(candidates.arcs) <= SMALL:
-        links = np.unique(candidates.arcs)
     programs = 0
+    if part or len(candidates.arcs) <= SMALL:
+        links = np.unique(candidates.arcs)
+    else:
+        with suppress(SolverError):  # Columns go on without it.
+            programs = _through_intermediates(network, bounds, best, budget, tolerance)
+    if not best.within(tolerance):
+        best.lower_bound = max(best.lower_bound, cut_bound(network, bounds))
     status: Status = "optimal"
     while not best.within(tolerance):
         mirror = None if opposite is None else Mirror.find(network, bounds, candidates)
@@ -103,6 +119,23 @@ def _solved(network: FlowNetwork, bounds: DemandBounds, budget: Budget, toleranc
     return Solution(
         best.routing, best.worst_case, best.lower_bound, status, "all-paths", programs, budget.cpu_s
     )
+
+
+def _through_intermediates(
+    network: FlowNetwork, bounds: DemandBounds, best: Incumbent, budget: Budget, tolerance: float
+) -> int:
+    """Offer the best routing through intermediates, and bound by the parts that it shows; the programs."""
+    found = two_phase(network, bounds, budget, tolerance)
+    if found.routing is not None:
+        routing = found.routing
+        best.offer(routing, load_of_shares(network, bounds, routing.source, routing.target, routing.share))
+        budget.spend_evaluation(network.arc_count, routing.share.nnz)
+    smaller = Partition.find(network, bounds, found.weight, _MOST_PARTS)
+    if smaller is None or best.within(tolerance):
+        return found.programs
+    bound = _solved(smaller.network, smaller.bounds, budget, tolerance / 2, part=True)
+    best.lower_bound = max(best.lower_bound, bound.lower_bound)
+    return found.programs + bound.iterations
 
 
 def _first_paths(

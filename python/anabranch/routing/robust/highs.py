@@ -12,7 +12,7 @@ import highspy
 import numpy as np
 from scipy import sparse
 
-from .budget import INTERIOR_S, SIMPLEX_S, Budget
+from .budget import SIMPLEX_S, Budget, interior_s
 from .errors import SolverError
 from .model import Floats
 
@@ -112,19 +112,21 @@ def run(solver: highspy.Highs, budget: Budget) -> Answer:
     )
 
 
-def solve_interior(program: Program, budget: Budget) -> Answer:
+def solve_interior(program: Program, budget: Budget, *, vertex: bool = False) -> Answer:
     """Solve by the interior point method, without crossover to a vertex; by simplex where that fails.
 
     The point lies in the middle of the optimal solutions, which spreads the load of links that do not bind.
+    With `vertex` it is one at their rim, where most columns are 0.
     """
-    iteration_s = INTERIOR_S * program.matrix.nnz
+    iteration_s = interior_s(program.matrix.nnz)
     solver = new_solver(
-        solver="ipx", run_crossover="off", ipm_optimality_tolerance=1e-7, time_limit=budget.clock_left_s,
-        ipm_iteration_limit=iterations(budget, iteration_s),
+        solver="ipx", run_crossover="on" if vertex else "off", ipm_optimality_tolerance=1e-7,
+        time_limit=budget.clock_left_s, ipm_iteration_limit=iterations(budget, iteration_s),
     )  # fmt: skip
     load(solver, program)
     answer = run(solver, budget)
     budget.spend(iteration_s * max(solver.getInfo().ipm_iteration_count, 1))
+    budget.spend(SIMPLEX_S * program.matrix.nnz * max(solver.getInfo().crossover_iteration_count, 0))
     if answer.ending != "imprecise" and np.isfinite(answer.primal).all():
         return answer
     iteration_s = SIMPLEX_S * program.matrix.nnz
