@@ -15,6 +15,9 @@ from anabranch.result import Result
 
 pytestmark = pytest.mark.usefixtures("can_run")
 
+KILLED = int(os.environ.get("KILLED", "4"))
+"""Runs that are killed at random moments; more: KILLED=50 python -m pytest tests/live -k are_killed."""
+
 
 def outside() -> dict[str, object]:
     """What a live run may not change: settings, devices, routes, modules, names of namespaces, mounts."""
@@ -77,7 +80,7 @@ def test_a_run_changes_nothing_outside(live_run: LiveRun) -> None:
 def test_nothing_stays_of_runs_that_are_killed(tmp_path: Path) -> None:
     before, own = outside(), namespaces("self")
     moments = random.Random(1)  # noqa: S311 - moments, no secret
-    for number in range(4):
+    for number in range(KILLED):
         folder = tmp_path / str(number)
         folder.mkdir()
         process = started(folder)
