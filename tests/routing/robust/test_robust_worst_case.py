@@ -186,3 +186,110 @@ def test_what_the_evaluator_leaves_open_is_reported(monkeypatch: pytest.MonkeyPa
     on_link = np.asarray(routing.share.sum(axis=0)).ravel()
     assert open_case.proved_load == pytest.approx(50.0 * on_link.max() / 500.0)
     assert open_case.gap > 0.1
+
+
+def test_shares_that_differ_in_their_last_digits() -> None:
+    """A link of SNDlib's di-yuan on the way to its optimum, on which HiGHS's dual simplex gives up."""
+    oracle = Oracle(uniform_bounds(3), np.array([0]), np.array([1]))
+    weight = np.array(
+        [
+            0.08275232306072067,
+            0.16808045534082788,
+            0.08275242643869267,
+            0.16808017323257798,
+            0.03884783028942022,
+            0.03852170935431858,
+            0.03884776409632383,
+            0.03884783549124126,
+            0.0385212542526699,
+            0.12160023234669516,
+            0.038847831239742024,
+            0.20692834454670384,
+            0.03884786118775626,
+            0.038847815597059666,
+            0.0827517859401137,
+            0.1680800869636473,
+            0.08275217973440262,
+            0.16808025230761842,
+            0.08275244479701689,
+            0.16808041491153616,
+            0.08437954504855272,
+            0.0827524155415369,
+            0.16775386551554086,
+            0.08275242365292727,
+            0.16808047339650395,
+            0.0827524233993271,
+            0.16808046580206754,
+        ]
+    )
+    upper, limits = (
+        np.array(
+            [
+                1.0,
+                1.0,
+                1.0,
+                1.0,
+                1.0,
+                1.0,
+                1.0,
+                1.0,
+                1.0,
+                1.0,
+                1.0,
+                1.0,
+                1.0,
+                1.0,
+                1.0,
+                1.0,
+                1.0,
+                1.0,
+                1.0,
+                1.0,
+                1.0,
+                1.0,
+                1.0,
+                1.0,
+                1.0,
+                1.0,
+                1.0,
+            ]
+        ),
+        np.array([2.6, 2.6, 2.6]),
+    )
+    member = np.array(
+        [
+            [-1, 1],
+            [-1, 2],
+            [-1, 1],
+            [-1, 2],
+            [0, -1],
+            [0, -1],
+            [0, -1],
+            [0, -1],
+            [0, -1],
+            [0, 1],
+            [0, -1],
+            [0, 2],
+            [0, -1],
+            [0, -1],
+            [-1, 1],
+            [-1, 2],
+            [-1, 1],
+            [-1, 2],
+            [-1, 1],
+            [-1, 2],
+            [-1, 2],
+            [-1, 1],
+            [-1, 2],
+            [-1, 1],
+            [-1, 2],
+            [-1, 1],
+            [-1, 2],
+        ]
+    )
+    traffic, dual = oracle._solve(weight, upper, limits, member)
+    rows = np.array([(member == row).any(axis=1) for row in range(3)], np.float64)
+    answer = linprog(-weight, rows, limits, bounds=[(0, most) for most in upper])
+    assert len(weight) == 27
+    assert weight @ traffic == pytest.approx(-answer.fun, rel=1e-7)
+    assert len(dual) == 3

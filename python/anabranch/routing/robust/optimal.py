@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from .budget import Budget, Status
+from .covers import cover_bound
 from .errors import RoutingError, SolverError
 from .local_search import SinglePathSearch
 from .mixed import HoseProgram, MixedSolver
@@ -279,7 +280,13 @@ class _Problem:
         programs = self._around(alone) + self._sparse()
         if self.lost <= 0 or self._budget.left_s <= 0:
             return programs, 0.0
-        return programs + 1, self._exact(tolerance)
+        allowed = self._budget.left_s / 2
+        part = Budget(allowed)
+        bound = cover_bound(self._network, self._bounds, self._candidates, self._level, self._weight, part)
+        self._budget.spend(allowed - part.left_s)
+        if self.lost - bound <= tolerance * self.lost:
+            return programs, bound
+        return programs + 1, max(bound, self._exact(tolerance))
 
     def _around(self, alone: TrafficSplit) -> int:
         """Give back their paths to the pairs on the most loaded links, as few as make the level possible."""

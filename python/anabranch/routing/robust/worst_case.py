@@ -22,6 +22,9 @@ from .model import DemandBounds, Floats, FlowNetwork, Ints, TrafficSplit, WorstC
 _UNUSED = 1e-12
 """Shares up to this are none: they are dust of the solvers."""
 
+_DUAL_SIMPLEX, _PRIMAL_SIMPLEX = 1, 4
+"""HiGHS's numbers of its methods."""
+
 _MANY = 200
 """Pairs on a link from which on it is worth a look which of them are alike."""
 
@@ -203,8 +206,14 @@ class Oracle:
             weight, np.zeros(columns), upper, np.full(rows, -np.inf), limits, start, index,
             np.ones(len(index)), np.zeros(columns, np.int32),
         )  # fmt: skip
-        self._solver.run()
-        if self._solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+        # The dual method stops short of its tolerance where shares differ in their last digits alone.
+        for strategy in (_DUAL_SIMPLEX, _PRIMAL_SIMPLEX):
+            self._solver.setOptionValue("simplex_strategy", strategy)
+            self._solver.clearSolver()
+            self._solver.run()
+            if self._solver.getModelStatus() == highspy.HighsModelStatus.kOptimal:
+                break
+        else:
             raise SolverError(
                 "worst case", "HiGHS found no optimum of a transportation problem", "scale the bounds"
             )

@@ -1,0 +1,241 @@
+"""What a level costs at least: a lower bound for `optimal` from covers of a few links.
+
+Fractions make the bound of its mixed program 0: a pair is a bit on each path, and each of these bits counts
+as the pair on one path alone. What whole pairs put on a link is more than their bits say. They alone, without
+the others, load it up to the level at most, and the dual of the worst case of whole pairs has whole numbers
+(`single_path_bounds`): the link covers them by some rows and columns of the traffic matrix, R_i or C_j each,
+and some pairs, w_ij each. So y_k of the pairs on the link is at most r_i + y_j + q_ij, all zero or one, whose
+sum at their prices is at most the highest load under the level that whole pairs can have.
+
+So few pairs with several paths are tried, none, one and so on: while no choice of single paths for all the
+other pairs has such covers, the level costs more than these. With all links this is hopeless, with a few of
+them quickly decided: those whose prices are highest where the load is least, in one direction, and the same
+in the other. Pairs that have a path around the links cost nothing there and are left out. The bounds of the
+two directions are added, for each pair counts in one of them.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from .budget import Budget
+from .dual_program import DualProgram
+from .highs import solve_interior
+from .mixed import HoseProgram, MixedSolver
+from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints
+from .single_path_bounds import attainable_loads, next_below
+
+_SIZES = (5, 9)
+"""Links in a set, one size after the other."""
+_WORK = 0.4
+"""What these programs take of the time that `mixed` counts for larger ones: 0.2 to 0.5 measured."""
+_MOST_LINES = 30
+"""Rows and columns of the traffic matrix on a link, up to which they are counted."""
+_ABOVE = 3e-6
+"""By which part a load may be above the level and count as within it, for rounding."""
+
+
+def cover_bound(
+    network: FlowNetwork,
+    bounds: DemandBounds,
+    candidates: Candidates,
+    level: float,
+    weight: Floats,
+    budget: Budget,
+) -> float:
+    """A cost that no choice of pairs with several paths is below, if the load is to be at most this level.
+
+    Args:
+        network: the network.
+        bounds: the demand bounds.
+        candidates: paths of every pair that may have traffic.
+        level: the highest worst-case load allowed.
+        weight: cost of each pair that is not on one path, shape (pairs,).
+        budget: what work may be done; is spent.
+
+    Raises:
+        SolverError: the solver failed.
+    """
+    attainable = attainable_loads(network, bounds)
+    above = level * (1 + _ABOVE)
+    most = above if attainable is None else next_below(above, attainable) * (1 + _ABOVE)
+    used = _used(network, candidates)
+    sets = _dear_links(network, bounds, candidates, used, budget)
+    forth, back = (used[:, links].sum(axis=1) for links in sets)
+    groups = (forth >= back, back > forth)
+    found = [0.0, 0.0]
+    for size, side in itertools.product(_SIZES, (0, 1)):
+        if budget.left_s > 0 and len(sets[side]):
+            program = _Covers(network, bounds, candidates, sets[side][:size], groups[side])
+            found[side] = max(found[side], program.bound(most, weight, budget))
+    return sum(found)
+
+
+def _used(network: FlowNetwork, candidates: Candidates) -> NDArray[np.bool_]:
+    """Whether some candidate of a pair crosses an arc, shape (pairs, arcs)."""
+    used = np.zeros((candidates.pair_count, network.arc_count), np.bool_)
+    pair = np.repeat(candidates.pair_of_path(), np.diff(candidates.arc_start))
+    used[pair, candidates.arcs] = True
+    return used
+
+
+def _dear_links(
+    network: FlowNetwork,
+    bounds: DemandBounds,
+    candidates: Candidates,
+    used: NDArray[np.bool_],
+    budget: Budget,
+) -> tuple[Ints, Ints]:
+    """Arcs that matter most for the least load, dearest first, and those of the other direction.
+
+    Of two directions the one is taken that most pairs cross which cross those before it.
+    """
+    program = DualProgram(network, bounds, candidates, np.unique(candidates.arcs))
+    dual = program.duals(solve_interior(program.program, budget))
+    if dual is None:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    price, arcs = dual[0], np.arange(network.arc_count)
+    dearest = np.zeros(int(network.edge.max()) + 1)
+    np.maximum.at(dearest, network.edge, price)
+    crossed = np.zeros(candidates.pair_count)
+    forth, back = list[int](), list[int]()
+    for edge in np.argsort(-dearest, kind="stable").tolist():
+        if dearest[edge] <= 0 or len(forth) == max(_SIZES):
+            break
+        ends = arcs[network.edge == edge].tolist()
+        first = max(ends, key=lambda arc: (float(crossed @ used[:, arc]), float(price[arc]), -arc))
+        crossed += used[:, first]
+        forth.append(first)
+        back += [arc for arc in ends if arc != first]
+    return np.array(forth, np.int64), np.array(back, np.int64)
+
+
+class _Covers:
+    """The integer program of some links and pairs: `HoseProgram` with every column zero or one."""
+
+    def __init__(
+        self,
+        network: FlowNetwork,
+        bounds: DemandBounds,
+        candidates: Candidates,
+        links: Ints,
+        counts: NDArray[np.bool_],
+    ) -> None:
+        self._network, self._bounds = network, bounds
+        self._pairs, self._parts = _parts(network, candidates, links, counts)
+
+    def bound(self, load: float, weight: Floats, budget: Budget) -> float:
+        """What these pairs cost at least.
+
+        Args:
+            load: the highest load that whole pairs may cause.
+            weight: cost of each of all pairs.
+            budget: half of what is left may be done.
+        """
+        parts = self._parts
+        if parts is None:
+            return 0.0
+        cheapest = np.cumsum(np.sort(weight[self._pairs]))
+        allowed = budget.left_s / 2 / _WORK
+        work = Budget(allowed)
+        several = 0
+        while several < parts.pair_count and work.left_s > 0:
+            if self._solver(parts, load, several).run(work).ending != "infeasible":
+                break
+            several += 1
+        budget.spend((allowed - work.left_s) * _WORK)
+        return float(cheapest[several - 1]) if several else 0.0
+
+    def _solver(self, parts: Candidates, load: float, several: int) -> MixedSolver:
+        """All but so many pairs on one path."""
+        program = HoseProgram.of(self._network, self._bounds, parts)
+        paths, width = parts.path_count, len(program.upper)
+        if several:
+            program.row_lower[: parts.pair_count] = 0.0
+        everywhere = sparse.csr_array(
+            (np.ones(paths), (np.zeros(paths, np.int64), np.arange(paths))), shape=(1, width)
+        )
+        counted, most = self._counts(program, parts, load)
+        program = program.with_rows(
+            everywhere, np.array([parts.pair_count - several], np.float64), np.array([np.inf])
+        ).with_rows(counted, np.full(len(most), -np.inf), most)
+        solver = MixedSolver(program, np.zeros(width), mip_heuristic_effort=0.0)
+        solver.set_bounds(np.array([program.load]), np.zeros(1), np.array([load]))
+        solver.set_whole(np.arange(program.load))
+        return solver
+
+    def _counts(
+        self, program: HoseProgram, parts: Candidates, load: float
+    ) -> tuple[sparse.csr_array, Floats]:
+        """Rows for how many lines (rows and columns of the traffic matrix) and single pairs cover a link.
+
+        At the least of their prices.
+        """
+        arcs, width = self._network.arc_count, len(program.upper)
+        uses = program.matrix.shape[0] - parts.pair_count - arcs
+        first = program.load - uses
+        of_columns = sparse.coo_array(program.matrix[parts.pair_count + uses :, : program.load])
+        index, columns = of_columns.coords
+        line_price = min(self._bounds.ingress_mbps.min(), self._bounds.egress_mbps.min())
+        pair_price = float(self._bounds.pair_mbps[parts.source, parts.target].min())
+        rows, most = list[sparse.csr_array](), list[float]()
+        for arc in np.unique(index).tolist():
+            mine = columns[index == arc]
+            allowed = load * float(self._network.capacity_mbps[arc])
+            for lines, pairs, limit in _facets(allowed, float(line_price), pair_price):
+                row = np.where(mine < first, lines, pairs)
+                rows.append(sparse.csr_array((row, (np.zeros(len(mine), np.int64), mine)), shape=(1, width)))
+                most.append(limit)
+        if not rows:
+            return sparse.csr_array((0, width)), np.empty(0)
+        return sparse.csr_array(sparse.vstack(rows)), np.array(most)
+
+
+def _facets(allowed: float, line: float, pair: float) -> list[tuple[float, float, float]]:
+    """The hull of the whole (n, m) with n line + m pair <= allowed, as (a, b, c) of a n + b m <= c."""
+    if not line > 0 or not pair > 0 or allowed / line > _MOST_LINES:
+        return []
+    most = int(allowed / line)
+    corners = [(n, int((allowed - (n * line if n else 0.0)) / pair)) for n in range(most + 1)]
+    corners.append((most, 0))
+    facets = {(1.0, 0.0, float(most))}
+    for left, right in itertools.combinations(corners, 2):
+        a, b = left[1] - right[1], right[0] - left[0]
+        limit = a * left[0] + b * left[1]
+        if b > 0 and all(a * n + b * m <= limit for n, m in corners):
+            facets.add((float(a), float(b), float(limit)))
+    return sorted(facets)
+
+
+def _parts(
+    network: FlowNetwork, candidates: Candidates, links: Ints, counts: NDArray[np.bool_]
+) -> tuple[Ints, Candidates | None]:
+    """The pairs that cannot avoid the links, and what their candidates are on them; no whole paths.
+
+    A part that has another one within it is left out: that one loads less.
+    """
+    inside = np.zeros(network.arc_count, np.bool_)
+    inside[links] = True
+    pairs, path_start, arc_start, arcs = list[int](), [0], [0], list[int]()
+    for pair in np.flatnonzero(counts).tolist():
+        span = range(int(candidates.path_start[pair]), int(candidates.path_start[pair + 1]))
+        parts = {frozenset(arc for arc in candidates.path(path) if inside[arc]) for path in span}
+        if frozenset() in parts:
+            continue
+        pairs.append(pair)
+        for part in sorted(sorted(part) for part in parts if not any(other < part for other in parts)):
+            arcs += part
+            arc_start.append(len(arcs))
+        path_start.append(len(arc_start) - 1)
+    index = np.array(pairs, np.int64)
+    if not pairs:
+        return index, None
+    made = Candidates(
+        candidates.source[index], candidates.target[index],
+        np.array(path_start), np.array(arc_start), np.array(arcs, np.int64),
+    )  # fmt: skip
+    return index, made
