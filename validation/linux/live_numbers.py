@@ -22,6 +22,7 @@ from pathlib import Path
 from statistics import mean
 
 from live_cases import Case, cases
+from live_page import measured_on
 
 from anabranch import Scenario
 from anabranch.errors import LiveError
@@ -159,12 +160,7 @@ def lines(found: Sequence[dict[str, str]]) -> Iterator[str]:
 def section() -> str:
     """The whole section."""
     found = rows()
-    first, days = found[0], sorted({row["day"] for row in found})
-    machine = f"Linux {first['kernel'].split('-')[0]}, {first['machine']}, {first['cpus']} cores"
-    loads = sorted(float(row["load"]) for row in found)
-    when = " to ".join(dict.fromkeys((days[0], days[-1])))
-    told_once = f"{machine}, {when}; load of the machine {loads[0]:.1f} to {loads[-1]:.1f}."
-    return "\n".join([HEADING, "", WORDS, "", told_once, "", *lines(found), "", ""])
+    return "\n".join([HEADING, "", WORDS, "", measured_on(found), "", *lines(found), "", ""])
 
 
 def write_section() -> None:

@@ -79,15 +79,19 @@ def lines(found: Sequence[dict[str, str]]) -> Iterator[str]:
         )
 
 
-def section() -> str:
-    """The whole section."""
-    found = rows()
+def measured_on(found: Sequence[dict[str, str]]) -> str:
+    """The kernel and the machine of live runs, when they were made, and how busy it was."""
     first, days = found[0], sorted({row["day"] for row in found})
     machine = f"Linux {first['kernel'].split('-')[0]}, {first['machine']}, {first['cpus']} cores"
     loads = sorted(float(row["load"]) for row in found)
     when = " to ".join(dict.fromkeys((days[0], days[-1])))
-    told = f"{machine}, {when}; load of the machine {loads[0]:.1f} to {loads[-1]:.1f}."
-    parts = [HEADING, "", WORDS, "", told, "", *groups(found), "", *lines(found), ""]
+    return f"{machine}, {when}; load of the machine {loads[0]:.1f} to {loads[-1]:.1f}."
+
+
+def section() -> str:
+    """The whole section."""
+    found = rows()
+    parts = [HEADING, "", WORDS, "", measured_on(found), "", *groups(found), "", *lines(found), ""]
     return "\n".join(parts)
 
 
