@@ -24,6 +24,7 @@ pub mod link;
 mod link_setup;
 pub mod loss;
 pub mod packet;
+pub mod partition;
 pub mod ports;
 pub mod queues;
 pub mod random;

@@ -5,7 +5,7 @@
 //! touched are worked off at their own exact times, so one event per packet, its arrival, is enough.
 
 use crate::loss::Loss;
-use crate::packet::{Chain, Direction, PacketId, PacketPool};
+use crate::packet::{Chain, Direction, PacketId, PacketPool, Unpooled};
 use crate::queues::{DropCause, Drops, Packets, Queue, Waiting};
 use crate::random::Stream;
 use crate::setup::LinkSetup;
@@ -353,6 +353,38 @@ impl SimulatedLink {
         self.next_arrival = next.unwrap_or(self.next_arrival);
         self.counters.delivered += 1;
         Some(packet)
+    }
+
+    /// Takes out all packets in flight with their arrivals, in order: those whose transmission began up to `now`. They go
+    /// on in a copy of the link at its other end ([`SimulatedLink::take_in`]).
+    pub fn hand_over(
+        &mut self,
+        now: Instant,
+        pool: &mut PacketPool,
+        observer: &mut impl LinkObserver,
+        mut hand: impl FnMut(Unpooled, Instant),
+    ) {
+        self.advance(now, pool, observer);
+        while let Some((id, _)) = self.flying.pop(pool) {
+            let arrival = pool.arrival(id);
+            hand(pool.take(id), arrival);
+        }
+    }
+
+    /// Takes a packet that another copy of the link has sent; returns whether the next event has changed.
+    pub fn take_in(&mut self, packet: Unpooled, arrival: Instant, pool: &mut PacketPool) -> bool {
+        let is_first = self.flying.is_empty();
+        if is_first {
+            self.next_arrival = arrival;
+        }
+        self.flying.push(pool.put(packet), arrival, pool);
+        is_first
+    }
+
+    /// Books what a copy at its other end has delivered, and what is still in flight there.
+    pub fn rejoin(&mut self, far: &Self) {
+        self.counters.delivered = far.counters.delivered;
+        self.flying = far.flying;
     }
 
     fn drop_packet(

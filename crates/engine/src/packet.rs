@@ -51,6 +51,16 @@ pub struct Packet {
     pub steering: Steering,
 }
 
+/// A packet outside of any pool, with all that it carries.
+#[derive(Debug)]
+pub struct Unpooled {
+    packet: Packet,
+    order: u32,
+    segment: Segment,
+    /// The segments of a train behind the first.
+    rest: Vec<Segment>,
+}
+
 /// A packet and its place in a [`Chain`]: half a line of the cache, and never parts of two.
 #[derive(Debug)]
 #[repr(align(32))]
@@ -167,6 +177,29 @@ impl PacketPool {
             self.trains.remove(&id);
         }
         self.free.push(id);
+    }
+
+    /// Takes a packet out, for another pool.
+    pub fn take(&mut self, id: PacketId) -> Unpooled {
+        let (packet, order, segment) = (*self.get(id), self.order(id), *self.segment(id));
+        let rest = self.uncouple(id);
+        self.remove(id);
+        Unpooled { packet, order, segment, rest }
+    }
+
+    /// Stores a packet of another pool.
+    pub fn put(&mut self, Unpooled { packet, order, segment, rest }: Unpooled) -> PacketId {
+        let id = self.insert(packet, order, segment);
+        if !rest.is_empty() {
+            self.couple(id, rest);
+        }
+        id
+    }
+
+    /// When a packet of a chain arrives.
+    #[must_use]
+    pub fn arrival(&self, id: PacketId) -> Instant {
+        self.packets[id as usize].arrival
     }
 
     /// Makes a packet the head of a train that goes on with these segments.

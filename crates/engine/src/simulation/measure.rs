@@ -219,8 +219,9 @@ impl Simulation {
             }
         }
         in_network += self.kept().count() as u64;
-        if in_network != self.data.pool.live() as u64 {
-            let books = format!("{in_network} packets on links, {} in the pool", self.data.pool.live());
+        let live = self.joined.as_ref().map_or(self.data.pool.live(), |joined| joined.live);
+        if in_network != live as u64 {
+            let books = format!("{in_network} packets on links, {live} in the pool");
             return Err(EngineError::Conservation(books));
         }
         self.check_flows()
@@ -233,6 +234,9 @@ impl Simulation {
 
     /// What is under way of each flow: segments to the receiver, and those to the sender.
     pub(super) fn held(&self) -> Vec<(Carried, u64)> {
+        if let Some(joined) = &self.joined {
+            return joined.held.clone();
+        }
         let mut held = vec![(Carried::default(), 0); self.data.taps.drops.len()];
         let pool = &self.data.pool;
         for id in self.data.links.iter().flat_map(|link| link.packets(pool)).chain(self.kept()) {

@@ -2,7 +2,8 @@
 //!
 //! Hosts stand at the ends (`hosts.rs`, `application.rs`), the data plane between them (`data_plane.rs`), and the
 //! control plane above that, where there is one (`control.rs`). [`Simulation::advance`] is the one loop; a run is a
-//! single step to the end, and any other steps give the same bytes.
+//! single step to the end, and any other steps give the same bytes. So does a run whose nodes are divided between two
+//! cores (`two_cores.rs`, `halves.rs`).
 
 mod addresses;
 mod application;
@@ -13,6 +14,7 @@ mod datagram_tables;
 mod datagrams;
 mod external;
 mod flow;
+mod halves;
 mod hosts;
 mod log;
 mod measure;
@@ -24,6 +26,7 @@ mod reader;
 mod sequences;
 mod state;
 mod taps;
+mod two_cores;
 
 use crate::error::EngineError;
 use crate::forwarding::Forwarding;
@@ -39,6 +42,7 @@ use data_plane::DataPlane;
 use datagrams::DatagramFlow;
 pub use external::{Departure, ExternalPacket, Fate};
 use flow::{Flow, Maker};
+use halves::Joined;
 use numbering::{Event, Numbering};
 use probe::Probe;
 use processing::Processing;
@@ -101,6 +105,8 @@ pub struct Simulation {
     probe: Probe,
     sequences: Option<Sequences>,
     events: u64,
+    /// Where the run had two parts and they are together again.
+    joined: Option<Box<Joined>>,
 }
 
 impl Simulation {
@@ -132,6 +138,7 @@ impl Simulation {
             probe: Probe::new(&setup),
             sequences: Sequences::new(&setup),
             events: 0,
+            joined: None,
             data: DataPlane {
                 now: Instant::ZERO,
                 schedule: Schedule::new(numbering.count()),

@@ -7,7 +7,7 @@ use super::flow::Flow;
 use super::state::FlowState;
 use crate::records::Table;
 use crate::setup::Setup;
-use anabranch_units::{Instant, LinkId, Span};
+use anabranch_units::{Instant, LinkId, NodeId, Span};
 
 /// The series so far, and the counters at the last sample.
 pub(super) struct Probe {
@@ -136,6 +136,32 @@ impl FlowSeries {
         table
     }
 
+    /// A flow has rows from its opening until all it sent has been delivered. Its ends may be in different parts of a run:
+    /// the sender's end comes first.
+    fn sample(&mut self, (now, interval): (Instant, Span), index: usize, (from, to): (&Flow, &Flow)) {
+        if !from.application.opened() || self.done[index] {
+            return;
+        }
+        let state = FlowState::of(from);
+        let delivered = to.receiver.stats().delivered;
+        let before = std::mem::replace(&mut self.delivered[index], delivered);
+        self.rows.push(FlowRow {
+            time_s: now.as_secs_f64(),
+            flow: index as u64,
+            goodput_mbps: mbps(delivered - before, interval),
+            cwnd_bytes: state.cwnd_bytes,
+            ssthresh_bytes: state.ssthresh_bytes.map_or(f64::NAN, |bytes| bytes as f64),
+            srtt_ms: milliseconds(state.smoothed_rtt),
+            rtt_ms: milliseconds(state.latest_rtt),
+            in_flight_bytes: state.in_flight_bytes,
+            retransmissions: state.retransmissions,
+        });
+        if from.multipath.is_some() {
+            self.sample_subflows(now, interval, index, from);
+        }
+        self.done[index] = to.completed_at.is_some();
+    }
+
     /// A subflow has rows from its establishment on, as long as its connection has.
     fn sample_subflows(&mut self, now: Instant, interval: Span, index: usize, flow: &Flow) {
         let before = &mut self.subflow_delivered[index];
@@ -181,30 +207,10 @@ impl Simulation {
         self.data.schedule.set(self.data.numbering.probe(), next);
     }
 
-    /// A flow has rows from its opening until all it sent has been delivered.
     fn sample_flows(&mut self) {
         let Some(series) = &mut self.probe.flows else { return };
         for (index, flow) in self.flows.iter().enumerate() {
-            if !flow.application.opened() || series.done[index] {
-                continue;
-            }
-            let state = FlowState::of(flow);
-            let before = std::mem::replace(&mut series.delivered[index], state.delivered_bytes);
-            series.rows.push(FlowRow {
-                time_s: self.data.now.as_secs_f64(),
-                flow: index as u64,
-                goodput_mbps: mbps(state.delivered_bytes - before, self.probe.interval),
-                cwnd_bytes: state.cwnd_bytes,
-                ssthresh_bytes: state.ssthresh_bytes.map_or(f64::NAN, |bytes| bytes as f64),
-                srtt_ms: milliseconds(state.smoothed_rtt),
-                rtt_ms: milliseconds(state.latest_rtt),
-                in_flight_bytes: state.in_flight_bytes,
-                retransmissions: state.retransmissions,
-            });
-            if flow.multipath.is_some() {
-                series.sample_subflows(self.data.now, self.probe.interval, index, flow);
-            }
-            series.done[index] = flow.completed_at.is_some();
+            series.sample((self.data.now, self.probe.interval), index, (flow, flow));
         }
     }
 
@@ -213,20 +219,47 @@ impl Simulation {
         if let Some(control) = &mut self.control {
             control.sample_tables(self.data.now);
         }
-        let DataPlane { links, pool, taps, now, .. } = &mut self.data;
-        for (index, link) in links.iter_mut().enumerate() {
-            link.advance(*now, pool, &mut taps.at(LinkId::from_index(index)));
-            let stats = link.stats();
-            let fresh = stats.sent_bytes - std::mem::replace(&mut series.sent_bytes[index], stats.sent_bytes);
-            let (queue_packets, queue_bytes) = link.backlog();
-            series.rows.push(LinkRow {
-                time_s: now.as_secs_f64(),
-                link: index as u64,
-                queue_packets,
-                queue_bytes,
-                throughput_mbps: mbps(fresh, self.probe.interval),
-                drops: stats.drops.total(),
-            });
+        for id in self.data.network.link_ids() {
+            series.sample(&mut self.data, self.probe.interval, id);
         }
+    }
+
+    /// A sample of a run in two parts: each flow's ends and each link where they are simulated. `sides` says of a node
+    /// whether it is in the other part.
+    pub(super) fn sample_with(&mut self, other: &mut Self, sides: &[bool]) {
+        let (now, interval) = (self.data.now, self.probe.interval);
+        let of = |node: NodeId| sides[node.index()];
+        if let Some(series) = &mut self.probe.flows {
+            for (index, (here, there)) in self.flows.iter().zip(&other.flows).enumerate() {
+                let at = |node| if of(node) { there } else { here };
+                series.sample((now, interval), index, (at(here.forward.from), at(here.forward.to)));
+            }
+        }
+        if let Some(series) = &mut self.probe.links {
+            for id in self.data.network.link_ids() {
+                let data = if of(self.data.network.link(id).from) { &mut other.data } else { &mut self.data };
+                series.sample(data, interval, id);
+            }
+        }
+    }
+}
+
+impl LinkSeries {
+    fn sample(&mut self, data: &mut DataPlane, interval: Span, id: LinkId) {
+        let DataPlane { links, pool, taps, now, .. } = data;
+        let link = &mut links[id.index()];
+        link.advance(*now, pool, &mut taps.at(id));
+        let stats = link.stats();
+        let before = &mut self.sent_bytes[id.index()];
+        let fresh = stats.sent_bytes - std::mem::replace(before, stats.sent_bytes);
+        let (queue_packets, queue_bytes) = link.backlog();
+        self.rows.push(LinkRow {
+            time_s: now.as_secs_f64(),
+            link: u64::from(id.0),
+            queue_packets,
+            queue_bytes,
+            throughput_mbps: mbps(fresh, interval),
+            drops: stats.drops.total(),
+        });
     }
 }

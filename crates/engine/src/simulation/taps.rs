@@ -38,7 +38,25 @@ pub(super) struct Carried {
     pub(super) bare: u64,
 }
 
+impl FlowDrops {
+    /// Adds those that were counted elsewhere.
+    pub(super) fn add(&mut self, other: &Self) {
+        self.forward.add(other.forward);
+        self.backward += other.backward;
+        self.control += other.control;
+        for &cause in DropCause::ALL {
+            self.causes.add(cause, other.causes.of(cause));
+        }
+    }
+}
+
 impl Carried {
+    /// Adds what was counted elsewhere.
+    pub(super) const fn add(&mut self, other: Self) {
+        self.data += other.data;
+        self.bare += other.bare;
+    }
+
     /// Counts all that a packet carries.
     pub(super) fn count(&mut self, id: PacketId, pool: &PacketPool) {
         for segment in pool.segments(id) {

@@ -1,0 +1,144 @@
+//! What each node and link will have to do, estimated from flows and routes.
+
+use crate::setup::{FlowSetup, Setup, SourceSetup, Variate};
+use crate::variate::Sampler;
+use anabranch_network::Network;
+use anabranch_routing::{Plan, Route};
+use anabranch_units::{LinkId, NodeId};
+use std::collections::BTreeMap;
+
+/// Payload of a packet.
+const PAYLOAD: f64 = 1_448.0;
+
+/// Acknowledgments for each packet with data.
+const ACKS: f64 = 0.5;
+
+/// Work at the host that receives a packet, beside its arrival; the arrival at a node is 1.
+const RECEPTION: f64 = 1.0;
+
+/// Most hops that are followed through tables of next hops.
+const MOST_HOPS: usize = 64;
+
+/// Draws of a variate whose mean is wanted.
+const DRAWS: usize = 64;
+
+/// Work over the whole run, in arrivals of a packet at a node.
+pub(super) struct Loads {
+    /// Of each node.
+    pub(super) nodes: Vec<f64>,
+    /// Packets over each link.
+    pub(super) links: Vec<f64>,
+}
+
+impl Loads {
+    pub(super) fn total(&self) -> f64 {
+        self.nodes.iter().sum()
+    }
+
+    /// Each flow without end gets its share of the narrowest link of its way, which all that cross the link have alike.
+    pub(super) fn estimate(setup: &Setup, network: &Network, plan: &Plan) -> Self {
+        let mut ways = Ways { network, plan, known: BTreeMap::new() };
+        let mut flows_over = vec![0.0; setup.links.len()];
+        for flow in &setup.flows {
+            for &(link, share) in ways.of(flow.routing, flow.from, flow.to) {
+                flows_over[link.index()] += share;
+            }
+        }
+        let mut loads = Self { nodes: vec![0.0; setup.nodes.len()], links: vec![0.0; setup.links.len()] };
+        for flow in &setup.flows {
+            let way = ways.of(flow.routing, flow.from, flow.to);
+            let shares = way.iter().map(|&(link, _)| {
+                setup.links[link.index()].capacity.as_bps() as f64 / flows_over[link.index()].max(1.0)
+            });
+            let narrowest = shares.fold(f64::INFINITY, f64::min);
+            if !narrowest.is_finite() {
+                continue;
+            }
+            let packets = bytes(setup, flow, narrowest / 8.0) / PAYLOAD;
+            loads.add(setup, way, packets, flow.to);
+            loads.add(setup, ways.of(flow.routing, flow.to, flow.from), ACKS * packets, flow.from);
+        }
+        loads
+    }
+
+    fn add(&mut self, setup: &Setup, way: &[(LinkId, f64)], packets: f64, to: NodeId) {
+        for &(link, share) in way {
+            self.links[link.index()] += packets * share;
+            self.nodes[setup.links[link.index()].to.index()] += packets * share;
+        }
+        self.nodes[to.index()] += RECEPTION * packets;
+    }
+}
+
+/// Bytes of a flow that gets at most this rate, in bytes per second.
+fn bytes(setup: &Setup, flow: &FlowSetup, most: f64) -> f64 {
+    let begin = flow.start.as_secs_f64();
+    let end = flow.stop.map_or(f64::INFINITY, |stop| stop.as_secs_f64()).min(setup.duration.as_secs_f64());
+    let time = (end - begin).max(0.0);
+    let wanted = match &flow.source {
+        SourceSetup::Unlimited {} => f64::INFINITY,
+        SourceSetup::Sized { bytes } => *bytes as f64,
+        SourceSetup::Messages { size, gap } => time * 1e12 * mean(setup, size) / mean(setup, gap).max(1.0),
+    };
+    wanted.min(most * time)
+}
+
+/// Mean of some draws, which leave those of the run as they are.
+fn mean(setup: &Setup, variate: &Variate) -> f64 {
+    let Ok(sampler) = Sampler::new(variate) else { return 0.0 };
+    let mut stream = setup.streams().stream("partition", "mean");
+    (0..DRAWS).map(|_| sampler.sample(&mut stream)).sum::<f64>() / DRAWS as f64
+}
+
+/// The links between pairs of nodes, with the share of the packets that each gets.
+struct Ways<'w> {
+    network: &'w Network,
+    plan: &'w Plan,
+    known: BTreeMap<(usize, NodeId, NodeId), Vec<(LinkId, f64)>>,
+}
+
+impl Ways<'_> {
+    fn of(&mut self, routing: usize, from: NodeId, to: NodeId) -> &[(LinkId, f64)] {
+        let Self { network, plan, known } = self;
+        known.entry((routing, from, to)).or_insert_with(|| {
+            let Some(plan) = plan.at(routing) else { return Vec::new() };
+            match plan.route(from, to) {
+                Some(Route { paths, .. }) if paths.is_empty() => by_next_hops(network, plan, from, to),
+                Some(Route { paths, .. }) => {
+                    let links = paths
+                        .iter()
+                        .flat_map(|path| path.links.links().iter().map(move |&link| (link, path.weight)));
+                    links.collect()
+                }
+                None => Vec::new(),
+            }
+        })
+    }
+}
+
+/// Every next hop of a node gets as much as the others.
+fn by_next_hops(network: &Network, plan: &Plan, from: NodeId, to: NodeId) -> Vec<(LinkId, f64)> {
+    let Some(table) = plan.tables.iter().find(|table| table.to == to) else { return Vec::new() };
+    let mut way = Vec::new();
+    let mut here = BTreeMap::from([(from, 1.0)]);
+    for _ in 0..MOST_HOPS {
+        let mut next = BTreeMap::new();
+        for (node, share) in here {
+            let Ok(place) = table.next.binary_search_by_key(&node, |(node, _)| *node) else { continue };
+            let links = &table.next[place].1;
+            for &link in links {
+                let share: f64 = share / links.len() as f64;
+                way.push((link, share));
+                let there = network.link(link).to;
+                if there != to {
+                    *next.entry(there).or_insert(0.0) += share;
+                }
+            }
+        }
+        if next.is_empty() {
+            break;
+        }
+        here = next;
+    }
+    way
+}
