@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Self, TypedDict, final
+from typing import Any, Literal, NotRequired, Self, TypedDict, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ class Outcome(TypedDict):
     tables: dict[str, Columns]
     summary: dict[str, object]
     lost_captures: list[tuple[str, float, str]]
+    one_core: NotRequired[str | None]
 
 class SetupError(ValueError):
     """A setup that the engine refuses; ``args`` are (place, message)."""
@@ -298,7 +299,9 @@ class Setup:
     ) -> list[Astray]: ...
     def metric_fallback(self, metric: str) -> str | None: ...
     def start(self, plan: Plan) -> Simulation: ...
-    def simulate(self, plan: Plan, progress: Callable[[float, int], object] | None = None) -> Outcome: ...
+    def simulate(
+        self, plan: Plan, progress: Callable[[float, int], object] | None = None, cores: int = 1
+    ) -> Outcome: ...
 
 @final
 class Simulation:

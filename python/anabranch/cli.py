@@ -97,6 +97,10 @@ def run(
     replace: ReplaceOption = False,
     no_page: NoPageOption = False,
     figures: FiguresOption = None,
+    cores: Annotated[
+        int,
+        typer.Option(metavar="N", min=1, max=2, help="2: divide the network between two cores."),
+    ] = 1,
     as_json: JsonOption = False,
 ) -> None:
     """Simulate a scenario and keep what was measured."""
@@ -115,6 +119,7 @@ def run(
             replace=replace,
             progress=progress.run,
             plan_progress=progress.plan,
+            cores=cores,
         )
     _show_run(title, result, folder, as_json=as_json)
 

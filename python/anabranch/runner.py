@@ -22,7 +22,7 @@ import polars as pl
 
 from anabranch import _core
 from anabranch.cautions import cautions
-from anabranch.errors import ResultError, reason
+from anabranch.errors import Problem, ResultError, ScenarioError, reason
 from anabranch.folders import Replacement, check_target, replacing
 from anabranch.own.failure import failed
 from anabranch.result import CAPTURES, Result
@@ -34,9 +34,16 @@ from anabranch.setup.memory import check_memory
 from anabranch.setup.problems import refused
 from anabranch.signals import Deferred, deferred
 
+MOST_CORES = 2
+"""Of one run."""
+
 
 class Simulated:
     """How a run is made: in simulated time. Live runs have another way."""
+
+    def __init__(self, cores: int = 1) -> None:
+        """``cores``: 2 divides the network between two, where it can be divided."""
+        self._cores = cores
 
     def prepared(self, _scenario: Scenario, setup: Setup) -> Setup:
         """The setup with what this way adds to it, before routes are made."""
@@ -56,7 +63,7 @@ class Simulated:
         """Runs it to its end, or until a signal has been heard."""
         begin = time.perf_counter()
         try:
-            outcome = setup.core().simulate(planned.plan, heard.watched(progress))
+            outcome = setup.core().simulate(planned.plan, heard.watched(progress), self._cores)
         except _core.SetupError as error:
             raise refused(error, scenario.origin, setup) from None
         except _core.OwnCodeError as error:
@@ -75,6 +82,7 @@ def run(
     replace: bool = False,
     progress: Callable[[float, int], None] | None = None,
     plan_progress: Callable[[int, int], None] | None = None,
+    cores: int = 1,
     way: Simulated | None = None,
 ) -> Result:
     """Simulates a scenario.
@@ -90,6 +98,8 @@ def run(
             captures take the place of files of their names.
         progress: called now and then with the simulated seconds and the packet-hops so far.
         plan_progress: called before that with the pairs that have routes and all pairs.
+        cores: 2 divides the network between two cores (docs/parallel.md). The tables are the same; where it
+            cannot be divided, a warning says why, and one core runs it.
         way: how it is run; in simulated time if left out.
 
     Returns:
@@ -97,7 +107,7 @@ def run(
         ``summary["interrupted"]`` is true; so it is after SIGTERM and SIGHUP, which then end the program.
 
     Raises:
-        ScenarioError: if the scenario cannot be run.
+        ScenarioError: if the scenario cannot be run, or on so many cores.
         ResultError: if ``out`` has other files or is being written to, or cannot be written, or a form of
             figures does not exist; where writing fails, the result is
             then kept in a temporary folder that the message names, if there is room. Without ``out``, if
@@ -105,6 +115,8 @@ def run(
         KeyboardInterrupt: after Ctrl-C before the run has begun, or once it is saved.
     """
     # Before the work, not after it.
+    if not 1 <= cores <= MOST_CORES:
+        raise ScenarioError([Problem("cores", f"{cores} is not 1 or 2")])
     if figures:
         from anabranch.report.looks import check_forms  # noqa: PLC0415 - a run without figures needs none
 
@@ -113,9 +125,9 @@ def run(
         check_target(Path(out), Result.kind, replace=replace)
     else:
         check_captures(scenario, replace=replace)
-    way = way or Simulated()
+    way = way or Simulated(cores)
     setup = resolve(scenario)
-    check_memory(setup, scenario.origin)
+    check_memory(setup, scenario.origin, copies=cores)
     setup = way.prepared(scenario, setup)
     with opened(out, replace=replace) as place, _captures(setup, place) as captures:
         planned = plan(setup, scenario.origin, plan_progress)
@@ -284,6 +296,7 @@ def measured(
             *_waiting(outcome["tables"]),
             *_full_logs(result),
             *_lost_captures(outcome["lost_captures"]),
+            *_one_core(outcome.get("one_core")),
         ],
         **({"routing": dict(planned.facts)} if planned.facts else {}),
         **outcome["summary"],
@@ -315,6 +328,11 @@ def _full_logs(result: Result) -> list[str]:
         f"run.log: the log of {name}{others} is full at {time:.6g} s, and what came after is not in it; log "
         "fewer flows, or make run.duration shorter"
     ]
+
+
+def _one_core(why: str | None) -> list[str]:
+    """Why a run was not divided though two cores were asked for."""
+    return [f"run on one core: {why}"] if why is not None else []
 
 
 def _lost_captures(lost: list[tuple[str, float, str]]) -> list[str]:

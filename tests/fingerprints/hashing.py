@@ -22,9 +22,9 @@ Hashes = dict[str, str]
 """The hash of each table of one run."""
 
 
-def simulated(data: Mapping[str, Any], folder: Path) -> dict[str, pl.DataFrame | bytes]:
+def simulated(data: Mapping[str, Any], folder: Path, *, cores: int = 1) -> dict[str, pl.DataFrame | bytes]:
     """The tables of a run of plain data, and the bytes of its captures."""
-    result = Scenario.from_data(dict(data)).run(out=folder / "result")
+    result = Scenario.from_data(dict(data)).run(out=folder / "result", page=False, cores=cores)
     found: dict[str, pl.DataFrame | bytes] = dict(result.tables)
     for capture in data.get("capture", []):
         found[capture["file"]] = (folder / "result" / capture["file"]).read_bytes()

@@ -26,6 +26,12 @@ def test_tables_are_what_they_were(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
+def test_so_are_those_of_two_cores(name: str, tmp_path: Path) -> None:
+    found = hashes_of(simulated(SCENARIOS[name], tmp_path, cores=2), KEPT["columns"])
+    assert found == KEPT["scenarios"][name]
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
 def test_the_books_of_every_flow_close_from_its_table(name: str, tmp_path: Path) -> None:
     flows = simulated(SCENARIOS[name], tmp_path)["flows"]
     assert isinstance(flows, pl.DataFrame)

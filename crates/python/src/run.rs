@@ -3,41 +3,62 @@
 use crate::error::{engine_error, parse, value_error};
 use crate::own;
 use crate::watch::{Watch, is_interrupt};
+use anabranch_engine::partition::Cut;
 use anabranch_engine::queues::DropCause;
 use anabranch_engine::records::{Column, Table};
 use anabranch_engine::routing::Plan;
 use anabranch_engine::setup::{Setup, Variate};
 use anabranch_engine::variate::Sampler;
-use anabranch_engine::{Outcome, Simulation};
+use anabranch_engine::{Outcome, Progress, Simulation};
 use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// A whole run; `Setup.simulate` says the rest.
+/// A whole run on as many cores, one or two; `Setup.simulate` says the rest.
 pub(crate) fn simulate(
     py: Python<'_>,
     (setup, plan): (Arc<Setup>, Arc<Plan>),
     calls_python: bool,
+    cores: u32,
     mut watch: Watch,
 ) -> PyResult<Bound<'_, PyDict>> {
     let mut failure = None;
+    let mut one_core = None;
     let outcome = own::run(py, calls_python, || {
-        let simulation = Simulation::new(setup, plan).map_err(engine_error)?;
-        let outcome = simulation.run(|at| {
+        let cut = match cores {
+            0 | 1 => None,
+            _ if calls_python => {
+                one_core = Some("it calls code of your own, one call after the other".to_owned());
+                None
+            }
+            _ => {
+                let network = setup.check().map_err(engine_error)?;
+                Cut::find(&setup, &network, &plan).map_err(|reason| one_core = Some(reason.to_string())).ok()
+            }
+        };
+        let report = |at: Progress| {
             failure = watch.look((at.now.as_secs_f64(), at.packet_hops)).err();
             if failure.is_some() || own::has_failed() {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
             }
-        });
+        };
+        let outcome = match cut {
+            Some(cut) => Simulation::run_on_two_cores(&setup, &plan, &cut, report),
+            None => Simulation::new(setup, plan).and_then(|simulation| simulation.run(report)),
+        };
         outcome.map_err(engine_error)
     })?;
     match failure {
         Some(error) if !is_interrupt(&error) => Err(error),
-        _ => result(py, outcome),
+        _ => {
+            let result = result(py, outcome)?;
+            result.set_item("one_core", one_core)?;
+            Ok(result)
+        }
     }
 }
 

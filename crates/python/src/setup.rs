@@ -172,7 +172,7 @@ impl Setup {
         }))
     }
 
-    /// Runs it over a plan.
+    /// Runs it over a plan, on as many `cores`: one, or two where it can be divided.
     ///
     /// `progress(simulated_s, packet_hops)` is called now and then, if given. Ctrl-C ends the run early; what
     /// was measured until then is returned all the same, with `interrupted` true.
@@ -180,19 +180,21 @@ impl Setup {
     /// Returns a dict with `tables` (name -> column name -> numpy array, list of str for names, or, where names are
     /// few, the names and a numpy array with the place of each row's name among them),
     /// `summary` (ended_s, interrupted, packet_hops, events, jain_index,
-    /// delivered_mbps) and `lost_captures`, those that could not be written to their end: file, when (s), why.
+    /// delivered_mbps) and `lost_captures`, those that could not be written to their end: file, when (s), why;
+    /// and `one_core`, why it was not divided though two cores were asked for, None otherwise.
     ///
     /// Raises SetupError if the plan does not hold, OSError if a capture cannot be begun, OwnCodeError if code of the
     /// user's fails.
-    #[pyo3(signature = (plan, progress=None))]
+    #[pyo3(signature = (plan, progress=None, cores=1))]
     fn simulate<'py>(
         &self,
         py: Python<'py>,
         plan: &Plan,
         progress: Option<Py<PyAny>>,
+        cores: u32,
     ) -> PyResult<Bound<'py, PyDict>> {
         let work = (Arc::clone(&self.setup), Arc::clone(&plan.plan));
-        run::simulate(py, work, self.calls_python, Watch::new(progress))
+        run::simulate(py, work, self.calls_python, cores, Watch::new(progress))
     }
 
     /// A run over a plan, ready for its first step.

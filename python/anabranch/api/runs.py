@@ -85,6 +85,7 @@ def run(
     progress: Callable[[float, int], None] | None = None,
     plan_progress: Callable[[int, int], None] | None = None,
     live: bool = False,
+    cores: int = 1,
 ) -> Result:
     """Simulates a scenario, or that of a file; :func:`anabranch.runner.run` has the arguments and errors.
 
@@ -99,11 +100,15 @@ def run(
     if not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario)
     way = None
+    if live and cores != 1:
+        from anabranch.errors import Problem, ScenarioError  # noqa: PLC0415 - for a mistake
+
+        raise ScenarioError([Problem("cores", "the network of a live run works on one; leave it out")])
     if live:
         from anabranch.live import Live  # noqa: PLC0415 - few runs are live
 
         way = Live()
-    run_it = partial(runner.run, scenario, out=out, page=page, replace=replace, way=way)
+    run_it = partial(runner.run, scenario, out=out, page=page, replace=replace, cores=cores, way=way)
     if progress is None and plan_progress is None and "ipykernel" in sys.modules:
         from anabranch.progress import run_progress  # noqa: PLC0415 - only notebooks show it
 

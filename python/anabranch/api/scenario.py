@@ -72,10 +72,12 @@ class Scenario(file.Scenario):
         page: bool = True,
         replace: bool = False,
         live: bool = False,
+        cores: int = 1,
     ) -> Result:
         """Runs it; with ``out``, the result is saved in that folder, with ``page`` its page too.
 
-        With ``live``, it runs between real hosts of this machine, in real time (docs/live.md).
+        With ``live``, it runs between real hosts of this machine, in real time (docs/live.md). With two
+        ``cores``, its network is divided between them, where that pays (docs/parallel.md).
 
         Raises:
             ScenarioError: if the scenario cannot be run.
@@ -84,4 +86,4 @@ class Scenario(file.Scenario):
         """
         from anabranch.api.runs import run  # noqa: PLC0415 - imports what simulates
 
-        return run(self, out=out, page=page, replace=replace, live=live)
+        return run(self, out=out, page=page, replace=replace, live=live, cores=cores)
