@@ -41,9 +41,8 @@ MOST_CORES = 2
 class Simulated:
     """How a run is made: in simulated time. Live runs have another way."""
 
-    def __init__(self, cores: int = 1) -> None:
-        """``cores``: 2 divides the network between two, where it can be divided."""
-        self._cores = cores
+    cores = 1
+    """2 divides the network between two, where it can be divided."""
 
     def prepared(self, _scenario: Scenario, setup: Setup) -> Setup:
         """The setup with what this way adds to it, before routes are made."""
@@ -63,7 +62,7 @@ class Simulated:
         """Runs it to its end, or until a signal has been heard."""
         begin = time.perf_counter()
         try:
-            outcome = setup.core().simulate(planned.plan, heard.watched(progress), self._cores)
+            outcome = setup.core().simulate(planned.plan, heard.watched(progress), self.cores)
         except _core.SetupError as error:
             raise refused(error, scenario.origin, setup) from None
         except _core.OwnCodeError as error:
@@ -125,7 +124,9 @@ def run(
         check_target(Path(out), Result.kind, replace=replace)
     else:
         check_captures(scenario, replace=replace)
-    way = way or Simulated(cores)
+    if way is None:
+        way = Simulated()
+        way.cores = cores
     setup = resolve(scenario)
     check_memory(setup, scenario.origin, copies=cores)
     setup = way.prepared(scenario, setup)
@@ -332,7 +333,7 @@ def _full_logs(result: Result) -> list[str]:
 
 def _one_core(why: str | None) -> list[str]:
     """Why a run was not divided though two cores were asked for."""
-    return [f"run on one core: {why}"] if why is not None else []
+    return [f"the run has one core, though two were asked for: {why}"] if why is not None else []
 
 
 def _lost_captures(lost: list[tuple[str, float, str]]) -> list[str]:

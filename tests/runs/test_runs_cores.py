@@ -33,7 +33,7 @@ def ring(**more: Any) -> Scenario:
 
 def test_tables_are_the_same_on_two_cores() -> None:
     one, two = ring().run(), ring().run(cores=2)
-    assert not [text for text in two.summary["warnings"] if "on one core" in text]
+    assert not [text for text in two.summary["warnings"] if "has one core" in text]
     assert one.tables.keys() == two.tables.keys()
     for name, table in one.tables.items():
         assert table.equals(two.tables[name]), name
@@ -55,7 +55,7 @@ def test_what_cannot_be_divided_runs_on_one_core_and_says_why(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     found = ring(**more).run(cores=2)
-    assert f"run on one core: {why}" in found.summary["warnings"]
+    assert f"the run has one core, though two were asked for: {why}" in found.summary["warnings"]
     assert found.flows["delivered_bytes"].sum() > 0
 
 

@@ -305,7 +305,7 @@ MISTAKES: list[tuple[str, str, str]] = [
         "[run]",
         '[transport.cubic]\nloss_detection = { algorithm = "dupack", gamma = 2 }\n[run]',
         "transport.cubic.loss_detection.gamma: is a parameter of fastrto (loss_detection); the "
-        'loss_detection here is "dupack", which has threshold',
+        'loss_detection here is "dupack", which has threshold, impatient',
     ),
     (
         "[run]",
