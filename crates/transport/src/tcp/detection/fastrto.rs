@@ -191,9 +191,8 @@ impl FastRto {
     fn detect(&mut self, board: &mut Scoreboard, now: Instant) {
         self.timeout = None;
         let Some(patience) = self.patience() else { return };
-        let before = board.lost_total();
         let mut timeout = None;
-        board.judge_oldest_first(LossCause::FastRto, |sent| {
+        let lost = board.judge_oldest_first(LossCause::FastRto, |sent| {
             let lost_at = self.lost_at(sent, patience);
             if lost_at <= now {
                 return Judgement::Lost;
@@ -202,8 +201,7 @@ impl FastRto {
             Judgement::Stop
         });
         self.timeout = timeout;
-        let lost = board.lost_total() - before;
-        // Of these, none is one that a duplicate ACK tells of.
+        // Duplicate ACKs told of some of these, which count as arrived no more.
         board.settle_presumed(lost);
         if lost > 0 {
             self.on_expiry(now, patience);
