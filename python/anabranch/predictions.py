@@ -302,7 +302,7 @@ def _conditions(
     sizes = packet_sizes(config)
     timeout_s = None
     if config["algorithm"] == "tcp":
-        window_bytes = config["receive_buffer"]
+        window_bytes = _largest_window_bytes(config, sizes.payload)
         timeout_s = max(config["min_rto"] / _PS_PER_S, rtt_s)
     else:
         window_bytes = config["window_segments"] * sizes.payload
@@ -315,6 +315,14 @@ def _conditions(
         window_bytes=window_bytes,
         timeout_s=timeout_s,
     )
+
+
+def _largest_window_bytes(config: dict[str, Any], payload: int) -> int:
+    """The receive buffer, or with autotuning what it holds of payload, in 256 parts as Linux counts it."""
+    buffer: int = config["receive_buffer"]
+    if not config["autotuning"]:
+        return buffer
+    return buffer * (256 * payload // (payload + config["segment_overhead"])) // 256
 
 
 def packet_sizes(config: dict[str, Any]) -> PacketSizes:

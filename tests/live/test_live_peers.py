@@ -87,3 +87,23 @@ def test_a_program_reads_slowly(live_run: LiveRun, ends: str) -> None:
     if ends == "kernel sends":
         # A kernel that receives may drop what does not fit its memory though it fits the window.
         assert flow["retransmissions"] == 0
+
+
+@pytest.mark.parametrize(("preset", "window_bytes"), [("linux-cubic", 125_000), ("mprc", 200_000)])
+def test_the_kernels_buffer_holds_the_window_of_the_simulation(
+    live_run: LiveRun, preset: str, window_bytes: int
+) -> None:
+    """A kernel counts the memory of segments: of 200 kB it announces 160 parts of 256. So does the autotuned receiver of
+    the simulation; where it has a fixed window, the kernel gets a buffer that holds it.
+    """
+    scenario = paths(
+        "100 Mbps",
+        [50],
+        [{"transport": "small"}],
+        transport={"small": {"preset": preset, "receive_buffer": "200 kB"}},
+        run={"duration": "3 s"},
+    )
+    (simulated,) = scenario.run().flows.rows(named=True)
+    (flow,) = live_run(scenario, kernel_receivers=preset == "mprc").flows.rows(named=True)
+    assert flow["goodput_mbps"] == pytest.approx(simulated["goodput_mbps"], rel=0.03)
+    assert simulated["goodput_mbps"] == pytest.approx(window_bytes * 8e-6 / 0.1, rel=0.12)

@@ -378,3 +378,28 @@ def test_the_document_has_the_keys_of_the_manual() -> None:
         "traffic",
         "others",
     }
+
+
+@pytest.mark.parametrize(("preset", "window_bytes"), [("linux-reno", 62_500), ("newreno", 100_000)])
+def test_the_window_is_what_the_receive_buffer_holds(preset: str, window_bytes: int) -> None:
+    """With autotuning the buffer holds full segments with 856 bytes beside each: of 256 parts 160 are payload."""
+    text = f"""
+        [network]
+        topology = "line"
+        [network.parameters]
+        capacity = "100 Mbps"
+        delay = "50 ms"
+        [transport.small]
+        preset = "{preset}"
+        receive_buffer = "100 kB"
+        [[traffic]]
+        from = "source"
+        to = "sink"
+        transport = "small"
+        [run]
+        duration = "20 s"
+    """
+    path = only_path(text)
+    by_window = window_bytes * 8e-3 / path.rtt_ms
+    assert path.mbps == pytest.approx(by_window)
+    assert Scenario.loads(text).run().flows["goodput_mbps"][0] == pytest.approx(by_window, rel=0.05)

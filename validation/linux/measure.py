@@ -16,6 +16,8 @@ from anabranch import Result, Scenario
 
 MOST_RANDOM_RUNS = 12
 """Runs of a lossy point whose losses are not matched."""
+SEGMENT_OVERHEAD = "728 B"
+"""What a segment took of the receive buffer beside its payload, at the devices of the recorded runs (README.md)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +112,22 @@ class Measured:
 
 def measure(task: Task) -> Measured:
     """Runs a task."""
-    result = Scenario.from_data(task.document).replace({"run.seed": task.seed}).run()
+    result = Scenario.from_data(as_received(task.document)).replace({"run.seed": task.seed}).run()
     flow = result.flows.row(0, named=True)
     return Measured(
         value=value_of(task.point, result),
         retransmitted_percent=100 * flow["retransmissions"] / max(flow["segments_sent"], 1),
         srtt_ms=mean_srtt_ms(result),
     )
+
+
+def as_received(document: dict[str, Any]) -> dict[str, Any]:
+    """The scenario with receivers whose buffers hold as much as those of the recorded runs."""
+    presets = {entry["transport"] for entry in document["traffic"]}
+    overhead = {"segment_overhead": SEGMENT_OVERHEAD}
+    transports = {f"recorded-{preset}": {"preset": preset, **overhead} for preset in presets}
+    traffic = [{**entry, "transport": f"recorded-{entry['transport']}"} for entry in document["traffic"]]
+    return {**document, "transport": transports, "traffic": traffic}
 
 
 def mean_srtt_ms(result: Result) -> float:

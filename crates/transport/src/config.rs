@@ -3,7 +3,7 @@
 use crate::congestion::{CongestionConfig, External};
 use crate::mptcp::{ExternalScheduling, PathManagerConfig, SchedulerConfig};
 use crate::segment::{IP_HEADER, TCP_HEADER};
-use crate::tcp::{LossDetectionConfig, PacingConfig};
+use crate::tcp::{LossDetectionConfig, PacingConfig, largest_window};
 use anabranch_units::declaration::{OutOfRange, above, at_least, at_most};
 use anabranch_units::{Bytes, Span};
 use std::sync::Arc;
@@ -43,7 +43,8 @@ anabranch_units::parameters! {
         ecn: bool = false;
         /// Initial window (RFC 6928).
         initial_window_segments: u32 = 10, at_least(1).at_most(1_000_000);
-        /// Receive buffer; bounds the advertised window. The default is the maximum of Linux's net.ipv4.tcp_rmem.
+        /// Receive buffer; bounds the advertised window, with autotuning to the payload that it holds (`segment_overhead`).
+        /// The default is the maximum of Linux's net.ipv4.tcp_rmem.
         receive_buffer: Bytes = Bytes(6_291_456), at_least(Bytes(SMALLEST_MSS as u64)).at_most(LARGEST_RECEIVE_BUFFER);
         /// Start with a small receive window and widen it by what the application takes, as Linux does; each segment by
         /// which it grows is acknowledged at once. With MPTCP the send buffer follows the windows, too.
@@ -51,6 +52,9 @@ anabranch_units::parameters! {
         /// Receive buffer at the start, with autotuning; half of it is announced. The default is that of Linux's
         /// net.ipv4.tcp_rmem.
         initial_receive_buffer: Bytes = Bytes(131_072), at_least(Bytes(2 * SMALLEST_MSS as u64)).at_most(LARGEST_RECEIVE_BUFFER);
+        /// What a full segment takes of the receive buffer beside its payload, with autotuning. The default is what Linux
+        /// counts where network devices keep a packet in 2 KiB: 2,304 bytes for 1,448 of payload.
+        segment_overhead: Bytes = Bytes(856), at_most(Bytes(1_048_576));
         /// Where the application reads slowly, as in Linux: a window that opens is told where at most half of the buffer was
         /// announced and twice as much can be; none is opened for less than a sixteenth of the buffer; and an ACK that would
         /// tell a smaller window than the last one waits until the application reads, or for its timer. Otherwise the window
@@ -272,6 +276,11 @@ impl TcpConfig {
             let problem = format!("is {buffer}; it must hold a segment, {} B", self.mss);
             return Err(OutOfRange::new("receive_buffer", problem));
         }
+        if self.autotuning && largest_window(self) < u64::from(self.mss) {
+            let (mss, overhead) = (self.mss, self.segment_overhead);
+            let problem = format!("is {buffer}; it must hold a segment, {mss} B and {overhead} beside them");
+            return Err(OutOfRange::new("receive_buffer", problem));
+        }
         let initial = self.initial_receive_buffer;
         if self.autotuning && initial < Bytes(2 * u64::from(self.mss)) {
             let problem = format!("is {initial}; half of it must hold a segment, {} B", self.mss);
@@ -324,10 +333,14 @@ mod tests {
 
     #[test]
     fn parameters_that_do_not_go_together_are_refused() {
-        let cases: [(Change, &str); 8] = [
+        let cases: [(Change, &str); 9] = [
             (|tcp| tcp.mss = 87, "mss is 87;"),
             (|tcp| tcp.mss = 65_436, "mss is 65436;"),
             (|tcp| tcp.receive_buffer = Bytes(1459), "receive_buffer is 1459 B; it must hold a segment"),
+            (
+                |tcp| (tcp.autotuning, tcp.receive_buffer) = (true, Bytes(2300)),
+                "receive_buffer is 2300 B; it must hold a segment, 1460 B and 856 B beside them",
+            ),
             (|tcp| tcp.receive_buffer = Bytes((65_535 << 14) + 1), "receive_buffer is 1073725441 B;"),
             (
                 |tcp| (tcp.autotuning, tcp.initial_receive_buffer) = (true, Bytes(2919)),

@@ -29,11 +29,13 @@ _SCHEDULERS = ("linux", "lowest-rtt")
 """Those that mean the kernel's default: ``lowest-rtt`` is that of the presets."""
 _OF_RECEIVERS = {
     *("delayed_ack_segments", "delayed_ack_timeout", "quick_acks", "sack_blocks", "autotuning"),
-    *("initial_window_share", "paws", "paws_window", "timer_tick"),
+    *("initial_receive_buffer", "segment_overhead", "paws", "paws_window", "timer_tick"),
 }
 """What of a transport's table a receiver follows."""
 # Messages that are drawn at once.
 _DRAWN = 1024
+_PARTS, _PARTS_PAYLOAD = 256, 160
+"""The parts in which the kernel counts a buffer, and how many of them are payload: at a host's device 1,448 bytes take 2,304."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +68,18 @@ def kernel_of(
     tcp = config["tcp"] if is_mptcp else config
     controls = _SUBFLOW_CONTROLS if is_mptcp else _CONTROLS
     control = controls.get(tcp["congestion_control"]["algorithm"])
+    buffer = _buffer_bytes(tcp)
     if control is None or tcp["loss_detection"]["algorithm"] not in _DETECTIONS:
-        return Kernel(None, False, False, tcp["receive_buffer"]) if receives and not is_mptcp else None
-    return Kernel(control, is_mptcp, tcp["ecn"], tcp["receive_buffer"], receives=is_mptcp or not only_sends)
+        return Kernel(None, False, False, buffer) if receives and not is_mptcp else None
+    return Kernel(control, is_mptcp, tcp["ecn"], buffer, receives=is_mptcp or not only_sends)
+
+
+def _buffer_bytes(tcp: dict[str, Any]) -> int:
+    """The kernel's buffer, in which it counts the memory of segments: as the scenario says where its receiver does the
+    same (autotuning), otherwise one whose payload is the scenario's window.
+    """
+    buffer: int = tcp["receive_buffer"]
+    return buffer if tcp["autotuning"] else -(-buffer * _PARTS // _PARTS_PAYLOAD)
 
 
 def check_transports(scenario: Scenario, setup: Setup) -> None:

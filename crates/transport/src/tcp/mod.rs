@@ -29,7 +29,7 @@ pub(crate) use held::{Held, Room};
 pub(crate) use out_of_order::OutOfOrder;
 pub use pacing::{ControllerPacing, PacingConfig, WindowPacing};
 pub(crate) use ranges::Ranges;
-pub(crate) use receive_window::{RightSizing, initial_window};
+pub(crate) use receive_window::{RightSizing, initial_window, largest_window};
 pub(crate) use receiver::{EPOCH, window_scale};
 pub use receiver::{Receiver, ReceiverStats};
 pub(crate) use rtt::RttEstimator;

@@ -13,8 +13,8 @@ use anabranch_units::{Instant, Span};
 
 /// The part of a receive buffer that is announced before data have told how much segments take beside their payload.
 const ANNOUNCED: u64 = 2;
-/// What a full segment takes beside its payload: at a TAP device of Linux 6.18 1,448 bytes take 2,176.
-const BESIDE_PAYLOAD: u64 = 728;
+/// The share of a buffer that is payload is counted in these parts, as in Linux.
+const PARTS: u64 = 256;
 /// Times its own length by which a data segment widens the window.
 const STEPS: u64 = 2;
 /// Longer round trips are smoothed as in RFC 6298 section 2.3: by an eighth.
@@ -69,12 +69,28 @@ impl ReceiveWindow {
 
 /// The window announced first, in bytes; with autotuning whole segments.
 pub(crate) fn initial_window(config: &TcpConfig) -> u64 {
-    let most = config.receive_buffer.0;
     if !config.autotuning {
-        return most;
+        return config.receive_buffer.0;
     }
-    let part = config.initial_receive_buffer.0 / ANNOUNCED;
-    most.min(part - part % payload_of(config))
+    let part = initial_buffer(config) / ANNOUNCED;
+    part - part % payload_of(config).min(part)
+}
+
+/// The buffer at the start, with autotuning.
+fn initial_buffer(config: &TcpConfig) -> u64 {
+    config.initial_receive_buffer.min(config.receive_buffer).0
+}
+
+/// The largest window, in bytes: with autotuning the payload that the buffer holds, otherwise the buffer.
+pub(crate) fn largest_window(config: &TcpConfig) -> u64 {
+    let buffer = config.receive_buffer.0;
+    if config.autotuning { held(config, buffer) } else { buffer }
+}
+
+/// Bytes of payload in a buffer full of full segments.
+fn held(config: &TcpConfig, buffer: u64) -> u64 {
+    let payload = payload_of(config);
+    buffer * (PARTS * payload / (payload + config.segment_overhead.0)) / PARTS
 }
 
 fn payload_of(config: &TcpConfig) -> u64 {
@@ -83,9 +99,7 @@ fn payload_of(config: &TcpConfig) -> u64 {
 
 /// What the first buffer holds, in bytes of payload.
 fn initial_limit(config: &TcpConfig) -> u64 {
-    let (payload, most) = (payload_of(config), config.receive_buffer.0);
-    let held = config.initial_receive_buffer.0 * payload / (payload + BESIDE_PAYLOAD);
-    if config.autotuning { most.min(held) } else { most }
+    if config.autotuning { held(config, initial_buffer(config)) } else { config.receive_buffer.0 }
 }
 
 /// The limit of the window: what the application takes in a round trip, which it tells one round trip late
@@ -107,7 +121,7 @@ impl RightSizing {
     pub(crate) fn new(config: &TcpConfig) -> Option<Self> {
         let expected = u64::from(config.mss) * u64::from(config.initial_window_segments);
         let limit = initial_limit(config);
-        let most = config.receive_buffer.0;
+        let most = largest_window(config);
         config.autotuning.then_some(Self { limit, most, best: expected, before: 0, since: None })
     }
 
@@ -200,41 +214,46 @@ mod tests {
         Instant::ZERO + Span::from_ms(ms)
     }
 
-    /// Half of 131,072 bytes is 45 segments of 1448 bytes, and the buffer holds 131,072 * 1448 / 2176 of payload. Each
-    /// segment widens it by twice its length, and must find room itself. These are the windows of Linux 6.18.
+    /// Half of 131,072 bytes is 45 segments of 1448 bytes, and of 256 parts of the buffer 256 * 1448 / 2304 are payload, 160.
+    /// Each segment widens it by twice its length, and must find room itself. Linux 6.18 announces these windows, rounded
+    /// up to 128 bytes.
     #[test]
     fn a_window_grows_by_two_segments_up_to_its_limit() {
         let mut window = ReceiveWindow::new(&config());
         assert_eq!(window.bytes(), 65_160);
-        for expected in [68_056, 70_952, 73_848, 76_744, 79_640, 82_536, 85_432, 85_772] {
+        for expected in [68_056, 70_952, 73_848, 76_744, 79_640, 80_472] {
             assert_eq!((window.on_data(1448, 0), window.bytes()), (true, expected));
         }
         assert!(!window.on_data(1448, 0), "the buffer is full");
         window.allow(90_000);
-        assert_eq!((window.on_data(100, 0), window.bytes()), (true, 85_972), "a short one, by 200");
+        assert_eq!((window.on_data(100, 0), window.bytes()), (true, 80_672), "a short one, by 200");
         window.allow(60_000);
-        assert_eq!((window.on_data(1448, 0), window.bytes()), (true, 88_552), "it never shrinks");
-        assert_eq!((window.on_data(0, 0), window.bytes()), (false, 88_552), "no data");
+        assert_eq!((window.on_data(1448, 0), window.bytes()), (true, 83_568), "it never shrinks");
+        assert_eq!((window.on_data(0, 0), window.bytes()), (false, 83_568), "no data");
     }
 
     #[test]
-    fn without_autotuning_it_is_the_buffer() {
+    fn without_autotuning_it_is_the_buffer_and_with_it_its_payload() {
         let mut window = ReceiveWindow::new(&TcpConfig::default());
         window.allow(10_000_000);
         assert_eq!((window.bytes(), RightSizing::new(&TcpConfig::default()).is_none()), (6_291_456, true));
         let small = TcpConfig { receive_buffer: Bytes(20_000), ..config() };
-        assert_eq!(ReceiveWindow::new(&small).bytes(), 20_000, "the buffer bounds the start");
+        let window = ReceiveWindow::new(&small);
+        assert_eq!(window.bytes(), 8_688, "half of the buffer, in whole segments");
+        assert_eq!(window.limit(), 12_500, "160 parts of 256 are payload");
+        let without = TcpConfig { segment_overhead: Bytes(0), ..small };
+        assert_eq!(ReceiveWindow::new(&without).limit(), 20_000);
     }
 
-    /// By hand: the buffer holds 87,220 bytes at first, and ten segments of 1460 bytes are expected. 29,200 bytes in a round trip are twice that: 2 * 29,200 and
+    /// By hand: the buffer holds 81,920 bytes at first, and ten segments of 1460 bytes are expected. 29,200 bytes in a round trip are twice that: 2 * 29,200 and
     /// twice the growth, 2 * 58,400. Half as much again, 43,800: 87,600 and 2 * 43,800. As much again: nothing.
     #[test]
     fn the_limit_follows_what_is_taken_in_a_round_trip() {
         let mut sizing = RightSizing::new(&config()).expect("autotuned");
         let rtt = Span::from_ms(100);
-        assert_eq!(sizing.on_taken(ms(0), Span::ZERO, 1460, 0), 87_220);
-        assert_eq!(sizing.on_taken(ms(100), rtt, 14_600, 0), 87_220, "no more than expected");
-        assert_eq!(sizing.on_taken(ms(199), rtt, 43_800, 0), 87_220, "within the round trip");
+        assert_eq!(sizing.on_taken(ms(0), Span::ZERO, 1460, 0), 81_920);
+        assert_eq!(sizing.on_taken(ms(100), rtt, 14_600, 0), 81_920, "no more than expected");
+        assert_eq!(sizing.on_taken(ms(199), rtt, 43_800, 0), 81_920, "within the round trip");
         assert_eq!(sizing.on_taken(ms(200), rtt, 43_800, 0), 175_200);
         assert_eq!(sizing.on_taken(ms(300), rtt, 87_600, 0), 175_200, "87,600 + 87,600");
         assert_eq!(sizing.on_taken(ms(400), rtt, 131_400, 0), 175_200);
@@ -244,7 +263,7 @@ mod tests {
             526_584,
             "175,200 and 1000, and twice 175,200 * 43,799 / 43,801"
         );
-        assert_eq!(sizing.on_taken(ms(700), rtt, 10_000_000, 0), 6_291_456, "the buffer bounds it");
+        assert_eq!(sizing.on_taken(ms(700), rtt, 10_000_000, 0), 3_932_160, "the buffer bounds it");
     }
 
     #[test]

@@ -43,8 +43,8 @@ class TransportFields(Table):
     initial_window_segments: Annotated[int, Field(ge=1, le=1000000)] | None = None
     """Initial window (RFC 6928)."""
     receive_buffer: Annotated[ByteCount, within(least=88, most=1073725440)] | None = None
-    """Receive buffer; bounds the advertised window. The default is the maximum of Linux's
-    net.ipv4.tcp_rmem.
+    """Receive buffer; bounds the advertised window, with autotuning to the payload that it holds
+    (``segment_overhead``). The default is the maximum of Linux's net.ipv4.tcp_rmem.
     """
     autotuning: bool | None = None
     """Start with a small receive window and widen it by what the application takes, as Linux does; each
@@ -53,6 +53,10 @@ class TransportFields(Table):
     initial_receive_buffer: Annotated[ByteCount, within(least=176, most=1073725440)] | None = None
     """Receive buffer at the start, with autotuning; half of it is announced. The default is that of
     Linux's net.ipv4.tcp_rmem.
+    """
+    segment_overhead: Annotated[ByteCount, within(most=1048576)] | None = None
+    """What a full segment takes of the receive buffer beside its payload, with autotuning. The default is
+    what Linux counts where network devices keep a packet in 2 KiB: 2,304 bytes for 1,448 of payload.
     """
     window_updates_double: bool | None = None
     """Where the application reads slowly, as in Linux: a window that opens is told where at most half of
@@ -151,6 +155,7 @@ PROTOCOL_FIELDS: dict[str, tuple[str, ...]] = {
         "receive_buffer",
         "autotuning",
         "initial_receive_buffer",
+        "segment_overhead",
         "window_updates_double",
         "quick_acks",
         "delayed_ack_segments",
