@@ -106,4 +106,5 @@ def test_the_kernels_buffer_holds_the_window_of_the_simulation(
     (simulated,) = scenario.run().flows.rows(named=True)
     (flow,) = live_run(scenario, kernel_receivers=preset == "mprc").flows.rows(named=True)
     assert flow["goodput_mbps"] == pytest.approx(simulated["goodput_mbps"], rel=0.03)
-    assert simulated["goodput_mbps"] == pytest.approx(window_bytes * 8e-6 / 0.1, rel=0.12)
+    # Slow start takes its part of 3 s.
+    assert 0.8 < simulated["goodput_mbps"] / (window_bytes * 8e-6 / 0.1) < 1.0
