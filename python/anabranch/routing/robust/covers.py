@@ -148,13 +148,13 @@ class _Covers:
         return float(np.sort(weight[self._pairs])[:several].sum())
 
     def needs_several(self, load: float, budget: Budget) -> bool:
-        """Whether it is proved that not all pairs can be on one path with a load of whole pairs up to this."""
+        """Whether it is proved that whole pairs cannot have a load up to this with every pair on one path."""
         if self._parts is None:
             return False
         return self._run(self._parts, load, 0, budget).ending == "infeasible"
 
     def count(self, load: float, budget: Budget) -> int:
-        """How many pairs have several paths at least, where it is known that one has: proved, maybe not all."""
+        """How many pairs have several paths at least, as far as it is proved; one is known to."""
         if self._parts is None:
             return 0
         bound = self._run(self._parts, load, self._parts.pair_count, budget).bound
@@ -189,7 +189,7 @@ class _Covers:
         )  # fmt: skip
         cost = np.zeros(width)
         cost[spread] = 1.0
-        # Presolve makes these programs no faster, and their time less even.
+        # Presolve saves nothing here, and with it the work hangs more on the random numbers of the solver.
         solver = MixedSolver(program, cost, mip_heuristic_effort=0.0, presolve="off")
         solver.set_bounds(np.array([program.load]), np.zeros(1), np.array([load]))
         solver.set_bounds(spread, np.zeros(pairs), np.full(pairs, float(several > 0)))

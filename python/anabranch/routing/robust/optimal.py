@@ -31,7 +31,7 @@ _WHOLE = 1 - 1e-6
 _ROUNDS = 8
 """Linear programs of the heuristic that makes fractions sparse."""
 _FOR_BOUND = 0.5
-"""What the bound may take, as a part of the limit of the routing and beside it: neither waits for the other."""
+"""Work of the bound, as a part of the limit and beside it, so that neither waits for the other."""
 _SOFT = 0.02
 """Fraction below which a path is cheap no longer to give up: epsilon of the reweighting."""
 
