@@ -84,9 +84,9 @@ def cover_bound(
         if program.needs_several(most, budget):
             proved[side] = True
             found[side] = max(found[side], program.cost_of(1, weight))
-    for side, program in enumerate(largest):
-        if program is not None and proved[side] and budget.left_s > 0:
-            found[side] = max(found[side], program.cost_of(program.count(most, budget), weight))
+    for side, last in enumerate(largest):
+        if last is not None and proved[side] and budget.left_s > 0:
+            found[side] = max(found[side], last.cost_of(last.count(most, budget), weight))
     return sum(found)
 
 
