@@ -202,7 +202,7 @@ reproduced: ## write docs/reproductions from the papers that were run last
 	cp $(REPRODUCED)/mprc/figure-delay-ratio-random/goodput_mbps.svg docs/figures/mprc-delay-ratio.svg
 
 # In real time, by root, with Open vSwitch: no part of CI.
-reproduce-live: setup ## tcpbp and semper by real kernels over Open vSwitch, a quarter of an hour; writes docs/reproductions/*-live.md
+reproduce-live: setup ## tcpbp and semper by real kernels over Open vSwitch, half an hour; writes docs/reproductions/*-live.md
 	$(VENV)/bin/anabranch reproduce --live --out results/reproduce-live
 	for page in results/reproduce-live/*-live/README.md; do \
 		grep -v '^!\[' "$$page" | cat -s > "docs/reproductions/$$(basename "$$(dirname "$$page")").md"; done

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from anabranch.errors import LiveError, ScenarioError
 from anabranch.live import run
 from anabranch.live.switches import run as switched
 from anabranch.live.switches.layout import SwitchLayout
+from anabranch.live.switches.vswitch import daemons_of
 from anabranch.setup import resolve
 from anabranch.setup.model import LinkSetup
 from anabranch.switch_rules import Numbers, SwitchHop, rules_of, unrolled
@@ -241,7 +243,8 @@ def test_a_controller_gives_subflows_the_paths_in_turn(live_run: LiveRun) -> Non
 def test_forwarding_goes_on_without_the_controller(tmp_path: Path) -> None:
     process = started(tmp_path, seconds=8)
     time.sleep(1.0)
-    os.kill(number_of("anabranch.live.switches.controller"), signal.SIGKILL)
+    (controller,) = numbers_of("anabranch.live.switches.controller")
+    os.kill(controller, signal.SIGKILL)
     said = process.communicate(timeout=60)[1]
     assert process.returncode == 0, said
     assert "the controller has ended with status -9" in said
@@ -252,7 +255,10 @@ def test_forwarding_goes_on_without_the_controller(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("can_switch")
 def test_a_run_ends_with_its_switches(tmp_path: Path) -> None:
     process = started(tmp_path, seconds=20)
-    os.kill(number_of("ovs-vswitchd"), signal.SIGKILL)
+    daemons = numbers_of("ovs-vswitchd")
+    # Source, sink and a router on each path: a packet waits for the ports of its own switch only.
+    assert len(daemons) == 4
+    os.kill(daemons[2], signal.SIGKILL)
     said = process.communicate(timeout=15)[1]
     assert process.returncode == 2
     assert "Open vSwitch has ended with status" in said
@@ -294,10 +300,10 @@ def started(folder: Path, seconds: int) -> subprocess.Popen[str]:
     return process
 
 
-def number_of(name: str) -> int:
-    """The number of a process of the one run that there is."""
-    (found,) = [one for one in programs() if one.split()[1].endswith(name) or f"-m {name}" in one]
-    return int(found.split()[0])
+def numbers_of(name: str) -> list[int]:
+    """The numbers of a program's processes in the one run that there is."""
+    found = [one for one in programs() if one.split()[1].endswith(name) or f"-m {name}" in one]
+    return [int(one.split()[0]) for one in found]
 
 
 @pytest.mark.parametrize("spread", ["packet", "packet-round-robin", "flowlet"])
@@ -437,6 +443,14 @@ def test_a_host_of_several_links_uses_its_first() -> None:
     assert layout.used_links() == first
     assert SwitchLayout.read(layout.data()) == layout
     assert layout.cable() is None
+
+
+def test_switches_share_daemons_beyond_sixteen() -> None:
+    setup = resolve(diamond())
+    names = [node.name for node in setup.nodes]
+    some = SwitchLayout.of(names, setup.links, set(range(5)), set())
+    many = replace(some, switches=tuple(range(40)))
+    assert [daemons_of(layout) for layout in (some, many)] == [5, 16]
 
 
 def test_a_cable_leads_from_the_first_switch_to_itself() -> None:

@@ -2,7 +2,7 @@
 
 use rustix::time::{ClockId, clock_gettime};
 
-const NS_PER_SECOND: u64 = 1_000_000_000;
+pub(crate) const NS_PER_SECOND: u64 = 1_000_000_000;
 /// The time over which the CPU share is taken for the busiest one.
 const CPU_WINDOW_NS: u64 = NS_PER_SECOND;
 

@@ -18,6 +18,7 @@ mod packet;
 mod ports;
 mod relay;
 mod train;
+mod waiting;
 
 pub use check::{Lateness, SelfCheck};
 pub use conversations::{Conversation, Volume};

@@ -7,15 +7,15 @@ use crate::device::{Device, Framing};
 use crate::packet::{self, Headers};
 use crate::ports::{self, Lane, Ports, Way};
 use crate::train::{Cut, Taken, Train};
+use crate::waiting::Waiting;
 use anabranch_engine::packet::Direction;
 use anabranch_engine::transport::wire;
 use anabranch_engine::transport::{Flags, Segment};
 use anabranch_engine::{EngineError, ExternalPacket, Fate, Outcome, Simulation};
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{PidfdFlags, PidfdGetfdFlags, getpid, pidfd_getfd, pidfd_open};
-use rustix::time::{ClockId, Timespec};
+use rustix::time::ClockId;
 use std::num::NonZeroU64;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -26,8 +26,6 @@ use thiserror::Error;
 const FRAMES_AT_ONCE: usize = 16;
 /// Longest sleep: nobody waits longer until it is seen that the run is to end.
 const LONGEST_SLEEP_NS: u64 = 20_000_000;
-/// Below this it is not worth while to sleep.
-const SHORTEST_SLEEP_NS: u64 = 8_000;
 /// From one time that hosts take segments together to the next, as the interrupts of a network card are moderated.
 const TOGETHER_EVERY: Span = Span::from_us(50);
 /// Longest IP packet, in a frame.
@@ -261,25 +259,26 @@ impl Relay {
         rustix::thread::set_current_timer_slack(Some(NonZeroU64::MIN))
             .map_err(system("PR_SET_TIMERSLACK"))?;
         self.begun_ns = begin_ns;
+        let mut waiting = Waiting::new().map_err(system("epoll_create"))?;
         while now_ns(ClockId::Monotonic) < begin_ns {
-            self.sleep(begin_ns - now_ns(ClockId::Monotonic))?;
+            waiting
+                .wait(begin_ns.min(now_ns(ClockId::Monotonic) + LONGEST_SLEEP_NS))
+                .map_err(system("epoll"))?;
+        }
+        for (number, tap) in self.taps.iter().enumerate() {
+            waiting.add(&tap.file, number).map_err(system("epoll_ctl"))?;
         }
         self.cpu = CpuShare::begin();
         let mut buffer = vec![0; LONGEST_PACKET];
-        let mut ready: Vec<bool> = vec![true; self.taps.len()];
         loop {
             let now = self.step()?;
             self.cpu.note();
             if now >= self.simulation.end() || self.watched.stop.load(Ordering::Relaxed) || !go_on() {
                 break;
             }
-            let mut any = false;
-            for (tap, ready) in ready.iter_mut().enumerate().filter(|(_, ready)| **ready) {
-                *ready = self.read(tap, &mut buffer)?;
-                any |= *ready;
-            }
-            if !any {
-                self.wait(&mut ready)?;
+            let ready = waiting.wait(self.next_ns()).map_err(system("epoll"))?;
+            for place in 0..ready {
+                self.read(waiting.ready(place), &mut buffer)?;
             }
         }
         self.cpu.end();
@@ -435,8 +434,8 @@ impl Relay {
         bytes
     }
 
-    /// Takes frames of a device; whether there may be more.
-    fn read(&mut self, tap: usize, buffer: &mut [u8]) -> Result<bool, LiveError> {
+    /// Takes frames of a device, of which there may be more.
+    fn read(&mut self, tap: usize, buffer: &mut [u8]) -> Result<(), LiveError> {
         let complete = self.captures || self.decodes;
         for _ in 0..FRAMES_AT_ONCE {
             match self.taps[tap].read(buffer, complete) {
@@ -448,11 +447,11 @@ impl Relay {
                         None => self.take(&buffer[..length], now)?,
                     }
                 }
-                Err(Errno::AGAIN | Errno::INTR) => return Ok(false),
+                Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
                 Err(error) => return Err(LiveError::System { what: "reading from a TUN device", error }),
             }
         }
-        Ok(true)
+        Ok(())
     }
 
     /// A host sends several segments at once.
@@ -536,39 +535,16 @@ impl Relay {
         token
     }
 
-    /// Waits for a frame or the next event, and notes which devices have frames.
-    fn wait(&mut self, ready: &mut [bool]) -> Result<(), LiveError> {
-        self.hand_out()?;
-        let now = self.clock();
+    /// When something is due next, on the monotonic clock.
+    fn next_ns(&self) -> u64 {
         let mut event = self.simulation.next_event().unwrap_or(Instant::MAX);
         if self.joins {
             let holds = self.taps.iter().any(|tap| tap.joiner.holds());
             event = if holds { self.together_at } else { event.max(self.together_at) };
         }
         let event = event.min(self.simulation.end());
-        let until = event.saturating_since(now).as_ps().div_ceil(PS_PER_NS).min(LONGEST_SLEEP_NS);
-        let timeout = if until < SHORTEST_SLEEP_NS { 0 } else { until };
-        let timeout = Timespec { tv_sec: 0, tv_nsec: timeout as _ };
-        let mut files: Vec<PollFd<'_>> =
-            self.taps.iter().map(|tap| PollFd::new(&tap.file, PollFlags::IN)).collect();
-        match poll(&mut files, Some(&timeout)) {
-            Ok(_) => {
-                for (ready, file) in ready.iter_mut().zip(&files) {
-                    *ready = !file.revents().is_empty();
-                }
-                Ok(())
-            }
-            Err(Errno::INTR) => Ok(()),
-            Err(error) => Err(LiveError::System { what: "ppoll", error }),
-        }
-    }
-
-    fn sleep(&self, ns: u64) -> Result<(), LiveError> {
-        let timeout = Timespec { tv_sec: 0, tv_nsec: ns.min(LONGEST_SLEEP_NS) as _ };
-        match poll(&mut [], Some(&timeout)) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(error) => Err(LiveError::System { what: "ppoll", error }),
-        }
+        let due_ns = self.begun_ns + event.as_ps().div_ceil(PS_PER_NS);
+        due_ns.min(now_ns(ClockId::Monotonic) + LONGEST_SLEEP_NS)
     }
 
     /// Ends the run where it is.

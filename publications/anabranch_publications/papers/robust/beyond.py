@@ -87,6 +87,8 @@ def optimal(context: Context) -> FigureResult:
                 "mean_mbps": float(result.flows["goodput_mbps"].to_numpy().mean()),
                 "predicted_mbps": facts["predicted_throughput_mbps"],
                 "pairs_on_one_path": facts["pairs_on_one_path"],
+                "lost_mbps": facts["predicted_loss_mbps"],
+                "lost_at_least_mbps": facts["predicted_loss_bound_mbps"],
                 "gap": facts["gap"],
             }
         )

@@ -1,4 +1,4 @@
-"""Open vSwitch for one run: its own database and daemon, in a network namespace of its own.
+"""Open vSwitch for one run: daemons with their databases, each in a network namespace of its own.
 
 Nothing has a name outside: ports are TAP devices that are open files of this process, the database lies in a
 file system that only the daemons see, and they end with this process, however it ends.
@@ -11,23 +11,25 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Any
 
 from anabranch.errors import LiveError
 from anabranch.live import devices
 from anabranch.live.namespace import first_in_line, in_new, inside, tied
 from anabranch.live.switches.layout import SwitchLayout
 
-CONTROLLER = ("127.0.0.1", 6653)
-"""Where the controller listens, in the switches' namespace."""
+CONTROLLER = ("0.0.0.0", 6653)  # noqa: S104 - in a namespace of its own
+"""Where the controller listens."""
 TOOLS = ("ovs-vswitchd", "ovsdb-server", "ovsdb-tool", "ovs-vsctl")
 
 # Below the links, and above the controller: what a switch waits for the processor, packets wait in it.
 _PRIORITY = 5
 _READY_S = 30.0
+_MOST_DAEMONS = 16
+"""Each has 25 MB; switches beyond so many share them."""
+_CABLE = "controller"
 _SCHEMAS = (Path("/usr/share/openvswitch"), Path("/usr/local/share/openvswitch"))
 # What a daemon leaves is in a file system of its own, which goes with it.
 _DAEMONS = """
@@ -47,8 +49,6 @@ echo ready
 wait $switches
 """
 
-T = TypeVar("T")
-
 
 def missing_tools() -> list[str]:
     """The programs of Open vSwitch, and those that start it, that are not there."""
@@ -60,26 +60,33 @@ def schema() -> Path | None:
     return next((file for folder in _SCHEMAS if (file := folder / "vswitch.ovsschema").exists()), None)
 
 
-class VSwitch:
-    """The switches of a run, and the devices that are their ports."""
+class Daemon:
+    """A daemon of Open vSwitch with some of the switches, in a namespace of its own.
 
-    def __init__(self, layout: SwitchLayout, *, train_segments: int = 1) -> None:
-        """Makes the namespace and the devices.
+    It looks at all of its ports whenever one of them has a packet. One daemon for ten switches takes 0.25 ms
+    for that, for which each packet waits at each switch.
+    """
+
+    def __init__(self, layout: SwitchLayout, number: int, controllers: int, mtu: int) -> None:
+        """Makes the namespace, the devices, and a cable to the controller.
 
         Args:
-            layout: the switches and their ports.
-            train_segments: most segments that a host sends at once, which ports must let through.
+            layout: all switches and their ports.
+            number: of this daemon, from 1 on.
+            controllers: namespace of the controller.
+            mtu: longest packet of a port, in bytes.
 
         Raises:
             OSError: if the system does not let us.
         """
-        self._layout = layout
-        # No longer than needed: Open vSwitch makes room for 32 of them each time it looks at a port.
-        self._mtu = min(train_segments * devices.MTU, devices.LARGEST_MTU)
+        self._switches = layout.switches[number - 1 :: daemons_of(layout)]
+        self._ids = {node: place for place, node in enumerate(layout.switches, 1)}
+        self._ports = [port for port in layout.ports if port.switch in self._switches]
+        self._number, self._controllers, self._mtu = number, controllers, mtu
         self._files = ExitStack()
         self.devices: dict[str, int] = {}
         """Open files of the ports, by name."""
-        self._daemons: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the others
         self._files.callback(self._said.close)
         try:
@@ -89,22 +96,122 @@ class VSwitch:
             raise
 
     def _build(self, namespace: int) -> None:
-        self.namespace = namespace
+        self._namespace = namespace
         self._files.callback(os.close, namespace)
-        # Devices of switches have no addresses, and need none.
-        for name in ("all", "default"):
-            Path(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6").write_text("1")
-        for port in self._layout.ports:
+        _without_ipv6()
+        for port in self._ports:
             device = devices.opened(port.device, ethernet=True)
             self._files.callback(os.close, device)
             self.devices[port.device] = device
         from pyroute2 import IPRoute  # noqa: PLC0415 - only live runs have it
 
+        here, there = _ends(self._number)
+        far = f"d{self._number}"
         with IPRoute() as netlink:
-            (loopback,) = netlink.link_lookup(ifname="lo")
-            netlink.link("set", index=loopback, state="up")
-            for port in self._layout.ports:
+            netlink.link("add", ifname=_CABLE, kind="veth", peer={"ifname": far})
+            (moved,) = netlink.link_lookup(ifname=far)
+            netlink.link("set", index=moved, net_ns_fd=self._controllers)
+            _address(netlink, _CABLE, here)
+            for port in self._ports:
                 devices.set_up(netlink, port.device, mtu=self._mtu)
+        inside(self._controllers, lambda: _addressed(far, there))
+
+    def start(self, schema: Path) -> None:
+        """Starts it; from the main thread, with which it ends."""
+        first = " ".join(first_in_line(_PRIORITY))
+        script = ["sh", "-c", _DAEMONS, "sh", str(schema), first, *self._configuration()]
+        self._process = subprocess.Popen(  # noqa: S603 - our own
+            tied(self._namespace, script, alone=True),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+        )
+
+    def wait(self) -> None:
+        """Waits until its bridges are there.
+
+        Raises:
+            LiveError: if it does not start.
+        """
+        if self._process is None or not _says_ready(self._process):
+            raise LiveError(f"Open vSwitch does not start: {self._last_words()}")
+
+    def _configuration(self) -> list[str]:
+        """All bridges in one transaction of ovs-vsctl."""
+        _, controller = _ends(self._number)
+        commands: list[str] = []
+        for node in self._switches:
+            bridge = f"s{self._ids[node]}"
+            commands += ["--", "add-br", bridge, "--", "set", "bridge", bridge, "datapath_type=netdev"]
+            commands += ["protocols=OpenFlow13", "fail_mode=secure", "mcast_snooping_enable=false"]
+            commands += [f"other-config:datapath-id={self._ids[node]:016x}"]
+            commands += ["other-config:disable-in-band=true"]
+            for own in (one for one in self._ports if one.switch == node):
+                commands += ["--", "add-port", bridge, own.device]
+                commands += ["--", "set", "interface", own.device, f"ofport_request={own.number}"]
+            commands += ["--", "set-controller", bridge, f"tcp:{controller}:{CONTROLLER[1]}"]
+            # A packet-in is never held back, and a controller that comes late is found soon.
+            commands += ["--", "set", "controller", bridge, "max_backoff=1000", "inactivity_probe=0"]
+        return commands[1:]
+
+    def ended(self) -> str | None:
+        """Why it is not there any more; None while it is."""
+        if self._process is None or self._process.poll() is None:
+            return None
+        return f"Open vSwitch has ended with status {self._process.returncode}: {self._last_words()}"
+
+    def _last_words(self) -> str:
+        self._said.seek(0)
+        lines = self._said.read().decode(errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "it says nothing")
+
+    def dropped_packets(self) -> int:
+        """Packets that devices have lost because their queues were full."""
+        return inside(self._namespace, lambda: devices.dropped_packets(self.devices))
+
+    def close(self) -> None:
+        """Ends it and removes everything."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+        self._files.close()
+
+
+class VSwitch:
+    """The switches of a run, and the devices that are their ports."""
+
+    def __init__(self, layout: SwitchLayout, *, train_segments: int = 1) -> None:
+        """Makes the namespaces and the devices.
+
+        Args:
+            layout: the switches and their ports.
+            train_segments: most segments that a host sends at once, which ports must let through.
+
+        Raises:
+            OSError: if the system does not let us.
+        """
+        # No longer than needed: Open vSwitch makes room for 32 of them each time it looks at a port.
+        mtu = min(train_segments * devices.MTU, devices.LARGEST_MTU)
+        self._daemons: list[Daemon] = []
+        self._files = ExitStack()
+        try:
+            in_new(self._build)
+            for number in range(1, daemons_of(layout) + 1):
+                daemon = Daemon(layout, number, self.namespace, mtu)
+                self._files.callback(daemon.close)
+                self._daemons.append(daemon)
+        except BaseException:
+            self.close()
+            raise
+        self.devices = {name: file for daemon in self._daemons for name, file in daemon.devices.items()}
+        """Open files of the ports, by name."""
+
+    def _build(self, namespace: int) -> None:
+        self.namespace = namespace
+        """Of the controller."""
+        self._files.callback(os.close, namespace)
+        _without_ipv6()
 
     def start(self) -> None:
         """Starts the daemons and makes the bridges; from the main thread, with which they end.
@@ -115,51 +222,14 @@ class VSwitch:
         file = schema()
         if file is None:
             raise LiveError(f"Open vSwitch has no vswitch.ovsschema in {_SCHEMAS[0]}; install it anew")
-        script = [
-            "sh",
-            "-c",
-            _DAEMONS,
-            "sh",
-            str(file),
-            " ".join(first_in_line(_PRIORITY)),
-            *self._configuration(),
-        ]
-        self._daemons = subprocess.Popen(  # noqa: S603 - our own
-            tied(self.namespace, script, alone=True),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=self._said,
-        )
-        if not _says_ready(self._daemons):
-            raise LiveError(f"Open vSwitch does not start: {self._last_words()}")
-
-    def _configuration(self) -> list[str]:
-        """All bridges in one transaction of ovs-vsctl."""
-        host, port = CONTROLLER
-        commands: list[str] = []
-        for number, node in enumerate(self._layout.switches, 1):
-            bridge = f"s{number}"
-            commands += ["--", "add-br", bridge, "--", "set", "bridge", bridge, "datapath_type=netdev"]
-            commands += ["protocols=OpenFlow13", "fail_mode=secure", "mcast_snooping_enable=false"]
-            commands += [f"other-config:datapath-id={number:016x}", "other-config:disable-in-band=true"]
-            for own in (one for one in self._layout.ports if one.switch == node):
-                commands += ["--", "add-port", bridge, own.device]
-                commands += ["--", "set", "interface", own.device, f"ofport_request={own.number}"]
-            commands += ["--", "set-controller", bridge, f"tcp:{host}:{port}"]
-            # A packet-in is never held back, and a controller that comes late is found soon.
-            commands += ["--", "set", "controller", bridge, "max_backoff=1000", "inactivity_probe=0"]
-        return commands[1:]
+        for daemon in self._daemons:
+            daemon.start(file)
+        for daemon in self._daemons:
+            daemon.wait()
 
     def ended(self) -> str | None:
         """Why the switches are not there any more; None while they are."""
-        if self._daemons is None or self._daemons.poll() is None:
-            return None
-        return f"Open vSwitch has ended with status {self._daemons.returncode}: {self._last_words()}"
-
-    def _last_words(self) -> str:
-        self._said.seek(0)
-        lines = self._said.read().decode(errors="replace").split("\n")
-        return next((line.strip() for line in reversed(lines) if line.strip()), "it says nothing")
+        return next((why for daemon in self._daemons if (why := daemon.ended())), None)
 
     def set_carrier(self, device: str, *, up: bool) -> None:
         """Tells a switch whether a port has light, as when a link fails."""
@@ -167,19 +237,40 @@ class VSwitch:
 
     def dropped_packets(self) -> int:
         """Packets that devices have lost because their queues were full."""
-        return self.inside(lambda: devices.dropped_packets(self.devices))
-
-    def inside(self, work: Callable[[], T]) -> T:
-        """Works in the namespace."""
-        return inside(self.namespace, work)
+        return sum(daemon.dropped_packets() for daemon in self._daemons)
 
     def close(self) -> None:
         """Ends the daemons and removes everything."""
-        if self._daemons is not None:
-            self._daemons.kill()
-            self._daemons.communicate()
-            self._daemons = None
         self._files.close()
+
+
+def daemons_of(layout: SwitchLayout) -> int:
+    """How many daemons the switches of a run have."""
+    return min(len(layout.switches), _MOST_DAEMONS)
+
+
+def _without_ipv6() -> None:
+    # Devices of switches have no such addresses, and need none.
+    for name in ("all", "default"):
+        Path(f"/proc/sys/net/ipv6/conf/{name}/disable_ipv6").write_text("1")
+
+
+def _ends(number: int) -> tuple[str, str]:
+    """Addresses of the cable between a daemon and the controller: the daemon's, and the controller's."""
+    return f"169.254.{number}.1", f"169.254.{number}.2"
+
+
+def _address(netlink: Any, device: str, address: str) -> None:
+    (index,) = netlink.link_lookup(ifname=device)
+    netlink.addr("add", index=index, address=address, prefixlen=24)
+    netlink.link("set", index=index, state="up")
+
+
+def _addressed(device: str, address: str) -> None:
+    from pyroute2 import IPRoute  # noqa: PLC0415 - only live runs have it
+
+    with IPRoute() as netlink:
+        _address(netlink, device, address)
 
 
 def _says_ready(process: subprocess.Popen[bytes]) -> bool:

@@ -69,8 +69,13 @@ class Budget:
     @property
     def left_s(self) -> float:
         """Work left, in seconds; not positive when over, or when the clock is."""
+        return 0.0 if self.is_late else self._left_s
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the clock has ended it."""
         self._late = self._late or time.monotonic() > self._end
-        return 0.0 if self._late else self._left_s
+        return self._late
 
     @property
     def clock_left_s(self) -> float:

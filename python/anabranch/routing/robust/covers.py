@@ -7,16 +7,20 @@ the others, load it up to the level at most, and the dual of the worst case of w
 and some pairs, w_ij each. So y_k of the pairs on the link is at most r_i + y_j + q_ij, all zero or one, whose
 sum at their prices is at most the highest load under the level that whole pairs can have.
 
-So few pairs with several paths are tried, none, one and so on: while no choice of single paths for all the
-other pairs has such covers, the level costs more than these. With all links this is hopeless, with a few of
-them quickly decided: those whose prices are highest where the load is least, in one direction, and the same
-in the other. Pairs that have a path around the links cost nothing there and are left out. The bounds of the
-two directions are added, for each pair counts in one of them.
+First it is asked whether all pairs can be on one path with such covers. If not, the level costs at least
+the cheapest pair, and an integer program counts how many pairs must have several paths: the cheapest that
+many are the bound. Each pair with several paths puts load on the links, too; that it counts for nothing here
+makes the bound lower, not wrong. With all links this is hopeless, with a few of them quickly decided: those
+whose prices are highest where the load is least, in one direction, and the same in the other. Pairs that have
+a path around the links cost nothing there and are left out. The bounds of the two directions are added, for
+each pair counts in one of them.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,16 +29,18 @@ from scipy import sparse
 from .budget import Budget
 from .dual_program import DualProgram
 from .highs import solve_interior
-from .mixed import HoseProgram, MixedSolver
+from .mixed import HoseProgram, MixedAnswer, MixedSolver
 from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints
 from .single_path_bounds import attainable_loads, next_below
 
 _SIZES = (5, 9)
 """Links in a set, one size after the other."""
-_WORK = 0.4
-"""What these programs take of the time that `mixed` counts for larger ones: 0.2 to 0.5 measured."""
+_WORK = 0.3
+"""What these programs take of the time that `mixed` counts for larger ones: 0.1 to 0.4 measured."""
 _MOST_LINES = 30
 """Rows and columns of the traffic matrix on a link, up to which they are counted."""
+_WHOLE_ABOVE = 1e-3
+"""By how much a count may be above a whole number and count as it, for rounding."""
 _ABOVE = 3e-6
 """By which part a load may be above the level and count as within it, for rounding."""
 
@@ -67,11 +73,20 @@ def cover_bound(
     sets = _dear_links(network, bounds, candidates, used, budget)
     forth, back = (used[:, links].sum(axis=1) for links in sets)
     groups = (forth >= back, back > forth)
-    found = [0.0, 0.0]
+    found, proved = [0.0, 0.0], [False, False]
+    largest: list[_Covers | None] = [None, None]
     for size, side in itertools.product(_SIZES, (0, 1)):
-        if budget.left_s > 0 and len(sets[side]):
-            program = _Covers(network, bounds, candidates, sets[side][:size], groups[side])
-            found[side] = max(found[side], program.bound(most, weight, budget))
+        links = sets[side][:size]
+        if budget.left_s <= 0 or not len(links):
+            continue
+        program = _Covers(network, bounds, candidates, links, groups[side])
+        largest[side] = program
+        if program.needs_several(most, budget):
+            proved[side] = True
+            found[side] = max(found[side], program.cost_of(1, weight))
+    for side, last in enumerate(largest):
+        if last is not None and proved[side] and budget.left_s > 0:
+            found[side] = max(found[side], last.cost_of(last.count(most, budget), weight))
     return sum(found)
 
 
@@ -115,7 +130,7 @@ def _dear_links(
 
 
 class _Covers:
-    """The integer program of some links and pairs: `HoseProgram` with every column zero or one."""
+    """The integer program of some links and pairs: `HoseProgram` with paths and lines zero or one."""
 
     def __init__(
         self,
@@ -128,44 +143,57 @@ class _Covers:
         self._network, self._bounds = network, bounds
         self._pairs, self._parts = _parts(network, candidates, links, counts)
 
-    def bound(self, load: float, weight: Floats, budget: Budget) -> float:
-        """What these pairs cost at least.
+    def cost_of(self, several: int, weight: Floats) -> float:
+        """What so many of these pairs cost at least, by the costs of all pairs, shape (pairs,)."""
+        return float(np.sort(weight[self._pairs])[:several].sum())
 
-        Args:
-            load: the highest load that whole pairs may cause.
-            weight: cost of each of all pairs.
-            budget: half of what is left may be done.
-        """
-        parts = self._parts
-        if parts is None:
-            return 0.0
-        cheapest = np.cumsum(np.sort(weight[self._pairs]))
-        allowed = budget.left_s / 2 / _WORK
+    def needs_several(self, load: float, budget: Budget) -> bool:
+        """Whether it is proved that whole pairs cannot have a load up to this with every pair on one path."""
+        if self._parts is None:
+            return False
+        return self._run(self._parts, load, 0, budget).ending == "infeasible"
+
+    def count(self, load: float, budget: Budget) -> int:
+        """How many pairs have several paths at least, as far as it is proved; one is known to."""
+        if self._parts is None:
+            return 0
+        bound = self._run(self._parts, load, self._parts.pair_count, budget).bound
+        return max(1, math.ceil(bound - _WHOLE_ABOVE)) if math.isfinite(bound) else 1
+
+    def _run(self, parts: Candidates, load: float, several: int, budget: Budget) -> MixedAnswer:
+        """As few pairs with several paths as there can be: none, or from one up to so many."""
+        allowed = budget.left_s / _WORK
         work = Budget(allowed)
-        several = 0
-        while several < parts.pair_count and work.left_s > 0:
-            if self._solver(parts, load, several).run(work).ending != "infeasible":
-                break
-            several += 1
+        answer = self._solver(parts, load, several).run(work)
         budget.spend((allowed - work.left_s) * _WORK)
-        return float(cheapest[several - 1]) if several else 0.0
+        if work.is_late:
+            budget.late()
+        return answer
 
     def _solver(self, parts: Candidates, load: float, several: int) -> MixedSolver:
-        """All but so many pairs on one path."""
-        program = HoseProgram.of(self._network, self._bounds, parts)
-        paths, width = parts.path_count, len(program.upper)
-        if several:
-            program.row_lower[: parts.pair_count] = 0.0
-        everywhere = sparse.csr_array(
-            (np.ones(paths), (np.zeros(paths, np.int64), np.arange(paths))), shape=(1, width)
-        )
+        """The program; its last columns say whether a pair has several paths.
+
+        Single pairs q need not be whole: that makes the bound no less valid, and the search is as fast.
+        """
+        pairs = parts.pair_count
+        program = HoseProgram.of(self._network, self._bounds, parts, extra=pairs)
+        width = len(program.upper)
+        spread = program.load + 1 + np.arange(pairs)
+        lines = program.load - (program.matrix.shape[0] - pairs - self._network.arc_count)
         counted, most = self._counts(program, parts, load)
-        program = program.with_rows(
-            everywhere, np.array([parts.pair_count - several], np.float64), np.array([np.inf])
-        ).with_rows(counted, np.full(len(most), -np.inf), most)
-        solver = MixedSolver(program, np.zeros(width), mip_heuristic_effort=0.0)
+        either = sparse.csr_array((np.ones(pairs), (np.arange(pairs), spread)), shape=program.matrix.shape)
+        some = sparse.csr_array((np.ones(pairs), (np.zeros(pairs, np.int64), spread)), shape=(1, width))
+        program = replace(program, matrix=sparse.csr_array(program.matrix + either)).with_rows(
+            sparse.csr_array(sparse.vstack([counted, some])),
+            np.append(np.full(len(most), -np.inf), float(several > 0)), np.append(most, float(several)),
+        )  # fmt: skip
+        cost = np.zeros(width)
+        cost[spread] = 1.0
+        # Presolve saves nothing here, and with it the work hangs more on the random numbers of the solver.
+        solver = MixedSolver(program, cost, mip_heuristic_effort=0.0, presolve="off")
         solver.set_bounds(np.array([program.load]), np.zeros(1), np.array([load]))
-        solver.set_whole(np.arange(program.load))
+        solver.set_bounds(spread, np.zeros(pairs), np.full(pairs, float(several > 0)))
+        solver.set_whole(np.append(np.arange(lines), spread))
         return solver
 
     def _counts(

@@ -30,6 +30,8 @@ _WHOLE = 1 - 1e-6
 """Fractions from here on count as all of a pair's traffic."""
 _ROUNDS = 8
 """Linear programs of the heuristic that makes fractions sparse."""
+_FOR_BOUND = 0.5
+"""Work of the bound, as a part of the limit and beside it, so that neither waits for the other."""
 _SOFT = 0.02
 """Fraction below which a path is cheap no longer to give up: epsilon of the reweighting."""
 
@@ -142,7 +144,7 @@ def robust_optimal(
         weight_mbps: cost of each pair with several paths; left out: `even_split_loss_mbps`.
         tolerance: largest gap between cost and bound, as a part of the cost.
         time_limit_s: work (see `budget`) after which the best so far is returned, with status
-            `time-limit`; or the budget of a caller.
+            `time-limit`; or the budget of a caller. The bound has half as much again, of its own.
         steps: of the local search that looks for a routing with one path for every pair.
         seed: of the local search.
         begin: a routing to begin with, over some of the candidates.
@@ -155,6 +157,7 @@ def robust_optimal(
         SolverError: the solver failed, or found no routing within the level before time was over.
     """
     budget = Budget.of(time_limit_s)
+    allowed_s = budget.left_s
     if not level > 0:
         raise SelectionError("level", f"{level}", "give the highest load allowed, above 0")
     candidates.check(network)
@@ -167,7 +170,7 @@ def robust_optimal(
             "level", f"no fractions over the candidates have a worst-case load up to {level}",
             f"the least possible is {spread.load:.6g}; allow it, or give more candidates",
         )  # fmt: skip
-    problem = _Problem(network, bounds, candidates, level, weight, budget)
+    problem = _Problem(network, bounds, candidates, level, weight, budget, allowed_s)
     problem.offer(spread.routing)
     if begin is not None:
         problem.offer(over(network, candidates, begin))
@@ -239,9 +242,11 @@ class _Problem:
         level: float,
         weight: Floats,
         budget: Budget,
+        time_limit_s: float,
     ) -> None:
         self._network, self._bounds, self._candidates = network, bounds, candidates
         self._level, self._weight, self._budget = level, weight, budget
+        self._for_bound_s = _FOR_BOUND * time_limit_s
         self._best: tuple[TrafficSplit, WorstCase] | None = None
         self._paths = np.arange(candidates.path_count)
         self._path_weight = weight[candidates.pair_of_path()]
@@ -278,15 +283,20 @@ class _Problem:
             tolerance: of the cost, as a part of it.
         """
         programs = self._around(alone) + self._sparse()
-        if self.lost <= 0 or self._budget.left_s <= 0:
-            return programs, 0.0
-        allowed = self._budget.left_s / 2
-        part = Budget(allowed)
-        bound = cover_bound(self._network, self._bounds, self._candidates, self._level, self._weight, part)
-        self._budget.spend(allowed - part.left_s)
-        if self.lost - bound <= tolerance * self.lost:
+        bound = self._covers() if 0 < self.lost < np.inf else 0.0
+        if self.lost - bound <= tolerance * self.lost or self._budget.left_s <= 0:
             return programs, bound
         return programs + 1, max(bound, self._exact(tolerance))
+
+    def _covers(self) -> float:
+        """The bound by covers, within a budget of its own."""
+        if self._budget.is_late:
+            return 0.0
+        part = Budget(self._for_bound_s)
+        bound = cover_bound(self._network, self._bounds, self._candidates, self._level, self._weight, part)
+        if part.is_late:
+            self._budget.late()
+        return bound
 
     def _around(self, alone: TrafficSplit) -> int:
         """Give back their paths to the pairs on the most loaded links, as few as make the level possible."""

@@ -12,11 +12,18 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any, ClassVar, Protocol
 
-from os_ken.base.app_manager import OSKenApp
+from os_ken.base.app_manager import OSKenApp, lookup_service_brick
 from os_ken.controller import ofp_event
-from os_ken.controller.handler import CONFIG_DISPATCHER, DEAD_DISPATCHER, MAIN_DISPATCHER, set_ev_cls
+from os_ken.controller.handler import (
+    CONFIG_DISPATCHER,
+    DEAD_DISPATCHER,
+    MAIN_DISPATCHER,
+    set_ev_cls,
+    set_ev_handler,
+)
 from os_ken.ofproto import ofproto_v1_3
 
+from anabranch.live.switches.controller.stamps import StampedSocket
 from anabranch.live.switches.controller.tell import tell
 from anabranch.live.switches.layout import SwitchLayout
 from anabranch.switch_rules import Action, Entry, SelectGroup
@@ -59,6 +66,16 @@ class Switchboard(OSKenApp):  # type: ignore[misc]
         self._messages = 0
         self._application = type(self).make(self)
         threading.Thread(target=self._keep_time, name="timers", daemon=True).start()
+
+    def start(self) -> None:
+        """Serves from now on.
+
+        What has a time is dealt with in the thread that reads it, which knows when it came.
+        """
+        super().start()
+        messages = lookup_service_brick(ofp_event.NAME)
+        messages.register_handler(ofp_event.EventOFPPacketIn, self._on_packet)
+        messages.register_handler(ofp_event.EventOFPPortStatsReply, self._on_counters)
 
     # What applications call.
 
@@ -122,9 +139,18 @@ class Switchboard(OSKenApp):  # type: ignore[misc]
         source = of.OFPP_CONTROLLER if in_port is None else in_port
         self._send(path, parser.OFPPacketOut(path, of.OFP_NO_BUFFER, source, [out], frame))
 
-    def send_back(self, switch: int, frame: bytes) -> None:
-        """A switch sends a frame up at once."""
-        self.send_packet(switch, frame, self._paths[switch].ofproto.OFPP_CONTROLLER)
+    def send_stamped(self, switch: int, frame: bytes, port: int | None) -> int:
+        """A switch sends a frame out of a port, or up again at once where there is none.
+
+        Returns:
+            When it was told so, in nanoseconds of the monotonic clock.
+        """
+        path = self._paths[switch]
+        of, parser = path.ofproto, path.ofproto_parser
+        out = parser.OFPActionOutput(of.OFPP_CONTROLLER if port is None else port, of.OFPCML_NO_BUFFER)
+        return self._send_now(
+            path, parser.OFPPacketOut(path, of.OFP_NO_BUFFER, of.OFPP_CONTROLLER, [out], frame)
+        )
 
     def barrier(self, switches: Sequence[int], then: Callable[[], None]) -> None:
         """Goes on when all of them have done what they were told before."""
@@ -153,8 +179,7 @@ class Switchboard(OSKenApp):  # type: ignore[misc]
         path = self._paths[switch]
         request = path.ofproto_parser.OFPPortStatsRequest(path, 0, port)
         path.set_xid(request)
-        self._asked[switch, request.xid] = (then, time.monotonic_ns())
-        self._send(path, request)
+        self._asked[switch, request.xid] = (then, self._send_now(path, request))
 
     def after(self, seconds: float, action: Callable[[], None]) -> None:
         """Does something later."""
@@ -178,7 +203,22 @@ class Switchboard(OSKenApp):  # type: ignore[misc]
     def _send(self, path: Any, message: Any) -> None:
         self._messages += 1
         if not path.send_msg(message):
-            tell("trouble", text=f"switch {self.layout.names[self._node[path.id]]} does not listen")
+            self._is_deaf(path)
+
+    def _send_now(self, path: Any, message: Any) -> int:
+        """Sends it before what waits to be sent; when it left, in nanoseconds of the monotonic clock."""
+        self._messages += 1
+        if message.xid is None:
+            path.set_xid(message)
+        message.serialize()
+        try:
+            return int(path.socket.send_stamped(message.buf))
+        except OSError:
+            self._is_deaf(path)
+            return time.monotonic_ns()
+
+    def _is_deaf(self, path: Any) -> None:
+        tell("trouble", text=f"switch {self.layout.names[self._node[path.id]]} does not listen")
 
     def _keep_time(self) -> None:
         with self._moved:
@@ -204,15 +244,15 @@ class Switchboard(OSKenApp):  # type: ignore[misc]
             path = event.msg.datapath
             if path.id not in self._node:
                 return
+            path.socket = StampedSocket(path.socket)
             self._paths[self._node[path.id]] = path
             if len(self._paths) == len(self._node):
                 self._safely(self._application.on_switches)
 
-    @set_ev_cls(ofp_event.EventOFPPacketIn, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    @set_ev_handler(ofp_event.EventOFPPacketIn, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
     def _on_packet(self, event: Any) -> None:
         message = event.msg
-        # When it came, by the clock of the run.
-        at_ns = time.monotonic_ns() - int((time.time() - event.timestamp) * 1e9)
+        at_ns = message.datapath.socket.came_ns
         with self._lock:
             self._messages += 1
             node, port = self._node[message.datapath.id], message.match["in_port"]
@@ -236,9 +276,9 @@ class Switchboard(OSKenApp):  # type: ignore[misc]
             if then is not None:
                 self._safely(then)
 
-    @set_ev_cls(ofp_event.EventOFPPortStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
+    @set_ev_handler(ofp_event.EventOFPPortStatsReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
     def _on_counters(self, event: Any) -> None:
-        at_ns = time.monotonic_ns() - int((time.time() - event.timestamp) * 1e9)
+        at_ns = event.msg.datapath.socket.came_ns
         with self._lock:
             self._messages += 1
             asked = self._asked.pop((self._node[event.msg.datapath.id], event.msg.xid), None)

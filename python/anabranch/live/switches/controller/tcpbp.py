@@ -175,22 +175,22 @@ class TcpbpController(ForwardingController):
         self.board.after(self._interval_s * 0.9, self._converge)
         self.board.after(self._interval_s, self._round)
 
-    def _next(self, what: int) -> int:
+    def _send(self, what: int, link: int, switch: int, port: int | None) -> None:
+        """Sends a frame on its way, and notes when, under what it measures."""
         self._number += 1
-        self._sent[self._number] = (what, time.monotonic_ns())
-        return self._number
+        self._sent[self._number] = (what, self.board.send_stamped(switch, probe(link, self._number), port))
 
     def _loop(self, switch: int) -> None:
-        self.board.send_back(switch, probe(_NO_LINK, self._next(switch)))
+        self._send(switch, _NO_LINK, switch, None)
 
     def _probe(self, link: int) -> None:
         start, _ = self.between[link]
-        self.board.send_packet(start.switch, probe(link, self._next(link)), start.number)
+        self._send(link, link, start.switch, start.number)
 
     def _probe_cable(self, group: int) -> None:
         if self._cable is not None:
             start, _ = self._cable
-            self.board.send_packet(start.switch, probe(group, self._next(group)), start.number)
+            self._send(group, group, start.switch, start.number)
 
     def _read_counters(self) -> None:
         """Reads both ends of each link, one link after the other."""
