@@ -85,8 +85,8 @@ def test_a_program_reads_slowly(live_run: LiveRun, ends: str) -> None:
     assert flow["delivered_bytes"] == pytest.approx(47 * 32_000, abs=2 * 32_000)
     assert flow["delivered_bytes"] == pytest.approx(simulated["delivered_bytes"], abs=2 * 32_000)
     if ends == "kernel sends":
-        # A kernel that receives may drop what does not fit its memory though it fits the window.
-        assert flow["retransmissions"] == 0
+        # Tail loss probes alone, in the pause: a kernel that receives may drop what does not fit its memory, too.
+        assert flow["retransmissions"] <= simulated["tail_loss_probes"] == 2
 
 
 @pytest.mark.parametrize(("preset", "window_bytes"), [("linux-cubic", 125_000), ("mprc", 200_000)])
