@@ -117,6 +117,7 @@ _EVENTS: dict[str, tuple[str, _Fields]] = {
     "regular": ("anabranch:subflow_regular", _CONTEXT),
     "address announced": ("anabranch:address_announced", _CONTEXT),
     "reinjection": ("anabranch:data_reinjected", _CONTEXT),
+    "data retransmission": ("anabranch:data_retransmitted", _CONTEXT),
     "opportunistic retransmission": ("anabranch:data_retransmitted_opportunistically", _CONTEXT),
     "blocked": ("anabranch:data_blocked", _CONTEXT),
     "unblocked": ("anabranch:data_unblocked", _CONTEXT),

@@ -61,6 +61,7 @@ MULTIPATH_EVENTS = {
     "suspected",
     "answered",
     "reinjection",
+    "data retransmission",
     "opportunistic retransmission",
     "blocked",
     "unblocked",
@@ -168,7 +169,7 @@ def test_the_log_of_a_multipath_flow_names_its_subflows(tmp_path: Path) -> None:
 
 def test_every_event_has_a_name_in_json() -> None:
     names = set(event_log._EVENTS)
-    assert len(names) == 27
+    assert len(names) == 28
     assert names >= MULTIPATH_EVENTS
     row = Scenario.loads(LOSSY + 'log = ["web.0"]\n').run().log.head(1)
     row = row.with_columns(pl.col(pl.Float64).fill_null(1.0), pl.col(pl.String).fill_null("some"))

@@ -120,6 +120,10 @@ anabranch_units::parameters! {
         /// Write data sequence numbers with 8 octets in place of 4 (RFC 8684 section 3.3), as Linux does: a data segment
         /// has room for 4 bytes less.
         long_data_sequence: bool = false;
+        /// Count the receive window from the data ACK by what the subflow took last, as Linux does, whose duplicate ACKs
+        /// make no window smaller: data may leave beyond it. The receiver drops them though their subflow acknowledges
+        /// them, and a timer of the connection sends them again.
+        subflow_windows: bool = false;
     }
 }
 

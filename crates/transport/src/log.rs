@@ -156,6 +156,11 @@ pub enum Decision {
         /// The subflow that had them.
         from: u8,
     },
+    /// No data ACK came in time, and nothing of this subflow is outstanding: the oldest data are sent again on it.
+    RetransmittedData {
+        /// Bytes.
+        bytes: u64,
+    },
     /// Data of a slower subflow that keep the receive window full are sent on this one (Raiciu 2012, section 4.2).
     RetransmittedOpportunistically {
         /// Bytes.
@@ -278,6 +283,7 @@ impl Decision {
             Self::Prioritised { backup: false, .. } => "regular",
             Self::AddressAnnounced { .. } => "address announced",
             Self::Reinjected { .. } => "reinjection",
+            Self::RetransmittedData { .. } => "data retransmission",
             Self::RetransmittedOpportunistically { .. } => "opportunistic retransmission",
             Self::Blocked { .. } => "blocked",
             Self::Unblocked => "unblocked",

@@ -137,6 +137,7 @@ fn linux_mptcp() -> TransportConfig {
         opportunistic_retransmission: false,
         penalisation: false,
         long_data_sequence: true,
+        subflow_windows: true,
     })
 }
 

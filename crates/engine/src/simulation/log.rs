@@ -101,6 +101,7 @@ fn add_details(table: &mut Table, rows: &[Row]) {
     number("bytes", |decision| match decision {
         Decision::Lost { bytes, .. }
         | Decision::Reinjected { bytes, .. }
+        | Decision::RetransmittedData { bytes }
         | Decision::RetransmittedOpportunistically { bytes, .. } => Some(*bytes as f64),
         _ => None,
     });

@@ -83,6 +83,8 @@ pub struct MptcpReceiver {
     sizing: Option<RightSizing>,
     /// Right edge of the window, which all subflows announce; it never moves back (RFC 8684 section 3.3.5).
     edge: u64,
+    /// Right edge of the windows that were told the other end.
+    announced: u64,
     /// Our own DATA_FIN is acknowledged.
     fin_acknowledged: bool,
     stats: MptcpReceiverStats,
@@ -116,6 +118,7 @@ impl MptcpReceiver {
             held: None,
             sizing: RightSizing::new(&config.tcp),
             edge: DATA_START + initial_window(&config.tcp),
+            announced: DATA_START,
             fin_acknowledged: false,
             stats: MptcpReceiverStats::default(),
             config: config.clone(),
@@ -186,7 +189,7 @@ impl MptcpReceiver {
         if let Some(option) = option.filter(MptcpOption::is_about_addresses) {
             self.take_address_option(option);
         }
-        if let Some((left, right, fin)) = data {
+        if let Some((left, right, fin)) = data.filter(|data| !self.lies_beyond_the_window(data)) {
             let before = self.in_order();
             self.take_data(index, left, right, fin);
             let fresh = self.in_order() - before;
@@ -302,8 +305,13 @@ impl MptcpReceiver {
         let fits = left >= DATA_START
             && right - left == payload + u64::from(fin)
             // What lies beyond the window was never allowed; on the subflow it must not count as received.
-            && right <= self.data_nxt + self.config.tcp.receive_buffer.0 + 1;
+            && (self.config.subflow_windows || right <= self.data_nxt + self.config.tcp.receive_buffer.0 + 1);
         if fits && right > left { Ok(Some((left, right, fin))) } else { Err(Unmapped) }
+    }
+
+    /// Whether data wait for others and end beyond the window: they are dropped, though their subflow acknowledges them.
+    fn lies_beyond_the_window(&self, &(left, right, fin): &Data) -> bool {
+        self.config.subflow_windows && left > self.data_nxt && right - u64::from(fin) > self.announced
     }
 
     /// Takes `left..right` of the data: each byte counts once, and those in order are the application's.
@@ -418,6 +426,7 @@ impl MptcpReceiver {
         let scale = window_scale(self.config.tcp.receive_buffer.0);
         let syn = segment.flags.has(Flags::SYN);
         let window = self.window(index, if syn { 0 } else { scale });
+        self.announced = self.announced.max(self.data_nxt + window);
         segment.window = (if syn { window } else { window >> scale }).min(u64::from(u16::MAX)) as u16;
         if syn {
             segment.window_scale_plus_one = scale + 1;

@@ -1,10 +1,12 @@
 //! Windows and buffers of whole connections.
 
 use super::testing::{Network, Side, Wire, mptcp, secs};
+use super::{Dss, MptcpOption};
 use crate::config::MptcpConfig;
-use crate::segment::Flags;
+use crate::log::Decision;
+use crate::segment::{Flags, Segment};
 use crate::{PathManagerConfig, SchedulerConfig};
-use anabranch_units::Bytes;
+use anabranch_units::{Bytes, Instant};
 
 /// The first data segment has 4 bytes less than the others (RFC 8684 section 3.1), and slow start is no segment short
 /// for it: windows of 10 and 20 segments carry 30 segments in two round trips of 20 ms behind a handshake of 20 ms. Where
@@ -115,5 +117,57 @@ fn what_waits_behind_a_hole_widens_no_window() {
     let acks = log.iter().filter(|(_, side, s)| *side == Side::Receiver && !s.flags.has(Flags::SYN));
     let windows = acks.map(|(.., s)| s.window);
     assert!(network.receiver.multipath_stats().most_waiting_bytes > 500_000);
-    assert_eq!(u64::from(windows.max().unwrap()) << 7, 3_361_792);
+    assert_eq!(u64::from(windows.max().unwrap()) << 7, 3_344_256);
+}
+
+/// A fast subflow that repairs losses hears duplicate ACKs, which make its window no smaller, while data ACKs go on by the
+/// other one: data leave beyond the window that was told. The receiver drops them, though their subflow acknowledges them, and
+/// the timer of the connection has them sent again. Where the window is that of the segment, nothing lies beyond it.
+#[test]
+fn data_beyond_the_window_are_dropped_and_sent_again() {
+    for subflow_windows in [true, false] {
+        let mut config = MptcpConfig { subflow_windows, ..mptcp("linux-mptcp", 2) };
+        config.tcp.segment_overhead = anabranch_units::Bytes(728);
+        let wires = vec![Wire { queue_bytes: 75_000, ..Wire::new(25, 10) }, Wire::new(1, 3)];
+        let mut network = Network::new(&config, wires, 1);
+        network.log = Some(Vec::new());
+        network.sender.keep_log(1_000_000);
+        network.sender.open();
+        network.sender.write(4 << 20);
+        network.sender.close();
+        assert!(network.run(secs(60.0)));
+        network.check_complete(4 << 20);
+        let beyond = beyond_the_window(&network.log.take().unwrap(), &network);
+        let log = network.sender.take_log();
+        let repeated = log.iter().filter_map(|entry| match entry.decision {
+            Decision::RetransmittedData { bytes } => Some(bytes),
+            _ => None,
+        });
+        let repeated: u64 = repeated.sum();
+        assert_eq!(network.sender.multipath_stats().reinjected_bytes, repeated);
+        assert_eq!((beyond > 0, repeated > 0), (subflow_windows, subflow_windows), "{beyond} {repeated}");
+    }
+}
+
+/// Bytes that left beyond every window that the receiver had told.
+fn beyond_the_window(log: &[(Instant, Side, Segment)], network: &Network) -> u64 {
+    let (mut first, mut edge, mut beyond) = (None, 0, 0);
+    for (_, side, segment) in log.iter().filter(|(.., segment)| !segment.flags.has(Flags::SYN)) {
+        let Some(MptcpOption::Dss(Dss { data_ack, mapping, .. })) = segment.mptcp() else { continue };
+        match (side, network.sender.stream_range(segment), mapping, data_ack) {
+            (Side::Sender, Some((begin, end)), Some(mapping), _) => {
+                // The stream is shorter than what 4 octets count.
+                first.get_or_insert(mapping.data_seq.low().wrapping_sub(begin as u32));
+                let over = if edge == 0 { 0 } else { end.saturating_sub(edge) };
+                beyond += over.min(u64::from(segment.payload));
+            }
+            (Side::Receiver, _, _, Some(ack)) => {
+                let Some(first) = first else { continue };
+                let acknowledged = u64::from(ack.low().wrapping_sub(first));
+                edge = edge.max(acknowledged + (u64::from(segment.window) << 7));
+            }
+            _ => {}
+        }
+    }
+    beyond
 }

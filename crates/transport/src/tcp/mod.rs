@@ -18,7 +18,7 @@ mod receiver;
 mod rtt;
 mod scoreboard;
 mod sender;
-mod ticks;
+pub(crate) mod ticks;
 mod timestamp;
 
 pub use detection::{

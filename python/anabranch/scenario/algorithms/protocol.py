@@ -131,6 +131,11 @@ class TransportFields(Table):
     """``mptcp``: write data sequence numbers with 8 octets in place of 4 (RFC 8684 section 3.3), as Linux
     does: a data segment has room for 4 bytes less.
     """
+    subflow_windows: bool | None = None
+    """``mptcp``: count the receive window from the data ACK by what the subflow took last, as Linux does,
+    whose duplicate ACKs make no window smaller: data may leave beyond it. The receiver drops them though
+    their subflow acknowledges them, and a timer of the connection sends them again.
+    """
     segment: Annotated[ByteCount, within(above=40, most=65535)] | None = None
     """``sdn-paced``, ``sliding-window``: a full data packet with its 40 bytes of headers (thesis: 1000 B)."""
     reliable: bool | None = None
@@ -182,6 +187,7 @@ PROTOCOL_FIELDS: dict[str, tuple[str, ...]] = {
         "opportunistic_retransmission",
         "penalisation",
         "long_data_sequence",
+        "subflow_windows",
     ),
     "sdn-paced": (
         "segment",

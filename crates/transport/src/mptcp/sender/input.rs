@@ -42,6 +42,8 @@ impl MptcpSender {
         if !announces || unwrap_sequence(segment.ack, una) > una {
             subflow.sender.on_segment(now, &inner);
         }
+        let scale = if segment.flags.has(Flags::SYN) { 0 } else { self.peer_window_scale };
+        subflow.take_window(u64::from(segment.window) << scale, unwrap_sequence(segment.ack, una), una);
         if !segment.flags.has(Flags::SYN) && matches!(subflow.join, Join::Acknowledged { .. }) {
             // RFC 8684 section 3.2: data may be sent once the ACK with the HMAC is answered.
             subflow.join = Join::Done;
@@ -114,7 +116,11 @@ impl MptcpSender {
                 return;
             }
             // The right edge never moves back (RFC 8684 section 3.3.5).
-            let window = u64::from(segment.window) << self.peer_window_scale;
+            let window = if self.config.subflow_windows {
+                self.subflows[usize::from(segment.subflow)].window()
+            } else {
+                u64::from(segment.window) << self.peer_window_scale
+            };
             self.data.edge = self.data.edge.max(ack + window);
             self.on_data_ack(now, ack);
         }
@@ -130,11 +136,12 @@ impl MptcpSender {
         }
     }
 
-    fn on_data_ack(&mut self, now: Instant, ack: u64) {
+    pub(super) fn on_data_ack(&mut self, now: Instant, ack: u64) {
         if ack <= self.data.una {
             return;
         }
         self.data.una = ack;
+        self.restart_data_timer(now);
         if self.is_finished() {
             self.finish(now);
         }
@@ -183,5 +190,6 @@ impl MptcpSender {
             }
             self.wake(index);
         }
+        self.on_data_timeout(now);
     }
 }

@@ -1,9 +1,12 @@
 //! The sending end of a Multipath TCP connection.
 
 mod addresses;
+mod data_timer;
 mod input;
 mod log;
 mod subflow;
+#[cfg(test)]
+mod tests;
 mod transmit;
 mod window;
 
@@ -21,6 +24,7 @@ use crate::segment::Segment;
 use crate::tcp::{RttSummary, Sender, SenderStats};
 use addresses::Ends;
 use anabranch_units::{Instant, Span};
+use data_timer::DataTimer;
 use log::ConnectionLog;
 use std::collections::VecDeque;
 use subflow::{Join, Subflow};
@@ -39,7 +43,7 @@ fn first_segment_extra(config: &MptcpConfig) -> u64 {
 /// What a connection does beyond its subflows.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct MptcpSenderStats {
-    /// Bytes sent again on another subflow because theirs timed out.
+    /// Bytes sent again because their subflow timed out, or because no data ACK came in time.
     pub reinjected_bytes: u64,
     /// Segments sent again on another subflow because they kept the receive window full.
     pub opportunistic_retransmissions: u64,
@@ -60,6 +64,8 @@ struct Data {
     nxt: u64,
     /// Behind the last byte the application has written.
     written: u64,
+    /// Behind the last byte that has found room in the send buffer.
+    filled: u64,
     closing: bool,
     /// Right edge of the receive window, which all subflows share.
     edge: u64,
@@ -92,6 +98,7 @@ pub struct MptcpSender {
     confirmed: bool,
     data: Data,
     persist: Persist,
+    data_timer: DataTimer,
     ends: Ends,
     /// Segments of a train that the host sends at once.
     offload: u16,
@@ -144,6 +151,7 @@ impl MptcpSender {
                 una: DATA_START,
                 nxt: DATA_START,
                 written: DATA_START,
+                filled: DATA_START,
                 closing: false,
                 edge: DATA_START,
                 fin_mapped: false,
@@ -152,6 +160,7 @@ impl MptcpSender {
                 fin_repetitions: 0,
             },
             persist: Persist::default(),
+            data_timer: DataTimer::new(config.tcp.min_rto),
             ends: Ends::new(interfaces, config.path_manager.limits()),
             offload: 1,
             subflows: subflows.collect(),
@@ -370,7 +379,7 @@ impl MptcpSender {
         if self.awaits_fin() {
             next = next.min(self.data.fin_at);
         }
-        next = next.min(self.persist.at);
+        next = next.min(self.persist.at).min(self.data_timer.at);
         (next < Instant::MAX).then_some(next)
     }
 
@@ -471,7 +480,10 @@ impl MptcpSender {
         self.reinjecting.retain(|&other| other != index);
         self.reinjecting.push(index);
         while let Some(range) = self.subflows[usize::from(index)].dequeue(u64::MAX) {
-            self.returned.push_back(range);
+            // Elsewhere queues hold only what is sent again, which the timer of the connection sees to.
+            if self.scheduler.queues() {
+                self.returned.push_back(range);
+            }
         }
         let ends = self.is_finished() || self.has_lost_its_address();
         if self.stalled_since.is_none() && self.paths.usable().next().is_none() && !ends {

@@ -99,6 +99,8 @@ pub(super) struct Subflow {
     pub(super) told_backup: bool,
     /// It may have something of its own to send.
     pub(super) woken: bool,
+    /// Window that it took last, in bytes.
+    window: u64,
     mappings: VecDeque<Mapping>,
     /// Data that it was given before it had room: first position and length, none of it sent.
     queue: VecDeque<(u64, u64)>,
@@ -128,6 +130,7 @@ impl Subflow {
             peer_backup: false,
             told_backup: false,
             woken: false,
+            window: 0,
             mappings: VecDeque::new(),
             queue: VecDeque::new(),
             queued: 0,
@@ -167,6 +170,20 @@ impl Subflow {
             self.queue.pop_front();
         }
         Some(taken)
+    }
+
+    /// A segment tells a window; its ACK is of position `ack`, and the first unacknowledged one was `una` before. As in
+    /// Linux, an ACK that moves nothing on may only make the window larger, or shut it; RFC 9293 section 3.10.7.4 (SND.WL2)
+    /// has it make the window smaller, too.
+    pub(super) fn take_window(&mut self, told: u64, ack: u64, una: u64) {
+        if ack > una || (ack == una && (told > self.window || told == 0)) {
+            self.window = told;
+        }
+    }
+
+    /// The window that it took last.
+    pub(super) fn window(&self) -> u64 {
+        self.window
     }
 
     /// Bytes in its queue.

@@ -60,6 +60,10 @@ impl MptcpSender {
     }
 
     fn next_data(&mut self, now: Instant) -> Option<Segment> {
+        if self.config.tcp.autotuning {
+            self.fill_buffer();
+        }
+        self.tune_data_timer(now);
         let queues = self.scheduler.queues();
         if queues {
             self.fill_queues(now);
@@ -79,6 +83,13 @@ impl MptcpSender {
         }
         if queues {
             return self.send_queued(now);
+        }
+        if self.config.subflow_windows {
+            let segment = self.send_from_queues(now);
+            // As above.
+            if segment.is_some() || !self.woken.is_empty() {
+                return segment;
+            }
         }
         let data = &self.data;
         let mut limit = self.limit();
@@ -120,14 +131,25 @@ impl MptcpSender {
     /// Position behind the last that may be sent: what is written and fits the send buffer, and what the receive
     /// window admits.
     fn limit(&self) -> u64 {
+        self.data.edge.min(self.buffered())
+    }
+
+    /// Position behind the last byte that the application has written and the send buffer holds.
+    pub(super) fn buffered(&self) -> u64 {
         let data = &self.data;
-        let limit = data.written.min(data.edge);
-        if !self.config.tcp.autotuning {
-            return limit;
+        if self.config.tcp.autotuning { data.written.min(data.filled) } else { data.written }
+    }
+
+    /// The application fills the send buffer, which keeps what is not acknowledged at the data level, whichever subflow
+    /// has it. Once it is full, Linux wakes the application when what is free is half of what is kept
+    /// (sk_stream_is_writeable; validation/linux/README.md).
+    pub(super) fn fill_buffer(&mut self) {
+        let sizes = self.paths.usable().map(|subflow| self.paths.get(subflow).send_buffer);
+        let size = sizes.fold(0, u64::saturating_add);
+        let kept = self.data.filled.saturating_sub(self.data.una);
+        if size.saturating_sub(kept) >= kept / 2 {
+            self.data.filled = self.data.filled.max(self.data.una.saturating_add(size));
         }
-        // What is not acknowledged at the data level is kept, whichever subflow has it.
-        let kept = self.paths.usable().map(|subflow| self.paths.get(subflow).send_buffer);
-        limit.min(data.una + kept.fold(0, u64::saturating_add))
     }
 
     /// Gives data to the queues of the subflows as the scheduler says.
@@ -147,6 +169,7 @@ impl MptcpSender {
             self.subflows[usize::from(burst.subflow)].enqueue(self.data.nxt, burst.bytes);
             self.paths.add_queued(burst.subflow, burst.bytes);
             self.data.nxt += burst.bytes;
+            self.ensure_data_timer(now);
         }
     }
 
@@ -162,11 +185,17 @@ impl MptcpSender {
             }
             return self.send_data(now, index, from, length);
         }
-        let has_data = |index: &u8| self.subflows[usize::from(*index)].queued() > 0;
-        let Some(index) = self.paths.with_room().find(has_data) else {
+        let segment = self.send_from_queues(now);
+        if segment.is_none() {
             self.tell_application_limit();
-            return None;
-        };
+        }
+        segment
+    }
+
+    /// The next segment of the queue of a subflow with room.
+    fn send_from_queues(&mut self, now: Instant) -> Option<Segment> {
+        let has_data = |index: &u8| self.subflows[usize::from(*index)].queued() > 0;
+        let index = self.paths.with_room().find(has_data)?;
         let (from, length) = self.subflows[usize::from(index)].dequeue(self.paths.get(index).room)?;
         self.send_data(now, index, from, length)
     }
@@ -186,6 +215,7 @@ impl MptcpSender {
         let end = from + length;
         self.data.nxt = self.data.nxt.max(end);
         self.scheduler.on_sent(index, end);
+        self.ensure_data_timer(now);
         let subflow = &mut self.subflows[usize::from(index)];
         subflow.give(from, length);
         let segment = subflow.sender.poll_transmit(now);

@@ -157,6 +157,12 @@ impl Sender {
         self.rtt.rto()
     }
 
+    /// How long its timer still runs: that of retransmissions, or of what comes before one; zero where none runs.
+    pub(crate) fn timer_left(&self, now: Instant) -> Span {
+        let next = [self.timers.expires_at(), self.detector.next_timeout()].into_iter().flatten().min();
+        next.map_or(Span::ZERO, |at| at.saturating_since(now))
+    }
+
     /// Payload bytes of a full segment.
     pub(crate) fn full_payload(&self) -> u64 {
         self.full_payload

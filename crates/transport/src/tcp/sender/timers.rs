@@ -92,6 +92,11 @@ impl Timers {
         }
     }
 
+    /// When it expires.
+    pub(super) fn expires_at(&self) -> Option<Instant> {
+        self.at
+    }
+
     pub(super) fn is_running(&self) -> bool {
         self.at.is_some()
     }
