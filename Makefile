@@ -41,7 +41,7 @@ endif
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench validate validate-linux validate-live models declarations recipes attack mutants fingerprints reference train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export wheel check-release lint-js fuzz constraints clean
+.PHONY: help setup check-tools browser demo test test-rust test-python lint format bench bench-htsim validate validate-linux validate-live models declarations recipes attack mutants fingerprints reference train notebooks classroom picture reproduce reproduce-live reproduced compare validate-export wheel check-release lint-js fuzz constraints clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
@@ -112,7 +112,7 @@ format: setup ## bring all sources into form
 	$(RUN) -m ruff check --quiet --fix
 	$(RUN) -m ruff format --quiet
 
-bench: setup ## packet-hops per CPU-second, memory per flow, path searches, captures, robust routing; ns-3 and rustworkx beside them if installed
+bench: setup ## packet-hops per CPU-second, memory per flow, path searches, captures, robust routing; ns-3, rustworkx and htsim beside them if they are there
 	cargo bench --locked -p anabranch-engine
 	cargo bench --locked -p anabranch-routing
 	cargo bench --locked -p anabranch-capture
@@ -124,6 +124,15 @@ bench: setup ## packet-hops per CPU-second, memory per flow, path searches, capt
 		set -e; PATH="$(CURDIR)/$(VENV)/bin:$$PATH"; \
 		$(RUN) validation/anabranch_peer.py --only speed/ --out target/bench/anabranch.json; \
 		$(RUN) benches/ns3_ratio.py target/bench/ns3.json target/bench/anabranch.json; }
+	$(RUN) benches/htsim_ratio.py "$(HTSIM)"
+
+# Folder sim of csg-htsim, with its headers and libhtsim.a; which scenarios, by a part of the name; pairs of each.
+HTSIM ?=
+ONLY ?=
+PAIRS ?= 3
+
+bench-htsim: setup ## the engine beside htsim alone, as pairs; HTSIM=folder of its headers and libhtsim.a
+	$(RUN) benches/htsim_ratio.py "$(HTSIM)" --only "$(ONLY)" --pairs $(PAIRS)
 
 validate: setup ## run the scenarios of validation/ here, and in ns-3 if installed; writes docs/validation.md
 	$(RUN) validation/ns3_peer.py --out validation/ns3_results.json

@@ -12,6 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "validation"))
 
+from columns import aligned
 from compare import Pair, speed_row
 from records import Results
 from scenarios import all_scenarios
@@ -24,9 +25,7 @@ def main(theirs_file: Path, ours_file: Path) -> int:
     theirs, ours = Results.load(theirs_file), Results.load(ours_file)
     pairs = [Pair(scenario, theirs.of(scenario), ours.of(scenario)) for scenario in all_scenarios()]
     rows = [speed_row(pair).cells for pair in pairs if pair.theirs and pair.ours]
-    widths = [max(len(row[column]) for row in (HEAD, *rows)) for column in range(len(HEAD))]
-    for row in (HEAD, *rows):
-        sys.stdout.write("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) + "\n")
+    sys.stdout.write(aligned([HEAD, *rows]))
     return 0 if rows else 1
 
 

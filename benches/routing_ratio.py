@@ -19,6 +19,7 @@ from itertools import pairwise
 from typing import Any
 
 import networkx as nx
+from columns import aligned
 
 from anabranch import Scenario, _core
 from anabranch.setup import Setup, resolve
@@ -139,12 +140,7 @@ def row(nodes: int, edges: int) -> list[str]:
 
 def main() -> None:
     """Prints the table."""
-    rows = [list(HEAD), *(row(nodes, edges) for nodes, edges in SIZES)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(HEAD))]
-    for cells in rows:
-        sys.stdout.write(
-            "  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True)) + "\n"
-        )
+    sys.stdout.write(aligned([list(HEAD), *(row(nodes, edges) for nodes, edges in SIZES)]))
 
 
 if __name__ == "__main__":
