@@ -291,7 +291,8 @@ def page(outcomes: Sequence[Outcome]) -> tuple[str, bool]:
         f"Anabranch {anabranch.__version__}, {machine}. An error is simulated over kernel, less 1; over "
         "matched runs the mean of their ratios. Goodput is in Mbps. Shares of two flows are means over 16 "
         "pairs of RTTs within 5 %; the kernel's are of single pairs, but for that of 40 and 120 ms. Sprayed "
-        "flows are means over five runs in which each packet is 0 to 0.2 ms late, as the emulator was. "
+        "flows and Multipath TCP are means over five runs in which each packet is 0 to 0.2 ms late, as the "
+        "emulator was. "
         "Names of Multipath TCP have the capacities of the two paths in Mbps and their delays one way in ms.",
         "",
         "![Errors of one flow by control](figures/linux.png)",

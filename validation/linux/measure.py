@@ -76,7 +76,8 @@ def tasks_of(point: Point) -> list[Task]:
     if point.group == "messages":
         document = measured.messages(point)
         return [Task(point, document, point.kernel, seed) for seed in range(1, MOST_RANDOM_RUNS + 1)]
-    return [Task(point, measured.mptcp(point), point.kernel)]
+    document = measured.mptcp(point, late=True)
+    return [Task(point, document, point.kernel, seed) for seed in measured.SPRAY_SEEDS]
 
 
 def single_tasks(point: Point) -> list[Task]:

@@ -33,6 +33,7 @@ LONG_QUEUE = "10000 packets"
 PRESETS = {"reno": "linux-reno", "cubic": "linux-cubic", "bbr": "linux-bbr"}
 SPRAY_SEEDS = (1, 2, 3, 4, 5)
 LATE_MS = 0.2
+LATE = {"distribution": "uniform", "low": "0 ms", "high": f"{LATE_MS} ms"}
 RTT_PAIRS = 16
 MASK = 2**64 - 1
 
@@ -170,13 +171,12 @@ def spray(point: Point, seed: int) -> dict[str, Any]:
     """
     _, _, delays = point.name.partition("-")
     paths = [{"capacity": "10 Mbps", "delay": f"{delay} ms"} for delay in ast.literal_eval(delays)]
-    late = {"distribution": "uniform", "low": "0 ms", "high": f"{LATE_MS} ms"}
     return {
         "run": {"duration": f"{SPRAY_S} s", "seed": seed},
         "network": {
             "topology": "parallel",
             "parameters": {"paths": paths, "routers_per_path": 0},
-            "links": {"queue": "50 packets", "jitter": late},
+            "links": {"queue": "50 packets", "jitter": LATE},
         },
         "routing": {
             "scheme": {"algorithm": "disjoint", "k": len(paths)},
@@ -252,21 +252,23 @@ def drawn_rtts(name: str) -> list[tuple[float, float]]:
     return [(first * draws.uniform(0.95, 1.05), second * draws.uniform(0.95, 1.05)) for _ in range(RTT_PAIRS)]
 
 
-def mptcp(point: Point) -> dict[str, Any]:
+def mptcp(point: Point, *, late: bool = False) -> dict[str, Any]:
     """16 MiB over two paths; capacities in Mbps and delays one way in ms are in the name.
 
-    One connection with a subflow from each interface of the source, the first over the first path.
+    One connection with a subflow from each interface of the source, the first over the first path. Packets are `late`
+    as in the emulator, if so wished: how long a transfer stands still for its window depends on chance.
     """
     _, _, numbers = point.name.partition("-")
     first, second, first_ms, second_ms = ast.literal_eval(numbers)
+    paths = {"jitter": LATE} if late else {}
     return {
         "run": {"duration": "120 s"},
         "network": {
             "node": [{"name": "source", "kind": "host"}, {"name": "sink", "kind": "host"}]
             + [{"name": name, "kind": "switch"} for name in "abc"],
             "link": [
-                _link(("source", "a"), f"{first} Mbps", f"{first_ms} ms", "50 packets"),
-                _link(("source", "b"), f"{second} Mbps", f"{second_ms} ms", "50 packets"),
+                _link(("source", "a"), f"{first} Mbps", f"{first_ms} ms", "50 packets") | paths,
+                _link(("source", "b"), f"{second} Mbps", f"{second_ms} ms", "50 packets") | paths,
                 *(
                     _link(ends, "10 Gbps", "0 ms", "10000 packets")
                     for ends in (("a", "c"), ("b", "c"), ("c", "sink"))
