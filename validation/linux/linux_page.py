@@ -251,9 +251,9 @@ every link ([links.md](links.md)). The errors:
 """
 
 DECISION = """
-Neither is on in the `linux-*` transports. No processing delay keeps a bound that is broken without: BBR's
-queueing delay comes nearer at 50 us, while its retransmissions leave their bound, and the median error of
-one flow is larger with any delay. Sprayed flows hardly mind. The emulator of the measurements was late by
+Neither is on in the `linux-*` transports: every bound is kept without. BBR's queueing delay comes nearer at
+50 us, while the share of CUBIC beside BBR leaves its bound, and the median error of one flow is larger with
+any delay. Sprayed flows hardly mind. The emulator of the measurements was late by
 less than 0.2 ms, and they show no more noise than that. With offload the errors are large, because every
 packet of the measurements was one segment. For slower hosts, or links on which a train is one packet, set
 them in the scenario.
