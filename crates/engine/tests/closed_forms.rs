@@ -3,8 +3,10 @@
 mod common;
 
 use anabranch_engine::Outcome;
-use anabranch_engine::setup::SourceSetup;
+use anabranch_engine::loss::Trace;
+use anabranch_engine::setup::{LossSetup, SourceSetup};
 use anabranch_engine::transport::{TcpConfig, tcp_preset};
+use anabranch_units::declaration::Ordinals;
 use anabranch_units::{Bytes, Instant, Rate, Span};
 use common::*;
 
@@ -114,6 +116,22 @@ fn the_queue_of_a_fixed_window_is_the_window_less_the_bdp() {
     assert_eq!(integer(&outcome, "links", "queue_max_packets", 0), window);
     let rtt = series_mean(&outcome, ("flow_series", "flow"), 0, "srtt_ms", (1.0, 20.0));
     assert!((rtt - window as f64 * full / 1e9).abs() < 1e-6, "{rtt} ms");
+}
+
+/// A trace counts packets with data alone: the SYN and the ACK of the handshake pass before the first, which is lost and
+/// repaired without a timeout.
+#[test]
+fn a_trace_loses_the_first_data_and_no_handshake() {
+    let mut b = two_hosts(mbps(10), Span::from_ms(10), 10_000, Span::from_secs(60));
+    b.setup.links[0].loss = LossSetup::Trace(Trace { packets: Ordinals(vec![1]) });
+    let (from, to) = (b.setup.links[0].from, b.setup.links[0].to);
+    let tcp = b.transport("newreno");
+    b.flow(from, to, tcp, SourceSetup::Sized { bytes: 10 * PAYLOAD }, at(0.5));
+    let outcome = b.run();
+    let handshake = 2 * serialisation(SYN, 10_000_000) + 2 * Span::from_ms(10).as_ps();
+    assert_eq!(picoseconds(number(&outcome, "flows", "handshake_s", 0)), handshake);
+    assert_eq!(integer(&outcome, "links", "drops_random", 0), 1);
+    assert_eq!(integer(&outcome, "flows", "timeouts", 0), 0);
 }
 
 /// Capacity x payload share: 10 Mbps x 1448 / 1500.

@@ -181,6 +181,19 @@ fn acknowledgments_follow_the_entries_of_their_subflows() {
     assert_eq!(back, forth);
 }
 
+/// A path is known by its edges, in both directions alike; one that a plan lists twice is two choices.
+#[test]
+fn a_path_listed_twice_has_two_identities() {
+    let mirror = Mirror::new(&four_ways());
+    let known = |paths: [[u32; 2]; 3]| {
+        let paths = paths.map(|links| links.map(LinkId));
+        identities(paths.iter().map(<[LinkId; 2]>::as_slice), Some(&mirror))
+    };
+    let forth = known([[0, 2], [0, 2], [4, 6]]);
+    assert_eq!(forth.iter().collect::<BTreeSet<_>>().len(), 3);
+    assert_eq!(known([[3, 1], [3, 1], [7, 5]]), forth);
+}
+
 /// A plan that leaves a route as it was leaves its flowlets where they are (Kandula 2007: a flowlet is not split).
 /// A hundred that were drawn anew would stay with a probability of 4^-100.
 #[test]

@@ -123,6 +123,7 @@ mod tests {
         let mut held = held();
         held.set(1, Some(Rate::from_bps(0)));
         assert_eq!((held.cwnd(), held.pacing_rate()), (SEGMENT, None));
+        assert_eq!(held.mss(), SEGMENT, "in which whoever sets the window counts it");
     }
 
     /// RFC 5681 section 3.1: the loss window is one segment; then a segment for each one delivered.

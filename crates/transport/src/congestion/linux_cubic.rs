@@ -257,3 +257,25 @@ impl CongestionControl for LinuxCubic {
         let _ = self.window.undo();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::congestion::testing::{MSS, SEGMENT, episode, plain_ack};
+
+    /// Delays within the first second of an epoch are no samples; that of a second behind its beginning is.
+    #[test]
+    fn delays_count_from_a_second_into_the_epoch_on() {
+        let mut cubic = LinuxCubic::new(MSS, 10 * SEGMENT, LinuxCubicParameters::default());
+        let began = Instant::ZERO + Span::from_secs(5);
+        cubic.on_loss(&episode(began, 10 * SEGMENT));
+        let ack = |after, rtt_ms| Ack { rtt: Some(Span::from_ms(rtt_ms)), ..plain_ack(began + after) };
+        cubic.on_ack(&ack(Span::ZERO, 90));
+        let last = Span::from_secs(1) - Span::from_ps(1);
+        for (after, rtt_ms, least_ms) in [(last, 80, 90), (Span::from_secs(1), 85, 85), (last + last, 70, 70)]
+        {
+            cubic.on_ack(&ack(after, rtt_ms));
+            assert_eq!(cubic.delays.min_delay(), Span::from_ms(least_ms), "after {after}");
+        }
+    }
+}

@@ -117,4 +117,12 @@ mod tests {
             prr.on_sent(leaves);
         }
     }
+
+    /// RFC 6675 section 5 step 4.3: the first retransmission always goes. In whole segments the window has room for
+    /// it before any ACK, and stands while the pipe drains.
+    #[test]
+    fn a_window_in_segments_begins_with_room_for_one() {
+        let prr = Prr::new(10_000, 20_000, 1000).in_segments(16_000);
+        assert_eq!((prr.cwnd(16_000), prr.cwnd(9_000)), (17_000, 17_000));
+    }
 }

@@ -186,6 +186,34 @@ fn a_clean_transfer_retransmits_nothing_and_closes() {
     }
 }
 
+/// What is counted as received are segments with data: a FIN by itself is none.
+#[test]
+fn a_fin_alone_is_no_segment_of_data() {
+    let mut pair = Pair::new(&tcp_preset("newreno").unwrap(), 9);
+    pair.sender.open();
+    pair.sender.write(2 * 1448);
+    pair.run(Instant::ZERO + Span::from_secs(1), |_, _, _| Fate::Arrive);
+    pair.sender.close();
+    pair.run(Instant::ZERO + Span::from_secs(2), |_, _, _| Fate::Arrive);
+    assert!(pair.receiver.is_finished());
+    assert_eq!(pair.receiver.stats().segments, 2);
+}
+
+/// RFC 9293 section 3.10.7.4, TIME-WAIT: a FIN that comes again is acknowledged. An ACK is not, or two ends would answer
+/// each other for ever.
+#[test]
+fn a_closed_end_answers_a_fin_and_no_ack() {
+    let mut pair = Pair::transfer(&tcp_preset("newreno").unwrap(), 50_000, |_, _, _| Fate::Arrive);
+    for answered in [true, false] {
+        let heard = pair.log.iter().rev().find(|(_, side, segment)| {
+            *side == Side::Receiver && segment.flags.has(Flags::FIN) == answered && segment.payload == 0
+        });
+        let segment = heard.expect("one was sent").2;
+        pair.sender.on_segment(pair.now, &segment);
+        assert_eq!(pair.sender.poll_transmit(pair.now).is_some(), answered, "{segment:?}");
+    }
+}
+
 /// RFC 6928: ten segments after the handshake, at the instant of the SYN-ACK.
 #[test]
 fn the_initial_window_leaves_at_once() {

@@ -69,6 +69,22 @@ fn a_lost_update_is_asked_for() {
     assert_eq!((pair.sender.stats().timeouts, pair.sender.stats().retransmissions), (0, 0));
 }
 
+/// What waits until the application has read stays back while it reads nothing, the ACK of full segments that Linux does
+/// not send into a window that would shrink among them.
+#[test]
+fn a_read_of_nothing_tells_nothing() {
+    for preset in ["newreno", "linux-cubic"] {
+        let mut pair = holding(preset, 1_000_000);
+        for now in 1..200 {
+            pair.run(at(now), |_, _, _| Fate::Arrive);
+            assert_eq!(pair.receiver.read(at(now), 0), 0);
+            assert!(pair.receiver.poll_transmit(at(now)).is_none(), "{preset} at {now} ms");
+        }
+        assert!(pair.receiver.read(at(200), u64::MAX) > BUFFER / 2, "{preset}");
+        assert!(pair.receiver.poll_transmit(at(200)).is_some_and(|ack| ack.window > 0), "{preset}");
+    }
+}
+
 /// Dynamic right-sizing follows what the application has read, and not what has come: the buffer of one that reads nothing
 /// stays as it was, and that of one that reads all grows.
 #[test]

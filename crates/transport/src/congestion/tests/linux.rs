@@ -84,6 +84,21 @@ fn a_pause_leaves_three_quarters_of_the_window_as_threshold() {
     assert_eq!((path.packets(), path.controller.ssthresh()), (20, 30 * SEGMENT));
 }
 
+/// RFC 5681 section 3.1: in slow start a segment acknowledged is one of the window. What was counted in congestion avoidance
+/// before a pause adds none to it.
+#[test]
+fn slow_start_behind_a_pause_has_no_part_in_the_count_before() {
+    let mut path = reno(10);
+    path.rounds(2);
+    path.lose();
+    assert_eq!(path.rounds(20).last(), Some(&40));
+    (0..35).for_each(|_| path.controller.on_ack(&plain_ack(path.now)));
+    path.controller.on_restart_after_idle(path.now, Span::from_ms(401), Span::from_ms(200));
+    assert_eq!(path.packets(), 10);
+    path.controller.on_ack(&plain_ack(path.now));
+    assert_eq!(path.packets(), 11);
+}
+
 /// Linux remembers three quarters of the window as the threshold of an undo, where that is more.
 #[test]
 fn an_undo_leaves_three_quarters_of_the_window_as_threshold() {

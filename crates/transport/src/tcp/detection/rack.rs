@@ -342,6 +342,18 @@ mod tests {
         }
     }
 
+    /// What was taken for loss was reordering: the window stays open in recovery from then on.
+    #[test]
+    fn an_episode_without_a_loss_was_reordering() {
+        let mut rack = Rack::new(&RackParameters::default());
+        let settled = AckFacts { in_recovery: true, ..facts(0, false) };
+        rack.update_window(&Scoreboard::new(1), &settled);
+        assert_eq!((rack.times.window, rack.holds_growth(false)), (Span::ZERO, true));
+        rack.on_spurious();
+        rack.update_window(&Scoreboard::new(1), &settled);
+        assert_eq!((rack.times.window, rack.holds_growth(false)), (MIN_RTT / 4, false));
+    }
+
     /// Section 6.2 step 2: an ACK within the smallest RTT of a retransmission, or one that echoes an earlier
     /// timestamp, answers the original; RACK.rtt and RACK.xmit_ts stay.
     #[test]

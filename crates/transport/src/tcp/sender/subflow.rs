@@ -168,3 +168,34 @@ impl Sender {
         self.full_payload
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tcp::tests::{Fate, Pair, is_data};
+
+    /// What waits to be repaired or probed leaves first: until it has, no new segment could be carried, though the window
+    /// has room for one.
+    #[test]
+    fn repairs_and_probes_come_before_room() {
+        for (preset, probe, lost) in [("linux-cubic", Probe::Due, 0), ("newreno", Probe::None, 3)] {
+            let mut pair = Pair::new(&crate::tcp_preset(preset).expect("a preset"), 9);
+            pair.sender.open();
+            pair.run(Instant::ZERO + Span::from_ms(100), |_, _, _| Fate::Arrive);
+            pair.now = Instant::ZERO + Span::from_ms(100);
+            pair.sender.write(3 * pair.sender.full_payload());
+            pair.flush(&mut |_, segment, _| if is_data(segment) { Fate::Lost } else { Fate::Arrive });
+            assert_eq!(pair.sender.room(pair.now), pair.sender.full_payload(), "{preset}");
+            let expiry = pair.sender.next_timeout().expect("a timer");
+            pair.sender.on_timeout(expiry);
+            let payload = pair.sender.full_payload();
+            assert_eq!(
+                (pair.sender.timers.probe, pair.sender.board.lost()),
+                (probe, lost * payload),
+                "{preset}"
+            );
+            assert!(pair.sender.board.pipe() + payload <= pair.sender.cwnd(), "{preset}");
+            assert_eq!(pair.sender.room(expiry), 0, "{preset}");
+        }
+    }
+}
