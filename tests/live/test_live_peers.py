@@ -85,7 +85,7 @@ def test_a_program_reads_slowly(live_run: LiveRun, ends: str) -> None:
     assert flow["delivered_bytes"] == pytest.approx(47 * 32_000, abs=2 * 32_000)
     assert flow["delivered_bytes"] == pytest.approx(simulated["delivered_bytes"], abs=2 * 32_000)
     if ends == "kernel sends":
-        # Tail loss probes alone, in the pause: a kernel that receives may drop what does not fit its memory, too.
+        # Probes of the pause alone; a kernel that receives may drop what does not fit its memory, too.
         assert flow["retransmissions"] <= simulated["tail_loss_probes"] == 2
 
 
@@ -93,8 +93,9 @@ def test_a_program_reads_slowly(live_run: LiveRun, ends: str) -> None:
 def test_the_kernels_buffer_holds_the_window_of_the_simulation(
     live_run: LiveRun, preset: str, window_bytes: int
 ) -> None:
-    """A kernel counts the memory of segments: of 200 kB it announces 160 parts of 256. So does the autotuned receiver of
-    the simulation; where it has a fixed window, the kernel gets a buffer that holds it.
+    """A kernel counts the memory of segments, and announces 160 of 256 parts of 200 kB.
+
+    So does the autotuned receiver of the simulation. Where that has a fixed window, the kernel's buffer holds it.
     """
     scenario = paths(
         "100 Mbps",

@@ -382,7 +382,7 @@ def test_the_document_has_the_keys_of_the_manual() -> None:
 
 @pytest.mark.parametrize(("preset", "window_bytes"), [("linux-reno", 62_500), ("newreno", 100_000)])
 def test_the_window_is_what_the_receive_buffer_holds(preset: str, window_bytes: int) -> None:
-    """With autotuning the buffer holds full segments with 856 bytes beside each: of 256 parts 160 are payload."""
+    """With autotuning 856 bytes lie beside each full segment in the buffer: of 256 parts 160 are payload."""
     text = f"""
         [network]
         topology = "line"

@@ -17,7 +17,7 @@ from anabranch import Result, Scenario
 MOST_RANDOM_RUNS = 12
 """Runs of a lossy point whose losses are not matched."""
 SEGMENT_OVERHEAD = "728 B"
-"""What a segment took of the receive buffer beside its payload, at the devices of the recorded runs (README.md)."""
+"""What a segment took of the receive buffer beside its payload in the recorded runs (README.md)."""
 
 
 @dataclass(frozen=True, slots=True)

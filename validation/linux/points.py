@@ -255,8 +255,8 @@ def drawn_rtts(name: str) -> list[tuple[float, float]]:
 def mptcp(point: Point, *, late: bool = False) -> dict[str, Any]:
     """16 MiB over two paths; capacities in Mbps and delays one way in ms are in the name.
 
-    One connection with a subflow from each interface of the source, the first over the first path. Packets are `late`
-    as in the emulator, if so wished: how long a transfer stands still for its window depends on chance.
+    One connection with a subflow from each interface of the source, the first over the first path. Packets
+    are `late` as in the emulator, if so wished: how long a transfer stands still depends on chance.
     """
     _, _, numbers = point.name.partition("-")
     first, second, first_ms, second_ms = ast.literal_eval(numbers)
