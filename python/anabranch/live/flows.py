@@ -36,7 +36,7 @@ _OF_RECEIVERS = {
 # Messages that are drawn at once.
 _DRAWN = 1024
 _PARTS, _PARTS_PAYLOAD = 256, 160
-"""The parts in which the kernel counts a buffer, and how many are payload: 1,448 bytes take 2,304 at a device."""
+"""The parts in which the kernel counts a buffer, and those of payload: 1,448 bytes take 2,304 at a device."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ def kernel_of(
 def _buffer_bytes(tcp: dict[str, Any]) -> int:
     """The kernel's buffer, in which it counts the memory of segments.
 
-    As the scenario says where its receiver does the same (autotuning), otherwise one whose payload is the window.
+    As the scenario says where its receiver does the same (autotuning), otherwise one that holds the window.
     """
     buffer: int = tcp["receive_buffer"]
     return buffer if tcp["autotuning"] else -(-buffer * _PARTS // _PARTS_PAYLOAD)
