@@ -322,7 +322,8 @@ def _largest_window_bytes(config: dict[str, Any], payload: int) -> int:
     buffer: int = config["receive_buffer"]
     if not config["autotuning"]:
         return buffer
-    return buffer * (256 * payload // (payload + config["segment_overhead"])) // 256
+    overhead: int = config["segment_overhead"]
+    return buffer * (256 * payload // (payload + overhead)) // 256
 
 
 def packet_sizes(config: dict[str, Any]) -> PacketSizes:

@@ -95,7 +95,7 @@ def test_the_kernels_buffer_holds_the_window_of_the_simulation(
 ) -> None:
     """A kernel counts the memory of segments, and announces 160 of 256 parts of 200 kB.
 
-    So does the autotuned receiver of the simulation. Where that has a fixed window, a kernel's buffer holds it.
+    So does the autotuned receiver of the simulation. Where that has a fixed window, a kernel's buffer has it.
     """
     scenario = paths(
         "100 Mbps",
