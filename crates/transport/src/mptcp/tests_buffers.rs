@@ -105,7 +105,7 @@ fn a_lost_syn_leaves_the_scheduler_of_linux_something_to_do() {
 }
 
 /// What waits for data of the slower subflow does not widen the window beyond what is taken in a round trip: with it the
-/// window would end at 3,362,944 bytes here.
+/// window would end at 3,626,880 bytes here, and without it at 3,344,256.
 #[test]
 fn what_waits_behind_a_hole_widens_no_window() {
     let mut network = Network::new(&mptcp("linux-mptcp", 2), vec![Wire::new(10, 10), Wire::new(60, 10)], 1);
@@ -117,7 +117,7 @@ fn what_waits_behind_a_hole_widens_no_window() {
     let acks = log.iter().filter(|(_, side, s)| *side == Side::Receiver && !s.flags.has(Flags::SYN));
     let windows = acks.map(|(.., s)| s.window);
     assert!(network.receiver.multipath_stats().most_waiting_bytes > 500_000);
-    assert_eq!(u64::from(windows.max().unwrap()) << 7, 3_344_256);
+    assert!(u64::from(windows.max().unwrap()) << 7 < 3_500_000);
 }
 
 /// A fast subflow that repairs losses hears duplicate ACKs, which make its window no smaller, while data ACKs go on by the
@@ -127,7 +127,8 @@ fn what_waits_behind_a_hole_widens_no_window() {
 fn data_beyond_the_window_are_dropped_and_sent_again() {
     for subflow_windows in [true, false] {
         let mut config = MptcpConfig { subflow_windows, ..mptcp("linux-mptcp", 2) };
-        config.tcp.segment_overhead = anabranch_units::Bytes(728);
+        // As in the recorded runs: with the smaller window of 856 this transfer does not meet its end while it repairs.
+        config.tcp.segment_overhead = Bytes(728);
         let wires = vec![Wire { queue_bytes: 75_000, ..Wire::new(25, 10) }, Wire::new(1, 3)];
         let mut network = Network::new(&config, wires, 1);
         network.log = Some(Vec::new());
