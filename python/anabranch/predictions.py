@@ -200,7 +200,7 @@ def _kept_path(
     )
     links = [setup.links[link] for link in way.links]
     nodes = tuple(setup.nodes[node].name for node in (links[0].origin, *(link.to for link in links)))
-    return _told(setup, model, conditions, nodes, way.weight, _bursts(links))
+    return _told(setup, model, conditions, nodes, way.weight, _dependent_losses(links))
 
 
 class _Mixture:
@@ -254,7 +254,7 @@ class _Mixture:
             capacity_mbps=self._capacity_mbps,
             flows=flows,
         )
-        warnings = _bursts(
+        warnings = _dependent_losses(
             [setup.links[link] for link in sorted({link for way in ways for link in way.links})]
         )
         if self._overtaking() > 0:
@@ -369,11 +369,18 @@ def _mean_loss(loss_json: str) -> float:
     return _core.mean_loss(loss_json)
 
 
-def _bursts(links: Sequence[LinkSetup]) -> tuple[str, ...]:
-    """A warning where losses are not independent, as all models have them."""
-    bursty = [
-        link.name for link in links if link.loss["algorithm"] == "gilbert-elliott" and long_run_loss(link) > 0
-    ]
-    if not bursty:
-        return ()
-    return (f"losses of {', '.join(bursty)} come in bursts, which the models take for independent losses",)
+_DEPENDENT: Final = {"gilbert-elliott": "come in bursts", "periodic": "are evenly spaced"}
+"""Models whose losses depend on each other."""
+
+
+def _dependent_losses(links: Sequence[LinkSetup]) -> tuple[str, ...]:
+    """Warnings where losses are not independent, as all models have them."""
+    named = {
+        how: [link.name for link in links if link.loss["algorithm"] == model and long_run_loss(link) > 0]
+        for model, how in _DEPENDENT.items()
+    }
+    return tuple(
+        f"losses of {', '.join(names)} {how}, which the models take for independent losses"
+        for how, names in named.items()
+        if names
+    )

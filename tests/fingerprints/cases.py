@@ -317,6 +317,7 @@ def links() -> Iterator[tuple[str, Data]]:
             }
         },
         "bursts": {"loss": {"algorithm": "gilbert-elliott", "to_bad": 1e-3, "to_good": 0.3}},
+        "periodic": {"loss": {"algorithm": "periodic", "probability": 3e-3}},
         "jitter": {"jitter": {"distribution": "exponential", "mean": "1 ms"}},
         "random-delay": {"delay": {"distribution": "uniform", "low": "1 ms", "high": "9 ms"}},
     }.items():

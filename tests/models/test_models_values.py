@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from anabranch import Scenario
 from anabranch.models import MODELS, PathConditions, bbr, cubic, mathis, pftk
 
 # RFC 9438 tables 1 and 2 (as RFC 8312's): mean windows in segments at losses of 1e-2 to 1e-8, by RTT and C.
@@ -141,3 +142,22 @@ def test_the_share_of_the_capacity_bounds(name: str) -> None:
     assert bool(MODELS[name].predict(path).warnings) == (name == "window")
     small = PathConditions(0.1, 1e-4, capacity_mbps=20, window_bytes=12_500)
     assert MODELS[name].predict(small).mbps <= 1.0
+
+
+def test_evenly_spaced_losses_give_the_window_of_mathis() -> None:
+    # Mathis and others 1997, equation 3: rate = (MSS / RTT) sqrt(3 / 2) / sqrt(p), which assumes such losses.
+    loss = 1e-3
+    path = {"between": ["source", "sink"], "direction": "forward"}
+    result = Scenario.from_data(
+        {
+            "run": {"duration": "200 s"},
+            "network": {
+                "topology": "line",
+                "parameters": {"capacity": "1 Gbps", "delay": "50 ms"},
+                "link": [{**path, "loss": {"algorithm": "periodic", "probability": loss}}],
+            },
+            "traffic": [{"from": "source", "to": "sink", "transport": "newreno"}],
+        }
+    ).run()
+    segments = window(PathConditions(0.1, loss), result.flows["goodput_mbps"][0])
+    assert segments * math.sqrt(loss) == pytest.approx(math.sqrt(1.5), rel=0.03)

@@ -300,6 +300,7 @@ def test_the_table_of_the_manual_is_what_is_printed() -> None:
     assert [line for line in table.splitlines() if line not in lines] == []
 
 
+EVEN = 'loss = { algorithm = "periodic", probability = 0.001 }'
 BURSTS = 'loss = { algorithm = "gilbert-elliott", to_bad = 0.001, to_good = 0.1, loss_bad = 1 }'
 
 
@@ -311,6 +312,7 @@ BURSTS = 'loss = { algorithm = "gilbert-elliott", to_bad = 0.001, to_good = 0.1,
         (lambda text: text.replace("0.001", "0.9999"), None, "mathis: loss 0.9999 is outside its range"),
         (lambda text: text.replace("0.001", "0.2"), None, "mathis: loss 0.2016 is outside its range"),
         (lambda text: text.replace("loss = 0.001", BURSTS), None, "losses of a->b come in bursts"),
+        (lambda text: text.replace("loss = 0.001", EVEN), None, "losses of a->b are evenly spaced"),
         # 0.1 Mbps are less than a segment in a round trip.
         (lambda text: text.replace("10 Mbps", "50 kbps"), None, "mathis: a mean window of"),
     ],

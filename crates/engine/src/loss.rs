@@ -74,6 +74,7 @@ loss_models! {
     "none" => None(NoLoss),
     "bernoulli" => Bernoulli(Bernoulli),
     "gilbert-elliott" => GilbertElliott(GilbertElliott),
+    "periodic" => Periodic(Periodic),
     "trace" => Trace(Trace),
 }
 
@@ -191,6 +192,53 @@ impl Losses for TwoStates {
     fn lost(&mut self, _: impl FnOnce() -> bool, stream: &mut Stream) -> bool {
         self.bad ^= stream.chance(if self.bad { self.to_good } else { self.to_bad });
         stream.chance(if self.bad { self.loss_bad } else { self.loss_good })
+    }
+}
+
+anabranch_units::parameters! {
+    /// One packet of each 1/probability is lost, as in the model of Mathis, Semke, Mahdavi and Ott (1997, section 2):
+    /// n packets lose n times the probability, but for one. Where the first loss falls is drawn.
+    #[derive(Copy)]
+    pub struct Periodic {
+        /// Share of the packets that is lost.
+        probability: f64 = f64::NAN, at_least(0.0).at_most(1.0);
+    }
+}
+
+/// The process of [`Periodic`], which takes one draw at its first packet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct EvenlySpaced {
+    /// What each packet adds, in units of 2^-63 losses.
+    step: u64,
+    /// What has been added since the last loss, below one loss; none before the first packet.
+    since_loss: Option<u64>,
+}
+
+impl EvenlySpaced {
+    const ONE_LOSS: u64 = 1 << 63;
+}
+
+impl LossModel for Periodic {
+    type Process = EvenlySpaced;
+
+    fn start(&self) -> EvenlySpaced {
+        let step = (self.probability * EvenlySpaced::ONE_LOSS as f64).round() as u64;
+        EvenlySpaced { step, since_loss: None }
+    }
+
+    fn mean(&self) -> f64 {
+        self.probability
+    }
+}
+
+impl Losses for EvenlySpaced {
+    #[inline]
+    fn lost(&mut self, _: impl FnOnce() -> bool, stream: &mut Stream) -> bool {
+        let before = self.since_loss.unwrap_or_else(|| stream.next_u64() >> 1);
+        let sum = before + self.step;
+        let lost = sum >= Self::ONE_LOSS;
+        self.since_loss = Some(if lost { sum - Self::ONE_LOSS } else { sum });
+        lost
     }
 }
 
@@ -360,6 +408,35 @@ mod tests {
             }
             assert_eq!(stream, other, "{setup:?}");
         }
+    }
+
+    /// As many are lost as the probability says, to one packet, and the distances differ by one at most.
+    #[test]
+    fn periodic_losses_are_evenly_spaced() {
+        for probability in [0.0, 1e-4, 0.003, 0.3, 1.0] {
+            let losses = losses(&LossSetup::Periodic(Periodic { probability }));
+            let places: Vec<_> = (0..PACKETS).filter(|&place| losses[place]).collect();
+            let expected = probability * PACKETS as f64;
+            assert!((places.len() as f64 - expected).abs() <= 1.0, "{} not {expected}", places.len());
+            for pair in places.windows(2) {
+                let distance = (pair[1] - pair[0]) as f64;
+                assert!((distance - 1.0 / probability).abs() <= 1.0, "{distance} at {probability}");
+            }
+        }
+    }
+
+    /// Two links with the same loss do not lose in step: the first loss is drawn.
+    #[test]
+    fn the_first_periodic_loss_is_drawn() {
+        let setup = LossSetup::Periodic(Periodic { probability: 0.01 });
+        let first = |link: &str| {
+            let (mut loss, mut stream) = (Loss::new(&setup), Streams::new(1, 0).stream(link, "loss"));
+            (0..100).position(|_| loss.lost(|| true, &mut stream)).expect("one in a hundred")
+        };
+        let mut places: Vec<_> = (0..20).map(|link| first(&format!("a{link}->b"))).collect();
+        places.sort_unstable();
+        places.dedup();
+        assert!(places.len() > 10, "{places:?}");
     }
 
     #[test]

@@ -42,6 +42,17 @@ class GilbertElliott(Algorithm):
     """Loss in the bad state."""
 
 
+class Periodic(Algorithm):
+    """One packet of each 1/probability is lost, as in the model of Mathis, Semke, Mahdavi and Ott (1997,
+    section 2): n packets lose n times the probability, but for one. Where the first loss falls is drawn.
+    """
+
+    algorithm: Literal["periodic"] = "periodic"
+    """Its name."""
+    probability: Annotated[float, Field(ge=0.0, le=1.0)]
+    """Share of the packets that is lost."""
+
+
 class Trace(Algorithm):
     """The packets with data that a measurement lost, by their place among those that the link has sent;
     nothing else is lost. So simulated and measured connections can lose the same packets.
@@ -55,7 +66,7 @@ class Trace(Algorithm):
     """
 
 
-Name = Literal["none", "bernoulli", "gilbert-elliott", "trace"]
+Name = Literal["none", "bernoulli", "gilbert-elliott", "periodic", "trace"]
 """The names."""
 
 Loss = Annotated[
@@ -63,6 +74,7 @@ Loss = Annotated[
     | Annotated[NoneLoss, Tag("<none>")]
     | Annotated[Bernoulli, Tag("<bernoulli>")]
     | Annotated[GilbertElliott, Tag("<gilbert-elliott>")]
+    | Annotated[Periodic, Tag("<periodic>")]
     | Annotated[Trace, Tag("<trace>")],
     Discriminator(by_algorithm),
 ]
