@@ -66,7 +66,7 @@ def tasks_of(point: Point) -> list[Task]:
     if point.group == "single":
         return single_tasks(point)
     if point.group == "spray":
-        seeds = measured.SPRAY_SEEDS
+        seeds = measured.SCATTERING_SEEDS if "100" in point.name else measured.SPRAY_SEEDS
         return [Task(point, measured.spray(point, seed), point.kernel, seed) for seed in seeds]
     if point.group == "compete":
         pairs = measured.drawn_rtts(point.name)

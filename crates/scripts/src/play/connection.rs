@@ -297,7 +297,8 @@ impl Connection {
                 // The sender closes this direction, when the application says so.
                 segment.flags = segment.flags.without(Flags::FIN);
                 let ack = self.initial_sequence.wrapping_add(2);
-                self.receiver.on_segment(now, &Segment { flags: Flags::ACK, ack, ..Segment::default() });
+                let seq = segment.ack;
+                self.receiver.on_segment(now, &Segment { flags: Flags::ACK, seq, ack, ..Segment::default() });
             }
             self.departures.push_back((now, segment));
         }

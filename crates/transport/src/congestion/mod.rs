@@ -143,6 +143,8 @@ pub struct RateSample {
     pub prior_delivered: u64,
     /// `delivered` counter of the connection now.
     pub total_delivered: u64,
+    /// Bytes of the connection that were ever judged lost, once for each judgement.
+    pub total_lost: u64,
     /// Whether the sample was taken while the application, not the network, was the limit.
     pub app_limited: bool,
     /// Bytes in flight after the newest acknowledged segment was sent, its own among them.
@@ -182,6 +184,8 @@ pub struct LossEpisode {
     pub in_flight: u64,
     /// Next new byte to be sent: recovery ends when it is acknowledged.
     pub snd_nxt: u64,
+    /// Bytes of the connection that were ever judged lost, once for each judgement.
+    pub total_lost: u64,
 }
 
 /// What one arriving ACK said of marks.

@@ -102,6 +102,7 @@ fn ack() -> impl Strategy<Value = Ack> {
                 interval,
                 prior_delivered,
                 total_delivered: prior_delivered + more,
+                total_lost: 0,
                 app_limited,
                 tx_in_flight: then.0,
                 lost: then.1,
@@ -130,6 +131,7 @@ fn loss_episode() -> impl Strategy<Value = LossEpisode> {
         flight_size: in_flight + lost,
         in_flight,
         snd_nxt: in_flight,
+        total_lost: lost,
     })
 }
 

@@ -32,7 +32,13 @@ pub fn plain_ack(now: Instant) -> Ack {
 
 /// The start of an episode with `flight_size` bytes in flight.
 pub fn episode(now: Instant, flight_size: u64) -> LossEpisode {
-    LossEpisode { now, flight_size, in_flight: flight_size.saturating_sub(SEGMENT), snd_nxt: 0 }
+    LossEpisode {
+        now,
+        flight_size,
+        in_flight: flight_size.saturating_sub(SEGMENT),
+        snd_nxt: 0,
+        total_lost: 0,
+    }
 }
 
 /// A path on which every round sends a window and gets it acknowledged, spread evenly over one RTT.
@@ -268,6 +274,7 @@ impl<C: CongestionControl> Bottleneck<C> {
                 interval,
                 prior_delivered: segment.delivered,
                 total_delivered: self.delivered,
+                total_lost: 0,
                 app_limited: false,
                 tx_in_flight: segment.tx_in_flight,
                 lost: 0,

@@ -233,12 +233,8 @@ impl MptcpReceiver {
         };
         let nonce = keys::derive(self.seed, "nonce", index) as u32;
         let subflow = self.subflows[place].get_or_insert_with(|| {
-            let mut receiver = Receiver::for_subflow(&self.config.tcp, sequence);
-            if self.held.is_some() {
-                receiver.answer_probes();
-            }
             Box::new(Subflow {
-                receiver,
+                receiver: Receiver::for_subflow(&self.config.tcp, sequence),
                 nonce,
                 peer_nonce,
                 peer_address,

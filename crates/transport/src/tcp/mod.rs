@@ -21,6 +21,7 @@ mod sender;
 pub(crate) mod ticks;
 mod timestamp;
 
+use anabranch_units::Span;
 pub use detection::{
     DupackParameters, FastRtoParameters, LimitedTransmit, LinuxRackParameters, LossDetectionConfig,
     RackParameters, RrTcpParameters, TcpNcrParameters, TcpPrParameters,
@@ -36,6 +37,9 @@ pub(crate) use rtt::RttEstimator;
 pub use rtt::RttSummary;
 pub(crate) use scoreboard::{Delivery, Judgement, Scoreboard, Sent};
 pub use sender::{Sender, SenderInfo, SenderStats};
+
+/// Between two answers to refused segments without data (RFC 5961 section 7; Linux, net.ipv4.tcp_invalid_ratelimit).
+const ANSWER_INTERVAL: Span = Span::from_ms(500);
 
 #[cfg(test)]
 mod tests;

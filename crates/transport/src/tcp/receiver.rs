@@ -1,5 +1,6 @@
 //! The receiving end of a TCP connection: reassembly, acknowledgments, SACK and DSACK.
 
+mod acceptance;
 mod duplex;
 mod reading;
 
@@ -72,8 +73,6 @@ pub struct Receiver {
     round_trip: RoundTrip,
     /// What the application has not read; none if it reads at once, or the connection holds it.
     held: Option<Box<Held>>,
-    /// The window may shut, so that others ask for it.
-    answers_probes: bool,
     quick: QuickAcks,
     /// Round trips and pauses matter.
     measures: bool,
@@ -99,6 +98,8 @@ pub struct Receiver {
     paws: bool,
     paws_window: u32,
     last_ack_sent: u64,
+    /// From when on a refused segment without data is answered.
+    next_answer_at: Instant,
     echo_congestion: bool,
     /// An ACK of what came before the marks began, or ended.
     ack_before: Option<Box<Segment>>,
@@ -128,7 +129,6 @@ impl Receiver {
             sizing: RightSizing::new(config).map(Box::new),
             round_trip: RoundTrip::default(),
             held: None,
-            answers_probes: false,
             quick: QuickAcks::new(config.quick_acks),
             measures: config.autotuning || config.quick_acks > 0,
             min_rto: config.min_rto,
@@ -150,6 +150,7 @@ impl Receiver {
             paws: config.paws,
             paws_window: config.paws_window,
             last_ack_sent: 0,
+            next_answer_at: Instant::ZERO,
             echo_congestion: false,
             ack_before: None,
             pending_segments: 0,
@@ -219,40 +220,14 @@ impl Receiver {
         if self.state == State::Listen {
             return;
         }
-        if segment.sequence_len() > 0 && self.refuses(now, segment) {
+        if self.refuses(now, segment) {
             return;
-        }
-        if self.is_probe(segment) {
-            self.request_ack(now, true);
         }
         self.on_acknowledgment(segment);
         self.take_timestamp(now, segment);
         if segment.sequence_len() > 0 {
             self.on_data(now, segment);
         }
-    }
-
-    /// RFC 7323 section 5.3, before anything of a segment is looked at: R1 refuses one with an old timestamp (PAWS),
-    /// even if it would fill a hole, and R2 one that lies wholly below the last ACK sent. Both are answered by an ACK,
-    /// with a DSACK of what was here already.
-    fn refuses(&mut self, now: Instant, segment: &Segment) -> bool {
-        let start = unwrap_sequence(segment.seq, self.rcv_nxt);
-        let end = start + u64::from(segment.sequence_len());
-        let stamped = self.timestamps && segment.flags.has(Flags::TIMESTAMPS);
-        let older = || self.recent.is_older(self.clock, now, segment.timestamp, self.paws_window);
-        let old = self.paws && stamped && older();
-        if !old && end >= self.last_ack_sent {
-            return false;
-        }
-        self.stats.segments += u64::from(segment.payload > 0);
-        self.take_congestion_marks(now, segment);
-        if start < self.rcv_nxt {
-            self.stats.duplicate_segments += u64::from(end <= self.rcv_nxt);
-            self.dsack = Some((start, end.min(self.rcv_nxt)));
-            self.quick.refill(self.half_window());
-        }
-        self.request_ack(now, true);
-        true
     }
 
     fn on_syn(&mut self, now: Instant, segment: &Segment) {

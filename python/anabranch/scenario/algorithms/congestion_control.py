@@ -49,6 +49,10 @@ class Bbr(Algorithm):
     """What the pacing rate gives in this time leaves back to back; 0 spaces every segment. Linux has 2^-10
     s.
     """
+    long_term: bool = False
+    """Measure what a policer lets through where a fifth is lost, and send at that rate for 48 rounds, as
+    Linux does.
+    """
 
 
 class Bbr3(Algorithm):

@@ -1,9 +1,8 @@
 //! How far ACKs run ahead of the bandwidth, so that the window bridges the silence after a burst of them
 //! (Linux since 4.20, draft-cardwell-iccrg-bbr-congestion-control-01 "extra_acked").
 
-use super::bandwidth::BandwidthModel;
 use crate::congestion::Ack;
-use crate::congestion::path_model::AckEpoch;
+use crate::congestion::path_model::{AckEpoch, Bandwidth};
 use anabranch_units::{Instant, Span};
 
 /// Each of the two maxima covers this many rounds.
@@ -29,11 +28,12 @@ impl AckAggregation {
         self.epoch.restart(now);
     }
 
-    pub fn on_ack(&mut self, ack: &Ack, model: &BandwidthModel, cwnd: u64, mss: u64) {
+    /// `cwnd` and `mss` in bytes.
+    pub fn on_ack(&mut self, ack: &Ack, bandwidth: Bandwidth, round: bool, (cwnd, mss): (u64, u64)) {
         if ack.delivered == 0 {
             return;
         }
-        if model.rounds.start {
+        if round {
             self.rounds += 1;
             if self.rounds >= WINDOW_ROUNDS {
                 self.rounds = 0;
@@ -44,22 +44,21 @@ impl AckAggregation {
         if self.epoch.acked() >= EPOCH_SEGMENTS * mss {
             self.restart(ack.now);
         }
-        let excess = self.epoch.on_ack(ack.now, ack.delivered, model.max()).min(cwnd);
+        let excess = self.epoch.on_ack(ack.now, ack.delivered, bandwidth).min(cwnd);
         let max = &mut self.excess[self.current];
         *max = (*max).max(excess);
     }
 
     /// Bytes to add to the window.
-    pub fn allowance(&self, model: &BandwidthModel) -> u64 {
+    pub fn allowance(&self, bandwidth: Bandwidth) -> u64 {
         let excess = self.excess[0].max(self.excess[1]);
-        excess.min(model.max().bytes_in(MAX_SPAN) as u64)
+        excess.min(bandwidth.bytes_in(MAX_SPAN) as u64)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::congestion::RateSample;
     use crate::congestion::testing::plain_ack;
 
     /// Linux's bbr_update_ack_aggregation(): an epoch ends when ACKs fall behind the bandwidth, or after 2^20 segments.
@@ -68,21 +67,15 @@ mod tests {
     #[test]
     fn an_epoch_lasts_for_a_million_segments() {
         let at = |ms| Instant::ZERO + Span::from_ms(ms);
-        let mut model = BandwidthModel::default();
-        let rate = RateSample {
-            delivered: 1000,
-            interval: Span::from_ms(1),
-            prior_delivered: 0,
-            total_delivered: 1000,
-            app_limited: false,
-            tx_in_flight: 0,
-            lost: 0,
-        };
-        model.on_ack(&Ack { rate: Some(rate), ..plain_ack(at(0)) }, false);
-        model.rounds.start = false;
+        let bandwidth = Bandwidth::of(1000, Span::from_ms(1)).expect("a millisecond is some time");
         let mut aggregation = AckAggregation::default();
         for ms in 1..=9000 {
-            aggregation.on_ack(&Ack { delivered: 1100, ..plain_ack(at(ms)) }, &model, u64::MAX, 1000);
+            aggregation.on_ack(
+                &Ack { delivered: 1100, ..plain_ack(at(ms)) },
+                bandwidth,
+                false,
+                (u64::MAX, 1000),
+            );
         }
         // The first ACK begins the epoch, so that nothing was expected by then.
         assert_eq!(aggregation.excess[0], 9000 * 1100 - 8999 * 1000);

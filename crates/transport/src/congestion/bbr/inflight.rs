@@ -9,7 +9,7 @@ impl Bbr {
         if self.min_rtt.value == anabranch_units::Span::MAX {
             return self.initial_window;
         }
-        (self.model.max().bytes_in(self.min_rtt.value) * gain) as u64
+        (self.bandwidth().bytes_in(self.min_rtt.value) * gain) as u64
     }
 
     /// Data to have in flight for a gain (draft section 4.2.3.2, "BBRInflight").
@@ -44,7 +44,8 @@ impl Bbr {
     fn approach_target(&mut self, ack: &Ack) {
         let grown = self.cwnd.saturating_add(ack.delivered);
         if self.full_pipe.reached {
-            let target = self.bdp(self.cwnd_gain()).saturating_add(self.aggregation.allowance(&self.model));
+            let target =
+                self.bdp(self.cwnd_gain()).saturating_add(self.aggregation.allowance(self.bandwidth()));
             self.cwnd = grown.min(self.with_quanta(target));
         } else if self.model.rounds.delivered < self.initial_window
             || self.cwnd < self.inflight(self.cwnd_gain())

@@ -12,16 +12,16 @@
 //! - `probe_rtt.rs`: the smallest RTT, and ProbeRTT
 //! - `pacing.rs`: pacing rate and send quantum
 //! - `inflight.rs`: the window
+//! - `long_term.rs`: what a policer lets through, if it is asked for
 //!
 //! What version 3 measures in the same way is in `path_model`.
 //!
-//! Left out: Linux's long-term bandwidth ("policer") sampling. It is not in the draft, it only acts where
-//! a token bucket drops a fifth of the traffic, and no link here is such a policer.
 //! No packet waits in a pacing layer below the sender, so what is in flight is in the network.
 
 mod aggregation;
 mod bandwidth;
 mod inflight;
+mod long_term;
 mod pacing;
 mod probe_bw;
 mod probe_rtt;
@@ -33,6 +33,7 @@ use aggregation::AckAggregation;
 use anabranch_units::declaration::at_most;
 use anabranch_units::{Instant, Rate, Span};
 use bandwidth::BandwidthModel;
+use long_term::LongTermBandwidth;
 use probe_bw::GainCycle;
 use startup::FullPipe;
 
@@ -53,6 +54,8 @@ anabranch_units::parameters! {
     pub struct BbrParameters {
         /// What the pacing rate gives in this time leaves back to back; 0 spaces every segment. Linux has 2^-10 s.
         burst: Span = Span::ZERO, at_most(Span::from_ms(100));
+        /// Measure what a policer lets through where a fifth is lost, and send at that rate for 48 rounds, as Linux does.
+        long_term: bool = false;
     }
 }
 
@@ -63,6 +66,7 @@ impl ConfiguredController for Bbr {
     fn configured(parameters: &BbrParameters, start: Start) -> Self {
         let mut bbr = Self::new(start.mss, start.initial_window, start.seed);
         bbr.pacer.burst = parameters.burst;
+        bbr.long_term = parameters.long_term.then(Box::default);
         bbr
     }
 }
@@ -86,6 +90,8 @@ pub struct Bbr {
     model: BandwidthModel,
     min_rtt: MinRtt,
     aggregation: AckAggregation,
+    /// None if it is not asked for.
+    long_term: Option<Box<LongTermBandwidth>>,
     full_pipe: FullPipe,
     cycle: GainCycle,
     probe_rtt: ProbeRtt,
@@ -116,6 +122,7 @@ impl Bbr {
             model: BandwidthModel::default(),
             min_rtt: MinRtt::new(probe_rtt::FILTER_LEN),
             aggregation: AckAggregation::default(),
+            long_term: None,
             full_pipe: FullPipe::default(),
             cycle: GainCycle::new(phase_seed),
             probe_rtt: ProbeRtt::default(),
@@ -134,11 +141,11 @@ impl Bbr {
     }
 
     /// Gain of the pacing rate in the present state (draft section 4.3).
-    const fn pacing_gain(&self) -> f64 {
+    fn pacing_gain(&self) -> f64 {
         match self.state {
             State::Startup => HIGH_GAIN,
             State::Drain => DRAIN_GAIN,
-            State::ProbeBw => self.cycle.gain(),
+            State::ProbeBw => self.probing_gain(),
             State::ProbeRtt => 1.0,
         }
     }
@@ -159,8 +166,9 @@ impl Bbr {
         if self.model.rounds.start {
             self.packet_conservation = false;
         }
-        if ack.rate.is_some() {
-            self.aggregation.on_ack(ack, &self.model, self.cwnd, self.mss);
+        if let Some(rate) = &ack.rate {
+            self.update_long_term(ack, rate);
+            self.aggregation.on_ack(ack, self.bandwidth(), self.model.rounds.start, (self.cwnd, self.mss));
         }
         self.update_gain_cycle(ack);
         let app_limited = ack.rate.is_none_or(|rate| rate.app_limited || sample_is_low);
@@ -195,7 +203,7 @@ impl CongestionControl for Bbr {
         match self.state {
             State::Startup => "startup",
             State::Drain => "drain",
-            State::ProbeBw => match self.cycle.gain() {
+            State::ProbeBw => match self.probing_gain() {
                 gain if gain > 1.0 => "probe-bw up",
                 gain if gain < 1.0 => "probe-bw down",
                 _ => "probe-bw cruise",
@@ -246,11 +254,12 @@ impl CongestionControl for Bbr {
     fn on_ecn(&mut self, _episode: &LossEpisode) {}
 
     /// Draft section 4.2.3.4: one segment, then up again towards the target.
-    fn on_timeout(&mut self, _episode: &LossEpisode, _first: bool) {
+    fn on_timeout(&mut self, episode: &LossEpisode, _first: bool) {
         self.save_cwnd();
         self.cwnd = self.mss;
         self.seen = Recovery::Loss;
         self.full_pipe.restart();
+        self.time_out_long_term(episode);
     }
 
     /// The next ACK that delivers data sees it.
@@ -259,5 +268,6 @@ impl CongestionControl for Bbr {
     /// As in Linux: the slow-down was spurious, so Startup has not been shown to fill the pipe either.
     fn on_undo(&mut self, _now: Instant) {
         self.full_pipe.restart();
+        self.forget_long_term();
     }
 }

@@ -11,7 +11,7 @@ const ONE_SEGMENT_BELOW: Rate = Rate::from_bps(1_200_000);
 impl Bbr {
     /// Draft section 4.2.1, "BBRSetPacingRateWithGain".
     pub(super) fn pace(&mut self, gain: f64) {
-        self.pacer.follow(self.model.max(), gain * MARGIN, self.full_pipe.reached);
+        self.pacer.follow(self.bandwidth(), gain * MARGIN, self.full_pipe.reached);
     }
 
     /// The least that leaves at once (draft section 4.2.2).

@@ -38,6 +38,11 @@ impl GainCycle {
         self.start = now;
     }
 
+    /// When an ACK last delivered data.
+    pub(super) const fn delivered_at(&self) -> Instant {
+        self.delivered_at
+    }
+
     pub(crate) const fn gain(&self) -> f64 {
         GAINS[self.index]
     }
@@ -67,6 +72,11 @@ impl Bbr {
         self.cycle.begin(now);
     }
 
+    /// Nothing is probed for while a policer's rate is known.
+    pub(super) fn probing_gain(&self) -> f64 {
+        if self.policed().is_some() { 1.0 } else { self.cycle.gain() }
+    }
+
     /// Draft section 4.3.4.3, "BBRCheckCyclePhase"; as in Linux time passes with deliveries only.
     pub(super) fn update_gain_cycle(&mut self, ack: &Ack) {
         if ack.delivered > 0 {
@@ -79,7 +89,7 @@ impl Bbr {
 
     fn is_phase_over(&self, ack: &Ack) -> bool {
         let is_full_length = self.cycle.delivered_at.saturating_since(self.cycle.start) > self.min_rtt.value;
-        let gain = self.cycle.gain();
+        let gain = self.probing_gain();
         if gain > 1.0 {
             // Until the extra data are in flight, or prove too much. As in Linux the segments that
             // leave next count as in flight.

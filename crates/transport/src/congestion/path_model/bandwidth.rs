@@ -25,6 +25,11 @@ impl Bandwidth {
         self.0 * span.as_ps() as f64
     }
 
+    /// The mean of two.
+    pub fn mean(self, other: Self) -> Self {
+        Self(f64::midpoint(self.0, other.0))
+    }
+
     /// Bits per second.
     pub fn as_bps(self) -> f64 {
         self.0 * (8.0 * PS_PER_SECOND)

@@ -74,6 +74,7 @@ fn round_end(link: &Bottleneck<Bbr3>, share: f64, (lost, tx_in_flight): (u64, u6
         interval: RTT,
         prior_delivered: link.delivered,
         total_delivered: link.delivered + delivered,
+        total_lost: 0,
         app_limited: false,
         tx_in_flight: tx_in_flight * SEGMENT,
         lost: lost * SEGMENT,

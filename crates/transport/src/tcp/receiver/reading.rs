@@ -2,7 +2,6 @@
 
 use super::Receiver;
 use crate::config::TcpConfig;
-use crate::segment::{Segment, unwrap_sequence};
 use crate::tcp::held::{Held, Room, Update};
 use anabranch_units::Instant;
 
@@ -10,12 +9,6 @@ impl Receiver {
     /// From now on data wait until [`Receiver::read`] takes them; to be called before the first segment.
     pub fn hold(&mut self, config: &TcpConfig) {
         self.held = Some(Box::new(Held::new(config)));
-        self.answers_probes = true;
-    }
-
-    /// The connection of this subflow holds data.
-    pub(crate) fn answer_probes(&mut self) {
-        self.answers_probes = true;
     }
 
     /// Bytes in order that wait for the application.
@@ -67,14 +60,5 @@ impl Receiver {
     #[inline]
     pub(super) fn keeps_up(&self) -> bool {
         self.held.as_ref().is_none_or(|held| held.keeps_up(self.room(), self.last_ack_sent))
-    }
-
-    /// Whether a segment without data is of an old number: it asks for the window (RFC 9293 sections 3.8.6.1 and 3.10.7.4).
-    /// Receivers whose window never shuts are not asked, and do not look.
-    #[inline]
-    pub(super) fn is_probe(&self, segment: &Segment) -> bool {
-        self.answers_probes
-            && segment.sequence_len() == 0
-            && unwrap_sequence(segment.seq, self.rcv_nxt) < self.rcv_nxt
     }
 }

@@ -97,7 +97,8 @@ mod tests {
             pair.run(Instant::ZERO + Span::from_ms(100), |_, _, _| Fate::Arrive);
             assert_eq!(pair.sender.longest_train(), in_slow_start, "{delay_ms} ms");
             let flight_size = pair.sender.cwnd();
-            let episode = LossEpisode { now: pair.now, flight_size, in_flight: flight_size, snd_nxt: 0 };
+            let in_flight = flight_size;
+            let episode = LossEpisode { now: pair.now, flight_size, in_flight, snd_nxt: 0, total_lost: 0 };
             pair.sender.controller.on_loss(&episode);
             assert_eq!(pair.sender.longest_train(), behind_it, "{delay_ms} ms");
         }

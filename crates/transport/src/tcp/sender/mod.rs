@@ -23,6 +23,7 @@ use crate::config::TcpConfig;
 use crate::congestion::{CongestionControl, Controller, Held, Start};
 use crate::log::{Decision, Log};
 use crate::segment::{Flags, Segment, unwrap_sequence};
+use crate::tcp::ANSWER_INTERVAL;
 use crate::tcp::pacing::{PacingConfig, WindowPacing};
 use anabranch_units::{Instant, Span};
 use deferral::TsoDeferral;
@@ -33,9 +34,6 @@ use recovery::{RecoveryState, Undo};
 use std::sync::Arc;
 use timers::Timers;
 use window_use::WindowUse;
-
-/// Between two answers to refused segments without data (Linux, net.ipv4.tcp_invalid_ratelimit).
-const ANSWER_INTERVAL: Span = Span::from_ms(500);
 
 /// What a sender has done and seen.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]

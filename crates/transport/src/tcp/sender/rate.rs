@@ -70,6 +70,7 @@ impl RateSampler {
             interval,
             prior_delivered: newest.departure.delivery.delivered,
             total_delivered: self.delivered,
+            total_lost: lost_total,
             app_limited: newest.departure.delivery.app_limited,
             tx_in_flight: u64::from(newest.departure.in_flight_then),
             lost: lost_since(newest.departure.lost_then, lost_total),

@@ -175,6 +175,7 @@ impl Sender {
             flight_size: self.flight_size(pipe_before),
             in_flight: self.board.pipe(),
             snd_nxt: self.snd_nxt,
+            total_lost: self.board.lost_total(),
         };
         // RFC 3168 section 6.1.2: a mark of the same window has reduced already. One that takes no
         // notice of marks hears of the loss.
@@ -317,7 +318,13 @@ impl Sender {
             return;
         }
         let (flight_size, in_flight) = (self.flight_size(pipe_before), self.board.pipe());
-        let episode = LossEpisode { now, flight_size, in_flight, snd_nxt: self.snd_nxt };
+        let episode = LossEpisode {
+            now,
+            flight_size,
+            in_flight,
+            snd_nxt: self.snd_nxt,
+            total_lost: self.board.lost_total(),
+        };
         self.note_reduction();
         if !self.controller.answers_marks() {
             // The receiver hears CWR, or it would echo the mark for ever.
@@ -357,7 +364,13 @@ impl Sender {
             self.timers.probe = Probe::None;
             if matches!(self.recovery, RecoveryState::Open) {
                 let (flight_size, in_flight) = (self.flight_size(pipe_before), self.board.pipe());
-                let episode = LossEpisode { now, flight_size, in_flight, snd_nxt: self.snd_nxt };
+                let episode = LossEpisode {
+                    now,
+                    flight_size,
+                    in_flight,
+                    snd_nxt: self.snd_nxt,
+                    total_lost: self.board.lost_total(),
+                };
                 // The controller now remembers this reduction, not an earlier one.
                 self.undo = None;
                 let before = self.controller.cwnd();

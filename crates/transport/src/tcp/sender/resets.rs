@@ -1,9 +1,10 @@
 //! RST: the other end has no such connection (RFC 9293 sections 3.5.2, 3.5.3 and 3.10.7).
 
-use super::{ANSWER_INTERVAL, Sender, State};
+use super::{Sender, State};
 use crate::agent::Failure;
 use crate::log::Decision;
 use crate::segment::{Flags, Segment, reset_for};
+use crate::tcp::ANSWER_INTERVAL;
 use crate::tcp::receive_window::initial_window;
 use anabranch_units::Instant;
 

@@ -199,7 +199,13 @@ impl Sender {
         self.record_superseded(now);
         let before = self.controller.cwnd();
         let in_flight = self.board.pipe();
-        let episode = LossEpisode { now, flight_size, in_flight, snd_nxt: self.snd_nxt };
+        let episode = LossEpisode {
+            now,
+            flight_size,
+            in_flight,
+            snd_nxt: self.snd_nxt,
+            total_lost: self.board.lost_total(),
+        };
         self.controller.on_timeout(&episode, first);
         self.note_reduction();
         self.recovery = RecoveryState::Loss { point: self.snd_nxt, repeated: true };
@@ -226,7 +232,13 @@ impl Sender {
         let first = matches!(self.recovery, RecoveryState::Open);
         self.start_undo(first);
         let in_flight = self.board.pipe();
-        let episode = LossEpisode { now, flight_size, in_flight, snd_nxt: self.snd_nxt };
+        let episode = LossEpisode {
+            now,
+            flight_size,
+            in_flight,
+            snd_nxt: self.snd_nxt,
+            total_lost: self.board.lost_total(),
+        };
         self.controller.on_timeout(&episode, first);
         self.note_reduction();
         self.recovery = RecoveryState::Loss { point: self.snd_nxt, repeated: true };
