@@ -13,10 +13,18 @@ SCALED: Final = (
 )
 
 
-def network_table(train_segments: int = 1) -> dict[str, Any]:
-    """The table ``[network]``, with hosts that hand so many segments to their links at once."""
+def network_table(train_segments: int = 1, *, evenly: bool = False) -> dict[str, Any]:
+    """The table ``[network]``, with hosts that hand so many segments to their links at once.
+
+    Args:
+        train_segments: of a train at most.
+        evenly: whether losses are evenly spaced, in place of independent draws.
+    """
     table = network()
     table["links"]["capacity"] = CAPACITY
+    if evenly:
+        for link in table["link"]:
+            link["loss"] = {"algorithm": "periodic", "probability": link["loss"]}
     if train_segments > 1:
         table["hosts"] = {"offload": f"{train_segments} segments"}
     return table
