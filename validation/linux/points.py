@@ -33,7 +33,7 @@ LONG_QUEUE = "10000 packets"
 PRESETS = {"reno": "linux-reno", "cubic": "linux-cubic", "bbr": "linux-bbr"}
 SPRAY_SEEDS = (1, 2, 3, 4, 5)
 SCATTERING_SEEDS = tuple(range(1, 81))
-"""Where delays are 10 and 100 ms: runs of BBR differ by a third there, in the kernel, too. The mean of so many is
+"""Where delays are 10 and 100 ms: runs of BBR differ by a third there, in the kernel, too. Their mean is
 known within 4 %."""
 LATE_MS = 0.2
 LATE = {"distribution": "uniform", "low": "0 ms", "high": f"{LATE_MS} ms"}
