@@ -479,16 +479,24 @@ impl Forwarding {
 
     /// Where the route of a new packet starts; `None` where there is no route.
     #[inline]
-    pub fn start(&mut self, now: Instant, route: RouteIndex, key: FlowKey) -> Option<PathStart> {
-        match &mut self.routes[route.0 as usize] {
+    pub fn start(&mut self, now: Instant, route: RouteIndex, key: &FlowKey) -> Option<PathStart> {
+        match &self.routes[route.0 as usize] {
             PathChoice::Only(start) => Some(PathStart::Path(*start)),
             PathChoice::HopByHop(tables) => Some(PathStart::NextHops(*tables)),
+            _ => self.start_among_several(now, route, *key),
+        }
+    }
+
+    /// Apart from routes without a choice, which stay small.
+    #[inline(never)]
+    fn start_among_several(&mut self, now: Instant, route: RouteIndex, key: FlowKey) -> Option<PathStart> {
+        match &mut self.routes[route.0 as usize] {
             PathChoice::Paths(paths) => Some(PathStart::Path(paths.starts[paths.balancer.choose(now, key)])),
             PathChoice::Reverse(reverse) => {
                 let of = reverse.of as usize;
                 self.start_back(now, route, of, key)
             }
-            PathChoice::Unreachable => None,
+            PathChoice::Only(_) | PathChoice::HopByHop(_) | PathChoice::Unreachable => None,
         }
     }
 

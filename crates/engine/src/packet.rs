@@ -1,7 +1,7 @@
 //! Packets and where they live.
 
 use anabranch_transport::{Flags, Segment};
-use anabranch_units::{FlowId, Instant, NodeId};
+use anabranch_units::{FlowId, Instant, NodeId, rarely};
 use std::collections::BTreeMap;
 
 /// Which way a packet of a flow goes.
@@ -173,7 +173,7 @@ impl PacketPool {
     /// Frees a packet's place.
     #[inline]
     pub fn remove(&mut self, id: PacketId) {
-        if !self.trains.is_empty() {
+        if rarely(self.has_trains()) {
             self.trains.remove(&id);
         }
         self.free.push(id);
@@ -202,15 +202,21 @@ impl PacketPool {
         self.packets[id as usize].arrival
     }
 
+    /// Whether any packet is a train.
+    #[inline]
+    #[must_use]
+    pub fn has_trains(&self) -> bool {
+        !self.trains.is_empty()
+    }
+
     /// Makes a packet the head of a train that goes on with these segments.
     pub fn couple(&mut self, id: PacketId, rest: Vec<Segment>) {
         self.trains.insert(id, rest);
     }
 
     /// Takes the segments of a train behind the first; none where the packet is no train.
-    #[inline]
     pub fn uncouple(&mut self, id: PacketId) -> Vec<Segment> {
-        if self.trains.is_empty() { Vec::new() } else { self.trains.remove(&id).unwrap_or_default() }
+        self.trains.remove(&id).unwrap_or_default()
     }
 
     /// All that a packet carries: one segment, or those of a train in order.

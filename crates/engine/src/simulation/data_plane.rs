@@ -10,7 +10,7 @@ use crate::packet::{Packet, PacketId, PacketPool};
 use crate::queues::DropCause;
 use crate::schedule::{Schedule, Source};
 use anabranch_network::Network;
-use anabranch_units::{Instant, LinkId, NodeId};
+use anabranch_units::{Instant, LinkId, NodeId, rarely};
 
 /// Everything a packet meets between the hosts, and the time.
 pub(super) struct DataPlane {
@@ -52,7 +52,7 @@ impl DataPlane {
             None => datagrams[packet.flow.index() - flows.len()].lane(packet.direction).key,
         };
         let packet = self.pool.get_mut(id);
-        let link = if packet.hops_left == 0 {
+        let link = if rarely(packet.hops_left == 0) {
             None
         } else {
             packet.hops_left -= 1;
@@ -90,6 +90,7 @@ impl DataPlane {
     }
 
     /// A packet has no way to go on.
+    #[cold]
     pub(super) fn drop_unreachable(&mut self, id: PacketId) {
         self.taps.note_drop(id, &self.pool, DropCause::Unreachable);
         self.pool.remove(id);

@@ -25,6 +25,7 @@ impl OutOfOrder {
         Self { remembered, ..Self::default() }
     }
 
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }

@@ -5,6 +5,7 @@ pub(crate) struct Ranges {
 }
 
 impl Ranges {
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
