@@ -293,7 +293,8 @@ impl SimulatedLink {
         }
     }
 
-    #[inline]
+    // Twice on the way of each packet, which it makes a tenth shorter in place.
+    #[inline(always)]
     fn transmit(
         &mut self,
         at: Instant,
@@ -358,8 +359,10 @@ impl SimulatedLink {
         if self.flying.is_empty() || self.next_arrival > now {
             return None;
         }
-        let (packet, next) = self.flying.pop(pool)?;
-        self.next_arrival = next.unwrap_or(self.next_arrival);
+        let packet = self.flying.pop(pool)?;
+        if let Some(next) = self.flying.next_arrival(pool) {
+            self.next_arrival = next;
+        }
         self.counters.delivered += 1;
         Some(packet)
     }
@@ -374,7 +377,7 @@ impl SimulatedLink {
         mut hand: impl FnMut(Unpooled, Instant),
     ) {
         self.advance(now, pool, observer);
-        while let Some((id, _)) = self.flying.pop(pool) {
+        while let Some(id) = self.flying.pop(pool) {
             let arrival = pool.arrival(id);
             hand(pool.take(id), arrival);
         }
@@ -421,7 +424,7 @@ impl SimulatedLink {
             return;
         }
         self.integrate(now);
-        while let Some((id, _)) = self.flying.pop(pool) {
+        while let Some(id) = self.flying.pop(pool) {
             self.drop_packet(id, pool, observer, DropCause::Down);
         }
         for waiting in self.queue.flush(now) {

@@ -8,7 +8,7 @@
 //! half a line of the cache. The heap does not know where the event of a source is: what each source waits for stands
 //! beside it, and an entry of another time is stale, and passed over. Moving an entry thus writes nothing but the entry.
 
-use anabranch_units::Instant;
+use anabranch_units::{Instant, rarely};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -38,20 +38,21 @@ pub struct Schedule {
     /// Keys from place [`ROOT`] on, by fours; the children of place p begin at 4 (p - 2). The last group is filled up
     /// with [`NONE`], so that a step always has four candidates.
     heap: Vec<Group>,
+    /// A key before all in the heap, or [`NONE`]: what is due next never goes into the heap.
+    front: u64,
     /// Keys in the heap.
     count: usize,
     /// The event of the root has been taken out: the next one to be set takes its place.
     taken: bool,
     /// When the event of each source is due, in picoseconds, or [`NONE`].
     due: Vec<u64>,
-    /// Pending events.
-    pending: usize,
     /// Entries, here and in `far`, that are no source's event, or one a second time.
     stale: usize,
     /// The time of key 0 in picoseconds; never later than now.
     base: u64,
-    /// Bits of a key that have the source; those above have the time since `base`.
+    /// Bits of a key that have the source, and all of them set; those above have the time since `base`.
     source_bits: u32,
+    source_mask: u64,
     /// Events beyond the times that a key has room for.
     far: BinaryHeap<Reverse<(u64, u32)>>,
 }
@@ -60,15 +61,17 @@ impl Schedule {
     /// An empty schedule for sources `0..sources`.
     #[must_use]
     pub fn new(sources: usize) -> Self {
+        let source_bits = usize::BITS - sources.leading_zeros();
         Self {
             heap: vec![Group([NONE; ARITY])],
+            front: NONE,
             count: 0,
             taken: false,
             due: vec![NONE; sources],
-            pending: 0,
             stale: 0,
             base: 0,
-            source_bits: usize::BITS - sources.leading_zeros(),
+            source_bits,
+            source_mask: !(NONE << source_bits),
             far: BinaryHeap::new(),
         }
     }
@@ -76,13 +79,14 @@ impl Schedule {
     /// Pending events.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.pending
+        let taken_out = usize::from(self.taken) + self.stale;
+        self.count + usize::from(self.front != NONE) + self.far.len() - taken_out
     }
 
     /// Whether nothing is pending.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.pending == 0
+        self.len() == 0
     }
 
     /// When the source's event is due, if it has one.
@@ -96,7 +100,8 @@ impl Schedule {
     /// The first event.
     #[must_use]
     pub fn first(&self) -> Option<(Instant, Source)> {
-        let near = Some(self.root()).filter(|&root| self.is_live(root)).or_else(|| self.live_keys().min());
+        let near = [self.front, self.root()].into_iter().find(|&key| self.is_live(key));
+        let near = near.or_else(|| self.live_keys().min());
         let first = near.map(|key| (self.time(key), self.source(key)));
         let far = || self.far.iter().map(|&Reverse(event)| event).filter(|&event| self.is_due(event)).min();
         first.or_else(far).map(|(at, source)| (Instant::from_ps(at), Source(source)))
@@ -109,21 +114,39 @@ impl Schedule {
     #[inline]
     #[must_use]
     pub fn take(&mut self, now: Instant, until: Instant) -> Option<(Instant, Source)> {
-        if self.taken {
-            self.remove_root();
+        let is_front = self.front != NONE && self.is_live(self.front);
+        if !is_front {
+            self.find_root(until)?;
         }
-        while !self.is_live(self.root()) {
-            self.pass_over(until)?;
-        }
-        let (at, source) = (Instant::from_ps(self.time(self.root())), self.source(self.root()));
+        let key = if is_front { self.front } else { self.root() };
+        let (at, source) = (Instant::from_ps(self.time(key)), self.source(key));
         if at > until {
             return None;
         }
         assert!(at >= now, "time goes back: at {now} an event of source {source} is due at {at}");
         self.due[source as usize] = NONE;
-        self.pending -= 1;
-        self.taken = true;
+        if is_front {
+            self.front = NONE;
+        } else {
+            self.taken = true;
+        }
         Some((at, Source(source)))
+    }
+
+    /// Makes the root of the heap an event where nothing is in front of it; `None` if none is due by `until`.
+    #[inline]
+    fn find_root(&mut self, until: Instant) -> Option<()> {
+        if rarely(self.front != NONE) {
+            self.front = NONE;
+            self.stale -= 1;
+        }
+        if self.taken {
+            self.remove_root();
+        }
+        while rarely(!self.is_live(self.root())) {
+            self.pass_over(until)?;
+        }
+        Some(())
     }
 
     /// Sets the source's event to `at`, whether or not it had one.
@@ -137,24 +160,25 @@ impl Schedule {
         if *due == at {
             return;
         }
-        let was_pending = *due != NONE;
+        self.stale += usize::from(*due != NONE);
         *due = at;
-        self.pending += usize::from(!was_pending);
         let since = at.wrapping_sub(self.base);
         // What lies before the base is, so taken, farther than anything.
-        if since >= NONE >> self.source_bits {
+        if rarely(since >= NONE >> self.source_bits) {
             self.set_far(source, at);
-        } else {
-            let key = since << self.source_bits | u64::from(source.0);
-            if self.taken {
-                self.taken = false;
-                self.sink(key);
-            } else {
-                self.push(key);
-            }
+            return;
         }
-        if was_pending {
-            self.add_stale();
+        let key = since << self.source_bits | u64::from(source.0);
+        if self.taken {
+            self.taken = false;
+            self.sink(key);
+        } else if key < self.front && key < self.root() {
+            let second = std::mem::replace(&mut self.front, key);
+            if second != NONE {
+                self.push(second);
+            }
+        } else {
+            self.push(key);
         }
     }
 
@@ -162,10 +186,7 @@ impl Schedule {
     #[inline]
     pub fn clear(&mut self, source: Source) {
         let due = std::mem::replace(&mut self.due[source.0 as usize], NONE);
-        if due != NONE {
-            self.pending -= 1;
-            self.add_stale();
-        }
+        self.stale += usize::from(due != NONE);
     }
 
     /// Sets or removes the source's event.
@@ -190,7 +211,7 @@ impl Schedule {
 
     #[inline]
     const fn source(&self, key: u64) -> u32 {
-        (key & !(NONE << self.source_bits)) as u32
+        (key & self.source_mask) as u32
     }
 
     /// Whether it is the event of its source.
@@ -205,9 +226,10 @@ impl Schedule {
         self.due.get(self.source(key) as usize).is_some_and(|&due| due == self.time(key))
     }
 
-    /// All keys in the heap that are events.
+    /// All keys that are events.
     fn live_keys(&self) -> impl Iterator<Item = u64> + '_ {
-        self.heap.iter().flat_map(|group| group.0).filter(|&key| self.is_live(key))
+        let keys = self.heap.iter().flat_map(|group| group.0).chain([self.front]);
+        keys.filter(|&key| self.is_live(key))
     }
 
     /// Removes an entry that is none, or moves the base, where all others are far: to the first of them, if it is due
@@ -249,24 +271,21 @@ impl Schedule {
     fn set_far(&mut self, source: Source, at: u64) {
         assert!(at >= self.base, "time goes back: an event of source {} is set to {at} ps", source.0);
         if at == NONE {
-            self.pending -= 1;
-        } else {
-            self.far.push(Reverse((at, source.0)));
+            return;
+        }
+        let event = Reverse((at, source.0));
+        // An entry that was stale may be the event again.
+        if !(self.remove_stale() && self.far.iter().any(|&other| other == event)) {
+            self.far.push(event);
         }
     }
 
-    /// An entry is no event any more. Where such entries are more than others, all of them are removed: a source that
-    /// sets its event anew each time would fill the memory with them.
-    #[inline]
-    fn add_stale(&mut self) {
-        self.stale += 1;
-        if self.stale > self.pending + FEW {
-            self.remove_stale();
+    /// Where entries that are no events are more than others, all of them are removed: a source that sets its event anew
+    /// each time would fill the memory with them. Whether they were.
+    fn remove_stale(&mut self) -> bool {
+        if self.stale <= self.len() + FEW {
+            return false;
         }
-    }
-
-    #[cold]
-    fn remove_stale(&mut self) {
         let mut keys: Vec<u64> = self.live_keys().collect();
         keys.sort_unstable();
         keys.dedup();
@@ -276,20 +295,43 @@ impl Schedule {
         far.dedup();
         self.far = far.into();
         // Sorted keys are a heap.
-        (self.count, self.taken, self.stale) = (0, false, 0);
+        (self.front, self.count, self.taken, self.stale) = (NONE, 0, false, 0);
         self.heap.truncate(1);
         self.heap[0] = Group([NONE; ARITY]);
         keys.into_iter().for_each(|key| self.push(key));
+        true
     }
 
     /// Puts a key behind all others, and lets it rise.
     #[inline]
     fn push(&mut self, key: u64) {
-        let mut place = ROOT + self.count;
-        self.count += 1;
+        let place = ROOT + self.count;
+        if rarely(place / ARITY == self.heap.len()) {
+            self.push_into_new_group(key);
+        } else {
+            self.count += 1;
+            self.rise(key, place);
+        }
+    }
+
+    /// The memory grows. Only now does it matter how much of it is for nothing.
+    #[cold]
+    fn push_into_new_group(&mut self, key: u64) {
+        // It may be one of them itself, and an entry that was stale may be the event again.
+        if self.remove_stale() && (!self.is_live(key) || self.live_keys().any(|other| other == key)) {
+            return;
+        }
+        let place = ROOT + self.count;
         if place / ARITY == self.heap.len() {
             self.heap.push(Group([NONE; ARITY]));
         }
+        self.count += 1;
+        self.rise(key, place);
+    }
+
+    /// Puts a key in a place behind all others, and lets it rise.
+    #[inline]
+    fn rise(&mut self, key: u64, mut place: usize) {
         let heap = self.heap.as_mut_slice();
         while place > ROOT {
             let above = place / ARITY + 2;
@@ -319,16 +361,18 @@ impl Schedule {
     #[inline]
     fn sink(&mut self, key: u64) {
         let heap = self.heap.as_mut_slice();
-        let mut place = ROOT;
-        while let Some(&Group(children)) = heap.get(place - 2) {
+        // Group and place in it of the hole, and the group of its children.
+        let (mut group, mut place, mut below) = (ROOT / ARITY, ROOT % ARITY, ROOT - 2);
+        while let Some(&Group(children)) = heap.get(below) {
             let (least, candidate) = least_of(children);
             if candidate >= key {
                 break;
             }
-            heap[place / ARITY].0[place % ARITY] = candidate;
-            place = (place - 2) * ARITY + least;
+            heap[group].0[place % ARITY] = candidate;
+            (group, place) = (below, least);
+            below = below * ARITY + least - 2;
         }
-        heap[place / ARITY].0[place % ARITY] = key;
+        heap[group].0[place % ARITY] = key;
     }
 }
 

@@ -29,18 +29,17 @@ pub(super) struct DataPlane {
 }
 
 impl DataPlane {
-    /// The packet that arrives over a link now, if one does. [`DataPlane::set_next_arrival`] has to follow.
+    /// The packet that arrives over a link now, if one does, and where. The event of the link has been taken out, and is
+    /// set anew.
     #[inline]
-    pub(super) fn poll(&mut self, id: LinkId) -> Option<PacketId> {
-        let packet = self.links[id.index()].poll(self.now, &mut self.pool, &mut self.taps.at(id));
+    pub(super) fn poll(&mut self, id: LinkId) -> Option<(PacketId, NodeId)> {
+        let link = &mut self.links[id.index()];
+        let packet = link.poll(self.now, &mut self.pool, &mut self.taps.at(id));
+        if let Some(next) = link.next_event() {
+            self.schedule.set(self.numbering.link(id), next);
+        }
         self.packet_hops += u64::from(packet.is_some());
-        packet
-    }
-
-    /// Sets the event of a link whose packet has been taken out.
-    #[inline]
-    pub(super) fn set_next_arrival(&mut self, id: LinkId) {
-        self.schedule.put(self.numbering.link(id), self.links[id.index()].next_event());
+        Some((packet?, link.to()))
     }
 
     /// Sends a packet on from a node, along its path or to the next hop; without one it is dropped.

@@ -218,7 +218,7 @@ impl Simulation {
         }
         // Queues look at a segment for its ECN field, which is that of a packet that cannot be marked.
         let payload = (bytes - DATAGRAM_HEADERS) as u16;
-        let id = self.data.pool.insert(packet, order, Segment { payload, ..Segment::default() });
+        let id = self.data.pool.insert(packet, order, &Segment { payload, ..Segment::default() });
         if start.is_none() {
             self.data.drop_unreachable(id);
             return;

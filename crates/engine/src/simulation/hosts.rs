@@ -261,7 +261,7 @@ impl Simulation {
                 self.data.taps.sent(self.data.now, &packet, segment, &self.flows[id.index()]);
             }
         }
-        let packet = self.data.pool.insert(packet, order, *segment);
+        let packet = self.data.pool.insert(packet, order, segment);
         if rarely(!rest.is_empty()) {
             self.data.pool.couple(packet, rest.to_vec());
         }

@@ -321,17 +321,9 @@ impl Simulation {
 
     #[inline]
     fn on_link(&mut self, id: LinkId) {
-        let packet = self.data.poll(id);
-        self.data.set_next_arrival(id);
-        if let Some(packet) = packet {
-            self.on_arrival(id, packet);
+        if let Some((packet, node)) = self.data.poll(id) {
+            self.arrive(node, packet, id);
         }
-    }
-
-    /// A packet is at the other end of a link.
-    #[inline]
-    fn on_arrival(&mut self, id: LinkId, packet: PacketId) {
-        self.arrive(self.data.links[id.index()].to(), packet, id);
     }
 
     /// A node looks at a packet that came over a link.

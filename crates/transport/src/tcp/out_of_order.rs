@@ -89,6 +89,10 @@ impl OutOfOrder {
             }
             return;
         }
+        if let &[(left, right)] = self.ranges.as_slice() {
+            blocks.push(left as u32, right as u32, limit);
+            return;
+        }
         let mut given = [u64::MAX; 4];
         let mut count = 0;
         for position in self.recent {

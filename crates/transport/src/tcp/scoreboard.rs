@@ -9,7 +9,7 @@ mod departures;
 
 use super::ranges::Ranges;
 use crate::log::LossCause;
-use anabranch_units::Instant;
+use anabranch_units::{Instant, rarely};
 pub(crate) use departures::{Delivery, Departure, Departures, LossMark, Newest, lost_since};
 use std::collections::VecDeque;
 
@@ -55,7 +55,6 @@ impl Sent {
     }
 
     /// Whether it counts as in flight: not SACKed, and not lost unless sent again.
-    #[inline]
     fn in_flight(&self) -> bool {
         !self.sacked && (!self.lost || self.retransmitted)
     }
@@ -136,7 +135,6 @@ impl Scoreboard {
         (count > 0).then(|| self.first.wrapping_add(count - 1))
     }
 
-    #[inline]
     pub(crate) fn get(&self, number: Number) -> &Sent {
         &self.segments[number.wrapping_sub(self.first) as usize]
     }
@@ -198,8 +196,9 @@ impl Scoreboard {
         self.retransmitted
     }
 
-    /// Records a new segment's first transmission.
-    pub(crate) fn push(&mut self, start: u64, end: u64, fin: bool, now: Instant, delivery: Delivery) {
+    /// Records a new segment's first transmission; returns its place among all transmissions.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, start: u64, end: u64, fin: bool, now: Instant, delivery: Delivery) -> u64 {
         debug_assert!(self.segments.back().is_none_or(|last| last.end == start) && start < end);
         let number = self.first.wrapping_add(self.segments.len() as Number);
         self.transmissions += 1;
@@ -226,6 +225,7 @@ impl Scoreboard {
             older,
             newer: NONE,
         });
+        self.transmissions
     }
 
     /// Records a retransmission of a segment that is not SACKed.
@@ -380,7 +380,7 @@ impl Scoreboard {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn forget_front(&mut self) {
         let Some(gone) = self.segments.pop_front() else { return };
         let number = self.first;
@@ -401,13 +401,13 @@ impl Scoreboard {
 
     /// Gives room back that a larger window has left: segments come around in all of it, and would find none of it in
     /// the cache. Where nothing is left they start from the beginning again.
-    #[inline]
+    #[inline(always)]
     fn fit_room(&mut self) {
         let room = self.segments.capacity();
-        if self.segments.is_empty() {
+        if rarely(self.segments.is_empty()) {
             self.segments.clear();
         }
-        if room > LEAST_ROOM && self.segments.len() < room / 8 {
+        if rarely(room > LEAST_ROOM && self.segments.len() < room / 8) {
             self.segments.shrink_to(room / 4);
         }
     }

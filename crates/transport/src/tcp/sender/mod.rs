@@ -433,7 +433,7 @@ impl Sender {
     }
 
     /// The congestion window in bytes, as it governs sending now.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn cwnd(&self) -> u64 {
         match &self.recovery {

@@ -169,7 +169,8 @@ impl Sender {
         segment
     }
 
-    #[inline]
+    // With what it calls in one piece: each segment passes through, and goes from hand to hand in no more copies.
+    #[inline(always)]
     fn new_segment(&mut self, now: Instant, pipe: u64, cwnd: u64) -> Option<Segment> {
         let unsent = self.written.saturating_sub(self.snd_nxt);
         let fin = self.closing && !self.fin_sent && unsent <= self.full_payload;
@@ -199,6 +200,7 @@ impl Sender {
         Some(self.first_transmission(now, pipe, payload, fin))
     }
 
+    #[inline(always)]
     pub(super) fn first_transmission(&mut self, now: Instant, pipe: u64, payload: u64, fin: bool) -> Segment {
         if rarely(self.board.is_empty() && self.stats.segments > 0) {
             self.restart_after_idle(now);
@@ -207,8 +209,8 @@ impl Sender {
         let start = self.snd_nxt;
         let delivery = self.delivery(now, pipe);
         self.snd_nxt = start + payload + u64::from(fin);
-        self.board.push(start, self.snd_nxt, fin, now, delivery);
-        self.tell_detector(now, self.board.back().map_or(0, |sent| sent.order), payload);
+        let order = self.board.push(start, self.snd_nxt, fin, now, delivery);
+        self.tell_detector(now, order, payload);
         self.fin_sent |= fin;
         let cwnd = self.cwnd();
         self.note_window_use(pipe + payload + self.full_payload > cwnd.saturating_sub(self.withheld(cwnd)));
@@ -310,7 +312,7 @@ impl Sender {
         Some(segment)
     }
 
-    #[inline]
+    #[inline(always)]
     fn data(&mut self, now: Instant, start: u64, payload: u64, fin: bool) -> Segment {
         let mut segment = self.header(now, start);
         // At most full_payload, which is below the 16-bit MSS.
