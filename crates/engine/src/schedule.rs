@@ -7,6 +7,9 @@
 //! Time and source of an event are one key of 64 bits, and a 4-ary heap of keys keeps the four candidates of a step in
 //! half a line of the cache. The heap does not know where the event of a source is: what each source waits for stands
 //! beside it, and an entry of another time is stale, and passed over. Moving an entry thus writes nothing but the entry.
+//!
+//! Links have a heap of their own. They set their events at each packet, while timers wait: many of them would make the
+//! way of each packet's event through the heap long.
 
 use anabranch_units::{Instant, rarely};
 use std::cmp::Reverse;
@@ -32,18 +35,27 @@ const ROOT: usize = ARITY - 1;
 #[repr(align(32))]
 struct Group([u64; ARITY]);
 
-/// Pending events, at most one per source.
+/// Keys, the first of them at the root.
 #[derive(Clone, Debug)]
-pub struct Schedule {
+struct Heap {
     /// Keys from place [`ROOT`] on, by fours; the children of place p begin at 4 (p - 2). The last group is filled up
     /// with [`NONE`], so that a step always has four candidates.
-    heap: Vec<Group>,
-    /// A key before all in the heap, or [`NONE`]: what is due next never goes into the heap.
-    front: u64,
-    /// Keys in the heap.
+    groups: Vec<Group>,
+    /// Keys in them.
     count: usize,
     /// The event of the root has been taken out: the next one to be set takes its place.
     taken: bool,
+}
+
+/// Pending events, at most one per source.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    /// Events of the sources below `links`, and of all others.
+    of_links: Heap,
+    of_others: Heap,
+    links: u32,
+    /// A key before all in the heaps, or [`NONE`]: what is due next never goes into a heap.
+    front: u64,
     /// When the event of each source is due, in picoseconds, or [`NONE`].
     due: Vec<u64>,
     /// Entries, here and in `far`, that are no source's event, or one a second time.
@@ -58,15 +70,15 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// An empty schedule for sources `0..sources`.
+    /// An empty schedule for sources `0..sources`, of which those below `links` set their events again and again.
     #[must_use]
-    pub fn new(sources: usize) -> Self {
+    pub fn new(sources: usize, links: u32) -> Self {
         let source_bits = usize::BITS - sources.leading_zeros();
         Self {
-            heap: vec![Group([NONE; ARITY])],
+            of_links: Heap::new(),
+            of_others: Heap::new(),
+            links,
             front: NONE,
-            count: 0,
-            taken: false,
             due: vec![NONE; sources],
             stale: 0,
             base: 0,
@@ -79,8 +91,8 @@ impl Schedule {
     /// Pending events.
     #[must_use]
     pub fn len(&self) -> usize {
-        let taken_out = usize::from(self.taken) + self.stale;
-        self.count + usize::from(self.front != NONE) + self.far.len() - taken_out
+        let heaps = self.of_links.len() + self.of_others.len();
+        heaps + usize::from(self.front != NONE) + self.far.len() - self.stale
     }
 
     /// Whether nothing is pending.
@@ -127,21 +139,26 @@ impl Schedule {
         self.due[source as usize] = NONE;
         if is_front {
             self.front = NONE;
+        } else if source < self.links {
+            self.of_links.taken = true;
         } else {
-            self.taken = true;
+            self.of_others.taken = true;
         }
         Some((at, Source(source)))
     }
 
-    /// Makes the root of the heap an event where nothing is in front of it; `None` if none is due by `until`.
+    /// Makes the first root of the heaps an event where nothing is in front of it; `None` if none is due by `until`.
     #[inline]
     fn find_root(&mut self, until: Instant) -> Option<()> {
         if rarely(self.front != NONE) {
             self.front = NONE;
             self.stale -= 1;
         }
-        if self.taken {
-            self.remove_root();
+        if self.of_links.taken {
+            self.of_links.remove_root();
+        }
+        if rarely(self.of_others.taken) {
+            self.of_others.remove_root();
         }
         while rarely(!self.is_live(self.root())) {
             self.pass_over(until)?;
@@ -169,9 +186,10 @@ impl Schedule {
             return;
         }
         let key = since << self.source_bits | u64::from(source.0);
-        if self.taken {
-            self.taken = false;
-            self.sink(key);
+        let heap = if source.0 < self.links { &mut self.of_links } else { &mut self.of_others };
+        if heap.taken {
+            heap.taken = false;
+            heap.sink(key);
         } else if key < self.front && key < self.root() {
             let second = std::mem::replace(&mut self.front, key);
             if second != NONE {
@@ -198,10 +216,10 @@ impl Schedule {
         }
     }
 
-    /// The first key, or what the last event taken out has left there.
+    /// The first key of the heaps, or what the last event taken out has left there.
     #[inline]
     fn root(&self) -> u64 {
-        self.heap[ROOT / ARITY].0[ROOT % ARITY]
+        self.of_links.root().min(self.of_others.root())
     }
 
     #[inline]
@@ -228,17 +246,19 @@ impl Schedule {
 
     /// All keys that are events.
     fn live_keys(&self) -> impl Iterator<Item = u64> + '_ {
-        let keys = self.heap.iter().flat_map(|group| group.0).chain([self.front]);
-        keys.filter(|&key| self.is_live(key))
+        let groups = self.of_links.groups.iter().chain(&self.of_others.groups);
+        groups.flat_map(|group| group.0).chain([self.front]).filter(|&key| self.is_live(key))
     }
 
     /// Removes an entry that is none, or moves the base, where all others are far: to the first of them, if it is due
     /// by `until`, so that this is its time. `None` if nothing is.
     #[inline(never)]
     fn pass_over(&mut self, until: Instant) -> Option<()> {
-        if self.count > 0 {
+        let root = self.root();
+        if root != NONE {
             self.stale -= 1;
-            self.remove_root();
+            let is_link = root == self.of_links.root();
+            if is_link { &mut self.of_links } else { &mut self.of_others }.remove_root();
             return Some(());
         }
         while let Some(&Reverse(event)) = self.far.peek() {
@@ -295,22 +315,20 @@ impl Schedule {
         far.dedup();
         self.far = far.into();
         // Sorted keys are a heap.
-        (self.front, self.count, self.taken, self.stale) = (NONE, 0, false, 0);
-        self.heap.truncate(1);
-        self.heap[0] = Group([NONE; ARITY]);
+        (self.of_links, self.of_others) = (Heap::new(), Heap::new());
+        (self.front, self.stale) = (NONE, 0);
         keys.into_iter().for_each(|key| self.push(key));
         true
     }
 
-    /// Puts a key behind all others, and lets it rise.
+    /// Puts a key into its heap.
     #[inline]
     fn push(&mut self, key: u64) {
-        let place = ROOT + self.count;
-        if rarely(place / ARITY == self.heap.len()) {
+        let heap = if self.source(key) < self.links { &mut self.of_links } else { &mut self.of_others };
+        if rarely(heap.is_full()) {
             self.push_into_new_group(key);
         } else {
-            self.count += 1;
-            self.rise(key, place);
+            heap.push(key);
         }
     }
 
@@ -321,18 +339,42 @@ impl Schedule {
         if self.remove_stale() && (!self.is_live(key) || self.live_keys().any(|other| other == key)) {
             return;
         }
-        let place = ROOT + self.count;
-        if place / ARITY == self.heap.len() {
-            self.heap.push(Group([NONE; ARITY]));
+        let heap = if self.source(key) < self.links { &mut self.of_links } else { &mut self.of_others };
+        if heap.is_full() {
+            heap.groups.push(Group([NONE; ARITY]));
         }
-        self.count += 1;
-        self.rise(key, place);
+        heap.push(key);
+    }
+}
+
+impl Heap {
+    fn new() -> Self {
+        Self { groups: vec![Group([NONE; ARITY])], count: 0, taken: false }
     }
 
-    /// Puts a key in a place behind all others, and lets it rise.
+    /// Entries that have not been taken out.
+    const fn len(&self) -> usize {
+        self.count - self.taken as usize
+    }
+
+    /// The first key, or what the last event taken out has left there.
     #[inline]
-    fn rise(&mut self, key: u64, mut place: usize) {
-        let heap = self.heap.as_mut_slice();
+    fn root(&self) -> u64 {
+        self.groups[ROOT / ARITY].0[ROOT % ARITY]
+    }
+
+    /// Whether another key needs another group.
+    #[inline]
+    const fn is_full(&self) -> bool {
+        (ROOT + self.count) / ARITY == self.groups.len()
+    }
+
+    /// Puts a key behind all others, and lets it rise. The heap is not full.
+    #[inline]
+    fn push(&mut self, key: u64) {
+        let mut place = ROOT + self.count;
+        self.count += 1;
+        let heap = self.groups.as_mut_slice();
         while place > ROOT {
             let above = place / ARITY + 2;
             let parent = heap[above / ARITY].0[above % ARITY];
@@ -351,7 +393,7 @@ impl Schedule {
         self.taken = false;
         self.count -= 1;
         let last = ROOT + self.count;
-        let key = std::mem::replace(&mut self.heap[last / ARITY].0[last % ARITY], NONE);
+        let key = std::mem::replace(&mut self.groups[last / ARITY].0[last % ARITY], NONE);
         if last > ROOT {
             self.sink(key);
         }
@@ -360,7 +402,7 @@ impl Schedule {
     /// Puts a key in the root's place, and lets it sink.
     #[inline]
     fn sink(&mut self, key: u64) {
-        let heap = self.heap.as_mut_slice();
+        let heap = self.groups.as_mut_slice();
         // Group and place in it of the hole, and the group of its children.
         let (mut group, mut place, mut below) = (ROOT / ARITY, ROOT % ARITY, ROOT - 2);
         while let Some(&Group(children)) = heap.get(below) {
@@ -393,7 +435,7 @@ mod tests {
 
     #[test]
     fn events_are_due_by_their_time_and_not_before() {
-        let mut schedule = Schedule::new(2);
+        let mut schedule = Schedule::new(2, 1);
         let at = Instant::from_ps;
         schedule.set(Source(1), at(20));
         assert_eq!(schedule.take(at(0), at(19)), None);
@@ -404,14 +446,14 @@ mod tests {
     #[test]
     #[should_panic(expected = "time goes back")]
     fn an_event_in_the_past_is_a_bug() {
-        let mut schedule = Schedule::new(2);
+        let mut schedule = Schedule::new(2, 1);
         schedule.set(Source(1), Instant::from_ps(20));
         let _ = schedule.take(Instant::from_ps(21), Instant::from_ps(30));
     }
 
     #[test]
     fn what_is_set_to_the_end_of_time_is_no_event() {
-        let mut schedule = Schedule::new(2);
+        let mut schedule = Schedule::new(2, 1);
         schedule.set(Source(0), Instant::MAX);
         schedule.set(Source(1), Instant::from_ps(20));
         schedule.set(Source(1), Instant::MAX);
@@ -422,13 +464,13 @@ mod tests {
     /// A timer that is set anew each time, and its entries before that.
     #[test]
     fn stale_entries_do_not_fill_the_memory() {
-        let mut schedule = Schedule::new(4);
+        let mut schedule = Schedule::new(4, 2);
         let last = 100_000;
         for round in 1..=last {
             schedule.set(Source(round as u32 % 3), Instant::from_ps(u64::MAX - round));
             schedule.set(Source(3), Instant::from_ps(1_000_000 - round));
         }
-        let entries = schedule.count + schedule.far.len();
+        let entries = schedule.of_links.count + schedule.of_others.count + schedule.far.len();
         assert!(entries < 200, "{entries} entries for {} events", schedule.len());
         assert_eq!(
             schedule.take(Instant::ZERO, Instant::MAX),
@@ -466,7 +508,7 @@ mod tests {
         /// Against a sorted map as the model.
         #[test]
         fn the_first_event_is_the_least(steps in prop::collection::vec(steps(), 1..400)) {
-            let mut schedule = Schedule::new(40);
+            let mut schedule = Schedule::new(40, 25);
             let mut model: BTreeMap<u32, u64> = BTreeMap::new();
             let mut now = 0;
             let event = |(at, source)| (Instant::from_ps(at), Source(source));

@@ -16,13 +16,17 @@ use std::collections::BTreeSet;
 proptest! {
     /// Whichever nodes a table has, it finds those and no others.
     #[test]
-    fn a_table_finds_its_nodes(has in prop::collection::vec(any::<bool>(), 1..30), to in 0u32..30) {
+    fn a_table_finds_its_nodes(
+        has in prop::collection::vec(any::<bool>(), 1..30),
+        to in 0u32..30,
+        apart in 1u32..10,
+    ) {
         let other = |&node: &NodeId| node != NodeId(to);
-        let nodes: Vec<NodeId> =
-            (0..).map(NodeId).zip(&has).filter(|(_, has)| **has).map(|(node, _)| node).filter(other).collect();
+        let all = (0..).map(|number| NodeId(number * apart)).zip(&has);
+        let nodes: Vec<NodeId> = all.filter(|(_, has)| **has).map(|(node, _)| node).filter(other).collect();
         let link = |node: NodeId| LinkId(10 + node.0);
         let mut table = Table::new(nodes.iter().map(|&node| (node, NextHops::Only(link(node)))).collect());
-        for node in (0..40).map(NodeId) {
+        for node in (0..300).map(NodeId) {
             let found = table.of(node).and_then(|hops| hops.links().first().copied());
             prop_assert_eq!(found, nodes.contains(&node).then(|| link(node)));
         }

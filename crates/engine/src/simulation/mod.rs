@@ -141,7 +141,7 @@ impl Simulation {
             joined: None,
             data: DataPlane {
                 now: Instant::ZERO,
-                schedule: Schedule::new(numbering.count()),
+                schedule: Schedule::new(numbering.count(), numbering.behind_links()),
                 numbering,
                 pool: PacketPool::default(),
                 links: setup.links.iter().map(|link| hosts::link(link, streams)).collect::<Result<_, _>>()?,
