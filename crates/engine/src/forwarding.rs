@@ -101,6 +101,9 @@ struct Reverse {
     of: u32,
 }
 
+/// So many nodes have places in a table though few of them have next hops.
+const SMALL_RANGE: usize = 64;
+
 /// Next hops towards one destination.
 struct Table {
     /// The nodes that have next hops, in order, where `hops` has no place for all of a range.
@@ -115,8 +118,8 @@ impl Table {
     fn new(all: Vec<(NodeId, NextHops)>) -> Self {
         let first = all.first().map_or(0, |(node, _)| node.index());
         let range = all.last().map_or(0, |(node, _)| node.index() + 1 - first);
-        // Most tables have nearly all nodes, or all but hosts.
-        if range > 2 * all.len() {
+        // Most tables have nearly all nodes, or all but hosts. A small range is not worth a search.
+        if range > SMALL_RANGE.max(2 * all.len()) {
             let (nodes, hops) = all.into_iter().unzip();
             return Self { nodes, hops, first };
         }
@@ -133,6 +136,11 @@ impl Table {
         if self.nodes.is_empty() {
             return self.hops.get_mut(node.index().wrapping_sub(self.first));
         }
+        self.find(node)
+    }
+
+    #[inline(never)]
+    fn find(&mut self, node: NodeId) -> Option<&mut NextHops> {
         let place = self.nodes.binary_search(&node).ok()?;
         Some(&mut self.hops[place])
     }
@@ -158,6 +166,14 @@ enum NextHops {
 struct SeveralHops {
     links: Vec<LinkId>,
     balancer: Balancer,
+}
+
+impl SeveralHops {
+    /// Apart from hops without a choice, which stay small.
+    #[inline(never)]
+    fn choose(&mut self, now: Instant, key: impl FnOnce() -> FlowKey) -> LinkId {
+        self.links[self.balancer.choose(now, key())]
+    }
 }
 
 impl NextHops {
@@ -479,16 +495,24 @@ impl Forwarding {
 
     /// Where the route of a new packet starts; `None` where there is no route.
     #[inline]
-    pub fn start(&mut self, now: Instant, route: RouteIndex, key: FlowKey) -> Option<PathStart> {
-        match &mut self.routes[route.0 as usize] {
+    pub fn start(&mut self, now: Instant, route: RouteIndex, key: &FlowKey) -> Option<PathStart> {
+        match &self.routes[route.0 as usize] {
             PathChoice::Only(start) => Some(PathStart::Path(*start)),
             PathChoice::HopByHop(tables) => Some(PathStart::NextHops(*tables)),
+            _ => self.start_among_several(now, route, *key),
+        }
+    }
+
+    /// Apart from routes without a choice, which stay small.
+    #[inline(never)]
+    fn start_among_several(&mut self, now: Instant, route: RouteIndex, key: FlowKey) -> Option<PathStart> {
+        match &mut self.routes[route.0 as usize] {
             PathChoice::Paths(paths) => Some(PathStart::Path(paths.starts[paths.balancer.choose(now, key)])),
             PathChoice::Reverse(reverse) => {
                 let of = reverse.of as usize;
                 self.start_back(now, route, of, key)
             }
-            PathChoice::Unreachable => None,
+            PathChoice::Only(_) | PathChoice::HopByHop(_) | PathChoice::Unreachable => None,
         }
     }
 
@@ -522,7 +546,7 @@ impl Forwarding {
         match self.tables[packet.cursor as usize + packet.destination.index()].as_mut()?.of(node)? {
             NextHops::None => None,
             NextHops::Only(link) => Some(*link),
-            NextHops::Several(hops) => Some(hops.links[hops.balancer.choose(now, key(packet))]),
+            NextHops::Several(hops) => Some(hops.choose(now, || key(packet))),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Packets and where they live.
 
 use anabranch_transport::{Flags, Segment};
-use anabranch_units::{FlowId, Instant, NodeId};
+use anabranch_units::{FlowId, Instant, NodeId, rarely};
 use std::collections::BTreeMap;
 
 /// Which way a packet of a flow goes.
@@ -113,16 +113,22 @@ impl Chain {
         self.count += 1;
     }
 
-    /// Takes out the first one, and says when the one behind it arrives.
+    /// Takes out the first one.
     #[inline]
-    pub fn pop(&mut self, pool: &PacketPool) -> Option<(PacketId, Option<Instant>)> {
+    pub fn pop(&mut self, pool: &PacketPool) -> Option<PacketId> {
         let id = self.first;
         self.count = self.count.checked_sub(1)?;
-        if self.count == 0 {
-            return Some((id, None));
+        if self.count > 0 {
+            self.first = pool.packets[id as usize].next;
         }
-        self.first = pool.packets[id as usize].next;
-        Some((id, Some(pool.packets[self.first as usize].arrival)))
+        Some(id)
+    }
+
+    /// When the first one arrives.
+    #[inline]
+    #[must_use]
+    pub fn next_arrival(&self, pool: &PacketPool) -> Option<Instant> {
+        (self.count > 0).then(|| pool.packets[self.first as usize].arrival)
     }
 
     /// Its packets, first to last.
@@ -148,17 +154,21 @@ pub struct PacketPool {
 impl PacketPool {
     /// Stores a packet. `order` is its place among the packets of its subflow and direction that carry data, in order
     /// of sending; of a train, that of its first segment.
-    #[inline]
-    pub fn insert(&mut self, packet: Packet, order: u32, segment: Segment) -> PacketId {
-        if let Some(id) = self.free.pop() {
-            self.packets[id as usize].packet = packet;
-            self.segments[id as usize] = Carried(segment);
-            self.orders[id as usize] = order;
-            return id;
-        }
+    #[inline(always)]
+    pub fn insert(&mut self, packet: Packet, order: u32, segment: &Segment) -> PacketId {
+        let Some(id) = self.free.pop() else { return self.grow(packet, order, segment) };
+        self.packets[id as usize].packet = packet;
+        self.segments[id as usize] = Carried(*segment);
+        self.orders[id as usize] = order;
+        id
+    }
+
+    /// Stores a packet in a place that there has not been before.
+    #[cold]
+    fn grow(&mut self, packet: Packet, order: u32, segment: &Segment) -> PacketId {
         let id = self.packets.len() as PacketId;
         self.packets.push(Stored { packet, next: 0, arrival: Instant::ZERO });
-        self.segments.push(Carried(segment));
+        self.segments.push(Carried(*segment));
         self.orders.push(order);
         id
     }
@@ -173,7 +183,7 @@ impl PacketPool {
     /// Frees a packet's place.
     #[inline]
     pub fn remove(&mut self, id: PacketId) {
-        if !self.trains.is_empty() {
+        if rarely(self.has_trains()) {
             self.trains.remove(&id);
         }
         self.free.push(id);
@@ -189,7 +199,7 @@ impl PacketPool {
 
     /// Stores a packet of another pool.
     pub fn put(&mut self, Unpooled { packet, order, segment, rest }: Unpooled) -> PacketId {
-        let id = self.insert(packet, order, segment);
+        let id = self.insert(packet, order, &segment);
         if !rest.is_empty() {
             self.couple(id, rest);
         }
@@ -202,15 +212,21 @@ impl PacketPool {
         self.packets[id as usize].arrival
     }
 
+    /// Whether any packet is a train.
+    #[inline]
+    #[must_use]
+    pub fn has_trains(&self) -> bool {
+        !self.trains.is_empty()
+    }
+
     /// Makes a packet the head of a train that goes on with these segments.
     pub fn couple(&mut self, id: PacketId, rest: Vec<Segment>) {
         self.trains.insert(id, rest);
     }
 
     /// Takes the segments of a train behind the first; none where the packet is no train.
-    #[inline]
     pub fn uncouple(&mut self, id: PacketId) -> Vec<Segment> {
-        if self.trains.is_empty() { Vec::new() } else { self.trains.remove(&id).unwrap_or_default() }
+        self.trains.remove(&id).unwrap_or_default()
     }
 
     /// All that a packet carries: one segment, or those of a train in order.
@@ -311,19 +327,18 @@ mod tests {
             let mut queues: [VecDeque<(PacketId, Instant)>; 3] = Default::default();
             for (step, (which, arrives)) in (0u64..).zip(steps) {
                 if arrives {
-                    let (id, at) = (pool.insert(packet(), 0, Segment::default()), Instant::ZERO + Span::from_ps(step));
+                    let (id, at) = (pool.insert(packet(), 0, &Segment::default()), Instant::ZERO + Span::from_ps(step));
                     chains[which].push(id, at, &mut pool);
                     queues[which].push_back((id, at));
                 } else {
                     let popped = chains[which].pop(&pool);
-                    let expected = queues[which].pop_front().map(|(id, _)| id);
-                    let next = queues[which].front().map(|&(_, at)| at);
-                    prop_assert_eq!(popped, expected.map(|id| (id, next)));
-                    popped.into_iter().for_each(|(id, _)| pool.remove(id));
+                    prop_assert_eq!(popped, queues[which].pop_front().map(|(id, _)| id));
+                    popped.into_iter().for_each(|id| pool.remove(id));
                 }
                 for (chain, queue) in chains.iter().zip(&queues) {
                     let ids: Vec<PacketId> = queue.iter().map(|&(id, _)| id).collect();
                     prop_assert_eq!(chain.iter(&pool).collect::<Vec<_>>(), ids);
+                    prop_assert_eq!(chain.next_arrival(&pool), queue.front().map(|&(_, at)| at));
                     prop_assert_eq!(chain.len() as usize, queue.len());
                 }
             }

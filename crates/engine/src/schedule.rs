@@ -7,8 +7,11 @@
 //! Time and source of an event are one key of 64 bits, and a 4-ary heap of keys keeps the four candidates of a step in
 //! half a line of the cache. The heap does not know where the event of a source is: what each source waits for stands
 //! beside it, and an entry of another time is stale, and passed over. Moving an entry thus writes nothing but the entry.
+//!
+//! Links have a heap of their own. They set their events at each packet, while timers wait: many of them would make the
+//! way of each packet's event through the heap long.
 
-use anabranch_units::Instant;
+use anabranch_units::{Instant, rarely};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -32,43 +35,55 @@ const ROOT: usize = ARITY - 1;
 #[repr(align(32))]
 struct Group([u64; ARITY]);
 
-/// Pending events, at most one per source.
+/// Keys, the first of them at the root.
 #[derive(Clone, Debug)]
-pub struct Schedule {
+struct Heap {
     /// Keys from place [`ROOT`] on, by fours; the children of place p begin at 4 (p - 2). The last group is filled up
     /// with [`NONE`], so that a step always has four candidates.
-    heap: Vec<Group>,
-    /// Keys in the heap.
+    groups: Vec<Group>,
+    /// Keys in them.
     count: usize,
     /// The event of the root has been taken out: the next one to be set takes its place.
     taken: bool,
+}
+
+/// Pending events, at most one per source.
+#[derive(Clone, Debug)]
+pub struct Schedule {
+    /// Events of the sources below `links`, and of all others.
+    of_links: Heap,
+    of_others: Heap,
+    links: u32,
+    /// A key before all in the heaps, or [`NONE`]: what is due next never goes into a heap.
+    front: u64,
     /// When the event of each source is due, in picoseconds, or [`NONE`].
     due: Vec<u64>,
-    /// Pending events.
-    pending: usize,
     /// Entries, here and in `far`, that are no source's event, or one a second time.
     stale: usize,
     /// The time of key 0 in picoseconds; never later than now.
     base: u64,
-    /// Bits of a key that have the source; those above have the time since `base`.
+    /// Bits of a key that have the source, and all of them set; those above have the time since `base`.
     source_bits: u32,
+    source_mask: u64,
     /// Events beyond the times that a key has room for.
     far: BinaryHeap<Reverse<(u64, u32)>>,
 }
 
 impl Schedule {
-    /// An empty schedule for sources `0..sources`.
+    /// An empty schedule for sources `0..sources`, of which those below `links` set their events again and again.
     #[must_use]
-    pub fn new(sources: usize) -> Self {
+    pub fn new(sources: usize, links: u32) -> Self {
+        let source_bits = usize::BITS - sources.leading_zeros();
         Self {
-            heap: vec![Group([NONE; ARITY])],
-            count: 0,
-            taken: false,
+            of_links: Heap::new(),
+            of_others: Heap::new(),
+            links,
+            front: NONE,
             due: vec![NONE; sources],
-            pending: 0,
             stale: 0,
             base: 0,
-            source_bits: usize::BITS - sources.leading_zeros(),
+            source_bits,
+            source_mask: !(NONE << source_bits),
             far: BinaryHeap::new(),
         }
     }
@@ -76,13 +91,14 @@ impl Schedule {
     /// Pending events.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.pending
+        let heaps = self.of_links.len() + self.of_others.len();
+        heaps + usize::from(self.front != NONE) + self.far.len() - self.stale
     }
 
     /// Whether nothing is pending.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.pending == 0
+        self.len() == 0
     }
 
     /// When the source's event is due, if it has one.
@@ -96,7 +112,8 @@ impl Schedule {
     /// The first event.
     #[must_use]
     pub fn first(&self) -> Option<(Instant, Source)> {
-        let near = Some(self.root()).filter(|&root| self.is_live(root)).or_else(|| self.live_keys().min());
+        let near = [self.front, self.root()].into_iter().find(|&key| self.is_live(key));
+        let near = near.or_else(|| self.live_keys().min());
         let first = near.map(|key| (self.time(key), self.source(key)));
         let far = || self.far.iter().map(|&Reverse(event)| event).filter(|&event| self.is_due(event)).min();
         first.or_else(far).map(|(at, source)| (Instant::from_ps(at), Source(source)))
@@ -109,21 +126,44 @@ impl Schedule {
     #[inline]
     #[must_use]
     pub fn take(&mut self, now: Instant, until: Instant) -> Option<(Instant, Source)> {
-        if self.taken {
-            self.remove_root();
+        let is_front = self.front != NONE && self.is_live(self.front);
+        if !is_front {
+            self.find_root(until)?;
         }
-        while !self.is_live(self.root()) {
-            self.pass_over(until)?;
-        }
-        let (at, source) = (Instant::from_ps(self.time(self.root())), self.source(self.root()));
+        let key = if is_front { self.front } else { self.root() };
+        let (at, source) = (Instant::from_ps(self.time(key)), self.source(key));
         if at > until {
             return None;
         }
         assert!(at >= now, "time goes back: at {now} an event of source {source} is due at {at}");
         self.due[source as usize] = NONE;
-        self.pending -= 1;
-        self.taken = true;
+        if is_front {
+            self.front = NONE;
+        } else if source < self.links {
+            self.of_links.taken = true;
+        } else {
+            self.of_others.taken = true;
+        }
         Some((at, Source(source)))
+    }
+
+    /// Makes the first root of the heaps an event where nothing is in front of it; `None` if none is due by `until`.
+    #[inline]
+    fn find_root(&mut self, until: Instant) -> Option<()> {
+        if rarely(self.front != NONE) {
+            self.front = NONE;
+            self.stale -= 1;
+        }
+        if self.of_links.taken {
+            self.of_links.remove_root();
+        }
+        if rarely(self.of_others.taken) {
+            self.of_others.remove_root();
+        }
+        while rarely(!self.is_live(self.root())) {
+            self.pass_over(until)?;
+        }
+        Some(())
     }
 
     /// Sets the source's event to `at`, whether or not it had one.
@@ -137,24 +177,26 @@ impl Schedule {
         if *due == at {
             return;
         }
-        let was_pending = *due != NONE;
+        self.stale += usize::from(*due != NONE);
         *due = at;
-        self.pending += usize::from(!was_pending);
         let since = at.wrapping_sub(self.base);
         // What lies before the base is, so taken, farther than anything.
-        if since >= NONE >> self.source_bits {
+        if rarely(since >= NONE >> self.source_bits) {
             self.set_far(source, at);
-        } else {
-            let key = since << self.source_bits | u64::from(source.0);
-            if self.taken {
-                self.taken = false;
-                self.sink(key);
-            } else {
-                self.push(key);
-            }
+            return;
         }
-        if was_pending {
-            self.add_stale();
+        let key = since << self.source_bits | u64::from(source.0);
+        let heap = if source.0 < self.links { &mut self.of_links } else { &mut self.of_others };
+        if heap.taken {
+            heap.taken = false;
+            heap.sink(key);
+        } else if key < self.front && key < self.root() {
+            let second = std::mem::replace(&mut self.front, key);
+            if second != NONE {
+                self.push(second);
+            }
+        } else {
+            self.push(key);
         }
     }
 
@@ -162,10 +204,7 @@ impl Schedule {
     #[inline]
     pub fn clear(&mut self, source: Source) {
         let due = std::mem::replace(&mut self.due[source.0 as usize], NONE);
-        if due != NONE {
-            self.pending -= 1;
-            self.add_stale();
-        }
+        self.stale += usize::from(due != NONE);
     }
 
     /// Sets or removes the source's event.
@@ -177,10 +216,10 @@ impl Schedule {
         }
     }
 
-    /// The first key, or what the last event taken out has left there.
+    /// The first key of the heaps, or what the last event taken out has left there.
     #[inline]
     fn root(&self) -> u64 {
-        self.heap[ROOT / ARITY].0[ROOT % ARITY]
+        self.of_links.root().min(self.of_others.root())
     }
 
     #[inline]
@@ -190,7 +229,7 @@ impl Schedule {
 
     #[inline]
     const fn source(&self, key: u64) -> u32 {
-        (key & !(NONE << self.source_bits)) as u32
+        (key & self.source_mask) as u32
     }
 
     /// Whether it is the event of its source.
@@ -205,18 +244,21 @@ impl Schedule {
         self.due.get(self.source(key) as usize).is_some_and(|&due| due == self.time(key))
     }
 
-    /// All keys in the heap that are events.
+    /// All keys that are events.
     fn live_keys(&self) -> impl Iterator<Item = u64> + '_ {
-        self.heap.iter().flat_map(|group| group.0).filter(|&key| self.is_live(key))
+        let groups = self.of_links.groups.iter().chain(&self.of_others.groups);
+        groups.flat_map(|group| group.0).chain([self.front]).filter(|&key| self.is_live(key))
     }
 
     /// Removes an entry that is none, or moves the base, where all others are far: to the first of them, if it is due
     /// by `until`, so that this is its time. `None` if nothing is.
     #[inline(never)]
     fn pass_over(&mut self, until: Instant) -> Option<()> {
-        if self.count > 0 {
+        let root = self.root();
+        if root != NONE {
             self.stale -= 1;
-            self.remove_root();
+            let is_link = root == self.of_links.root();
+            if is_link { &mut self.of_links } else { &mut self.of_others }.remove_root();
             return Some(());
         }
         while let Some(&Reverse(event)) = self.far.peek() {
@@ -249,24 +291,21 @@ impl Schedule {
     fn set_far(&mut self, source: Source, at: u64) {
         assert!(at >= self.base, "time goes back: an event of source {} is set to {at} ps", source.0);
         if at == NONE {
-            self.pending -= 1;
-        } else {
-            self.far.push(Reverse((at, source.0)));
+            return;
+        }
+        let event = Reverse((at, source.0));
+        // An entry that was stale may be the event again.
+        if !(self.remove_stale() && self.far.iter().any(|&other| other == event)) {
+            self.far.push(event);
         }
     }
 
-    /// An entry is no event any more. Where such entries are more than others, all of them are removed: a source that
-    /// sets its event anew each time would fill the memory with them.
-    #[inline]
-    fn add_stale(&mut self) {
-        self.stale += 1;
-        if self.stale > self.pending + FEW {
-            self.remove_stale();
+    /// Where entries that are no events are more than others, all of them are removed: a source that sets its event anew
+    /// each time would fill the memory with them. Whether they were.
+    fn remove_stale(&mut self) -> bool {
+        if self.stale <= self.len() + FEW {
+            return false;
         }
-    }
-
-    #[cold]
-    fn remove_stale(&mut self) {
         let mut keys: Vec<u64> = self.live_keys().collect();
         keys.sort_unstable();
         keys.dedup();
@@ -276,21 +315,66 @@ impl Schedule {
         far.dedup();
         self.far = far.into();
         // Sorted keys are a heap.
-        (self.count, self.taken, self.stale) = (0, false, 0);
-        self.heap.truncate(1);
-        self.heap[0] = Group([NONE; ARITY]);
+        (self.of_links, self.of_others) = (Heap::new(), Heap::new());
+        (self.front, self.stale) = (NONE, 0);
         keys.into_iter().for_each(|key| self.push(key));
+        true
     }
 
-    /// Puts a key behind all others, and lets it rise.
+    /// Puts a key into its heap.
+    #[inline]
+    fn push(&mut self, key: u64) {
+        let heap = if self.source(key) < self.links { &mut self.of_links } else { &mut self.of_others };
+        if rarely(heap.is_full()) {
+            self.push_into_new_group(key);
+        } else {
+            heap.push(key);
+        }
+    }
+
+    /// The memory grows. Only now does it matter how much of it is for nothing.
+    #[cold]
+    fn push_into_new_group(&mut self, key: u64) {
+        // It may be one of them itself, and an entry that was stale may be the event again.
+        if self.remove_stale() && (!self.is_live(key) || self.live_keys().any(|other| other == key)) {
+            return;
+        }
+        let heap = if self.source(key) < self.links { &mut self.of_links } else { &mut self.of_others };
+        if heap.is_full() {
+            heap.groups.push(Group([NONE; ARITY]));
+        }
+        heap.push(key);
+    }
+}
+
+impl Heap {
+    fn new() -> Self {
+        Self { groups: vec![Group([NONE; ARITY])], count: 0, taken: false }
+    }
+
+    /// Entries that have not been taken out.
+    const fn len(&self) -> usize {
+        self.count - self.taken as usize
+    }
+
+    /// The first key, or what the last event taken out has left there.
+    #[inline]
+    fn root(&self) -> u64 {
+        self.groups[ROOT / ARITY].0[ROOT % ARITY]
+    }
+
+    /// Whether another key needs another group.
+    #[inline]
+    const fn is_full(&self) -> bool {
+        (ROOT + self.count) / ARITY == self.groups.len()
+    }
+
+    /// Puts a key behind all others, and lets it rise. The heap is not full.
     #[inline]
     fn push(&mut self, key: u64) {
         let mut place = ROOT + self.count;
         self.count += 1;
-        if place / ARITY == self.heap.len() {
-            self.heap.push(Group([NONE; ARITY]));
-        }
-        let heap = self.heap.as_mut_slice();
+        let heap = self.groups.as_mut_slice();
         while place > ROOT {
             let above = place / ARITY + 2;
             let parent = heap[above / ARITY].0[above % ARITY];
@@ -309,7 +393,7 @@ impl Schedule {
         self.taken = false;
         self.count -= 1;
         let last = ROOT + self.count;
-        let key = std::mem::replace(&mut self.heap[last / ARITY].0[last % ARITY], NONE);
+        let key = std::mem::replace(&mut self.groups[last / ARITY].0[last % ARITY], NONE);
         if last > ROOT {
             self.sink(key);
         }
@@ -318,17 +402,19 @@ impl Schedule {
     /// Puts a key in the root's place, and lets it sink.
     #[inline]
     fn sink(&mut self, key: u64) {
-        let heap = self.heap.as_mut_slice();
-        let mut place = ROOT;
-        while let Some(&Group(children)) = heap.get(place - 2) {
+        let heap = self.groups.as_mut_slice();
+        // Group and place in it of the hole, and the group of its children.
+        let (mut group, mut place, mut below) = (ROOT / ARITY, ROOT % ARITY, ROOT - 2);
+        while let Some(&Group(children)) = heap.get(below) {
             let (least, candidate) = least_of(children);
             if candidate >= key {
                 break;
             }
-            heap[place / ARITY].0[place % ARITY] = candidate;
-            place = (place - 2) * ARITY + least;
+            heap[group].0[place % ARITY] = candidate;
+            (group, place) = (below, least);
+            below = below * ARITY + least - 2;
         }
-        heap[place / ARITY].0[place % ARITY] = key;
+        heap[group].0[place % ARITY] = key;
     }
 }
 
@@ -349,7 +435,7 @@ mod tests {
 
     #[test]
     fn events_are_due_by_their_time_and_not_before() {
-        let mut schedule = Schedule::new(2);
+        let mut schedule = Schedule::new(2, 1);
         let at = Instant::from_ps;
         schedule.set(Source(1), at(20));
         assert_eq!(schedule.take(at(0), at(19)), None);
@@ -360,14 +446,14 @@ mod tests {
     #[test]
     #[should_panic(expected = "time goes back")]
     fn an_event_in_the_past_is_a_bug() {
-        let mut schedule = Schedule::new(2);
+        let mut schedule = Schedule::new(2, 1);
         schedule.set(Source(1), Instant::from_ps(20));
         let _ = schedule.take(Instant::from_ps(21), Instant::from_ps(30));
     }
 
     #[test]
     fn what_is_set_to_the_end_of_time_is_no_event() {
-        let mut schedule = Schedule::new(2);
+        let mut schedule = Schedule::new(2, 1);
         schedule.set(Source(0), Instant::MAX);
         schedule.set(Source(1), Instant::from_ps(20));
         schedule.set(Source(1), Instant::MAX);
@@ -378,13 +464,13 @@ mod tests {
     /// A timer that is set anew each time, and its entries before that.
     #[test]
     fn stale_entries_do_not_fill_the_memory() {
-        let mut schedule = Schedule::new(4);
+        let mut schedule = Schedule::new(4, 2);
         let last = 100_000;
         for round in 1..=last {
             schedule.set(Source(round as u32 % 3), Instant::from_ps(u64::MAX - round));
             schedule.set(Source(3), Instant::from_ps(1_000_000 - round));
         }
-        let entries = schedule.count + schedule.far.len();
+        let entries = schedule.of_links.count + schedule.of_others.count + schedule.far.len();
         assert!(entries < 200, "{entries} entries for {} events", schedule.len());
         assert_eq!(
             schedule.take(Instant::ZERO, Instant::MAX),
@@ -422,7 +508,7 @@ mod tests {
         /// Against a sorted map as the model.
         #[test]
         fn the_first_event_is_the_least(steps in prop::collection::vec(steps(), 1..400)) {
-            let mut schedule = Schedule::new(40);
+            let mut schedule = Schedule::new(40, 25);
             let mut model: BTreeMap<u32, u64> = BTreeMap::new();
             let mut now = 0;
             let event = |(at, source)| (Instant::from_ps(at), Source(source));

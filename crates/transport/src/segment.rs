@@ -1,6 +1,7 @@
 //! A TCP segment as its header fields say it: wire sequence numbers, scaled window, options.
 
 use crate::mptcp::MptcpOption;
+use anabranch_units::rarely;
 use std::fmt;
 
 /// Bytes of an IPv4 header without options (RFC 791).
@@ -187,14 +188,20 @@ impl Segment {
         let blocks = self.sack.as_slice().len() as u32;
         let sack = if blocks > 0 { 4 + 8 * blocks } else { 0 };
         let mptcp = MptcpOption::padded_len(self.sack.mptcp_kind);
-        if !self.flags.has(Flags::SYN) {
-            return timestamps + sack + mptcp;
-        }
+        timestamps
+            + sack
+            + mptcp
+            + if rarely(self.flags.has(Flags::SYN)) { self.syn_options_len() } else { 0 }
+    }
+
+    /// Bytes of the options that only a SYN has.
+    #[inline(never)]
+    fn syn_options_len(&self) -> u32 {
         let mss = if self.mss > 0 { 4 } else { 0 };
         let window_scale = if self.window_scale_plus_one > 0 { 4 } else { 0 };
         // SACK-permitted takes the two padding bytes of the timestamps option where there is one.
-        let permitted = self.flags.has(Flags::SACK_PERMITTED) && timestamps == 0;
-        timestamps + sack + mptcp + mss + window_scale + if permitted { 4 } else { 0 }
+        let permitted = self.flags.has(Flags::SACK_PERMITTED) && !self.flags.has(Flags::TIMESTAMPS);
+        mss + window_scale + if permitted { 4 } else { 0 }
     }
 
     /// Bytes of the IPv4 packet that carries this segment.

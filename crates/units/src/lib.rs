@@ -4,6 +4,7 @@
 //! An [`Instant`] and a [`Span`] are different types, so two instants cannot be added.
 //! Overflow is a bug in the caller and panics; nothing wraps silently.
 
+mod branch;
 mod bytes;
 pub mod declaration;
 mod fairness;
@@ -14,6 +15,7 @@ pub mod records;
 mod text;
 mod time;
 
+pub use branch::rarely;
 pub use bytes::Bytes;
 pub use fairness::jain_index;
 pub use histogram::Histogram;

@@ -16,13 +16,17 @@ use std::collections::BTreeSet;
 proptest! {
     /// Whichever nodes a table has, it finds those and no others.
     #[test]
-    fn a_table_finds_its_nodes(has in prop::collection::vec(any::<bool>(), 1..30), to in 0u32..30) {
+    fn a_table_finds_its_nodes(
+        has in prop::collection::vec(any::<bool>(), 1..30),
+        to in 0u32..30,
+        apart in 1u32..10,
+    ) {
         let other = |&node: &NodeId| node != NodeId(to);
-        let nodes: Vec<NodeId> =
-            (0..).map(NodeId).zip(&has).filter(|(_, has)| **has).map(|(node, _)| node).filter(other).collect();
+        let all = (0..).map(|number| NodeId(number * apart)).zip(&has);
+        let nodes: Vec<NodeId> = all.filter(|(_, has)| **has).map(|(node, _)| node).filter(other).collect();
         let link = |node: NodeId| LinkId(10 + node.0);
         let mut table = Table::new(nodes.iter().map(|&node| (node, NextHops::Only(link(node)))).collect());
-        for node in (0..40).map(NodeId) {
+        for node in (0..300).map(NodeId) {
             let found = table.of(node).and_then(|hops| hops.links().first().copied());
             prop_assert_eq!(found, nodes.contains(&node).then(|| link(node)));
         }
@@ -87,7 +91,7 @@ fn tables_lead_hop_by_hop_over_all_equal_ways() {
     let mut ways = BTreeSet::new();
     for index in 0..50 {
         let key = key(49_152 + index);
-        assert_eq!(forwarding.start(Instant::ZERO, route, key), Some(PathStart::NextHops(0)));
+        assert_eq!(forwarding.start(Instant::ZERO, route, &key), Some(PathStart::NextHops(0)));
         let (mut node, mut packet, mut way) = (from, packet_to(to), Vec::new());
         while node != to {
             let link = forwarding.next_link(Instant::ZERO, node, &mut packet, |_| key);
@@ -101,7 +105,7 @@ fn tables_lead_hop_by_hop_over_all_equal_ways() {
 
     let stranger = forwarding.index(by_first((NodeId(5), to))).expect("a pair that was given");
     let key = key(49_152);
-    assert_eq!(forwarding.start(Instant::ZERO, stranger, key), None);
+    assert_eq!(forwarding.start(Instant::ZERO, stranger, &key), None);
     let nowhere = forwarding.next_link(Instant::ZERO, NodeId(5), &mut packet_to(to), |_| key);
     assert_eq!(nowhere, None);
 }
@@ -140,7 +144,7 @@ fn middle(forwarding: &mut Forwarding, network: &Network, (from, to): (NodeId, N
         _ => FlowKey::new(server, client, index + 1),
     };
     let route = forwarding.index(by_first((from, to))).expect("a pair that was given");
-    let start = forwarding.start(Instant::ZERO, route, key);
+    let start = forwarding.start(Instant::ZERO, route, &key);
     let Some(PathStart::Path(cursor)) = start else { panic!("{start:?} is no path") };
     network.link(forwarding.path_links[cursor as usize]).to
 }
@@ -288,7 +292,7 @@ fn plans_of_one_network_lead_their_own_ways() {
     let middles = |forwarding: &mut Forwarding| {
         [0, 1, 2].map(|routing| {
             let (key, route) = (key(49_152), forwarding.index(ends(routing)).expect("it was given"));
-            let start = forwarding.start(Instant::ZERO, route, key)?;
+            let start = forwarding.start(Instant::ZERO, route, &key)?;
             let mut packet = packet_to(to);
             (packet.steering, packet.cursor) = start.steering();
             let link = forwarding.next_link(Instant::ZERO, from, &mut packet, |_| key)?;

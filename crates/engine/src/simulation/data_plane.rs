@@ -10,7 +10,7 @@ use crate::packet::{Packet, PacketId, PacketPool};
 use crate::queues::DropCause;
 use crate::schedule::{Schedule, Source};
 use anabranch_network::Network;
-use anabranch_units::{Instant, LinkId, NodeId};
+use anabranch_units::{Instant, LinkId, NodeId, rarely};
 
 /// Everything a packet meets between the hosts, and the time.
 pub(super) struct DataPlane {
@@ -29,18 +29,17 @@ pub(super) struct DataPlane {
 }
 
 impl DataPlane {
-    /// The packet that arrives over a link now, if one does. [`DataPlane::set_next_arrival`] has to follow.
+    /// The packet that arrives over a link now, if one does, and where. The event of the link has been taken out, and is
+    /// set anew.
     #[inline]
-    pub(super) fn poll(&mut self, id: LinkId) -> Option<PacketId> {
-        let packet = self.links[id.index()].poll(self.now, &mut self.pool, &mut self.taps.at(id));
+    pub(super) fn poll(&mut self, id: LinkId) -> Option<(PacketId, NodeId)> {
+        let link = &mut self.links[id.index()];
+        let packet = link.poll(self.now, &mut self.pool, &mut self.taps.at(id));
+        if let Some(next) = link.next_event() {
+            self.schedule.set(self.numbering.link(id), next);
+        }
         self.packet_hops += u64::from(packet.is_some());
-        packet
-    }
-
-    /// Sets the event of a link whose packet has been taken out.
-    #[inline]
-    pub(super) fn set_next_arrival(&mut self, id: LinkId) {
-        self.schedule.put(self.numbering.link(id), self.links[id.index()].next_event());
+        Some((packet?, link.to()))
     }
 
     /// Sends a packet on from a node, along its path or to the next hop; without one it is dropped.
@@ -52,7 +51,7 @@ impl DataPlane {
             None => datagrams[packet.flow.index() - flows.len()].lane(packet.direction).key,
         };
         let packet = self.pool.get_mut(id);
-        let link = if packet.hops_left == 0 {
+        let link = if rarely(packet.hops_left == 0) {
             None
         } else {
             packet.hops_left -= 1;
@@ -90,6 +89,7 @@ impl DataPlane {
     }
 
     /// A packet has no way to go on.
+    #[cold]
     pub(super) fn drop_unreachable(&mut self, id: PacketId) {
         self.taps.note_drop(id, &self.pool, DropCause::Unreachable);
         self.pool.remove(id);

@@ -199,7 +199,7 @@ impl Simulation {
     fn put_in_datagram(&mut self, number: u32, direction: Direction, order: u32) {
         let flow = &self.data.datagrams[number as usize];
         let lane = flow.lane(direction);
-        let start = self.data.forwarding.start(self.data.now, lane.route, lane.key);
+        let start = self.data.forwarding.start(self.data.now, lane.route, &lane.key);
         let (steering, cursor) = start.map_or((Steering::Path, 0), PathStart::steering);
         let (node, destination) = flow.nodes(direction);
         let bytes = flow.setup.packet_bytes;
@@ -218,7 +218,7 @@ impl Simulation {
         }
         // Queues look at a segment for its ECN field, which is that of a packet that cannot be marked.
         let payload = (bytes - DATAGRAM_HEADERS) as u16;
-        let id = self.data.pool.insert(packet, order, Segment { payload, ..Segment::default() });
+        let id = self.data.pool.insert(packet, order, &Segment { payload, ..Segment::default() });
         if start.is_none() {
             self.data.drop_unreachable(id);
             return;

@@ -13,7 +13,7 @@ use crate::random::Streams;
 use crate::setup::{LinkSetup, LossSetup, QueueSetup};
 use crate::variate::Sampler;
 use anabranch_transport::Segment;
-use anabranch_units::{FlowId, LinkId, Rate};
+use anabranch_units::{FlowId, LinkId, Rate, rarely};
 
 /// A link of a checked setup.
 pub(super) fn link(setup: &LinkSetup, streams: Streams) -> Result<SimulatedLink, EngineError> {
@@ -54,11 +54,10 @@ impl Simulation {
     #[inline]
     pub(super) fn deliver(&mut self, id: PacketId) {
         let packet = *self.data.pool.get(id);
-        let rest = self.data.pool.uncouple(id);
-        let is_ours = if rest.is_empty() {
-            self.receive(id, (&packet, self.data.pool.order(id)), None)
+        let is_ours = if rarely(self.data.pool.has_trains()) {
+            self.receive_train(id, packet)
         } else {
-            self.receive_train(id, packet, &rest)
+            self.receive(id, (&packet, self.data.pool.order(id)), None)
         };
         self.data.pool.remove(id);
         match packet.direction {
@@ -68,11 +67,14 @@ impl Simulation {
         }
     }
 
-    /// A host takes the segments of a train. Whether the host is a simulated one.
+    /// A host takes the segments of a train, or what may be one. Whether the host is a simulated one.
     #[inline(never)]
-    fn receive_train(&mut self, id: PacketId, train: Packet, rest: &[Segment]) -> bool {
+    fn receive_train(&mut self, id: PacketId, train: Packet) -> bool {
+        let (rest, first) = (self.data.pool.uncouple(id), self.data.pool.order(id));
+        if rest.is_empty() {
+            return self.receive(id, (&train, first), None);
+        }
         let mut is_ours = false;
-        let first = self.data.pool.order(id);
         for (order, segment) in (first..).zip(std::iter::once(None).chain(rest.iter().map(Some))) {
             let bytes = segment.unwrap_or(self.data.pool.segment(id)).packet_len();
             is_ours = self.receive(id, (&Packet { bytes, ..train }, order), segment);
@@ -93,7 +95,7 @@ impl Simulation {
             self.receive_datagram(packet, order);
             return false;
         };
-        if self.data.taps.watches_hosts() {
+        if rarely(self.data.taps.watches_hosts()) {
             self.data.taps.received(now, (id, packet), segment, flow);
         }
         let external = self.data.taps.external.as_mut();
@@ -135,20 +137,30 @@ impl Simulation {
 
     pub(super) fn flush_sender(&mut self, id: FlowId) {
         let flow = &self.flows[id.index()];
+        if rarely(flow.multipath.is_some()) {
+            self.place_subflows_added(id);
+        }
+        if rarely(self.flows[id.index()].offload > 1) {
+            self.flush_trains(id);
+        } else {
+            // By reference, which saves a copy of each.
+            while let Some(segment) = &self.flows[id.index()].sender.poll_transmit(self.data.now) {
+                self.send_data(id, segment);
+            }
+        }
+        let next = self.flows[id.index()].sender.next_timeout();
+        self.data.set_timer(self.data.numbering.sender(id), next);
+    }
+
+    /// Places subflows that a multipath connection has added.
+    #[inline(never)]
+    fn place_subflows_added(&mut self, id: FlowId) {
+        let flow = &self.flows[id.index()];
         if let Some(multipath) = &flow.multipath
             && multipath.count() < usize::from(flow.sender.subflow_count())
         {
             self.place_subflows(id);
         }
-        if self.flows[id.index()].offload > 1 {
-            self.flush_trains(id);
-        } else {
-            while let Some(segment) = self.flows[id.index()].sender.poll_transmit(self.data.now) {
-                self.send_data(id, &segment);
-            }
-        }
-        let next = self.flows[id.index()].sender.next_timeout();
-        self.data.set_timer(self.data.numbering.sender(id), next);
     }
 
     /// Sends what the sender has at once, in trains as long as may be.
@@ -174,8 +186,8 @@ impl Simulation {
     }
 
     pub(super) fn flush_receiver(&mut self, id: FlowId) {
-        while let Some(segment) = self.flows[id.index()].receiver.poll_transmit(self.data.now) {
-            self.send_ack(id, &segment);
+        while let Some(segment) = &self.flows[id.index()].receiver.poll_transmit(self.data.now) {
+            self.send_ack(id, segment);
         }
         let next = self.flows[id.index()].next_receiver_timeout(self.data.now);
         self.data.set_timer(self.data.numbering.receiver(id), next);
@@ -222,7 +234,7 @@ impl Simulation {
         lane.data_packets += u32::from(segment.payload > 0) + rest.len() as u32;
         let start = match self.control {
             Some(_) => None,
-            None => self.data.forwarding.start(self.data.now, lane.route, lane.key),
+            None => self.data.forwarding.start(self.data.now, lane.route, &lane.key),
         };
         let (steering, cursor) = start.map_or((Steering::FlowTables, 0), PathStart::steering);
         if direction == Direction::Forward
@@ -244,13 +256,13 @@ impl Simulation {
             hops_left: MAX_HOPS,
         };
         let node = way.from;
-        if self.data.taps.watches_hosts() {
+        if rarely(self.data.taps.watches_hosts()) {
             for segment in std::iter::once(segment).chain(rest) {
                 self.data.taps.sent(self.data.now, &packet, segment, &self.flows[id.index()]);
             }
         }
-        let packet = self.data.pool.insert(packet, order, *segment);
-        if !rest.is_empty() {
+        let packet = self.data.pool.insert(packet, order, segment);
+        if rarely(!rest.is_empty()) {
             self.data.pool.couple(packet, rest.to_vec());
         }
         if let (Some(entry), Some(external)) = (entry, &mut self.data.taps.external) {
@@ -259,7 +271,7 @@ impl Simulation {
         if let Some(link) = entry.and_then(|entry| entry.link) {
             return self.data.send(link, packet);
         }
-        if start.is_none() && self.control.is_none() {
+        if rarely(start.is_none()) && self.control.is_none() {
             return self.data.drop_unreachable(packet);
         }
         self.forward(node, packet, None);

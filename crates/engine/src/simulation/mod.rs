@@ -35,7 +35,7 @@ use crate::records::Table;
 use crate::schedule::{Schedule, Source};
 use crate::setup::{Change, Setup};
 use anabranch_routing::{Mirror, Plan};
-use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span};
+use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span, rarely};
 use changes::Changes;
 use control::ControlPlane;
 use data_plane::DataPlane;
@@ -141,7 +141,7 @@ impl Simulation {
             joined: None,
             data: DataPlane {
                 now: Instant::ZERO,
-                schedule: Schedule::new(numbering.count()),
+                schedule: Schedule::new(numbering.count(), numbering.behind_links()),
                 numbering,
                 pool: PacketPool::default(),
                 links: setup.links.iter().map(|link| hosts::link(link, streams)).collect::<Result<_, _>>()?,
@@ -223,7 +223,7 @@ impl Simulation {
         let mut reported = self.events + left;
         while let Some((at, source)) = self.data.schedule.take(self.data.now, until) {
             self.data.now = at;
-            if source == Numbering::ROUTES {
+            if rarely(source == Numbering::ROUTES) {
                 self.events = reported - left;
                 if self.on_routes(&mut report).is_break() {
                     self.data.schedule.set(source, at);
@@ -233,7 +233,7 @@ impl Simulation {
                 self.handle(source);
             }
             left -= 1;
-            if left == 0 {
+            if rarely(left == 0) {
                 self.events = reported;
                 (left, reported) = (EVENTS_PER_REPORT, reported + EVENTS_PER_REPORT);
                 if report(self.progress()).is_break() {
@@ -321,17 +321,9 @@ impl Simulation {
 
     #[inline]
     fn on_link(&mut self, id: LinkId) {
-        let packet = self.data.poll(id);
-        self.data.set_next_arrival(id);
-        if let Some(packet) = packet {
-            self.on_arrival(id, packet);
+        if let Some((packet, node)) = self.data.poll(id) {
+            self.arrive(node, packet, id);
         }
-    }
-
-    /// A packet is at the other end of a link.
-    #[inline]
-    fn on_arrival(&mut self, id: LinkId, packet: PacketId) {
-        self.arrive(self.data.links[id.index()].to(), packet, id);
     }
 
     /// A node looks at a packet that came over a link.
@@ -340,7 +332,7 @@ impl Simulation {
         let Packet { destination, steering, .. } = *self.data.pool.get(packet);
         if destination != node {
             self.forward(node, packet, Some(over));
-        } else if steering == Steering::Channel {
+        } else if rarely(steering == Steering::Channel) {
             self.on_channel_end(node, packet);
         } else {
             self.deliver(packet);

@@ -55,12 +55,17 @@ impl Numbering {
         }
     }
 
+    /// One more than the last link's source.
+    pub(super) const fn behind_links(self) -> u32 {
+        Self::FIRST_LINK + self.links
+    }
+
     pub(super) const fn link(self, link: LinkId) -> Source {
         Source(Self::FIRST_LINK + link.0)
     }
 
     pub(super) const fn processor(self, number: u32) -> Source {
-        Source(Self::FIRST_LINK + self.links + number)
+        Source(self.behind_links() + number)
     }
 
     pub(super) const fn sender(self, flow: FlowId) -> Source {

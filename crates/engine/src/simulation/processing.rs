@@ -6,7 +6,7 @@ use crate::packet::{Packet, PacketId, Steering};
 use crate::random::{Stream, Streams};
 use crate::setup::Setup;
 use crate::variate::{Sampler, Variate};
-use anabranch_units::{Instant, LinkId, NodeId, Span};
+use anabranch_units::{Instant, LinkId, NodeId, Span, rarely};
 use std::collections::VecDeque;
 
 /// The nodes that take their time.
@@ -119,7 +119,7 @@ impl Simulation {
     /// A packet is at the other end of a link, where it is looked at now or later.
     #[inline]
     pub(super) fn arrive(&mut self, node: NodeId, packet: PacketId, over: LinkId) {
-        if self.processing.is_some() {
+        if rarely(self.processing.is_some()) {
             self.arrive_late(node, packet, over);
         } else {
             self.look_at(node, packet, over);

@@ -12,7 +12,7 @@ use crate::queues::{DropCause, Drops};
 use crate::setup::{CapturePoint, DatagramSource, Setup};
 use anabranch_transport::wire::Endpoint;
 use anabranch_transport::{Flags, Segment};
-use anabranch_units::{Instant, LinkId, NodeId};
+use anabranch_units::{Instant, LinkId, NodeId, rarely};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -202,6 +202,7 @@ impl Taps {
         })
     }
 
+    #[inline]
     pub(super) fn watches_hosts(&self) -> bool {
         self.watches_hosts
     }
@@ -353,27 +354,34 @@ impl LinkObserver for TapAt<'_> {
 
     #[inline]
     fn transmits(&mut self, at: Instant, id: PacketId, pool: &PacketPool, sent: u64) {
-        if self.taps.watches_links {
-            let packet = pool.get(id);
-            if packet.flow == NO_FLOW {
-                self.taps.probes.leaves(id, self.link, sent);
-                return;
-            }
-            let (source, destination) = self.taps.endpoints[packet.flow.index()][usize::from(packet.subflow)];
-            let ends = match packet.direction {
-                Direction::Forward => (source, destination),
-                Direction::Backward => (destination, source),
-            };
-            let point = CapturePoint::Link(self.link);
-            let connections = self.taps.endpoints.len() - self.taps.datagrams.len();
-            if let Some(number) = packet.flow.index().checked_sub(connections) {
-                let datagram = on_the_wire(self.taps.datagrams[number], packet, pool.order(id));
-                self.taps.record(point, at, packet, Content::Datagram(datagram), ends);
-                return;
-            }
-            for segment in pool.segments(id) {
-                self.taps.record_segment(point, at, (Some(id), packet), segment, ends);
-            }
+        if rarely(self.taps.watches_links) {
+            self.note_transmission(at, id, pool, sent);
+        }
+    }
+}
+
+impl TapAt<'_> {
+    #[inline(never)]
+    fn note_transmission(&mut self, at: Instant, id: PacketId, pool: &PacketPool, sent: u64) {
+        let packet = pool.get(id);
+        if packet.flow == NO_FLOW {
+            self.taps.probes.leaves(id, self.link, sent);
+            return;
+        }
+        let (source, destination) = self.taps.endpoints[packet.flow.index()][usize::from(packet.subflow)];
+        let ends = match packet.direction {
+            Direction::Forward => (source, destination),
+            Direction::Backward => (destination, source),
+        };
+        let point = CapturePoint::Link(self.link);
+        let connections = self.taps.endpoints.len() - self.taps.datagrams.len();
+        if let Some(number) = packet.flow.index().checked_sub(connections) {
+            let datagram = on_the_wire(self.taps.datagrams[number], packet, pool.order(id));
+            self.taps.record(point, at, packet, Content::Datagram(datagram), ends);
+            return;
+        }
+        for segment in pool.segments(id) {
+            self.taps.record_segment(point, at, (Some(id), packet), segment, ends);
         }
     }
 }

@@ -210,6 +210,7 @@ impl CongestionControl for Cubic {
         self.last_ack = now;
     }
 
+    #[inline]
     fn on_ack(&mut self, ack: &Ack) {
         if self.window.is_held(ack) {
             self.last_ack = ack.now;

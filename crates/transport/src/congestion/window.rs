@@ -96,10 +96,13 @@ impl Window {
     /// the same under delayed ACKs and only slow down paths that lose or thin out ACKs.
     /// After a timeout L is one segment (RFC 3465 section 2.3), because one cumulative ACK may then
     /// cover segments that arrived long before.
+    #[inline]
     pub(crate) fn slow_start(&mut self, ack: &Ack) -> u64 {
-        if !self.in_slow_start() {
-            return ack.delivered;
-        }
+        if self.in_slow_start() { self.grow_in_slow_start(ack) } else { ack.delivered }
+    }
+
+    #[inline(never)]
+    fn grow_in_slow_start(&mut self, ack: &Ack) -> u64 {
         // RFC 9406 section 4.3: only the first slow start, the one without an ssthresh.
         let initial = self.ssthresh == u64::MAX;
         let hystart = self.hystart.as_mut().filter(|_| initial);

@@ -121,6 +121,11 @@ impl MptcpOption {
     /// Bytes of the header that it takes, padding included.
     #[inline]
     pub(crate) const fn padded_len(kind: u8) -> u32 {
+        if kind == packed::NONE { 0 } else { Self::padded_len_of_any(kind) }
+    }
+
+    #[inline(never)]
+    const fn padded_len_of_any(kind: u8) -> u32 {
         match kind {
             packed::NONE => 0,
             packed::CAPABLE_SYN | packed::REMOVE_ADDR | packed::PRIORITY => 4,

@@ -392,7 +392,7 @@ impl MptcpReceiver {
     }
 
     /// The next segment to send, if any.
-    #[inline]
+    #[inline(never)]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         if self.announcements.are_to_be_placed() {
             self.place_announcements();
@@ -465,7 +465,7 @@ impl MptcpReceiver {
     }
 
     /// When [`MptcpReceiver::on_timeout`] wants to be called; none for never.
-    #[inline]
+    #[inline(never)]
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         let subflows = self.deadlines.iter().copied().min().filter(|&at| at < Instant::MAX);

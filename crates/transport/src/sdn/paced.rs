@@ -68,6 +68,7 @@ impl PacedSender {
     }
 
     /// An arriving segment.
+    #[inline(never)]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
         self.stream.on_segment(now, segment);
     }
@@ -109,6 +110,7 @@ impl PacedSender {
     }
 
     /// The next segment to send now.
+    #[inline(never)]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         self.turn(now);
         if let Some(segment) = self.stream.poll_control(now) {

@@ -45,6 +45,7 @@ impl StreamReceiver {
     }
 
     /// An arriving segment.
+    #[inline(never)]
     pub fn on_segment(&mut self, segment: &Segment) {
         if segment.flags.has(Flags::SYN) {
             self.on_syn(segment);
@@ -115,6 +116,7 @@ impl StreamReceiver {
     }
 
     /// The next segment to send, if any.
+    #[inline(never)]
     pub fn poll_transmit(&mut self) -> Option<Segment> {
         if std::mem::take(&mut self.send_syn_ack) {
             let ack = self.first_byte? as u32;

@@ -57,6 +57,7 @@ impl SlidingWindowSender {
     }
 
     /// An arriving segment.
+    #[inline(never)]
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
         self.stream.on_segment(now, segment);
     }
@@ -73,6 +74,7 @@ impl SlidingWindowSender {
     }
 
     /// The next segment to send now.
+    #[inline(never)]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         let control = self.stream.poll_control(now);
         control.or_else(|| {

@@ -135,6 +135,17 @@ impl Scoreboard {
         }
     }
 
+    /// The first segment is about to go; it is delivered now unless it was before.
+    #[inline(never)]
+    pub(super) fn forget_departure(&mut self) {
+        if self.segments.front().is_some_and(|front| !front.sacked) {
+            self.note_delivered(0);
+        }
+        if let Some(departures) = &mut self.departures {
+            departures.all.pop_front();
+        }
+    }
+
     /// A segment is delivered that was not before.
     #[inline(never)]
     pub(super) fn note_delivered(&mut self, index: usize) {

@@ -25,6 +25,7 @@ impl OutOfOrder {
         Self { remembered, ..Self::default() }
     }
 
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
@@ -86,6 +87,10 @@ impl OutOfOrder {
             for &(left, right) in &remembered.blocks {
                 blocks.push(left as u32, right as u32, limit);
             }
+            return;
+        }
+        if let &[(left, right)] = self.ranges.as_slice() {
+            blocks.push(left as u32, right as u32, limit);
             return;
         }
         let mut given = [u64::MAX; 4];

@@ -5,6 +5,7 @@ pub(crate) struct Ranges {
 }
 
 impl Ranges {
+    #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
@@ -22,6 +23,11 @@ impl Ranges {
 
     /// The range that contains `position`.
     pub(crate) fn containing(&self, position: u64) -> Option<(u64, u64)> {
+        // Most questions are about the last range.
+        let &(left, right) = self.ranges.last()?;
+        if left <= position {
+            return (position < right).then_some((left, right));
+        }
         let index = self.ranges.partition_point(|&(_, right)| right <= position);
         self.ranges.get(index).copied().filter(|&(left, _)| left <= position)
     }

@@ -12,7 +12,7 @@ use super::ticks::expiry;
 use super::timestamp::{RecentTimestamp, TimestampClock};
 use crate::config::TcpConfig;
 use crate::segment::{Flags, Segment, unwrap_sequence};
-use anabranch_units::{Instant, Span};
+use anabranch_units::{Instant, Span, rarely};
 
 /// Positions start here plus the initial sequence number, so that a wire number just below the
 /// first one unwraps to a position, not below zero.
@@ -210,20 +210,17 @@ impl Receiver {
 
     /// An arriving segment.
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
-        if !self.multipath && self.concerns_reset(now, segment) {
-            return;
-        }
-        if segment.flags.has(Flags::SYN) {
-            self.on_syn(now, segment);
-            return;
-        }
-        if self.state == State::Listen {
+        let controls = segment.flags.has(Flags::SYN) || segment.flags.has(Flags::RST);
+        let connected = !matches!(self.state, State::Listen | State::Reset);
+        if rarely(controls || !connected) && self.opens_or_ends(now, segment) {
             return;
         }
         if self.refuses(now, segment) {
             return;
         }
-        self.on_acknowledgment(segment);
+        if rarely(matches!(self.state, State::SynReceived | State::LastAck)) {
+            self.on_acknowledgment(segment);
+        }
         self.take_timestamp(now, segment);
         if segment.sequence_len() > 0 {
             self.on_data(now, segment);
@@ -259,6 +256,7 @@ impl Receiver {
         }
     }
 
+    #[inline(never)]
     fn on_acknowledgment(&mut self, segment: &Segment) {
         if !segment.flags.has(Flags::ACK) {
             return;
@@ -294,28 +292,29 @@ impl Receiver {
     fn on_data(&mut self, now: Instant, segment: &Segment) {
         let start = unwrap_sequence(segment.seq, self.rcv_nxt);
         let end = start + u64::from(segment.payload) + u64::from(segment.flags.has(Flags::FIN));
-        if end > self.rcv_nxt + self.admitted() + 1 {
+        if rarely(end > self.rcv_nxt + self.admitted() + 1) {
             // Outside the window: dropped, and the peer is told where the window is.
             self.request_ack(now, true);
             return;
         }
         self.stats.segments += u64::from(segment.payload > 0);
         self.take_congestion_marks(now, segment);
-        if segment.flags.has(Flags::FIN) {
+        if rarely(segment.flags.has(Flags::FIN)) {
             self.fin_at = Some(end - 1);
         }
         if self.measures && segment.payload > 0 {
             self.measure(now, segment);
         }
-        if start <= self.rcv_nxt && end > self.rcv_nxt && self.out_of_order.is_empty() {
+        let irregular = start > self.rcv_nxt || end <= self.rcv_nxt || !self.out_of_order.is_empty();
+        if rarely(irregular) {
+            self.on_irregular(start, end);
+            self.request_ack(now, true);
+        } else {
             self.advance(end);
             self.pending_segments += 1;
             let full = self.pending_segments >= self.delayed_ack_segments && self.keeps_up();
             let at_once = full || self.quick.are_due();
             self.request_ack(now, at_once || self.is_finished());
-        } else {
-            self.on_irregular(start, end);
-            self.request_ack(now, true);
         }
         self.size_window(now);
     }
@@ -361,15 +360,15 @@ impl Receiver {
     /// RFC 3168 section 6.1.3: echo until the sender says that it has reduced.
     #[inline]
     fn take_congestion_marks(&mut self, now: Instant, segment: &Segment) {
-        if self.ecn && self.echoes_each_mark {
+        if rarely(self.ecn && self.echoes_each_mark) {
             self.echo_change(now, segment.flags.has(Flags::CE));
             self.stats.marked_segments += u64::from(segment.flags.has(Flags::CE));
             return;
         }
-        if segment.flags.has(Flags::CWR) {
+        if rarely(segment.flags.has(Flags::CWR)) {
             self.echo_congestion = false;
         }
-        if segment.flags.has(Flags::CE) {
+        if rarely(segment.flags.has(Flags::CE)) {
             self.stats.marked_segments += 1;
             if self.ecn && !self.echo_congestion {
                 self.quick.on_mark();
@@ -380,6 +379,7 @@ impl Receiver {
 
     /// RFC 8257 section 3.2: ACKs echo what the segments that they answer have; where that changes, those before are
     /// acknowledged at once.
+    #[inline(never)]
     fn echo_change(&mut self, now: Instant, marked: bool) {
         if marked != self.echo_congestion {
             self.ack_before = (self.pending_segments > 0).then(|| Box::new(self.acknowledgment(now)));
@@ -389,6 +389,7 @@ impl Receiver {
 
     /// A duplicate, a segment above a hole, or one that fills a hole: each is acknowledged at once
     /// (RFC 5681 section 4.2).
+    #[inline(never)]
     fn on_irregular(&mut self, start: u64, end: u64) {
         if end <= self.rcv_nxt {
             self.stats.duplicate_segments += 1;
@@ -415,6 +416,7 @@ impl Receiver {
         }
     }
 
+    #[inline]
     fn advance(&mut self, end: u64) {
         let fin = self.fin_at.is_some_and(|fin| fin < end);
         let bytes = end - self.rcv_nxt - u64::from(fin);
@@ -423,7 +425,7 @@ impl Receiver {
             None => self.stats.delivered += bytes,
         }
         self.rcv_nxt = end;
-        if fin && !self.is_finished() {
+        if rarely(fin) && !self.is_finished() {
             self.state = State::LastAck;
             self.send_control = true;
         }
@@ -440,19 +442,25 @@ impl Receiver {
 
     /// The next segment to send, if any.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
-        if self.send_control {
-            self.send_control = false;
-            let rto = self.initial_rto.saturating_mul(1 << self.control_backoff.min(30)).min(self.max_rto);
-            self.control_at = Some(now.saturating_add(rto));
-            return Some(if self.state == State::SynReceived { self.syn_ack(now) } else { self.fin(now) });
+        if rarely(self.send_control) {
+            return Some(self.control(now));
         }
-        if let Some(ready) = self.reset.take().or_else(|| self.ack_before.take()) {
-            return Some(*ready);
+        if rarely(self.reset.is_some() || self.ack_before.is_some()) {
+            return self.reset.take().or_else(|| self.ack_before.take()).map(|ready| *ready);
         }
         if !self.ack_now {
             return None;
         }
         Some(self.acknowledgment(now))
+    }
+
+    /// The SYN-ACK or the FIN, which are sent again unless an answer comes.
+    #[cold]
+    fn control(&mut self, now: Instant) -> Segment {
+        self.send_control = false;
+        let rto = self.initial_rto.saturating_mul(1 << self.control_backoff.min(30)).min(self.max_rto);
+        self.control_at = Some(now.saturating_add(rto));
+        if self.state == State::SynReceived { self.syn_ack(now) } else { self.fin(now) }
     }
 
     fn syn_ack(&mut self, now: Instant) -> Segment {
@@ -497,7 +505,7 @@ impl Receiver {
             flags: if self.echo_congestion { Flags::ACK.with(Flags::ECE) } else { Flags::ACK },
             ..Segment::default()
         };
-        if self.sack {
+        if rarely(self.sack && (self.dsack.is_some() || !self.out_of_order.is_empty())) {
             self.add_sack_blocks(&mut segment);
         }
         self.dsack = None;
@@ -505,11 +513,8 @@ impl Receiver {
     }
 
     /// RFC 2883 section 4: a duplicate first, then what has arrived out of order.
-    #[inline]
-    fn add_sack_blocks(&mut self, segment: &mut Segment) {
-        if self.out_of_order.is_empty() && self.dsack.is_none() {
-            return;
-        }
+    #[inline(never)]
+    fn add_sack_blocks(&self, segment: &mut Segment) {
         // 40 bytes of options: 12 for timestamps and 8 for a data ACK leave 20, or two blocks behind 4.
         let limit = if self.timestamps { 3 } else { 4 } - u8::from(self.multipath);
         if let Some((left, right)) = self.dsack {

@@ -98,6 +98,7 @@ impl RttEstimator {
     }
 
     /// Takes the delay of the newest acknowledged segment, free of delayed ACKs.
+    #[inline(always)]
     pub(crate) fn on_minimum_candidate(&mut self, now: Instant, rtt: Span) {
         self.least = self.least.min(rtt);
         self.min = match &mut self.recent {
@@ -174,6 +175,7 @@ impl RecentMinimum {
         Self { part, shortest: MaxFilter::default() }
     }
 
+    #[inline(never)]
     fn take(&mut self, now: Instant, rtt: Span) -> Span {
         let part = now.since(Instant::ZERO).as_ps() / self.part.as_ps();
         self.shortest.insert(part, Shortness(Reverse(rtt)));

@@ -9,7 +9,7 @@ mod departures;
 
 use super::ranges::Ranges;
 use crate::log::LossCause;
-use anabranch_units::Instant;
+use anabranch_units::{Instant, rarely};
 pub(crate) use departures::{Delivery, Departure, Departures, LossMark, Newest, lost_since};
 use std::collections::VecDeque;
 
@@ -49,6 +49,7 @@ pub(crate) struct Sent {
 }
 
 impl Sent {
+    #[inline]
     pub(crate) fn len(&self) -> u64 {
         self.end - self.start
     }
@@ -69,6 +70,8 @@ pub(crate) struct Scoreboard {
     usual_len: u64,
     transmissions: u64,
     sacked_ranges: Ranges,
+    /// Bytes between snd_una and snd_nxt.
+    outstanding: u64,
     sacked: u64,
     sacked_segments: u64,
     lost: u64,
@@ -95,6 +98,7 @@ impl Scoreboard {
             usual_len: usual_len.max(1),
             transmissions: 0,
             sacked_ranges: Ranges::default(),
+            outstanding: 0,
             sacked: 0,
             sacked_segments: 0,
             lost: 0,
@@ -142,12 +146,9 @@ impl Scoreboard {
     /// Bytes in flight: RFC 6675 section 4, SetPipe. Without SACK duplicate ACKs say how much has arrived of what is not
     /// lost, and nothing of what was sent again: one ACK for each retransmission that was not needed would otherwise call
     /// for another.
+    #[inline]
     pub(crate) fn pipe(&self) -> u64 {
-        let outstanding = match (self.segments.front(), self.segments.back()) {
-            (Some(front), Some(back)) => back.end - front.start,
-            _ => 0,
-        };
-        (outstanding - self.sacked - self.lost).saturating_sub(self.presumed) + self.retransmitted
+        (self.outstanding - self.sacked - self.lost).saturating_sub(self.presumed) + self.retransmitted
     }
 
     /// Without SACK: another `bytes` have left the network, though it is not known which.
@@ -195,8 +196,9 @@ impl Scoreboard {
         self.retransmitted
     }
 
-    /// Records a new segment's first transmission.
-    pub(crate) fn push(&mut self, start: u64, end: u64, fin: bool, now: Instant, delivery: Delivery) {
+    /// Records a new segment's first transmission; returns its place among all transmissions.
+    #[inline(always)]
+    pub(crate) fn push(&mut self, start: u64, end: u64, fin: bool, now: Instant, delivery: Delivery) -> u64 {
         debug_assert!(self.segments.back().is_none_or(|last| last.end == start) && start < end);
         let number = self.first.wrapping_add(self.segments.len() as Number);
         self.transmissions += 1;
@@ -207,6 +209,8 @@ impl Scoreboard {
                 Departure { delivery, in_flight_then, lost_then: self.lost_total as u32 },
             );
         }
+        self.outstanding += end - start;
+        let older = self.append(number);
         self.segments.push_back(Sent {
             start,
             end,
@@ -218,10 +222,10 @@ impl Scoreboard {
             retransmitted: false,
             fin,
             detected: false,
-            older: NONE,
+            older,
             newer: NONE,
         });
-        self.link_newest(number);
+        self.transmissions
     }
 
     /// Records a retransmission of a segment that is not SACKed.
@@ -313,13 +317,15 @@ impl Scoreboard {
         }
     }
 
+    /// Whether a lost segment has not been sent again.
+    #[inline]
+    pub(crate) fn has_lost(&self) -> bool {
+        self.lost != self.retransmitted
+    }
+
     /// The lowest lost segment that has not been sent again.
     pub(crate) fn next_lost(&mut self) -> Option<Number> {
-        if self.lost == self.retransmitted {
-            return None;
-        }
-        let from = self.retransmit_from;
-        let mut index = self.index_of(from).unwrap_or(0);
+        let mut index = self.index_of(self.retransmit_from).unwrap_or(0);
         while let Some(sent) = self.segments.get(index) {
             if sent.lost && !sent.retransmitted {
                 self.retransmit_from = sent.start;
@@ -361,8 +367,8 @@ impl Scoreboard {
                 break;
             }
             visit(front);
-            if self.departures.is_some() && !front.sacked {
-                self.note_delivered(0);
+            if self.departures.is_some() {
+                self.forget_departure();
             }
             self.forget_front();
         }
@@ -374,31 +380,34 @@ impl Scoreboard {
         }
     }
 
+    #[inline(always)]
     fn forget_front(&mut self) {
-        if self.segments[0].in_flight() {
-            self.unlink(self.first);
-        }
         let Some(gone) = self.segments.pop_front() else { return };
-        if let Some(departures) = &mut self.departures {
-            departures.all.pop_front();
-        }
-        self.first = self.first.wrapping_add(1);
+        let number = self.first;
+        self.first = number.wrapping_add(1);
         let len = gone.len();
-        self.sacked -= if gone.sacked { len } else { 0 };
-        self.sacked_segments -= u64::from(gone.sacked);
-        self.lost -= if gone.lost { len } else { 0 };
-        self.retransmitted -= if gone.retransmitted { len } else { 0 };
+        self.outstanding -= len;
+        if gone.in_flight() {
+            self.close_list(number, (gone.older, gone.newer));
+        }
+        // Most segments have never been either.
+        if gone.sacked || gone.lost {
+            self.sacked -= if gone.sacked { len } else { 0 };
+            self.sacked_segments -= u64::from(gone.sacked);
+            self.lost -= if gone.lost { len } else { 0 };
+            self.retransmitted -= if gone.retransmitted { len } else { 0 };
+        }
     }
 
     /// Gives room back that a larger window has left: segments come around in all of it, and would find none of it in
     /// the cache. Where nothing is left they start from the beginning again.
-    #[inline]
+    #[inline(always)]
     fn fit_room(&mut self) {
         let room = self.segments.capacity();
-        if self.segments.is_empty() {
+        if rarely(self.segments.is_empty()) {
             self.segments.clear();
         }
-        if room > LEAST_ROOM && self.segments.len() < room / 8 {
+        if rarely(room > LEAST_ROOM && self.segments.len() < room / 8) {
             self.segments.shrink_to(room / 4);
         }
     }
@@ -408,6 +417,7 @@ impl Scoreboard {
         let Some(front) = self.segments.front_mut().filter(|front| front.start < ack) else { return };
         let cut = ack - front.start;
         front.start = ack;
+        self.outstanding -= cut;
         self.sacked -= if front.sacked { cut } else { 0 };
         self.lost -= if front.lost { cut } else { 0 };
         self.retransmitted -= if front.retransmitted { cut } else { 0 };
@@ -516,16 +526,22 @@ impl Scoreboard {
     }
 
     fn link_newest(&mut self, number: Number) {
-        let before = self.newest;
+        let older = self.append(number);
         let sent = self.get_mut(number);
-        sent.older = before;
+        sent.older = older;
         sent.newer = NONE;
+    }
+
+    /// A segment hangs behind all others from now on; returns the one before it.
+    #[inline]
+    fn append(&mut self, number: Number) -> Number {
+        let before = std::mem::replace(&mut self.newest, number);
         if before == NONE {
             self.oldest = number;
         } else {
             self.get_mut(before).newer = number;
         }
-        self.newest = number;
+        before
     }
 
     fn link_oldest(&mut self, number: Number) {
@@ -545,6 +561,12 @@ impl Scoreboard {
         let sent = self.get_mut(number);
         let older = std::mem::replace(&mut sent.older, NONE);
         let newer = std::mem::replace(&mut sent.newer, NONE);
+        self.close_list(number, (older, newer));
+    }
+
+    /// Joins the neighbours of a segment that hangs in the list no more.
+    #[inline]
+    fn close_list(&mut self, number: Number, (older, newer): (Number, Number)) {
         if older == NONE {
             if self.oldest != number {
                 // It is judged no more.

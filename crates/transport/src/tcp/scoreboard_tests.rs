@@ -129,7 +129,9 @@ fn a_loss_knows_the_flight_that_it_left_with() {
 #[test]
 fn the_room_of_a_larger_window_is_given_back() {
     let mut board = Scoreboard::new(100);
-    (0..1_000).for_each(|i| board.push(100 * i, 100 * (i + 1), false, Instant::ZERO, delivery()));
+    for i in 0..1_000 {
+        board.push(100 * i, 100 * (i + 1), false, Instant::ZERO, delivery());
+    }
     let largest = board.segments.capacity();
     for acked in 1..=997 {
         board.acknowledge(100 * acked, |_| {});

@@ -21,10 +21,15 @@ impl TimestampClock {
     /// TSval at an instant.
     #[inline]
     pub(crate) fn at(self, now: Instant) -> u32 {
-        // A division by a constant costs a multiplication.
-        let ticks =
-            if self.tick_ps == MICROSECOND { now.as_ps() / MICROSECOND } else { now.as_ps() / self.tick_ps };
+        // A division by a constant costs a multiplication. The other one is a function of its own, or the compiler takes
+        // the two for one.
+        let ticks = if self.tick_ps == MICROSECOND { now.as_ps() / MICROSECOND } else { self.divide(now) };
         ticks as u32
+    }
+
+    #[inline(never)]
+    fn divide(self, now: Instant) -> u64 {
+        now.as_ps() / self.tick_ps
     }
 
     /// Time since the timestamp that comes back as TSecr, at least a tick.

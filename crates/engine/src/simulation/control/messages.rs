@@ -81,7 +81,7 @@ impl ControlPlane {
             cursor: cursor.unwrap_or(0),
             hops_left: MAX_HOPS,
         };
-        let id = data.pool.insert(packet, 0, Segment::default());
+        let id = data.pool.insert(packet, 0, &Segment::default());
         self.put(id, message, bytes);
         match cursor {
             Some(_) => data.follow_path(id),

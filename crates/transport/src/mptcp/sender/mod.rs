@@ -372,7 +372,7 @@ impl MptcpSender {
     }
 
     /// When [`MptcpSender::on_timeout`] wants to be called; none for never.
-    #[inline]
+    #[inline(never)]
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
         let mut next = self.deadlines.iter().copied().min().unwrap_or(Instant::MAX);

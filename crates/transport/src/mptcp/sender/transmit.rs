@@ -14,7 +14,7 @@ use anabranch_units::Instant;
 impl MptcpSender {
     /// The next segment to send now, if any: what subflows send of their own accord (handshakes, ACKs,
     /// retransmissions), then data.
-    #[inline]
+    #[inline(never)]
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
         loop {
             if self.ends.announcements.are_to_be_placed() {

@@ -328,7 +328,8 @@ macro_rules! detectors {
     };
 }
 
-/// Passes every call of [`LossDetection`] on.
+/// Passes every call of [`LossDetection`] on. Facts of packets are made where a detector looks at them: each packet comes
+/// by, and most detectors look at few.
 macro_rules! dispatch_detectors {
     ($($variant:ident)+) => {
         impl Detector {
@@ -341,9 +342,14 @@ macro_rules! dispatch_detectors {
                 each_detector!(self, d => d.times_segments(); $($variant)+)
             }
 
-            #[inline]
-            pub(crate) fn on_delivered(&mut self, now: Instant, segment: &DeliveredSegment, min_rtt: Span) {
-                each_detector!(self, d => d.on_delivered(now, segment, min_rtt); $($variant)+);
+            #[inline(always)]
+            pub(crate) fn on_delivered(
+                &mut self,
+                now: Instant,
+                segment: impl FnOnce() -> DeliveredSegment,
+                min_rtt: Span,
+            ) {
+                each_detector!(self, d => d.on_delivered(now, &segment(), min_rtt); $($variant)+);
             }
 
             pub(crate) fn on_sacked_acknowledged(&mut self, start: u64) {
@@ -354,9 +360,9 @@ macro_rules! dispatch_detectors {
                 each_detector!(self, d => d.on_duplicate_without_sack(board); $($variant)+);
             }
 
-            #[inline]
-            pub(crate) fn on_ack(&mut self, board: &mut Scoreboard, facts: &AckFacts) {
-                each_detector!(self, d => d.on_ack(board, facts); $($variant)+);
+            #[inline(always)]
+            pub(crate) fn on_ack(&mut self, board: &mut Scoreboard, facts: impl FnOnce() -> AckFacts) {
+                each_detector!(self, d => d.on_ack(board, &facts()); $($variant)+);
             }
 
             #[inline]
@@ -407,9 +413,9 @@ macro_rules! dispatch_detectors {
                 each_detector!(self, d => d.on_probe_scheduled(); $($variant)+);
             }
 
-            #[inline]
-            pub(crate) fn on_sent(&mut self, facts: &TransmissionFacts) {
-                each_detector!(self, d => d.on_sent(facts); $($variant)+);
+            #[inline(always)]
+            pub(crate) fn on_sent(&mut self, facts: impl FnOnce() -> TransmissionFacts) {
+                each_detector!(self, d => d.on_sent(&facts()); $($variant)+);
             }
 
             pub(crate) fn on_dsack(&mut self, end: u64) {

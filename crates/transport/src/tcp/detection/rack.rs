@@ -316,7 +316,9 @@ mod tests {
         ] {
             let mut rack = if seen { reordered() } else { Rack::new(&RackParameters::default()) };
             let mut board = Scoreboard::new(1);
-            (0..10).for_each(|start| board.push(start, start + 1, false, ms(0), delivery()));
+            for start in 0..10 {
+                board.push(start, start + 1, false, ms(0), delivery());
+            }
             board.selectively_acknowledge(1, 1 + sacked, |_| {});
             rack.update_window(&board, &AckFacts { in_recovery, ..facts(0, false) });
             let expected = if open { MIN_RTT / 4 } else { Span::ZERO };

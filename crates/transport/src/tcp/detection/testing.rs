@@ -37,7 +37,8 @@ impl Bench {
 
     fn tell(&mut self, at: u64, order: u64, new_bytes: u64) {
         let (now, cwnd, full_payload, ack_delay) = (ms(at), self.cwnd, 1, Span::ZERO);
-        self.detector.on_sent(&TransmissionFacts { now, order, new_bytes, cwnd, full_payload, ack_delay });
+        let facts = TransmissionFacts { now, order, new_bytes, cwnd, full_payload, ack_delay };
+        self.detector.on_sent(|| facts);
     }
 
     /// Sends new segments.
@@ -67,7 +68,7 @@ impl Bench {
             if sent.sacked {
                 detector.on_sacked_acknowledged(sent.start);
             } else {
-                detector.on_delivered(now, &facts_of(sent, false), Span::MAX);
+                detector.on_delivered(now, || facts_of(sent, false), Span::MAX);
             }
         });
         if let Some(start) = dsack {
@@ -75,7 +76,7 @@ impl Bench {
         }
         if let Some(start) = sack {
             board.selectively_acknowledge(start, start + 1, |sent| {
-                detector.on_delivered(now, &facts_of(sent, true), Span::MAX);
+                detector.on_delivered(now, || facts_of(sent, true), Span::MAX);
             });
         }
         self.snd_una = self.snd_una.max(ack);
@@ -95,7 +96,7 @@ impl Bench {
             echo_rtt: None,
             expected_samples: 1,
         };
-        self.detector.on_ack(&mut self.board, &facts);
+        self.detector.on_ack(&mut self.board, || facts);
     }
 
     pub(super) fn sack(&mut self, at: u64, segment: u64) {

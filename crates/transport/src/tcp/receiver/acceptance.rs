@@ -3,18 +3,22 @@
 use super::Receiver;
 use crate::segment::{Flags, Segment, unwrap_sequence};
 use crate::tcp::ANSWER_INTERVAL;
-use anabranch_units::Instant;
+use anabranch_units::{Instant, rarely};
 
 impl Receiver {
     /// RFC 7323 section 5.3: R1 refuses a segment with an old timestamp (PAWS), even if it would fill a hole, and R2 one
     /// that lies wholly below the last ACK sent (RFC 9293 section 3.10.7.4). Both are answered by an ACK.
+    #[inline]
     pub(super) fn refuses(&mut self, now: Instant, segment: &Segment) -> bool {
         let start = unwrap_sequence(segment.seq, self.rcv_nxt);
         let end = start + u64::from(segment.sequence_len());
-        let old = self.has_old_timestamp(now, segment);
-        if end >= self.last_ack_sent && !old {
-            return false;
-        }
+        rarely(end < self.last_ack_sent || self.has_old_timestamp(now, segment))
+            && self.is_refused(now, segment, (start, end))
+    }
+
+    /// Whether it is refused, then: one without data may be a plain repetition.
+    #[cold]
+    fn is_refused(&mut self, now: Instant, segment: &Segment, (start, end): (u64, u64)) -> bool {
         if start == end {
             return self.refuse_empty(now, start);
         }
@@ -29,6 +33,7 @@ impl Receiver {
         true
     }
 
+    #[inline]
     fn has_old_timestamp(&self, now: Instant, segment: &Segment) -> bool {
         let stamped = self.timestamps && segment.flags.has(Flags::TIMESTAMPS);
         self.paws && stamped && self.recent.is_older(self.clock, now, segment.timestamp, self.paws_window)

@@ -27,10 +27,22 @@ impl Receiver {
         }
     }
 
+    /// Whether a segment is of the handshake or a reset, or comes where there is no connection: nothing else is in it.
+    #[cold]
+    pub(super) fn opens_or_ends(&mut self, now: Instant, segment: &Segment) -> bool {
+        if !self.multipath && self.concerns_reset(now, segment) {
+            return true;
+        }
+        if segment.flags.has(Flags::SYN) {
+            self.on_syn(now, segment);
+            return true;
+        }
+        self.state == State::Listen
+    }
+
     /// Whether a segment is an RST, or is answered by one because there is no connection that it could be of (RFC 9293
     /// sections 3.10.7.1 and 3.10.7.2).
-    #[inline]
-    pub(super) fn concerns_reset(&mut self, now: Instant, segment: &Segment) -> bool {
+    fn concerns_reset(&mut self, now: Instant, segment: &Segment) -> bool {
         let is_syn = segment.flags.has(Flags::SYN);
         let there_is_none = match self.state {
             State::Listen => !is_syn || segment.flags.has(Flags::ACK),

@@ -2,13 +2,14 @@
 
 use super::Sender;
 use super::recovery::RecoveryState;
+use super::timers::Probe;
 use crate::congestion::{Ack, CongestionControl, RateSample, Recovery};
 use crate::log::Decision;
 use crate::segment::{Flags, Segment, unwrap_sequence};
 use crate::tcp::detection::{AckFacts, DeliveredSegment};
 use crate::tcp::scoreboard::Sent;
 use crate::tcp::timestamp::TimestampClock;
-use anabranch_units::{Bytes, Instant, Rate, Span};
+use anabranch_units::{Bytes, Instant, Rate, Span, rarely};
 
 /// What one ACK newly delivered.
 #[derive(Default)]
@@ -51,7 +52,7 @@ struct Before {
 impl Sender {
     pub(super) fn on_ack(&mut self, now: Instant, segment: &Segment) {
         let field = unwrap_sequence(segment.ack, self.snd_una);
-        if field > self.snd_nxt {
+        if rarely(field > self.snd_nxt) {
             // RFC 9293 section 3.10.7.4: it acknowledges what was never sent, and is answered by an ACK.
             self.send_ack = true;
             return;
@@ -72,37 +73,40 @@ impl Sender {
             && !self.board.is_empty();
         self.peer_window = segment.window;
         self.update_window(ack, segment);
-        let dsack = self.take_dsack(field, segment);
+        let selective = self.sack && !segment.sack.is_empty();
+        let dsack = if rarely(selective) { self.take_dsack(field, segment) } else { None };
         let mut delivered = Delivered::default();
         self.take_cumulative(now, ack, segment, &mut delivered);
-        self.take_sack_blocks(now, field, segment, dsack.is_some(), &mut delivered);
-        let dsack_end = dsack.map(|(left, right)| {
-            if self.config.dsack_delivers {
-                delivered.bytes += right.saturating_sub(left);
-            }
-            right
-        });
-        if !self.sack {
+        if rarely(selective) {
+            self.take_sack_blocks(now, field, segment, dsack, &mut delivered);
+        }
+        let dsack_end = dsack.map(|(_, right)| right);
+        if rarely(!self.sack) {
             self.presume(advanced, duplicate, ack - before.snd_una);
         }
         self.snd_una = ack;
         self.take_rtt(now, advanced, segment, &delivered);
-        let late_original =
-            self.detector.heeds_late_originals() && self.tells_of_late_original(segment, advanced);
-        if late_original {
-            self.detector.on_late_original();
+        if rarely(self.undo.is_some()) {
+            self.heed_late_original(segment, advanced);
+            // What an ACK shows to have been needless is taken back before its losses are looked for.
+            self.undo_if_spurious(now, segment, advanced);
         }
-        self.holds_losses = late_original && self.board.retransmitted() > 0;
-        // What an ACK shows to have been needless is taken back before its losses are looked for.
-        self.undo_if_spurious(now, segment, advanced);
-        self.detect_losses(now, dsack_end.is_some(), self.echo_rtt(now, advanced, segment), &delivered);
+        let echo = self.echo_of(segment).filter(|_| advanced);
+        self.detect_losses(now, dsack_end.is_some(), echo, &delivered);
         let rate = if self.board.notes_departures() { self.take_rate(now, delivered.bytes) } else { None };
         self.report_losses(now);
-        self.settle_probe(now, before.pipe, dsack_end, duplicate && segment.sack.is_empty());
+        if rarely(self.timers.probe != Probe::None) {
+            self.settle_probe(now, before.pipe, dsack_end, duplicate && segment.sack.is_empty());
+        }
         // First out, then in: what was lost behind the recovery point starts an episode of its own.
-        self.leave_recovery(now, advanced);
-        self.enter_recovery_if_lost(now, before.pipe);
-        if self.ecn {
+        if rarely(!matches!(self.recovery, RecoveryState::Open)) {
+            self.leave_recovery(now, advanced);
+        }
+        // Every loss is answered by the ACK that shows it.
+        if rarely(self.board.lost() > 0) {
+            self.enter_recovery_if_lost(now, before.pipe);
+        }
+        if rarely(self.ecn) {
             self.take_ecn_feedback(now, segment.flags.has(Flags::ECE), before.pipe, ack - before.snd_una);
         }
         self.update_controller(now, &before, &delivered, rate);
@@ -111,7 +115,7 @@ impl Sender {
         } else if !self.may_probe() {
             self.timers.call_off_probe();
         }
-        if self.log.is_some() {
+        if rarely(self.log.is_some()) {
             self.note_ack(now, ack - before.snd_una, &delivered, rate);
         }
     }
@@ -181,7 +185,7 @@ impl Sender {
             }
             delivered.bytes += sent.len();
             delivered.fresh = true;
-            detector.on_delivered(now, &facts_of(sent, echo, false), min_rtt);
+            detector.on_delivered(now, || facts_of(sent, echo, false), min_rtt);
         });
         if delivered.retransmission {
             // Karn's algorithm (RFC 6298 section 3): the hole delayed this ACK.
@@ -190,12 +194,9 @@ impl Sender {
         }
     }
 
-    /// Takes the DSACK block, if the first one is such, before what it may report leaves the scoreboard.
-    #[inline]
+    /// Takes the DSACK block, if the first SACK block is such, before what it may report leaves the scoreboard.
+    #[inline(never)]
     fn take_dsack(&mut self, ack: u64, segment: &Segment) -> Option<(u64, u64)> {
-        if !self.sack || segment.sack.is_empty() {
-            return None;
-        }
         let blocks = segment.sack.as_slice();
         let positions = |block: &(u32, u32)| (unwrap_sequence(block.0, ack), unwrap_sequence(block.1, ack));
         let first = positions(&blocks[0]);
@@ -216,25 +217,23 @@ impl Sender {
     }
 
     /// Takes the SACK blocks; the first of them may be a DSACK.
+    #[inline(never)]
     fn take_sack_blocks(
         &mut self,
         now: Instant,
         ack: u64,
         segment: &Segment,
-        dsack: bool,
+        dsack: Option<(u64, u64)>,
         delivered: &mut Delivered,
     ) {
-        if !self.sack || segment.sack.is_empty() {
-            return;
-        }
         let echo = Echo { clock: self.clock, value: self.echo_of(segment) };
         let blocks = segment.sack.as_slice();
-        if dsack {
-            self.detector.on_dsack(unwrap_sequence(blocks[0].1, ack));
+        if let Some((_, right)) = dsack {
+            self.detector.on_dsack(right);
         }
         let min_rtt = self.rtt.min();
         let mut positions = [(0, 0); 4];
-        let fresh = &blocks[usize::from(dsack)..];
+        let fresh = &blocks[usize::from(dsack.is_some())..];
         let positions = &mut positions[..fresh.len()];
         for (position, block) in positions.iter_mut().zip(fresh) {
             *position = (unwrap_sequence(block.0, ack), unwrap_sequence(block.1, ack));
@@ -250,13 +249,17 @@ impl Sender {
                 }
                 delivered.bytes += sent.len();
                 delivered.fresh = true;
-                detector.on_delivered(now, &facts_of(sent, echo, true), min_rtt);
+                detector.on_delivered(now, || facts_of(sent, echo, true), min_rtt);
             });
+        }
+        if let Some((left, right)) = dsack.filter(|_| self.config.dsack_delivers) {
+            delivered.bytes += right.saturating_sub(left);
         }
     }
 
     /// Without SACK, each duplicate ACK says that one more segment has arrived, and a partial ACK
     /// that these were among those it covers (RFC 6582 section 3.2 steps 2 to 5).
+    #[inline(never)]
     fn presume(&mut self, advanced: bool, duplicate: bool, acked: u64) {
         if advanced {
             self.board.settle_presumed(acked.saturating_sub(self.full_payload));
@@ -292,22 +295,24 @@ impl Sender {
     }
 
     #[inline]
-    fn detect_losses(&mut self, now: Instant, dsack: bool, echo_rtt: Option<Span>, delivered: &Delivered) {
-        let facts = AckFacts {
+    fn detect_losses(&mut self, now: Instant, dsack: bool, echo: Option<u32>, delivered: &Delivered) {
+        let Self { detector, board, rtt, rate, recovery, clock, .. } = self;
+        let (snd_una, snd_nxt, full_payload) = (self.snd_una, self.snd_nxt, self.full_payload);
+        let (pipe, newest, late_original) = (board.pipe(), board.newest().copied(), self.holds_losses);
+        detector.on_ack(board, || AckFacts {
             now,
-            snd_una: self.snd_una,
-            snd_nxt: self.snd_nxt,
+            snd_una,
+            snd_nxt,
             dsack,
-            late_original: self.holds_losses,
-            newest_delivered_before: self.board.newest().map(|newest| newest.departure.delivery.delivered),
-            delivered: self.rate.delivered() + delivered.bytes,
-            in_recovery: !matches!(self.recovery, RecoveryState::Open),
-            srtt: self.rtt.srtt(),
-            min_rtt: self.rtt.min(),
-            echo_rtt,
-            expected_samples: self.board.pipe().div_ceil(2 * self.full_payload).max(1),
-        };
-        self.detector.on_ack(&mut self.board, &facts);
+            late_original,
+            newest_delivered_before: newest.map(|newest| newest.departure.delivery.delivered),
+            delivered: rate.delivered() + delivered.bytes,
+            in_recovery: !matches!(recovery, RecoveryState::Open),
+            srtt: rtt.srtt(),
+            min_rtt: rtt.min(),
+            echo_rtt: echo.map(|echo| clock.since(now, echo)),
+            expected_samples: pipe.div_ceil(2 * full_payload).max(1),
+        });
     }
 
     #[inline]
@@ -331,7 +336,9 @@ impl Sender {
         let repeats = self.config.dsack_delivers && acked == 0 && !delivered.fresh;
         let may_grow = acked > 0 || !(repeats || self.detector.holds_growth(after_timeout));
         let cwnd_limited = may_grow && self.window_use.lets_grow(before.cwnd, ssthresh);
-        self.controller.on_ack(&Ack {
+        let Self { controller, rtt, window_use, recovery, .. } = self;
+        let (snd_una, snd_nxt) = (self.snd_una, self.snd_nxt);
+        controller.take_ack(|| Ack {
             now,
             acked,
             delivered: delivered.bytes,
@@ -339,13 +346,13 @@ impl Sender {
             in_flight_before: before.pipe,
             in_flight: pipe,
             rtt: delivered.newest_sent_at().map(|sent_at| now.since(sent_at)),
-            srtt: self.rtt.srtt(),
-            min_rtt: self.rtt.min(),
-            snd_una: self.snd_una,
-            snd_nxt: self.snd_nxt,
+            srtt: rtt.srtt(),
+            min_rtt: rtt.min(),
+            snd_una,
+            snd_nxt,
             cwnd_limited,
-            window_full: self.window_use.is_full(),
-            recovery: self.recovery.kind(),
+            window_full: window_use.is_full(),
+            recovery: recovery.kind(),
             rate,
         });
     }

@@ -14,6 +14,7 @@ mod transmit;
 mod window_use;
 
 use super::detection::{Detector, Handshake};
+use super::receive_window::initial_window;
 use super::receiver::{EPOCH, window_scale};
 use super::rtt::{RttEstimator, RttSummary};
 use super::scoreboard::Scoreboard;
@@ -25,7 +26,7 @@ use crate::log::{Decision, Log};
 use crate::segment::{Flags, Segment, unwrap_sequence};
 use crate::tcp::ANSWER_INTERVAL;
 use crate::tcp::pacing::{PacingConfig, WindowPacing};
-use anabranch_units::{Instant, Span};
+use anabranch_units::{Instant, Span, rarely};
 use deferral::TsoDeferral;
 pub use info::SenderInfo;
 use persist::Persist;
@@ -111,6 +112,8 @@ pub struct Sender {
     peer_window_scale: u8,
     /// What our window fields are shifted by.
     window_scale: u8,
+    /// Our window field, but for that of a SYN.
+    own_window: u16,
     rcv_nxt: u32,
     clock: TimestampClock,
     recent: RecentTimestamp,
@@ -149,6 +152,7 @@ impl Sender {
     /// The same, with a configuration that other senders have, too.
     pub(crate) fn sharing(config: Arc<TcpConfig>, initial_sequence: u32, seed: u64) -> Self {
         let full_payload = full_payload(config.mss, config.timestamps, 0);
+        let window_scale = window_scale(config.receive_buffer.0);
         let start = EPOCH + u64::from(initial_sequence);
         Self {
             state: State::Idle,
@@ -188,7 +192,8 @@ impl Sender {
             window_edge: start,
             peer_window: 0,
             peer_window_scale: 0,
-            window_scale: window_scale(config.receive_buffer.0),
+            window_scale,
+            own_window: own_window(&config, window_scale),
             rcv_nxt: 0,
             clock: TimestampClock::new(config.timestamp_tick),
             recent: RecentTimestamp::default(),
@@ -248,19 +253,19 @@ impl Sender {
 
     /// An arriving segment.
     pub fn on_segment(&mut self, now: Instant, segment: &Segment) {
-        if segment.flags.has(Flags::RST) && !self.is_subflow() {
+        if rarely(segment.flags.has(Flags::RST)) && !self.is_subflow() {
             self.on_reset(now, segment);
             return;
         }
         match self.state {
             State::SynSent => self.on_syn_ack(now, segment),
             State::Established => {
-                if segment.flags.has(Flags::SYN) {
+                if rarely(segment.flags.has(Flags::SYN)) {
                     // Our ACK of the SYN-ACK was lost.
                     self.send_ack = true;
                     return;
                 }
-                if self.refuses(now, segment) {
+                if rarely(self.refuses(now, segment)) {
                     self.answer_refused(now, segment);
                     return;
                 }
@@ -268,7 +273,9 @@ impl Sender {
                 if segment.flags.has(Flags::ACK) {
                     self.on_ack(now, segment);
                 }
-                self.take_fin(now, segment);
+                if rarely(segment.flags.has(Flags::FIN)) {
+                    self.take_fin(now, segment);
+                }
             }
             State::Closed => self.send_ack |= segment.sequence_len() > 0,
             State::Idle => {}
@@ -276,6 +283,7 @@ impl Sender {
         }
     }
 
+    #[cold]
     fn on_syn_ack(&mut self, now: Instant, segment: &Segment) {
         let wanted = Flags::SYN.with(Flags::ACK);
         if !segment.flags.has(wanted) || segment.ack != self.initial_sequence.wrapping_add(1) {
@@ -327,6 +335,7 @@ impl Sender {
         // RFC 7323 section 2.2: scaled only if both have said so in their SYNs.
         if segment.window_scale_plus_one == 0 {
             self.window_scale = 0;
+            self.own_window = own_window(&self.config, 0);
         }
         // RFC 9293 section 3.7.1: without the option the peer takes 536 bytes.
         let peer_mss = if segment.mss == 0 { 536 } else { segment.mss };
@@ -372,10 +381,8 @@ impl Sender {
         }
     }
 
+    #[inline(never)]
     fn take_fin(&mut self, now: Instant, segment: &Segment) {
-        if !segment.flags.has(Flags::FIN) {
-            return;
-        }
         self.send_ack = true;
         if segment.seq == self.rcv_nxt {
             self.rcv_nxt = self.rcv_nxt.wrapping_add(1);
@@ -424,7 +431,7 @@ impl Sender {
     }
 
     /// The congestion window in bytes, as it governs sending now.
-    #[inline]
+    #[inline(always)]
     #[must_use]
     pub fn cwnd(&self) -> u64 {
         match &self.recovery {
@@ -487,6 +494,11 @@ impl Sender {
 pub(super) fn full_payload(mss: u16, timestamps: bool, signal: u8) -> u64 {
     let timestamps = if timestamps { 12 } else { 0 };
     u64::from(mss).saturating_sub(timestamps + u64::from(signal)).max(1)
+}
+
+/// The window field of a sender, whose window does not change.
+fn own_window(config: &TcpConfig, scale: u8) -> u16 {
+    (initial_window(config) >> scale).min(u64::from(u16::MAX)) as u16
 }
 
 fn controller(

@@ -4,7 +4,7 @@
 use super::Sender;
 use crate::segment::Segment;
 use crate::tcp::ticks::expiry;
-use anabranch_units::Instant;
+use anabranch_units::{Instant, rarely};
 
 /// A part of the largest window that is worth a segment, as a divisor (RFC 9293 section 3.8.6.2.1).
 const WORTH_SENDING: u64 = 2;
@@ -34,7 +34,7 @@ impl Persist {
     /// Data leave.
     #[inline]
     pub(super) fn stop(&mut self) {
-        if self.at.is_some() {
+        if rarely(self.at.is_some()) {
             *self = Self { largest: self.largest, ..Self::default() };
         }
     }
@@ -70,6 +70,7 @@ impl Sender {
     /// What leaves when the persist timer has expired: what an open window takes, however little; otherwise an old number
     /// without data, as Linux has it, which is answered by an ACK with the window (RFC 9293 section 3.10.7.4). An octet
     /// that the peer had already would do the same, and be reported as a duplicate.
+    #[inline(never)]
     pub(super) fn window_probe(&mut self, now: Instant) -> Option<Segment> {
         if !std::mem::take(&mut self.persist.due) || !self.board.is_empty() {
             return None;

@@ -137,9 +137,10 @@ impl Sender {
     /// segments is 5 % of the throughput.
     pub(super) fn flight_size(&self, pipe: u64) -> u64 {
         let cwnd = self.controller.cwnd();
-        if pipe + self.withheld() + self.full_payload > cwnd { cwnd.max(pipe) } else { pipe }
+        if pipe + self.withheld(cwnd) + self.full_payload > cwnd { cwnd.max(pipe) } else { pipe }
     }
 
+    #[inline(never)]
     pub(super) fn enter_recovery_if_lost(&mut self, now: Instant, pipe_before: u64) {
         let cwnd_before = self.controller.cwnd();
         let response = self.detector.take_response();
@@ -221,8 +222,17 @@ impl Sender {
         }
     }
 
+    /// Holds losses back where an original came after its retransmission.
+    #[inline(never)]
+    pub(super) fn heed_late_original(&mut self, segment: &Segment, advanced: bool) {
+        if self.detector.heeds_late_originals() && self.tells_of_late_original(segment, advanced) {
+            self.detector.on_late_original();
+            self.holds_losses = self.board.retransmitted() > 0;
+        }
+    }
+
     /// Whether the ACK tells of an original that came after its retransmission, with the recovery still going on.
-    pub(super) fn tells_of_late_original(&self, segment: &Segment, advanced: bool) -> bool {
+    fn tells_of_late_original(&self, segment: &Segment, advanced: bool) -> bool {
         let RecoveryState::Fast { point, .. } = self.recovery else { return false };
         self.snd_una < point && self.undo.as_ref().is_some_and(|undo| self.is_late(undo, segment, advanced))
     }
@@ -236,16 +246,15 @@ impl Sender {
     }
 
     /// Takes an episode back that this ACK shows to have been needless.
-    #[inline]
+    #[inline(never)]
     pub(super) fn undo_if_spurious(&mut self, now: Instant, segment: &Segment, advanced: bool) {
-        if self.undo.is_some()
-            && let Some(sign) = self.sign_of_spurious(segment, advanced)
-        {
+        if let Some(sign) = self.sign_of_spurious(segment, advanced) {
             self.undo_reduction(now, sign);
         }
     }
 
     /// Ends recovery if this ACK shows that everything is repaired.
+    #[inline(never)]
     pub(super) fn leave_recovery(&mut self, now: Instant, advanced: bool) {
         let (point, from) = match &mut self.recovery {
             RecoveryState::Open => return,
@@ -303,6 +312,7 @@ impl Sender {
     }
 
     /// What an ACK says of marks; an ECN-Echo is counted first, and then answered.
+    #[inline(never)]
     pub(super) fn take_ecn_feedback(&mut self, now: Instant, echo: bool, pipe_before: u64, acked: u64) {
         let feedback = EcnFeedback { acked, echo, snd_una: self.snd_una, snd_nxt: self.snd_nxt };
         self.controller.on_ecn_feedback(&feedback);
@@ -346,6 +356,7 @@ impl Sender {
     }
 
     /// RFC 8985 section 7.4: if the probe repaired a loss, the window must answer for it.
+    #[inline(never)]
     pub(super) fn settle_probe(
         &mut self,
         now: Instant,

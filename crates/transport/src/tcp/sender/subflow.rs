@@ -40,7 +40,8 @@ impl Sender {
             || self.timers.probe == Probe::Due
             || self.board.lost() > self.board.retransmitted()
             || self.must_wait(now, self.snd_nxt);
-        let cwnd = self.cwnd().saturating_sub(self.withheld());
+        let cwnd = self.cwnd();
+        let cwnd = cwnd.saturating_sub(self.withheld(cwnd));
         if busy || self.board.pipe() + self.full_payload > cwnd + self.short { 0 } else { self.full_payload }
     }
 

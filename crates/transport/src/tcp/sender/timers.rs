@@ -263,9 +263,13 @@ impl Sender {
     /// (RFC 8985 section 7.2).
     #[inline]
     pub(super) fn schedule_probe(&mut self, now: Instant) {
-        if !self.may_probe() {
-            return;
+        if self.may_probe() {
+            self.put_probe(now);
         }
+    }
+
+    #[inline(never)]
+    fn put_probe(&mut self, now: Instant) {
         let timeout = self.timers.timeout_at;
         let probe = expiry(now, self.probe_timeout(), self.config.timer_tick);
         // Where the timeout would come first, the probe goes in its stead.
@@ -273,6 +277,7 @@ impl Sender {
         self.timers.purpose = Purpose::Probe;
     }
 
+    #[inline(always)]
     pub(super) fn start_timeout(&mut self, now: Instant) {
         if self.detector.times_segments() {
             // Two timers for the same segment would fight: the second resets what the first repairs.
@@ -287,6 +292,7 @@ impl Sender {
         self.timers.purpose = Purpose::Timeout;
     }
 
+    #[inline(always)]
     pub(super) fn may_probe(&self) -> bool {
         self.detector.probes_tail()
             && self.sack

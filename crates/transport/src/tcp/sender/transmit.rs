@@ -8,61 +8,83 @@ use crate::segment::{Flags, Segment};
 use crate::tcp::detection::TransmissionFacts;
 use crate::tcp::receive_window::initial_window;
 use crate::tcp::scoreboard::{Delivery, Number};
-use anabranch_units::{Bytes, Instant, Rate, Span};
+use anabranch_units::{Bytes, Instant, Rate, Span, rarely};
 
 impl Sender {
     /// The next segment to send now, if any.
     pub fn poll_transmit(&mut self, now: Instant) -> Option<Segment> {
-        if self.send_syn {
-            return Some(self.syn(now));
+        let waits = self.send_syn || self.send_ack || self.persist.ask || self.reset.is_some();
+        if rarely(waits) {
+            return Some(self.without_data(now));
         }
-        if let Some(reset) = self.reset.take() {
-            return Some(*reset);
-        }
-        if self.send_ack {
-            self.send_ack = false;
-            return Some(self.header(now, self.snd_nxt));
-        }
-        if std::mem::take(&mut self.persist.ask) {
-            return Some(self.header(now, self.snd_una - 1));
-        }
-        if self.state != State::Established {
+        if rarely(self.state != State::Established) {
             // Nothing is left to hold back: the timer must not go off for it again and again.
             self.timers.held_by_pacing = false;
             return None;
         }
-        if self.timers.probe == Probe::Due {
+        if rarely(self.timers.probe == Probe::Due) {
             return self.tail_loss_probe(now);
         }
-        if self.persist.at.is_some()
+        if rarely(self.persist.at.is_some())
             && let Some(probe) = self.window_probe(now)
         {
             return Some(probe);
         }
-        let lost = self.board.next_lost().filter(|_| !self.holds_losses);
-        let start = lost.map_or(self.snd_nxt, |number| self.board.get(number).start);
-        self.timers.held_by_pacing = self.must_wait(now, start);
-        if self.timers.held_by_pacing {
+        if rarely(self.board.has_lost() && !self.holds_losses)
+            && let Some(number) = self.board.next_lost()
+        {
+            return self.repair(now, number);
+        }
+        self.timers.held_by_pacing = self.must_wait(now, self.snd_nxt);
+        if rarely(self.timers.held_by_pacing) {
             return None;
         }
         let pipe = self.board.pipe();
         let cwnd = self.cwnd();
-        if let Some(number) = lost {
-            debug_assert!(!matches!(self.recovery, RecoveryState::Open), "losses are repaired in recovery");
-            // At least one segment may always be under way, or nothing would restart the ACK clock.
-            let fits = pipe + self.board.get(number).len() <= cwnd || pipe == 0;
-            // A detector's own timer must run for it again (RFC 6582 section 3.2 step 2 likewise).
-            let fits =
-                fits || (self.detector.times_segments() && self.board.get(number).start == self.snd_una);
-            return fits.then(|| self.retransmission(now, number));
+        let segment = self.new_segment(now, pipe, cwnd.saturating_sub(self.withheld(cwnd)));
+        if rarely(segment.is_none() && !matches!(self.recovery, RecoveryState::Open)) {
+            return self.without_new_data(now, pipe, cwnd);
         }
-        let segment = self.new_segment(now, pipe, cwnd.saturating_sub(self.withheld()));
-        segment.or_else(|| self.without_new_data(now, pipe, cwnd))
+        segment
+    }
+
+    /// A segment that leaves before any data: of the handshake, an RST, or an ACK that was asked for.
+    #[cold]
+    fn without_data(&mut self, now: Instant) -> Segment {
+        if self.send_syn {
+            return self.syn(now);
+        }
+        if let Some(reset) = self.reset.take() {
+            return *reset;
+        }
+        if self.send_ack {
+            self.send_ack = false;
+            return self.header(now, self.snd_nxt);
+        }
+        self.persist.ask = false;
+        self.header(now, self.snd_una - 1)
+    }
+
+    /// A lost segment goes again, if pacing and the window let it.
+    #[inline(never)]
+    fn repair(&mut self, now: Instant, number: Number) -> Option<Segment> {
+        self.timers.held_by_pacing = self.must_wait(now, self.board.get(number).start);
+        if self.timers.held_by_pacing {
+            return None;
+        }
+        let (pipe, cwnd) = (self.board.pipe(), self.cwnd());
+        debug_assert!(!matches!(self.recovery, RecoveryState::Open), "losses are repaired in recovery");
+        // At least one segment may always be under way, or nothing would restart the ACK clock.
+        let fits = pipe + self.board.get(number).len() <= cwnd || pipe == 0;
+        // A detector's own timer must run for it again (RFC 6582 section 3.2 step 2 likewise).
+        let fits = fits || (self.detector.times_segments() && self.board.get(number).start == self.snd_una);
+        fits.then(|| self.retransmission(now, number))
     }
 
     /// RFC 6675 section 4, NextSeg: with neither lost segments nor new data that may leave, a hole below SACKed data goes
     /// again though it is not lost yet (rule 3); and once in a recovery the last segment, whose SACK tells what else is
     /// lost (rule 4).
+    #[inline(never)]
     fn without_new_data(&mut self, now: Instant, pipe: u64, cwnd: u64) -> Option<Segment> {
         let RecoveryState::Fast { high_rxt, rescued, .. } = self.recovery else { return None };
         let new_data = self.written > self.snd_nxt && self.window_edge > self.snd_nxt;
@@ -84,18 +106,18 @@ impl Sender {
         Some(segment)
     }
 
-    /// Bytes of the window that loss detection keeps from new data; recovery has its own rule. One segment
+    /// Bytes of a window of `cwnd` bytes that loss detection keeps from new data; recovery has its own rule. One segment
     /// may always be under way, or nothing would restart the ACK clock.
     #[inline]
-    pub(super) fn withheld(&self) -> u64 {
+    pub(super) fn withheld(&self, cwnd: u64) -> u64 {
         if !matches!(self.recovery, RecoveryState::Open) {
             return 0;
         }
-        let cwnd = self.controller.cwnd();
         let most = cwnd.saturating_sub(self.full_payload);
         self.detector.withheld(cwnd, self.snd_nxt - self.snd_una).min(most)
     }
 
+    #[inline(never)]
     fn syn(&mut self, now: Instant) -> Segment {
         self.send_syn = false;
         self.syn_transmissions += 1;
@@ -135,7 +157,7 @@ impl Sender {
         let mut segment = Segment {
             seq: position as u32,
             ack: self.rcv_nxt,
-            window: (initial_window(&self.config) >> self.window_scale).min(u64::from(u16::MAX)) as u16,
+            window: self.own_window,
             flags: Flags::ACK,
             ..Segment::default()
         };
@@ -147,10 +169,12 @@ impl Sender {
         segment
     }
 
+    // With what it calls in one piece: each segment passes through, and goes from hand to hand in no more copies.
+    #[inline(always)]
     fn new_segment(&mut self, now: Instant, pipe: u64, cwnd: u64) -> Option<Segment> {
         let unsent = self.written.saturating_sub(self.snd_nxt);
         let fin = self.closing && !self.fin_sent && unsent <= self.full_payload;
-        if unsent == 0 && !fin {
+        if rarely(unsent == 0 && !fin) {
             if pipe < cwnd && !self.is_subflow() {
                 self.rate.on_app_limited(pipe);
             }
@@ -176,27 +200,20 @@ impl Sender {
         Some(self.first_transmission(now, pipe, payload, fin))
     }
 
+    #[inline(always)]
     pub(super) fn first_transmission(&mut self, now: Instant, pipe: u64, payload: u64, fin: bool) -> Segment {
-        if self.board.is_empty() && self.stats.segments > 0 {
-            let idle = now.saturating_since(self.last_sent_at);
-            let rto = self.rtt.rto();
-            if idle > rto {
-                let before = self.controller.cwnd();
-                self.controller.on_restart_after_idle(now, idle, rto);
-                let after = self.controller.cwnd();
-                self.record(now, Decision::RestartedAfterIdle { before, after });
-            }
+        if rarely(self.board.is_empty() && self.stats.segments > 0) {
+            self.restart_after_idle(now);
         }
         self.persist.stop();
         let start = self.snd_nxt;
         let delivery = self.delivery(now, pipe);
         self.snd_nxt = start + payload + u64::from(fin);
-        self.board.push(start, self.snd_nxt, fin, now, delivery);
-        self.tell_detector(now, self.board.back().map_or(0, |sent| sent.order), payload);
+        let order = self.board.push(start, self.snd_nxt, fin, now, delivery);
+        self.tell_detector(now, order, payload);
         self.fin_sent |= fin;
-        self.note_window_use(
-            pipe + payload + self.full_payload > self.cwnd().saturating_sub(self.withheld()),
-        );
+        let cwnd = self.cwnd();
+        self.note_window_use(pipe + payload + self.full_payload > cwnd.saturating_sub(self.withheld(cwnd)));
         if !self.timers.is_running() {
             self.restart_timer(now);
         } else if self.timers.is_probe() {
@@ -216,6 +233,19 @@ impl Sender {
         segment
     }
 
+    /// Nothing is under way: data leave behind a pause (RFC 5681 section 4.1).
+    #[inline(never)]
+    fn restart_after_idle(&mut self, now: Instant) {
+        let idle = now.saturating_since(self.last_sent_at);
+        let rto = self.rtt.rto();
+        if idle > rto {
+            let before = self.controller.cwnd();
+            self.controller.on_restart_after_idle(now, idle, rto);
+            let after = self.controller.cwnd();
+            self.record(now, Decision::RestartedAfterIdle { before, after });
+        }
+    }
+
     /// State to keep with a segment that is about to leave, if anybody wants it.
     #[inline]
     fn delivery(&mut self, now: Instant, pipe: u64) -> Delivery {
@@ -229,16 +259,18 @@ impl Sender {
 
     #[inline]
     fn tell_detector(&mut self, now: Instant, order: u64, new_bytes: u64) {
-        self.detector.on_sent(&TransmissionFacts {
+        let Self { detector, controller, config, full_payload, .. } = self;
+        detector.on_sent(|| TransmissionFacts {
             now,
             order,
             new_bytes,
-            cwnd: self.controller.cwnd(),
-            full_payload: self.full_payload,
-            ack_delay: self.config.delayed_ack_timeout,
+            cwnd: controller.cwnd(),
+            full_payload: *full_payload,
+            ack_delay: config.delayed_ack_timeout,
         });
     }
 
+    #[inline(never)]
     fn retransmission(&mut self, now: Instant, number: Number) -> Segment {
         let delivery = self.delivery(now, self.board.pipe());
         self.board.retransmit(number, now, delivery);
@@ -262,6 +294,7 @@ impl Sender {
     }
 
     /// RFC 8985 section 7.3: new data if there are any, otherwise the last segment again.
+    #[cold]
     fn tail_loss_probe(&mut self, now: Instant) -> Option<Segment> {
         self.timers.probe = Probe::None;
         let pipe = self.board.pipe();
@@ -279,7 +312,7 @@ impl Sender {
         Some(segment)
     }
 
-    #[inline]
+    #[inline(always)]
     fn data(&mut self, now: Instant, start: u64, payload: u64, fin: bool) -> Segment {
         let mut segment = self.header(now, start);
         // At most full_payload, which is below the 16-bit MSS.
@@ -289,7 +322,9 @@ impl Sender {
         }
         self.stats.segments += u64::from(payload > 0);
         self.last_sent_at = now;
-        self.pace(now, start, payload);
+        if self.is_paced() {
+            self.pace(now, start, payload);
+        }
         if let RecoveryState::Fast { prr: Some(prr), .. } = &mut self.recovery {
             prr.on_sent(payload);
         }
@@ -302,6 +337,7 @@ impl Sender {
         now < self.timers.pace_at && self.is_paced() && !self.timers.train.goes_on(now, start)
     }
 
+    #[inline]
     pub(super) fn is_paced(&self) -> bool {
         match self.config.pacing {
             PacingConfig::Controller(_) => self.controller.pacing_rate().is_some(),
@@ -310,7 +346,7 @@ impl Sender {
     }
 
     /// Sets when the next segment may leave.
-    #[inline]
+    #[inline(never)]
     fn pace(&mut self, now: Instant, start: u64, payload: u64) {
         let Some(rate) = self.pacing_rate() else { return };
         if self.stats.segments < u64::from(self.config.unpaced_segments) {
