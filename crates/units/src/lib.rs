@@ -22,4 +22,4 @@ pub use rate::{Rate, Serializer};
 pub use text::{
     ParseError, Quantity, parse_bytes, parse_count, parse_rate, parse_segments, parse_span, parse_speed,
 };
-pub use time::{Instant, Span};
+pub use time::{Instant, MaybeInstant, Span};

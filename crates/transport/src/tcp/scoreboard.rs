@@ -19,7 +19,10 @@ pub(crate) type Number = u32;
 const NONE: Number = Number::MAX;
 
 /// Room for so many segments is kept, however few there are.
-const LEAST_ROOM: usize = 32;
+const LEAST_ROOM: usize = 4;
+
+/// Room for the first segments: the usual initial window (RFC 6928).
+const FIRST_ROOM: usize = 10;
 
 /// One segment that has been sent and not yet cumulatively acknowledged.
 #[derive(Clone, Debug)]
@@ -207,6 +210,9 @@ impl Scoreboard {
                 Departure { delivery, in_flight_then, lost_then: self.lost_total as u32 },
             );
         }
+        if self.segments.len() == self.segments.capacity() {
+            self.make_room();
+        }
         self.segments.push_back(Sent {
             start,
             end,
@@ -390,6 +396,14 @@ impl Scoreboard {
         self.retransmitted -= if gone.retransmitted { len } else { 0 };
     }
 
+    /// Makes half as much room again: what vectors make by themselves, twice as much, is more than most windows fill.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self) {
+        let segments = self.segments.len();
+        self.segments.reserve_exact(if segments == 0 { FIRST_ROOM } else { segments.div_ceil(2) });
+    }
+
     /// Gives room back that a larger window has left: segments come around in all of it, and would find none of it in
     /// the cache. Where nothing is left they start from the beginning again.
     #[inline]
@@ -399,7 +413,7 @@ impl Scoreboard {
             self.segments.clear();
         }
         if room > LEAST_ROOM && self.segments.len() < room / 8 {
-            self.segments.shrink_to(room / 4);
+            self.segments.shrink_to((room / 4).max(LEAST_ROOM));
         }
     }
 

@@ -142,7 +142,8 @@ impl Sender {
     #[inline(never)]
     fn take_rate(&mut self, now: Instant, bytes: u64) -> Option<RateSample> {
         let newest = self.board.take_newest();
-        self.rate.on_delivered(now, bytes, newest, self.board.lost_total(), self.rtt.min())
+        let rate = self.rate.as_mut()?;
+        rate.on_delivered(now, bytes, newest, self.board.lost_total(), self.rtt.min())
     }
 
     /// For the log: the ACK is worked in.
@@ -300,7 +301,7 @@ impl Sender {
             dsack,
             late_original: self.holds_losses,
             newest_delivered_before: self.board.newest().map(|newest| newest.departure.delivery.delivered),
-            delivered: self.rate.delivered() + delivered.bytes,
+            delivered: self.delivered() + delivered.bytes,
             in_recovery: !matches!(self.recovery, RecoveryState::Open),
             srtt: self.rtt.srtt(),
             min_rtt: self.rtt.min(),
