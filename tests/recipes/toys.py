@@ -463,14 +463,15 @@ else:
                     "    /// Their bytes.\n    pub sent_bytes: u64,\n",
                     "    /// Packets that found the link idle.\n    pub unhindered: u64,\n",
                 ),
-                ("struct Incidents {\n    marks: u64,\n", "    unhindered: u64,\n"),
+                ("struct Counters {\n    offered: u64,\n", "    unhindered: u64,\n"),
+                ("let Counters { offered, ", "unhindered, "),
                 (
-                    "            marks: self.incidents.marks,\n",
-                    "            unhindered: self.incidents.unhindered,\n",
+                    "        LinkStats {\n            offered,\n",
+                    "            unhindered,\n",
                 ),
                 (
                     "            let was_idle = self.flying.is_empty();\n",
-                    "            self.incidents.unhindered += 1;\n",
+                    "            self.counters.unhindered += 1;\n",
                 ),
             ],
             f"{ENGINE}/simulation/measure.rs": [
