@@ -425,12 +425,12 @@ assert links["drops_toy"].sum() > 0 == links["drops_queue"].sum(), links
             "python/anabranch/setup/model.py": [("    queue: QueueSetup\n", "    overhead: int = 0\n")],
             f"{ENGINE}/link_setup.rs": [
                 (
-                    "    pub queue: QueueSetup,\n",
+                    "    pub queue: Shared<QueueSetup>,\n",
                     "    /// Bytes that it adds to each packet.\n"
                     "    #[serde(default)]\n"
                     "    pub overhead: Bytes,\n",
                 ),
-                ("jitter: None, loss, queue", ", overhead: Bytes(0)"),
+                ("            jitter: None,\n", "            overhead: Bytes(0),\n"),
                 (
                     "        check_delay(self.delay)?;\n",
                     '        check("overhead", &self.overhead, &at_most(Bytes(9_000)))?;\n',
