@@ -425,12 +425,12 @@ assert links["drops_toy"].sum() > 0 == links["drops_queue"].sum(), links
             "python/anabranch/setup/model.py": [("    queue: QueueSetup\n", "    overhead: int = 0\n")],
             f"{ENGINE}/link_setup.rs": [
                 (
-                    "    pub queue: QueueSetup,\n",
+                    "    pub queue: Shared<QueueSetup>,\n",
                     "    /// Bytes that it adds to each packet.\n"
                     "    #[serde(default)]\n"
                     "    pub overhead: Bytes,\n",
                 ),
-                ("jitter: None, loss, queue", ", overhead: Bytes(0)"),
+                ("            jitter: None,\n", "            overhead: Bytes(0),\n"),
                 (
                     "        check_delay(self.delay)?;\n",
                     '        check("overhead", &self.overhead, &at_most(Bytes(9_000)))?;\n',
@@ -463,14 +463,15 @@ else:
                     "    /// Their bytes.\n    pub sent_bytes: u64,\n",
                     "    /// Packets that found the link idle.\n    pub unhindered: u64,\n",
                 ),
-                ("struct Incidents {\n    marks: u64,\n", "    unhindered: u64,\n"),
+                ("struct Counters {\n    offered: u64,\n", "    unhindered: u64,\n"),
+                ("let Counters { offered, ", "unhindered, "),
                 (
-                    "            marks: self.incidents.marks,\n",
-                    "            unhindered: self.incidents.unhindered,\n",
+                    "        LinkStats {\n            offered,\n",
+                    "            unhindered,\n",
                 ),
                 (
                     "            let was_idle = self.flying.is_empty();\n",
-                    "            self.incidents.unhindered += 1;\n",
+                    "            self.counters.unhindered += 1;\n",
                 ),
             ],
             f"{ENGINE}/simulation/measure.rs": [

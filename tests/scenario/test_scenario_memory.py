@@ -35,8 +35,8 @@ def scenario(flows: int, duration: str = "10 ms", more: str = "flow_series = fal
     ("made", "message"),
     [
         (
-            scenario(100_000),
-            "big.toml: traffic: 100,000 flows need about 400 MB of memory, and 300 MB are free; simulate "
+            scenario(200_000),
+            "big.toml: traffic: 200,000 flows need about 360 MB of memory, and 300 MB are free; simulate "
             "fewer flows, or take a machine with more memory",
         ),
         (
@@ -59,7 +59,7 @@ def test_a_run_that_no_memory_holds_is_refused_before_it_begins(
 
 
 def test_a_run_that_fits_is_not_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    flows = 20_000
+    flows = 40_000
     made = resolve(scenario(flows))
     # It ends before the first sample of its links.
     monkeypatch.setattr(memory, "free_bytes", lambda: flows * memory.FLOW_BYTES)

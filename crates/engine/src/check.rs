@@ -117,7 +117,7 @@ impl Setup {
             loss: routing_loss(&link.loss),
             weight: link.weight.unwrap_or(1),
         };
-        Ok(Network::new(self.nodes.clone(), self.links.iter().map(link).collect())?)
+        Ok(Network::of_shared(self.nodes.clone(), self.links.iter().map(link).collect())?)
     }
 
     /// The ends of all that sends, once for each way that its packets go.
@@ -217,7 +217,9 @@ impl Setup {
     }
 
     fn check_reading(&self, place: &impl Fn(&str) -> String, flow: &FlowSetup) -> Checked {
-        let Some(ReadingSetup { blocks, pause, resume }) = flow.reads else { return Ok(()) };
+        let Some(ReadingSetup { blocks, pause, resume }) = flow.reads.as_deref().copied() else {
+            return Ok(());
+        };
         if blocks.is_some_and(|blocks| blocks.bytes == 0 || blocks.interval == Span::ZERO) {
             return Err(error(place("reads.blocks"), "must have bytes and an interval above zero"));
         }

@@ -43,7 +43,9 @@ pub struct Forwarding {
     pairs: BTreeMap<Pair, u32>,
     /// Nodes of the network.
     nodes: usize,
-    /// Hop-by-hop tables by destination, those of one plan after those of the other.
+    /// Plans that the pairs go by.
+    plans: usize,
+    /// Hop-by-hop tables by destination, those of one plan after those of the other; empty before the first one.
     tables: Vec<Option<Table>>,
     /// Where a list of links that somebody else chose begins.
     laid: BTreeMap<Vec<LinkId>, u32>,
@@ -210,12 +212,26 @@ impl Forwarding {
             streams,
             path_links: Vec::new(),
             routes: index.iter().map(|_| PathChoice::Unreachable).collect(),
-            pairs: index,
+            // Pairs that come in order leave the nodes of the tree half empty; made of all at once they are full.
+            pairs: index.into_iter().collect(),
             nodes,
-            tables: (0..plans * nodes).map(|_| None).collect(),
+            plans,
+            tables: Vec::new(),
             laid: BTreeMap::new(),
             generation: 0,
         }
+    }
+
+    /// Nobody will ask for the index of a pair any more, nor will there be another plan: with many flows, indices take
+    /// much memory.
+    pub fn settle(&mut self) {
+        self.pairs = BTreeMap::new();
+    }
+
+    /// Forgets all routes: the run is over.
+    pub fn clear(&mut self) {
+        (self.routes, self.pairs, self.path_links) = (Vec::new(), BTreeMap::new(), Vec::new());
+        (self.tables, self.laid) = (Vec::new(), BTreeMap::new());
     }
 
     /// The index of a pair that was given to [`Forwarding::new`].
@@ -277,6 +293,11 @@ impl Forwarding {
         }
         let mirror = self.load_balancing.is_symmetric().then_some(mirror);
         let mut old: Vec<_> = self.tables.iter_mut().map(Option::take).collect();
+        if plan.all().any(|plan| !plan.tables.is_empty()) {
+            let room = self.plans * self.nodes;
+            old.resize_with(room, || None);
+            self.tables.resize_with(room, || None);
+        }
         for (place, plan) in plan.all().enumerate() {
             for table in &plan.tables {
                 let index = place * self.nodes + table.to.index();
@@ -543,7 +564,7 @@ impl Forwarding {
         if packet.steering != Steering::NextHops {
             return Some(self.follow(packet));
         }
-        match self.tables[packet.cursor as usize + packet.destination.index()].as_mut()?.of(node)? {
+        match self.tables.get_mut(packet.cursor as usize + packet.destination.index())?.as_mut()?.of(node)? {
             NextHops::None => None,
             NextHops::Only(link) => Some(*link),
             NextHops::Several(hops) => Some(hops.choose(now, || key(packet))),

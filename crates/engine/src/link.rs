@@ -54,7 +54,8 @@ pub trait LinkObserver {
     fn transmits(&mut self, at: Instant, packet: PacketId, pool: &PacketPool, sent: u64);
 }
 
-/// A directed link. A packet that finds it idle touches the first two lines of the cache, one that waits the third.
+/// A directed link, in three lines of the cache. A packet that finds it idle touches the first two, one that waits the
+/// third.
 #[repr(C, align(64))]
 pub struct SimulatedLink {
     free_at: Instant,
@@ -66,14 +67,22 @@ pub struct SimulatedLink {
     delay: Span,
     serializer: Serializer,
     counters: Counters,
-    randomness: Option<Box<Randomness>>,
-    up: bool,
+    /// None for a link that is up, delays all packets alike and loses none.
+    trouble: Option<Box<Trouble>>,
     queue: Queue,
     /// Up to where the queue integral is complete.
     integrated_to: Instant,
-    queue_max_packets: u64,
     queue_integral: u128,
-    incidents: Incidents,
+    /// None before the first one.
+    incidents: Option<Box<Incidents>>,
+    queue_max_packets: u32,
+}
+
+/// What few links have.
+#[derive(Default)]
+struct Trouble {
+    is_down: bool,
+    randomness: Option<Randomness>,
 }
 
 /// What each packet counts in; as in [`LinkStats`].
@@ -90,27 +99,28 @@ struct Counters {
 #[derive(Default)]
 struct Incidents {
     marks: u64,
-    /// None before the first one.
-    drops: Option<Box<Drops>>,
+    drops: Drops,
 }
 
 /// The packets of a link as its queue sees them.
 struct Handling<'l, O> {
     pool: &'l mut PacketPool,
     observer: &'l mut O,
-    incidents: &'l mut Incidents,
+    incidents: &'l mut Option<Box<Incidents>>,
 }
 
 impl<O: LinkObserver> Packets for Handling<'_, O> {
     fn drop(&mut self, id: PacketId, cause: DropCause) {
-        self.incidents.drops.get_or_insert_default().add(cause, 1);
+        self.incidents.get_or_insert_default().drops.add(cause, 1);
         self.observer.dropped(id, self.pool, cause);
         self.pool.remove(id);
     }
 
     fn mark(&mut self, id: PacketId) -> bool {
         let capable = self.pool.mark(id);
-        self.incidents.marks += u64::from(capable);
+        if capable {
+            self.incidents.get_or_insert_default().marks += 1;
+        }
         capable
     }
 
@@ -128,7 +138,8 @@ impl<O: LinkObserver> Packets for Handling<'_, O> {
 impl SimulatedLink {
     /// An idle link.
     #[must_use]
-    pub fn new(setup: &LinkSetup, queue: Queue, randomness: Option<Box<Randomness>>) -> Self {
+    pub fn new(setup: &LinkSetup, queue: Queue, randomness: Option<Randomness>) -> Self {
+        let trouble = |randomness| Box::new(Trouble { is_down: false, randomness: Some(randomness) });
         Self {
             free_at: Instant::ZERO,
             last_arrival: Instant::ZERO,
@@ -138,13 +149,12 @@ impl SimulatedLink {
             delay: setup.delay,
             serializer: Serializer::new(setup.capacity),
             counters: Counters::default(),
-            randomness,
-            up: true,
+            trouble: randomness.map(trouble),
             queue,
             integrated_to: Instant::ZERO,
-            queue_max_packets: 0,
             queue_integral: 0,
-            incidents: Incidents::default(),
+            incidents: None,
+            queue_max_packets: 0,
         }
     }
 
@@ -158,9 +168,9 @@ impl SimulatedLink {
             sent_bytes,
             busy_ps,
             delivered,
-            drops: self.incidents.drops.as_deref().copied().unwrap_or_default(),
-            marks: self.incidents.marks,
-            queue_max_packets: self.queue_max_packets,
+            drops: self.incidents.as_ref().map_or_else(Drops::default, |incidents| incidents.drops),
+            marks: self.incidents.as_ref().map_or(0, |incidents| incidents.marks),
+            queue_max_packets: u64::from(self.queue_max_packets),
             queue_integral: self.queue_integral,
         }
     }
@@ -173,9 +183,10 @@ impl SimulatedLink {
     }
 
     /// Whether it carries packets.
+    #[inline]
     #[must_use]
-    pub const fn is_up(&self) -> bool {
-        self.up
+    pub fn is_up(&self) -> bool {
+        self.trouble.as_ref().is_none_or(|trouble| !trouble.is_down)
     }
 
     /// Time spent transmitting up to `now`.
@@ -217,7 +228,7 @@ impl SimulatedLink {
         observer: &mut impl LinkObserver,
     ) -> bool {
         self.counters.offered += 1;
-        if rarely(!self.up) {
+        if rarely(!self.is_up()) {
             self.drop_packet(id, pool, observer, DropCause::Down);
             return false;
         }
@@ -236,7 +247,7 @@ impl SimulatedLink {
         if !(self.queue.is_drop_tail() && self.queue.push(arrival)) {
             self.enqueue(arrival, pool, observer);
         }
-        self.queue_max_packets = self.queue_max_packets.max(self.queue.backlog());
+        self.queue_max_packets = self.queue_max_packets.max(self.queue.backlog() as u32);
         // With something in flight the next event is its arrival; otherwise a departure that
         // was due already.
         self.flying.is_empty()
@@ -309,7 +320,7 @@ impl SimulatedLink {
         self.counters.busy_ps += serialisation.as_ps();
         observer.transmits(at, id, pool, self.counters.sent);
         let mut arrival = self.free_at + self.delay;
-        if rarely(self.randomness.is_some()) {
+        if rarely(self.trouble.is_some()) {
             let Some(late) = self.chance(arrival, id, pool) else {
                 self.drop_packet(id, pool, observer, DropCause::Random);
                 return;
@@ -328,7 +339,9 @@ impl SimulatedLink {
     /// When a packet arrives by jitter that would arrive at `arrival` without; `None` if it is lost.
     #[inline(never)]
     fn chance(&mut self, arrival: Instant, id: PacketId, pool: &PacketPool) -> Option<Instant> {
-        let Some(randomness) = &mut self.randomness else { return Some(arrival) };
+        let Some(Trouble { randomness: Some(randomness), .. }) = self.trouble.as_deref_mut() else {
+            return Some(arrival);
+        };
         let late = match &mut randomness.jitter {
             Some((jitter, stream)) => arrival.saturating_add(Span::from_ps(jitter.sample(stream) as u64)),
             None => arrival,
@@ -419,7 +432,7 @@ impl SimulatedLink {
         observer: &mut impl LinkObserver,
     ) {
         self.advance(now, pool, observer);
-        self.up = up;
+        self.trouble.get_or_insert_default().is_down = !up;
         if up {
             return;
         }
@@ -479,17 +492,27 @@ impl SimulatedLink {
     pub fn set_randomness(
         &mut self,
         now: Instant,
-        change: impl FnOnce(&mut Option<Box<Randomness>>),
+        change: impl FnOnce(&mut Option<Randomness>),
         pool: &mut PacketPool,
         observer: &mut impl LinkObserver,
     ) {
         self.advance(now, pool, observer);
-        change(&mut self.randomness);
+        change(&mut self.trouble.get_or_insert_default().randomness);
     }
 
     /// Brings the queue integral up to `now`, for reading [`SimulatedLink::stats`].
     pub fn settle(&mut self, now: Instant, pool: &mut PacketPool, observer: &mut impl LinkObserver) {
         self.advance(now, pool, observer);
         self.integrate(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_lies_in_three_lines_of_the_cache() {
+        assert_eq!((size_of::<SimulatedLink>(), align_of::<SimulatedLink>()), (192, 64));
     }
 }

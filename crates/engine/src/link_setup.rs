@@ -4,8 +4,27 @@ use crate::loss::LossSetup;
 use crate::queues::{Discipline, Limit};
 use crate::variate::{Sampler, Variate};
 use anabranch_units::declaration::{OutOfRange, at_least, at_most, check};
-use anabranch_units::{NodeId, Rate, Span};
+use anabranch_units::{NodeId, Rate, Recent, Share, Shared, Span};
 use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+
+thread_local! {
+    /// Of thousands of links most have the same queue and the same losses.
+    static RECENT_LOSSES: RefCell<Recent<LossSetup>> = const { RefCell::new(Recent::new()) };
+    static RECENT_QUEUES: RefCell<Recent<QueueSetup>> = const { RefCell::new(Recent::new()) };
+}
+
+impl Share for LossSetup {
+    fn share(self) -> Shared<Self> {
+        RECENT_LOSSES.with_borrow_mut(|recent| recent.share(self))
+    }
+}
+
+impl Share for QueueSetup {
+    fn share(self) -> Shared<Self> {
+        RECENT_QUEUES.with_borrow_mut(|recent| recent.share(self))
+    }
+}
 
 /// A directed link.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -16,7 +35,7 @@ pub struct LinkSetup {
     /// Node that receives.
     pub to: NodeId,
     /// Unique name, such as `Denver->Kansas City` or `a->b#2`; random streams hang on it.
-    pub name: String,
+    pub name: Box<str>,
     /// Rate of serialisation.
     pub capacity: Rate,
     /// Propagation delay.
@@ -24,9 +43,9 @@ pub struct LinkSetup {
     /// Added to the delay of each packet, in picoseconds; packets stay in order. In a box, because few links have one.
     pub jitter: Option<Box<Variate>>,
     /// Random loss.
-    pub loss: LossSetup,
+    pub loss: Shared<LossSetup>,
     /// The queue in front of the link.
-    pub queue: QueueSetup,
+    pub queue: Shared<QueueSetup>,
     /// Cost of the link where routes go by `weight`, at least 1; None counts as 1.
     #[serde(default)]
     pub weight: Option<u32>,
@@ -53,7 +72,17 @@ impl LinkSetup {
         queue: QueueSetup,
     ) -> Self {
         let loss = LossSetup::named("none").expect("a name of the registry");
-        Self { from: ends.0, to: ends.1, name, capacity, delay, jitter: None, loss, queue, weight: None }
+        Self {
+            from: ends.0,
+            to: ends.1,
+            name: name.into(),
+            capacity,
+            delay,
+            jitter: None,
+            loss: loss.into(),
+            queue: queue.into(),
+            weight: None,
+        }
     }
 
     /// Checks the values against their bounds.

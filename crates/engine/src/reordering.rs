@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 /// Most gaps in the order of sending that are remembered: 4096 x 12 bytes a flow at most.
 const MAX_GAPS: usize = 4096;
 
+/// Room for so many gaps is made at least.
+const LEAST_ROOM: usize = 4;
+
 /// Reordering metrics of one flow. Each transmission has its own number in the order of sending, also
 /// a retransmission, and arrives at most once; a lost one leaves a gap for good.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
@@ -14,6 +17,15 @@ pub struct Reordering {
     received: u64,
     /// Apart, because most packets come in order.
     irregular: Option<Box<Irregular>>,
+}
+
+/// What one flow's packets, or those of several, have shown.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Totals {
+    received: u64,
+    reordered: u64,
+    extent_sum: u64,
+    extent_max: u64,
 }
 
 /// What is known of packets that came late or were left out.
@@ -47,20 +59,24 @@ impl Reordering {
         Self::default()
     }
 
-    /// What several measured apart have counted together. It has no gaps, and counts nothing more.
+    /// What several measured apart have counted together.
     #[must_use]
-    pub fn sum<'r>(all: impl Iterator<Item = &'r Self>) -> Self {
-        all.fold(Self::default(), |mut sum, one| {
-            sum.received += one.received;
-            if let Some(one) = &one.irregular {
-                let sum = sum.irregular.get_or_insert_default();
-                sum.reordered += one.reordered;
-                sum.extent_sum += one.extent_sum;
-                sum.extent_max = sum.extent_max.max(one.extent_max);
-                sum.underestimated += one.underestimated;
-            }
-            sum
+    pub fn sum<'r>(all: impl Iterator<Item = &'r Self>) -> Totals {
+        all.map(Self::totals).fold(Totals::default(), |sum, one| Totals {
+            received: sum.received + one.received,
+            reordered: sum.reordered + one.reordered,
+            extent_sum: sum.extent_sum + one.extent_sum,
+            extent_max: sum.extent_max.max(one.extent_max),
         })
+    }
+
+    /// What it has counted.
+    #[must_use]
+    pub fn totals(&self) -> Totals {
+        let late = self.irregular.as_ref();
+        let (reordered, extent_sum, extent_max) =
+            late.map_or((0, 0, 0), |late| (late.reordered, late.extent_sum, late.extent_max));
+        Totals { received: self.received, reordered, extent_sum, extent_max }
     }
 
     /// Counts a packet whose number in the flow's order of sending, from 0, is `sent_order`.
@@ -86,6 +102,10 @@ impl Reordering {
         }
         // Each packet arrives once at most: numbers that fit a packet's place in order fit these.
         let missing = sent_order - self.next_expected as u32;
+        if irregular.gaps.len() == irregular.gaps.capacity() {
+            // Half as much room again: most flows lose few packets, and never fill twice as much.
+            irregular.gaps.reserve_exact((irregular.gaps.len() / 2).max(LEAST_ROOM));
+        }
         irregular.gaps.push_back(Gap { end: sent_order, arrival: self.received as u32, missing });
         self.next_expected = u64::from(sent_order) + 1;
     }
@@ -119,6 +139,15 @@ impl Reordering {
         irregular.extent_max = irregular.extent_max.max(extent);
     }
 
+    /// Reordered packets whose extent may be counted too small: they filled a gap that more than 4096
+    /// unfilled younger ones had pushed out of memory. While this is 0, extents are exact.
+    #[must_use]
+    pub fn underestimated(&self) -> u64 {
+        self.irregular.as_ref().map_or(0, |irregular| irregular.underestimated)
+    }
+}
+
+impl Totals {
     /// Packets that arrived.
     #[must_use]
     pub const fn received(&self) -> u64 {
@@ -127,34 +156,26 @@ impl Reordering {
 
     /// Packets that arrived after one sent later (section 3.3, Type-P-Reordered).
     #[must_use]
-    pub fn reordered(&self) -> u64 {
-        self.irregular.as_ref().map_or(0, |irregular| irregular.reordered)
+    pub const fn reordered(&self) -> u64 {
+        self.reordered
     }
 
     /// Reordered packets over received ones (section 4.1); 0 if nothing has arrived.
     #[must_use]
     pub fn ratio(&self) -> f64 {
-        if self.received == 0 { 0.0 } else { self.reordered() as f64 / self.received as f64 }
+        if self.received == 0 { 0.0 } else { self.reordered as f64 / self.received as f64 }
     }
 
     /// Mean reordering extent of the reordered packets, in packets (section 4.2); 0 if there are none.
     #[must_use]
     pub fn mean_extent(&self) -> f64 {
-        let late = self.irregular.as_ref().filter(|irregular| irregular.reordered > 0);
-        late.map_or(0.0, |irregular| irregular.extent_sum as f64 / irregular.reordered as f64)
+        if self.reordered == 0 { 0.0 } else { self.extent_sum as f64 / self.reordered as f64 }
     }
 
     /// Largest reordering extent, in packets; 0 if no packet was reordered.
     #[must_use]
-    pub fn max_extent(&self) -> u64 {
-        self.irregular.as_ref().map_or(0, |irregular| irregular.extent_max)
-    }
-
-    /// Reordered packets whose extent may be counted too small: they filled a gap that more than 4096
-    /// unfilled younger ones had pushed out of memory. While this is 0, extents are exact.
-    #[must_use]
-    pub fn underestimated(&self) -> u64 {
-        self.irregular.as_ref().map_or(0, |irregular| irregular.underestimated)
+    pub const fn max_extent(&self) -> u64 {
+        self.extent_max
     }
 }
 
@@ -193,7 +214,7 @@ mod tests {
 
     fn summary(reordering: &Reordering) -> (u64, u64, u64) {
         let sum = reordering.irregular.as_ref().map_or(0, |irregular| irregular.extent_sum);
-        (reordering.reordered(), sum, reordering.max_extent())
+        (reordering.totals().reordered, sum, reordering.totals().extent_max)
     }
 
     /// By hand from sections 3.3 and 4.2.1: packet 4 arrives eighth and finds 9 expected, so it is
@@ -202,7 +223,7 @@ mod tests {
     fn one_late_packet() {
         let reordering = measured(&[1, 2, 3, 5, 6, 7, 8, 4, 9, 10]);
         assert_eq!(summary(&reordering), (1, 4, 4));
-        assert_eq!((reordering.ratio(), reordering.mean_extent()), (0.1, 4.0));
+        assert_eq!((reordering.totals().ratio(), reordering.totals().mean_extent()), (0.1, 4.0));
     }
 
     /// Two late packets in a row, 5 and 6, both overtaken by 7 first: extents 1 and 2.
@@ -217,15 +238,16 @@ mod tests {
     fn one_early_packet() {
         let reordering = measured(&[1, 5, 2, 3, 4, 6]);
         assert_eq!(summary(&reordering), (3, 6, 3));
-        assert_eq!((reordering.ratio(), reordering.mean_extent()), (0.5, 2.0));
+        assert_eq!((reordering.totals().ratio(), reordering.totals().mean_extent()), (0.5, 2.0));
     }
 
     /// Loss is no reordering (section 3.3: a packet above NextExp is in order).
     #[test]
     fn lost_packets_leave_the_order_alone() {
         let reordering = measured(&[0, 1, 4, 5, 9, 10]);
-        assert_eq!((summary(&reordering), reordering.ratio()), ((0, 0, 0), 0.0));
-        assert_eq!((measured(&[]).ratio(), measured(&[]).mean_extent()), (0.0, 0.0));
+        assert_eq!((summary(&reordering), reordering.totals().ratio()), ((0, 0, 0), 0.0));
+        let none = measured(&[]).totals();
+        assert_eq!((none.ratio(), none.mean_extent()), (0.0, 0.0));
     }
 
     #[test]
@@ -238,7 +260,7 @@ mod tests {
             assert!(irregular(&reordering).gaps.len() <= 1001);
         }
         // Number 2i + 1 was first overtaken by 2i + 2: 1000 even ones, and the odd ones between them.
-        assert_eq!((reordering.underestimated(), reordering.max_extent()), (0, 2 * 1000 - 1));
+        assert_eq!((reordering.underestimated(), reordering.totals().max_extent()), (0, 2 * 1000 - 1));
     }
 
     /// With every second packet lost, gaps stay open; one from before the oldest that is remembered is
@@ -251,10 +273,10 @@ mod tests {
         assert_eq!(irregular(&reordering).gaps.len(), MAX_GAPS);
         // Number 0 was overtaken by the first arrival: the true extent is `gaps`.
         reordering.on_arrival(0);
-        assert_eq!((reordering.underestimated(), reordering.max_extent()), (1, gaps - 9));
+        assert_eq!((reordering.underestimated(), reordering.totals().max_extent()), (1, gaps - 9));
         // Number 20 is in the oldest gap in memory: exact, 10 arrivals after number 1.
         reordering.on_arrival(20);
-        assert_eq!((reordering.underestimated(), reordering.max_extent()), (1, gaps - 9));
+        assert_eq!((reordering.underestimated(), reordering.totals().max_extent()), (1, gaps - 9));
         assert_eq!(irregular(&reordering).extent_sum, (gaps - 9) + (gaps + 1 - 10));
     }
 
@@ -273,7 +295,7 @@ mod tests {
             let arrivals: Vec<u64> = order.into_iter().map(|(_, s)| s).collect();
             let reordering = measured(&arrivals);
             prop_assert_eq!(summary(&reordering), by_definition(&arrivals));
-            prop_assert_eq!(reordering.received(), arrivals.len() as u64);
+            prop_assert_eq!(reordering.totals().received(), arrivals.len() as u64);
             prop_assert_eq!(reordering.underestimated(), 0);
         }
 

@@ -16,7 +16,7 @@ pub use crate::variate::Variate;
 use anabranch_network::Node;
 use anabranch_routing::Scheme;
 use anabranch_transport::TransportConfig;
-use anabranch_units::{FlowId, Instant, LinkId, NodeId, Rate, Span};
+use anabranch_units::{FlowId, Instant, LinkId, NodeId, Rate, Shared, Span};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU16;
 
@@ -31,7 +31,7 @@ pub struct Setup {
     /// Simulated time, from zero.
     pub duration: Span,
     /// Nodes; a node id is an index into this list.
-    pub nodes: Vec<Node>,
+    pub nodes: Shared<Vec<Node>>,
     /// Directed links; a link id is an index into this list.
     pub links: Vec<LinkSetup>,
     /// What hosts do besides their transports, where it is not the usual.
@@ -109,8 +109,8 @@ pub struct FlowSetup {
     pub start: Instant,
     /// When the application stops writing and closes; `None` for never.
     pub stop: Option<Instant>,
-    /// How the receiving application reads; `None`: at once.
-    pub reads: Option<ReadingSetup>,
+    /// How the receiving application reads; `None`: at once. In a box, because few flows have one.
+    pub reads: Option<Box<ReadingSetup>>,
 }
 
 /// How an application reads.
@@ -157,10 +157,18 @@ pub enum SourceSetup {
     /// Messages at intervals: Poisson with an exponential gap, constant rate with a constant one.
     Messages {
         /// Bytes of each.
-        size: Variate,
+        size: Box<Variate>,
         /// Picoseconds from one to the next.
-        gap: Variate,
+        gap: Box<Variate>,
     },
+}
+
+impl SourceSetup {
+    /// Messages of these sizes at these intervals.
+    #[must_use]
+    pub fn messages(size: Variate, gap: Variate) -> Self {
+        Self::Messages { size: Box::new(size), gap: Box::new(gap) }
+    }
 }
 
 /// A change of the network.

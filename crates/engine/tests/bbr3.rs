@@ -22,7 +22,7 @@ fn flows(transports: &[&str], products: f64, loss: f64, duration_s: f64, seed: u
     let queue = (PRODUCT * products).round() as u64;
     let mut b = two_hosts(mbps(20), Span::from_ms(RTT_MS / 2), queue, Span::from_secs_f64(duration_s));
     b.setup.seed = seed;
-    b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: loss });
+    *b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: loss });
     let (from, to) = (b.setup.links[0].from, b.setup.links[0].to);
     for (number, name) in transports.iter().enumerate() {
         let transport = b.transport(name);
@@ -103,7 +103,7 @@ fn one_percent_of_loss_costs_what_the_draft_computes_and_three_percent_the_rate(
 fn marks_hold_the_queue() {
     let queue_of = |ecn: bool| {
         let mut b = two_hosts(mbps(20), Span::from_ms(RTT_MS / 2), 1, Span::from_secs(30));
-        b.setup.links[0].queue = marking(1_000, 20);
+        *b.setup.links[0].queue = marking(1_000, 20);
         let mut tcp = anabranch_engine::transport::tcp_preset("bbr3").expect("a preset");
         tcp.ecn = ecn;
         let tcp = b.tcp("bbr3", tcp);

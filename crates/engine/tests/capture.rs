@@ -50,7 +50,7 @@ fn captured(files: &Files) -> Outcome {
     let [a, middle, z] = ["a", "middle", "z"].map(|name| b.node(name));
     b.link(a, middle, mbps(10), Span::from_ms(5), 30);
     b.link(middle, z, mbps(5), Span::from_ms(5), 30);
-    b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.05 });
+    *b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.05 });
     b.setup.links[2].queue.discipline = Discipline::Threshold(ThresholdParameters { mark_at: 3 });
     let mut tcp = tcp_preset("linux-cubic").expect("a preset");
     tcp.ecn = true;

@@ -123,7 +123,7 @@ fn the_queue_of_a_fixed_window_is_the_window_less_the_bdp() {
 #[test]
 fn a_trace_loses_the_first_data_and_no_handshake() {
     let mut b = two_hosts(mbps(10), Span::from_ms(10), 10_000, Span::from_secs(60));
-    b.setup.links[0].loss = LossSetup::Trace(Trace { packets: Ordinals(vec![1]) });
+    *b.setup.links[0].loss = LossSetup::Trace(Trace { packets: Ordinals(vec![1]) });
     let (from, to) = (b.setup.links[0].from, b.setup.links[0].to);
     let tcp = b.transport("newreno");
     b.flow(from, to, tcp, SourceSetup::Sized { bytes: 10 * PAYLOAD }, at(0.5));

@@ -132,7 +132,7 @@ fn udp_above_capacity_loses_the_rest_and_waits_for_a_full_queue() {
 /// A ping beside one Reno flow over a link of 10 Mbps with 10 ms.
 fn ping_beside_reno(discipline: &str, room: u64) -> Outcome {
     let mut b = two_hosts(mbps(10), Span::from_ms(10), room, Span::from_secs(30));
-    b.setup.links[0].queue = queue(discipline, room);
+    *b.setup.links[0].queue = queue(discipline, room);
     let reno = b.transport("newreno");
     b.flow(NodeId(0), NodeId(1), reno, SourceSetup::Unlimited {}, at(0.0));
     b.datagrams(NodeId(0), NodeId(1), ping(20), 84);
@@ -161,7 +161,7 @@ fn a_ping_sees_the_queue_that_reno_fills_and_fair_queues_spare_it() {
 fn losses_are_counted_on_the_way_that_they_happen() {
     for (link, lost_on) in [(0, "drops_forward"), (1, "drops_backward")] {
         let mut b = two_hosts(mbps(10), Span::from_ms(1), 100, Span::from_secs(20));
-        b.setup.links[link].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.1 });
+        *b.setup.links[link].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.1 });
         b.datagrams(NodeId(0), NodeId(1), ping(2), 84);
         let outcome = b.run();
         let (sent, lost) = (of(&outcome, "sent", 0), of(&outcome, "lost", 0));
@@ -218,7 +218,7 @@ fn pings_elsewhere_change_no_flow() {
         let mut b = two_hops(Span::from_secs(3));
         let [one, other] = ["one", "other"].map(|name| b.node(name));
         b.link(one, other, mbps(1), Span::from_ms(1), 10);
-        b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
+        *b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
         let tcp = b.transport("linux-cubic");
         b.flow(NodeId(0), NodeId(2), tcp, SourceSetup::Unlimited {}, at(0.0));
         if with_ping {

@@ -16,7 +16,7 @@ const RTT_S: f64 = 0.004 + 0.000_125;
 /// Flows of one transport over 100 Mbps and 4 ms of round trip, sampled each half millisecond.
 fn flows(transport: &str, count: u64) -> Outcome {
     let mut b = two_hosts(mbps(100), Span::from_ms(2), 1_000, Span::from_secs(20));
-    b.setup.links[0].queue = marking(1_000, THRESHOLD);
+    *b.setup.links[0].queue = marking(1_000, THRESHOLD);
     let mut tcp = anabranch_engine::transport::tcp_preset(transport).expect("a preset");
     tcp.ecn = true;
     let tcp = b.tcp(transport, tcp);

@@ -17,17 +17,17 @@ fn busy(replication: u64) -> Setup {
     b.setup.replication = replication;
     b.setup.routing.scheme = Some(disjoint(2));
     b.setup.routing.load_balancing = LoadBalancing::Packet(PacketParameters {});
-    b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.002 });
+    *b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.002 });
     b.setup.links[4].jitter = Some(Box::new(Variate::Exponential { mean: 1e8 }));
     let (from, to) = (NodeId(0), NodeId(1));
     for name in ["linux-cubic", "newreno", "linux-bbr"] {
         let tcp = b.transport(name);
         b.flow(from, to, tcp, SourceSetup::Unlimited {}, at(0.1));
     }
-    let messages = SourceSetup::Messages {
-        size: Variate::Pareto { scale: 2_000.0, shape: 1.5 },
-        gap: Variate::Exponential { mean: 2e10 },
-    };
+    let messages = SourceSetup::messages(
+        Variate::Pareto { scale: 2_000.0, shape: 1.5 },
+        Variate::Exponential { mean: 2e10 },
+    );
     b.flow(to, from, 0, messages, Instant::ZERO);
     sample(&mut b.setup, Span::from_ms(50));
     b.setup
@@ -115,7 +115,7 @@ fn an_idle_node_and_an_idle_link_change_no_other_number() {
     let other = large.node("idle too");
     let first = large.link(NodeId(0), idle, mbps(10), Span::from_ms(1), 10);
     large.link(idle, other, mbps(10), Span::from_ms(1), 10);
-    large.setup.links[first].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.5 });
+    *large.setup.links[first].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.5 });
     large.setup.links[first].jitter = Some(Box::new(Variate::Uniform { low: 0.0, high: 1e9 }));
     let (small, large) = (run(small), run(large.setup));
     for (name, id, ids) in [
@@ -138,8 +138,8 @@ fn two_apart(loss_on_first: LossSetup) -> Outcome {
         b.link(from, to, mbps(10), Span::from_ms(5), 50);
         b.flow(from, to, tcp, SourceSetup::Unlimited {}, Instant::ZERO);
     }
-    b.setup.links[0].loss = loss_on_first;
-    b.setup.links[2].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
+    *b.setup.links[0].loss = loss_on_first;
+    *b.setup.links[2].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
     b.run()
 }
 
@@ -170,7 +170,7 @@ fn a_loss_switched_on_later_meets_the_draws_it_would_have_met() {
     let tcp = from_start.transport("newreno");
     from_start.flow(NodeId(0), NodeId(1), tcp, SourceSetup::Unlimited {}, at(0.1));
     let mut by_change = Builder { setup: from_start.setup.clone() };
-    from_start.setup.links[0].loss = loss.clone();
+    *from_start.setup.links[0].loss = loss.clone();
     let change = Change::Loss { links: vec![LinkId(0)], loss };
     by_change.setup.events.push(EventSetup { at: Instant::ZERO, change });
     let (from_start, by_change) = (from_start.run(), by_change.run());

@@ -69,7 +69,7 @@ fn packets_cross_the_network_and_come_out_at_their_time() {
 #[test]
 fn what_a_failure_takes_and_what_a_queue_marks_is_told() {
     let mut b = line("cubic");
-    b.setup.links[0].queue = marking(2, 0);
+    *b.setup.links[0].queue = marking(2, 0);
     let mut simulation = started(b.setup, &[NodeId(0), NodeId(2)]);
     let mut capable = data(1460);
     capable.segment.flags = capable.segment.flags.with(Flags::ECT);
@@ -117,7 +117,7 @@ fn a_simulated_host_answers_a_real_one() {
 #[test]
 fn a_capture_has_the_bytes_that_were_put_in() {
     let mut b = line("cubic");
-    b.setup.links[0].queue = marking(2, 0);
+    *b.setup.links[0].queue = marking(2, 0);
     let file =
         |name: &str| std::env::temp_dir().join(format!("anabranch-external-{}-{name}", std::process::id()));
     let points =
@@ -251,7 +251,7 @@ fn a_packet_is_put_in_over_a_link_of_its_own() {
     b.link(from, to, mbps(10), Span::from_ms(5), 2);
     let second = LinkId::from_index(b.link(from, to, mbps(12), Span::from_ms(1), 2));
     for link in &mut b.setup.links[2..] {
-        link.name.push_str("#2");
+        link.name = format!("{}#2", link.name).into();
     }
     let transport = b.transport("cubic");
     b.flow(from, to, transport, SourceSetup::Unlimited {}, at(0.1));

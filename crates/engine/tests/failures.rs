@@ -253,7 +253,7 @@ fn loss_that_comes_back_goes_on_with_its_draws() {
     let mut b = two_hosts(mbps(10), Span::from_ms(1), 50, Span::from_secs(10));
     let tcp = b.transport("linux-reno");
     let (size, gap) = (Variate::Constant { value: 100.0 }, Variate::Constant { value: 1e10 });
-    b.flow(A, B, tcp, SourceSetup::Messages { size, gap }, Instant::ZERO);
+    b.flow(A, B, tcp, SourceSetup::messages(size, gap), Instant::ZERO);
     sample(&mut b.setup, Span::from_ms(1));
     // Data go one way at 10 ms, 20 ms, ...; losses are drawn for the ACKs, which nothing depends on.
     let loss = |loss| Change::Loss { links: vec![LinkId(1)], loss };

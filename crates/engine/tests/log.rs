@@ -21,7 +21,7 @@ fn names(table: &Table, column: &str) -> Vec<&'static str> {
 /// Four single-path flows of different kinds on a lossy bottleneck.
 fn lossy() -> Setup {
     let mut b = two_hosts(mbps(10), Span::from_ms(10), 40, Span::from_secs(8));
-    b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.003 });
+    *b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.003 });
     for name in ["cubic", "linux-reno", "mprc", "tcp-pr"] {
         let transport = b.transport(name);
         b.flow(NodeId(0), NodeId(1), transport, SourceSetup::Unlimited {}, at(0.1));
@@ -45,7 +45,7 @@ fn a_log_changes_no_other_table() {
     let mut paths = parallel_paths(mbps(10), &[5, 40], 30, Span::from_secs(5));
     paths.setup.routing.scheme = Some(disjoint(2));
     paths.setup.routing.load_balancing = LoadBalancing::Hash(HashParameters {});
-    paths.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
+    *paths.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
     let transport = paths.protocol("mptcp", ndiffports(4));
     paths.flow(NodeId(0), NodeId(1), transport, SourceSetup::Sized { bytes: 3_000_000 }, at(0.2));
     for setup in [lossy(), paths.setup] {

@@ -87,7 +87,7 @@ fn a_single_path_is_as_fast_as_with_cubic() {
 #[test]
 fn rare_loss_leaves_most_of_the_bandwidth() {
     let mut b = paths(preset("mprc"), &[20, 20], LoadBalancing::Packet(PacketParameters {}));
-    b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 1e-4 });
+    *b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 1e-4 });
     let outcome = b.run();
     assert!(integer(&outcome, "links", "drops_random", 0) > 0);
     assert!(goodput(&outcome) > 0.9 * 20.0 * 1448.0 / 1500.0, "{}", goodput(&outcome));
@@ -130,7 +130,7 @@ fn every_byte_arrives_under_loss_and_reordering() {
             b.setup
                 .links
                 .iter_mut()
-                .for_each(|l| l.loss = LossSetup::Bernoulli(Bernoulli { probability: loss }));
+                .for_each(|l| *l.loss = LossSetup::Bernoulli(Bernoulli { probability: loss }));
             b.setup.flows[0].source = SourceSetup::Sized { bytes: 200_000 };
             let outcome = b.run();
             assert_eq!(count(&outcome, "delivered_bytes"), 200_000, "seed {seed}, sack {sack}");

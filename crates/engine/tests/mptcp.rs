@@ -38,7 +38,7 @@ fn tables_of_a_transfer_agree() {
         duration: Span::from_secs(20),
     }
     .build();
-    b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
+    *b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
     b.setup.flows[0].source = SourceSetup::Sized { bytes };
     let outcome = b.run();
     assert_eq!(integer(&outcome, "flows", "delivered_bytes", 0), bytes);
@@ -89,7 +89,7 @@ fn subflows_move_no_draw_elsewhere() {
         // Another flow, on links of its own.
         let (from, to) = (b.node("from"), b.node("to"));
         let link = b.link(from, to, mbps(10), Span::from_ms(5), 50);
-        b.setup.links[link].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.02 });
+        *b.setup.links[link].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.02 });
         let tcp = b.transport("newreno");
         b.flow(from, to, tcp, SourceSetup::Unlimited {}, Instant::ZERO);
         let outcome = b.run();
@@ -249,8 +249,8 @@ fn a_path_over_parallel_links_says_which() {
     for (number, ms) in (1..).zip([10, 20, 40]) {
         let link = b.link(from, to, mbps(10), Span::from_ms(ms), 100);
         if number > 1 {
-            b.setup.links[link].name = format!("a->b#{number}");
-            b.setup.links[link + 1].name = format!("b->a#{number}");
+            b.setup.links[link].name = format!("a->b#{number}").into();
+            b.setup.links[link + 1].name = format!("b->a#{number}").into();
         }
     }
     let transport = b.protocol("three", ndiffports(3));
@@ -362,7 +362,7 @@ fn runs_repeat_and_their_books_balance() {
                 .build();
                 b.setup.seed = seed;
                 b.setup.routing.load_balancing = spread.clone();
-                b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.02 });
+                *b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.02 });
                 b.setup.links[4].delay = Span::from_ms(40);
                 b.setup.flows[0].source = SourceSetup::Sized { bytes: 300_000 };
                 // The engine checks the books at the end, and that each byte was delivered once.

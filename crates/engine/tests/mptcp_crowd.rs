@@ -24,7 +24,7 @@ fn crowd(transport: TransportConfig, flows_of_a_host: u16, seed: u64) -> Outcome
     }
     .build();
     for link in &mut b.setup.links[..32] {
-        link.queue = packets(1000);
+        *link.queue = packets(1000);
     }
     for copy in 1..flows_of_a_host {
         for host in 0..HOSTS {

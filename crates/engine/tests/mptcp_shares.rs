@@ -94,7 +94,7 @@ fn balance(subflows: u16, seeds: u64) -> f64 {
             10_000,
             Span::from_secs(200),
         );
-        b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 5e-4 });
+        *b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 5e-4 });
         let outcome = b.run();
         let rows = |name: &str, flow: u64| -> Vec<(f64, f64)> {
             let series = table(&outcome, name);

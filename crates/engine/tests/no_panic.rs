@@ -29,7 +29,7 @@ fn everything() -> Value {
     }
     let size = Variate::Pareto { scale: 800.0, shape: 1.4 };
     let gap = Variate::Empirical { values: vec![1e9, 5e9], weights: vec![1.0, 2.0] };
-    let messages = SourceSetup::Messages { size, gap };
+    let messages = SourceSetup::messages(size, gap);
     let sources = [SourceSetup::Unlimited {}, SourceSetup::Sized { bytes: 40_000 }, messages];
     for transport in 0..PRESETS.len() {
         let source = sources[transport % 3].clone();
@@ -41,8 +41,8 @@ fn everything() -> Value {
     b.datagrams(to, from, DatagramSource::Udp { rate: mbps(1) }, 1_000);
     b.setup.datagrams[1].stop = Some(at(0.2));
     let links = &mut b.setup.links;
-    links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
-    links[4].loss = LossSetup::GilbertElliott(GilbertElliott {
+    *links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
+    *links[4].loss = LossSetup::GilbertElliott(GilbertElliott {
         to_bad: 0.01,
         to_good: 0.2,
         loss_good: 0.001,
@@ -52,7 +52,7 @@ fn everything() -> Value {
     links[4].jitter = Some(Box::new(Variate::LogNormal { mean: 1e8, standard_deviation: 1e8 }));
     // Every discipline, from the first link of the first path on; there are 12 links.
     for (link, name) in links.iter_mut().zip(Discipline::NAMES) {
-        link.queue = queue(name, 20);
+        *link.queue = queue(name, 20);
     }
     links[11].queue.limit = Limit { packets: None, bytes: Some(30_000) };
     b.setup.routing.scheme = Some(disjoint(3));
@@ -107,9 +107,9 @@ fn governed(application: ApplicationSetup, channel: Channel, when_full: WhenFull
         b.flow(from, to, transport, SourceSetup::Sized { bytes: 30_000 }, start);
     }
     let gap = Variate::Constant { value: 4e10 };
-    let pauses = SourceSetup::Messages { size: Variate::Constant { value: 3000.0 }, gap };
+    let pauses = SourceSetup::messages(Variate::Constant { value: 3000.0 }, gap);
     b.flow(hosts[2], hosts[1], 0, pauses, Instant::ZERO);
-    b.setup.links[2].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.1 });
+    *b.setup.links[2].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.1 });
     b.setup.routing.reaction = Some(Span::from_ms(5));
     let changes = [
         Change::Links { links: vec![LinkId(0), LinkId(1)], up: false },

@@ -121,7 +121,7 @@ fn throughput_under_loss_grows_with_the_root_of_the_train() {
             let gigabit = Rate::from_bps(1_000_000_000);
             let mut b = two_hosts(gigabit, Span::from_ms(10), 10_000, Span::from_secs(120));
             b.setup.seed = seed;
-            b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 4e-4 });
+            *b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 4e-4 });
             let tcp = b.transport("newreno");
             b.flow(NodeId(0), NodeId(1), tcp, SourceSetup::Unlimited {}, Instant::ZERO);
             offload(&mut b.setup, NodeId(0), train);

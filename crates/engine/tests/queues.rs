@@ -27,8 +27,8 @@ fn ten_flows_over(bottleneck: Rate, transport: &str, queue: QueueSetup, seconds:
         duration: Span::from_secs(seconds),
     };
     let mut b = dumbbell.build();
-    b.setup.links[0].queue = queue;
-    b.setup.links[1].queue = packets(1_000);
+    *b.setup.links[0].queue = queue;
+    *b.setup.links[1].queue = packets(1_000);
     sample(&mut b.setup, Span::from_ms(1));
     b.run()
 }
@@ -72,7 +72,7 @@ fn a_queue_without_a_limit_drops_nothing() {
 fn ecn_marks_in_place_of_drops_hold_the_queue_near_the_threshold() {
     let threshold = 40;
     let mut b = two_hosts(mbps(10), Span::from_ms(10), 1_000, Span::from_secs(20));
-    b.setup.links[0].queue = marking(1_000, threshold);
+    *b.setup.links[0].queue = marking(1_000, threshold);
     let mut tcp = tcp_preset("newreno").expect("a preset");
     tcp.ecn = true;
     let tcp = b.tcp("newreno with ECN", tcp);
@@ -155,7 +155,7 @@ fn jitter_raises_the_rtt_and_reorders_nothing() {
         let tcp = b.tcp("tcp", tcp);
         let size = Variate::Constant { value: 1_000.0 };
         let gap = Variate::Constant { value: 2e10 };
-        b.flow(NodeId(0), NodeId(1), tcp, SourceSetup::Messages { size, gap }, Instant::ZERO);
+        b.flow(NodeId(0), NodeId(1), tcp, SourceSetup::messages(size, gap), Instant::ZERO);
         b.run()
     };
     let (plain, jittery) = (with_jitter(None), with_jitter(Some(Variate::Uniform { low: 0.0, high: 6e9 })));
@@ -181,11 +181,11 @@ fn gilbert_elliott_loses_in_bursts_what_bernoulli_loses_one_by_one() {
     let bursty = LossSetup::GilbertElliott(GilbertElliott { to_bad, to_good, loss_good: 0.0, loss_bad: 0.5 });
     let lossy = |loss| {
         let mut b = two_hosts(mbps(100), Span::from_ms(5), 1_000, Span::from_secs(400));
-        b.setup.links[0].loss = loss;
+        *b.setup.links[0].loss = loss;
         // Ten segments each 10 ms, unanswered by any window: what is lost does not slow what is sent much.
         let tcp = b.transport("linux-cubic");
         let (size, gap) = (Variate::Constant { value: 14_480.0 }, Variate::Constant { value: 1e10 });
-        b.flow(NodeId(0), NodeId(1), tcp, SourceSetup::Messages { size, gap }, Instant::ZERO);
+        b.flow(NodeId(0), NodeId(1), tcp, SourceSetup::messages(size, gap), Instant::ZERO);
         let outcome = b.run();
         let count = |name, column| integer(&outcome, name, column, 0) as f64;
         let (lost, sent) = (count("links", "drops_random"), count("links", "packets"));
@@ -239,11 +239,11 @@ fn fq_codel_spares_a_sparse_flow_the_queue_of_the_others() {
             duration: Span::from_secs(10),
         };
         let mut b = dumbbell.build();
-        b.setup.links[0].queue = queue(discipline, 1_000);
+        *b.setup.links[0].queue = queue(discipline, 1_000);
         let (from, to) = (b.setup.flows[0].from, b.setup.flows[0].to);
         let tcp = b.transport("linux-cubic");
         let (size, gap) = (Variate::Constant { value: 200.0 }, Variate::Constant { value: 2e10 });
-        b.flow(from, to, tcp, SourceSetup::Messages { size, gap }, at(3.0));
+        b.flow(from, to, tcp, SourceSetup::messages(size, gap), at(3.0));
         number(&b.run(), "flows", "rtt_mean_ms", 10)
     };
     let (fair, shared) = (rtt("fq-codel"), rtt("fifo"));

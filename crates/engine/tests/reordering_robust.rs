@@ -22,7 +22,7 @@ fn over(tcp: TcpConfig, delays_ms: &[u64], loss: f64) -> Outcome {
     b.setup.routing.load_balancing = LoadBalancing::PacketRoundRobin(PacketRoundRobinParameters {});
     if loss > 0.0 {
         for path in 0..delays_ms.len() {
-            b.setup.links[4 * path].loss = LossSetup::Bernoulli(Bernoulli { probability: loss });
+            *b.setup.links[4 * path].loss = LossSetup::Bernoulli(Bernoulli { probability: loss });
         }
     }
     let tcp = b.protocol("it", TransportConfig::Tcp(tcp));

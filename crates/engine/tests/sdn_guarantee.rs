@@ -90,7 +90,7 @@ fn build(case: &Case, one_way: bool) -> Builder {
     }
     if case.loss > 0.0 {
         for link in &mut b.setup.links {
-            link.loss = LossSetup::Bernoulli(Bernoulli { probability: case.loss });
+            *link.loss = LossSetup::Bernoulli(Bernoulli { probability: case.loss });
         }
     }
     let (alpha, gamma) = (case.alpha, case.gamma);

@@ -82,7 +82,7 @@ fn queues_stay_empty_with_200_flows_at_once() {
 fn every_byte_arrives_at_one_percent_loss_on_every_link() {
     let mut b = incast(200, 50_000, Span::from_secs(5));
     for link in &mut b.setup.links {
-        link.loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
+        *link.loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
     }
     let outcome = b.run();
     assert!(drops(&outcome) > 100);

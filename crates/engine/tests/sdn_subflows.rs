@@ -132,10 +132,8 @@ fn a_subflow_whose_path_breaks_takes_the_next_and_returns() {
 #[test]
 fn an_idle_subflow_costs_another_way_and_keeps_its_path() {
     let mut b = thesis(1, 1, None, 1);
-    b.setup.flows[0].source = SourceSetup::Messages {
-        size: Variate::Constant { value: 1000.0 },
-        gap: Variate::Constant { value: 7e11 },
-    };
+    b.setup.flows[0].source =
+        SourceSetup::messages(Variate::Constant { value: 1000.0 }, Variate::Constant { value: 7e11 });
     b.setup.controller.as_mut().expect("a controller").table.idle_timeout = Some(Span::from_ms(200));
     let outcome = b.run();
     assert!(integer(&outcome, "flow_tables", "packets_in", LEFT) >= 3);

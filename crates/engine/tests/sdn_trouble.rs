@@ -74,7 +74,7 @@ impl Triangle {
 
     fn lose(&mut self, link: usize, probability: f64) {
         for link in [link, link + 1] {
-            self.b.setup.links[link].loss = LossSetup::Bernoulli(Bernoulli { probability });
+            *self.b.setup.links[link].loss = LossSetup::Bernoulli(Bernoulli { probability });
         }
     }
 
@@ -158,7 +158,7 @@ fn idle_entries_come_back_after_a_pause() {
         let transport = net.b.transport(transport);
         let (from, to) = (net.host("S", 0), net.host("R", 2));
         let constant = |value| Variate::Constant { value };
-        let source = SourceSetup::Messages { size: constant(20_000.0), gap: constant(1e11) };
+        let source = SourceSetup::messages(constant(20_000.0), constant(1e11));
         net.b.flow(from, to, transport, source, Instant::ZERO);
         net.b.setup.flows[0].stop = Some(at(2.05));
         net.setup().table.idle_timeout = Some(Span::from_ms(30));
@@ -181,7 +181,7 @@ fn late_reports_of_idle_entries_are_of_the_past() {
         let transport = net.b.transport(transport);
         let (from, to) = (net.host("S", 0), net.host("R", 2));
         let constant = |value| Variate::Constant { value };
-        let source = SourceSetup::Messages { size: constant(20_000.0), gap: constant(4e11) };
+        let source = SourceSetup::messages(constant(20_000.0), constant(4e11));
         net.b.flow(from, to, transport, source, Instant::ZERO);
         net.b.setup.flows[0].stop = Some(at(1.3));
         net.setup().table.idle_timeout = Some(Span::from_ms(300));

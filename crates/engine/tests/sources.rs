@@ -22,8 +22,8 @@ fn sized_flows_deliver_exactly_their_bytes_and_complete() {
     for transport in ["newreno", "cubic", "bbr", "linux-reno", "linux-cubic", "linux-bbr"] {
         let mut b = pair(30);
         // Also over a lossy link, and at sizes around a segment's 1448 bytes.
-        b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
-        b.setup.links[1].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
+        *b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
+        *b.setup.links[1].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
         let tcp = b.transport(transport);
         let sizes = [1, 1447, 1448, 1449, 2896, 100_000, 1_234_567];
         for bytes in sizes {
@@ -41,7 +41,7 @@ fn sized_flows_deliver_exactly_their_bytes_and_complete() {
 fn messages(size: Variate, gap: Variate, seconds: u64) -> (Outcome, f64) {
     let mut b = pair(seconds);
     let tcp = b.transport("linux-cubic");
-    b.flow(A, B, tcp, SourceSetup::Messages { size, gap }, Instant::ZERO);
+    b.flow(A, B, tcp, SourceSetup::messages(size, gap), Instant::ZERO);
     let outcome = b.run();
     let delivered = integer(&outcome, "flows", "delivered_bytes", 0) as f64;
     (outcome, delivered)
@@ -74,7 +74,7 @@ fn a_message_source_stops_when_told_and_its_connection_closes() {
     let mut b = pair(10);
     let tcp = b.transport("newreno");
     let (size, gap) = (Variate::Constant { value: 1_000.0 }, Variate::Constant { value: 1e11 });
-    b.flow(A, B, tcp, SourceSetup::Messages { size, gap }, at(1.0));
+    b.flow(A, B, tcp, SourceSetup::messages(size, gap), at(1.0));
     b.setup.flows[0].stop = Some(at(3.05));
     let outcome = b.run();
     // At 1.1, 1.2, ... 3.0 s.
@@ -167,7 +167,7 @@ fn every_transfer_completes_however_lossy_the_path() {
             let mut b = pair(2 * 24 * 3600);
             b.setup.replication = variant;
             for link in &mut b.setup.links {
-                link.loss = LossSetup::Bernoulli(Bernoulli { probability: 0.33 });
+                *link.loss = LossSetup::Bernoulli(Bernoulli { probability: 0.33 });
             }
             let mut tcp = preset.clone();
             // Some loss detections need SACK, and a setup without it is refused.
@@ -195,10 +195,10 @@ fn every_transfer_completes_however_lossy_the_path() {
 #[test]
 fn a_pause_of_more_than_half_the_timestamp_clock_confuses_nobody() {
     let mut b = pair(4 * 24 * 3600);
-    b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.2 });
+    *b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.2 });
     let tcp = b.transport("linux-reno");
     let (size, gap) = (Variate::Constant { value: 30_000.0 }, Variate::Constant { value: 2.4e15 });
-    b.flow(A, B, tcp, SourceSetup::Messages { size, gap }, Instant::ZERO);
+    b.flow(A, B, tcp, SourceSetup::messages(size, gap), Instant::ZERO);
     let outcome = b.run();
     assert!(integer(&outcome, "flows", "timeouts", 0) > 20, "enough repairs to be taken back");
     assert_eq!(integer(&outcome, "flows", "spurious_retransmissions", 0), 0);

@@ -128,7 +128,7 @@ fn flowlets_whose_gap_exceeds_the_difference_of_delay_keep_order() {
     let mut b =
         two_paths("newreno", [10, 15], LoadBalancing::Flowlet(FlowletParameters { gap: Span::from_ms(20) }));
     let (size, gap) = (Variate::Constant { value: 14_480.0 }, Variate::Constant { value: 5e10 });
-    b.setup.flows[0].source = SourceSetup::Messages { size, gap };
+    b.setup.flows[0].source = SourceSetup::messages(size, gap);
     let outcome = b.run();
     assert_eq!(integer(&outcome, "flows", "reordered_packets", 0), 0);
     let (first, second) = (packets_on(&outcome, 0), packets_on(&outcome, 4));

@@ -40,7 +40,7 @@ fn lossy_run(transport: &str, probability: f64, duration_s: f64, seed: u64) -> R
     let gigabit = Rate::from_bps(1_000_000_000);
     let mut b = two_hosts(gigabit, Span::from_ms(10), 10_000, Span::from_secs_f64(duration_s));
     b.setup.seed = seed;
-    b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability });
+    *b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability });
     sample(&mut b.setup, Span::from_ms(100));
     let (from, to) = (b.setup.links[0].from, b.setup.links[0].to);
     let tcp = b.transport(transport);

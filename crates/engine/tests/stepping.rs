@@ -65,14 +65,14 @@ fn lossy(transport: &str) -> Setup {
     let mut b = parallel_paths(mbps(10), &[5, 9], 20, DURATION);
     b.setup.routing.scheme = Some(disjoint(2));
     b.setup.routing.load_balancing = LoadBalancing::Packet(PacketParameters {});
-    b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
+    *b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
     b.setup.links[4].jitter = Some(Box::new(Variate::Exponential { mean: 1e8 }));
     let transport = b.transport(transport);
     let (from, to) = (NodeId(0), NodeId(1));
     b.flow(from, to, transport, SourceSetup::Unlimited {}, at(0.01));
     b.flow(to, from, transport, SourceSetup::Sized { bytes: 30_000 }, at(0.1));
     let (size, gap) = (Variate::Constant { value: 2_000.0 }, Variate::Exponential { mean: 2e10 });
-    b.flow(from, to, transport, SourceSetup::Messages { size, gap }, Instant::ZERO);
+    b.flow(from, to, transport, SourceSetup::messages(size, gap), Instant::ZERO);
     sample(&mut b.setup, Span::from_ms(50));
     b.setup
 }

@@ -44,7 +44,7 @@ fn the_counted_losses_are_those_of_the_link_to_the_packet() {
     ];
     for model in models {
         let mut b = one_link(TcpbpSetup { loss_granularity: 0.0, ..TCPBP }, 30);
-        b.setup.links[0].loss = model;
+        *b.setup.links[0].loss = model;
         let cubic = b.transport("cubic");
         for n in 0..10 {
             b.flow(
@@ -126,7 +126,7 @@ fn delays_are_propagation_and_transmission_and_follow_changes() {
 fn measured_delays_have_the_queue_in_them() {
     let estimator = EstimatorSetup::Sma(MovingAverageParameters { window: 1000 });
     let mut b = one_link(TcpbpSetup { estimator, delay: DelaySource::Measured, ..TCPBP }, 100);
-    b.setup.links[0].queue = packets(100);
+    *b.setup.links[0].queue = packets(100);
     let newreno = b.transport("newreno");
     for n in 0..3 {
         b.flow(NodeId(0), NodeId(1), newreno, SourceSetup::Unlimited {}, at(0.1 * f64::from(n)));
@@ -147,7 +147,7 @@ fn measured_delays_have_the_queue_in_them() {
 fn step(estimator: EstimatorSetup) -> (Vec<Estimate>, Vec<(usize, f64)>) {
     let mut b = one_link(TcpbpSetup { estimator, loss_granularity: 0.0, ..TCPBP }, 60);
     let newreno = b.transport("newreno");
-    b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
+    *b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
     for _ in 0..4 {
         b.flow(NodeId(0), NodeId(1), newreno, messages(1.0), Instant::ZERO);
     }
@@ -211,7 +211,7 @@ fn a_flow_leaves_a_link_that_loses_everything() {
 #[test]
 fn lost_probes_are_no_samples() {
     let mut b = one_link(TcpbpSetup { delay: DelaySource::Measured, ..TCPBP }, 200);
-    b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.2 });
+    *b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.2 });
     // The last probes have time to arrive.
     b.setup.duration = Span::from_ms(200_500);
     let outcome = b.run();
@@ -233,7 +233,7 @@ fn messages_in_band_count_like_any_packet() {
     b.setup.controller.as_mut().expect("a controller").channel = Channel::InBand;
     // The second control link goes: b is reached over a.
     b.setup.links.truncate(4);
-    b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.1 });
+    *b.setup.links[0].loss = LossSetup::Bernoulli(Bernoulli { probability: 0.1 });
     let newreno = b.transport("newreno");
     b.flow(NodeId(0), NodeId(1), newreno, messages(2.0), Instant::ZERO);
     let outcome = b.run();

@@ -43,7 +43,7 @@ fn thesis(search: Search, seconds: u64) -> Builder {
     for (x, y, delay, probability) in THESIS {
         let link = b.link(nodes[x - 1], nodes[y - 1], mbps(1000), Span::from_us(delay), 1000);
         for direction in [link, link + 1] {
-            b.setup.links[direction].loss = LossSetup::Bernoulli(Bernoulli { probability });
+            *b.setup.links[direction].loss = LossSetup::Bernoulli(Bernoulli { probability });
         }
     }
     let tcpbp = TcpbpSetup { search, delay: DelaySource::Measured, sample_packets: 1000, ..TCPBP };
@@ -111,7 +111,7 @@ fn the_exact_search_finds_what_the_published_one_misses() {
             [(s, x, 1, 0.05), (s, m, 5, 0.0), (m, x, 5, 0.001), (x, t, 20, 0.0)]
         {
             let link = b.link(from, to, mbps(50), Span::from_ms(ms), 100);
-            b.setup.links[link].loss = LossSetup::Bernoulli(Bernoulli { probability });
+            *b.setup.links[link].loss = LossSetup::Bernoulli(Bernoulli { probability });
         }
         control(&mut b, ApplicationSetup::Tcpbp(TcpbpSetup { search, ..TCPBP }), Span::from_ms(1));
         every(&mut b, 5);

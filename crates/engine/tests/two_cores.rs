@@ -118,10 +118,10 @@ fn build(wan: &Wan) -> Setup {
         let rate = mbps(if number % 3 == 0 { 10 } else { 40 });
         let first = b.link(nodes[from], nodes[(from + way) % count], rate, Span::from_us(us), 25);
         for (direction, link) in b.setup.links[first..].iter_mut().enumerate() {
-            link.name = format!("{}.{number}.{direction}", link.name);
-            link.queue = queue(wan.discipline, 25);
+            link.name = format!("{}.{number}.{direction}", link.name).into();
+            *link.queue = queue(wan.discipline, 25);
             if wan.loses && number % 2 == 0 {
-                link.loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
+                *link.loss = LossSetup::Bernoulli(Bernoulli { probability: 0.01 });
             }
             if wan.jitters && number % 2 == 1 {
                 link.jitter = Some(Box::new(Variate::Exponential { mean: 1e8 }));
@@ -135,7 +135,7 @@ fn build(wan: &Wan) -> Setup {
     for &(from, to, transport, source, start) in &wan.flows {
         let source = match source {
             0 => SourceSetup::Sized { bytes: 40_000 },
-            1 => SourceSetup::Messages { size: size.clone(), gap: gap.clone() },
+            1 => SourceSetup::messages(size.clone(), gap.clone()),
             _ => SourceSetup::Unlimited {},
         };
         b.flow(nodes[from], nodes[to], transport, source, Instant::ZERO + Span::from_ms(start));
@@ -143,7 +143,7 @@ fn build(wan: &Wan) -> Setup {
     // The first flow stops, its receiver reads slowly, and its host sends trains; its sender keeps a log.
     b.setup.flows[0].stop = Some(at(0.2));
     let blocks = Some(BlockSetup { bytes: 20_000, interval: Span::from_ms(20) });
-    b.setup.flows[0].reads = Some(ReadingSetup { blocks, pause: None, resume: None });
+    b.setup.flows[0].reads = Some(Box::new(ReadingSetup { blocks, pause: None, resume: None }));
     let offload = NonZeroU16::new(4).expect("segments");
     b.setup.hosts.push(HostSetup { node: b.setup.flows[0].from, offload, processing_delay: None });
     b.setup.probes.log.push(FlowId(0));

@@ -1,5 +1,5 @@
 use crate::NetworkError;
-use anabranch_units::{LinkId, NodeId, Rate, Span};
+use anabranch_units::{LinkId, NodeId, Rate, Shared, Span};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -51,7 +51,7 @@ const fn one() -> u32 {
 /// A directed multigraph. Links keep the order they were given in; parallel links are kept.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Network {
-    nodes: Vec<Node>,
+    nodes: Shared<Vec<Node>>,
     links: Vec<Link>,
     out: Adjacency,
     into: Adjacency,
@@ -97,6 +97,14 @@ impl Network {
     /// On a duplicate name, a link to a node that is not there or to its own start, a capacity or a
     /// weight of zero, or a loss outside 0..1.
     pub fn new(nodes: Vec<Node>, links: Vec<Link>) -> Result<Self, NetworkError> {
+        Self::of_shared(nodes.into(), links)
+    }
+
+    /// The same of nodes that somebody else has, too.
+    ///
+    /// # Errors
+    /// As [`Network::new`].
+    pub fn of_shared(nodes: Shared<Vec<Node>>, links: Vec<Link>) -> Result<Self, NetworkError> {
         let mut names = BTreeSet::new();
         if let Some(twice) = nodes.iter().find(|node| !names.insert(node.name.as_str())) {
             return Err(NetworkError::DuplicateName(twice.name.clone()));

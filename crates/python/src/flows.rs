@@ -77,7 +77,7 @@ impl FlowColumns<'_> {
                 source,
                 start: Instant::from_ps(start[index]),
                 stop: (stop[index] != NEVER).then(|| Instant::from_ps(stop[index])),
-                reads: *reads,
+                reads: reads.map(Box::new),
             })
         };
         (0..count).map(flow).collect()

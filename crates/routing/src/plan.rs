@@ -61,6 +61,12 @@ impl Plan {
         std::iter::once(self).chain(&self.others)
     }
 
+    /// As many plans without any routes.
+    #[must_use]
+    pub fn emptied(&self) -> Self {
+        Self { others: vec![Self::default(); self.others.len()], ..Self::default() }
+    }
+
     /// The plan at a place; `None` where there is none.
     #[must_use]
     pub fn at(&self, place: usize) -> Option<&Plan> {

@@ -57,10 +57,6 @@ pub enum Failure {
 /// [`SenderAgent::next_timeout`]). After each input take segments from [`SenderAgent::poll_transmit`] until
 /// it gives none, then ask [`SenderAgent::next_timeout`] again.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one per flow, and a box would cost each packet an indirection"
-)]
 pub enum SenderAgent {
     /// TCP.
     Tcp(Sender),
@@ -74,10 +70,6 @@ pub enum SenderAgent {
 
 /// The end that listens and receives.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one per flow, and a box would cost each packet an indirection"
-)]
 pub enum ReceiverAgent {
     /// TCP.
     Tcp(Receiver),
@@ -339,13 +331,19 @@ impl ReceiverAgent {
     /// A receiver that waits for a SYN.
     #[must_use]
     pub fn new(config: &TransportConfig, initial_sequence: u32) -> Self {
+        Self::sharing(&SharedConfig::from(config), initial_sequence)
+    }
+
+    /// The same, with a configuration that other receivers have, too.
+    #[must_use]
+    pub fn sharing(config: &SharedConfig<'_>, initial_sequence: u32) -> Self {
         match config {
-            TransportConfig::Tcp(config) => Self::Tcp(Receiver::new(config, initial_sequence)),
-            TransportConfig::SdnPaced(config) => {
+            SharedConfig::Tcp(config) => Self::Tcp(Receiver::sharing(Arc::clone(config), initial_sequence)),
+            SharedConfig::SdnPaced(config) => {
                 Self::Stream(StreamReceiver::new(config.reliable, initial_sequence))
             }
-            TransportConfig::SlidingWindow(_) => Self::Stream(StreamReceiver::new(true, initial_sequence)),
-            TransportConfig::Mptcp(config) => {
+            SharedConfig::SlidingWindow(_) => Self::Stream(StreamReceiver::new(true, initial_sequence)),
+            SharedConfig::Mptcp(config) => {
                 Self::Mptcp(Box::new(MptcpReceiver::new(config, initial_sequence)))
             }
         }

@@ -12,6 +12,7 @@ mod histogram;
 mod ids;
 mod rate;
 pub mod records;
+mod shared;
 mod text;
 mod time;
 
@@ -21,7 +22,8 @@ pub use fairness::jain_index;
 pub use histogram::Histogram;
 pub use ids::{FlowId, LinkId, NodeId, PathId};
 pub use rate::{Rate, Serializer};
+pub use shared::{Recent, Share, Shared};
 pub use text::{
     ParseError, Quantity, parse_bytes, parse_count, parse_rate, parse_segments, parse_span, parse_speed,
 };
-pub use time::{Instant, Span};
+pub use time::{Instant, MaybeInstant, Span};

@@ -14,6 +14,56 @@ pub struct Span(u64);
 #[serde(transparent)]
 pub struct Instant(u64);
 
+/// An instant that may not be there, in the room of one that is: [`Instant::MAX`], which never comes, stands for none.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct MaybeInstant(Instant);
+
+impl MaybeInstant {
+    /// None.
+    pub const NONE: Self = Self(Instant::MAX);
+
+    /// The instant, if there is one.
+    #[inline]
+    #[must_use]
+    pub fn get(self) -> Option<Instant> {
+        (self.0 != Instant::MAX).then_some(self.0)
+    }
+
+    /// Whether there is one.
+    #[inline]
+    #[must_use]
+    pub fn is_some(self) -> bool {
+        self.0 != Instant::MAX
+    }
+
+    /// Whether there is one that is not later than `now`.
+    #[inline]
+    #[must_use]
+    pub fn has_come(self, now: Instant) -> bool {
+        self.0 <= now
+    }
+}
+
+impl Default for MaybeInstant {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl From<Instant> for MaybeInstant {
+    #[inline]
+    fn from(at: Instant) -> Self {
+        Self(at)
+    }
+}
+
+impl From<Option<Instant>> for MaybeInstant {
+    #[inline]
+    fn from(at: Option<Instant>) -> Self {
+        at.map_or(Self::NONE, Self)
+    }
+}
+
 impl Span {
     /// No time.
     pub const ZERO: Self = Self(0);
@@ -198,5 +248,23 @@ impl fmt::Display for Span {
 impl fmt::Display for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} s", self.as_secs_f64())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_instant_that_is_not_there_comes_never_and_takes_no_room() {
+        let (at, none) = (Instant::from_ps(5), MaybeInstant::NONE);
+        let there = MaybeInstant::from(at);
+        assert_eq!((there.get(), none.get(), MaybeInstant::from(None)), (Some(at), None, none));
+        assert_eq!((there.is_some(), none.is_some()), (true, false));
+        let come =
+            |time: u64| (there.has_come(Instant::from_ps(time)), none.has_come(Instant::from_ps(time)));
+        assert_eq!([4, 5, u64::MAX - 1].map(come), [(false, false), (true, false), (true, false)]);
+        assert_eq!(there.min(none), there, "the next of two");
+        assert_eq!(size_of::<MaybeInstant>(), size_of::<Instant>());
     }
 }

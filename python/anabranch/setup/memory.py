@@ -7,9 +7,9 @@ from pathlib import Path
 from anabranch.errors import Problem, ScenarioError
 from anabranch.setup.model import Setup
 
-FLOW_BYTES = 4_000
-"""Of a flow with few packets: both ends, its setup and its row of the tables. Measured: 3,500 to 3,900 bytes
-for each flow of ``cubic`` between 10,000 and 50,000 of them."""
+FLOW_BYTES = 1_800
+"""Of a flow with few packets: both ends, its setup and its row of the tables. Measured: 1,700 to 1,800 bytes
+for each flow of ``cubic`` between 5,000 and 50,000 of them."""
 _ROW_BYTES = 110
 """Of a row of a series; measured with 1,000,000 rows."""
 _ASKED_FROM = 64_000_000

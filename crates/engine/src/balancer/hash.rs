@@ -28,7 +28,7 @@ impl Spread for ModuloHash {
 
     #[inline]
     fn choose(&mut self, _: Instant, key: FlowKey) -> usize {
-        (mix(key.symmetric ^ self.salt) % self.choices) as usize
+        (mix(key.symmetric() ^ self.salt) % self.choices) as usize
     }
 }
 

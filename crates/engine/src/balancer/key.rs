@@ -6,11 +6,10 @@ use anabranch_transport::wire::Endpoint;
 pub struct FlowKey {
     /// Hash of the 4-tuple of addresses and ports, another one for each direction.
     pub hash: u64,
-    /// Hash of the 4-tuple that is the same for both directions.
-    pub symmetric: u64,
-    /// Hash of the two addresses without ports, the same for both directions: all subflows of a
-    /// connection, and all connections of its two hosts, agree in it.
-    pub host: u64,
+    /// Where its packets come from.
+    pub source: Endpoint,
+    /// Where they go.
+    pub destination: Endpoint,
     /// Dense number of the subflow and direction, for per-flow state.
     pub index: u32,
 }
@@ -22,14 +21,29 @@ impl FlowKey {
     /// The key of packets from `source` to `destination`. `index` is theirs alone.
     #[must_use]
     pub const fn new(source: Endpoint, destination: Endpoint, index: u32) -> Self {
-        let (from, to) = (side(source), side(destination));
-        let (low, high) = if from < to { (from, to) } else { (to, from) };
-        Self {
-            hash: pair_hash(from, to),
-            symmetric: pair_hash(low, high),
-            host: mix(pair_hash(low >> PORT_BITS, high >> PORT_BITS) ^ HOST_SALT),
-            index,
-        }
+        Self { hash: pair_hash(side(source), side(destination)), source, destination, index }
+    }
+
+    /// Hash of the 4-tuple that is the same for both directions.
+    #[inline]
+    #[must_use]
+    pub const fn symmetric(&self) -> u64 {
+        let (low, high) = self.sides();
+        pair_hash(low, high)
+    }
+
+    /// Hash of the two addresses without ports, the same for both directions: all subflows of a
+    /// connection, and all connections of its two hosts, agree in it.
+    #[must_use]
+    pub const fn host(&self) -> u64 {
+        let (low, high) = self.sides();
+        mix(pair_hash(low >> PORT_BITS, high >> PORT_BITS) ^ HOST_SALT)
+    }
+
+    /// Both ends, in an order that is the same for both directions.
+    const fn sides(&self) -> (u64, u64) {
+        let (from, to) = (side(self.source), side(self.destination));
+        if from < to { (from, to) } else { (to, from) }
     }
 }
 
@@ -63,24 +77,24 @@ mod tests {
     }
 
     proptest! {
-        /// What the fields promise: directions differ in `hash` only, ports not in `host`.
+        /// What they promise: directions differ in `hash` only, ports not in `host`.
         #[test]
         fn a_key_is_symmetric_where_it_says_so(a in any::<u32>(), b in any::<u32>(), ports in any::<[u16; 3]>()) {
             prop_assume!(a != b && ports[0] != ports[2]);
             let (client, server, other) = (end(a, ports[0]), end(b, ports[1]), end(a, ports[2]));
             let (there, back) = (FlowKey::new(client, server, 0), FlowKey::new(server, client, 1));
-            prop_assert_eq!((there.symmetric, there.host), (back.symmetric, back.host));
+            prop_assert_eq!((there.symmetric(), there.host()), (back.symmetric(), back.host()));
             prop_assert_ne!(there.hash, back.hash);
             let beside = FlowKey::new(other, server, 2);
-            prop_assert_eq!(beside.host, there.host);
-            prop_assert_ne!(beside.symmetric, there.symmetric);
+            prop_assert_eq!(beside.host(), there.host());
+            prop_assert_ne!(beside.symmetric(), there.symmetric());
         }
     }
 
     /// Other hosts have another hash, in whichever address they differ.
     #[test]
     fn hosts_are_told_apart() {
-        let key = |a, b| FlowKey::new(end(a, 50_000), end(b, 5001), 0).host;
+        let key = |a, b| FlowKey::new(end(a, 50_000), end(b, 5001), 0).host();
         let hosts = std::collections::BTreeSet::from([key(1, 2), key(1, 3), key(2, 3), key(3, 4)]);
         assert_eq!(hosts.len(), 4);
     }

@@ -44,7 +44,7 @@ impl Spread for ResilientHash {
 
     #[inline]
     fn choose(&mut self, _: Instant, key: FlowKey) -> usize {
-        let subflow = mix(key.symmetric ^ self.salt);
+        let subflow = mix(key.symmetric() ^ self.salt);
         if self.equal { self.largest(subflow) } else { self.earliest(subflow) }
     }
 }

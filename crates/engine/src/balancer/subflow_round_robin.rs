@@ -70,7 +70,7 @@ impl Spread for SubflowRoundRobin {
 
     #[inline]
     fn choose(&mut self, now: Instant, key: FlowKey) -> usize {
-        if let Some(seat) = self.subflows.touch(now, key.symmetric) {
+        if let Some(seat) = self.subflows.touch(now, key.symmetric()) {
             for place in [seat.own, seat.stand_in] {
                 let choice = self.known[place as usize].choice;
                 if choice != GONE {
@@ -115,14 +115,14 @@ impl SubflowRoundRobin {
     /// Gives a subflow the next path in its host's turn, as its own or in place of its own.
     fn take_turn(&mut self, now: Instant, key: FlowKey, own: Option<u32>) -> usize {
         let count = self.choices.len() as u64;
-        let turn = match self.hosts.touch(now, key.host) {
+        let turn = match self.hosts.touch(now, key.host()) {
             Some(turn) => u64::from(*turn) % count,
-            None => mix(key.symmetric ^ self.salt) % count,
+            None => mix(key.symmetric() ^ self.salt) % count,
         };
-        self.hosts.insert(now, key.host, turn as u32 + 1);
+        self.hosts.insert(now, key.host(), turn as u32 + 1);
         let place = self.choices[turn as usize];
         let seat = Seat { own: own.unwrap_or(place), stand_in: place };
-        self.subflows.insert(now, key.symmetric, seat);
+        self.subflows.insert(now, key.symmetric(), seat);
         turn as usize
     }
 }

@@ -27,7 +27,7 @@ impl Spread for WeightedHash {
 
     #[inline]
     fn choose(&mut self, _: Instant, key: FlowKey) -> usize {
-        self.shares.of(mix(key.symmetric ^ self.salt))
+        self.shares.of(mix(key.symmetric() ^ self.salt))
     }
 }
 

@@ -16,16 +16,21 @@ pub struct Waiting {
     pub bytes: u32,
 }
 
+/// Room for so many packets is made at least.
+const LEAST_ROOM: usize = 4;
+
 /// Room for packets, and those that wait in it, first in, first out.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Buffer {
-    /// First, because every packet asks whether another one waits.
-    packets: u64,
+    /// First, because every packet asks whether another one waits. Never more than there are numbers of packets.
+    packets: u32,
+    most_packets: u32,
     bytes: u64,
-    most_packets: u64,
     most_bytes: u64,
-    waiting: VecDeque<Waiting>,
+    /// In a box of its own, because at most links no packet ever waits.
+    #[expect(clippy::box_collection, reason = "three words less for each link")]
+    waiting: Option<Box<VecDeque<Waiting>>>,
 }
 
 impl Buffer {
@@ -35,9 +40,9 @@ impl Buffer {
         Self {
             packets: 0,
             bytes: 0,
-            most_packets: limit.packets.unwrap_or(u64::MAX),
+            most_packets: limit.packets.map_or(u32::MAX, |most| u32::try_from(most).unwrap_or(u32::MAX)),
             most_bytes: limit.bytes.unwrap_or(u64::MAX),
-            waiting: VecDeque::new(),
+            waiting: None,
         }
     }
 
@@ -45,7 +50,7 @@ impl Buffer {
     #[inline]
     #[must_use]
     pub fn backlog(&self) -> u64 {
-        self.packets
+        u64::from(self.packets)
     }
 
     /// Whether none waits.
@@ -83,7 +88,7 @@ impl Buffer {
 
     /// Takes back so many packets and bytes of [`Buffer::count`].
     pub fn discount(&mut self, packets: u64, bytes: u64) {
-        self.packets -= packets;
+        self.packets -= packets as u32;
         self.bytes -= bytes;
     }
 
@@ -100,15 +105,27 @@ impl Buffer {
     /// Puts a packet at the end, whatever the limit.
     #[inline]
     pub fn push(&mut self, arrival: Waiting) {
-        self.waiting.push_back(arrival);
+        match &mut self.waiting {
+            Some(waiting) if waiting.len() < waiting.capacity() => waiting.push_back(arrival),
+            _ => self.push_with_room(arrival),
+        }
         self.packets += 1;
         self.bytes += u64::from(arrival.bytes);
+    }
+
+    /// Makes half as much room again, in place of twice as much: at most links few packets ever wait.
+    #[cold]
+    #[inline(never)]
+    fn push_with_room(&mut self, arrival: Waiting) {
+        let waiting = self.waiting.get_or_insert_default();
+        waiting.reserve_exact((waiting.len() / 2).max(LEAST_ROOM));
+        waiting.push_back(arrival);
     }
 
     /// Takes the first.
     #[inline]
     pub fn pop(&mut self) -> Option<Waiting> {
-        let first = self.waiting.pop_front()?;
+        let first = self.waiting.as_mut()?.pop_front()?;
         self.packets -= 1;
         self.bytes -= u64::from(first.bytes);
         Some(first)
@@ -117,12 +134,12 @@ impl Buffer {
     /// Takes all.
     pub fn flush(&mut self) -> Vec<Waiting> {
         (self.packets, self.bytes) = (0, 0);
-        self.waiting.drain(..).collect()
+        self.waiting.take().map_or_else(Vec::new, |waiting| Vec::from(*waiting))
     }
 
     /// The packets, first to last.
     #[must_use]
     pub fn packets(&self) -> Vec<PacketId> {
-        self.waiting.iter().map(|waiting| waiting.packet).collect()
+        self.waiting.iter().flat_map(|all| all.iter()).map(|waiting| waiting.packet).collect()
     }
 }

@@ -29,6 +29,7 @@ mod testing;
 pub mod threshold;
 
 pub use buffer::{Buffer, Waiting};
+use fifo::Fifo;
 
 use crate::packet::PacketId;
 use crate::random::{Stream, Streams};
@@ -270,10 +271,9 @@ macro_rules! disciplines {
             }
         }
 
-        // In boxes, because links lie side by side and most are drop-tail, whose state is empty.
         #[derive(Debug)]
         enum State {
-            $( $variant(Box<$type>), )+
+            $( $variant($type), )+
         }
 
         /// The queue in front of a link: the packets that wait, and the discipline that rules them. The calls are those
@@ -282,7 +282,8 @@ macro_rules! disciplines {
         #[repr(C)]
         pub struct Queue {
             buffer: Buffer,
-            state: State,
+            /// In a box, because links lie side by side; none for drop-tail, which most are, and which has no state.
+            state: Option<Box<State>>,
         }
 
         impl Queue {
@@ -291,52 +292,59 @@ macro_rules! disciplines {
             pub fn new(discipline: &Discipline, place: &QueueContext<'_>) -> Self {
                 let state = match discipline {
                     $( Discipline::$variant(parameters) => {
-                        State::$variant(Box::new(QueueDiscipline::new(parameters, place)))
+                        State::$variant(QueueDiscipline::new(parameters, place))
                     } )+
                 };
+                let state = (!matches!(state, State::Fifo(_))).then(|| Box::new(state));
                 Self { buffer: Buffer::new(place.limit), state }
             }
 
             /// A packet arrives while the link is busy.
             pub fn enqueue(&mut self, arrival: Waiting, packets: &mut impl Packets) {
-                match &mut self.state {
-                    $( State::$variant(law) => law.enqueue(&mut self.buffer, arrival, packets), )+
+                match self.state.as_deref_mut() {
+                    None => Fifo.enqueue(&mut self.buffer, arrival, packets),
+                    $( Some(State::$variant(law)) => law.enqueue(&mut self.buffer, arrival, packets), )+
                 }
             }
 
             /// A packet arrives while the link is idle.
             pub fn pass(&mut self, arrival: Waiting, idle_since: Instant, packets: &mut impl Packets) -> bool {
-                match &mut self.state {
-                    $( State::$variant(law) => law.pass(arrival, idle_since, packets), )+
+                match self.state.as_deref_mut() {
+                    None => Fifo.pass(arrival, idle_since, packets),
+                    $( Some(State::$variant(law)) => law.pass(arrival, idle_since, packets), )+
                 }
             }
 
             /// The packet to send at `now`.
             pub fn dequeue(&mut self, now: Instant, packets: &mut impl Packets) -> Option<Waiting> {
-                match &mut self.state {
-                    $( State::$variant(law) => law.dequeue(&mut self.buffer, now, packets), )+
+                match self.state.as_deref_mut() {
+                    None => Fifo.dequeue(&mut self.buffer, now, packets),
+                    $( Some(State::$variant(law)) => law.dequeue(&mut self.buffer, now, packets), )+
                 }
             }
 
             /// The link has another rate.
             pub fn set_rate(&mut self, now: Instant, rate: Rate) {
-                match &mut self.state {
-                    $( State::$variant(law) => law.set_rate(&self.buffer, now, rate), )+
+                match self.state.as_deref_mut() {
+                    None => Fifo.set_rate(&self.buffer, now, rate),
+                    $( Some(State::$variant(law)) => law.set_rate(&self.buffer, now, rate), )+
                 }
             }
 
             /// Takes out all that waits.
             pub fn flush(&mut self, now: Instant) -> Vec<Waiting> {
-                match &mut self.state {
-                    $( State::$variant(law) => law.flush(&mut self.buffer, now), )+
+                match self.state.as_deref_mut() {
+                    None => Fifo.flush(&mut self.buffer, now),
+                    $( Some(State::$variant(law)) => law.flush(&mut self.buffer, now), )+
                 }
             }
 
             /// The packets that wait, in some order.
             #[must_use]
             pub fn packets(&self) -> Vec<PacketId> {
-                match &self.state {
-                    $( State::$variant(law) => law.packets(&self.buffer), )+
+                match self.state.as_deref() {
+                    None => Fifo.packets(&self.buffer),
+                    $( Some(State::$variant(law)) => law.packets(&self.buffer), )+
                 }
             }
         }
@@ -349,7 +357,7 @@ impl Queue {
     #[inline]
     #[must_use]
     pub fn is_drop_tail(&self) -> bool {
-        matches!(self.state, State::Fifo(_))
+        self.state.is_none()
     }
 
     /// Puts a packet at the end of a drop-tail queue; whether there was room.

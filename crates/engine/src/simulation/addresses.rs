@@ -58,7 +58,7 @@ impl Simulation {
             let is_new = usize::from(subflow) >= multipath.count();
             let (here, there) =
                 (interface_address(from, addresses.local), interface_address(to, addresses.remote));
-            let stays = |lane: &Lane| (lane.source.addr, lane.destination.addr) == (here, there);
+            let stays = |lane: &Lane| (lane.key.source.addr, lane.key.destination.addr) == (here, there);
             if !is_new && stays(flow.forward.lanes.get(subflow)) {
                 continue;
             }
@@ -71,7 +71,7 @@ impl Simulation {
             let lanes = if is_new {
                 let name = &self.setup.flows[id.index()].name;
                 let mut stream = self.setup.streams().stream(name, &format!("port of subflow {subflow}"));
-                let taken = |port: u16| flow.forward.lanes.iter().any(|lane| lane.source.port == port);
+                let taken = |port: u16| flow.forward.lanes.iter().any(|lane| lane.key.source.port == port);
                 let mut port = draw_source_port(&mut stream);
                 while taken(port) {
                     port = draw_source_port(&mut stream);
@@ -85,13 +85,13 @@ impl Simulation {
                 lanes
             } else {
                 let lane = flow.forward.lanes.get(subflow);
-                let lanes = ways.with_port(lane.source.port, lane.key.index / 2);
+                let lanes = ways.with_port(lane.key.source.port, lane.key.index / 2);
                 *flow.forward.lanes.get_mut(subflow) = lanes.0;
                 *flow.backward.lanes.get_mut(subflow) = lanes.1;
                 lanes
             };
             flow.receiver.place_subflow(subflow, addresses.remote);
-            self.data.taps.place_subflow(id.index(), subflow, (lanes.0.source, lanes.0.destination));
+            self.data.taps.place_subflow(id.index(), subflow, (lanes.0.key.source, lanes.0.key.destination));
         }
     }
 }

@@ -5,12 +5,12 @@ use crate::error::{EngineError, SetupError};
 use crate::random::{Stream, Streams};
 use crate::setup::{FlowSetup, SourceSetup};
 use crate::variate::Sampler;
-use anabranch_units::{FlowId, Instant, Span};
+use anabranch_units::{FlowId, Instant, MaybeInstant, Span};
 
 /// An application that opens a connection, writes and perhaps closes.
 pub(super) struct Application {
     pub(super) start: Instant,
-    stop: Option<Instant>,
+    stop: MaybeInstant,
     opened: bool,
     source: Source,
 }
@@ -59,7 +59,7 @@ impl Application {
                 Source::Messages(Box::new(messages))
             }
         };
-        Ok(Self { start: flow.start, stop: flow.stop, opened: false, source })
+        Ok(Self { start: flow.start, stop: flow.stop.into(), opened: false, source })
     }
 
     pub(super) fn opened(&self) -> bool {
@@ -72,13 +72,10 @@ impl Application {
             return Some(self.start);
         }
         let message = match &self.source {
-            Source::Messages(messages) => Some(messages.next),
-            _ => None,
+            Source::Messages(messages) => messages.next.into(),
+            _ => MaybeInstant::NONE,
         };
-        match (message, self.stop) {
-            (Some(message), Some(stop)) => Some(message.min(stop)),
-            (message, stop) => message.or(stop),
-        }
+        message.min(self.stop).get()
     }
 }
 
@@ -95,12 +92,12 @@ impl Simulation {
                 Source::Sized(bytes) => {
                     sender.write(bytes);
                     sender.close();
-                    application.stop = None;
+                    application.stop = MaybeInstant::NONE;
                 }
                 Source::Messages(_) => {}
             }
-        } else if application.stop.is_some_and(|stop| stop <= now) {
-            application.stop = None;
+        } else if application.stop.has_come(now) {
+            application.stop = MaybeInstant::NONE;
             // Nothing more is written after the close.
             if let Source::Messages(messages) = &mut application.source {
                 messages.next = Instant::MAX;

@@ -216,7 +216,7 @@ fn add_latency(table: &mut Table, rows: &[Row<'_>]) {
 }
 
 fn add_reordering(table: &mut Table, rows: &[Row<'_>]) {
-    let of = |row: &Row<'_>| row.flow.measured.reordering.clone();
+    let of = |row: &Row<'_>| row.flow.measured.reordering.totals();
     table.integers("reordered_packets", rows.iter().map(|row| of(row).reordered()));
     table.numbers("reordering_ratio", rows.iter().map(|row| of(row).ratio()));
     table.numbers("reordering_extent_mean", rows.iter().map(|row| of(row).mean_extent()));

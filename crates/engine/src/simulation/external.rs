@@ -217,10 +217,10 @@ impl Simulation {
     pub fn endpoints(&self, id: FlowId) -> Vec<(Endpoint, Endpoint)> {
         if let Some(flow) = id.index().checked_sub(self.flows.len()) {
             let lane = &self.data.datagrams[flow].forward;
-            return vec![(lane.source, lane.destination)];
+            return vec![(lane.key.source, lane.key.destination)];
         }
         let lanes = self.flows[id.index()].forward.lanes.iter();
-        lanes.map(|lane| (lane.source, lane.destination)).collect()
+        lanes.map(|lane| (lane.key.source, lane.key.destination)).collect()
     }
 
     /// As [`Simulation::inject`], with the bytes of the IP packet: captures then have them, as long as they keep, in

@@ -16,7 +16,7 @@ use anabranch_routing::{Mirror, Plan};
 use anabranch_transport::mptcp::{Interfaces, SubflowAddresses};
 use anabranch_transport::wire::Endpoint;
 use anabranch_transport::{Flags, ReceiverAgent, Segment, SenderAgent, SharedConfig, TransportConfig};
-use anabranch_units::{Instant, NodeId};
+use anabranch_units::{Instant, MaybeInstant, NodeId};
 use std::collections::BTreeMap;
 
 /// One connection: both ends, the application, the way there and back.
@@ -33,9 +33,9 @@ pub(super) struct Flow {
     /// What is noted of a multipath connection besides.
     pub(super) multipath: Option<Box<Multipath>>,
     /// When the first data segment left, and the first FIN, or DATA_FIN where the flow is multipath.
-    pub(super) first_data_at: Option<Instant>,
-    pub(super) fin_at: Option<Instant>,
-    pub(super) completed_at: Option<Instant>,
+    pub(super) first_data_at: MaybeInstant,
+    pub(super) fin_at: MaybeInstant,
+    pub(super) completed_at: MaybeInstant,
     /// Most segments that its sender's host hands to the network as one.
     pub(super) offload: usize,
 }
@@ -53,8 +53,6 @@ pub(super) struct Way {
 /// One direction of a subflow.
 #[derive(Clone, Copy)]
 pub(super) struct Lane {
-    pub(super) source: Endpoint,
-    pub(super) destination: Endpoint,
     pub(super) route: RouteIndex,
     pub(super) key: FlowKey,
     /// Data packets handed to the network: the next one's place in the order of sending.
@@ -100,7 +98,7 @@ impl Lane {
 
     pub(super) fn new(source: Endpoint, destination: Endpoint, index: u32, route: RouteIndex) -> Self {
         let key = FlowKey::new(source, destination, index);
-        Self { source, destination, route, key, data_packets: 0 }
+        Self { route, key, data_packets: 0 }
     }
 }
 
@@ -198,7 +196,7 @@ impl Maker<'_> {
         });
         let sender = SenderAgent::with_interfaces(shared, sequence, stream.next_u64(), interfaces);
         let ports = source_ports(port, sender.subflow_count(), &mut stream);
-        let mut receiver = ReceiverAgent::new(config, peer_sequence);
+        let mut receiver = ReceiverAgent::sharing(shared, peer_sequence);
         if flow.reads.is_some() {
             receiver.hold(config);
         }
@@ -227,15 +225,15 @@ impl Maker<'_> {
         Ok(Flow {
             receiver,
             application: Application::new(flow, self.streams)?,
-            reader: flow.reads.map(|reading| Box::new(Reader::new(flow.start, reading))),
+            reader: flow.reads.as_deref().map(|&reading| Box::new(Reader::new(flow.start, reading))),
             forward: way(flow.from, flow.to, forward)?,
             backward: way(flow.to, flow.from, backward)?,
             reordering: reordering.ok_or_else(|| at(index, "it has no subflow"))?,
             multipath: sender.multipath_stats().map(|_| Box::new(Multipath::new(count, hosts))),
             sender,
-            first_data_at: None,
-            fin_at: None,
-            completed_at: None,
+            first_data_at: MaybeInstant::NONE,
+            fin_at: MaybeInstant::NONE,
+            completed_at: MaybeInstant::NONE,
             offload: 1,
         })
     }
@@ -311,12 +309,12 @@ impl Flow {
     /// Notes when data begin and end: the sender sends a packet, from its first segment to its last.
     #[inline]
     pub(super) fn note_sent(&mut self, now: Instant, first: &Segment, last: &Segment) {
-        if first.payload > 0 && self.first_data_at.is_none() {
-            self.first_data_at = Some(now);
+        if first.payload > 0 && !self.first_data_at.is_some() {
+            self.first_data_at = now.into();
         }
         let closes = if self.multipath.is_some() { last.is_data_fin() } else { last.flags.has(Flags::FIN) };
-        if closes && self.fin_at.is_none() {
-            self.fin_at = Some(now);
+        if closes && !self.fin_at.is_some() {
+            self.fin_at = now.into();
         }
     }
 
@@ -338,8 +336,8 @@ impl Flow {
         if let Some(reader) = &mut self.reader {
             reader.read(now, &mut self.receiver);
         }
-        if self.completed_at.is_none() && self.is_complete() {
-            self.completed_at = Some(now);
+        if !self.completed_at.is_some() && self.is_complete() {
+            self.completed_at = now.into();
         }
     }
 

@@ -31,7 +31,7 @@ fn randomness(
     setup: &LinkSetup,
     loss: &LossSetup,
     streams: Streams,
-) -> Result<Option<Box<Randomness>>, EngineError> {
+) -> Result<Option<Randomness>, EngineError> {
     if setup.jitter.is_none() && *loss == (LossSetup::None(NoLoss {})) {
         return Ok(None);
     }
@@ -45,7 +45,7 @@ fn randomness(
         }
         None => None,
     };
-    Ok(Some(Box::new(Randomness { loss, loss_stream: streams.stream(&setup.name, "loss"), jitter })))
+    Ok(Some(Randomness { loss, loss_stream: streams.stream(&setup.name, "loss"), jitter }))
 }
 
 impl Simulation {
@@ -285,7 +285,7 @@ impl Simulation {
         let fresh = randomness(setup, loss, self.setup.streams()).expect(checked);
         // A link that loses nothing for a while keeps its stream: beginning it again would lose the same
         // packets again.
-        let change = |current: &mut Option<Box<Randomness>>| match current {
+        let change = |current: &mut Option<Randomness>| match current {
             Some(current) => current.loss = process,
             None => *current = fresh,
         };

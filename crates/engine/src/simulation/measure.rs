@@ -12,13 +12,17 @@ use crate::packet::{Direction, PacketId};
 use crate::queues::DropCause;
 use crate::records::Table;
 use crate::reordering::Reordering;
+use crate::schedule::Schedule;
 use anabranch_transport::Failure;
 use anabranch_transport::tcp::SenderStats;
 use anabranch_units::{Instant, Span, jain_index};
 
+/// So many flows are measured, and gone, at once.
+const FLOWS_AT_ONCE: usize = 8192;
+
 impl Simulation {
-    /// The tables of the run up to now, after which the flows are gone: they and the table of links, which of many
-    /// flows are what takes most memory, are not there together.
+    /// The tables of the run up to now, after which the flows are gone: they and names or the table of links, which of
+    /// many flows are what takes most memory, are not there together.
     pub(super) fn take_tables(&mut self) -> Vec<Table> {
         let mut tables = self.multipath_tables();
         tables.extend(self.datagram_tables());
@@ -31,47 +35,80 @@ impl Simulation {
             tables.extend(control.tables(&self.data.network, self.data.taps.control_drops));
         }
         tables.extend(self.log_table());
-        let flows = self.flow_table();
-        self.flows = Vec::new();
+        // Nothing is sent any more.
+        self.data.forwarding.clear();
+        self.data.schedule = Schedule::new(0, 0);
+        let mut flows = self.take_flow_measures();
+        self.add_flow_names(&mut flows);
         tables.splice(0..0, [flows, self.link_table()]);
         tables
     }
 
+    /// What was measured of the flows, which go meanwhile, the last ones first: their columns take the room of those that
+    /// are gone.
+    fn take_flow_measures(&mut self) -> Table {
+        let (held, mut parts) = (self.held(), Vec::new());
+        while parts.is_empty() || !self.flows.is_empty() {
+            let first = self.flows.len().saturating_sub(FLOWS_AT_ONCE);
+            parts.push(self.flow_measures(first, &held));
+            self.flows.truncate(first);
+            self.flows.shrink_to_fit();
+        }
+        let later = parts.split_off(1);
+        let mut parts = later.into_iter().rev().chain(parts);
+        let mut table = parts.next().expect("there is one part, if of no flow");
+        parts.for_each(|part| table.append(part));
+        table
+    }
+
     pub(super) fn flow_table(&self) -> Table {
+        let mut table = self.flow_measures(0, &self.held());
+        self.add_flow_names(&mut table);
+        table
+    }
+
+    /// What only the setup knows of the flows, in the place behind their ids.
+    fn add_flow_names(&self, table: &mut Table) {
         let setup = &self.setup.flows;
-        let mut table = Table::new("flows");
-        table.integers("flow", 0..setup.len() as u64);
-        table.texts("name", setup.iter().map(|flow| flow.name.clone()));
-        table.texts("from", setup.iter().map(|flow| self.data.network.node(flow.from).name.clone()));
-        table.texts("to", setup.iter().map(|flow| self.data.network.node(flow.to).name.clone()));
+        let mut names = Table::new(table.name);
+        names.texts("name", setup.iter().map(|flow| flow.name.clone()));
+        names.texts("from", setup.iter().map(|flow| self.data.network.node(flow.from).name.clone()));
+        names.texts("to", setup.iter().map(|flow| self.data.network.node(flow.to).name.clone()));
         let transports = &self.setup.transports;
-        table.texts("transport", setup.iter().map(|flow| transports[flow.transport].name.clone()));
-        table.numbers("start_s", setup.iter().map(|flow| flow.start.as_secs_f64()));
-        self.add_progress(&mut table);
-        self.add_sender(&mut table);
-        self.add_rtt(&mut table);
-        self.add_reordering(&mut table);
-        self.add_drops(&mut table);
+        names.texts("transport", setup.iter().map(|flow| transports[flow.transport].name.clone()));
+        table.columns.splice(1..1, names.columns);
+    }
+
+    /// The table of flows from a first one on, without their names; `held` as [`Simulation::held`] has it.
+    fn flow_measures(&self, first: usize, held: &[(Carried, u64)]) -> Table {
+        let (flows, mut table) = (&self.flows[first..], Table::new("flows"));
+        table.integers("flow", first as u64..self.flows.len() as u64);
+        table.numbers("start_s", flows.iter().map(|flow| flow.application.start.as_secs_f64()));
+        self.add_progress(&mut table, first);
+        add_sender(&mut table, flows);
+        add_rtt(&mut table, flows);
+        add_reordering(&mut table, flows);
+        self.add_drops(&mut table, first, held);
         table
     }
 
     /// From the opening (the SYN) to the arrival of the last byte, or to now.
     pub(super) fn active(&self, flow: &Flow) -> Span {
-        flow.completed_at.unwrap_or(self.data.now).saturating_since(flow.application.start)
+        flow.completed_at.get().unwrap_or(self.data.now).saturating_since(flow.application.start)
     }
 
-    fn add_progress(&self, table: &mut Table) {
-        let flows = &self.flows;
+    fn add_progress(&self, table: &mut Table, first: usize) {
+        let flows = &self.flows[first..];
         let since_start = |flow: &Flow, at: Option<Instant>| {
             at.map_or(f64::NAN, |at| at.saturating_since(flow.application.start).as_secs_f64())
         };
         let established = flows.iter().map(|flow| since_start(flow, flow.sender.established_at()));
         table.numbers("handshake_s", established);
-        let first_data = flows.iter().map(|flow| since_start(flow, flow.first_data_at));
+        let first_data = flows.iter().map(|flow| since_start(flow, flow.first_data_at.get()));
         table.numbers("setup_s", first_data);
-        table.numbers("fin_s", flows.iter().map(|flow| since_start(flow, flow.fin_at)));
-        table.texts("failure", (0..flows.len()).map(|index| self.failure(index)));
-        table.numbers("completion_s", flows.iter().map(|flow| since_start(flow, flow.completed_at)));
+        table.numbers("fin_s", flows.iter().map(|flow| since_start(flow, flow.fin_at.get())));
+        table.texts("failure", (first..self.flows.len()).map(|index| self.failure(index)));
+        table.numbers("completion_s", flows.iter().map(|flow| since_start(flow, flow.completed_at.get())));
         table.integers("delivered_bytes", flows.iter().map(|flow| flow.receiver.stats().delivered));
         let goodput = flows.iter().map(|flow| mbps(flow.receiver.stats().delivered, self.active(flow)));
         table.numbers("goodput_mbps", goodput);
@@ -116,67 +153,30 @@ impl Simulation {
         Some(mbps(delivered, self.duration())).filter(|rate| rate.is_finite())
     }
 
-    fn add_sender(&self, table: &mut Table) {
-        let mut count = |name, value: fn(&SenderStats) -> u64| {
-            table.integers(name, self.flows.iter().map(|flow| value(&flow.sender.stats())));
-        };
-        count("segments_sent", |stats| stats.segments);
-        count("retransmissions", |stats| stats.retransmissions);
-        count("timeouts", |stats| stats.timeouts);
-        count("fast_recoveries", |stats| stats.fast_recoveries);
-        count("undone_recoveries", |stats| stats.undone_recoveries);
-        count("tail_loss_probes", |stats| stats.tail_loss_probes);
-        count("ecn_reductions", |stats| stats.ecn_reductions);
-        let spurious = self.flows.iter().map(|flow| flow.receiver.stats().duplicate_segments);
-        table.integers("spurious_retransmissions", spurious);
-    }
-
-    fn add_rtt(&self, table: &mut Table) {
-        let mut add = |name, value: fn(&Flow) -> Span| {
-            table.numbers(name, self.flows.iter().map(|flow| milliseconds(value(flow))));
-        };
-        add("rtt_min_ms", |flow| flow.sender.rtt().min);
-        add("rtt_mean_ms", |flow| flow.sender.rtt().mean);
-        add("rtt_max_ms", |flow| flow.sender.rtt().max);
-    }
-
-    fn add_reordering(&self, table: &mut Table) {
-        let all: Vec<Reordering> =
-            self.flows.iter().map(|flow| Reordering::sum(flow.reordering.iter())).collect();
-        table.integers("packets_received", all.iter().map(Reordering::received));
-        table.integers("reordered_packets", all.iter().map(Reordering::reordered));
-        table.numbers("reordering_ratio", all.iter().map(Reordering::ratio));
-        table.numbers("reordering_extent_mean", all.iter().map(Reordering::mean_extent));
-        table.integers("reordering_extent_max", all.iter().map(Reordering::max_extent));
-    }
-
-    fn add_drops(&self, table: &mut Table) {
-        let marks = self.flows.iter().map(|flow| flow.receiver.stats().marked_segments);
+    fn add_drops(&self, table: &mut Table, first: usize, held: &[(Carried, u64)]) {
+        let flows = first..self.flows.len();
+        // Behind the flows with a connection are those of datagrams.
+        let drops = &self.data.taps.drops[flows.clone()];
+        let marks = self.flows[first..].iter().map(|flow| flow.receiver.stats().marked_segments);
         table.integers("ecn_marks", marks);
         let mut count = |name, value: fn(&FlowDrops) -> u64| {
-            table.integers(name, self.flow_drops().iter().map(value));
+            table.integers(name, drops.iter().map(value));
         };
         count("drops_data", |drops| drops.forward.data);
         count("drops_without_data", |drops| drops.forward.bare);
         count("drops_acks", |drops| drops.backward);
         for &cause in DropCause::ALL {
-            table.integers(cause.column(), self.flow_drops().iter().map(|drops| drops.causes.of(cause)));
+            table.integers(cause.column(), drops.iter().map(|drops| drops.causes.of(cause)));
         }
-        table.integers("drops_control", self.flow_drops().iter().map(|drops| drops.control));
-        let held = self.held();
-        table.integers("packets_in_flight", held[..self.flows.len()].iter().map(|(forward, _)| forward.data));
-    }
-
-    /// Drops of flows with a connection.
-    fn flow_drops(&self) -> &[FlowDrops] {
-        &self.data.taps.drops[..self.flows.len()]
+        table.integers("drops_control", drops.iter().map(|drops| drops.control));
+        table.integers("packets_in_flight", held[flows].iter().map(|(forward, _)| forward.data));
     }
 
     pub(super) fn link_table(&self) -> Table {
         let mut table = Table::new("links");
         let links = self.data.network.links();
         table.integers("link", 0..links.len() as u64);
-        table.texts("name", self.setup.links.iter().map(|link| link.name.clone()));
+        table.texts("name", self.setup.links.iter().map(|link| link.name.to_string()));
         table.texts("from", links.iter().map(|link| self.data.network.node(link.from).name.clone()));
         table.texts("to", links.iter().map(|link| self.data.network.node(link.to).name.clone()));
         table.numbers("capacity_mbps", links.iter().map(|link| link.capacity.as_bps() as f64 / 1e6));
@@ -275,4 +275,37 @@ impl Simulation {
         }
         self.check_datagrams(&held[self.flows.len()..])
     }
+}
+
+fn add_sender(table: &mut Table, flows: &[Flow]) {
+    let mut count = |name, value: fn(&SenderStats) -> u64| {
+        table.integers(name, flows.iter().map(|flow| value(&flow.sender.stats())));
+    };
+    count("segments_sent", |stats| stats.segments);
+    count("retransmissions", |stats| stats.retransmissions);
+    count("timeouts", |stats| stats.timeouts);
+    count("fast_recoveries", |stats| stats.fast_recoveries);
+    count("undone_recoveries", |stats| stats.undone_recoveries);
+    count("tail_loss_probes", |stats| stats.tail_loss_probes);
+    count("ecn_reductions", |stats| stats.ecn_reductions);
+    let spurious = flows.iter().map(|flow| flow.receiver.stats().duplicate_segments);
+    table.integers("spurious_retransmissions", spurious);
+}
+
+fn add_rtt(table: &mut Table, flows: &[Flow]) {
+    let mut add = |name, value: fn(&Flow) -> Span| {
+        table.numbers(name, flows.iter().map(|flow| milliseconds(value(flow))));
+    };
+    add("rtt_min_ms", |flow| flow.sender.rtt().min);
+    add("rtt_mean_ms", |flow| flow.sender.rtt().mean);
+    add("rtt_max_ms", |flow| flow.sender.rtt().max);
+}
+
+fn add_reordering(table: &mut Table, flows: &[Flow]) {
+    let all = || flows.iter().map(|flow| Reordering::sum(flow.reordering.iter()));
+    table.integers("packets_received", all().map(|totals| totals.received()));
+    table.integers("reordered_packets", all().map(|totals| totals.reordered()));
+    table.numbers("reordering_ratio", all().map(|totals| totals.ratio()));
+    table.numbers("reordering_extent_mean", all().map(|totals| totals.mean_extent()));
+    table.integers("reordering_extent_max", all().map(|totals| totals.max_extent()));
 }

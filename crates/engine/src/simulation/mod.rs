@@ -89,9 +89,18 @@ pub struct Outcome {
     pub lost_captures: Vec<LostCapture>,
 }
 
+/// What is left of a plan that is in force. One that was made elsewhere loses its dead paths when a link fails; where a
+/// scheme makes another one, or routes stay, nothing is asked of it: with many flows it takes much memory.
+fn kept(setup: &Setup, plan: Arc<Plan>) -> Arc<Plan> {
+    let is_pruned =
+        setup.routing.reaction.is_some() && setup.routing.schemes().any(|scheme| scheme.is_none());
+    if is_pruned { plan } else { Arc::new(plan.emptied()) }
+}
+
 /// A run in progress. It has neither a clock nor any input of its own: it goes on when it is told to, and only so far.
 pub struct Simulation {
     setup: Arc<Setup>,
+    /// The first plan, as far as routing will ask for it.
     plan: Arc<Plan>,
     end: Instant,
     data: DataPlane,
@@ -129,6 +138,10 @@ impl Simulation {
         let datagrams = DatagramFlow::all(&setup, streams, &forwarding, subflows)?;
         log::begin(&setup, &mut flows);
         forwarding.install(&network, &plan);
+        if setup.routing.reaction.is_none() && flows.iter().all(|flow| flow.multipath.is_none()) {
+            forwarding.settle();
+        }
+        let plan = kept(&setup, plan);
         let mut simulation = Self {
             end: Instant::ZERO + setup.duration,
             control: ControlPlane::new(&setup, &network).map(Box::new),

@@ -7,7 +7,7 @@ use crate::forwarding::PathStart;
 use crate::interfaces::Hosts;
 use crate::packet::Direction;
 use crate::records::Table;
-use crate::reordering::Reordering;
+use crate::reordering::Totals;
 use anabranch_transport::mptcp::{SubflowState, SubflowSummary};
 use anabranch_transport::{Flags, Segment, SenderAgent};
 use anabranch_units::{Instant, Span};
@@ -154,8 +154,8 @@ impl Row<'_> {
         self.flow.receiver.subflow(self.index).map_or(0, |stats| stats.duplicate_segments)
     }
 
-    fn reordering(&self) -> &Reordering {
-        self.flow.reordering.get(self.index)
+    fn reordering(&self) -> Totals {
+        self.flow.reordering.get(self.index).totals()
     }
 
     fn since_start(&self, at: Option<Instant>) -> f64 {
@@ -237,10 +237,10 @@ impl Simulation {
         table.integers("flow", rows.iter().map(|row| row.flow_index));
         table.integers("subflow", rows.iter().map(|row| u64::from(row.index)));
         let lane = |row: &Row<'_>| *row.flow.lane(Direction::Forward, row.index);
-        table.texts("client", rows.iter().map(|row| address(lane(row).source.addr)));
-        table.integers("client_port", rows.iter().map(|row| u64::from(lane(row).source.port)));
-        table.texts("server", rows.iter().map(|row| address(lane(row).destination.addr)));
-        table.integers("server_port", rows.iter().map(|row| u64::from(lane(row).destination.port)));
+        table.texts("client", rows.iter().map(|row| address(lane(row).key.source.addr)));
+        table.integers("client_port", rows.iter().map(|row| u64::from(lane(row).key.source.port)));
+        table.texts("server", rows.iter().map(|row| address(lane(row).key.destination.addr)));
+        table.integers("server_port", rows.iter().map(|row| u64::from(lane(row).key.destination.port)));
         table.texts("path", rows.iter().map(|row| self.path_text(row)));
         table.integers("path_changes", rows.iter().map(|row| row.notes.path_changes));
         table.texts("state", rows.iter().map(|row| row.state().to_owned()));

@@ -173,7 +173,7 @@ impl Taps {
         let mut captures = Vec::new();
         for capture in &setup.captures {
             let name = match capture.at {
-                CapturePoint::Link(link) => setup.links[link.index()].name.clone(),
+                CapturePoint::Link(link) => setup.links[link.index()].name.to_string(),
                 CapturePoint::Host(node) => setup.nodes[node.index()].name.clone(),
             };
             let file = CaptureFile::create(Path::new(&capture.file), &[name], capture.snap_length)?;
@@ -182,9 +182,11 @@ impl Taps {
         let watches_links = probes_links(setup)
             || captures.iter().any(|capture: &Capture| matches!(capture.at, CapturePoint::Link(_)));
         let (watched, datagrams) = if watches_links { (flows, datagrams) } else { (&[][..], &[][..]) };
-        let ends =
-            |flow: &Flow| flow.forward.lanes.iter().map(|lane| (lane.source, lane.destination)).collect();
-        let ends_of_datagrams = |flow: &DatagramFlow| vec![(flow.forward.source, flow.forward.destination)];
+        let ends = |flow: &Flow| {
+            flow.forward.lanes.iter().map(|lane| (lane.key.source, lane.key.destination)).collect()
+        };
+        let ends_of_datagrams =
+            |flow: &DatagramFlow| vec![(flow.forward.key.source, flow.forward.key.destination)];
         Ok(Self {
             control_drops: (0, 0),
             probes: ProbeTaps {
@@ -220,7 +222,7 @@ impl Taps {
             Direction::Forward => flow.forward.from,
             Direction::Backward => flow.backward.from,
         };
-        let (at, ends) = (CapturePoint::Host(from), (lane.source, lane.destination));
+        let (at, ends) = (CapturePoint::Host(from), (lane.key.source, lane.key.destination));
         self.record_segment(at, now, (None, packet), segment, ends);
     }
 
@@ -247,7 +249,7 @@ impl Taps {
             Direction::Forward => flow.forward.to,
             Direction::Backward => flow.backward.to,
         };
-        let (at, ends) = (CapturePoint::Host(to), (lane.source, lane.destination));
+        let (at, ends) = (CapturePoint::Host(to), (lane.key.source, lane.key.destination));
         self.record_segment(at, now, (Some(id), packet), segment, ends);
     }
 
@@ -261,7 +263,7 @@ impl Taps {
     ) {
         let lane = flow.lane(packet.direction);
         let content = Content::Datagram(on_the_wire(flow.setup.source, packet, order));
-        self.record(CapturePoint::Host(host), now, packet, content, (lane.source, lane.destination));
+        self.record(CapturePoint::Host(host), now, packet, content, (lane.key.source, lane.key.destination));
     }
 
     /// A segment, or what an external host has really sent in its place.

@@ -50,7 +50,7 @@ impl Builder {
                 seed: 1,
                 replication: 0,
                 duration,
-                nodes: Vec::new(),
+                nodes: Vec::new().into(),
                 links: Vec::new(),
                 hosts: Vec::new(),
                 routers: Vec::new(),

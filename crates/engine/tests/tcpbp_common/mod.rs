@@ -73,7 +73,7 @@ pub const LONG: u64 = 6;
 pub fn two_routes(tcpbp: TcpbpSetup, losses: [f64; 2], seconds: u64) -> Builder {
     let mut b = two_routes_without_flows(seconds);
     for (link, probability) in [SHORT, LONG].into_iter().zip(losses) {
-        b.setup.links[link as usize].loss = LossSetup::Bernoulli(Bernoulli { probability });
+        *b.setup.links[link as usize].loss = LossSetup::Bernoulli(Bernoulli { probability });
     }
     control(&mut b, ApplicationSetup::Tcpbp(tcpbp), Span::from_ms(1));
     let cubic = b.transport("cubic");
@@ -85,7 +85,7 @@ pub fn two_routes(tcpbp: TcpbpSetup, losses: [f64; 2], seconds: u64) -> Builder 
 /// Segments of 1460 bytes at `mbps` in a Poisson process.
 pub fn messages(mbps: f64) -> SourceSetup {
     let mean = 1460.0 * 8.0 / (mbps * 1e6) * 1e12;
-    SourceSetup::Messages { size: Variate::Constant { value: 1460.0 }, gap: Variate::Exponential { mean } }
+    SourceSetup::messages(Variate::Constant { value: 1460.0 }, Variate::Exponential { mean })
 }
 
 /// Flows at `mbps` over every link between switches, both ways, that keep to it.

@@ -15,6 +15,8 @@ pub struct Start {
     pub seed: u64,
     /// The peer acknowledges selectively, so that more than one loss in a round trip is seen.
     pub sack: bool,
+    /// Reductions may be taken back: what was before them is to be remembered.
+    pub undo: bool,
 }
 
 /// A controller that a scenario can name.

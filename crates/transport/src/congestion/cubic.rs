@@ -30,6 +30,7 @@ impl ConfiguredController for Cubic {
 
     fn configured(parameters: &CubicParameters, start: Start) -> Self {
         let cubic = Self::new(start.mss, start.initial_window, *parameters);
+        let cubic = Self { remembers: start.undo, ..cubic };
         if parameters.hystart { cubic.with_hystart(HyStart::new(start.mss, start.paced)) } else { cubic }
     }
 }
@@ -38,7 +39,10 @@ impl ConfiguredController for Cubic {
 #[derive(Clone, Debug)]
 pub struct Cubic {
     window: Window,
-    parameters: CubicParameters,
+    /// As in [`CubicParameters`].
+    beta: f64,
+    beta_ecn: f64,
+    fast_convergence: bool,
     /// C in bytes per second cubed.
     c: f64,
     /// Increase of the Reno-friendly window in bytes per window of bytes acknowledged, while it is below
@@ -49,6 +53,8 @@ pub struct Cubic {
     curve: Curve,
     /// Fast recovery was entered and neither left nor undone.
     recovering: bool,
+    /// A reduction may be taken back.
+    remembers: bool,
     undo: Option<Box<Undo>>,
 }
 
@@ -97,12 +103,15 @@ impl Cubic {
         let alpha = 3.0 * (1.0 - parameters.beta) / (1.0 + parameters.beta);
         Self {
             window,
-            parameters,
+            beta: parameters.beta,
+            beta_ecn: parameters.beta_ecn,
+            fast_convergence: parameters.fast_convergence,
             c: parameters.c * segment,
             friendly_increase: alpha * segment,
             last_ack: Instant::ZERO,
             curve: Curve { w_max: 0.0, cwnd_prior: 0.0, epoch: None },
             recovering: false,
+            remembers: true,
             undo: None,
         }
     }
@@ -118,9 +127,11 @@ impl Cubic {
     /// any lower bound, in bytes.
     fn reduce(&mut self, episode: &LossEpisode, factor: f64) -> u64 {
         let Window { cwnd, ssthresh, mss, .. } = self.window;
-        let CubicParameters { beta, fast_convergence, .. } = self.parameters;
+        let Self { beta, fast_convergence, .. } = *self;
         // RFC 9438 section 4.9.2: what to remember.
-        self.undo = Some(Box::new(Undo { cwnd, ssthresh, curve: self.curve, last_ack: self.last_ack }));
+        if self.remembers {
+            self.undo = Some(Box::new(Undo { cwnd, ssthresh, curve: self.curve, last_ack: self.last_ack }));
+        }
         let cwnd = cwnd as f64;
         // RFC 9438 section 4.7: a flow that lost before it was back at W_max makes room.
         let makes_room = fast_convergence && cwnd < self.curve.w_max;
@@ -238,14 +249,14 @@ impl CongestionControl for Cubic {
     }
 
     fn on_loss(&mut self, episode: &LossEpisode) {
-        let _ = self.reduce(episode, self.parameters.beta);
+        let _ = self.reduce(episode, self.beta);
         self.window.cwnd = self.window.ssthresh;
         self.recovering = true;
     }
 
     fn on_ecn(&mut self, episode: &LossEpisode) {
         // RFC 9438 section 4.6: after a mark the window may go down to one segment.
-        self.window.cwnd = self.reduce(episode, self.parameters.beta_ecn).max(self.window.mss);
+        self.window.cwnd = self.reduce(episode, self.beta_ecn).max(self.window.mss);
         self.begin_epoch(episode.now);
         self.window.hold(episode.snd_nxt);
         // A mark is never spurious.
@@ -255,7 +266,7 @@ impl CongestionControl for Cubic {
     fn on_timeout(&mut self, episode: &LossEpisode, first: bool) {
         // RFC 9438 section 4.8: the window as in RFC 5681 section 3.1, ssthresh with beta.
         if first {
-            let _ = self.reduce(episode, self.parameters.beta);
+            let _ = self.reduce(episode, self.beta);
         }
         self.curve.epoch = None;
         self.window.collapse();

@@ -102,7 +102,8 @@ mod tests {
     use super::*;
 
     fn held() -> Held {
-        let start = Start { mss: MSS, initial_window: 10 * SEGMENT, paced: false, seed: 1, sack: true };
+        let start =
+            Start { mss: MSS, initial_window: 10 * SEGMENT, paced: false, seed: 1, sack: true, undo: true };
         Held::configured(&HeldParameters {}, start)
     }
 

@@ -16,16 +16,18 @@ const CSS_GROWTH_DIVISOR: u64 = 4;
 /// Rounds of conservative slow start after which congestion avoidance begins (CSS_ROUNDS).
 const CSS_ROUNDS: u32 = 5;
 /// Segments that one ACK may add (L) where they leave in bursts.
-const LIMIT_SEGMENTS: u64 = 8;
+const LIMIT_SEGMENTS: u32 = 8;
+/// The end of a round that has none yet.
+const UNKNOWN: u64 = u64::MAX;
 
 /// Rounds and delays of the first slow start. A controller calls [`HyStart::on_ack`] for every ACK
 /// until it says that slow start is over, and grows by [`HyStart::increase`].
 #[derive(Clone, Debug)]
 pub struct HyStart {
-    /// Most bytes that one ACK may add ("L x SMSS").
-    limit: u64,
-    /// End of the present round; `None` before the first ACK.
-    window_end: Option<u64>,
+    /// Most bytes that one ACK may add ("L x SMSS"); no ACK delivers as many as `u32::MAX`.
+    limit: u32,
+    /// End of the present round; [`UNKNOWN`] before the first ACK.
+    window_end: u64,
     last_round_min_rtt: Span,
     current_round_min_rtt: Span,
     rtt_sample_count: u32,
@@ -49,8 +51,8 @@ impl HyStart {
     #[must_use]
     pub fn new(mss: u32, paced: bool) -> Self {
         Self {
-            limit: if paced { u64::MAX } else { LIMIT_SEGMENTS * u64::from(mss.max(1)) },
-            window_end: None,
+            limit: if paced { u32::MAX } else { mss.max(1).saturating_mul(LIMIT_SEGMENTS) },
+            window_end: UNKNOWN,
             last_round_min_rtt: Span::MAX,
             current_round_min_rtt: Span::MAX,
             rtt_sample_count: 0,
@@ -68,7 +70,7 @@ impl HyStart {
     #[inline]
     #[must_use]
     pub fn increase(&self, delivered: u64) -> u64 {
-        let counted = delivered.min(self.limit);
+        let counted = delivered.min(u64::from(self.limit));
         if self.is_conservative() { counted / CSS_GROWTH_DIVISOR } else { counted }
     }
 
@@ -83,9 +85,9 @@ impl HyStart {
         }
         match self.window_end {
             // The first window was sent before any ACK, so the first round ends where it does.
-            None => self.window_end = Some(ack.snd_nxt),
-            Some(end) if ack.snd_una >= end => return self.end_round(ack.snd_nxt),
-            Some(_) => {}
+            UNKNOWN => self.window_end = ack.snd_nxt,
+            end if ack.snd_una >= end => return self.end_round(ack.snd_nxt),
+            _ => {}
         }
         false
     }
@@ -110,7 +112,7 @@ impl HyStart {
     }
 
     fn end_round(&mut self, snd_nxt: u64) -> bool {
-        self.window_end = Some(snd_nxt);
+        self.window_end = snd_nxt;
         self.last_round_min_rtt = self.current_round_min_rtt;
         self.current_round_min_rtt = Span::MAX;
         self.rtt_sample_count = 0;

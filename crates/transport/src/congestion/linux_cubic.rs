@@ -44,7 +44,8 @@ pub struct LinuxCubic {
     parameters: LinuxCubicParameters,
     /// Part of a window to be acknowledged for a segment of the friendly one, in eighths.
     friendly_eighths: u64,
-    delays: ClassicHyStart,
+    /// In a box, because the controller lies in every sender, whatever its algorithm.
+    delays: Box<ClassicHyStart>,
     /// "W_max" in segments; 0 before the first loss and after a timeout.
     w_max: u64,
     epoch: Option<Epoch>,
@@ -92,7 +93,7 @@ impl LinuxCubic {
             window: SegmentWindow::new(mss, initial_window),
             parameters,
             friendly_eighths: ((8.0 * windows) as u64).max(1),
-            delays: ClassicHyStart::default(),
+            delays: Box::default(),
             w_max: 0,
             epoch: None,
             growth: Growth::default(),

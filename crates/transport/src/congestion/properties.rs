@@ -54,7 +54,7 @@ fn registered() -> Vec<CongestionConfig> {
 fn controller(config: &CongestionConfig, seed: u64) -> Controller {
     Controller::new(
         config,
-        Start { mss: MSS, initial_window: 10 * SEGMENT, paced: false, seed, sack: seed % 2 == 1 },
+        Start { mss: MSS, initial_window: 10 * SEGMENT, paced: false, seed, sack: seed % 2 == 1, undo: true },
     )
 }
 

@@ -8,10 +8,11 @@ use super::addresses::{Addresses, Announcements};
 use super::data_sequence::{DATA_START, DataSequence};
 use super::keys;
 use super::option::{Dss, DssMapping, MptcpOption};
-use crate::config::MptcpConfig;
+use crate::config::{MptcpConfig, TcpConfig};
 use crate::segment::{Flags, Segment};
 use crate::tcp::{Held, Ranges, Receiver, ReceiverStats, RightSizing, initial_window, window_scale};
 use anabranch_units::{Instant, Span};
+use std::sync::Arc;
 
 /// What a receiver sees of the data beyond its subflows.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -53,6 +54,8 @@ const TRIES_AFTER_END: u32 = 8;
 #[derive(Debug)]
 pub struct MptcpReceiver {
     config: MptcpConfig,
+    /// What its subflows have of the configuration.
+    tcp: Arc<TcpConfig>,
     initial_sequence: u32,
     seed: u64,
     key: u64,
@@ -121,6 +124,7 @@ impl MptcpReceiver {
             announced: DATA_START,
             fin_acknowledged: false,
             stats: MptcpReceiverStats::default(),
+            tcp: Arc::new(config.tcp.clone()),
             config: config.clone(),
         }
     }
@@ -234,7 +238,7 @@ impl MptcpReceiver {
         let nonce = keys::derive(self.seed, "nonce", index) as u32;
         let subflow = self.subflows[place].get_or_insert_with(|| {
             Box::new(Subflow {
-                receiver: Receiver::for_subflow(&self.config.tcp, sequence),
+                receiver: Receiver::for_subflow(Arc::clone(&self.tcp), sequence),
                 nonce,
                 peer_nonce,
                 peer_address,

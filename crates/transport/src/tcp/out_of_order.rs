@@ -8,7 +8,7 @@ pub(crate) struct OutOfOrder {
     /// The range that arrived last leads the SACK blocks (RFC 2018 section 4).
     recent: [u64; 4],
     /// Where not all blocks are remembered: the newest first.
-    remembered: Option<Remembered>,
+    remembered: Option<Box<Remembered>>,
 }
 
 /// The newest blocks, and how many there may be; at least one.
@@ -21,7 +21,8 @@ struct Remembered {
 impl OutOfOrder {
     /// Remembers so many blocks; 0 for all there are.
     pub(crate) fn remembering(blocks: u8) -> Self {
-        let remembered = (blocks > 0).then(|| Remembered { most: usize::from(blocks), blocks: Vec::new() });
+        let remember = || Box::new(Remembered { most: usize::from(blocks), blocks: Vec::new() });
+        let remembered = (blocks > 0).then(remember);
         Self { remembered, ..Self::default() }
     }
 
@@ -47,7 +48,7 @@ impl OutOfOrder {
 
     /// Data came that a block is to report: they join those that they touch, or take the place of the oldest one.
     pub(crate) fn report(&mut self, left: u64, right: u64) {
-        let Some(Remembered { most, blocks }) = &mut self.remembered else { return };
+        let Some(Remembered { most, blocks }) = self.remembered.as_deref_mut() else { return };
         let mut joined = (left, right);
         if let Some(at) = blocks.iter().position(|&block| touches(block, joined)) {
             joined = join(blocks.remove(at), joined);
@@ -66,7 +67,7 @@ impl OutOfOrder {
 
     /// Removes everything below `position`.
     pub(crate) fn remove_below(&mut self, position: u64) {
-        if let Some(Remembered { blocks, .. }) = &mut self.remembered {
+        if let Some(Remembered { blocks, .. }) = self.remembered.as_deref_mut() {
             blocks.retain(|&(left, _)| left > position);
         }
         self.ranges.remove_below(position);

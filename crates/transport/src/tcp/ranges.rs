@@ -64,6 +64,11 @@ impl Ranges {
     /// Removes everything below `position`.
     pub(crate) fn remove_below(&mut self, position: u64) {
         let gone = self.ranges.partition_point(|&(_, right)| right <= position);
+        if gone == self.ranges.len() {
+            // Most connections have none at most times.
+            self.ranges = Vec::new();
+            return;
+        }
         self.ranges.drain(..gone);
         if let Some(first) = self.ranges.first_mut() {
             first.0 = first.0.max(position);

@@ -2,17 +2,19 @@
 
 mod acceptance;
 mod duplex;
+mod measures;
 mod reading;
 
 use super::held::Held;
 use super::out_of_order::OutOfOrder;
-use super::quick_acks::QuickAcks;
-use super::receive_window::{ReceiveWindow, RightSizing, RoundTrip};
+use super::receive_window::{ReceiveWindow, RightSizing};
 use super::ticks::expiry;
 use super::timestamp::{RecentTimestamp, TimestampClock};
 use crate::config::TcpConfig;
 use crate::segment::{Flags, Segment, unwrap_sequence};
-use anabranch_units::{Instant, Span, rarely};
+use anabranch_units::{Instant, MaybeInstant, Span, rarely};
+use measures::Measures;
+use std::sync::Arc;
 
 /// Positions start here plus the initial sequence number, so that a wire number just below the
 /// first one unwraps to a position, not below zero.
@@ -66,37 +68,29 @@ pub struct Receiver {
     ecn: bool,
     /// RFC 8257 section 3.2; otherwise a mark is echoed until the sender has reduced (RFC 3168 section 6.1.3).
     echoes_each_mark: bool,
-    mss: u16,
+    config: Arc<TcpConfig>,
     window: ReceiveWindow,
     /// Sets the limit of the window; none if it is fixed, or set by the connection.
     sizing: Option<Box<RightSizing>>,
-    round_trip: RoundTrip,
+    /// None where round trips and pauses do not matter.
+    measures: Option<Box<Measures>>,
     /// What the application has not read; none if it reads at once, or the connection holds it.
     held: Option<Box<Held>>,
-    quick: QuickAcks,
-    /// Round trips and pauses matter.
-    measures: bool,
-    min_rto: Span,
     window_scale: u8,
     /// The peer has offered window scale in its SYN.
     scaling: bool,
     /// It belongs to a multipath connection, whose data ACK takes room from the SACK blocks.
     multipath: bool,
-    delayed_ack_segments: u32,
-    delayed_ack_timeout: Span,
-    timer_tick: Span,
-    initial_rto: Span,
-    max_rto: Span,
     initial_sequence: u32,
     rcv_nxt: u64,
     /// Position of the peer's FIN once it has been seen.
     fin_at: Option<u64>,
-    out_of_order: OutOfOrder,
-    dsack: Option<(u64, u64)>,
+    /// What has come above a hole; none while there is no hole.
+    out_of_order: Option<Box<OutOfOrder>>,
+    /// What came though it was here already, in wire sequence numbers.
+    dsack: Option<(u32, u32)>,
     clock: TimestampClock,
     recent: RecentTimestamp,
-    paws: bool,
-    paws_window: u32,
     last_ack_sent: u64,
     /// From when on a refused segment without data is answered.
     next_answer_at: Instant,
@@ -105,8 +99,8 @@ pub struct Receiver {
     ack_before: Option<Box<Segment>>,
     pending_segments: u32,
     ack_now: bool,
-    ack_at: Option<Instant>,
-    control_at: Option<Instant>,
+    ack_at: MaybeInstant,
+    control_at: MaybeInstant,
     control_backoff: u32,
     send_control: bool,
     /// An RST that is to leave.
@@ -118,59 +112,54 @@ impl Receiver {
     /// A receiver that waits for a SYN.
     #[must_use]
     pub fn new(config: &TcpConfig, initial_sequence: u32) -> Self {
+        Self::sharing(Arc::new(config.clone()), initial_sequence)
+    }
+
+    /// The same, with a configuration that other receivers have, too.
+    pub(crate) fn sharing(config: Arc<TcpConfig>, initial_sequence: u32) -> Self {
         Self {
             state: State::Listen,
             sack: config.sack,
             timestamps: config.timestamps,
             ecn: config.ecn,
             echoes_each_mark: config.congestion_control.needs_marks(),
-            mss: config.mss,
-            window: ReceiveWindow::new(config),
-            sizing: RightSizing::new(config).map(Box::new),
-            round_trip: RoundTrip::default(),
+            window: ReceiveWindow::new(&config),
+            sizing: RightSizing::new(&config).map(Box::new),
+            measures: Measures::new(&config).map(Box::new),
             held: None,
-            quick: QuickAcks::new(config.quick_acks),
-            measures: config.autotuning || config.quick_acks > 0,
-            min_rto: config.min_rto,
             window_scale: window_scale(config.receive_buffer.0),
             scaling: true,
             multipath: false,
-            delayed_ack_segments: config.delayed_ack_segments.max(1),
-            delayed_ack_timeout: config.delayed_ack_timeout,
-            timer_tick: config.timer_tick,
-            initial_rto: config.initial_rto,
-            max_rto: config.max_rto,
             initial_sequence,
             rcv_nxt: 0,
             fin_at: None,
-            out_of_order: OutOfOrder::remembering(config.sack_blocks),
+            out_of_order: None,
             dsack: None,
             clock: TimestampClock::new(config.timestamp_tick),
             recent: RecentTimestamp::default(),
-            paws: config.paws,
-            paws_window: config.paws_window,
             last_ack_sent: 0,
             next_answer_at: Instant::ZERO,
             echo_congestion: false,
             ack_before: None,
             pending_segments: 0,
             ack_now: false,
-            ack_at: None,
-            control_at: None,
+            ack_at: MaybeInstant::NONE,
+            control_at: MaybeInstant::NONE,
             control_backoff: 0,
             send_control: false,
             reset: None,
             stats: ReceiverStats::default(),
+            config,
         }
     }
 
     /// The receiving end of a subflow. The connection bounds what may be under way, by its own window (RFC 8684
     /// section 3.3.4), and writes that window into what leaves; the subflow takes whatever comes.
-    pub(crate) fn for_subflow(config: &TcpConfig, initial_sequence: u32) -> Self {
-        let mut receiver = Self::new(config, initial_sequence);
+    pub(crate) fn for_subflow(config: Arc<TcpConfig>, initial_sequence: u32) -> Self {
+        let mut receiver = Self::sharing(config, initial_sequence);
         receiver.multipath = true;
         receiver.sizing = None;
-        if !config.autotuning {
+        if !receiver.config.autotuning {
             receiver.window = ReceiveWindow::fixed(SUBFLOW_BUFFER);
         }
         receiver
@@ -184,11 +173,6 @@ impl Receiver {
     /// The window as this subflow has made it grow.
     pub(crate) fn window(&self) -> u64 {
         self.window.bytes()
-    }
-
-    /// The round trip as it sees it; zero before the first sample.
-    pub(crate) fn round_trip(&self) -> Span {
-        self.round_trip.smoothed()
     }
 
     /// Sends an ACK at the next occasion.
@@ -241,7 +225,7 @@ impl Receiver {
                     self.window_scale = 0;
                 }
                 if let Some(held) = &mut self.held {
-                    held.agree(self.mss, self.timestamps);
+                    held.agree(self.config.mss, self.timestamps);
                 }
                 self.recent.start(now, segment.timestamp);
                 self.state = State::SynReceived;
@@ -273,7 +257,7 @@ impl Receiver {
     }
 
     fn settle_control(&mut self) {
-        self.control_at = None;
+        self.control_at = MaybeInstant::NONE;
         self.control_backoff = 0;
         self.send_control = false;
     }
@@ -302,18 +286,18 @@ impl Receiver {
         if rarely(segment.flags.has(Flags::FIN)) {
             self.fin_at = Some(end - 1);
         }
-        if self.measures && segment.payload > 0 {
+        if self.measures.is_some() && segment.payload > 0 {
             self.measure(now, segment);
         }
-        let irregular = start > self.rcv_nxt || end <= self.rcv_nxt || !self.out_of_order.is_empty();
+        let irregular = start > self.rcv_nxt || end <= self.rcv_nxt || self.out_of_order.is_some();
         if rarely(irregular) {
             self.on_irregular(start, end);
             self.request_ack(now, true);
         } else {
             self.advance(end);
             self.pending_segments += 1;
-            let full = self.pending_segments >= self.delayed_ack_segments && self.keeps_up();
-            let at_once = full || self.quick.are_due();
+            let full = self.pending_segments >= self.config.delayed_ack_segments && self.keeps_up();
+            let at_once = full || self.measures.as_ref().is_some_and(|measures| measures.quick.are_due());
             self.request_ack(now, at_once || self.is_finished());
         }
         self.size_window(now);
@@ -323,8 +307,9 @@ impl Receiver {
     #[inline]
     fn size_window(&mut self, now: Instant) {
         if let Some(sizing) = &mut self.sizing {
-            let waiting = self.out_of_order.end().map_or(0, |end| end - self.rcv_nxt);
-            let rtt = self.round_trip.smoothed();
+            let end = self.out_of_order.as_ref().and_then(|above| above.end());
+            let waiting = end.map_or(0, |end| end - self.rcv_nxt);
+            let rtt = self.measures.as_ref().map_or(Span::ZERO, |measures| measures.round_trip.smoothed());
             self.window.allow(sizing.on_taken(now, rtt, self.stats.delivered, waiting));
         }
     }
@@ -338,23 +323,6 @@ impl Receiver {
             None if self.multipath => SUBFLOW_BUFFER,
             None => self.window.bytes(),
         }
-    }
-
-    /// Round trips, pauses and the growth of the window.
-    fn measure(&mut self, now: Instant, segment: &Segment) {
-        self.round_trip.on_data(now, segment, self.clock, self.rcv_nxt, self.window.bytes());
-        let rtt = self.round_trip.smoothed();
-        // What RFC 6298 section 2.2 makes of one sample.
-        let pause = if rtt == Span::ZERO { self.initial_rto } else { rtt + (rtt + rtt).max(self.min_rto) };
-        self.quick.on_data(now, self.half_window(), pause);
-        if self.window.on_data(u64::from(segment.payload), self.unread()) {
-            self.quick.on_growth();
-        }
-    }
-
-    /// Half of the window in full segments.
-    fn half_window(&self) -> u64 {
-        self.window.bytes() / (2 * u64::from(self.mss))
     }
 
     /// RFC 3168 section 6.1.3: echo until the sender says that it has reduced.
@@ -371,7 +339,9 @@ impl Receiver {
         if rarely(segment.flags.has(Flags::CE)) {
             self.stats.marked_segments += 1;
             if self.ecn && !self.echo_congestion {
-                self.quick.on_mark();
+                if let Some(measures) = &mut self.measures {
+                    measures.quick.on_mark();
+                }
                 self.echo_congestion = true;
             }
         }
@@ -393,27 +363,37 @@ impl Receiver {
     fn on_irregular(&mut self, start: u64, end: u64) {
         if end <= self.rcv_nxt {
             self.stats.duplicate_segments += 1;
-            self.dsack = Some((start, end));
-            self.quick.refill(self.half_window());
+            self.on_duplicate(start, end);
+            self.refill_quick_acks();
             return;
         }
-        if let Some((_, right)) = self.out_of_order.containing(start)
+        let blocks = self.config.sack_blocks;
+        let above = self.out_of_order.get_or_insert_with(|| Box::new(OutOfOrder::remembering(blocks)));
+        if let Some((_, right)) = above.containing(start)
             && end <= right
         {
+            above.remember(start);
+            above.report(start, end);
             self.stats.duplicate_segments += 1;
-            self.dsack = Some((start, end));
-            self.out_of_order.remember(start);
-            self.out_of_order.report(start, end);
+            self.on_duplicate(start, end);
             return;
         }
-        let (left, right) = self.out_of_order.insert(start.max(self.rcv_nxt), end);
-        if left <= self.rcv_nxt {
-            self.advance(right);
-            self.out_of_order.remove_below(self.rcv_nxt);
-        } else {
-            self.out_of_order.remember(left);
-            self.out_of_order.report(start, end);
+        let (left, right) = above.insert(start.max(self.rcv_nxt), end);
+        if left > self.rcv_nxt {
+            above.remember(left);
+            above.report(start, end);
+            return;
         }
+        above.remove_below(right);
+        if above.is_empty() {
+            self.out_of_order = None;
+        }
+        self.advance(right);
+    }
+
+    /// Data came that were here already: a DSACK is due.
+    fn on_duplicate(&mut self, start: u64, end: u64) {
+        self.dsack = Some((start as u32, end as u32));
     }
 
     #[inline]
@@ -435,8 +415,8 @@ impl Receiver {
     fn request_ack(&mut self, now: Instant, at_once: bool) {
         if at_once {
             self.ack_now = true;
-        } else if self.ack_at.is_none() {
-            self.ack_at = Some(expiry(now, self.delayed_ack_timeout, self.timer_tick));
+        } else if !self.ack_at.is_some() {
+            self.ack_at = expiry(now, self.config.delayed_ack_timeout, self.config.timer_tick).into();
         }
     }
 
@@ -454,12 +434,13 @@ impl Receiver {
         Some(self.acknowledgment(now))
     }
 
-    /// The SYN-ACK or the FIN, which are sent again unless an answer comes.
+    /// The SYN-ACK or the FIN.
     #[cold]
     fn control(&mut self, now: Instant) -> Segment {
         self.send_control = false;
-        let rto = self.initial_rto.saturating_mul(1 << self.control_backoff.min(30)).min(self.max_rto);
-        self.control_at = Some(now.saturating_add(rto));
+        let TcpConfig { initial_rto, max_rto, .. } = *self.config;
+        let rto = initial_rto.saturating_mul(1 << self.control_backoff.min(30)).min(max_rto);
+        self.control_at = now.saturating_add(rto).into();
         if self.state == State::SynReceived { self.syn_ack(now) } else { self.fin(now) }
     }
 
@@ -477,7 +458,7 @@ impl Receiver {
             ack: self.rcv_nxt as u32,
             window: self.announce(0).min(u64::from(u16::MAX)) as u16,
             flags,
-            mss: self.mss,
+            mss: self.config.mss,
             window_scale_plus_one: if self.scaling { self.window_scale + 1 } else { 0 },
             ..Segment::default()
         };
@@ -491,11 +472,13 @@ impl Receiver {
 
     fn acknowledgment(&mut self, now: Instant) -> Segment {
         self.ack_now = false;
-        self.ack_at = None;
+        self.ack_at = MaybeInstant::NONE;
         self.pending_segments = 0;
         self.last_ack_sent = self.rcv_nxt;
         self.stats.acks += 1;
-        self.quick.on_ack();
+        if let Some(measures) = &mut self.measures {
+            measures.quick.on_ack();
+        }
         let after_fin =
             u32::from(self.state == State::Closed || self.control_at.is_some() && self.is_finished());
         let mut segment = Segment {
@@ -505,7 +488,7 @@ impl Receiver {
             flags: if self.echo_congestion { Flags::ACK.with(Flags::ECE) } else { Flags::ACK },
             ..Segment::default()
         };
-        if rarely(self.sack && (self.dsack.is_some() || !self.out_of_order.is_empty())) {
+        if rarely(self.sack && (self.dsack.is_some() || self.out_of_order.is_some())) {
             self.add_sack_blocks(&mut segment);
         }
         self.dsack = None;
@@ -513,14 +496,19 @@ impl Receiver {
     }
 
     /// RFC 2883 section 4: a duplicate first, then what has arrived out of order.
-    #[inline(never)]
-    fn add_sack_blocks(&self, segment: &mut Segment) {
+    #[inline]
+    fn add_sack_blocks(&mut self, segment: &mut Segment) {
+        if self.out_of_order.is_none() && self.dsack.is_none() {
+            return;
+        }
         // 40 bytes of options: 12 for timestamps and 8 for a data ACK leave 20, or two blocks behind 4.
         let limit = if self.timestamps { 3 } else { 4 } - u8::from(self.multipath);
         if let Some((left, right)) = self.dsack {
-            segment.sack.push(left as u32, right as u32, limit);
+            segment.sack.push(left, right, limit);
         }
-        self.out_of_order.add_blocks(&mut segment.sack, limit);
+        if let Some(above) = &self.out_of_order {
+            above.add_blocks(&mut segment.sack, limit);
+        }
     }
 
     #[inline]
@@ -536,18 +524,15 @@ impl Receiver {
     /// When [`Receiver::on_timeout`] wants to be called; `None` for never.
     #[must_use]
     pub fn next_timeout(&self) -> Option<Instant> {
-        match (self.ack_at, self.control_at) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
+        self.ack_at.min(self.control_at).get()
     }
 
     /// A timer may have expired.
     pub fn on_timeout(&mut self, now: Instant) {
-        if self.ack_at.is_some_and(|at| at <= now) {
+        if self.ack_at.has_come(now) {
             self.ack_now = true;
         }
-        if self.control_at.is_some_and(|at| at <= now) {
+        if self.control_at.has_come(now) {
             self.control_backoff += 1;
             self.send_control = true;
         }

@@ -35,7 +35,9 @@ pub(crate) struct RttEstimator {
     recent: Option<Box<RecentMinimum>>,
     latest: Span,
     samples: u64,
-    sum_ps: u128,
+    /// All samples in picoseconds, modulo 2^64, and how often that has wrapped: in less room than one integer of both.
+    sum_ps: u64,
+    sum_wraps: u32,
     max: Span,
     base_rto: Span,
     bounds: (Span, Span),
@@ -56,6 +58,7 @@ impl RttEstimator {
             latest: Span::ZERO,
             samples: 0,
             sum_ps: 0,
+            sum_wraps: 0,
             max: Span::ZERO,
             base_rto: initial_rto,
             bounds: (min_rto, max_rto),
@@ -84,7 +87,9 @@ impl RttEstimator {
             self.srtt = Span::from_ps(self.srtt.as_ps() - self.srtt.as_ps() / 8 + rtt.as_ps() / 8);
         }
         self.samples += 1;
-        self.sum_ps += u128::from(rtt.as_ps());
+        let (sum, wraps) = self.sum_ps.overflowing_add(rtt.as_ps());
+        self.sum_ps = sum;
+        self.sum_wraps += u32::from(wraps);
         self.max = self.max.max(rtt);
         self.latest = rtt;
         self.backoff = 0;
@@ -142,10 +147,11 @@ impl RttEstimator {
 
     /// All zero before the first sample.
     pub(crate) fn summary(&self) -> RttSummary {
+        let sum = u128::from(self.sum_wraps) << u64::BITS | u128::from(self.sum_ps);
         RttSummary {
             smoothed: self.srtt,
             min: if self.has_sample() { self.least } else { Span::ZERO },
-            mean: Span::from_ps((self.sum_ps / u128::from(self.samples.max(1))) as u64),
+            mean: Span::from_ps((sum / u128::from(self.samples.max(1))) as u64),
             max: self.max,
             latest: self.latest,
         }

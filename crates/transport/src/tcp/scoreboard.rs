@@ -19,7 +19,10 @@ pub(crate) type Number = u32;
 const NONE: Number = Number::MAX;
 
 /// Room for so many segments is kept, however few there are.
-const LEAST_ROOM: usize = 32;
+const LEAST_ROOM: usize = 4;
+
+/// Room for the first segments: the usual initial window (RFC 6928).
+const FIRST_ROOM: usize = 10;
 
 /// One segment that has been sent and not yet cumulatively acknowledged.
 #[derive(Clone, Debug)]
@@ -211,6 +214,9 @@ impl Scoreboard {
         }
         self.outstanding += end - start;
         let older = self.append(number);
+        if rarely(self.segments.len() == self.segments.capacity()) {
+            self.make_room();
+        }
         self.segments.push_back(Sent {
             start,
             end,
@@ -399,6 +405,14 @@ impl Scoreboard {
         }
     }
 
+    /// Makes half as much room again: what vectors make by themselves, twice as much, is more than most windows fill.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self) {
+        let segments = self.segments.len();
+        self.segments.reserve_exact(if segments == 0 { FIRST_ROOM } else { segments.div_ceil(2) });
+    }
+
     /// Gives room back that a larger window has left: segments come around in all of it, and would find none of it in
     /// the cache. Where nothing is left they start from the beginning again.
     #[inline(always)]
@@ -408,7 +422,7 @@ impl Scoreboard {
             self.segments.clear();
         }
         if rarely(room > LEAST_ROOM && self.segments.len() < room / 8) {
-            self.segments.shrink_to(room / 4);
+            self.segments.shrink_to((room / 4).max(LEAST_ROOM));
         }
     }
 

@@ -11,7 +11,7 @@ const RTT: Span = Span::from_ms(20);
 const BDP: u64 = 200;
 
 fn start(seed: u64, sack: bool) -> Start {
-    Start { mss: MSS, initial_window: 10 * SEGMENT, paced: false, seed, sack }
+    Start { mss: MSS, initial_window: 10 * SEGMENT, paced: false, seed, sack, undo: true }
 }
 
 fn controller() -> Bbr3 {

@@ -30,7 +30,8 @@ fn a_control_that_is_brought_along_is_the_one_that_is_called() {
     };
     assert_eq!(external.code, 3);
     external.maker = Brought(Some(Arc::new(Renos)));
-    let start = Start { mss: MSS, initial_window: 10 * SEGMENT, paced: false, seed: 1, sack: true };
+    let start =
+        Start { mss: MSS, initial_window: 10 * SEGMENT, paced: false, seed: 1, sack: true, undo: true };
     let mut controller = Controller::new(&CongestionConfig::External(external), start);
     assert_eq!((controller.cwnd(), controller.ssthresh()), (10 * SEGMENT, u64::MAX));
     controller.forget_growth(4 * SEGMENT);

@@ -104,8 +104,14 @@ fn an_ecn_echo_halves_at_once() {
 #[test]
 fn abe_keeps_four_fifths_at_a_mark() {
     let abe = NewRenoParameters { beta_ecn: 0.8, ..NewRenoParameters::default() };
-    let start =
-        |segments| Start { mss: MSS, initial_window: segments * SEGMENT, paced: false, seed: 0, sack: true };
+    let start = |segments| Start {
+        mss: MSS,
+        initial_window: segments * SEGMENT,
+        paced: false,
+        seed: 0,
+        sack: true,
+        undo: true,
+    };
     for (cwnd, flight, left) in [(40, 40, 32), (40, 20, 16), (2, 2, 2)] {
         let mut newreno = NewReno::configured(&abe, start(cwnd));
         newreno.on_ecn(&episode(Instant::ZERO, flight * SEGMENT));

@@ -10,7 +10,8 @@ use anabranch_units::{Instant, Span};
 const NOW: Instant = Instant::ZERO;
 
 fn with_window(window_segments: u32, initial: u64) -> Ns2NewReno {
-    let start = Start { mss: MSS, initial_window: initial * SEGMENT, paced: false, seed: 1, sack: false };
+    let start =
+        Start { mss: MSS, initial_window: initial * SEGMENT, paced: false, seed: 1, sack: false, undo: true };
     Ns2NewReno::configured(&Ns2NewRenoParameters { window_segments }, start)
 }
 

@@ -24,7 +24,7 @@ fn a_name_makes_its_controller() {
         assert_eq!(config.name(), name);
         Controller::new(
             &config,
-            Start { mss: MSS, initial_window: 10 * SEGMENT, paced: false, seed: 1, sack: true },
+            Start { mss: MSS, initial_window: 10 * SEGMENT, paced: false, seed: 1, sack: true, undo: true },
         )
     };
     let (newreno, bbr) = (make("newreno"), make("bbr"));

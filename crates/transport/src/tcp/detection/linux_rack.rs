@@ -39,7 +39,7 @@ pub struct LinuxRack {
     parameters: LinuxRackParameters,
     timer_tick: Span,
     /// Loss detection where the peer does not grant SACK, without which there is no RACK.
-    without_sack: Option<Dupack>,
+    without_sack: Option<Box<Dupack>>,
     times: RackTimes,
     /// RACK.rtt of the present ACK was acknowledged cumulatively.
     by_ack: bool,
@@ -215,7 +215,7 @@ impl LossDetection for LinuxRack {
 
     fn on_established(&mut self, handshake: &Handshake) {
         self.timer_tick = handshake.timer_tick;
-        self.without_sack = (!handshake.sack).then(|| Dupack::new(DUP_THRESH as u32));
+        self.without_sack = (!handshake.sack).then(|| Box::new(Dupack::new(DUP_THRESH as u32)));
     }
 
     fn on_duplicate_without_sack(&mut self, board: &mut Scoreboard) {

@@ -67,7 +67,7 @@ pub struct Rack {
     tail_loss_probe: bool,
     max_ack_delay: Span,
     /// Loss detection where the peer does not grant SACK, without which there is no RACK.
-    without_sack: Option<Dupack>,
+    without_sack: Option<Box<Dupack>>,
     times: RackTimes,
     /// RACK.fack: highest position delivered.
     fack: u64,
@@ -203,7 +203,7 @@ impl LossDetection for Rack {
 
     /// RFC 8985 section 3.2 wants SACK; RFC 5681 and RFC 6582 do without.
     fn on_established(&mut self, handshake: &Handshake) {
-        self.without_sack = (!handshake.sack).then(|| Dupack::new(DUP_THRESH as u32));
+        self.without_sack = (!handshake.sack).then(|| Box::new(Dupack::new(DUP_THRESH as u32)));
     }
 
     fn on_duplicate_without_sack(&mut self, board: &mut Scoreboard) {

@@ -26,8 +26,8 @@ impl Receiver {
         self.take_congestion_marks(now, segment);
         if start < self.rcv_nxt {
             self.stats.duplicate_segments += u64::from(end <= self.rcv_nxt);
-            self.dsack = Some((start, end.min(self.rcv_nxt)));
-            self.quick.refill(self.half_window());
+            self.on_duplicate(start, end.min(self.rcv_nxt));
+            self.refill_quick_acks();
         }
         self.request_ack(now, true);
         true
@@ -36,7 +36,9 @@ impl Receiver {
     #[inline]
     fn has_old_timestamp(&self, now: Instant, segment: &Segment) -> bool {
         let stamped = self.timestamps && segment.flags.has(Flags::TIMESTAMPS);
-        self.paws && stamped && self.recent.is_older(self.clock, now, segment.timestamp, self.paws_window)
+        self.config.paws
+            && stamped
+            && self.recent.is_older(self.clock, now, segment.timestamp, self.config.paws_window)
     }
 
     /// A segment without data asks for the window, or others have overtaken it. It is answered now and then only, so that

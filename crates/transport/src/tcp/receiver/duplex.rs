@@ -2,7 +2,7 @@
 
 use super::{Receiver, State};
 use crate::segment::{Flags, Segment, reset_for, unwrap_sequence};
-use anabranch_units::Instant;
+use anabranch_units::{Instant, MaybeInstant};
 
 impl Receiver {
     /// Whether anything but a SYN has come.
@@ -53,7 +53,7 @@ impl Receiver {
             self.reset = reset_for(segment).map(Box::new);
         } else if segment.flags.has(Flags::RST) && self.on_reset(now, segment) {
             self.state = State::Reset;
-            (self.ack_now, self.ack_at, self.ack_before) = (false, None, None);
+            (self.ack_now, self.ack_at, self.ack_before) = (false, MaybeInstant::NONE, None);
             self.settle_control();
         }
         there_is_none || segment.flags.has(Flags::RST)

@@ -27,7 +27,7 @@ impl Receiver {
             self.size_window(now);
             let room = self.room();
             if let Some(held) = self.held.as_ref().filter(|_| !self.is_finished()) {
-                let due = self.pending_segments >= self.delayed_ack_segments;
+                let due = self.pending_segments >= self.config.delayed_ack_segments.max(1);
                 self.tell(now, if due { Update::AtOnce } else { held.update(room) });
             }
         }
@@ -50,8 +50,10 @@ impl Receiver {
     pub(super) fn announce(&mut self, scale: u8) -> u64 {
         let room = self.room();
         let Some(held) = &mut self.held else { return room.window };
-        if held.is_half_full(room) {
-            self.quick.stop();
+        if held.is_half_full(room)
+            && let Some(measures) = &mut self.measures
+        {
+            measures.quick.stop();
         }
         held.announce(room, scale)
     }

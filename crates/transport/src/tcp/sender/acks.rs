@@ -146,7 +146,8 @@ impl Sender {
     #[inline(never)]
     fn take_rate(&mut self, now: Instant, bytes: u64) -> Option<RateSample> {
         let newest = self.board.take_newest();
-        self.rate.on_delivered(now, bytes, newest, self.board.lost_total(), self.rtt.min())
+        let rate = self.rate.as_mut()?;
+        rate.on_delivered(now, bytes, newest, self.board.lost_total(), self.rtt.min())
     }
 
     /// For the log: the ACK is worked in.
@@ -296,7 +297,8 @@ impl Sender {
 
     #[inline]
     fn detect_losses(&mut self, now: Instant, dsack: bool, echo: Option<u32>, delivered: &Delivered) {
-        let Self { detector, board, rtt, rate, recovery, clock, .. } = self;
+        let delivered_before = self.delivered();
+        let Self { detector, board, rtt, recovery, clock, .. } = self;
         let (snd_una, snd_nxt, full_payload) = (self.snd_una, self.snd_nxt, self.full_payload);
         let (pipe, newest, late_original) = (board.pipe(), board.newest().copied(), self.holds_losses);
         detector.on_ack(board, || AckFacts {
@@ -306,7 +308,7 @@ impl Sender {
             dsack,
             late_original,
             newest_delivered_before: newest.map(|newest| newest.departure.delivery.delivered),
-            delivered: rate.delivered() + delivered.bytes,
+            delivered: delivered_before + delivered.bytes,
             in_recovery: !matches!(recovery, RecoveryState::Open),
             srtt: rtt.srtt(),
             min_rtt: rtt.min(),

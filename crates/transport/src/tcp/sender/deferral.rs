@@ -16,7 +16,7 @@ const WINDOW_PARTS: u64 = 3;
 #[derive(Default, Debug)]
 pub(super) struct TsoDeferral {
     /// Segments of the train that are still to leave.
-    train: u64,
+    train: u32,
     /// The sender waits for an ACK, a timer or data.
     waits: bool,
 }
@@ -50,7 +50,8 @@ impl Sender {
             || !self.expects_ack_soon(now);
         if goes {
             let half = (cwnd / mss / 2).max(1);
-            self.deferral.train = room.min(most).min(half).saturating_sub(1);
+            // At most LARGEST_TRAIN.
+            self.deferral.train = room.min(most).min(half).saturating_sub(1) as u32;
         }
         self.deferral.waits = !goes;
         self.deferral.waits
@@ -60,7 +61,7 @@ impl Sender {
     #[cfg(test)]
     pub(crate) fn release_deferred(&mut self) -> bool {
         let waits = std::mem::take(&mut self.deferral.waits);
-        self.deferral.train = u64::from(waits);
+        self.deferral.train = u32::from(waits);
         waits
     }
 

@@ -12,6 +12,7 @@ impl Sender {
     pub fn keep_log(&mut self, limit: usize) {
         self.log = Some(Box::new(Log::new(limit)));
         self.board.note_losses();
+        self.rate.get_or_insert_default();
     }
 
     /// The entries since the last call, in the order of the decisions; none if it keeps no log.

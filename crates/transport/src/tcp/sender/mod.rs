@@ -26,7 +26,7 @@ use crate::log::{Decision, Log};
 use crate::segment::{Flags, Segment, unwrap_sequence};
 use crate::tcp::ANSWER_INTERVAL;
 use crate::tcp::pacing::{PacingConfig, WindowPacing};
-use anabranch_units::{Instant, Span, rarely};
+use anabranch_units::{Instant, MaybeInstant, Span, rarely};
 use deferral::TsoDeferral;
 pub use info::SenderInfo;
 use persist::Persist;
@@ -85,7 +85,8 @@ pub struct Sender {
     board: Scoreboard,
     timers: Timers,
     persist: Persist,
-    rate: RateSampler,
+    /// None where nobody asks for departures.
+    rate: Option<Box<RateSampler>>,
     window_use: WindowUse,
     recovery: RecoveryState,
     undo: Option<Box<Undo>>,
@@ -135,7 +136,7 @@ pub struct Sender {
     tell_reduction: bool,
     /// ECN-Echoes below this position belong to a window that was reduced already.
     ecn_point: u64,
-    established_at: Option<Instant>,
+    established_at: MaybeInstant,
     stats: SenderStats,
     /// What it decides, if somebody wants to know.
     log: Option<Box<Log>>,
@@ -154,6 +155,9 @@ impl Sender {
         let full_payload = full_payload(config.mss, config.timestamps, 0);
         let window_scale = window_scale(config.receive_buffer.0);
         let start = EPOCH + u64::from(initial_sequence);
+        let detector = Detector::new(&config.loss_detection);
+        let control = &config.congestion_control;
+        let measures = control.measures_rate() || control.judges_losses() || detector.looks_at_departures();
         Self {
             state: State::Idle,
             seed,
@@ -163,7 +167,7 @@ impl Sender {
                 config.initial_window_segments,
                 (seed, config.sack),
             ),
-            detector: Detector::new(&config.loss_detection),
+            detector,
             rtt: RttEstimator::new(
                 config.initial_rto,
                 (config.min_rto, config.max_rto),
@@ -173,7 +177,7 @@ impl Sender {
             board: Scoreboard::new(full_payload),
             timers: Timers::default(),
             persist: Persist::default(),
-            rate: RateSampler::default(),
+            rate: measures.then(Box::default),
             window_use: WindowUse::default(),
             recovery: RecoveryState::Open,
             undo: None,
@@ -209,7 +213,7 @@ impl Sender {
             last_sent_at: Instant::ZERO,
             tell_reduction: false,
             ecn_point: start,
-            established_at: None,
+            established_at: MaybeInstant::NONE,
             stats: SenderStats::default(),
             log: None,
             config,
@@ -290,7 +294,7 @@ impl Sender {
             return;
         }
         self.state = State::Established;
-        self.established_at = Some(now);
+        self.established_at = now.into();
         self.snd_una += 1;
         self.snd_nxt = self.snd_una;
         self.ecn_point = self.snd_una;
@@ -473,7 +477,7 @@ impl Sender {
     /// When the handshake completed.
     #[must_use]
     pub fn established_at(&self) -> Option<Instant> {
-        self.established_at
+        self.established_at.get()
     }
 
     /// Whether everything written before the close is acknowledged, the FIN included.
@@ -510,6 +514,6 @@ fn controller(
     let window = payload * u64::from(window_segments.max(1));
     // The payload is at most the 16-bit MSS.
     let paced = matches!(config.pacing, PacingConfig::Window(_));
-    let start = Start { mss: payload as u32, initial_window: window, paced, seed, sack };
+    let start = Start { mss: payload as u32, initial_window: window, paced, seed, sack, undo: config.undo };
     Controller::new(&config.congestion_control, start)
 }

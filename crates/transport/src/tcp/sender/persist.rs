@@ -4,7 +4,7 @@
 use super::Sender;
 use crate::segment::Segment;
 use crate::tcp::ticks::expiry;
-use anabranch_units::{Instant, rarely};
+use anabranch_units::{Instant, MaybeInstant, rarely};
 
 /// A part of the largest window that is worth a segment, as a divisor (RFC 9293 section 3.8.6.2.1).
 const WORTH_SENDING: u64 = 2;
@@ -15,7 +15,7 @@ const MOST_DOUBLINGS: u32 = 30;
 #[derive(Default, Debug)]
 pub(super) struct Persist {
     /// When it expires; none while nothing waits for a window.
-    pub(super) at: Option<Instant>,
+    pub(super) at: MaybeInstant,
     due: bool,
     /// The connection of this subflow asks.
     pub(super) ask: bool,
@@ -41,7 +41,7 @@ impl Persist {
 
     #[inline]
     pub(super) fn on_timeout(&mut self, now: Instant) {
-        self.due |= self.at.is_some_and(|at| at <= now);
+        self.due |= self.at.has_come(now);
     }
 }
 
@@ -54,7 +54,7 @@ impl Sender {
         if self.is_subflow() || !self.board.is_empty() || !waits {
             return false;
         }
-        if self.persist.at.is_none() {
+        if !self.persist.at.is_some() {
             self.start_persist(now);
         }
         true
@@ -64,7 +64,7 @@ impl Sender {
     fn start_persist(&mut self, now: Instant) {
         let doubled = 1 << self.persist.expired.min(MOST_DOUBLINGS);
         let span = self.rtt.rto().saturating_mul(doubled).min(self.config.max_rto);
-        self.persist.at = Some(expiry(now, span, self.config.timer_tick));
+        self.persist.at = expiry(now, span, self.config.timer_tick).into();
     }
 
     /// What leaves when the persist timer has expired: what an open window takes, however little; otherwise an old number

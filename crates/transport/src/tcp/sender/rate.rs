@@ -1,3 +1,4 @@
+use super::Sender;
 use crate::congestion::RateSample;
 use crate::tcp::scoreboard::{Delivery, Newest, lost_since};
 use anabranch_units::{Instant, Span};
@@ -35,7 +36,7 @@ impl RateSampler {
     }
 
     /// Bytes delivered so far.
-    pub(super) const fn delivered(&self) -> u64 {
+    const fn delivered(&self) -> u64 {
         self.delivered
     }
 
@@ -75,6 +76,14 @@ impl RateSampler {
             tx_in_flight: u64::from(newest.departure.in_flight_then),
             lost: lost_since(newest.departure.lost_then, lost_total),
         })
+    }
+}
+
+impl Sender {
+    /// Bytes delivered so far, if somebody asks for departures; 0 otherwise.
+    #[inline]
+    pub(super) fn delivered(&self) -> u64 {
+        self.rate.as_ref().map_or(0, |rate| rate.delivered())
     }
 }
 

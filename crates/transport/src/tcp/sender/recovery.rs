@@ -81,7 +81,7 @@ impl Sender {
             return;
         }
         self.record_losses(now, &losses);
-        let delivered = self.rate.delivered();
+        let delivered = self.delivered();
         for mark in losses {
             self.controller.on_segment_lost(&LostSegment {
                 now,

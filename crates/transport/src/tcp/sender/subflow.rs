@@ -47,7 +47,7 @@ impl Sender {
 
     /// The connection has nothing more for it: delivery rates are not the network's from here on.
     pub(crate) fn on_application_limit(&mut self) {
-        self.rate.on_app_limited(self.board.pipe());
+        self.on_app_limited(self.board.pipe());
     }
 
     /// Sends its ACK again, with the option that the connection puts on it.

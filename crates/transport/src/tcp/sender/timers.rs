@@ -4,33 +4,52 @@ use crate::agent::Failure;
 use crate::congestion::{CongestionControl, LossEpisode};
 use crate::log::{Decision, LossCause, ReductionCause, TimeoutCause};
 use crate::tcp::ticks::{TIMER_MARGIN, expiry};
-use anabranch_units::{Instant, Span};
+use anabranch_units::{Instant, MaybeInstant, Span};
 
 /// The one retransmission timer, and what it will do; pacing has its own instant.
 #[derive(Default, Debug)]
 pub(super) struct Timers {
-    at: Option<Instant>,
+    at: MaybeInstant,
     /// When the retransmission timer expires if no probe comes before it.
     timeout_at: Instant,
     purpose: Purpose,
-    /// Next instant at which a paced segment may leave.
-    pub(super) pace_at: Instant,
-    /// How late the train that is leaving was, less what gaps behind its segments have made up for.
-    pub(super) late: Span,
-    /// Segments that leave together where pacing lets one go: those of a train (segmentation offload).
-    pub(super) train: Train,
+    /// None before the first segment that is paced.
+    pub(super) pacing: Option<Box<Paced>>,
+    /// How many segments of a train may leave with its first one.
+    pub(super) more: u16,
     /// The last poll gave nothing because of pacing.
     pub(super) held_by_pacing: bool,
     /// A tail loss probe is out, or one is to be sent now.
     pub(super) probe: Probe,
 }
 
+/// What only a sender has that is paced.
+#[derive(Default, Debug)]
+pub(super) struct Paced {
+    /// Next instant at which a segment may leave.
+    pub(super) at: Instant,
+    /// How late the train that is leaving was, less what gaps behind its segments have made up for.
+    late: Span,
+    /// Segments that leave together where pacing lets one go: those of a train (segmentation offload).
+    pub(super) train: Train,
+}
+
+impl Paced {
+    /// What is left of a gap behind a segment that leaves late.
+    pub(super) fn caught_up(&mut self, now: Instant, start: u64, gap: Span) -> Span {
+        if !self.train.goes_on(now, start) {
+            self.late = now.saturating_since(self.at);
+        }
+        let less = self.late.min(gap / 2);
+        self.late = self.late - less;
+        gap - less
+    }
+}
+
 /// The train that a paced sender is sending: one piece of the stream, as segmentation offload takes it.
 #[derive(Default, Debug)]
 pub(super) struct Train {
-    /// How many segments may leave with the first one.
-    more: u16,
-    /// How many of them are left, and when the first one left.
+    /// How many segments are left that may leave with the first one, and when that left.
     left: u16,
     at: Instant,
     /// Position in the stream behind the last one.
@@ -44,13 +63,13 @@ impl Train {
         self.left > 0 && self.at == now && self.end == start
     }
 
-    /// A segment leaves; a train that it begins is at least of `quantum` segments.
+    /// A segment leaves; a train that it begins has `more` segments.
     #[inline]
-    pub(super) fn on_sent(&mut self, now: Instant, (start, end): (u64, u64), quantum: u16) {
+    pub(super) fn on_sent(&mut self, now: Instant, (start, end): (u64, u64), more: u16) {
         if self.goes_on(now, start) {
             self.left -= 1;
         } else {
-            (self.left, self.at) = (self.more.max(quantum.saturating_sub(1)), now);
+            (self.left, self.at) = (more, now);
         }
         self.end = end;
     }
@@ -76,25 +95,27 @@ pub(super) enum Probe {
 
 impl Timers {
     pub(super) fn stop(&mut self) {
-        self.at = None;
+        self.at = MaybeInstant::NONE;
     }
 
     /// Lets a running timer expire at `at` at the latest.
     pub(super) fn bound(&mut self, at: Instant) {
-        self.at = self.at.map(|running| running.min(at));
+        if self.at.is_some() {
+            self.at = self.at.min(at.into());
+        }
     }
 
     /// The timeout takes the place of a probe that waits.
     pub(super) fn call_off_probe(&mut self) {
         if self.is_probe() {
-            self.at = Some(self.timeout_at);
+            self.at = self.timeout_at.into();
             self.purpose = Purpose::Timeout;
         }
     }
 
     /// When it expires.
     pub(super) fn expires_at(&self) -> Option<Instant> {
-        self.at
+        self.at.get()
     }
 
     pub(super) fn is_running(&self) -> bool {
@@ -110,7 +131,7 @@ impl Sender {
     /// The host sends trains of up to so many segments (segmentation offload): where the sender is paced, whole
     /// trains are.
     pub fn set_offload(&mut self, segments: u16) {
-        self.timers.train.more = segments.saturating_sub(1);
+        self.timers.more = segments.saturating_sub(1);
     }
 
     /// When [`Sender::on_timeout`] wants to be called; `None` for never.
@@ -120,18 +141,13 @@ impl Sender {
         if matches!(self.state, State::Failed(_)) {
             return None;
         }
-        let mut next = self.timers.at;
-        if let Some(at) = self.detector.next_timeout() {
-            next = Some(next.map_or(at, |n| n.min(at)));
+        let mut next = self.timers.at.min(self.persist.at).min(self.detector.next_timeout().into());
+        if self.timers.held_by_pacing
+            && let Some(paced) = &self.timers.pacing
+        {
+            next = next.min(paced.at.into());
         }
-        if let Some(at) = self.persist.at {
-            next = Some(next.map_or(at, |n| n.min(at)));
-        }
-        if self.timers.held_by_pacing {
-            let at = self.timers.pace_at;
-            next = Some(next.map_or(at, |n| n.min(at)));
-        }
-        next
+        next.get()
     }
 
     /// A timer may have expired; does nothing if none has.
@@ -145,7 +161,7 @@ impl Sender {
         if self.detector.next_timeout().is_some_and(|at| at <= now) {
             self.on_reordering_timeout(now);
         }
-        if self.timers.at.is_none_or(|at| at > now) {
+        if !self.timers.at.has_come(now) {
             return;
         }
         self.timers.stop();
@@ -160,7 +176,7 @@ impl Sender {
     }
 
     fn on_syn_timeout(&mut self, now: Instant) {
-        if self.timers.at.is_some_and(|at| at <= now) {
+        if self.timers.at.has_come(now) {
             self.timers.stop();
             self.stats.timeouts += 1;
             self.record_timeout(now, TimeoutCause::Handshake);
@@ -273,7 +289,7 @@ impl Sender {
         let timeout = self.timers.timeout_at;
         let probe = expiry(now, self.probe_timeout(), self.config.timer_tick);
         // Where the timeout would come first, the probe goes in its stead.
-        self.timers.at = Some(probe.min(timeout));
+        self.timers.at = probe.min(timeout).into();
         self.timers.purpose = Purpose::Probe;
     }
 
@@ -288,7 +304,7 @@ impl Sender {
             return;
         }
         self.timers.timeout_at = expiry(now, self.rtt.rto(), self.config.timer_tick);
-        self.timers.at = Some(self.timers.timeout_at);
+        self.timers.at = self.timers.timeout_at.into();
         self.timers.purpose = Purpose::Timeout;
     }
 

@@ -8,7 +8,7 @@ use crate::segment::{Flags, Segment};
 use crate::tcp::detection::TransmissionFacts;
 use crate::tcp::receive_window::initial_window;
 use crate::tcp::scoreboard::{Delivery, Number};
-use anabranch_units::{Bytes, Instant, Rate, Span, rarely};
+use anabranch_units::{Bytes, Instant, Rate, rarely};
 
 impl Sender {
     /// The next segment to send now, if any.
@@ -176,7 +176,7 @@ impl Sender {
         let fin = self.closing && !self.fin_sent && unsent <= self.full_payload;
         if rarely(unsent == 0 && !fin) {
             if pipe < cwnd && !self.is_subflow() {
-                self.rate.on_app_limited(pipe);
+                self.on_app_limited(pipe);
             }
             return None;
         }
@@ -249,7 +249,18 @@ impl Sender {
     /// State to keep with a segment that is about to leave, if anybody wants it.
     #[inline]
     fn delivery(&mut self, now: Instant, pipe: u64) -> Delivery {
-        if self.board.notes_departures() { self.rate.on_sent(now, pipe) } else { Delivery::default() }
+        match &mut self.rate {
+            Some(rate) if self.board.notes_departures() => rate.on_sent(now, pipe),
+            _ => Delivery::default(),
+        }
+    }
+
+    /// The sender has room in its windows and nothing to send.
+    #[inline]
+    pub(super) fn on_app_limited(&mut self, pipe: u64) {
+        if let Some(rate) = &mut self.rate {
+            rate.on_app_limited(pipe);
+        }
     }
 
     #[inline]
@@ -334,7 +345,14 @@ impl Sender {
     /// Whether pacing holds back the segment that begins at `start`.
     #[inline]
     pub(super) fn must_wait(&self, now: Instant, start: u64) -> bool {
-        now < self.timers.pace_at && self.is_paced() && !self.timers.train.goes_on(now, start)
+        self.timers.pacing.is_some() && self.paces(now, start)
+    }
+
+    /// The same of a sender that has paced a segment.
+    #[inline(never)]
+    fn paces(&self, now: Instant, start: u64) -> bool {
+        let paced = self.timers.pacing.as_ref();
+        paced.is_some_and(|paced| now < paced.at && !paced.train.goes_on(now, start)) && self.is_paced()
     }
 
     #[inline]
@@ -352,25 +370,17 @@ impl Sender {
         if self.stats.segments < u64::from(self.config.unpaced_segments) {
             return;
         }
-        let gap = self.caught_up(now, start, rate.time_for(Bytes(payload)));
         // 64 kB at most, of segments of one byte at least.
         let quantum = self.controller.send_quantum() / self.full_payload;
         let quantum = quantum.min(u64::from(u16::MAX)) as u16;
-        self.timers.train.on_sent(now, (start, start + payload), quantum);
-        self.timers.pace_at = self.timers.pace_at.max(now).saturating_add(gap);
-    }
-
-    /// What is left of a gap behind a segment that leaves late.
-    fn caught_up(&mut self, now: Instant, start: u64, gap: Span) -> Span {
-        if !self.config.pacing_catches_up {
-            return gap;
+        let more = self.timers.more.max(quantum.saturating_sub(1));
+        let paced = self.timers.pacing.get_or_insert_default();
+        let mut gap = rate.time_for(Bytes(payload));
+        if self.config.pacing_catches_up {
+            gap = paced.caught_up(now, start, gap);
         }
-        if !self.timers.train.goes_on(now, start) {
-            self.timers.late = now.saturating_since(self.timers.pace_at);
-        }
-        let less = self.timers.late.min(gap / 2);
-        self.timers.late = self.timers.late - less;
-        gap - less
+        paced.train.on_sent(now, (start, start + payload), more);
+        paced.at = paced.at.max(now).saturating_add(gap);
     }
 
     pub(super) fn pacing_rate(&self) -> Option<Rate> {

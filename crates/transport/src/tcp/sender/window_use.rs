@@ -8,7 +8,7 @@ pub(super) struct WindowUse {
     /// The window held data back.
     limited: bool,
     /// Most bytes outstanding at one time, SACKed ones included.
-    most: u64,
+    most: u32,
     /// The round ends when this is acknowledged.
     round_end: u64,
 }
@@ -18,7 +18,8 @@ impl WindowUse {
     /// a round counts.
     #[inline]
     pub(super) fn note(&mut self, limited: bool, (snd_una, snd_nxt): (u64, u64)) {
-        let outstanding = snd_nxt - snd_una;
+        // Windows are below 2^30.
+        let outstanding = (snd_nxt - snd_una) as u32;
         if limited || snd_una >= self.round_end || (!self.limited && outstanding > self.most) {
             *self = Self { limited, most: outstanding, round_end: snd_nxt };
         }
@@ -33,7 +34,7 @@ impl WindowUse {
     /// Whether a window of `cwnd` bytes may grow: it was the limit or, in slow start, more than half of it was used.
     #[inline]
     pub(super) fn lets_grow(&self, cwnd: u64, ssthresh: u64) -> bool {
-        self.limited || (cwnd < ssthresh && self.most.saturating_mul(2) > cwnd)
+        self.limited || (cwnd < ssthresh && 2 * u64::from(self.most) > cwnd)
     }
 }
 
