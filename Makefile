@@ -148,6 +148,7 @@ validate-live: setup ## the same points measured anew between hosts of this kern
 	$(RUN) validation/linux/live_grid.py $(POINTS)
 
 validate-export: setup ## load each export into the program that it is for, by root; writes docs/export_checks.md
+	-@command -v go >/dev/null && cd $(STAMPS) && go mod download github.com/srl-labs/containerlab@v0.60.0
 	$(RUN) validation/export_page.py docs/export_checks.md
 
 models: setup ## hold the throughput models against simulation; writes docs/model_errors.md

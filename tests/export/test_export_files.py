@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import ast
 import json
+import os
 import re
+import shutil
+import subprocess
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import networkx
@@ -276,8 +280,40 @@ CONTAINERLAB = {
         },
     },
 }
-"""What containerlab's manual says of the topology file, as far as an export uses it. Its own schema
-(clab.schema.json) is in no package of pip, npm or cargo, so that this is our own."""
+"""What containerlab's manual says of the topology file, as far as an export uses it: stricter than its own
+schema, which is only at hand where Go's module cache has it."""
+CONTAINERLAB_MODULE = "github.com/srl-labs/containerlab@v0.60.0"
+
+
+def containerlabs_schema() -> dict[str, Any]:
+    """Its own schema, from Go's module cache; skips the test without one. It asks no network."""
+    if (go := shutil.which("go")) is None:
+        pytest.skip("needs Go, and there is none")
+    said = subprocess.run(
+        [go, "mod", "download", "-json", CONTAINERLAB_MODULE],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "GOPROXY": "off", "GOFLAGS": "-mod=mod"},
+    )
+    if said.returncode:
+        pytest.skip(f"Go's module cache has no containerlab; try: go mod download {CONTAINERLAB_MODULE}")
+    folder = Path(json.loads(said.stdout)["Dir"])
+    schema: dict[str, Any] = json.loads((folder / "schemas" / "clab.schema.json").read_text())
+    return schema
+
+
+@pytest.mark.parametrize("scheme", ["ecmp", "shortest"])
+def test_containerlabs_own_schema_takes_the_file(tmp_path: Path, scheme: str) -> None:
+    schema = containerlabs_schema()
+    export(diamond(f'scheme = "{scheme}"\n'), "containerlab", tmp_path)
+    lab = yaml.safe_load((tmp_path / "anabranch.clab.yml").read_text())
+    # Its patterns of ports, which no export has, are none of Python's.
+    jsonschema.Draft7Validator(schema).validate(lab)
+    lab["topology"]["nodes"]["n1"]["kinds"] = "linux"
+    with pytest.raises(jsonschema.ValidationError, match="kinds"):
+        jsonschema.Draft7Validator(schema).validate(lab)
+    print(f"clab.schema.json of {CONTAINERLAB_MODULE.partition('@')[2]}")
 
 
 def test_the_file_of_containerlab_is_yaml_of_its_form(tmp_path: Path) -> None:
