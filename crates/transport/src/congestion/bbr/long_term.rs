@@ -231,6 +231,20 @@ mod tests {
         assert!(long_term.expires(true) && !long_term.holds);
     }
 
+    /// The rounds of other states do not count.
+    #[test]
+    fn timeouts_count_as_rounds_while_it_holds() {
+        let mut bbr = policed(false, 8);
+        let mut time_out = |state, times| {
+            bbr.state = state;
+            (0..times).for_each(|_| bbr.on_timeout(&episode(Instant::ZERO, 0), false));
+            bbr.policed().is_some()
+        };
+        assert!(
+            time_out(State::ProbeRtt, 50) && time_out(State::ProbeBw, 47) && !time_out(State::ProbeBw, 1)
+        );
+    }
+
     /// It begins an interval, and ends one in the place of a round's last loss.
     #[test]
     fn a_timeout_is_a_loss_at_the_end_of_a_round() {
