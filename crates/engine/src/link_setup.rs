@@ -4,27 +4,10 @@ use crate::loss::LossSetup;
 use crate::queues::{Discipline, Limit};
 use crate::variate::{Sampler, Variate};
 use anabranch_units::declaration::{OutOfRange, at_least, at_most, check};
-use anabranch_units::{NodeId, Rate, Recent, Share, Shared, Span};
-use serde::{Deserialize, Serialize};
-use std::cell::RefCell;
-
-thread_local! {
-    /// Of thousands of links most have the same queue and the same losses.
-    static RECENT_LOSSES: RefCell<Recent<LossSetup>> = const { RefCell::new(Recent::new()) };
-    static RECENT_QUEUES: RefCell<Recent<QueueSetup>> = const { RefCell::new(Recent::new()) };
-}
-
-impl Share for LossSetup {
-    fn share(self) -> Shared<Self> {
-        RECENT_LOSSES.with_borrow_mut(|recent| recent.share(self))
-    }
-}
-
-impl Share for QueueSetup {
-    fn share(self) -> Shared<Self> {
-        RECENT_QUEUES.with_borrow_mut(|recent| recent.share(self))
-    }
-}
+use anabranch_units::{NodeId, Rate, Recent, Shared, Span};
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::fmt::{self, Formatter};
 
 /// A directed link.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -59,6 +42,45 @@ pub struct QueueSetup {
     pub limit: Limit,
     /// Which wait, in which order they leave, and which are dropped or marked.
     pub discipline: Discipline,
+}
+
+/// Of thousands of links most have the same queue and the same losses: equal ones have one place.
+#[derive(Debug, Default)]
+pub struct LinkKinds {
+    losses: Recent<LossSetup>,
+    queues: Recent<QueueSetup>,
+}
+
+impl LinkKinds {
+    /// Gives a link the queue and the losses of one of the last, if they are equal.
+    pub fn share(&mut self, link: &mut LinkSetup) {
+        self.losses.share(&mut link.loss);
+        self.queues.share(&mut link.queue);
+    }
+}
+
+/// The links of a document, which share what is equal as they come.
+pub(crate) fn links<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<LinkSetup>, D::Error> {
+    struct Links;
+
+    impl<'de> Visitor<'de> for Links {
+        type Value = Vec<LinkSetup>;
+
+        fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+            f.write_str("a list of links")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            let (mut links, mut kinds) = (Vec::new(), LinkKinds::default());
+            while let Some(mut link) = list.next_element()? {
+                kinds.share(&mut link);
+                links.push(link);
+            }
+            Ok(links)
+        }
+    }
+
+    deserializer.deserialize_seq(Links)
 }
 
 impl LinkSetup {

@@ -9,7 +9,7 @@ pub use crate::control::applications::{ApplicationSetup, DelaySource, PacedSched
 pub use crate::control::channel::Channel;
 pub use crate::control::table::{FlowTableSetup, WhenFull};
 pub use crate::datagram::{DatagramSetup, DatagramSource};
-pub use crate::link_setup::{LinkSetup, QueueSetup};
+pub use crate::link_setup::{LinkKinds, LinkSetup, QueueSetup};
 pub use crate::loss::LossSetup;
 pub use crate::queues::{Discipline, Limit};
 pub use crate::variate::Variate;
@@ -33,6 +33,7 @@ pub struct Setup {
     /// Nodes; a node id is an index into this list.
     pub nodes: Shared<Vec<Node>>,
     /// Directed links; a link id is an index into this list.
+    #[serde(deserialize_with = "crate::link_setup::links")]
     pub links: Vec<LinkSetup>,
     /// What hosts do besides their transports, where it is not the usual.
     pub hosts: Vec<HostSetup>,

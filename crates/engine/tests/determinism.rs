@@ -109,7 +109,7 @@ fn part(outcome: &Outcome, name: &'static str, id_column: &str, ids: u64) -> Vec
 fn an_idle_node_and_an_idle_link_change_no_other_number() {
     let small = busy(0);
     let (links, flows) = (small.links.len() as u64, small.flows.len() as u64);
-    let mut large = Builder { setup: small.clone() };
+    let mut large = Builder::of(small.clone());
     let idle = large.node("idle");
     // A longer way round that nothing takes, with loss and jitter of its own.
     let other = large.node("idle too");
@@ -169,7 +169,7 @@ fn a_loss_switched_on_later_meets_the_draws_it_would_have_met() {
     let mut from_start = two_hosts(mbps(10), Span::from_ms(5), 50, Span::from_secs(5));
     let tcp = from_start.transport("newreno");
     from_start.flow(NodeId(0), NodeId(1), tcp, SourceSetup::Unlimited {}, at(0.1));
-    let mut by_change = Builder { setup: from_start.setup.clone() };
+    let mut by_change = Builder::of(from_start.setup.clone());
     *from_start.setup.links[0].loss = loss.clone();
     let change = Change::Loss { links: vec![LinkId(0)], loss };
     by_change.setup.events.push(EventSetup { at: Instant::ZERO, change });

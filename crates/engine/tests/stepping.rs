@@ -79,7 +79,7 @@ fn lossy(transport: &str) -> Setup {
 
 /// The same with pings and UDP beside, whose links fail and lose packets.
 fn datagrams() -> Setup {
-    let mut b = Builder { setup: failures() };
+    let mut b = Builder::of(failures());
     let (from, to) = (NodeId(0), NodeId(1));
     b.datagrams(from, to, DatagramSource::Ping { interval: Span::from_us(3_333) }, 84);
     b.datagrams(to, from, DatagramSource::Udp { rate: mbps(3) }, 1_000);

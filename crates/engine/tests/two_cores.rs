@@ -273,7 +273,7 @@ fn what_cannot_be_divided_says_why() {
         spoil(&mut setup, change.clone());
         assert_eq!(find(&setup), Err(reason));
     }
-    let mut datagrams = Builder { setup: two_clusters() };
+    let mut datagrams = Builder::of(two_clusters());
     datagrams.datagrams(NodeId(0), NodeId(1), DatagramSource::Udp { rate: mbps(1) }, 100);
     assert_eq!(find(&datagrams.setup), Err(Undivided::Datagrams));
 }

@@ -22,7 +22,7 @@ pub use fairness::jain_index;
 pub use histogram::Histogram;
 pub use ids::{FlowId, LinkId, NodeId, PathId};
 pub use rate::{Rate, Serializer};
-pub use shared::{Recent, Share, Shared};
+pub use shared::{Recent, Shared};
 pub use text::{
     ParseError, Quantity, parse_bytes, parse_count, parse_rate, parse_segments, parse_span, parse_speed,
 };

@@ -8,19 +8,9 @@ use std::sync::Arc;
 #[derive(Clone, Default, PartialEq, Debug)]
 pub struct Shared<T>(Arc<T>);
 
-/// What can be shared.
-pub trait Share: Clone {
-    /// Gives it to a first owner; or to one more, where an equal value is at hand.
-    fn share(self) -> Shared<Self> {
-        Shared(Arc::new(self))
-    }
-}
-
-impl<T: Clone> Share for Vec<T> {}
-
-impl<T: Share> From<T> for Shared<T> {
+impl<T> From<T> for Shared<T> {
     fn from(value: T) -> Self {
-        value.share()
+        Self(Arc::new(value))
     }
 }
 
@@ -44,9 +34,9 @@ impl<T: Serialize> Serialize for Shared<T> {
     }
 }
 
-impl<'de, T: Share + Deserialize<'de>> Deserialize<'de> for Shared<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shared<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        T::deserialize(deserializer).map(Share::share)
+        T::deserialize(deserializer).map(Self::from)
     }
 }
 
@@ -60,26 +50,20 @@ pub struct Recent<T> {
 const REMEMBERED: usize = 4;
 
 impl<T: PartialEq> Recent<T> {
-    /// None yet.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self { values: Vec::new() }
-    }
-
-    /// The value, with the owners of an equal one if there is one among the last.
-    pub fn share(&mut self, value: T) -> Shared<T> {
-        if let Some(known) = self.values.iter().find(|known| ***known == value) {
-            return Shared(Arc::clone(&known.0));
+    /// Gives an owner the place of an equal value, if there is one among the last.
+    pub fn share(&mut self, value: &mut Shared<T>) {
+        if let Some(known) = self.values.iter().find(|known| **known == *value) {
+            value.0 = Arc::clone(&known.0);
+            return;
         }
         self.values.truncate(REMEMBERED - 1);
-        self.values.insert(0, Shared(Arc::new(value)));
-        Shared(Arc::clone(&self.values[0].0))
+        self.values.insert(0, Shared(Arc::clone(&value.0)));
     }
 }
 
-impl<T: PartialEq> Default for Recent<T> {
+impl<T> Default for Recent<T> {
     fn default() -> Self {
-        Self::new()
+        Self { values: Vec::new() }
     }
 }
 
@@ -87,10 +71,16 @@ impl<T: PartialEq> Default for Recent<T> {
 mod tests {
     use super::*;
 
+    fn shared<T: PartialEq>(recent: &mut Recent<T>, value: T) -> Shared<T> {
+        let mut value = Shared::from(value);
+        recent.share(&mut value);
+        value
+    }
+
     #[test]
     fn equal_values_have_one_place_and_a_change_is_the_owners_own() {
-        let mut recent = Recent::new();
-        let [one, two, mut three] = [1, 2, 1].map(|value| recent.share(vec![value]));
+        let mut recent = Recent::default();
+        let [one, two, mut three] = [1, 2, 1].map(|value| shared(&mut recent, vec![value]));
         assert!(std::ptr::eq(&*one, &*three) && !std::ptr::eq(&*one, &*two));
         three.push(5);
         assert_eq!((&*one, &*two, &*three), (&vec![1], &vec![2], &vec![1, 5]));
@@ -98,10 +88,10 @@ mod tests {
 
     #[test]
     fn only_the_last_few_are_remembered() {
-        let mut recent = Recent::new();
-        let first = recent.share(0);
-        (1..=REMEMBERED).for_each(|value| drop(recent.share(value)));
-        assert!(!std::ptr::eq(&*first, &*recent.share(0)));
+        let mut recent = Recent::default();
+        let first = shared(&mut recent, 0);
+        (1..=REMEMBERED).for_each(|value| drop(shared(&mut recent, value)));
+        assert!(!std::ptr::eq(&*first, &*shared(&mut recent, 0)));
         assert_eq!(recent.values.len(), REMEMBERED);
     }
 }

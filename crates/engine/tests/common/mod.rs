@@ -17,6 +17,7 @@ use std::ops::ControlFlow;
 /// A setup that grows node by node and link by link.
 pub struct Builder {
     pub setup: Setup,
+    kinds: LinkKinds,
 }
 
 /// Drop-tail with room for so many packets.
@@ -44,8 +45,14 @@ pub fn at(seconds: f64) -> Instant {
 }
 
 impl Builder {
+    /// Goes on with a setup that was made elsewhere.
+    pub fn of(setup: Setup) -> Self {
+        Self { setup, kinds: LinkKinds::default() }
+    }
+
     pub fn new(duration: Span) -> Self {
         Self {
+            kinds: LinkKinds::default(),
             setup: Setup {
                 seed: 1,
                 replication: 0,
@@ -81,7 +88,9 @@ impl Builder {
         let first = self.setup.links.len();
         for (from, to) in [(a, b), (b, a)] {
             let name = format!("{}->{}", self.name(from), self.name(to));
-            self.setup.links.push(LinkSetup::plain((from, to), name, capacity, delay, packets(queue)));
+            let mut link = LinkSetup::plain((from, to), name, capacity, delay, packets(queue));
+            self.kinds.share(&mut link);
+            self.setup.links.push(link);
         }
         first
     }

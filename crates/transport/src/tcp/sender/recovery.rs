@@ -140,6 +140,17 @@ impl Sender {
         if pipe + self.withheld(cwnd) + self.full_payload > cwnd { cwnd.max(pipe) } else { pipe }
     }
 
+    /// What a controller hears of losses that are noticed now, by what was in flight before them.
+    pub(super) fn episode(&self, now: Instant, flight_size: u64) -> LossEpisode {
+        LossEpisode {
+            now,
+            flight_size,
+            in_flight: self.board.pipe(),
+            snd_nxt: self.snd_nxt,
+            total_lost: self.board.lost_total(),
+        }
+    }
+
     #[inline(never)]
     pub(super) fn enter_recovery_if_lost(&mut self, now: Instant, pipe_before: u64) {
         let cwnd_before = self.controller.cwnd();
@@ -171,13 +182,7 @@ impl Sender {
             return;
         }
         self.record_superseded(now);
-        let episode = LossEpisode {
-            now,
-            flight_size: self.flight_size(pipe_before),
-            in_flight: self.board.pipe(),
-            snd_nxt: self.snd_nxt,
-            total_lost: self.board.lost_total(),
-        };
+        let episode = self.episode(now, self.flight_size(pipe_before));
         // RFC 3168 section 6.1.2: a mark of the same window has reduced already. One that takes no
         // notice of marks hears of the loss.
         let governs = self.controller.governs_recovery();
@@ -327,14 +332,7 @@ impl Sender {
         if self.snd_una <= self.ecn_point || !matches!(self.recovery, RecoveryState::Open) {
             return;
         }
-        let (flight_size, in_flight) = (self.flight_size(pipe_before), self.board.pipe());
-        let episode = LossEpisode {
-            now,
-            flight_size,
-            in_flight,
-            snd_nxt: self.snd_nxt,
-            total_lost: self.board.lost_total(),
-        };
+        let episode = self.episode(now, self.flight_size(pipe_before));
         self.note_reduction();
         if !self.controller.answers_marks() {
             // The receiver hears CWR, or it would echo the mark for ever.
@@ -374,14 +372,7 @@ impl Sender {
         } else if ack > end {
             self.timers.probe = Probe::None;
             if matches!(self.recovery, RecoveryState::Open) {
-                let (flight_size, in_flight) = (self.flight_size(pipe_before), self.board.pipe());
-                let episode = LossEpisode {
-                    now,
-                    flight_size,
-                    in_flight,
-                    snd_nxt: self.snd_nxt,
-                    total_lost: self.board.lost_total(),
-                };
+                let episode = self.episode(now, self.flight_size(pipe_before));
                 // The controller now remembers this reduction, not an earlier one.
                 self.undo = None;
                 let before = self.controller.cwnd();

@@ -1,7 +1,7 @@
 use super::recovery::RecoveryState;
 use super::{Sender, State};
 use crate::agent::Failure;
-use crate::congestion::{CongestionControl, LossEpisode};
+use crate::congestion::CongestionControl;
 use crate::log::{Decision, LossCause, ReductionCause, TimeoutCause};
 use crate::tcp::ticks::{TIMER_MARGIN, expiry};
 use anabranch_units::{Instant, MaybeInstant, Span};
@@ -214,14 +214,7 @@ impl Sender {
         self.report_losses(now);
         self.record_superseded(now);
         let before = self.controller.cwnd();
-        let in_flight = self.board.pipe();
-        let episode = LossEpisode {
-            now,
-            flight_size,
-            in_flight,
-            snd_nxt: self.snd_nxt,
-            total_lost: self.board.lost_total(),
-        };
+        let episode = self.episode(now, flight_size);
         self.controller.on_timeout(&episode, first);
         self.note_reduction();
         self.recovery = RecoveryState::Loss { point: self.snd_nxt, repeated: true };
@@ -247,14 +240,7 @@ impl Sender {
         self.record_superseded(now);
         let first = matches!(self.recovery, RecoveryState::Open);
         self.start_undo(first);
-        let in_flight = self.board.pipe();
-        let episode = LossEpisode {
-            now,
-            flight_size,
-            in_flight,
-            snd_nxt: self.snd_nxt,
-            total_lost: self.board.lost_total(),
-        };
+        let episode = self.episode(now, flight_size);
         self.controller.on_timeout(&episode, first);
         self.note_reduction();
         self.recovery = RecoveryState::Loss { point: self.snd_nxt, repeated: true };
