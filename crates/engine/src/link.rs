@@ -218,12 +218,12 @@ impl SimulatedLink {
         u64::from(self.flying.len())
     }
 
-    /// Takes a packet, to send it or to drop it; returns whether the next event may have changed.
+    /// Takes a packet of so many bytes, to send it or to drop it; returns whether the next event may have changed.
     #[inline]
     pub fn offer(
         &mut self,
         now: Instant,
-        id: PacketId,
+        (id, bytes): (PacketId, u32),
         pool: &mut PacketPool,
         observer: &mut impl LinkObserver,
     ) -> bool {
@@ -232,9 +232,12 @@ impl SimulatedLink {
             self.drop_packet(id, pool, observer, DropCause::Down);
             return false;
         }
-        self.advance(now, pool, observer);
-        let arrival = Waiting { since: now, packet: id, bytes: pool.get(id).bytes };
-        let idle = self.free_at <= now && self.queue.is_empty();
+        if rarely(self.is_behind(now)) {
+            self.advance(now, pool, observer);
+        }
+        let arrival = Waiting { since: now, packet: id, bytes };
+        // What waited then has been worked off.
+        let idle = self.free_at <= now;
         if idle {
             if rarely(!self.queue.is_drop_tail()) && !self.pass(arrival, pool, observer) {
                 return false;
@@ -287,8 +290,16 @@ impl SimulatedLink {
         self.integrated_to = to;
     }
 
-    /// Works off every transmission that began up to `now`.
+    /// Whether transmissions that began up to `now` are still to be worked off ([`SimulatedLink::advance`]).
     #[inline]
+    #[must_use]
+    pub fn is_behind(&self, now: Instant) -> bool {
+        // At most links nothing waits: a branch of its own, or the compiler would compute both at each packet.
+        rarely(!self.queue.is_empty()) && self.free_at <= now
+    }
+
+    /// Works off every transmission that began up to `now`.
+    #[inline(never)]
     pub fn advance(&mut self, now: Instant, pool: &mut PacketPool, observer: &mut impl LinkObserver) {
         while self.free_at <= now && !self.queue.is_empty() {
             self.dequeue(self.free_at, pool, observer);
@@ -360,16 +371,10 @@ impl SimulatedLink {
         Some(self.next_arrival)
     }
 
-    /// The packet that arrives at the other end now, if one does.
+    /// The packet that arrives at the other end now, if one does. The link is not behind.
     #[inline]
-    pub fn poll(
-        &mut self,
-        now: Instant,
-        pool: &mut PacketPool,
-        observer: &mut impl LinkObserver,
-    ) -> Option<PacketId> {
-        self.advance(now, pool, observer);
-        if self.flying.is_empty() || self.next_arrival > now {
+    pub fn poll(&mut self, now: Instant, pool: &PacketPool) -> Option<PacketId> {
+        if rarely(self.flying.is_empty() || self.next_arrival > now) {
             return None;
         }
         let packet = self.flying.pop(pool)?;

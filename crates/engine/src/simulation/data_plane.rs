@@ -34,7 +34,10 @@ impl DataPlane {
     #[inline]
     pub(super) fn poll(&mut self, id: LinkId) -> Option<(PacketId, NodeId)> {
         let link = &mut self.links[id.index()];
-        let packet = link.poll(self.now, &mut self.pool, &mut self.taps.at(id));
+        if rarely(link.is_behind(self.now)) {
+            link.advance(self.now, &mut self.pool, &mut self.taps.at(id));
+        }
+        let packet = link.poll(self.now, &self.pool);
         if let Some(next) = link.next_event() {
             self.schedule.set(self.numbering.link(id), next);
         }
@@ -57,8 +60,9 @@ impl DataPlane {
             packet.hops_left -= 1;
             self.forwarding.next_link(self.now, node, packet, key)
         };
+        let bytes = packet.bytes;
         match link {
-            Some(link) => self.offer(link, id),
+            Some(link) => self.offer(link, (id, bytes)),
             None => self.drop_unreachable(id),
         }
     }
@@ -77,13 +81,14 @@ impl DataPlane {
             return;
         }
         packet.hops_left -= 1;
-        self.offer(link, id);
+        let bytes = packet.bytes;
+        self.offer(link, (id, bytes));
     }
 
     #[inline]
-    fn offer(&mut self, link: LinkId, id: PacketId) {
+    fn offer(&mut self, link: LinkId, packet: (PacketId, u32)) {
         let next = &mut self.links[link.index()];
-        if next.offer(self.now, id, &mut self.pool, &mut self.taps.at(link)) {
+        if next.offer(self.now, packet, &mut self.pool, &mut self.taps.at(link)) {
             self.schedule.put(self.numbering.link(link), next.next_event());
         }
     }
