@@ -298,6 +298,7 @@ def page(outcomes: Sequence[Outcome]) -> tuple[str, bool]:
         "pairs of RTTs within 5 %; the kernel's are of single pairs, but for that of 40 and 120 ms. Sprayed "
         "flows and Multipath TCP are means over five runs, with delays of 10 and 100 ms over eighty, in "
         "which each packet is 0 to 0.2 ms late, as the emulator was. "
+        "BBR over 10 and 100 ms stands there twice: beside the kernel's mean of two runs, and of thirty. "
         "Names of Multipath TCP have the capacities of the two paths in Mbps and their delays one way in ms.",
         "",
         "![Errors of one flow by control](figures/linux.png)",
