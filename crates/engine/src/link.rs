@@ -374,6 +374,7 @@ impl SimulatedLink {
     /// The packet that arrives at the other end now, if one does. The link is not behind.
     #[inline]
     pub fn poll(&mut self, now: Instant, pool: &PacketPool) -> Option<PacketId> {
+        debug_assert!(!self.is_behind(now), "transmissions are still to be worked off");
         if rarely(self.flying.is_empty() || self.next_arrival > now) {
             return None;
         }

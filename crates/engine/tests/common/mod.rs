@@ -51,31 +51,28 @@ impl Builder {
     }
 
     pub fn new(duration: Span) -> Self {
-        Self {
-            kinds: LinkKinds::default(),
-            setup: Setup {
-                seed: 1,
-                replication: 0,
-                duration,
-                nodes: Vec::new().into(),
-                links: Vec::new(),
-                hosts: Vec::new(),
-                routers: Vec::new(),
-                transports: Vec::new(),
-                flows: Vec::new(),
-                datagrams: Vec::new(),
-                events: Vec::new(),
-                routing: RoutingSetup {
-                    scheme: Some(Scheme::Shortest(ShortestScheme { metric: Metric::Hops, limits: None })),
-                    others: Vec::new(),
-                    load_balancing: LoadBalancing::Flow(FlowParameters {}),
-                    reaction: None,
-                },
-                probes: ProbeSetup::default(),
-                captures: Vec::new(),
-                controller: None,
+        Self::of(Setup {
+            seed: 1,
+            replication: 0,
+            duration,
+            nodes: Vec::new().into(),
+            links: Vec::new(),
+            hosts: Vec::new(),
+            routers: Vec::new(),
+            transports: Vec::new(),
+            flows: Vec::new(),
+            datagrams: Vec::new(),
+            events: Vec::new(),
+            routing: RoutingSetup {
+                scheme: Some(Scheme::Shortest(ShortestScheme { metric: Metric::Hops, limits: None })),
+                others: Vec::new(),
+                load_balancing: LoadBalancing::Flow(FlowParameters {}),
+                reaction: None,
             },
-        }
+            probes: ProbeSetup::default(),
+            captures: Vec::new(),
+            controller: None,
+        })
     }
 
     pub fn node(&mut self, name: &str) -> NodeId {
