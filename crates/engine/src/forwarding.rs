@@ -552,6 +552,23 @@ impl Forwarding {
         link
     }
 
+    /// The next link of a packet that goes along a path, without a step on it.
+    #[inline]
+    #[must_use]
+    pub fn look_ahead(&self, packet: &Packet) -> Option<LinkId> {
+        (packet.steering == Steering::Path).then(|| self.path_links.get(packet.cursor as usize).copied())?
+    }
+
+    /// The first link of the only path of a route.
+    #[inline]
+    #[must_use]
+    pub fn first_link(&self, route: RouteIndex) -> Option<LinkId> {
+        match self.routes[route.0 as usize] {
+            PathChoice::Only(start) => self.path_links.get(start as usize).copied(),
+            _ => None,
+        }
+    }
+
     /// The link a packet leaves `node` on; `None` where there is no way.
     #[inline]
     pub fn next_link(

@@ -22,8 +22,6 @@ pub struct LinkStats {
     pub sent: u64,
     /// Their bytes.
     pub sent_bytes: u64,
-    /// Time spent transmitting, in picoseconds.
-    pub busy_ps: u64,
     /// Packets that reached the other end.
     pub delivered: u64,
     /// Packets dropped, by cause.
@@ -50,68 +48,75 @@ pub struct Randomness {
 pub trait LinkObserver {
     /// A packet is gone; its place in the pool is about to be freed.
     fn dropped(&mut self, packet: PacketId, pool: &PacketPool, cause: DropCause);
-    /// A transmission began, and counts in the link's `stats` already.
-    fn transmits(&mut self, at: Instant, packet: PacketId, pool: &PacketPool, sent: u64);
+    /// A transmission begins: that of the packet that is number `sent` on this link.
+    fn transmits(&mut self, at: Instant, packet: PacketId, pool: &PacketPool, sent: impl FnOnce() -> u64);
 }
 
-/// A directed link, in three lines of the cache. A packet that finds it idle touches the first two, one that waits the
-/// third.
+/// A directed link, in two lines of the cache. A packet that finds it idle touches the first, one that waits the second.
 #[repr(C, align(64))]
 pub struct SimulatedLink {
     free_at: Instant,
-    last_arrival: Instant,
-    /// When the first packet in flight arrives, if there is one.
-    next_arrival: Instant,
+    serializer: Serializer,
+    delay: Span,
     flying: Chain,
     to: NodeId,
-    delay: Span,
-    serializer: Serializer,
-    counters: Counters,
-    /// None for a link that is up, delays all packets alike and loses none.
-    trouble: Option<Box<Trouble>>,
+    /// As in [`LinkStats`], the lower halves; the upper ones are in [`Aside`]. What has been sent is what is in flight, has
+    /// been delivered, or has been lost on the way.
+    offered: u32,
+    delivered: u32,
+    sent_bytes: u32,
+    /// Whether something waits.
+    waits: bool,
+    /// Whether a packet has to ask [`Aside`], the discipline of the queue, or for the last arrival: not where the link is up
+    /// and has a drop-tail queue, and has always delayed all packets alike and lost none.
+    is_special: bool,
     queue: Queue,
     /// Up to where the queue integral is complete.
     integrated_to: Instant,
-    queue_integral: u128,
-    /// None before the first one.
-    incidents: Option<Box<Incidents>>,
-    queue_max_packets: u32,
+    /// As in [`LinkStats`], the lower half.
+    queue_integral: u64,
+    /// None where all of it is zero.
+    aside: Option<Box<Aside>>,
 }
 
-/// What few links have.
+/// What few links have, and few packets touch.
 #[derive(Default)]
-struct Trouble {
+struct Aside {
     is_down: bool,
     randomness: Option<Randomness>,
-}
-
-/// What each packet counts in; as in [`LinkStats`].
-#[derive(Default)]
-struct Counters {
-    offered: u64,
-    sent: u64,
-    sent_bytes: u64,
-    busy_ps: u64,
-    delivered: u64,
-}
-
-/// What few packets count in; as in [`LinkStats`].
-#[derive(Default)]
-struct Incidents {
     marks: u64,
     drops: Drops,
+    /// Packets that were in flight when the link went down, and that another copy of the link delivers.
+    cut: u64,
+    handed_over: u64,
+    /// What is left of the counts above their lower halves.
+    offered: u64,
+    delivered: u64,
+    sent_bytes: u64,
+    queue_integral: u128,
+    /// Time spent transmitting at earlier rates, less what was cut short, in picoseconds; and the bytes sent by then.
+    busy_before_ps: u64,
+    bytes_before: u64,
+}
+
+/// Adds to the lower half of a count; whether the upper half is one more.
+#[inline]
+const fn carries(lower: &mut u32, more: u32) -> bool {
+    let (sum, carries) = lower.overflowing_add(more);
+    *lower = sum;
+    carries
 }
 
 /// The packets of a link as its queue sees them.
 struct Handling<'l, O> {
     pool: &'l mut PacketPool,
     observer: &'l mut O,
-    incidents: &'l mut Option<Box<Incidents>>,
+    aside: &'l mut Option<Box<Aside>>,
 }
 
 impl<O: LinkObserver> Packets for Handling<'_, O> {
     fn drop(&mut self, id: PacketId, cause: DropCause) {
-        self.incidents.get_or_insert_default().drops.add(cause, 1);
+        self.aside.get_or_insert_default().drops.add(cause, 1);
         self.observer.dropped(id, self.pool, cause);
         self.pool.remove(id);
     }
@@ -119,7 +124,7 @@ impl<O: LinkObserver> Packets for Handling<'_, O> {
     fn mark(&mut self, id: PacketId) -> bool {
         let capable = self.pool.mark(id);
         if capable {
-            self.incidents.get_or_insert_default().marks += 1;
+            self.aside.get_or_insert_default().marks += 1;
         }
         capable
     }
@@ -139,40 +144,62 @@ impl SimulatedLink {
     /// An idle link.
     #[must_use]
     pub fn new(setup: &LinkSetup, queue: Queue, randomness: Option<Randomness>) -> Self {
-        let trouble = |randomness| Box::new(Trouble { is_down: false, randomness: Some(randomness) });
-        Self {
+        let mut link = Self {
             free_at: Instant::ZERO,
-            last_arrival: Instant::ZERO,
-            next_arrival: Instant::ZERO,
+            serializer: Serializer::new(setup.capacity),
+            delay: setup.delay,
             flying: Chain::default(),
             to: setup.to,
-            delay: setup.delay,
-            serializer: Serializer::new(setup.capacity),
-            counters: Counters::default(),
-            trouble: randomness.map(trouble),
+            offered: 0,
+            delivered: 0,
+            sent_bytes: 0,
+            waits: false,
+            is_special: false,
             queue,
             integrated_to: Instant::ZERO,
             queue_integral: 0,
-            incidents: None,
-            queue_max_packets: 0,
-        }
+            aside: randomness
+                .map(|randomness| Box::new(Aside { randomness: Some(randomness), ..Aside::default() })),
+        };
+        link.note_kind();
+        link
+    }
+
+    /// Notes whether packets have to ask for more than the first line of the cache.
+    fn note_kind(&mut self) {
+        let asks = |aside: &Aside| aside.is_down || aside.randomness.is_some();
+        self.is_special |= !self.queue.is_drop_tail() || self.aside.as_deref().is_some_and(asks);
     }
 
     /// What it has done.
+    #[inline]
     #[must_use]
     pub fn stats(&self) -> LinkStats {
-        let Counters { offered, sent, sent_bytes, busy_ps, delivered } = self.counters;
+        let aside = self.aside.as_deref();
+        let above = |count: fn(&Aside) -> u64| aside.map_or(0, count);
+        let delivered = above(|aside| aside.delivered) + u64::from(self.delivered);
+        let lost = above(|aside| aside.drops.of(DropCause::Random) + aside.cut);
         LinkStats {
-            offered,
-            sent,
-            sent_bytes,
-            busy_ps,
+            offered: above(|aside| aside.offered) + u64::from(self.offered),
+            sent: delivered + self.in_flight() + lost + above(|aside| aside.handed_over),
+            sent_bytes: self.sent_bytes(),
             delivered,
-            drops: self.incidents.as_ref().map_or_else(Drops::default, |incidents| incidents.drops),
-            marks: self.incidents.as_ref().map_or(0, |incidents| incidents.marks),
-            queue_max_packets: u64::from(self.queue_max_packets),
-            queue_integral: self.queue_integral,
+            drops: aside.map_or_else(Drops::default, |aside| aside.drops),
+            marks: above(|aside| aside.marks),
+            queue_max_packets: self.queue.longest(),
+            queue_integral: aside.map_or(0, |aside| aside.queue_integral) + u128::from(self.queue_integral),
         }
+    }
+
+    fn sent_bytes(&self) -> u64 {
+        self.aside.as_ref().map_or(0, |aside| aside.sent_bytes) + u64::from(self.sent_bytes)
+    }
+
+    /// Time spent transmitting what it has begun, in picoseconds.
+    fn busy_ps(&self) -> u64 {
+        let (before_ps, bytes) =
+            self.aside.as_ref().map_or((0, 0), |aside| (aside.busy_before_ps, aside.bytes_before));
+        before_ps.wrapping_add(self.serializer.time_of(self.sent_bytes() - bytes).as_ps())
     }
 
     /// The node at its other end.
@@ -186,13 +213,13 @@ impl SimulatedLink {
     #[inline]
     #[must_use]
     pub fn is_up(&self) -> bool {
-        self.trouble.as_ref().is_none_or(|trouble| !trouble.is_down)
+        self.aside.as_ref().is_none_or(|aside| !aside.is_down)
     }
 
     /// Time spent transmitting up to `now`.
     #[must_use]
     pub fn busy(&self, now: Instant) -> Span {
-        Span::from_ps(self.counters.busy_ps).saturating_sub(self.free_at.saturating_since(now))
+        Span::from_ps(self.busy_ps()).saturating_sub(self.free_at.saturating_since(now))
     }
 
     /// The packets it holds, in order.
@@ -227,46 +254,53 @@ impl SimulatedLink {
         pool: &mut PacketPool,
         observer: &mut impl LinkObserver,
     ) -> bool {
-        self.counters.offered += 1;
-        if rarely(!self.is_up()) {
-            self.drop_packet(id, pool, observer, DropCause::Down);
+        if rarely(carries(&mut self.offered, 1)) {
+            self.carry(|aside| &mut aside.offered);
+        }
+        // Made anew for each that asks: one that is handed on is one in memory (PacketPool::grow).
+        let arrival = || Waiting { since: now, packet: id, bytes };
+        // One question at most links, instead of three.
+        if rarely(self.is_special | self.waits) && !self.admit(arrival(), pool, observer) {
             return false;
         }
-        if rarely(self.is_behind(now)) {
-            self.advance(now, pool, observer);
-        }
-        let arrival = Waiting { since: now, packet: id, bytes };
-        // What waited then has been worked off.
-        let idle = self.free_at <= now;
-        if idle {
-            if rarely(!self.queue.is_drop_tail()) && !self.pass(arrival, pool, observer) {
-                return false;
-            }
+        if self.free_at <= now {
             let was_idle = self.flying.is_empty();
-            self.transmit(now, arrival, pool, observer);
+            self.transmit(now, arrival(), pool, observer);
             return was_idle;
         }
         self.integrate(now);
-        if !(self.queue.is_drop_tail() && self.queue.push(arrival)) {
-            self.enqueue(arrival, pool, observer);
+        if !(self.queue.is_drop_tail() && self.queue.push(arrival())) {
+            self.enqueue(arrival(), pool, observer);
         }
-        self.queue_max_packets = self.queue_max_packets.max(self.queue.backlog() as u32);
+        self.queue.note_length();
+        self.waits = !self.queue.is_empty();
         // With something in flight the next event is its arrival; otherwise a departure that
         // was due already.
         self.flying.is_empty()
     }
 
-    /// Asks the discipline about a packet that finds the link idle.
+    /// Works off what has waited, and asks whether a packet is let in: not where the link is down, nor where it would be idle
+    /// and the discipline drops it.
     #[inline(never)]
-    fn pass(&mut self, arrival: Waiting, pool: &mut PacketPool, observer: &mut impl LinkObserver) -> bool {
-        let mut packets = Handling { pool, observer, incidents: &mut self.incidents };
+    fn admit(&mut self, arrival: Waiting, pool: &mut PacketPool, observer: &mut impl LinkObserver) -> bool {
+        if self.is_special && !self.is_up() {
+            self.drop_packet(arrival.packet, pool, observer, DropCause::Down);
+            return false;
+        }
+        if self.is_behind(arrival.since) {
+            self.advance(arrival.since, pool, observer);
+        }
+        if !self.is_special || self.free_at > arrival.since {
+            return true;
+        }
+        let mut packets = Handling { pool, observer, aside: &mut self.aside };
         self.queue.pass(arrival, self.free_at, &mut packets)
     }
 
     /// Hands a packet to the discipline.
     #[inline(never)]
     fn enqueue(&mut self, arrival: Waiting, pool: &mut PacketPool, observer: &mut impl LinkObserver) {
-        let mut packets = Handling { pool, observer, incidents: &mut self.incidents };
+        let mut packets = Handling { pool, observer, aside: &mut self.aside };
         self.queue.enqueue(arrival, &mut packets);
     }
 
@@ -278,7 +312,7 @@ impl SimulatedLink {
         pool: &mut PacketPool,
         observer: &mut impl LinkObserver,
     ) -> Option<Waiting> {
-        let mut packets = Handling { pool, observer, incidents: &mut self.incidents };
+        let mut packets = Handling { pool, observer, aside: &mut self.aside };
         self.queue.dequeue(at, &mut packets)
     }
 
@@ -286,8 +320,26 @@ impl SimulatedLink {
     #[inline]
     fn integrate(&mut self, to: Instant) {
         let span = to.saturating_since(self.integrated_to).as_ps();
-        self.queue_integral += u128::from(self.queue.backlog()) * u128::from(span);
         self.integrated_to = to;
+        let more = u128::from(self.queue.backlog()) * u128::from(span);
+        let integral = u128::from(self.queue_integral) + more;
+        self.queue_integral = integral as u64;
+        if rarely(integral > u128::from(u64::MAX)) {
+            self.carry_integral(integral);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn carry_integral(&mut self, integral: u128) {
+        self.aside.get_or_insert_default().queue_integral += integral - u128::from(integral as u64);
+    }
+
+    /// Adds one to the upper half of a count.
+    #[cold]
+    #[inline(never)]
+    fn carry(&mut self, of: fn(&mut Aside) -> &mut u64) {
+        *of(self.aside.get_or_insert_default()) += 1 << u32::BITS;
     }
 
     /// Whether transmissions that began up to `now` are still to be worked off ([`SimulatedLink::advance`]).
@@ -295,13 +347,13 @@ impl SimulatedLink {
     #[must_use]
     pub fn is_behind(&self, now: Instant) -> bool {
         // At most links nothing waits: a branch of its own, or the compiler would compute both at each packet.
-        rarely(!self.queue.is_empty()) && self.free_at <= now
+        rarely(self.waits) && self.free_at <= now
     }
 
     /// Works off every transmission that began up to `now`.
     #[inline(never)]
     pub fn advance(&mut self, now: Instant, pool: &mut PacketPool, observer: &mut impl LinkObserver) {
-        while self.free_at <= now && !self.queue.is_empty() {
+        while self.free_at <= now && self.waits {
             self.dequeue(self.free_at, pool, observer);
         }
     }
@@ -310,6 +362,7 @@ impl SimulatedLink {
         self.integrate(at);
         let first =
             if self.queue.is_drop_tail() { self.queue.pop() } else { self.choose(at, pool, observer) };
+        self.waits = !self.queue.is_empty();
         if let Some(first) = first {
             self.transmit(at, first, pool, observer);
         }
@@ -326,23 +379,18 @@ impl SimulatedLink {
     ) {
         let serialisation = self.serializer.next(bytes);
         self.free_at = at + serialisation;
-        self.counters.sent += 1;
-        self.counters.sent_bytes += u64::from(bytes);
-        self.counters.busy_ps += serialisation.as_ps();
-        observer.transmits(at, id, pool, self.counters.sent);
+        if rarely(carries(&mut self.sent_bytes, bytes)) {
+            self.carry(|aside| &mut aside.sent_bytes);
+        }
+        observer.transmits(at, id, pool, || self.stats().sent + 1);
         let mut arrival = self.free_at + self.delay;
-        if rarely(self.trouble.is_some()) {
+        if rarely(self.is_special) {
             let Some(late) = self.chance(arrival, id, pool) else {
                 self.drop_packet(id, pool, observer, DropCause::Random);
                 return;
             };
-            arrival = late;
-        }
-        // Packets stay in order, whatever jitter or a shorter delay would have them do.
-        arrival = arrival.max(self.last_arrival);
-        self.last_arrival = arrival;
-        if self.flying.is_empty() {
-            self.next_arrival = arrival;
+            // Packets stay in order, whatever jitter or a shorter delay would have them do.
+            arrival = self.flying.last_arrival(pool).map_or(late, |last| late.max(last));
         }
         self.flying.push(id, arrival, pool);
     }
@@ -350,7 +398,7 @@ impl SimulatedLink {
     /// When a packet arrives by jitter that would arrive at `arrival` without; `None` if it is lost.
     #[inline(never)]
     fn chance(&mut self, arrival: Instant, id: PacketId, pool: &PacketPool) -> Option<Instant> {
-        let Some(Trouble { randomness: Some(randomness), .. }) = self.trouble.as_deref_mut() else {
+        let Some(Aside { randomness: Some(randomness), .. }) = self.aside.as_deref_mut() else {
             return Some(arrival);
         };
         let late = match &mut randomness.jitter {
@@ -361,28 +409,29 @@ impl SimulatedLink {
         (!randomness.loss.lost(data, &mut randomness.loss_stream)).then_some(late)
     }
 
+    /// The packet that will arrive next.
+    #[inline]
+    #[must_use]
+    pub fn look_ahead(&self, pool: &PacketPool) -> Option<PacketId> {
+        self.flying.look_ahead(pool)
+    }
+
     /// When it wants to be polled: at the next arrival, or when a lost packet leaves the way free.
     #[inline]
     #[must_use]
-    pub fn next_event(&self) -> Option<Instant> {
-        if self.flying.is_empty() {
-            return (!self.queue.is_empty()).then_some(self.free_at);
-        }
-        Some(self.next_arrival)
+    pub fn next_event(&self, pool: &PacketPool) -> Option<Instant> {
+        let free = || self.waits.then_some(self.free_at);
+        self.flying.next_arrival(pool).or_else(free)
     }
 
     /// The packet that arrives at the other end now, if one does. The link is not behind.
     #[inline]
     pub fn poll(&mut self, now: Instant, pool: &PacketPool) -> Option<PacketId> {
         debug_assert!(!self.is_behind(now), "transmissions are still to be worked off");
-        if rarely(self.flying.is_empty() || self.next_arrival > now) {
-            return None;
+        let packet = self.flying.pop_arrived(now, pool)?;
+        if rarely(carries(&mut self.delivered, 1)) {
+            self.carry(|aside| &mut aside.delivered);
         }
-        let packet = self.flying.pop(pool)?;
-        if let Some(next) = self.flying.next_arrival(pool) {
-            self.next_arrival = next;
-        }
-        self.counters.delivered += 1;
         Some(packet)
     }
 
@@ -396,6 +445,9 @@ impl SimulatedLink {
         mut hand: impl FnMut(Unpooled, Instant),
     ) {
         self.advance(now, pool, observer);
+        if !self.flying.is_empty() {
+            self.aside.get_or_insert_default().handed_over += self.in_flight();
+        }
         while let Some(id) = self.flying.pop(pool) {
             let arrival = pool.arrival(id);
             hand(pool.take(id), arrival);
@@ -405,16 +457,16 @@ impl SimulatedLink {
     /// Takes a packet that another copy of the link has sent; returns whether the next event has changed.
     pub fn take_in(&mut self, packet: Unpooled, arrival: Instant, pool: &mut PacketPool) -> bool {
         let is_first = self.flying.is_empty();
-        if is_first {
-            self.next_arrival = arrival;
-        }
         self.flying.push(pool.put(packet), arrival, pool);
         is_first
     }
 
     /// Books what a copy at its other end has delivered, and what is still in flight there.
     pub fn rejoin(&mut self, far: &Self) {
-        self.counters.delivered = far.counters.delivered;
+        let aside = self.aside.get_or_insert_default();
+        (self.delivered, aside.delivered) =
+            (far.delivered, far.aside.as_ref().map_or(0, |aside| aside.delivered));
+        aside.handed_over = 0;
         self.flying = far.flying;
     }
 
@@ -426,7 +478,7 @@ impl SimulatedLink {
         observer: &mut impl LinkObserver,
         cause: DropCause,
     ) {
-        Handling { pool, observer, incidents: &mut self.incidents }.drop(id, cause);
+        Handling { pool, observer, aside: &mut self.aside }.drop(id, cause);
     }
 
     /// Goes down, losing what waits and what is in flight, or comes up, idle.
@@ -438,10 +490,17 @@ impl SimulatedLink {
         observer: &mut impl LinkObserver,
     ) {
         self.advance(now, pool, observer);
-        self.trouble.get_or_insert_default().is_down = !up;
+        let in_flight = self.in_flight();
+        let aside = self.aside.get_or_insert_default();
+        aside.is_down = !up;
         if up {
             return;
         }
+        aside.cut += in_flight;
+        // A transmission that is cut short was counted in full.
+        aside.busy_before_ps = aside.busy_before_ps.wrapping_sub(self.free_at.saturating_since(now).as_ps());
+        self.free_at = now;
+        self.note_kind();
         self.integrate(now);
         while let Some(id) = self.flying.pop(pool) {
             self.drop_packet(id, pool, observer, DropCause::Down);
@@ -449,10 +508,7 @@ impl SimulatedLink {
         for waiting in self.queue.flush(now) {
             self.drop_packet(waiting.packet, pool, observer, DropCause::Down);
         }
-        // A transmission that is cut short was counted in full.
-        self.counters.busy_ps -= self.free_at.saturating_since(now).as_ps();
-        self.free_at = now;
-        self.last_arrival = now;
+        self.waits = false;
     }
 
     /// New capacity; a packet being sent leaves at the old one.
@@ -464,6 +520,9 @@ impl SimulatedLink {
         observer: &mut impl LinkObserver,
     ) {
         self.advance(now, pool, observer);
+        let (busy_ps, bytes) = (self.busy_ps(), self.sent_bytes());
+        let aside = self.aside.get_or_insert_default();
+        (aside.busy_before_ps, aside.bytes_before) = (busy_ps, bytes);
         self.serializer = Serializer::new(capacity);
         self.queue.set_rate(now, capacity);
     }
@@ -478,6 +537,7 @@ impl SimulatedLink {
     ) {
         self.advance(now, pool, observer);
         self.delay = delay;
+        self.is_special = true;
     }
 
     /// Another queue, empty so far, which takes over what waits.
@@ -490,8 +550,10 @@ impl SimulatedLink {
     ) {
         self.advance(now, pool, observer);
         self.integrate(now);
-        let mut packets = Handling { pool, observer, incidents: &mut self.incidents };
+        let mut packets = Handling { pool, observer, aside: &mut self.aside };
         self.queue.hand_over(now, queue, &mut packets);
+        self.waits = !self.queue.is_empty();
+        self.note_kind();
     }
 
     /// New random behaviour, for packets sent from now on.
@@ -503,7 +565,8 @@ impl SimulatedLink {
         observer: &mut impl LinkObserver,
     ) {
         self.advance(now, pool, observer);
-        change(&mut self.trouble.get_or_insert_default().randomness);
+        change(&mut self.aside.get_or_insert_default().randomness);
+        self.note_kind();
     }
 
     /// Brings the queue integral up to `now`, for reading [`SimulatedLink::stats`].
@@ -516,9 +579,140 @@ impl SimulatedLink {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::loss::Bernoulli;
+    use crate::packet::{Packet, Steering};
+    use crate::queues::{Discipline, Limit, QueueContext};
+    use crate::random::Streams;
+    use crate::setup::{LossSetup, QueueSetup};
+    use anabranch_transport::Segment;
+    use anabranch_units::FlowId;
+
+    #[derive(Default)]
+    struct Seen {
+        transmissions: Vec<u64>,
+        bytes: u64,
+        dropped: u64,
+    }
+
+    impl LinkObserver for Seen {
+        fn dropped(&mut self, _packet: PacketId, _pool: &PacketPool, _cause: DropCause) {
+            self.dropped += 1;
+        }
+
+        fn transmits(&mut self, _at: Instant, id: PacketId, pool: &PacketPool, sent: impl FnOnce() -> u64) {
+            self.transmissions.push(sent());
+            self.bytes += u64::from(pool.get(id).bytes);
+        }
+    }
+
+    /// 8 Mbps, so that a packet of 1,000 bytes takes a millisecond, and 10 ms.
+    fn link(loss: f64) -> SimulatedLink {
+        let queue =
+            QueueSetup { limit: Limit::default(), discipline: Discipline::named("fifo").expect("a name") };
+        let rate = Rate::from_bps(8_000_000);
+        let ends = (NodeId(0), NodeId(1));
+        let setup = LinkSetup::plain(ends, "a->b".into(), rate, Span::from_ms(10), queue.clone());
+        let streams = Streams::new(1, 0);
+        let place = QueueContext { limit: queue.limit, rate, streams, link: "a->b", draws: "queue" };
+        let randomness = (loss > 0.0).then(|| Randomness {
+            loss: Loss::new(&LossSetup::Bernoulli(Bernoulli { probability: loss })),
+            loss_stream: streams.stream("a->b", "loss"),
+            jitter: None,
+        });
+        SimulatedLink::new(&setup, Queue::new(&queue.discipline, &place), randomness)
+    }
+
+    fn ms(count: u64) -> Instant {
+        Instant::ZERO + Span::from_ms(count)
+    }
+
+    fn packet() -> Packet {
+        Packet {
+            flow: FlowId(0),
+            destination: NodeId(1),
+            bytes: 1000,
+            cursor: 0,
+            hops_left: 1,
+            direction: Direction::Forward,
+            subflow: 0,
+            steering: Steering::Path,
+        }
+    }
+
+    fn offer(link: &mut SimulatedLink, now: Instant, pool: &mut PacketPool, seen: &mut Seen) {
+        let id = pool.insert(packet(), 0, &Segment { payload: 960, ..Segment::default() });
+        link.offer(now, (id, 1000), pool, seen);
+    }
+
+    fn take_until(link: &mut SimulatedLink, until: Instant, pool: &mut PacketPool, seen: &mut Seen) {
+        while let Some(now) = link.next_event(pool).filter(|&at| at <= until) {
+            link.advance(now, pool, seen);
+            let arrived = link.poll(now, pool);
+            arrived.into_iter().for_each(|id| pool.remove(id));
+        }
+    }
 
     #[test]
-    fn a_link_lies_in_three_lines_of_the_cache() {
-        assert_eq!((size_of::<SimulatedLink>(), align_of::<SimulatedLink>()), (192, 64));
+    fn a_link_lies_in_two_lines_of_the_cache() {
+        assert_eq!((size_of::<SimulatedLink>(), align_of::<SimulatedLink>()), (128, 64));
+        assert_eq!(std::mem::offset_of!(SimulatedLink, queue), 64);
+    }
+
+    /// The counts that are found from others are those of somebody who counts: over losses, other rates, and while the link
+    /// is down.
+    #[test]
+    fn what_was_sent_is_found_from_what_became_of_it() {
+        let (mut link, mut pool, mut seen) = (link(0.3), PacketPool::default(), Seen::default());
+        let mut busy = Span::ZERO;
+        for round in 0..5 {
+            let start = ms(100 * round);
+            for _ in 0..20 {
+                offer(&mut link, start, &mut pool, &mut seen);
+            }
+            // In the first round the transmission of a packet is cut; the faster ones are over by then.
+            let stop = start + Span::from_us(12_500);
+            take_until(&mut link, stop, &mut pool, &mut seen);
+            link.set_up(stop, false, &mut pool, &mut seen);
+            offer(&mut link, stop, &mut pool, &mut seen);
+            link.set_up(stop, true, &mut pool, &mut seen);
+            let all = Span::from_ps(20 * 1_000_000_000 / (round + 1));
+            busy = busy + all.min(stop.since(start));
+            assert_eq!(link.busy(stop), busy);
+            link.set_capacity(stop, Rate::from_bps(8_000_000 * (round + 2)), &mut pool, &mut seen);
+        }
+        let stats = link.stats();
+        assert_eq!(seen.transmissions, (1..=stats.sent).collect::<Vec<_>>());
+        assert_eq!((stats.sent_bytes, stats.drops.total()), (seen.bytes, seen.dropped));
+        assert_eq!(stats.offered, 5 * 21);
+        assert_eq!(stats.offered, stats.delivered + seen.dropped);
+        assert_eq!(stats.queue_max_packets, 19);
+        assert!(stats.drops.of(DropCause::Random) > 10 && stats.drops.of(DropCause::Down) > 10, "{stats:?}");
+    }
+
+    #[test]
+    fn counts_go_beyond_their_lower_halves() {
+        let (mut link, mut pool, mut seen) = (link(0.0), PacketPool::default(), Seen::default());
+        (link.offered, link.delivered, link.sent_bytes) = (u32::MAX, u32::MAX, u32::MAX - 999);
+        link.queue_integral = u64::MAX;
+        for _ in 0..3 {
+            offer(&mut link, Instant::ZERO, &mut pool, &mut seen);
+        }
+        take_until(&mut link, ms(20), &mut pool, &mut seen);
+        let (stats, full) = (link.stats(), 1 << u32::BITS);
+        assert_eq!((stats.offered, stats.delivered, stats.sent), (full + 2, full + 2, full + 2));
+        assert_eq!(stats.sent_bytes, full + 2000);
+        // Two packets wait for a millisecond, and one of them for another.
+        assert_eq!(stats.queue_integral, u128::from(u64::MAX) + 3 * 1_000_000_000);
+    }
+
+    #[test]
+    fn a_shorter_delay_overtakes_nothing() {
+        let (mut link, mut pool, mut seen) = (link(0.0), PacketPool::default(), Seen::default());
+        offer(&mut link, Instant::ZERO, &mut pool, &mut seen);
+        link.set_delay(ms(1), Span::ZERO, &mut pool, &mut seen);
+        offer(&mut link, ms(1), &mut pool, &mut seen);
+        assert_eq!(link.next_event(&pool), Some(ms(11)));
+        assert!(link.poll(ms(11), &pool).is_some());
+        assert_eq!(link.next_event(&pool), Some(ms(11)));
     }
 }

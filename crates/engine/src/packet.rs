@@ -1,7 +1,7 @@
 //! Packets and where they live.
 
 use anabranch_transport::{Flags, Segment};
-use anabranch_units::{FlowId, Instant, NodeId, rarely};
+use anabranch_units::{FlowId, Instant, NodeId, prefetch, rarely};
 use std::collections::BTreeMap;
 
 /// Which way a packet of a flow goes.
@@ -49,6 +49,20 @@ pub struct Packet {
     pub subflow: u8,
     /// How it finds its way.
     pub steering: Steering,
+}
+
+impl Packet {
+    /// What stands in a place that no packet has had yet.
+    const NONE: Self = Self {
+        flow: FlowId(0),
+        destination: NodeId(0),
+        bytes: 0,
+        cursor: 0,
+        hops_left: 0,
+        direction: Direction::Forward,
+        subflow: 0,
+        steering: Steering::Path,
+    };
 }
 
 /// A packet outside of any pool, with all that it carries.
@@ -116,11 +130,22 @@ impl Chain {
     /// Takes out the first one.
     #[inline]
     pub fn pop(&mut self, pool: &PacketPool) -> Option<PacketId> {
-        let id = self.first;
-        self.count = self.count.checked_sub(1)?;
-        if self.count > 0 {
-            self.first = pool.packets[id as usize].next;
+        self.pop_arrived(Instant::MAX, pool)
+    }
+
+    /// Takes out the first one, if it has arrived by `now`.
+    #[inline]
+    pub fn pop_arrived(&mut self, now: Instant, pool: &PacketPool) -> Option<PacketId> {
+        if rarely(self.is_empty()) {
+            return None;
         }
+        let (id, stored) = (self.first, &pool.packets[self.first as usize]);
+        if rarely(stored.arrival > now) {
+            return None;
+        }
+        self.count -= 1;
+        // Of the last one it is no packet's place, and nobody asks for it.
+        self.first = stored.next;
         Some(id)
     }
 
@@ -129,6 +154,23 @@ impl Chain {
     #[must_use]
     pub fn next_arrival(&self, pool: &PacketPool) -> Option<Instant> {
         (self.count > 0).then(|| pool.packets[self.first as usize].arrival)
+    }
+
+    /// When the last one arrives.
+    #[must_use]
+    pub fn last_arrival(&self, pool: &PacketPool) -> Option<Instant> {
+        (self.count > 0).then(|| pool.packets[self.last as usize].arrival)
+    }
+
+    /// The first one. Begins to fetch the one behind it.
+    #[inline]
+    #[must_use]
+    pub fn look_ahead(&self, pool: &PacketPool) -> Option<PacketId> {
+        let id = (self.count > 0).then_some(self.first)?;
+        if self.count > 1 {
+            prefetch(&pool.packets[pool.packets[id as usize].next as usize]);
+        }
+        Some(id)
     }
 
     /// Its packets, first to last.
@@ -156,20 +198,22 @@ impl PacketPool {
     /// of sending; of a train, that of its first segment.
     #[inline(always)]
     pub fn insert(&mut self, packet: Packet, order: u32, segment: &Segment) -> PacketId {
-        let Some(id) = self.free.pop() else { return self.grow(packet, order, segment) };
+        let id = self.free.pop().unwrap_or_else(|| self.grow());
         self.packets[id as usize].packet = packet;
-        self.segments[id as usize] = Carried(*segment);
+        self.segments[id as usize].0 = *segment;
         self.orders[id as usize] = order;
         id
     }
 
-    /// Stores a packet in a place that there has not been before.
+    /// Makes a place that there has not been before. What goes there it is not given: the compiler would put each packet
+    /// together in memory, of many small writes, to hand it on here, and copying it from there has to wait for all of them.
     #[cold]
-    fn grow(&mut self, packet: Packet, order: u32, segment: &Segment) -> PacketId {
+    #[inline(never)]
+    fn grow(&mut self) -> PacketId {
         let id = self.packets.len() as PacketId;
-        self.packets.push(Stored { packet, next: 0, arrival: Instant::ZERO });
-        self.segments.push(Carried(*segment));
-        self.orders.push(order);
+        self.packets.push(Stored { packet: Packet::NONE, next: 0, arrival: Instant::ZERO });
+        self.segments.push(Carried(Segment::default()));
+        self.orders.push(0);
         id
     }
 

@@ -1,8 +1,7 @@
 //! Which link leads back over the same edge, and which path back the same way.
 
 use anabranch_network::Network;
-use anabranch_units::{LinkId, NodeId};
-use std::collections::BTreeMap;
+use anabranch_units::LinkId;
 
 /// The other direction of each link: of parallel links the n-th from a to b and the n-th from b to a are one
 /// edge, in the order in which the network lists them. A link that is left over has no other direction.
@@ -15,18 +14,21 @@ impl Mirror {
     /// Of the links of this network, whatever is up.
     #[must_use]
     pub fn new(network: &Network) -> Self {
-        let mut between: BTreeMap<(NodeId, NodeId), Vec<LinkId>> = BTreeMap::new();
-        let mut ranks = Vec::with_capacity(network.links().len());
-        for id in network.link_ids() {
+        let nodes = |id: LinkId| {
             let link = network.link(id);
-            let parallel = between.entry((link.from, link.to)).or_default();
-            ranks.push(parallel.len());
-            parallel.push(id);
-        }
-        let back = |(link, rank): (&anabranch_network::Link, usize)| {
-            between.get(&(link.to, link.from)).and_then(|links| links.get(rank)).copied()
+            (link.from.min(link.to), link.from.max(link.to))
         };
-        Self { back: network.links().iter().zip(ranks).map(back).collect() }
+        let leads_back = |id: LinkId| network.link(id).from > network.link(id).to;
+        let mut links: Vec<LinkId> = network.link_ids().collect();
+        links.sort_unstable_by_key(|&id| (nodes(id), leads_back(id), id));
+        let mut back = vec![None; links.len()];
+        for between in links.chunk_by(|&a, &b| nodes(a) == nodes(b)) {
+            let (there, others) = between.split_at(between.partition_point(|&id| !leads_back(id)));
+            for (&one, &other) in there.iter().zip(others) {
+                (back[one.index()], back[other.index()]) = (Some(other), Some(one));
+            }
+        }
+        Self { back }
     }
 
     /// The link that leads back over the same edge.

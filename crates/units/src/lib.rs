@@ -10,6 +10,7 @@ pub mod declaration;
 mod fairness;
 mod histogram;
 mod ids;
+mod prefetch;
 mod rate;
 pub mod records;
 mod shared;
@@ -21,6 +22,7 @@ pub use bytes::Bytes;
 pub use fairness::jain_index;
 pub use histogram::Histogram;
 pub use ids::{FlowId, LinkId, NodeId, PathId};
+pub use prefetch::prefetch;
 pub use rate::{Rate, Serializer};
 pub use shared::{Recent, Shared};
 pub use text::{

@@ -116,6 +116,13 @@ impl Serializer {
         Span::from_ps(whole_ps)
     }
 
+    /// Serialisation time of all packets so far, which have so many bytes.
+    #[must_use]
+    pub fn time_of(&self, bytes: u64) -> Span {
+        let whole = u128::from(bytes) * u128::from(BYTE_PS) / u128::from(self.rate);
+        Span::from_ps(u64::try_from(whole).expect("a run ends within 213 days"))
+    }
+
     /// Quotient and remainder for packets above 2 MB.
     #[cold]
     fn divide(&self, bytes: u32) -> (u64, u64) {
@@ -141,6 +148,8 @@ mod tests {
             let total: u64 = sizes.iter().map(|&s| serializer.next(s).as_ps()).sum();
             let bits: u128 = sizes.iter().map(|&s| u128::from(s) * 8).sum();
             prop_assert_eq!(u128::from(total), bits * PS_PER_SECOND / u128::from(rate));
+            let bytes = sizes.iter().map(|&s| u64::from(s)).sum();
+            prop_assert_eq!(serializer.time_of(bytes).as_ps(), total);
         }
 
         /// Time for some bytes, then bytes in that time, gives at least those bytes.

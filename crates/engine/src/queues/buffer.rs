@@ -28,9 +28,15 @@ pub struct Buffer {
     most_packets: u32,
     bytes: u64,
     most_bytes: u64,
-    /// In a box of its own, because at most links no packet ever waits.
-    #[expect(clippy::box_collection, reason = "three words less for each link")]
-    waiting: Option<Box<VecDeque<Waiting>>>,
+    /// None at most links, where no packet ever waits.
+    line: Option<Box<Line>>,
+}
+
+/// The packets that wait, and how many have waited.
+#[derive(Default, Debug)]
+struct Line {
+    waiting: VecDeque<Waiting>,
+    longest: u32,
 }
 
 impl Buffer {
@@ -42,7 +48,7 @@ impl Buffer {
             bytes: 0,
             most_packets: limit.packets.map_or(u32::MAX, |most| u32::try_from(most).unwrap_or(u32::MAX)),
             most_bytes: limit.bytes.unwrap_or(u64::MAX),
-            waiting: None,
+            line: None,
         }
     }
 
@@ -65,6 +71,37 @@ impl Buffer {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// Notes how many wait now, for [`Buffer::longest`].
+    #[inline]
+    pub fn note_length(&mut self) {
+        match self.line.as_deref_mut() {
+            Some(line) => line.longest = line.longest.max(self.packets),
+            None => self.note_length_of_first(),
+        }
+    }
+
+    /// The same where no packet has waited here: none waits, or a discipline keeps it itself.
+    #[cold]
+    #[inline(never)]
+    fn note_length_of_first(&mut self) {
+        if self.packets > 0 {
+            self.line.get_or_insert_default().longest = self.packets;
+        }
+    }
+
+    /// Most packets that waited when somebody noted it.
+    #[must_use]
+    pub fn longest(&self) -> u64 {
+        self.line.as_ref().map_or(0, |line| u64::from(line.longest))
+    }
+
+    /// Takes over what another one has noted.
+    pub fn remember(&mut self, before: &Self) {
+        if let Some(line) = &before.line {
+            self.line.get_or_insert_default().longest = line.longest;
+        }
     }
 
     /// Whether another packet fits within the limit.
@@ -105,8 +142,8 @@ impl Buffer {
     /// Puts a packet at the end, whatever the limit.
     #[inline]
     pub fn push(&mut self, arrival: Waiting) {
-        match &mut self.waiting {
-            Some(waiting) if waiting.len() < waiting.capacity() => waiting.push_back(arrival),
+        match self.line.as_deref_mut() {
+            Some(Line { waiting, .. }) if waiting.len() < waiting.capacity() => waiting.push_back(arrival),
             _ => self.push_with_room(arrival),
         }
         self.packets += 1;
@@ -117,7 +154,7 @@ impl Buffer {
     #[cold]
     #[inline(never)]
     fn push_with_room(&mut self, arrival: Waiting) {
-        let waiting = self.waiting.get_or_insert_default();
+        let Line { waiting, .. } = &mut **self.line.get_or_insert_default();
         waiting.reserve_exact((waiting.len() / 2).max(LEAST_ROOM));
         waiting.push_back(arrival);
     }
@@ -125,7 +162,7 @@ impl Buffer {
     /// Takes the first.
     #[inline]
     pub fn pop(&mut self) -> Option<Waiting> {
-        let first = self.waiting.as_mut()?.pop_front()?;
+        let first = self.line.as_mut()?.waiting.pop_front()?;
         self.packets -= 1;
         self.bytes -= u64::from(first.bytes);
         Some(first)
@@ -134,12 +171,12 @@ impl Buffer {
     /// Takes all.
     pub fn flush(&mut self) -> Vec<Waiting> {
         (self.packets, self.bytes) = (0, 0);
-        self.waiting.take().map_or_else(Vec::new, |waiting| Vec::from(*waiting))
+        self.line.as_mut().map_or_else(Vec::new, |line| std::mem::take(&mut line.waiting).into())
     }
 
     /// The packets, first to last.
     #[must_use]
     pub fn packets(&self) -> Vec<PacketId> {
-        self.waiting.iter().flat_map(|all| all.iter()).map(|waiting| waiting.packet).collect()
+        self.line.iter().flat_map(|line| &line.waiting).map(|waiting| waiting.packet).collect()
     }
 }

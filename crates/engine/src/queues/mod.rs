@@ -390,6 +390,18 @@ impl Queue {
         self.buffer.bytes()
     }
 
+    /// Notes how many wait now, for [`Queue::longest`].
+    #[inline]
+    pub fn note_length(&mut self) {
+        self.buffer.note_length();
+    }
+
+    /// Most packets that waited when somebody noted it.
+    #[must_use]
+    pub fn longest(&self) -> u64 {
+        self.buffer.longest()
+    }
+
     /// Whether none waits.
     #[inline]
     #[must_use]
@@ -400,7 +412,9 @@ impl Queue {
     /// Another queue, empty so far, takes its place. What waits moves there in the order of arrival, as if it arrived
     /// there: it is taken, marked or dropped. The time that it has waited counts on.
     pub fn hand_over(&mut self, now: Instant, to: Self, packets: &mut impl Packets) {
-        let mut moving = std::mem::replace(self, to).flush(now);
+        let mut before = std::mem::replace(self, to);
+        self.buffer.remember(&before.buffer);
+        let mut moving = before.flush(now);
         moving.sort_by_key(|waiting| waiting.since);
         for waiting in moving {
             self.enqueue(waiting, packets);

@@ -1,7 +1,7 @@
 //! The data plane: packets on links, and the events that bring them forward.
 
 use super::datagrams::DatagramFlow;
-use super::flow::Flow;
+use super::flow::{Flow, Lane};
 use super::numbering::Numbering;
 use super::taps::{TapAt, Taps};
 use crate::forwarding::Forwarding;
@@ -10,7 +10,7 @@ use crate::packet::{Packet, PacketId, PacketPool};
 use crate::queues::DropCause;
 use crate::schedule::{Schedule, Source};
 use anabranch_network::Network;
-use anabranch_units::{Instant, LinkId, NodeId, rarely};
+use anabranch_units::{Instant, LinkId, NodeId, prefetch, rarely};
 
 /// Everything a packet meets between the hosts, and the time.
 pub(super) struct DataPlane {
@@ -26,23 +26,29 @@ pub(super) struct DataPlane {
     pub(super) datagrams: Vec<DatagramFlow>,
     /// Packets that have crossed a link, summed over links.
     pub(super) packet_hops: u64,
+    /// Whether the state of all flows and links is more than a cache holds.
+    pub(super) looks_ahead: bool,
 }
 
 impl DataPlane {
     /// The packet that arrives over a link now, if one does, and where. The event of the link has been taken out, and is
     /// set anew.
     #[inline]
-    pub(super) fn poll(&mut self, id: LinkId) -> Option<(PacketId, NodeId)> {
+    pub(super) fn poll(&mut self, flows: &[Flow], id: LinkId) -> Option<(PacketId, NodeId)> {
         let link = &mut self.links[id.index()];
         if rarely(link.is_behind(self.now)) {
             link.advance(self.now, &mut self.pool, &mut self.taps.at(id));
         }
         let packet = link.poll(self.now, &self.pool);
-        if let Some(next) = link.next_event() {
+        let to = link.to();
+        if let Some(next) = link.next_event(&self.pool) {
             self.schedule.set(self.numbering.link(id), next);
+            if rarely(self.looks_ahead) {
+                self.look_ahead(flows, id);
+            }
         }
         self.packet_hops += u64::from(packet.is_some());
-        Some((packet?, link.to()))
+        Some((packet?, to))
     }
 
     /// Sends a packet on from a node, along its path or to the next hop; without one it is dropped.
@@ -62,7 +68,11 @@ impl DataPlane {
         };
         let bytes = packet.bytes;
         match link {
-            Some(link) => self.offer(link, (id, bytes)),
+            Some(link) => {
+                if self.offer(link, (id, bytes)) && rarely(self.looks_ahead) {
+                    self.look_ahead(flows, link);
+                }
+            }
             None => self.drop_unreachable(id),
         }
     }
@@ -85,12 +95,44 @@ impl DataPlane {
         self.offer(link, (id, bytes));
     }
 
-    #[inline]
-    fn offer(&mut self, link: LinkId, packet: (PacketId, u32)) {
-        let next = &mut self.links[link.index()];
-        if next.offer(self.now, packet, &mut self.pool, &mut self.taps.at(link)) {
-            self.schedule.put(self.numbering.link(link), next.next_event());
+    /// Begins to fetch what the next arrival on a link will ask for.
+    #[inline(never)]
+    fn look_ahead(&self, flows: &[Flow], id: LinkId) {
+        let link = &self.links[id.index()];
+        let Some(next) = link.look_ahead(&self.pool) else { return };
+        let packet = self.pool.get(next);
+        if packet.destination != link.to() {
+            if let Some(link) = self.forwarding.look_ahead(packet) {
+                self.prefetch_link(link);
+            }
+        } else if let Some(flow) = flows.get(packet.flow.index()) {
+            prefetch(self.pool.segment(next));
+            flow.prefetch(packet.direction);
         }
+    }
+
+    #[inline]
+    fn prefetch_link(&self, id: LinkId) {
+        prefetch(&self.links[id.index()]);
+        self.schedule.prefetch(self.numbering.link(id));
+    }
+
+    /// Begins to fetch the link by which a packet will leave that a host is going to send on this lane.
+    #[inline]
+    pub(super) fn look_ahead_from(&self, lane: &Lane) {
+        if let Some(link) = self.forwarding.first_link(lane.route) {
+            self.prefetch_link(link);
+        }
+    }
+
+    #[inline]
+    fn offer(&mut self, link: LinkId, packet: (PacketId, u32)) -> bool {
+        let next = &mut self.links[link.index()];
+        let changes = next.offer(self.now, packet, &mut self.pool, &mut self.taps.at(link));
+        if changes {
+            self.schedule.put(self.numbering.link(link), next.next_event(&self.pool));
+        }
+        changes
     }
 
     /// A packet has no way to go on.
@@ -108,7 +150,7 @@ impl DataPlane {
     ) {
         let link = &mut self.links[id.index()];
         change(link, self.now, &mut self.pool, &mut self.taps.at(id));
-        self.schedule.put(self.numbering.link(id), link.next_event());
+        self.schedule.put(self.numbering.link(id), link.next_event(&self.pool));
     }
 
     /// Sets a timer's event unless an earlier one is pending, which will set it anew.

@@ -16,28 +16,33 @@ use anabranch_routing::{Mirror, Plan};
 use anabranch_transport::mptcp::{Interfaces, SubflowAddresses};
 use anabranch_transport::wire::Endpoint;
 use anabranch_transport::{Flags, ReceiverAgent, Segment, SenderAgent, SharedConfig, TransportConfig};
-use anabranch_units::{Instant, MaybeInstant, NodeId};
+use anabranch_units::{Instant, MaybeInstant, NodeId, prefetch};
 use std::collections::BTreeMap;
 
-/// One connection: both ends, the application, the way there and back.
+/// One connection: both ends, the application, the way there and back. In lines of the cache: what arrives at the receiver
+/// touches the first six, and what arrives at the sender those from the sixth on.
+#[repr(C, align(64))]
 pub(super) struct Flow {
-    pub(super) sender: SenderAgent,
     pub(super) receiver: ReceiverAgent,
-    pub(super) application: Application,
+    /// Packets that have reached the receiver, and the sender.
+    pub(super) received: u64,
+    pub(super) completed_at: MaybeInstant,
     /// The application at the receiver, if it does not read at once.
     pub(super) reader: Option<Box<Reader>>,
-    pub(super) forward: Way,
-    pub(super) backward: Way,
     /// Reordering of the data of each subflow.
     pub(super) reordering: PerSubflow<Reordering>,
+    pub(super) backward: Way,
     /// What is noted of a multipath connection besides.
     pub(super) multipath: Option<Box<Multipath>>,
     /// When the first data segment left, and the first FIN, or DATA_FIN where the flow is multipath.
     pub(super) first_data_at: MaybeInstant,
     pub(super) fin_at: MaybeInstant,
-    pub(super) completed_at: MaybeInstant,
     /// Most segments that its sender's host hands to the network as one.
     pub(super) offload: usize,
+    pub(super) forward: Way,
+    pub(super) answered: u64,
+    pub(super) sender: SenderAgent,
+    pub(super) application: Application,
 }
 
 /// One direction of a flow.
@@ -45,9 +50,8 @@ pub(super) struct Way {
     pub(super) from: NodeId,
     pub(super) to: NodeId,
     pub(super) lanes: PerSubflow<Lane>,
-    /// Packets handed to the network, and what became of them.
+    /// Packets handed to the network.
     pub(super) injected: u64,
-    pub(super) delivered: u64,
 }
 
 /// One direction of a subflow.
@@ -219,7 +223,7 @@ impl Maker<'_> {
         let count = usize::from(sender.subflow_count());
         let way = |from, to, lanes: Vec<Lane>| {
             let lanes = PerSubflow::new(lanes).ok_or_else(|| at(index, "it has no subflow"))?;
-            Ok::<_, SetupError>(Way { from, to, lanes, injected: 0, delivered: 0 })
+            Ok::<_, SetupError>(Way { from, to, lanes, injected: 0 })
         };
         let reordering = PerSubflow::new((0..count).map(|_| Reordering::new()));
         Ok(Flow {
@@ -231,6 +235,8 @@ impl Maker<'_> {
             reordering: reordering.ok_or_else(|| at(index, "it has no subflow"))?,
             multipath: sender.multipath_stats().map(|_| Box::new(Multipath::new(count, hosts))),
             sender,
+            received: 0,
+            answered: 0,
             first_data_at: MaybeInstant::NONE,
             fin_at: MaybeInstant::NONE,
             completed_at: MaybeInstant::NONE,
@@ -306,6 +312,31 @@ impl Flow {
         }
     }
 
+    /// Begins to fetch what a packet of this direction will ask for where it arrives: the lines of its end of the flow.
+    #[inline(never)]
+    pub(super) fn prefetch(&self, direction: Direction) {
+        prefetch(&self.multipath);
+        match direction {
+            Direction::Forward => {
+                prefetch(&self.receiver);
+                prefetch(&self.reordering);
+            }
+            Direction::Backward => {
+                prefetch(&self.forward);
+                prefetch(&self.sender);
+            }
+        }
+    }
+
+    /// The lane that answers to a packet of this direction take.
+    #[inline]
+    pub(super) fn lane_back(&self, direction: Direction, subflow: u8) -> &Lane {
+        match direction {
+            Direction::Forward => self.lane(Direction::Backward, subflow),
+            Direction::Backward => self.lane(Direction::Forward, subflow),
+        }
+    }
+
     /// Notes when data begin and end: the sender sends a packet, from its first segment to its last.
     #[inline]
     pub(super) fn note_sent(&mut self, now: Instant, first: &Segment, last: &Segment) {
@@ -363,5 +394,18 @@ impl Flow {
 
     pub(super) fn next_application_event(&self) -> Option<Instant> {
         self.application.next_event()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::offset_of;
+
+    #[test]
+    fn an_end_of_a_flow_lies_in_lines_of_its_own() {
+        assert_eq!((size_of::<Flow>(), align_of::<Flow>()), (1408, 64));
+        assert_eq!(offset_of!(Flow, multipath) / 64, 5);
+        assert_eq!((offset_of!(Flow, forward) / 64, offset_of!(Flow, sender) / 64), (6, 7));
     }
 }

@@ -106,7 +106,7 @@ impl Flow {
         swap(&mut self.reordering, &mut far.reordering);
         swap(&mut self.backward.lanes, &mut far.backward.lanes);
         self.completed_at = far.completed_at;
-        self.forward.delivered = far.forward.delivered;
+        self.received = far.received;
         self.backward.injected = far.backward.injected;
     }
 }

@@ -7,7 +7,7 @@ use crate::forwarding::PathStart;
 use crate::link::{Randomness, SimulatedLink};
 use crate::loss::Loss;
 use crate::loss::NoLoss;
-use crate::packet::{Direction, Packet, PacketId, Steering};
+use crate::packet::{Direction, Packet, PacketId, PacketPool, Steering};
 use crate::queues::{Queue, QueueContext};
 use crate::random::Streams;
 use crate::setup::{LinkSetup, LossSetup, QueueSetup};
@@ -54,10 +54,13 @@ impl Simulation {
     #[inline]
     pub(super) fn deliver(&mut self, id: PacketId) {
         let packet = *self.data.pool.get(id);
+        if rarely(self.data.looks_ahead) {
+            self.look_ahead_of_answers(packet);
+        }
         let is_ours = if rarely(self.data.pool.has_trains()) {
             self.receive_train(id, packet)
         } else {
-            self.receive(id, (&packet, self.data.pool.order(id)), None)
+            self.receive(id, (&packet, |pool: &PacketPool| pool.order(id)), None)
         };
         self.data.pool.remove(id);
         match packet.direction {
@@ -67,32 +70,45 @@ impl Simulation {
         }
     }
 
+    /// Begins to fetch the link on which a host will answer to a packet.
+    #[inline(never)]
+    fn look_ahead_of_answers(&self, packet: Packet) {
+        if let Some(flow) = self.flows.get(packet.flow.index()) {
+            self.data.look_ahead_from(flow.lane_back(packet.direction, packet.subflow));
+        }
+    }
+
     /// A host takes the segments of a train, or what may be one. Whether the host is a simulated one.
     #[inline(never)]
     fn receive_train(&mut self, id: PacketId, train: Packet) -> bool {
         let (rest, first) = (self.data.pool.uncouple(id), self.data.pool.order(id));
         if rest.is_empty() {
-            return self.receive(id, (&train, first), None);
+            return self.receive(id, (&train, |_: &PacketPool| first), None);
         }
         let mut is_ours = false;
         for (order, segment) in (first..).zip(std::iter::once(None).chain(rest.iter().map(Some))) {
             let bytes = segment.unwrap_or(self.data.pool.segment(id)).packet_len();
-            is_ours = self.receive(id, (&Packet { bytes, ..train }, order), segment);
+            is_ours = self.receive(id, (&Packet { bytes, ..train }, |_: &PacketPool| order), segment);
         }
         is_ours
     }
 
     /// A host takes a segment: that which the packet carries first, or another one of its train; or a datagram. Whether
-    /// there is an end of a connection that may have to answer.
+    /// there is an end of a connection that may have to answer. `order` gives its place in order of sending, if it is asked.
     #[inline]
-    fn receive(&mut self, id: PacketId, (packet, order): (&Packet, u32), other: Option<&Segment>) -> bool {
+    fn receive(
+        &mut self,
+        id: PacketId,
+        (packet, order): (&Packet, impl FnOnce(&PacketPool) -> u32),
+        other: Option<&Segment>,
+    ) -> bool {
         // Where it is: a copy would cost each packet a line of the cache.
         let segment = other.unwrap_or(self.data.pool.segment(id));
         let Packet { flow: flow_id, direction, subflow, .. } = *packet;
         let now = self.data.now;
         // The bound is looked at anyway.
         let Some(flow) = self.flows.get_mut(flow_id.index()) else {
-            self.receive_datagram(packet, order);
+            self.receive_datagram(packet, order(&self.data.pool));
             return false;
         };
         if rarely(self.data.taps.watches_hosts()) {
@@ -102,16 +118,16 @@ impl Simulation {
         let is_ours = !external.is_some_and(|external| external.on_arrival(now, id, packet, segment));
         match direction {
             Direction::Forward => {
-                flow.forward.delivered += 1;
+                flow.received += 1;
                 if segment.payload > 0 {
-                    flow.reordering.get_mut(subflow).on_arrival(order);
+                    flow.reordering.get_mut(subflow).on_arrival(order(&self.data.pool));
                 }
                 if is_ours {
                     flow.on_data(now, segment);
                 }
             }
             Direction::Backward => {
-                flow.backward.delivered += 1;
+                flow.answered += 1;
                 if is_ours {
                     if let Some(sequences) = &mut self.sequences {
                         sequences.received(now, flow_id, segment);
@@ -257,8 +273,10 @@ impl Simulation {
         };
         let node = way.from;
         if rarely(self.data.taps.watches_hosts()) {
+            // A copy, or each packet would be put together in memory before it is written to its place.
+            let seen = packet;
             for segment in std::iter::once(segment).chain(rest) {
-                self.data.taps.sent(self.data.now, &packet, segment, &self.flows[id.index()]);
+                self.data.taps.sent(self.data.now, &seen, segment, &self.flows[id.index()]);
             }
         }
         let packet = self.data.pool.insert(packet, order, segment);

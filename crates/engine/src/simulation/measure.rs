@@ -260,9 +260,9 @@ impl Simulation {
             let data_received = Reordering::sum(flow.reordering.iter()).received();
             let on_the_way = drops.forward.data + drops.forward.bare + forward.data + forward.bare;
             let books = [
-                ("sent", flow.forward.injected, flow.forward.delivered + on_the_way),
+                ("sent", flow.forward.injected, flow.received + on_the_way),
                 ("sent with data", data_sent, data_received + drops.forward.data + forward.data),
-                ("answered", flow.backward.injected, flow.backward.delivered + drops.backward + backward),
+                ("answered", flow.backward.injected, flow.answered + drops.backward + backward),
             ];
             if let Some((what, sent, accounted)) = books.into_iter().find(|&(_, sent, found)| sent != found) {
                 let name = &self.setup.flows[index].name;

@@ -30,6 +30,7 @@ mod two_cores;
 
 use crate::error::EngineError;
 use crate::forwarding::Forwarding;
+use crate::link::SimulatedLink;
 use crate::packet::{Packet, PacketId, PacketPool, Steering};
 use crate::records::Table;
 use crate::schedule::{Schedule, Source};
@@ -55,6 +56,9 @@ use taps::Taps;
 
 /// Events between two calls of the progress callback.
 const EVENTS_PER_REPORT: u64 = 1 << 16;
+
+/// Bytes of flows and links that a core's own cache does not hold beside the packets.
+const LARGE: usize = 1 << 20;
 
 /// Most hops of a packet: no path of a network is longer than any real TTL allows.
 const MAX_HOPS: u8 = 255;
@@ -162,6 +166,8 @@ impl Simulation {
                 taps: Taps::new(&setup, &flows, &datagrams)?,
                 datagrams,
                 packet_hops: 0,
+                looks_ahead: flows.len() * size_of::<Flow>() + setup.links.len() * size_of::<SimulatedLink>()
+                    > LARGE,
                 network,
             },
             flows,
@@ -334,7 +340,7 @@ impl Simulation {
 
     #[inline]
     fn on_link(&mut self, id: LinkId) {
-        if let Some((packet, node)) = self.data.poll(id) {
+        if let Some((packet, node)) = self.data.poll(&self.flows, id) {
             self.arrive(node, packet, id);
         }
     }

@@ -355,7 +355,7 @@ impl LinkObserver for TapAt<'_> {
     }
 
     #[inline]
-    fn transmits(&mut self, at: Instant, id: PacketId, pool: &PacketPool, sent: u64) {
+    fn transmits(&mut self, at: Instant, id: PacketId, pool: &PacketPool, sent: impl FnOnce() -> u64) {
         if rarely(self.taps.watches_links) {
             self.note_transmission(at, id, pool, sent);
         }
@@ -364,10 +364,16 @@ impl LinkObserver for TapAt<'_> {
 
 impl TapAt<'_> {
     #[inline(never)]
-    fn note_transmission(&mut self, at: Instant, id: PacketId, pool: &PacketPool, sent: u64) {
+    fn note_transmission(
+        &mut self,
+        at: Instant,
+        id: PacketId,
+        pool: &PacketPool,
+        sent: impl FnOnce() -> u64,
+    ) {
         let packet = pool.get(id);
         if packet.flow == NO_FLOW {
-            self.taps.probes.leaves(id, self.link, sent);
+            self.taps.probes.leaves(id, self.link, sent());
             return;
         }
         let (source, destination) = self.taps.endpoints[packet.flow.index()][usize::from(packet.subflow)];

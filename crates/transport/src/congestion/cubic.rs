@@ -37,12 +37,9 @@ impl ConfiguredController for Cubic {
 
 /// CUBIC.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Cubic {
-    window: Window,
-    /// As in [`CubicParameters`].
-    beta: f64,
-    beta_ecn: f64,
-    fast_convergence: bool,
+    curve: Curve,
     /// C in bytes per second cubed.
     c: f64,
     /// Increase of the Reno-friendly window in bytes per window of bytes acknowledged, while it is below
@@ -50,11 +47,15 @@ pub struct Cubic {
     friendly_increase: f64,
     /// When the last ACK arrived, or from when on time counts again.
     last_ack: Instant,
-    curve: Curve,
+    window: Window,
+    fast_convergence: bool,
     /// Fast recovery was entered and neither left nor undone.
     recovering: bool,
     /// A reduction may be taken back.
     remembers: bool,
+    /// As in [`CubicParameters`].
+    beta: f64,
+    beta_ecn: f64,
     undo: Option<Box<Undo>>,
 }
 

@@ -4,15 +4,16 @@ use super::{Ack, HyStart, Recovery};
 
 /// Congestion window and slow-start threshold, in bytes.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(super) struct Window {
-    /// Payload bytes of a full segment (RFC 5681 "SMSS").
-    pub mss: u64,
     pub cwnd: u64,
     pub ssthresh: u64,
-    /// What a connection starts with, and starts again with after a pause (RFC 5681 "IW" and "RW").
-    initial: u64,
+    /// Payload bytes of a full segment (RFC 5681 "SMSS").
+    pub mss: u64,
     /// The data up to here left before the last ECN reduction.
     hold_until: u64,
+    /// What a connection starts with, and starts again with after a pause (RFC 5681 "IW" and "RW").
+    initial: u64,
     pub hystart: Option<HyStart>,
 }
 

@@ -61,51 +61,52 @@ enum State {
 /// [`Receiver::next_timeout`]; after each, take segments from [`Receiver::poll_transmit`] until it
 /// gives none.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Receiver {
-    state: State,
-    sack: bool,
-    timestamps: bool,
-    ecn: bool,
-    /// RFC 8257 section 3.2; otherwise a mark is echoed until the sender has reduced (RFC 3168 section 6.1.3).
-    echoes_each_mark: bool,
     config: Arc<TcpConfig>,
+    rcv_nxt: u64,
+    /// What has come above a hole; none while there is no hole.
+    out_of_order: Option<Box<OutOfOrder>>,
     window: ReceiveWindow,
+    recent: RecentTimestamp,
+    clock: TimestampClock,
     /// Sets the limit of the window; none if it is fixed, or set by the connection.
     sizing: Option<Box<RightSizing>>,
     /// None where round trips and pauses do not matter.
     measures: Option<Box<Measures>>,
     /// What the application has not read; none if it reads at once, or the connection holds it.
     held: Option<Box<Held>>,
+    last_ack_sent: u64,
+    /// An ACK of what came before the marks began, or ended.
+    ack_before: Option<Box<Segment>>,
+    ack_at: MaybeInstant,
+    control_at: MaybeInstant,
+    /// An RST that is to leave.
+    reset: Option<Box<Segment>>,
+    stats: ReceiverStats,
+    /// From when on a refused segment without data is answered.
+    next_answer_at: Instant,
+    /// What came though it was here already, in wire sequence numbers.
+    dsack: Option<(u32, u32)>,
+    initial_sequence: u32,
+    pending_segments: u32,
+    control_backoff: u32,
+    state: State,
+    sack: bool,
+    timestamps: bool,
+    ecn: bool,
+    /// RFC 8257 section 3.2; otherwise a mark is echoed until the sender has reduced (RFC 3168 section 6.1.3).
+    echoes_each_mark: bool,
     window_scale: u8,
     /// The peer has offered window scale in its SYN.
     scaling: bool,
     /// It belongs to a multipath connection, whose data ACK takes room from the SACK blocks.
     multipath: bool,
-    initial_sequence: u32,
-    rcv_nxt: u64,
+    echo_congestion: bool,
+    ack_now: bool,
+    send_control: bool,
     /// Position of the peer's FIN once it has been seen.
     fin_at: Option<u64>,
-    /// What has come above a hole; none while there is no hole.
-    out_of_order: Option<Box<OutOfOrder>>,
-    /// What came though it was here already, in wire sequence numbers.
-    dsack: Option<(u32, u32)>,
-    clock: TimestampClock,
-    recent: RecentTimestamp,
-    last_ack_sent: u64,
-    /// From when on a refused segment without data is answered.
-    next_answer_at: Instant,
-    echo_congestion: bool,
-    /// An ACK of what came before the marks began, or ended.
-    ack_before: Option<Box<Segment>>,
-    pending_segments: u32,
-    ack_now: bool,
-    ack_at: MaybeInstant,
-    control_at: MaybeInstant,
-    control_backoff: u32,
-    send_control: bool,
-    /// An RST that is to leave.
-    reset: Option<Box<Segment>>,
-    stats: ReceiverStats,
 }
 
 impl Receiver {

@@ -75,71 +75,72 @@ const UNLIMITED: u64 = u64::MAX / 2;
 /// [`Sender::on_timeout`] (at or after [`Sender::next_timeout`]). After each input take segments
 /// from [`Sender::poll_transmit`] until it gives none, then ask [`Sender::next_timeout`] again.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Sender {
-    state: State,
-    config: Arc<TcpConfig>,
-    seed: u64,
     controller: Controller,
-    detector: Detector,
-    rtt: RttEstimator,
     board: Scoreboard,
+    rtt: RttEstimator,
     timers: Timers,
     persist: Persist,
+    detector: Detector,
+    recovery: RecoveryState,
+    snd_una: u64,
+    snd_nxt: u64,
+    /// Position behind the last byte the application has written.
+    written: u64,
+    /// Right edge of the peer's window.
+    window_edge: u64,
+    /// Payload of a full segment in bytes: the MSS less the options every segment carries.
+    full_payload: u64,
+    config: Arc<TcpConfig>,
+    /// Bytes by which the first segment was shorter than a full one.
+    short: u64,
+    undo: Option<Box<Undo>>,
     /// None where nobody asks for departures.
     rate: Option<Box<RateSampler>>,
+    /// What it decides, if somebody wants to know.
+    log: Option<Box<Log>>,
+    /// An RST that is to leave.
+    reset: Option<Box<Segment>>,
+    last_sent_at: Instant,
+    clock: TimestampClock,
+    recent: RecentTimestamp,
     window_use: WindowUse,
-    recovery: RecoveryState,
-    undo: Option<Box<Undo>>,
+    deferral: TsoDeferral,
+    initial_sequence: u32,
+    rcv_nxt: u32,
+    syn_transmissions: u32,
+    /// The window field of the last ACK.
+    peer_window: u16,
+    /// Our window field, but for that of a SYN.
+    own_window: u16,
+    state: State,
     sack: bool,
     timestamps: bool,
     ecn: bool,
     /// Bytes of the data sequence signal in every segment; 0 unless a multipath connection feeds it segment by segment.
     signal: u8,
-    /// Bytes by which the first segment was shorter than a full one.
-    short: u64,
-    /// Payload of a full segment in bytes: the MSS less the options every segment carries.
-    full_payload: u64,
-    initial_sequence: u32,
-    snd_una: u64,
-    snd_nxt: u64,
-    /// Position behind the last byte the application has written.
-    written: u64,
     closing: bool,
     fin_sent: bool,
-    /// Right edge of the peer's window.
-    window_edge: u64,
-    /// The window field of the last ACK.
-    peer_window: u16,
+    send_syn: bool,
+    send_ack: bool,
+    /// Losses are repaired by a later ACK.
+    holds_losses: bool,
+    /// A reduction is to be told with CWR (RFC 3168 section 6.1.2).
+    tell_reduction: bool,
     peer_window_scale: u8,
     /// What our window fields are shifted by.
     window_scale: u8,
-    /// Our window field, but for that of a SYN.
-    own_window: u16,
-    rcv_nxt: u32,
-    clock: TimestampClock,
-    recent: RecentTimestamp,
-    send_syn: bool,
+    stats: SenderStats,
+    seed: u64,
     syn_sent_at: Instant,
-    syn_transmissions: u32,
     /// When the handshake is given up.
     give_up_at: Instant,
-    send_ack: bool,
-    /// An RST that is to leave.
-    reset: Option<Box<Segment>>,
     /// Not before this instant is another refused segment without data answered.
     next_answer_at: Instant,
-    /// Losses are repaired by a later ACK.
-    holds_losses: bool,
-    deferral: TsoDeferral,
-    last_sent_at: Instant,
-    /// A reduction is to be told with CWR (RFC 3168 section 6.1.2).
-    tell_reduction: bool,
     /// ECN-Echoes below this position belong to a window that was reduced already.
     ecn_point: u64,
     established_at: MaybeInstant,
-    stats: SenderStats,
-    /// What it decides, if somebody wants to know.
-    log: Option<Box<Log>>,
 }
 
 impl Sender {
