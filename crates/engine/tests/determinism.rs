@@ -178,12 +178,12 @@ fn a_loss_switched_on_later_meets_the_draws_it_would_have_met() {
     assert_eq!(part(&from_start, "flows", "flow", 1), part(&by_change, "flows", "flow", 1));
 }
 
-/// So many flows that the engine fetches ahead what packets will ask for (`DataPlane::looks_ahead`), each alone on its
+/// So many links that the engine fetches ahead what packets will ask for (`DataPlane::looks_ahead`), each alone on its
 /// way: what one of them does is what it does in a run of its own.
 #[test]
 fn a_flow_among_many_does_what_it_does_alone() {
     let flows_of = |count: usize| {
-        let mut b = Builder::new(Span::from_ms(100));
+        let mut b = Builder::new(Span::from_ms(60));
         let transport = b.transport("cubic");
         for i in 0..count {
             let [from, router, to] = ["from", "router", "to"].map(|name| b.node(&format!("{name} {i}")));
@@ -193,7 +193,7 @@ fn a_flow_among_many_does_what_it_does_alone() {
         }
         b.run()
     };
-    let (alone, among_many) = (flows_of(1), flows_of(800));
+    let (alone, among_many) = (flows_of(1), flows_of(2_100));
     let columns = ["delivered_bytes", "segments_sent", "retransmissions", "packets_received"];
     for column in columns {
         let of_first = |outcome| integer(outcome, "flows", column, 0);

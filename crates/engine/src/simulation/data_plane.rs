@@ -26,7 +26,7 @@ pub(super) struct DataPlane {
     pub(super) datagrams: Vec<DatagramFlow>,
     /// Packets that have crossed a link, summed over links.
     pub(super) packet_hops: u64,
-    /// Whether the state of all flows and links is more than a cache holds.
+    /// Whether the links are more than a cache holds: only then does it pay to begin to fetch what packets will ask for.
     pub(super) looks_ahead: bool,
 }
 

@@ -57,7 +57,7 @@ use taps::Taps;
 /// Events between two calls of the progress callback.
 const EVENTS_PER_REPORT: u64 = 1 << 16;
 
-/// Bytes of flows and links that a core's own cache does not hold beside the packets.
+/// Bytes of links that a core's own cache does not hold beside the rest.
 const LARGE: usize = 1 << 20;
 
 /// Most hops of a packet: no path of a network is longer than any real TTL allows.
@@ -166,8 +166,7 @@ impl Simulation {
                 taps: Taps::new(&setup, &flows, &datagrams)?,
                 datagrams,
                 packet_hops: 0,
-                looks_ahead: flows.len() * size_of::<Flow>() + setup.links.len() * size_of::<SimulatedLink>()
-                    > LARGE,
+                looks_ahead: setup.links.len() * size_of::<SimulatedLink>() > LARGE,
                 network,
             },
             flows,
