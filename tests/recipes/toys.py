@@ -438,9 +438,13 @@ assert links["drops_toy"].sum() > 0 == links["drops_queue"].sum(), links
                 ("use anabranch_units::{", "Bytes, "),
             ],
             f"{ENGINE}/link.rs": [
-                ("    delay: Span,\n    serializer: Serializer,\n", "    overhead: u32,\n"),
+                ("    serializer: Serializer,\n    delay: Span,\n", "    overhead: u32,\n"),
                 ("            delay: setup.delay,\n", "            overhead: setup.overhead.0 as u32,\n"),
                 ("let serialisation = self.serializer.next(bytes", " + self.overhead"),
+                (
+                    "self.serializer.time_of(self.sent_bytes()",
+                    " + u64::from(self.overhead) * self.stats().sent",
+                ),
             ],
         },
         run="""
@@ -463,15 +467,12 @@ else:
                     "    /// Their bytes.\n    pub sent_bytes: u64,\n",
                     "    /// Packets that found the link idle.\n    pub unhindered: u64,\n",
                 ),
-                ("struct Counters {\n    offered: u64,\n", "    unhindered: u64,\n"),
-                ("let Counters { offered, ", "unhindered, "),
-                (
-                    "        LinkStats {\n            offered,\n",
-                    "            unhindered,\n",
-                ),
+                ("    integrated_to: Instant,\n", "    unhindered: u64,\n"),
+                ("            integrated_to: Instant::ZERO,\n", "            unhindered: 0,\n"),
+                ("            delivered,\n", "            unhindered: self.unhindered,\n"),
                 (
                     "            let was_idle = self.flying.is_empty();\n",
-                    "            self.counters.unhindered += 1;\n",
+                    "            self.unhindered += 1;\n",
                 ),
             ],
             f"{ENGINE}/simulation/measure.rs": [

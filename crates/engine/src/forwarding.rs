@@ -1,5 +1,7 @@
 //! Where a packet goes next: source routes along a plan's paths, or tables hop by hop.
 
+mod ahead;
+
 use crate::balancer::{Balancer, Choices, ExternalChoice, FlowKey, LoadBalancing, mix};
 use crate::interfaces::InterfacePair;
 use crate::packet::{Packet, Steering};
@@ -550,23 +552,6 @@ impl Forwarding {
         let link = self.path_links[packet.cursor as usize];
         packet.cursor += 1;
         link
-    }
-
-    /// The next link of a packet that goes along a path, without a step on it.
-    #[inline]
-    #[must_use]
-    pub fn look_ahead(&self, packet: &Packet) -> Option<LinkId> {
-        (packet.steering == Steering::Path).then(|| self.path_links.get(packet.cursor as usize).copied())?
-    }
-
-    /// The first link of the only path of a route.
-    #[inline]
-    #[must_use]
-    pub fn first_link(&self, route: RouteIndex) -> Option<LinkId> {
-        match self.routes[route.0 as usize] {
-            PathChoice::Only(start) => self.path_links.get(start as usize).copied(),
-            _ => None,
-        }
     }
 
     /// The link a packet leaves `node` on; `None` where there is no way.

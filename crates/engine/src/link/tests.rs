@@ -96,7 +96,7 @@ fn what_was_sent_is_found_from_what_became_of_it() {
         offer(&mut link, stop, &mut pool, &mut seen);
         link.set_up(stop, true, &mut pool, &mut seen);
         let all = Span::from_ps(20 * 1_000_000_000 / (round + 1));
-        busy = busy + all.min(stop.since(start));
+        busy += all.min(stop.since(start));
         assert_eq!(link.busy(stop), busy);
         link.set_capacity(stop, Rate::from_bps(8_000_000 * (round + 2)), &mut pool, &mut seen);
     }

@@ -274,9 +274,8 @@ impl Simulation {
         let node = way.from;
         if rarely(self.data.taps.watches_hosts()) {
             // A copy, or each packet would be put together in memory before it is written to its place.
-            let seen = packet;
             for segment in std::iter::once(segment).chain(rest) {
-                self.data.taps.sent(self.data.now, &seen, segment, &self.flows[id.index()]);
+                self.data.taps.sent(self.data.now, &{ packet }, segment, &self.flows[id.index()]);
             }
         }
         let packet = self.data.pool.insert(packet, order, segment);
