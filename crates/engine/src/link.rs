@@ -92,6 +92,8 @@ struct Aside {
     /// Packets that were in flight when the link went down, and that another copy of the link delivers.
     cut: u64,
     handed_over: u64,
+    /// When the last one of those arrives that another copy delivers.
+    last_elsewhere: Instant,
     /// What is left of the counts above their lower halves.
     offered: u64,
     delivered: u64,
@@ -395,7 +397,8 @@ impl SimulatedLink {
                 return;
             };
             // Packets stay in order, whatever jitter or a shorter delay would have them do.
-            arrival = self.flying.last_arrival(pool).map_or(late, |last| late.max(last));
+            let elsewhere = self.aside.as_ref().map_or(Instant::ZERO, |aside| aside.last_elsewhere);
+            arrival = late.max(elsewhere).max(self.flying.last_arrival(pool).unwrap_or(Instant::ZERO));
         }
         self.flying.push(id, arrival, pool);
     }
@@ -450,8 +453,11 @@ impl SimulatedLink {
         mut hand: impl FnMut(Unpooled, Instant),
     ) {
         self.advance(now, pool, observer);
-        if !self.flying.is_empty() {
-            self.aside.get_or_insert_default().handed_over += self.in_flight();
+        if let Some(last) = self.flying.last_arrival(pool) {
+            let in_flight = self.in_flight();
+            let aside = self.aside.get_or_insert_default();
+            aside.handed_over += in_flight;
+            aside.last_elsewhere = last;
         }
         while let Some(id) = self.flying.pop(pool) {
             let arrival = pool.arrival(id);
@@ -502,6 +508,7 @@ impl SimulatedLink {
             return;
         }
         aside.cut += in_flight;
+        aside.last_elsewhere = now;
         // A transmission that is cut short was counted in full.
         aside.busy_before_ps = aside.busy_before_ps.wrapping_sub(self.free_at.saturating_since(now).as_ps());
         self.free_at = now;

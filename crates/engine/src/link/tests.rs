@@ -135,3 +135,15 @@ fn a_shorter_delay_overtakes_nothing() {
     assert!(link.poll(ms(11), &pool).is_some());
     assert_eq!(link.next_event(&pool), Some(ms(11)));
 }
+
+/// Nor what another copy of the link delivers.
+#[test]
+fn a_shorter_delay_overtakes_nothing_elsewhere() {
+    let (mut link, mut pool, mut seen) = (link(0.0), PacketPool::default(), Seen::default());
+    offer(&mut link, Instant::ZERO, &mut pool, &mut seen);
+    link.hand_over(ms(1), &mut pool, &mut seen, |_, _| {});
+    link.set_delay(ms(1), Span::ZERO, &mut pool, &mut seen);
+    offer(&mut link, ms(1), &mut pool, &mut seen);
+    assert_eq!(link.next_event(&pool), Some(ms(11)));
+    assert_eq!((link.stats().sent, link.stats().delivered), (2, 0));
+}
