@@ -55,6 +55,17 @@ pub trait LinkObserver {
     fn transmits(&mut self, at: Instant, packet: PacketId, pool: &PacketPool, sent: impl FnOnce() -> u64);
 }
 
+/// What a packet that is offered makes of the next event of its link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NextEvent {
+    /// It stays.
+    Same,
+    /// It is the arrival of this packet.
+    At(Instant),
+    /// It is to be asked for ([`SimulatedLink::next_event`]).
+    Changed,
+}
+
 /// A directed link, in two lines of the cache. A packet that finds it idle touches the first, one that waits the second.
 #[repr(C, align(64))]
 pub struct SimulatedLink {
@@ -250,7 +261,7 @@ impl SimulatedLink {
         u64::from(self.flying.len())
     }
 
-    /// Takes a packet of so many bytes, to send it or to drop it; returns whether the next event may have changed.
+    /// Takes a packet of so many bytes, to send it or to drop it.
     #[inline]
     pub fn offer(
         &mut self,
@@ -258,22 +269,26 @@ impl SimulatedLink {
         (id, bytes): (PacketId, u32),
         pool: &mut PacketPool,
         observer: &mut impl LinkObserver,
-    ) -> bool {
+    ) -> NextEvent {
         if rarely(carries(&mut self.offered, 1)) {
             self.carry(|aside| &mut aside.offered);
         }
         // Made anew for each that asks: one that is handed on is one in memory (PacketPool::grow).
         let arrival = || Waiting { since: now, packet: id, bytes };
         if rarely(self.is_special) && !self.admit(arrival(), pool, observer) {
-            return false;
+            return NextEvent::Same;
         }
         if rarely(self.is_behind(now)) {
             self.advance(now, pool, observer);
         }
         if self.free_at <= now {
             let was_idle = self.flying.is_empty();
-            self.transmit(now, arrival(), pool, observer);
-            return was_idle;
+            let arrives = self.transmit(now, arrival(), pool, observer);
+            return if was_idle {
+                arrives.map_or(NextEvent::Changed, NextEvent::At)
+            } else {
+                NextEvent::Same
+            };
         }
         self.integrate(now);
         if !(self.queue.is_drop_tail() && self.queue.push(arrival())) {
@@ -283,7 +298,7 @@ impl SimulatedLink {
         self.waits = !self.queue.is_empty();
         // With something in flight the next event is its arrival; otherwise a departure that
         // was due already.
-        self.flying.is_empty()
+        if self.flying.is_empty() { NextEvent::Changed } else { NextEvent::Same }
     }
 
     /// Works off what has waited, and asks whether a packet is let in: not where the link is down, nor where it would be idle
@@ -375,6 +390,7 @@ impl SimulatedLink {
         }
     }
 
+    /// Begins to send a packet; gives its arrival, or none where it is lost.
     // In place: each packet comes by, and saving registers for a call would take a quarter of its instructions.
     #[inline(always)]
     fn transmit(
@@ -383,7 +399,7 @@ impl SimulatedLink {
         Waiting { packet: id, bytes, .. }: Waiting,
         pool: &mut PacketPool,
         observer: &mut impl LinkObserver,
-    ) {
+    ) -> Option<Instant> {
         let serialisation = self.serializer.next(bytes);
         self.free_at = at + serialisation;
         if rarely(carries(&mut self.sent_bytes, bytes)) {
@@ -394,13 +410,14 @@ impl SimulatedLink {
         if rarely(self.is_special) {
             let Some(late) = self.chance(arrival, id, pool) else {
                 self.drop_packet(id, pool, observer, DropCause::Random);
-                return;
+                return None;
             };
             // Packets stay in order, whatever jitter or a shorter delay would have them do.
             let elsewhere = self.aside.as_ref().map_or(Instant::ZERO, |aside| aside.last_elsewhere);
             arrival = late.max(elsewhere).max(self.flying.last_arrival(pool).unwrap_or(Instant::ZERO));
         }
         self.flying.push(id, arrival, pool);
+        Some(arrival)
     }
 
     /// When a packet arrives by jitter that would arrive at `arrival` without; `None` if it is lost.

@@ -65,6 +65,8 @@ pub struct Schedule {
     /// Bits of a key that have the source, and all of them set; those above have the time since `base`.
     source_bits: u32,
     source_mask: u64,
+    /// What keys have no room for: picoseconds since `base`, and more.
+    horizon: u64,
     /// Events beyond the times that a key has room for.
     far: BinaryHeap<Reverse<(u64, u32)>>,
 }
@@ -84,6 +86,7 @@ impl Schedule {
             base: 0,
             source_bits,
             source_mask: !(NONE << source_bits),
+            horizon: NONE >> source_bits,
             far: BinaryHeap::new(),
         }
     }
@@ -187,7 +190,7 @@ impl Schedule {
         *due = at;
         let since = at.wrapping_sub(self.base);
         // What lies before the base is, so taken, farther than anything.
-        if rarely(since >= NONE >> self.source_bits) {
+        if rarely(since >= self.horizon) {
             self.set_far(source, at);
             return;
         }
@@ -284,9 +287,8 @@ impl Schedule {
 
     /// Moves what keys have room for from `far` into the heap.
     fn bring_near(&mut self) {
-        let room = NONE >> self.source_bits;
-        while let Some(&Reverse((at, source))) = self.far.peek().filter(|event| event.0.0 - self.base < room)
-        {
+        let end = self.base.saturating_add(self.horizon);
+        while let Some(&Reverse((at, source))) = self.far.peek().filter(|event| event.0.0 < end) {
             self.far.pop();
             self.push((at - self.base) << self.source_bits | u64::from(source));
         }

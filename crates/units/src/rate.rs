@@ -1,4 +1,4 @@
-use crate::{Bytes, Span};
+use crate::{Bytes, Span, rarely};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -78,8 +78,9 @@ impl fmt::Display for Rate {
 /// picosecond that one packet leaves over is carried to the next.
 #[derive(Clone, Debug)]
 pub struct Serializer {
-    rate: u64,
-    /// Carried remainder, in units of 1/rate picoseconds; below `rate`.
+    /// Picoseconds of a byte where they are whole, as at most rates that links have; otherwise the rate.
+    factor: u64,
+    /// Carried remainder, in units of 1/rate picoseconds; below the rate, or [`Serializer::NEVER`].
     carried: u64,
 }
 
@@ -87,30 +88,47 @@ pub struct Serializer {
 const BYTE_PS: u64 = 8 * PS_PER_SECOND as u64;
 
 impl Serializer {
+    /// A byte takes whole picoseconds: nothing is ever left over, and no packet costs a division.
+    const NEVER: u64 = u64::MAX;
+
     /// A serializer at `rate`. Panics at rate zero, which no validated link has.
     #[must_use]
     pub fn new(rate: Rate) -> Self {
         assert!(rate.0 > 0, "a link has a positive capacity");
-        Self { rate: rate.0, carried: 0 }
+        if BYTE_PS.is_multiple_of(rate.0) {
+            Self { factor: BYTE_PS / rate.0, carried: Self::NEVER }
+        } else {
+            Self { factor: rate.0, carried: 0 }
+        }
     }
 
     /// The rate.
     #[must_use]
     pub const fn rate(&self) -> Rate {
-        Rate(self.rate)
+        Rate(if self.carried == Self::NEVER { BYTE_PS / self.factor } else { self.factor })
     }
 
     /// Serialisation time of the next packet of `bytes`.
     #[inline]
     pub fn next(&mut self, bytes: u32) -> Span {
-        // A division of 64 bits takes less time than to fetch the quotient of the packet before from memory.
+        if rarely(self.carried != Self::NEVER) {
+            return self.divide(bytes);
+        }
+        let ps = u64::from(bytes).checked_mul(self.factor);
+        Span::from_ps(ps.expect("one packet serialises within 213 days"))
+    }
+
+    /// The same where something may be left over.
+    #[inline(never)]
+    fn divide(&mut self, bytes: u32) -> Span {
+        let rate = self.factor;
         let (whole_ps, remainder) = match u64::from(bytes).checked_mul(BYTE_PS) {
-            Some(bit_ps) => (bit_ps / self.rate, bit_ps % self.rate),
-            None => self.divide(bytes),
+            Some(bit_ps) => (bit_ps / rate, bit_ps % rate),
+            None => Self::divide_long(bytes, rate),
         };
         self.carried += remainder;
-        if self.carried >= self.rate {
-            self.carried -= self.rate;
+        if self.carried >= rate {
+            self.carried -= rate;
             return Span::from_ps(whole_ps + 1);
         }
         Span::from_ps(whole_ps)
@@ -119,14 +137,14 @@ impl Serializer {
     /// Serialisation time of all packets so far, which have so many bytes.
     #[must_use]
     pub fn time_of(&self, bytes: u64) -> Span {
-        let whole = u128::from(bytes) * u128::from(BYTE_PS) / u128::from(self.rate);
+        let whole = u128::from(bytes) * u128::from(BYTE_PS) / u128::from(self.rate().0);
         Span::from_ps(u64::try_from(whole).expect("a run ends within 213 days"))
     }
 
     /// Quotient and remainder for packets above 2 MB.
     #[cold]
-    fn divide(&self, bytes: u32) -> (u64, u64) {
-        let (bit_ps, rate) = (u128::from(bytes) * u128::from(BYTE_PS), u128::from(self.rate));
+    fn divide_long(bytes: u32, rate: u64) -> (u64, u64) {
+        let (bit_ps, rate) = (u128::from(bytes) * u128::from(BYTE_PS), u128::from(rate));
         let whole = u64::try_from(bit_ps / rate).expect("one packet serialises within 213 days");
         (whole, (bit_ps % rate) as u64)
     }

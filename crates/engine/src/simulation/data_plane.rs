@@ -5,7 +5,7 @@ use super::flow::{Flow, Lane};
 use super::numbering::Numbering;
 use super::taps::{TapAt, Taps};
 use crate::forwarding::Forwarding;
-use crate::link::SimulatedLink;
+use crate::link::{NextEvent, SimulatedLink};
 use crate::packet::{Packet, PacketId, PacketPool};
 use crate::queues::DropCause;
 use crate::schedule::{Schedule, Source};
@@ -34,21 +34,30 @@ impl DataPlane {
     /// The packet that arrives over a link now, if one does, and where. The event of the link has been taken out, and is
     /// set anew.
     #[inline]
-    pub(super) fn poll(&mut self, flows: &[Flow], id: LinkId) -> Option<(PacketId, NodeId)> {
+    pub(super) fn poll(&mut self, id: LinkId) -> Option<(PacketId, NodeId)> {
         let link = &mut self.links[id.index()];
         if rarely(link.is_behind(self.now)) {
             link.advance(self.now, &mut self.pool, &mut self.taps.at(id));
         }
-        let packet = link.poll(self.now, &self.pool);
         let to = link.to();
+        let Some(packet) = link.poll(self.now, &self.pool) else {
+            self.set_again(id);
+            return None;
+        };
         if let Some(next) = link.next_event(&self.pool) {
             self.schedule.set(self.numbering.link(id), next);
-            if rarely(self.looks_ahead) {
-                self.look_ahead(flows, id);
-            }
         }
-        self.packet_hops += u64::from(packet.is_some());
-        Some((packet?, to))
+        self.packet_hops += 1;
+        Some((packet, to))
+    }
+
+    /// Sets the event of a link that nothing has left.
+    #[cold]
+    #[inline(never)]
+    fn set_again(&mut self, id: LinkId) {
+        if let Some(next) = self.links[id.index()].next_event(&self.pool) {
+            self.schedule.set(self.numbering.link(id), next);
+        }
     }
 
     /// Sends a packet on from a node, along its path or to the next hop; without one it is dropped.
@@ -97,7 +106,7 @@ impl DataPlane {
 
     /// Begins to fetch what the next arrival on a link will ask for.
     #[inline(never)]
-    fn look_ahead(&self, flows: &[Flow], id: LinkId) {
+    pub(super) fn look_ahead(&self, flows: &[Flow], id: LinkId) {
         let link = &self.links[id.index()];
         let Some(next) = link.look_ahead(&self.pool) else { return };
         let packet = self.pool.get(next);
@@ -128,11 +137,13 @@ impl DataPlane {
     #[inline]
     fn offer(&mut self, link: LinkId, packet: (PacketId, u32)) -> bool {
         let next = &mut self.links[link.index()];
-        let changes = next.offer(self.now, packet, &mut self.pool, &mut self.taps.at(link));
-        if changes {
-            self.schedule.put(self.numbering.link(link), next.next_event(&self.pool));
+        let source = self.numbering.link(link);
+        match next.offer(self.now, packet, &mut self.pool, &mut self.taps.at(link)) {
+            NextEvent::Same => return false,
+            NextEvent::At(at) => self.schedule.set(source, at),
+            NextEvent::Changed => self.schedule.put(source, next.next_event(&self.pool)),
         }
-        changes
+        true
     }
 
     /// A packet has no way to go on.

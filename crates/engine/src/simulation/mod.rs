@@ -33,7 +33,7 @@ use crate::forwarding::Forwarding;
 use crate::link::SimulatedLink;
 use crate::packet::{Packet, PacketId, PacketPool, Steering};
 use crate::records::Table;
-use crate::schedule::{Schedule, Source};
+use crate::schedule::Schedule;
 use crate::setup::{Change, Setup};
 use anabranch_routing::{Mirror, Plan};
 use anabranch_units::{FlowId, Instant, LinkId, NodeId, Span, rarely};
@@ -241,14 +241,15 @@ impl Simulation {
         let mut reported = self.events + left;
         while let Some((at, source)) = self.data.schedule.take(self.data.now, until) {
             self.data.now = at;
-            if rarely(source == Numbering::ROUTES) {
-                self.events = reported - left;
-                if self.on_routes(&mut report).is_break() {
-                    self.data.schedule.set(source, at);
-                    return Ok(ControlFlow::Break(()));
+            match self.data.numbering.event(source) {
+                Event::Routes => {
+                    self.events = reported - left;
+                    if self.on_routes(&mut report).is_break() {
+                        self.data.schedule.set(source, at);
+                        return Ok(ControlFlow::Break(()));
+                    }
                 }
-            } else {
-                self.handle(source);
+                other => self.handle(other),
             }
             left -= 1;
             if rarely(left == 0) {
@@ -314,14 +315,16 @@ impl Simulation {
     }
 
     #[inline]
-    fn handle(&mut self, source: Source) {
-        match self.data.numbering.event(source) {
+    fn handle(&mut self, event: Event) {
+        match event {
             Event::Link(link) => self.on_link(link),
             Event::Processor(number) => self.on_processor(number),
             Event::Sender(flow) => self.on_sender_timer(flow),
             Event::Receiver(flow) => self.on_receiver_timer(flow),
             Event::Application(flow) => self.on_application(flow),
             Event::Datagrams(number) => self.on_datagrams(number),
+            // Schemes report while they compute: `advance` sees to them.
+            Event::Routes => {}
             Event::Changes => self.on_changes(),
             Event::Probe => self.on_probe(),
             Event::Switch(node) => {
@@ -339,7 +342,10 @@ impl Simulation {
 
     #[inline]
     fn on_link(&mut self, id: LinkId) {
-        if let Some((packet, node)) = self.data.poll(&self.flows, id) {
+        if let Some((packet, node)) = self.data.poll(id) {
+            if rarely(self.data.looks_ahead) {
+                self.data.look_ahead(&self.flows, id);
+            }
             self.arrive(node, packet, id);
         }
     }

@@ -26,6 +26,7 @@ pub(super) struct Numbering {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Event {
     Changes,
+    Routes,
     Link(LinkId),
     /// By the number among those with a processing delay.
     Processor(u32),
@@ -100,10 +101,12 @@ impl Numbering {
         self.probe().0 as usize + 1
     }
 
-    /// Who the event of a source is for, new routes apart.
+    /// Who the event of a source is for.
     #[inline]
     pub(super) fn event(self, source: Source) -> Event {
-        let Some(number) = source.0.checked_sub(Self::FIRST_LINK) else { return Event::Changes };
+        let Some(number) = source.0.checked_sub(Self::FIRST_LINK) else {
+            return if source == Self::ROUTES { Event::Routes } else { Event::Changes };
+        };
         if number < self.links {
             return Event::Link(LinkId(number));
         }

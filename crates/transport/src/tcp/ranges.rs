@@ -1,7 +1,10 @@
+use smallvec::SmallVec;
+
 /// Disjoint, non-adjacent half-open ranges of 64-bit positions, in ascending order.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Ranges {
-    ranges: Vec<(u64, u64)>,
+    /// Few holes at a time: most need no memory of their own.
+    ranges: SmallVec<[(u64, u64); 2]>,
 }
 
 impl Ranges {
@@ -66,7 +69,7 @@ impl Ranges {
         let gone = self.ranges.partition_point(|&(_, right)| right <= position);
         if gone == self.ranges.len() {
             // Most connections have none at most times.
-            self.ranges = Vec::new();
+            self.ranges = SmallVec::new();
             return;
         }
         self.ranges.drain(..gone);
