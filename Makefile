@@ -175,7 +175,7 @@ mutants: check-tools ## which small changes of transport and engine no test note
 	cargo mutants --package anabranch-transport --package anabranch-engine \
 		--file 'crates/transport/src/tcp/**' --file 'crates/transport/src/congestion/**' \
 		--file crates/engine/src/link.rs --file 'crates/engine/src/queues/**' \
-		--file crates/engine/src/forwarding.rs --output target/mutants $(MUTANTS) \
+		--file crates/engine/src/forwarding.rs --file 'crates/engine/src/forwarding/**' --output target/mutants $(MUTANTS) \
 		|| { status=$$?; [ $$status -eq 2 ] || [ $$status -eq 3 ]; }
 
 fingerprints: setup ## renew the hashes of what small scenarios compute, after a change that is meant to move them

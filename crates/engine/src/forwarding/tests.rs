@@ -110,6 +110,31 @@ fn tables_lead_hop_by_hop_over_all_equal_ways() {
     assert_eq!(nowhere, None);
 }
 
+/// Where one of two next hops fails, all take the other, and both again when it is back. A plan that changes nothing moves
+/// no flowlet: fifty that were drawn anew would stay with a probability of 2^-50.
+#[test]
+fn next_hops_are_those_of_the_plan_in_force() {
+    let (network, from, to) = (network(), NodeId(0), NodeId(4));
+    let flowlets = LoadBalancing::Flowlet(FlowletParameters { gap: Span::from_ms(1) });
+    let mut forwarding = Forwarding::new(flowlets, Streams::new(1, 0), 6, [by_first((from, to))].into_iter());
+    let mut mask = LinkMask::all_up(&network);
+    let mut taken = |direct| {
+        mask.set_link(LinkId(2), direct);
+        let scheme = Scheme::Ecmp(EcmpScheme { metric: AdditiveMetric::Delay });
+        forwarding.install(&network, &scheme.plan(&network, &mask, &[(from, to)]));
+        let mut behind_the_switch = |port| {
+            let mut packet = packet_to(to);
+            forwarding.next_link(Instant::ZERO, NodeId(1), &mut packet, |_| key(port)).expect("a next hop").0
+        };
+        (49_152..49_202).map(&mut behind_the_switch).collect::<Vec<_>>()
+    };
+    let before = taken(true);
+    assert_eq!(before.iter().collect::<BTreeSet<_>>(), BTreeSet::from([&2, &4]));
+    assert_eq!(taken(true), before);
+    assert_eq!(taken(false), [4; 50]);
+    assert_eq!(taken(true).into_iter().collect::<BTreeSet<_>>(), BTreeSet::from([2, 4]));
+}
+
 /// A pair that goes by the first of the plans.
 fn by_first((from, to): (NodeId, NodeId)) -> Ends {
     Ends { routing: 0, from, to }
@@ -183,6 +208,43 @@ fn acknowledgments_follow_the_entries_of_their_subflows() {
         ports.rev().map(|port| middle(&mut forwarding, &network, BACK, port)).collect();
     back.reverse();
     assert_eq!(back, forth);
+}
+
+/// A subflow keeps its entry for as long as its way is there (Garcia-Aviles 2017, section IV), also one that set out when
+/// there was no other; those that begin later take all ways in turn.
+#[test]
+fn subflows_of_an_only_way_stay_when_others_come() {
+    let network = four_ways();
+    let stateful = LoadBalancing::SubflowRoundRobin(SubflowRoundRobinParameters { idle_timeout: None });
+    let mut forwarding = Forwarding::new(stateful, Streams::new(1, 0), 6, [by_first(FORTH)].into_iter());
+    let mut mask = LinkMask::all_up(&network);
+    let mut over = |forwarding: &mut Forwarding, up, ports: std::ops::Range<u16>| {
+        [2, 3, 5].into_iter().for_each(|node| mask.set_node(NodeId(node), up));
+        forwarding.install(&network, &semper_of_hops().plan(&network, &mask, &[FORTH]));
+        ports.map(|port| middle(forwarding, &network, FORTH, port).0).collect::<Vec<_>>()
+    };
+    assert_eq!(over(&mut forwarding, false, 50_000..50_008), [1; 8]);
+    assert_eq!(over(&mut forwarding, true, 50_000..50_008), [1; 8]);
+    let later: BTreeSet<u32> = over(&mut forwarding, true, 50_008..50_016).into_iter().collect();
+    assert_eq!(later, BTreeSet::from([1, 2, 3, 5]));
+}
+
+/// The ways back are those of the plan in force, also where it has as many as the one before: two over nodes 1 and 2, and
+/// over 2 and 3 when 1 has failed.
+#[test]
+fn as_many_other_ways_lead_back_as_forth() {
+    let network = four_ways();
+    let stateful = LoadBalancing::SubflowRoundRobin(SubflowRoundRobinParameters { idle_timeout: None });
+    let mut forwarding =
+        Forwarding::new(stateful, Streams::new(1, 0), 6, [FORTH, BACK].map(by_first).into_iter());
+    for down in [[3, 5], [1, 5]] {
+        let mut mask = LinkMask::all_up(&network);
+        down.into_iter().for_each(|node| mask.set_node(NodeId(node), false));
+        forwarding.install(&network, &semper_of_hops().plan(&network, &mask, &[FORTH, BACK]));
+        let taken: BTreeSet<NodeId> = middles(&mut forwarding, &network).into_iter().collect();
+        let up = [1, 2, 3].into_iter().filter(|node| !down.contains(node));
+        assert_eq!(taken, up.map(NodeId).collect());
+    }
 }
 
 /// A path is known by its edges, in both directions alike; one that a plan lists twice is two choices.

@@ -274,6 +274,10 @@ mod tests {
         assert!(pie.drop_early(&buffer));
         (pie.drop_prob, pie.qdelay_old) = (0.199, 0.007_4);
         assert!((0..1000).all(|_| !pie.drop_early(&buffer)));
+        // Half of QDELAY_REF is 7.5 ms. That none of 1000 is dropped has a probability of 10^-96.
+        pie.qdelay_old = 0.007_6;
+        assert!((0..1000).any(|_| pie.drop_early(&buffer)));
+        pie.qdelay_old = 0.007_4;
         pie.drop_prob = 0.2;
         let dropped = (0..10_000).filter(|_| pie.drop_early(&buffer)).count();
         // Binomial with a deviation of 40.

@@ -63,7 +63,8 @@ fn play(name: &str, steps: &[Step], limit: Limit, capable: bool) -> (Ledger, Vec
     (ledger, sent, queue)
 }
 
-/// Flows that a discipline serves in turn stand in one line again, and the last ones find no room.
+/// Flows that a discipline serves in turn stand in one line again, and the last ones find no room. The longest queue of the
+/// link is that of both.
 #[test]
 fn what_waits_moves_to_another_queue_in_the_order_of_arrival() {
     for name in Discipline::NAMES {
@@ -76,7 +77,9 @@ fn what_waits_moves_to_another_queue_in_the_order_of_arrival() {
         for packet in 0..20 {
             queue.enqueue(waiting(u64::from(packet), packet, 1_000), &mut ledger);
         }
+        queue.note_length();
         queue.hand_over(at_us(100), named("fifo", Some(12)), &mut ledger);
+        assert_eq!((queue.backlog(), queue.longest()), (12, 20), "{name}");
         assert_eq!(ledger.dropped(DropCause::Queue), (12..20).collect::<Vec<_>>(), "{name}");
         let left: Vec<_> = std::iter::from_fn(|| queue.dequeue(at_us(200), &mut ledger)).collect();
         let first = (0..12).map(|packet| waiting(u64::from(packet), packet, 1_000));

@@ -127,7 +127,8 @@ mod tests {
         assert_eq!(held.mss(), SEGMENT, "in which whoever sets the window counts it");
     }
 
-    /// RFC 5681 section 3.1: the loss window is one segment; then a segment for each one delivered.
+    /// RFC 5681 section 3.1: the loss window is one segment; then a segment for each one delivered, whether or not there
+    /// was more to send.
     #[test]
     fn a_timeout_begins_with_one_segment_and_grows_back() {
         let mut held = held();
@@ -135,7 +136,7 @@ mod tests {
         held.on_timeout(&episode(Instant::ZERO, 3 * SEGMENT), true);
         let mut windows = vec![held.cwnd()];
         for _ in 0..3 {
-            held.on_ack(&Ack { recovery: Recovery::Loss, ..plain_ack(Instant::ZERO) });
+            held.on_ack(&Ack { recovery: Recovery::Loss, cwnd_limited: false, ..plain_ack(Instant::ZERO) });
             windows.push(held.cwnd());
         }
         assert_eq!(windows, [SEGMENT, 2 * SEGMENT, 3 * SEGMENT, 3 * SEGMENT]);

@@ -125,7 +125,43 @@ fn a_loss_knows_the_flight_that_it_left_with() {
     assert_eq!(lose(1), (100, 300, 100));
 }
 
-/// A window that falls leaves its room, and what stays in it is what was sent.
+/// RFC 2018 section 3: a block tells of its own bytes. Of a segment that it covers in part something is missing still, at
+/// either end.
+#[test]
+fn a_block_covers_whole_segments_only() {
+    let mut board = Scoreboard::new(100);
+    for start in [0, 100, 200, 300, 400] {
+        board.push(start, start + 100, false, Instant::ZERO, delivery());
+    }
+    let mut covered = Vec::new();
+    board.selectively_acknowledge(150, 450, |sent| covered.push(sent.start));
+    assert_eq!((covered, board.sacked_segments()), (vec![200, 300], 2));
+}
+
+/// Many flows have small windows: room for half as many segments again is made, not for twice as many.
+#[test]
+fn room_grows_by_half() {
+    let mut board = Scoreboard::new(100);
+    for segments in 1..=1_000 {
+        board.push(100 * segments, 100 * (segments + 1), false, Instant::ZERO, delivery());
+        let room = board.segments.capacity() as u64;
+        assert!(room <= (segments + segments.div_ceil(2)).max(10), "room for {room}, of {segments}");
+    }
+}
+
+/// RFC 6675 section 4, NextSeg rule (3): a hole that begins right behind the highest segment sent again is the next one.
+#[test]
+fn of_two_holes_side_by_side_the_second_follows_the_first() {
+    let mut board = Scoreboard::new(100);
+    for start in [0, 100, 200] {
+        board.push(start, start + 100, false, Instant::ZERO, delivery());
+    }
+    board.selectively_acknowledge(200, 300, |_| {});
+    let start = |from| board.hole_from(from).map(|number| board.get(number).start);
+    assert_eq!([start(0), start(1), start(100), start(101)], [Some(0), Some(100), Some(100), None]);
+}
+
+/// A window that falls far leaves its room; one that halves will need it again. And what stays in it is what was sent.
 #[test]
 fn the_room_of_a_larger_window_is_given_back() {
     let mut board = Scoreboard::new(100);
@@ -136,6 +172,7 @@ fn the_room_of_a_larger_window_is_given_back() {
     for acked in 1..=997 {
         board.acknowledge(100 * acked, |_| {});
         board.check();
+        assert!(acked > 500 || board.segments.capacity() == largest, "{acked}");
     }
     assert!(board.segments.capacity() <= 32, "room for {}, of {largest}", board.segments.capacity());
     let starts: Vec<u64> = board.segments.iter().map(|sent| sent.start).collect();

@@ -1,6 +1,6 @@
 //! Both ends against each other over a wire that delays, loses, repeats and reorders.
 
-use super::{Receiver, Sender};
+use super::{LinuxRackParameters, Receiver, Sender};
 use crate::LossDetectionConfig;
 use crate::config::TcpConfig;
 use crate::segment::{Flags, Segment};
@@ -251,9 +251,13 @@ fn one_loss_is_repaired_by_fast_retransmit() {
 /// A lost last segment: RACK-TLP probes after about two round trips, duplicate ACKs wait for the timer.
 #[test]
 fn a_lost_tail_is_probed_by_rack_and_timed_out_by_dupack() {
-    for (name, probes, timeouts) in [("linux-cubic", 1, 0), ("cubic", 0, 1)] {
+    let [linux, cubic] = ["linux-cubic", "cubic"].map(|name| tcp_preset(name).unwrap());
+    let without_probes = LinuxRackParameters { tail_loss_probe: false, ..Default::default() };
+    let without =
+        TcpConfig { loss_detection: LossDetectionConfig::LinuxRack(without_probes), ..linux.clone() };
+    for (config, probes, timeouts) in [(linux, 1, 0), (without, 0, 1), (cubic, 0, 1)] {
         let mut dropped = false;
-        let pair = Pair::transfer(&tcp_preset(name).unwrap(), 50_000, |_, segment, _| {
+        let pair = Pair::transfer(&config, 50_000, |_, segment, _| {
             if segment.flags.has(Flags::FIN) && segment.payload > 0 && !dropped {
                 dropped = true;
                 return Fate::Lost;
@@ -261,7 +265,7 @@ fn a_lost_tail_is_probed_by_rack_and_timed_out_by_dupack() {
             Fate::Arrive
         });
         let stats = pair.sender.stats();
-        assert_eq!((stats.tail_loss_probes, stats.timeouts), (probes, timeouts), "{name}");
+        assert_eq!((stats.tail_loss_probes, stats.timeouts), (probes, timeouts), "{config:?}");
         assert_eq!(pair.receiver.stats().delivered, 50_000);
     }
 }
@@ -379,40 +383,33 @@ fn an_outage_is_survived() {
     }
 }
 
-/// RFC 3168: one mark halves the window once, and CWR ends the echo.
+/// RFC 3168: one mark halves the window once, and CWR ends the echo; BBR sends CWR, too, and keeps its window.
 #[test]
 fn an_ecn_mark_reduces_the_window_without_loss() {
-    let config = TcpConfig { ecn: true, ..tcp_preset("newreno").unwrap() };
-    let mut pair = Pair::new(&config, 9);
-    pair.sender.open();
-    pair.sender.write(500_000);
-    pair.sender.close();
-    let mut marked = false;
-    let end = Instant::ZERO + Span::from_secs(10);
-    pair.run(end, |_, _, _| Fate::Arrive);
-    assert_eq!(pair.sender.stats().ecn_reductions, 0);
-    let mut pair = Pair::new(&config, 9);
-    pair.sender.open();
-    pair.sender.write(500_000);
-    pair.sender.close();
-    pair.flush(&mut |_, _, _| Fate::Arrive);
-    while pair.now < end {
-        // Mark one data segment in flight.
-        if let Some(entry) = pair.wire.iter_mut().find(|w| !marked && is_data(&w.3) && w.1 > 40) {
-            entry.3.flags = entry.3.flags.with(Flags::CE);
-            marked = true;
+    for (name, marks, reductions) in [("newreno", 0, 0), ("newreno", 1, 1), ("bbr", 1, 0)] {
+        let mut pair = Pair::new(&TcpConfig { ecn: true, ..tcp_preset(name).unwrap() }, 9);
+        pair.sender.open();
+        pair.sender.write(500_000);
+        pair.sender.close();
+        let mut left = marks;
+        pair.flush(&mut |_, _, _| Fate::Arrive);
+        while pair.now < Instant::ZERO + Span::from_secs(10) {
+            // Mark one data segment in flight.
+            if let Some(entry) = pair.wire.iter_mut().find(|w| left > 0 && is_data(&w.3) && w.1 > 40) {
+                entry.3.flags = entry.3.flags.with(Flags::CE);
+                left -= 1;
+            }
+            let next = pair.now + Span::from_ms(1);
+            if pair.run(next, |_, _, _| Fate::Arrive) {
+                break;
+            }
+            pair.now = next;
         }
-        if pair.run(pair.now + Span::from_ms(1), |_, _, _| Fate::Arrive) {
-            break;
-        }
-        pair.now = pair.now + Span::from_ms(1);
+        let stats = pair.sender.stats();
+        assert_eq!((left, stats.ecn_reductions, stats.retransmissions), (0, reductions, 0), "{name}");
+        let told = |side: Side, s: &Segment| side == Side::Sender && is_data(s) && s.flags.has(Flags::CWR);
+        assert_eq!(pair.log.iter().filter(|(_, side, s)| told(*side, s)).count(), marks, "{name}");
     }
-    assert!(marked);
-    assert_eq!(pair.sender.stats().ecn_reductions, 1);
-    assert_eq!(pair.sender.stats().retransmissions, 0);
-    let told =
-        pair.log.iter().filter(|(_, side, s)| *side == Side::Sender && is_data(s) && s.flags.has(Flags::CWR));
-    assert_eq!(told.count(), 1);
 }
 
 /// An option that the SYN-ACK does not grant is not used: timestamps (RFC 7323 section 3.2), whose 12 bytes are free for

@@ -4,6 +4,7 @@ use super::Sender;
 use crate::agent::Failure;
 use crate::config::TcpConfig;
 use crate::segment::{Flags, Segment};
+use crate::tcp::pacing::{PacingConfig, WindowPacing};
 use crate::tcp_preset;
 use anabranch_units::{Instant, Span};
 
@@ -28,7 +29,11 @@ fn departures(sender: &mut Sender, now: Instant) -> Vec<Segment> {
 
 /// A sender with initial sequence number 0 that is open after `timeouts` lost SYNs, and when it opened.
 fn opened(timeouts: u32, answer: Segment) -> (Sender, Instant) {
-    let mut sender = Sender::new(&newreno(), 0, 1);
+    opened_with(&newreno(), timeouts, answer)
+}
+
+fn opened_with(config: &TcpConfig, timeouts: u32, answer: Segment) -> (Sender, Instant) {
+    let mut sender = Sender::new(config, 0, 1);
     sender.open();
     let mut now = Instant::ZERO;
     assert_eq!(departures(&mut sender, now).len(), 1);
@@ -87,6 +92,76 @@ fn a_lost_syn_leaves_three_seconds_and_one_segment() {
         assert_eq!(departures(&mut sender, now).len(), segments, "{timeouts}");
         assert_eq!(sender.next_timeout(), Some(now + timeout), "{timeouts}");
     }
+}
+
+/// RFC 5681 section 3.1: a second timeout of the same data leaves ssthresh, whatever ACK came in between; one behind an ACK
+/// of new data takes half of what is in flight again, but not less than two segments (Linux's tcp_enter_loss() likewise).
+#[test]
+fn a_timeout_behind_an_ack_of_new_data_reduces_again() {
+    for (acknowledged, ssthresh) in [(1, 5 * MSS), (1461, 2 * MSS)] {
+        let (mut sender, now) = opened(0, plain());
+        sender.write(10 * MSS);
+        assert_eq!(departures(&mut sender, now).len(), 10);
+        let expire = |sender: &mut Sender| {
+            let at = sender.next_timeout().expect("a timer");
+            sender.on_timeout(at);
+            let _ = departures(sender, at);
+            (at, sender.ssthresh())
+        };
+        let (at, first) = expire(&mut sender);
+        assert_eq!(first, 5 * MSS);
+        sender.on_segment(at + Span::from_ms(10), &ack(acknowledged, 1000));
+        let _ = departures(&mut sender, at + Span::from_ms(10));
+        assert_eq!(expire(&mut sender).1, ssthresh, "behind an ACK of {acknowledged}");
+    }
+}
+
+/// Linux paces at twice cwnd / srtt while cwnd is below half of ssthresh: ten segments and 100 ms leave 5 ms between two.
+#[test]
+fn a_paced_window_leaves_in_half_a_round_trip_in_slow_start() {
+    let pacing = PacingConfig::Window(WindowPacing { slow_start_gain: 2.0, avoidance_gain: 1.2 });
+    let (mut sender, now) = opened_with(&TcpConfig { pacing, ..newreno() }, 0, plain());
+    sender.write(10 * MSS);
+    for place in 0..10 {
+        let at = now + Span::from_ms(5 * place);
+        sender.on_timeout(at);
+        assert_eq!(departures(&mut sender, at).len(), 1, "{place}");
+        assert_eq!(sender.next_timeout(), Some(at + Span::from_ms(5)), "{place}");
+    }
+}
+
+/// At half of ssthresh it is 1.2 times (net.ipv4.tcp_pacing_ca_ratio): behind a timeout with eight segments in flight, ssthresh
+/// is four, and the first ACK makes a window of two.
+#[test]
+fn from_half_of_ssthresh_on_the_rate_is_that_of_avoidance() {
+    let (mut sender, now) = opened(0, plain());
+    sender.write(8 * MSS);
+    assert_eq!(departures(&mut sender, now).len(), 8);
+    let expiry = now + Span::from_ms(300);
+    sender.on_timeout(expiry);
+    assert_eq!(departures(&mut sender, expiry).len(), 1);
+    assert!((sender.nominal_rate() - 2.0 * 14_600.0).abs() < 1.0, "{}", sender.nominal_rate());
+    sender.on_segment(expiry + Span::from_ms(50), &ack(1461, 1000));
+    assert!((sender.nominal_rate() - 1.2 * 29_200.0).abs() < 1.0, "{}", sender.nominal_rate());
+}
+
+/// RFC 7323 section 3.2: timestamps are in use if both SYNs had them. An echo that nobody agreed on times nothing, so that
+/// the ACK of a segment sent twice gives no sample, and the timeout stays doubled (RFC 6298 section 5.7).
+#[test]
+fn an_echo_without_an_agreement_times_nothing() {
+    let (mut sender, now) = opened(0, plain());
+    sender.write(MSS);
+    assert_eq!(departures(&mut sender, now).len(), 1);
+    let expiry = now + Span::from_ms(300);
+    assert_eq!(sender.next_timeout(), Some(expiry));
+    sender.on_timeout(expiry);
+    assert_eq!(departures(&mut sender, expiry).len(), 1);
+    let later = expiry + Span::from_ms(50);
+    let flags = Flags::ACK.with(Flags::TIMESTAMPS);
+    sender.on_segment(later, &Segment { flags, timestamp: 1, timestamp_echo: 400, ..ack(1461, 1000) });
+    sender.write(MSS);
+    assert_eq!(departures(&mut sender, later).len(), 1);
+    assert_eq!(sender.next_timeout(), Some(later + Span::from_ms(600)));
 }
 
 /// RFC 7323 section 2.2: window fields are scaled only if the SYN-ACK has the option, too.

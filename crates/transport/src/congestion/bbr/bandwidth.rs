@@ -119,5 +119,8 @@ mod tests {
         // The second is of round 4, the third of round 7: when the second is too old as well, the third is left.
         let samples = [(1, 900), (4, 800), (7, 700), (17, 10)];
         assert_eq!(max_of(&samples), per_second(700));
+        // That of round 6 comes when no more than half of the window has passed.
+        let samples = [(1, 900), (4, 800), (6, 750), (7, 700), (17, 10)];
+        assert_eq!(max_of(&samples), per_second(700));
     }
 }

@@ -22,6 +22,9 @@
 //! - A pause counts as idle (5.4) when it is longer than the retransmission timeout.
 
 mod long_term;
+#[cfg(test)]
+#[path = "../tests/bbr3_model.rs"]
+mod model_tests;
 mod probe_bw;
 mod probe_rtt;
 mod short_term;

@@ -141,6 +141,24 @@ fn the_window_returns_at_once_after_probe_rtt() {
     assert!(before >= 2 * BDP && after >= 2 * BDP, "{before} before, {after} after");
 }
 
+/// Draft section 4.2.3.4, "BBRSaveCwnd": a loss while ProbeRTT holds the window at four segments leaves that to which it
+/// returns.
+#[test]
+fn a_loss_in_probe_rtt_leaves_the_window_before_it() {
+    let mut link = link(1);
+    link.run(at_ms(10_100), |_| ());
+    assert_eq!((link.controller.phase(), link.controller.cwnd()), ("probe-rtt", 4 * SEGMENT));
+    let lost = episode(link.now, 4 * SEGMENT);
+    link.controller.on_loss(&lost);
+    let mut after = None;
+    link.run(at_ms(11_000), |link| {
+        if link.controller.phase() != "probe-rtt" {
+            after = after.or(Some(link.controller.cwnd()));
+        }
+    });
+    assert!(after.is_some_and(|window| window >= 2 * BDP * SEGMENT), "{after:?}");
+}
+
 /// A longer path shows as a queue until the old smallest RTT expires.
 #[test]
 fn a_longer_path_is_noticed_after_ten_seconds() {

@@ -6,19 +6,19 @@ use crate::congestion::testing::{Bottleneck, MSS, SEGMENT, episode, plain_ack};
 use std::collections::BTreeMap;
 
 /// 10,000 segments a second: with 20 ms a bandwidth-delay product of 200 segments.
-const RATE: Rate = Rate::from_bps(80_000_000);
-const RTT: Span = Span::from_ms(20);
+pub(super) const RATE: Rate = Rate::from_bps(80_000_000);
+pub(super) const RTT: Span = Span::from_ms(20);
 const BDP: u64 = 200;
 
-fn start(seed: u64, sack: bool) -> Start {
+pub(super) fn start(seed: u64, sack: bool) -> Start {
     Start { mss: MSS, initial_window: 10 * SEGMENT, paced: false, seed, sack, undo: true }
 }
 
-fn controller() -> Bbr3 {
+pub(super) fn controller() -> Bbr3 {
     Bbr3::new(&Bbr3Parameters::default(), start(1, true))
 }
 
-fn link_of(rtt: Span, seed: u64) -> Bottleneck<Bbr3> {
+pub(super) fn link_of(rtt: Span, seed: u64) -> Bottleneck<Bbr3> {
     Bottleneck::new(Bbr3::new(&Bbr3Parameters::default(), start(seed, true)), RATE, rtt)
 }
 
@@ -45,7 +45,7 @@ fn run_to(link: &mut Bottleneck<Bbr3>, state: State) {
 }
 
 /// A link in a state, with its round of feedback from the probe begun.
-fn link_in(state: State) -> Bottleneck<Bbr3> {
+pub(super) fn link_in(state: State) -> Bottleneck<Bbr3> {
     let mut link = link_of(RTT, 1);
     link.run(at_ms(1000), |_| ());
     run_to(&mut link, state);
@@ -53,7 +53,7 @@ fn link_in(state: State) -> Bottleneck<Bbr3> {
 }
 
 /// A loss that leaves `lost` of `tx_in_flight` segments lost, its own among them.
-fn loss(link: &Bottleneck<Bbr3>, (lost, tx_in_flight): (u64, u64), start: u64) -> LostSegment {
+pub(super) fn loss(link: &Bottleneck<Bbr3>, (lost, tx_in_flight): (u64, u64), start: u64) -> LostSegment {
     LostSegment {
         now: link.now,
         start: start * SEGMENT,
@@ -67,7 +67,7 @@ fn loss(link: &Bottleneck<Bbr3>, (lost, tx_in_flight): (u64, u64), start: u64) -
 
 /// An ACK whose segment left when all that is delivered now was: it ends the rounds. It says of `lost` of
 /// `tx_in_flight` segments, and of a share of the link's rate.
-fn round_end(link: &Bottleneck<Bbr3>, share: f64, (lost, tx_in_flight): (u64, u64)) -> Ack {
+pub(super) fn round_end(link: &Bottleneck<Bbr3>, share: f64, (lost, tx_in_flight): (u64, u64)) -> Ack {
     let delivered = (BDP as f64 * share) as u64 * SEGMENT;
     let rate = RateSample {
         delivered,

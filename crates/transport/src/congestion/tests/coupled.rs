@@ -142,6 +142,15 @@ fn balia_reduces_more_on_worse_paths() {
     assert_eq!(after_loss(&[(80, 1000), (80, 100)]), 20, "alpha 10 counts as 1.5");
 }
 
+/// RFC 5681 section 4.1: behind a pause longer than a timeout a subflow begins with its initial window, as TCP does.
+#[test]
+fn a_pause_restarts_from_the_initial_window() {
+    let mut path: Rounds<Lia> = Rounds::new(Lia::new(MSS, 10 * SEGMENT), Span::from_ms(100));
+    assert_eq!(path.rounds(2), [20, 40]);
+    path.controller.on_restart_after_idle(path.now, Span::from_secs(2), Span::from_secs(1));
+    assert_eq!(path.packets(), 10);
+}
+
 /// Raiciu 2012, section 4.2, as Linux does it: half the window, and half the threshold outside slow start.
 #[test]
 fn a_penalty_halves_window_and_threshold() {

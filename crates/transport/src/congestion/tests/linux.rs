@@ -111,6 +111,20 @@ fn an_undo_leaves_three_quarters_of_the_window_as_threshold() {
     assert_eq!((path.packets(), path.controller.ssthresh()), (40, 30 * SEGMENT));
 }
 
+/// MPRC's loss detection takes more than a round trip: a loss halves the window that there was when the segment left, 15,
+/// and not the 20 to which it has grown.
+#[test]
+fn a_loss_does_not_answer_for_what_has_grown_since() {
+    let (mut path, mut curve) = (reno(10), cubic(10, Span::from_ms(100)));
+    assert_eq!((path.round(), curve.round()), (20, 20));
+    path.controller.forget_growth(15 * SEGMENT);
+    curve.controller.forget_growth(15 * SEGMENT);
+    path.lose();
+    curve.lose();
+    // 15 / 2, and 15 x 717 / 1024.
+    assert_eq!((path.packets(), curve.packets()), (7, 10));
+}
+
 #[test]
 fn an_unused_window_does_not_grow() {
     let (mut path, mut curve) = (reno(10), cubic(10, Span::from_ms(100)));

@@ -29,8 +29,10 @@ fn it_grows_by_acks() {
     assert_eq!((control.cwnd(), control.ssthresh()), (SEGMENT, 1000 * SEGMENT));
     acknowledge(&mut control, 15);
     assert_eq!(control.cwnd(), 16 * SEGMENT);
+    assert_eq!(control.phase(), "slow start");
     control.on_loss(&episode(NOW, 3 * SEGMENT));
     assert_eq!((control.cwnd(), control.ssthresh()), (8 * SEGMENT, 8 * SEGMENT));
+    assert_eq!(control.phase(), "congestion avoidance", "from the threshold itself on");
     acknowledge(&mut control, 8);
     assert_eq!(control.cwnd(), 8 * SEGMENT);
     acknowledge(&mut control, 1);

@@ -270,6 +270,19 @@ mod tests {
         }
     }
 
+    /// RFC 8985 section 6.2 step 4: a widened window persists for 16 recoveries.
+    #[test]
+    fn a_widened_window_wears_off_after_sixteen_recoveries() {
+        let mut rack = LinuxRack::new(&LinuxRackParameters::default());
+        rack.on_late_original();
+        rack.update_window(&Scoreboard::new(1), &facts(true, Some(50), 100));
+        for (recoveries, window_ms) in [(0, 20), (15, 20), (1, 10)] {
+            (0..recoveries).for_each(|_| rack.on_recovered());
+            rack.update_window(&Scoreboard::new(1), &facts(false, Some(100), 110));
+            assert_eq!(rack.times.window, Span::from_ms(window_ms));
+        }
+    }
+
     /// Two segments leave, the second is delivered: the first is lost a round trip and a window after it left, unless
     /// the ACK tells of a late original.
     #[test]

@@ -238,6 +238,29 @@ mod tests {
         assert!(b.lost().is_empty());
     }
 
+    /// RFC 3465 section 2.3: slow start grows by two segments an ACK at most. Three of twelve segments were held back, and
+    /// the next ACK covers three.
+    #[test]
+    fn an_ack_pays_back_two_segments_at_most() {
+        let careful =
+            LossDetectionConfig::TcpNcr(TcpNcrParameters { limited_transmit: LimitedTransmit::Careful });
+        let mut b = Bench::with_segments_of(1000, &careful, 12_000);
+        b.send(0, 12);
+        for n in 1..=6 {
+            b.sack(n, n);
+            if n % 2 == 1 {
+                b.send(n, 1);
+            }
+        }
+        // 8 outstanding, and the window is 9 of 12.
+        b.ack(7, 7, None, None);
+        assert_eq!((b.board.pipe(), b.detector.withheld(12_000, 0)), (8000, 3000));
+        b.ack(8, 10, None, None);
+        assert_eq!(b.detector.withheld(12_000, 0), 1000);
+        b.ack(9, 11, None, None);
+        assert_eq!(b.detector.withheld(12_000, 0), 0);
+    }
+
     /// (I.1), (T.1): a window of 20 of which 12 were in use. FlightSizePrev stays at 12, whatever Extended Limited
     /// Transmit adds, and the window is 10 of these 12, not of 20.
     #[test]

@@ -277,6 +277,19 @@ mod tests {
         assert_eq!((b.lost(), b.detector.take_response()), (vec![0, 3, 9], reduction(4)));
     }
 
+    /// "cwnd := cwnd(n) / 2" (ICDCS 2003, Table 1): the window that the dropped packet left with counts, also when those before
+    /// it have been acknowledged and others have left with a larger one.
+    #[test]
+    fn the_window_at_sending_outlives_those_sent_before() {
+        let mut b = bench(0.995, 8);
+        b.send(0, 4);
+        b.ack(20, 2, None, None);
+        b.cwnd = 10;
+        b.send(30, 1);
+        b.detector.on_timeout(&mut b.board, ms(60));
+        assert_eq!((b.lost(), b.detector.take_response()), (vec![2, 3], reduction(8)));
+    }
+
     /// Of a window of 8, 8 / 2 + 1 = 5 drops are a burst, the sixth is extreme: one segment and a second. While
     /// nothing comes through, each further drop doubles it; a delivery ends that.
     #[test]

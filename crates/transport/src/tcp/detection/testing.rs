@@ -1,4 +1,4 @@
-//! A detector and its scoreboard without a sender: segments of one byte, so that positions count segments.
+//! A detector and its scoreboard without a sender. Positions count segments, which are of one byte unless said otherwise.
 
 use super::{AckFacts, DeliveredSegment, Detector, TransmissionFacts};
 use crate::LossDetectionConfig;
@@ -13,6 +13,8 @@ pub(super) struct Bench {
     pub(super) in_recovery: bool,
     snd_una: u64,
     snd_nxt: u64,
+    /// Bytes of a segment.
+    len: u64,
 }
 
 pub(super) fn ms(at: u64) -> Instant {
@@ -31,12 +33,17 @@ fn facts_of(sent: &Sent, by_sack: bool) -> DeliveredSegment {
 
 impl Bench {
     pub(super) fn new(config: &LossDetectionConfig, cwnd: u64) -> Self {
-        let (detector, board) = (Detector::new(config), Scoreboard::new(1));
-        Self { detector, board, cwnd, in_recovery: false, snd_una: 0, snd_nxt: 0 }
+        Self::with_segments_of(1, config, cwnd)
+    }
+
+    /// With a window in bytes.
+    pub(super) fn with_segments_of(len: u64, config: &LossDetectionConfig, cwnd: u64) -> Self {
+        let (detector, board) = (Detector::new(config), Scoreboard::new(len));
+        Self { detector, board, cwnd, in_recovery: false, snd_una: 0, snd_nxt: 0, len }
     }
 
     fn tell(&mut self, at: u64, order: u64, new_bytes: u64) {
-        let (now, cwnd, full_payload, ack_delay) = (ms(at), self.cwnd, 1, Span::ZERO);
+        let (now, cwnd, full_payload, ack_delay) = (ms(at), self.cwnd, self.len, Span::ZERO);
         let facts = TransmissionFacts { now, order, new_bytes, cwnd, full_payload, ack_delay };
         self.detector.on_sent(|| facts);
     }
@@ -44,10 +51,11 @@ impl Bench {
     /// Sends new segments.
     pub(super) fn send(&mut self, at: u64, count: u64) {
         for _ in 0..count {
-            self.board.push(self.snd_nxt, self.snd_nxt + 1, false, ms(at), delivery());
-            self.snd_nxt += 1;
+            let end = self.snd_nxt + self.len;
+            self.board.push(self.snd_nxt, end, false, ms(at), delivery());
+            self.snd_nxt = end;
             let order = self.board.back().map_or(0, |sent| sent.order);
-            self.tell(at, order, 1);
+            self.tell(at, order, self.len);
         }
     }
 
@@ -62,6 +70,8 @@ impl Bench {
 
     /// An ACK up to a position, with a SACK for one segment and a DSACK for another.
     pub(super) fn ack(&mut self, at: u64, ack: u64, sack: Option<u64>, dsack: Option<u64>) {
+        let len = self.len;
+        let ack = ack * len;
         let Self { detector, board, .. } = self;
         let now = ms(at);
         board.acknowledge(ack, |sent| {
@@ -71,11 +81,11 @@ impl Bench {
                 detector.on_delivered(now, || facts_of(sent, false), Span::MAX);
             }
         });
-        if let Some(start) = dsack {
-            detector.on_dsack(start + 1);
+        if let Some(number) = dsack {
+            detector.on_dsack((number + 1) * len);
         }
-        if let Some(start) = sack {
-            board.selectively_acknowledge(start, start + 1, |sent| {
+        if let Some(number) = sack {
+            board.selectively_acknowledge(number * len, (number + 1) * len, |sent| {
                 detector.on_delivered(now, || facts_of(sent, true), Span::MAX);
             });
         }
@@ -100,16 +110,16 @@ impl Bench {
     }
 
     pub(super) fn sack(&mut self, at: u64, segment: u64) {
-        self.ack(at, self.snd_una, Some(segment), None);
+        self.ack(at, self.snd_una / self.len, Some(segment), None);
     }
 
     /// Which segments count as lost and wait for retransmission.
     pub(super) fn lost(&self) -> Vec<u64> {
-        let waits = |&position: &u64| {
-            let number = self.board.number_at(position).expect("outstanding");
+        let waits = |&segment: &u64| {
+            let number = self.board.number_at(segment * self.len).expect("outstanding");
             let sent = self.board.get(number);
             sent.lost && !sent.retransmitted
         };
-        (self.snd_una..self.snd_nxt).filter(waits).collect()
+        (self.snd_una / self.len..self.snd_nxt / self.len).filter(waits).collect()
     }
 }

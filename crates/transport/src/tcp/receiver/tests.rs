@@ -82,6 +82,52 @@ fn echoes_are_those_of_the_example_of_the_rfc() {
     }
 }
 
+/// Linux's receiver with a fixed window, after the handshake.
+fn with_quick_acks(quick_acks: u32, window: u64) -> Receiver {
+    let preset = crate::tcp_preset("linux-cubic").unwrap();
+    let receive_buffer = anabranch_units::Bytes(window);
+    let config = TcpConfig { quick_acks, autotuning: false, receive_buffer, ..preset };
+    let mut receiver = Receiver::new(&config, 500);
+    assert!(answers_at_once(&mut receiver, 500, (Flags::SYN, 99)));
+    receiver
+}
+
+/// Whether a segment, 400 ms after what it echoes, is answered at once. Data have ten bytes.
+fn answers_at_once(receiver: &mut Receiver, ms: u64, (flags, seq): (Flags, u32)) -> bool {
+    let at = |ms: u64| Instant::ZERO + Span::from_ms(ms);
+    let clock = TimestampClock::new(receiver.config.timestamp_tick);
+    let (timestamp, timestamp_echo) = (clock.at(at(ms)), clock.at(at(ms - 400)));
+    let (flags, payload) = (flags.with(Flags::TIMESTAMPS), if seq < 100 { 0 } else { 10 });
+    let segment = Segment { flags, seq, ack: 501, payload, timestamp, timestamp_echo, ..Segment::default() };
+    receiver.on_segment(at(ms), &segment);
+    receiver.poll_transmit(at(ms)).is_some()
+}
+
+/// RFC 6298 section 2.2: what the sender's timeout is after one sample, three round trips of 400 ms, is a pause behind which
+/// ACKs are not delayed.
+#[test]
+fn a_pause_lasts_for_three_round_trips() {
+    let mut receiver = with_quick_acks(2, 1 << 20);
+    for (ms, seq, at_once, why) in [
+        (1000, 100, true, "the first two"),
+        (1001, 110, true, "the first two"),
+        (2200, 120, false, "1199 ms are no pause"),
+        (2201, 130, true, "every second segment"),
+        (3402, 140, true, "behind 1201 ms"),
+    ] {
+        assert_eq!(answers_at_once(&mut receiver, ms, (Flags::ACK, seq)), at_once, "{why}");
+    }
+}
+
+/// As in Linux, the first ACKs that are not delayed are as many as half of the window has segments, four here.
+#[test]
+fn half_of_the_window_bounds_the_acks_that_are_not_delayed() {
+    let mut receiver = with_quick_acks(16, 8 * 1460);
+    let answered = [100, 110, 120, 130, 140, 150]
+        .map(|seq| answers_at_once(&mut receiver, 1000 + u64::from(seq), (Flags::ACK, seq)));
+    assert_eq!(answered, [true, true, true, true, false, true]);
+}
+
 /// Fisk and Feng 2001, with what waits behind a hole: in a round trip of 20 ms 30 segments of 1448 bytes are taken, where
 /// ten of 1460 were expected, and 22 positions lie behind. Twice 43,440 is 86,880; the growth is 86,880 * 28,840 / 14,600
 /// = 171,617. With the hole the limit is 86,880 + 22 * 1448 + 2 * 171,617 = 461,970 bytes.
