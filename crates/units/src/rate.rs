@@ -178,6 +178,19 @@ mod tests {
         }
     }
 
+    /// 8 * 10^12 = 2^15 5^12 ps for a byte at one bit per second: its divisors leave nothing over, and all others may.
+    #[test]
+    fn rates_that_divide_a_byte_and_others_are_what_was_given() {
+        for (bps, byte_ps) in [(1, BYTE_PS), (10_000_000_000, 800), (BYTE_PS, 1)] {
+            let mut whole = Serializer::new(Rate::from_bps(bps));
+            assert_eq!((whole.rate(), whole.next(3)), (Rate::from_bps(bps), Span::from_ps(3 * byte_ps)));
+            assert_eq!(whole.time_of(5), Span::from_ps(5 * byte_ps));
+        }
+        let mut third = Serializer::new(Rate::from_bps(3_000_000_000_000));
+        assert_eq!(third.rate(), Rate::from_bps(3_000_000_000_000));
+        assert_eq!([(); 3].map(|()| third.next(1).as_ps()), [2, 3, 3]);
+    }
+
     #[test]
     fn a_full_frame_at_ten_megabits() {
         assert_eq!(Serializer::new(Rate::from_bps(10_000_000)).next(1500), Span::from_us(1200));
