@@ -174,7 +174,7 @@ mutants: check-tools ## which small changes of transport and engine no test note
 	@mkdir -p target/mutants
 	cargo mutants --package anabranch-transport --package anabranch-engine \
 		--file 'crates/transport/src/tcp/**' --file 'crates/transport/src/congestion/**' \
-		--file crates/engine/src/link.rs --file 'crates/engine/src/queues/**' \
+		--file crates/engine/src/link.rs --file 'crates/engine/src/link/**' --file 'crates/engine/src/queues/**' \
 		--file crates/engine/src/forwarding.rs --file 'crates/engine/src/forwarding/**' --output target/mutants $(MUTANTS) \
 		|| { status=$$?; [ $$status -eq 2 ] || [ $$status -eq 3 ]; }
 

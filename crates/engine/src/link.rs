@@ -4,17 +4,18 @@
 //! to be polled. Its state is brought forward lazily: transmissions that began since it was last
 //! touched are worked off at their own exact times, so one event per packet, its arrival, is enough.
 
+mod handling;
 #[cfg(test)]
 mod tests;
 
 use crate::loss::Loss;
-use crate::packet::{Chain, Direction, PacketId, PacketPool, Unpooled};
+use crate::packet::{Chain, PacketId, PacketPool, Unpooled};
 use crate::queues::{DropCause, Drops, Packets, Queue, Waiting};
 use crate::random::Stream;
 use crate::setup::LinkSetup;
 use crate::variate::Sampler;
-use anabranch_transport::Flags;
 use anabranch_units::{Bytes, Instant, NodeId, Rate, Serializer, Span, rarely};
+use handling::Handling;
 
 /// What a link has done. Packets: `offered = delivered + dropped + waiting + in flight`.
 #[derive(Clone, Copy, Default, Debug)]
@@ -121,39 +122,6 @@ const fn carries(lower: &mut u32, more: u32) -> bool {
     let (sum, carries) = lower.overflowing_add(more);
     *lower = sum;
     carries
-}
-
-/// The packets of a link as its queue sees them.
-struct Handling<'l, O> {
-    pool: &'l mut PacketPool,
-    observer: &'l mut O,
-    aside: &'l mut Option<Box<Aside>>,
-}
-
-impl<O: LinkObserver> Packets for Handling<'_, O> {
-    fn drop(&mut self, id: PacketId, cause: DropCause) {
-        self.aside.get_or_insert_default().drops.add(cause, 1);
-        self.observer.dropped(id, self.pool, cause);
-        self.pool.remove(id);
-    }
-
-    fn mark(&mut self, id: PacketId) -> bool {
-        let capable = self.pool.mark(id);
-        if capable {
-            self.aside.get_or_insert_default().marks += 1;
-        }
-        capable
-    }
-
-    fn is_ecn_capable(&self, id: PacketId) -> bool {
-        self.pool.segment(id).flags.has(Flags::ECT)
-    }
-
-    fn flow(&self, id: PacketId) -> u64 {
-        let packet = self.pool.get(id);
-        let backward = packet.direction == Direction::Backward;
-        (u64::from(packet.flow.0) << 16) | (u64::from(packet.subflow) << 1) | u64::from(backward)
-    }
 }
 
 impl SimulatedLink {

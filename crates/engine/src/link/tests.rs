@@ -1,6 +1,6 @@
 use super::*;
 use crate::loss::Bernoulli;
-use crate::packet::{Packet, Steering};
+use crate::packet::{Direction, Packet, Steering};
 use crate::queues::{Discipline, Limit, QueueContext};
 use crate::random::Streams;
 use crate::setup::{LossSetup, QueueSetup};
