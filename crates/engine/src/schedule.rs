@@ -11,7 +11,7 @@
 //! Links have a heap of their own. They set their events at each packet, while timers wait: many of them would make the
 //! way of each packet's event through the heap long.
 
-use anabranch_units::{Instant, prefetch, rarely};
+use anabranch_units::{Instant, rarely};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -110,12 +110,6 @@ impl Schedule {
     pub fn due(&self, source: Source) -> Option<Instant> {
         let due = self.due[source.0 as usize];
         (due != NONE).then(|| Instant::from_ps(due))
-    }
-
-    /// Begins to fetch what is noted of a source.
-    #[inline]
-    pub fn prefetch(&self, source: Source) {
-        prefetch(&self.due[source.0 as usize]);
     }
 
     /// The first event.

@@ -123,7 +123,6 @@ impl DataPlane {
     #[inline]
     fn prefetch_link(&self, id: LinkId) {
         prefetch(&self.links[id.index()]);
-        self.schedule.prefetch(self.numbering.link(id));
     }
 
     /// Begins to fetch the link by which a packet will leave that a host is going to send on this lane.

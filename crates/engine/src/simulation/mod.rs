@@ -323,8 +323,7 @@ impl Simulation {
             Event::Receiver(flow) => self.on_receiver_timer(flow),
             Event::Application(flow) => self.on_application(flow),
             Event::Datagrams(number) => self.on_datagrams(number),
-            // Schemes report while they compute: `advance` sees to them.
-            Event::Routes => {}
+            Event::Routes => unreachable!("new routes are for `advance`, whom schemes report to"),
             Event::Changes => self.on_changes(),
             Event::Probe => self.on_probe(),
             Event::Switch(node) => {
