@@ -2,8 +2,12 @@
 //! Writes a capture of `CAPTURE_BENCH_MB` (256 if not set) into the folder for temporary files, and removes it.
 //! An argument chooses the captures whose names contain it.
 
+#[path = "../../engine/benches/cpu/mod.rs"]
+mod cpu;
+
 use anabranch_capture::{Options, analyze};
 use anabranch_units::Span;
+use cpu::cpu_seconds;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
@@ -100,22 +104,13 @@ fn run(name: &str, path: &Path, packets: u64) -> io::Result<()> {
     let megabytes = path.metadata()?.len() as f64 / 1e6;
     let mut best = f64::INFINITY;
     for _ in 0..ROUNDS {
-        let begin = cpu_seconds()?;
+        let begin = cpu_seconds();
         let analysis = analyze(&[path.to_path_buf()], &options, |_| ControlFlow::Continue(()));
         let analysis = analysis.map_err(io::Error::other)?;
-        best = best.min(cpu_seconds()? - begin);
+        best = best.min(cpu_seconds() - begin);
         assert_eq!(analysis.summary.tcp_packets, packets);
     }
     let million = packets as f64 / 1e6;
     println!("{name:<42} {megabytes:>8.0} {packets:>9} {:>9.0} {:>12.2}", megabytes / best, million / best);
     Ok(())
-}
-
-/// CPU time of all threads of this process, those that have ended as well; the kernel counts in 10 ms.
-fn cpu_seconds() -> io::Result<f64> {
-    let text = std::fs::read_to_string("/proc/self/stat")?;
-    // Behind the name in brackets, user and system time are the 12th and 13th field (proc(5)).
-    let fields: Vec<&str> = text.rsplit(") ").next().unwrap_or("").split(' ').collect();
-    let ticks: f64 = fields[11..13].iter().filter_map(|field| field.parse::<f64>().ok()).sum();
-    Ok(ticks / 100.0)
 }

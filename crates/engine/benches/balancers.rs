@@ -1,6 +1,8 @@
 //! Time and state of a balancer's decision, by spread and number of subflows. Run with
 //! `cargo bench -p anabranch-engine --bench balancers`; takes some ten seconds.
 
+mod cpu;
+
 use anabranch_engine::balancer::{Balancer, Choices, FlowKey};
 use anabranch_engine::balancer::{
     FlowParameters, FlowletParameters, HashParameters, ResilientHashParameters, SubflowRoundRobinParameters,
@@ -12,6 +14,7 @@ use anabranch_engine::random::Streams;
 use anabranch_engine::setup::LoadBalancing;
 use anabranch_transport::wire::Endpoint;
 use anabranch_units::{Instant, NodeId, Span};
+use cpu::cpu_seconds;
 use std::hint::black_box;
 
 /// Paths of SEMPER's larger study (Garcia-Aviles 2017, figure 7), and subflows of each of its hosts.
@@ -98,12 +101,4 @@ fn measure(balancer: &mut Balancer, packets: &[FlowKey]) -> f64 {
     let rounds = (0..=ROUNDS).map(|number| round((number * DECISIONS) as u64));
     // The first one fills the tables.
     rounds.skip(1).fold(f64::INFINITY, f64::min)
-}
-
-/// CPU time of this process's only thread.
-fn cpu_seconds() -> f64 {
-    let text = std::fs::read_to_string("/proc/self/schedstat").expect("Linux tells the CPU time");
-    let nanoseconds: u64 =
-        text.split_whitespace().next().and_then(|ns| ns.parse().ok()).expect("nanoseconds");
-    nanoseconds as f64 / 1e9
 }

@@ -2,6 +2,7 @@
 
 #[path = "../tests/common/mod.rs"]
 mod common;
+mod cpu;
 mod networks;
 
 use anabranch_engine::Outcome;
@@ -10,6 +11,7 @@ use anabranch_engine::routing::Metric;
 use anabranch_engine::setup::{ApplicationSetup, Channel, ControllerSetup, FlowTableSetup, WhenFull};
 use anabranch_units::{NodeId, Rate, Span};
 use common::{Builder, Dumbbell, Thesis, leaf_spine, ndiffports, plan, run, run_plan, table};
+use cpu::cpu_seconds;
 use networks::{all_pairs, fat_tree};
 
 fn main() {
@@ -140,14 +142,6 @@ fn measure(name: &str, build: impl Fn() -> Builder) {
         outcome.progress.events as f64 / hops,
         bytes as f64 * 8.0 / outcome.ended.as_secs_f64() / 1e9,
     );
-}
-
-/// CPU time of this process's only thread.
-fn cpu_seconds() -> f64 {
-    let text = std::fs::read_to_string("/proc/self/schedstat").expect("Linux tells the CPU time");
-    let nanoseconds: u64 =
-        text.split_whitespace().next().and_then(|ns| ns.parse().ok()).expect("nanoseconds");
-    nanoseconds as f64 / 1e9
 }
 
 /// Peak resident memory of this process.

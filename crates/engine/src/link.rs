@@ -409,6 +409,12 @@ impl SimulatedLink {
         self.flying.look_ahead(pool)
     }
 
+    /// Begins to fetch the packet behind the one that will arrive next.
+    #[inline]
+    pub fn prefetch_second(&self, pool: &PacketPool) {
+        self.flying.prefetch_second(pool);
+    }
+
     /// When it wants to be polled: at the next arrival, or when a lost packet leaves the way free.
     #[inline]
     #[must_use]

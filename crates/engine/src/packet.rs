@@ -156,6 +156,12 @@ impl Chain {
         (self.count > 0).then(|| pool.packets[self.first as usize].arrival)
     }
 
+    /// Begins to fetch the second one.
+    #[inline]
+    pub fn prefetch_second(&self, pool: &PacketPool) {
+        prefetch(&pool.packets[pool.packets[self.first as usize].next as usize]);
+    }
+
     /// When the last one arrives.
     #[must_use]
     pub fn last_arrival(&self, pool: &PacketPool) -> Option<Instant> {

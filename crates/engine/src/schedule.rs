@@ -129,7 +129,7 @@ impl Schedule {
     #[inline]
     #[must_use]
     pub fn take(&mut self, now: Instant, until: Instant) -> Option<(Instant, Source)> {
-        let is_front = self.front != NONE && self.is_live(self.front);
+        let is_front = self.front != NONE;
         if !is_front {
             self.find_root(until)?;
         }
@@ -153,10 +153,6 @@ impl Schedule {
     /// Makes the first root of the heaps an event where nothing is in front of it; `None` if none is due by `until`.
     #[inline]
     fn find_root(&mut self, until: Instant) -> Option<()> {
-        if rarely(self.front != NONE) {
-            self.front = NONE;
-            self.stale -= 1;
-        }
         if self.of_links.taken {
             self.of_links.remove_root();
         }
@@ -180,8 +176,8 @@ impl Schedule {
         if *due == at {
             return;
         }
-        self.stale += usize::from(*due != NONE);
-        *due = at;
+        let before = std::mem::replace(due, at);
+        self.pass(source, before);
         let since = at.wrapping_sub(self.base);
         // What lies before the base is, so taken, farther than anything.
         if rarely(since >= self.horizon) {
@@ -207,7 +203,18 @@ impl Schedule {
     #[inline]
     pub fn clear(&mut self, source: Source) {
         let due = std::mem::replace(&mut self.due[source.0 as usize], NONE);
-        self.stale += usize::from(due != NONE);
+        self.pass(source, due);
+    }
+
+    /// The entry that a source had, if it was due, is its event no more: it goes if it is in front, and is stale otherwise.
+    #[inline]
+    fn pass(&mut self, source: Source, due: u64) {
+        // No source has the number of `NONE`.
+        if rarely(self.source(self.front) == source.0) {
+            self.front = NONE;
+        } else {
+            self.stale += usize::from(due != NONE);
+        }
     }
 
     /// Sets or removes the source's event.

@@ -45,6 +45,7 @@ impl DataPlane {
             return None;
         };
         if let Some(next) = link.next_event(&self.pool) {
+            link.prefetch_second(&self.pool);
             self.schedule.set(self.numbering.link(id), next);
         }
         self.packet_hops += 1;
@@ -72,8 +73,9 @@ impl DataPlane {
         let link = if rarely(packet.hops_left == 0) {
             None
         } else {
+            let link = self.forwarding.next_link(self.now, node, packet, key);
             packet.hops_left -= 1;
-            self.forwarding.next_link(self.now, node, packet, key)
+            link
         };
         let bytes = packet.bytes;
         match link {
