@@ -123,7 +123,7 @@ impl Table {
         let first = all.first().map_or(0, |(node, _)| node.index());
         let range = all.last().map_or(0, |(node, _)| node.index() + 1 - first);
         // Most tables have nearly all nodes, or all but hosts. A small range is not worth a search.
-        if range > SMALL_RANGE.max(2 * all.len()) {
+        if range > SMALL_RANGE.max(8 * all.len()) {
             let (nodes, hops) = all.into_iter().unzip();
             return Self { nodes, hops, first };
         }
