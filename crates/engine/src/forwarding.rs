@@ -1,6 +1,7 @@
 //! Where a packet goes next: source routes along a plan's paths, or tables hop by hop.
 
 mod ahead;
+mod table;
 
 use crate::balancer::{Balancer, Choices, ExternalChoice, FlowKey, LoadBalancing, mix};
 use crate::interfaces::InterfacePair;
@@ -11,6 +12,7 @@ use anabranch_routing::{Mirror, NextHopsTo, Plan, Route};
 use anabranch_units::{Instant, LinkId, NodeId};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use table::Table;
 
 /// How a new packet sets out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,60 +105,6 @@ struct Reverse {
     starts: Vec<u32>,
     /// Index of the other pair.
     of: u32,
-}
-
-/// So many nodes have places in a table though few of them have next hops.
-const SMALL_RANGE: usize = 64;
-
-/// Next hops towards one destination.
-struct Table {
-    /// The nodes that have next hops, in order, where `hops` has no place for all of a range.
-    nodes: Vec<NodeId>,
-    /// Those of each of these nodes; or of all from `first` on.
-    hops: Vec<NextHops>,
-    first: usize,
-}
-
-impl Table {
-    /// Of these next hops, in the order of the nodes.
-    fn new(all: Vec<(NodeId, NextHops)>) -> Self {
-        let first = all.first().map_or(0, |(node, _)| node.index());
-        let range = all.last().map_or(0, |(node, _)| node.index() + 1 - first);
-        // Most tables have nearly all nodes, or all but hosts. A small range is not worth a search.
-        if range > SMALL_RANGE.max(8 * all.len()) {
-            let (nodes, hops) = all.into_iter().unzip();
-            return Self { nodes, hops, first };
-        }
-        let mut hops: Vec<NextHops> = (0..range).map(|_| NextHops::None).collect();
-        for (node, next) in all {
-            hops[node.index() - first] = next;
-        }
-        Self { nodes: Vec::new(), hops, first }
-    }
-
-    /// The next hops of a node.
-    #[inline]
-    fn of(&mut self, node: NodeId) -> Option<&mut NextHops> {
-        if self.nodes.is_empty() {
-            return self.hops.get_mut(node.index().wrapping_sub(self.first));
-        }
-        self.find(node)
-    }
-
-    #[inline(never)]
-    fn find(&mut self, node: NodeId) -> Option<&mut NextHops> {
-        let place = self.nodes.binary_search(&node).ok()?;
-        Some(&mut self.hops[place])
-    }
-
-    /// What it was made of.
-    fn into_entries(self) -> Vec<(NodeId, NextHops)> {
-        if self.nodes.is_empty() {
-            let all = (self.first..).map(NodeId::from_index).zip(self.hops);
-            return all.filter(|(_, hops)| !matches!(hops, NextHops::None)).collect();
-        }
-        self.nodes.into_iter().zip(self.hops).collect()
-    }
 }
 
 /// The links on which a node sends towards a destination.

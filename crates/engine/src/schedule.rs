@@ -54,7 +54,7 @@ pub struct Schedule {
     of_links: Heap,
     of_others: Heap,
     links: u32,
-    /// A key before all in the heaps, or [`NONE`]: what is due next never goes into a heap.
+    /// A key before all in the heaps, and its source's event, or [`NONE`]: what is due next never goes into a heap.
     front: u64,
     /// When the event of each source is due, in picoseconds, or [`NONE`].
     due: Vec<u64>,

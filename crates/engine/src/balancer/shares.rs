@@ -31,3 +31,18 @@ impl Shares {
         below.min(self.ends.len() - 1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Shares;
+
+    /// A part begins where the one before ends, and the last one has the last number.
+    #[test]
+    fn parts_meet_and_leave_nothing_out() {
+        let shares = Shares::new(&[1.0, 2.0, 1.0]);
+        let quarter = 1 << 62;
+        let draws = [0, quarter - 1, quarter, 3 * quarter - 1, 3 * quarter, u64::MAX];
+        assert_eq!(draws.map(|draw| shares.of(draw)), [0, 0, 1, 1, 2, 2]);
+        assert_eq!(Shares::new(&[0.3]).of(u64::MAX), 0);
+    }
+}

@@ -74,6 +74,7 @@ impl DataPlane {
             None
         } else {
             let link = self.forwarding.next_link(self.now, node, packet, key);
+            // Last: the store would be in the way of loads from the same word.
             packet.hops_left -= 1;
             link
         };
