@@ -28,6 +28,8 @@ def test_bytes_came_when_they_were_sent_and_not_when_they_are_read(
     ends: tuple[StampedSocket, StampedSocket],
 ) -> None:
     near, far = ends
+    # The kernel begins to stamp a moment after the first socket has asked for it.
+    time.sleep(WAIT_S)
     left = near.send_stamped(b"abcdefgh" * 2)
     time.sleep(WAIT_S)
     for _ in range(2):
