@@ -222,7 +222,10 @@ def prepared(command: Command, folder: Path) -> Ground:
 
 def _undo_half(study: Path) -> None:
     """Makes a finished study a begun one, as a kill leaves it."""
-    for file in (*study.glob("runs/*[05].arrows"), *study.glob("cells.*"), *study.glob("runs.*")):
+    journal = study / "journal.jsonl"
+    lines = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(line for line in lines if json.loads(line)["run"] % 5))
+    for file in (*study.glob("cells.*"), *study.glob("runs.*")):
         file.unlink()
 
 
@@ -361,11 +364,20 @@ def _lost(ground: Ground, work: Path) -> list[str]:
     """What is not there any more, or not as it was: the user's files, and the runs of a study."""
     now = contents(work)
     kept = [name for name in ground.before if name in USERS or not name.startswith("out/")]
-    kept += [name for name in ground.before if name.startswith(("out/runs/", "out/tables/"))]
+    kept += [name for name in ground.before if name.startswith("out/tables/")]
     # The page of a run is added to what was measured.
     if ground.command.name == "report":
         kept += [name for name in ground.before if name.endswith(".parquet")]
-    return [f"lost: {name}" for name in kept if now.get(name) != ground.before[name]]
+    lost = [name for name in kept if now.get(name) != ground.before[name]]
+    if ground.command.name == "study" and not _journal(work).startswith(_journal(ground.template)):
+        lost.append("out/journal.jsonl")
+    return [f"lost: {name}" for name in lost]
+
+
+def _journal(folder: Path) -> bytes:
+    """What a study's journal has; nothing where there is none."""
+    file = folder / "out" / "journal.jsonl"
+    return file.read_bytes() if file.is_file() else b""
 
 
 def _neither(ground: Ground, work: Path, fault: str) -> list[str]:
@@ -396,11 +408,7 @@ def _neither(ground: Ground, work: Path, fault: str) -> list[str]:
 
 def _is_result(name: str) -> bool:
     """Whether a file is made at the end; the runs of studies come one by one."""
-    return (
-        name.startswith("out/")
-        and not name.startswith(("out/runs/", "out/tables/"))
-        and "/studies/" not in name
-    )
+    return name.startswith("out/") and not name.startswith("out/tables/") and "/studies/" not in name
 
 
 def _besides_captures(name: str) -> bool:

@@ -92,6 +92,9 @@ def _messages() -> Iterator[None]:
         # What is still buffered cannot be written at the exit, either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(EXIT_NO_OUTPUT)
+    except MemoryError:
+        say("there is not enough memory; make the run smaller, or take a machine with more of it")
+        sys.exit(EXIT_MISTAKE)
     except ImportError as error:
         # What a compiled module makes of Ctrl-C during its import.
         if not isinstance(error.__cause__, KeyboardInterrupt):

@@ -97,3 +97,15 @@ def test_every_other_distribution_has_the_commands_that_are_said_of_it() -> None
         if entry.dist is not None
     }
     assert installed == command_group.DISTRIBUTIONS
+
+
+def test_too_little_memory_is_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    def exhausted(_: str) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("anabranch.topology.load", exhausted)
+    called = CliRunner().invoke(app, ["topology", "show", "dumbbell"])
+    assert called.exit_code == EXIT_MISTAKE
+    assert called.stderr == (
+        "there is not enough memory; make the run smaller, or take a machine with more of it\n"
+    )

@@ -41,22 +41,26 @@ def test_what_is_lost_is_noted(faults: ModuleType, tmp_path: Path) -> None:
         "notes.txt": "a",
         "out/notes.txt": "b",
         "out/flows.parquet": "c",
-        "out/runs/000001.parquet": "d",
+        "out/tables/flows/000001.parquet": "d",
     }
     command = faults.Command("study", (), ())
-    work = tmp_path / "work"
+    template, work = tmp_path / "template", tmp_path / "work"
+    (template / "out").mkdir(parents=True)
+    (template / "out" / "journal.jsonl").write_text('{"run": 0}\n{"run": 1}\n')
     (work / "out").mkdir(parents=True)
+    (work / "out" / "journal.jsonl").write_text('{"run": 0}\n')
     (work / "temporary").mkdir()
     (work / ".out.partial").mkdir()
     (work / "out" / "flows.parquet").write_text("cut off")
-    ground = faults.Ground(command, work, before, {}, 1.0, 1)
+    ground = faults.Ground(command, template, before, {}, 1.0, 1)
     found = faults.judged(ground, work, "SIGINT", 3, "Traceback (most recent call last)")
     assert found == [
         "ends with status 3: Traceback (most recent call last)",
         "a traceback: Traceback (most recent call last)",
         "lost: notes.txt",
         "lost: out/notes.txt",
-        "lost: out/runs/000001.parquet",
+        "lost: out/tables/flows/000001.parquet",
+        "lost: out/journal.jsonl",
         "left lying: .out.partial",
         "neither the earlier nor the new result: out/flows.parquet",
     ]

@@ -73,7 +73,7 @@ def test_a_worker_killed_in_the_middle_of_a_run_costs_nothing(cluster: str, live
     assert not list(lives.iterdir())
     assert [(outcome.run, outcome.reason) for outcome in there] == [(number, None) for number in range(12)]
     here = sorted(run_locally(plain, range(12), 1), key=lambda outcome: outcome.run)
-    assert [outcome.row for outcome in there] == [outcome.row for outcome in here]
+    assert [outcome.values for outcome in there] == [outcome.values for outcome in here]
 
 
 def test_nobody_at_the_address(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,6 @@ import statistics
 import subprocess
 import sys
 import time
-from collections import Counter
 from dataclasses import fields
 from pathlib import Path
 
@@ -18,6 +17,7 @@ import pytest
 from anabranch import Factor, Metric, Scenario, Study, StudyError, StudyResult, run
 from anabranch.study.check import design
 from anabranch.study.design import Design
+from anabranch.study.journal import runs_done
 from anabranch.study.local import MOST_ATTEMPTS, available_cores, run_locally
 from anabranch.study.store import Store
 from anabranch.study.work import RunWorker
@@ -48,7 +48,6 @@ def test_one_process_and_two_leave_the_same_bytes(write: Write, tmp_path: Path) 
         "cells.parquet",
         "cells.csv",
     } <= one.keys()
-    assert {f"runs/{number:06d}.arrows" for number in range(12)} <= one.keys()
     assert "tables/flow_series/000011.parquet" in one
     assert one == two
     assert sorted(journal(tmp_path / "2")) == list(range(12))
@@ -96,7 +95,7 @@ def test_sampling_changes_no_other_table(write: Write) -> None:
         sampled.model_copy(update={"keep": keep, "metrics": metrics}) for keep in ("tables", "metrics")
     )
     a, b = (RunWorker(design(study)) for study in (kept, plain))
-    assert [a.run(n).row for n in range(4)] == [b.run(n).row for n in range(4)]
+    assert [a.run(n).values for n in range(4)] == [b.run(n).values for n in range(4)]
     assert not b.run(0).tables
 
 
@@ -190,19 +189,32 @@ def test_files_with_names_of_a_study_refuse_before_it_runs(
     assert (out / "report.html.~1~").read_text() == "mine"
     assert (out / "figures" / "fct_us.png.~1~").read_text() == "mine, too"
     assert (out / "figures" / "fct_us.png").read_bytes().startswith(b"\x89PNG")
-    (out / "runs" / "notes.arrows").write_text("mine")
-    with pytest.raises(StudyError, match=r"runs/notes\.arrows; move it elsewhere"):
-        Study.load(write()).run(jobs=1, out=out)
+
+
+@pytest.mark.parametrize(
+    "line", ["mine", "[1]", '{"run": 12, "reason": null, "metrics": {}}', "{}", "\0\0", '{"run": "1"}']
+)
+def test_a_line_that_is_of_no_run_is_said_with_its_place(write: Write, tmp_path: Path, line: str) -> None:
+    study = Study.load(write())
+    study.run(jobs=1, out=tmp_path / "out")
+    file = tmp_path / "out" / "journal.jsonl"
+    whole = file.read_text()
+    first, rest = whole.split("\n", 1)
+    file.write_text(f"{first}\n{line}\n{rest}")
+    with pytest.raises(StudyError, match=r"out/journal\.jsonl: line 2: is of no run of this study; remove"):
+        study.run(jobs=1, out=tmp_path / "out")
+    file.write_text(whole)
+    assert study.run(jobs=1, out=tmp_path / "out").runs.height == 12
 
 
 def test_a_folder_of_an_older_form_is_left_alone(write: Write, tmp_path: Path) -> None:
     out = tmp_path / "out"
     Study.load(write()).run(jobs=1, out=out)
     manifest = (out / "study.json").read_text()
-    assert '"format_version": 2' in manifest
-    (out / "study.json").write_text(manifest.replace('"format_version": 2', '"format_version": 1'))
+    assert '"format_version": 3' in manifest
+    (out / "study.json").write_text(manifest.replace('"format_version": 3', '"format_version": 1'))
     before = contents(out)
-    with pytest.raises(StudyError, match=r"in format 1, .* format 2 only; choose another folder"):
+    with pytest.raises(StudyError, match=r"in format 1, .* format 3 only; choose another folder"):
         Study.load(write()).run(jobs=1, out=out)
     assert contents(out) == before
     assert StudyResult.load(out).runs.height == 12
@@ -232,9 +244,8 @@ def _begin(folder: Path, out: str, runs: int) -> subprocess.Popen[str]:
         command("study", "study.toml", "--jobs", "2", "--out", out), cwd=folder, env=ENVIRONMENT,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
-    done = folder / out / "runs"
     end = time.monotonic() + 60
-    while not done.is_dir() or len(list(done.glob("*.arrows"))) < runs:
+    while runs_done(folder / out) < runs:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < end
         time.sleep(0.002)
@@ -275,20 +286,19 @@ def test_a_killed_study_goes_on_and_ends_with_the_same_bytes(
     write('keep = "tables"\n' + MANY, LARGER + "link_series = false\nflow_series = false\n")
     assert anabranch("study", "study.toml", "--out", "whole").returncode == 0
     assert _stopped(tmp_path, "killed", 20, signal.SIGKILL).returncode == -signal.SIGKILL
-    done = {int(file.stem) for file in (tmp_path / "killed" / "runs").glob("*.arrows")}
-    assert len(done) == 20
-    with pytest.raises(StudyError, match=rf"has {len(done)} of 90 runs; start the study again"):
+    done = journal(tmp_path / "killed")
+    assert len(set(done)) == 20
+    with pytest.raises(StudyError, match=r"has 20 of 90 runs; start the study again"):
         StudyResult.load(tmp_path / "killed")
     # What a kill in the middle of writing leaves.
-    (tmp_path / "killed" / "runs" / ".000089.arrows.tmp").write_bytes(b"\xff\xff\xff\xff")
+    (tmp_path / "killed" / "tables" / "flows" / ".000089.parquet.tmp").write_bytes(b"\xff\xff\xff\xff")
     with (tmp_path / "killed" / "journal.jsonl").open("a") as file:
         file.write('{"run": 1')
     again = anabranch("study", "study.toml", "--out", "killed")
     assert again.returncode == 0, again.stderr
     assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
-    counts = Counter(journal(tmp_path / "killed"))
-    assert max(counts.values()) == 1
-    assert len(counts) == 90
+    assert journal(tmp_path / "killed")[:20] == done
+    assert sorted(journal(tmp_path / "killed")) == list(range(90))
 
 
 def test_ctrl_c_keeps_what_is_done(anabranch: Anabranch, write: Write, tmp_path: Path) -> None:
@@ -319,7 +329,7 @@ def test_a_full_disk_is_a_message_and_loses_nothing(
     assert done.stderr.startswith("full: cannot be written: ")
     assert done.stderr.endswith("are kept, and the same command goes on from there\n")
     assert done.stderr.count("\n") == 1
-    kept = len(list((tmp_path / "full" / "runs").iterdir()))
+    kept = runs_done(tmp_path / "full")
     assert 10 < kept < 90
     assert anabranch("study", "study.toml", "--out", "full").returncode == 0
     assert contents(tmp_path / "full") == contents(tmp_path / "whole")
@@ -331,7 +341,7 @@ def test_two_processes_do_not_work_on_one_folder(write: Write, anabranch: Anabra
         second = anabranch("study", "study.toml", "--out", "out")
         assert second.returncode == 2
         assert second.stderr.startswith("out: another process is writing to it; wait for it")
-        assert not list((tmp_path / "out" / "runs").iterdir())
+        assert runs_done(tmp_path / "out") == 0
     assert anabranch("study", "study.toml", "--out", "out").returncode == 0
 
 
@@ -378,7 +388,7 @@ def test_a_run_whose_worker_is_killed_is_repeated(deadly: Design, tmp_path: Path
     assert [(outcome.run, outcome.reason) for outcome in outcomes] == [(number, None) for number in range(6)]
     assert not list((tmp_path / "lives").iterdir())
     calm = list(run_locally(deadly, range(6), 1))
-    assert [outcome.row for outcome in outcomes] == [outcome.row for outcome in calm]
+    assert [outcome.values for outcome in outcomes] == [outcome.values for outcome in calm]
 
 
 def test_a_run_that_always_kills_its_worker_fails(deadly: Design, tmp_path: Path) -> None:

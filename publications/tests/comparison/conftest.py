@@ -90,7 +90,7 @@ def interrupted(tmp_path: Path) -> Callable[..., tuple[int, str]]:
             text=True, env=_ENVIRONMENT,
         ) as process:  # fmt: skip
             deadline = time.monotonic() + 120
-            while not list(tmp_path.glob("*/studies/*/runs/*.arrows")):
+            while not any(file.stat().st_size for file in tmp_path.glob("*/studies/*/journal.jsonl")):
                 assert process.poll() is None, process.communicate()
                 assert time.monotonic() < deadline, "no run was done in two minutes"
                 time.sleep(0.01)

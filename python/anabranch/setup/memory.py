@@ -16,6 +16,7 @@ _ASKED_FROM = 64_000_000
 """Less than the package itself takes: the short runs of a study need not ask the system each time."""
 _MEMINFO = Path("/proc/meminfo")
 _LIMIT, _USED = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
+_PROCESS_LIMITS, _PROCESS = Path("/proc/self/limits"), Path("/proc/self/status")
 
 
 def check_memory(setup: Setup, origin: str | None, *, copies: int = 1) -> None:
@@ -53,17 +54,14 @@ def check_memory(setup: Setup, origin: str | None, *, copies: int = 1) -> None:
 
 def free_bytes() -> int | None:
     """Memory that this process may still take; None where the system does not say."""
-    bounds = [bound for bound in (_of_machine(), _of_container()) if bound is not None]
+    bounds = [bound for bound in (_of_machine(), _of_container(), _of_process()) if bound is not None]
     return min(bounds, default=None)
 
 
 def _of_machine() -> int | None:
     """What Linux believes can be had without swapping."""
-    for line in _lines(_MEMINFO):
-        name, _, rest = line.partition(":")
-        if name == "MemAvailable":
-            return int(rest.split()[0]) * 1024
-    return None
+    available = _entry(_MEMINFO, "MemAvailable:").split()
+    return int(available[0]) * 1024 if available else None
 
 
 def _of_container() -> int | None:
@@ -72,6 +70,21 @@ def _of_container() -> int | None:
     if not limit or not used or not limit[0].strip().isdigit():
         return None
     return max(0, int(limit[0]) - int(used[0]))
+
+
+def _of_process() -> int | None:
+    """What a limit of the address space (``ulimit -v``) leaves this process."""
+    limit = _entry(_PROCESS_LIMITS, "Max address space").split()
+    used = _entry(_PROCESS, "VmSize:").split()
+    if not limit or not used or not limit[0].isdigit():
+        return None
+    return max(0, int(limit[0]) - int(used[0]) * 1024)
+
+
+def _entry(file: Path, name: str) -> str:
+    """What stands behind a name in a file of the system; nothing where it is not there."""
+    found = (line.removeprefix(name) for line in _lines(file) if line.startswith(name))
+    return next(found, "")
 
 
 def _lines(file: Path) -> list[str]:

@@ -100,7 +100,8 @@ def _wants_spreadsheet(study: Study) -> bool:
 def _work(store: Store, design: Design, way: Execution, progress: Progress | None) -> None:
     """Does the runs that are not done yet."""
     left = [run for run in range(design.runs) if run not in store.finished]
-    done, failures = len(store.finished), store.failures
+    done = len(store.finished)
+    failures = sum(run.reason is not None for run in store.finished.values())
     if progress is not None:
         progress(done, failures, design.runs)
     for outcome in _outcomes(design, left, way):

@@ -1,26 +1,21 @@
-"""The folder of a study: a file for each run, so that a study that was stopped goes on where it was.
+"""The folder of a study: what is done is kept at once, so that a study that was stopped goes on where it was.
 
-manifest.json          what of it is ours, but for runs/ and tables/
+manifest.json          what of it is ours, but for tables/
 study.toml             the study, with every level written out
 study.json             format, version, fingerprint, factors and metrics
 topologies/            the topology files that it uses
-runs/NNNNNN.arrows     one row for each finished run, a stream of Arrow's IPC format
 tables/NAME/NNNNNN.parquet   tables of the runs, where they are kept
-journal.jsonl          when and how long: the one file that is not reproducible
+journal.jsonl          a line for each finished run, with the time: the one file that is not reproducible
 runs.parquet, runs.csv, cells.parquet, cells.csv   when all runs are done
 """
 
 from __future__ import annotations
 
-import errno
 import json
 import os
-import platform
-from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime
-from io import RawIOBase
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, Any, Self
+from typing import Any, Self
 
 import polars as pl
 import tomli_w
@@ -32,18 +27,16 @@ from anabranch.result import csv_bytes
 from anabranch.signals import deferred
 from anabranch.study.design import HOSTS, Design
 from anabranch.study.files import unpack
+from anabranch.study.journal import NAME as JOURNAL
+from anabranch.study.journal import Finished, Journal, append, runs_done, runs_table
 from anabranch.study.result import FactorInfo, MetricInfo, StudyResult
 from anabranch.study.work import Outcome, parquet
 
 FORMAT = "anabranch-study"
 """Value of ``format`` in study.json, by which a study folder is known."""
-_FORMAT_VERSION = 2
-"""2: a run's row is a stream of Arrow's IPC format; before, it was a Parquet file."""
+_FORMAT_VERSION = 3
+"""3: the journal has what runs measured; before, each run had a file of its own."""
 _MANIFEST = "study.json"
-_JOURNAL = "journal.jsonl"
-_ROW_SUFFIX = ".arrows"
-_STREAM_END = b"\xff\xff\xff\xff\x00\x00\x00\x00"
-"""With this a stream of Arrow's IPC format ends."""
 _STUDY = "study.toml"
 _ENDS = ("runs.parquet", "runs.csv", "cells.parquet", "cells.csv")
 _OUTPUTS = ("report.html", "study.xlsx")
@@ -60,9 +53,9 @@ class Store:
         """
         self._folder = folder
         self._design = design
-        self._journal: IO[bytes] | None = None
+        self._journal: Journal | None = None
         _check_study(folder, design)
-        own = (_MANIFEST, _STUDY, _JOURNAL, *design.files)
+        own = (_MANIFEST, _STUDY, JOURNAL, *design.files)
         claims = (*own, *_ENDS, *_OUTPUTS, "figures/")
         self._addition = Addition(folder, "study", claims, replace=replace)
         try:
@@ -93,17 +86,16 @@ class Store:
 
     def _tidy(self) -> None:
         """Removes what was being written when a process was stopped."""
-        for pattern in (".*.tmp", "runs/.*.tmp", "tables/*/.*.tmp"):
+        for pattern in (".*.tmp", "tables/*/.*.tmp"):
             for leftover in self._folder.glob(pattern):
                 leftover.unlink()
 
     def _open(self) -> None:
         folder = self._folder
-        (folder / "runs").mkdir(exist_ok=True)
-        self._journal = self._opened_journal()
-        self._tidy()
         # Another one may have worked here until the folder was locked.
         _check_study(folder, self._design)
+        self._journal = Journal(folder, self._design)
+        self._tidy()
         manifest = _json(_manifest(self._design)).encode()
         if not (folder / _MANIFEST).is_file() or (folder / _MANIFEST).read_bytes() != manifest:
             # A title or a confidence may have changed, with the tables at the end.
@@ -112,34 +104,19 @@ class Store:
             _write(folder / _MANIFEST, manifest)
         _write(folder / _STUDY, tomli_w.dumps(_study_data(self._design)).encode())
         unpack(self._design.files, folder)
-        self.finished, self.failures = self._finished()
 
-    def _opened_journal(self) -> IO[bytes]:
-        """The journal, open for appending, behind a whole line."""
-        journal = (self._folder / _JOURNAL).open("a+b", buffering=0)
-        journal.seek(0)
-        content = journal.read()
-        journal.truncate(content.rfind(b"\n") + 1)
-        return journal
+    @property
+    def _open_journal(self) -> Journal:
+        assert self._journal is not None  # noqa: S101 - open until the store is closed
+        return self._journal
 
-    def _finished(self) -> tuple[frozenset[int], int]:
-        """The runs that are done, and how many of them failed. What a crash has cut off is not done."""
-        found = set()
-        failures = 0
-        for file in _rows(self._folder):
-            if not file.stem.isdigit():
-                message = f"has what is no run of a study: runs/{file.name}; move it elsewhere"
-                raise StudyError([Problem("", message)], str(self._folder))
-            content = file.read_bytes()
-            if content.endswith(_STREAM_END):
-                found.add(int(file.stem))
-                failures += pl.read_ipc_stream(content)["status"].item() == "failed"
-            else:
-                file.unlink()
-        return frozenset(found), failures
+    @property
+    def finished(self) -> Mapping[int, Finished]:
+        """The runs that are done, by their numbers."""
+        return self._open_journal.finished
 
     def keep(self, outcome: Outcome) -> None:
-        """Keeps a run: first its tables, then its row, by which it is done.
+        """Keeps a run: first its tables, then its line in the journal, by which it is done.
 
         Raises:
             StudyError: if it cannot be written; what was kept before stays.
@@ -149,18 +126,7 @@ class Store:
             for table, content in outcome.tables.items():
                 (self._folder / "tables" / table).mkdir(parents=True, exist_ok=True)
                 _write(self._folder / "tables" / table / name, content)
-            _write(self._folder / "runs" / f"{outcome.run:06d}{_ROW_SUFFIX}", outcome.row)
-            line = {
-                "run": outcome.run,
-                "status": "ok" if outcome.reason is None else "failed",
-                "host": platform.node(),
-                "finished": datetime.now(UTC).isoformat(timespec="milliseconds"),
-                "wall_s": round(outcome.wall_s, 6),
-                "cpu_s": round(outcome.cpu_s, 6),
-                "engine_cpu_s": round(outcome.engine_cpu_s, 6),
-            }
-            assert self._journal is not None  # noqa: S101 - open until the store is closed
-            _append(self._journal, json.dumps(line).encode() + b"\n")
+            self._open_journal.append(outcome)
         except OSError as error:
             raise self._unwritable(error) from None
 
@@ -174,15 +140,13 @@ class Store:
             StudyError: if the tables cannot be written.
             ResultError: if the rest cannot.
         """
-        rows = [pl.read_ipc_stream(file.read_bytes()) for file in _rows(self._folder)]
-        runs = pl.concat(rows).sort("run").rechunk()
         result = StudyResult.from_runs(
             title=self._design.title,
             confidence=self._design.confidence,
             replications=self._design.replications,
             factors=self._design.factor_infos,
             metrics=self._design.metric_infos,
-            runs=runs,
+            runs=runs_table(self._design, self.finished),
             tables=_kept_tables(self._folder),
             live=self._design.live,
         )
@@ -216,11 +180,9 @@ def load(folder: Path) -> StudyResult:
     if manifest is None:
         message = f"not a study folder; it has no {_MANIFEST} that says so"
         raise StudyError([Problem("", message)], str(folder))
-    done = sum(1 for _ in _rows(folder))
     if not all((folder / name).is_file() for name in _ENDS):
-        message = (
-            f"has {done:,} of {manifest['runs']:,} runs; start the study again, and it goes on from there"
-        )
+        done = f"{runs_done(folder):,} of {manifest['runs']:,} runs"
+        message = f"has {done}; start the study again, and it goes on from there"
         raise StudyError([Problem("", message)], str(folder))
     try:
         runs, cells = (pl.read_parquet(folder / f"{name}.parquet") for name in ("runs", "cells"))
@@ -245,11 +207,6 @@ def _factor_info(entry: Mapping[str, Any]) -> FactorInfo:
 
 def _kept_tables(folder: Path) -> dict[str, Path | pl.DataFrame]:
     return {path.name: path for path in sorted((folder / "tables").glob("*")) if path.is_dir()}
-
-
-def _rows(folder: Path) -> Iterator[Path]:
-    """The files of the runs that are done, in some order."""
-    return (folder / "runs").glob(f"*{_ROW_SUFFIX}")
 
 
 def _check_study(folder: Path, design: Design) -> None:
@@ -327,19 +284,13 @@ def _json(data: object) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _append(file: RawIOBase | IO[bytes], content: bytes) -> None:
-    """Writes all of it; an unbuffered file that has no room left takes what it can, and says nothing."""
-    if (file.write(content) or 0) < len(content):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
 def _write(path: Path, content: bytes) -> None:
     """A file that appears whole or not at all."""
     partial = f"{path.parent}/.{path.name}.tmp"
     try:
-        # Plain calls: this is most of what a study's own process does for a run.
+        # Plain calls: with tables kept, this is most of what a study's own process does for a run.
         with open(partial, "wb", buffering=0) as file:  # noqa: PTH123 - see above
-            _append(file, content)
+            append(file, content)
         os.replace(partial, path)  # noqa: PTH105 - see above
     except OSError:
         Path(partial).unlink(missing_ok=True)

@@ -1,0 +1,157 @@
+"""The journal of a study: a line for each run that is done, in the order in which they were.
+
+A line is an object of JSON:
+
+run, status, reason       which run, ``ok`` or ``failed``, and why it failed (null)
+metrics                   the value of each metric by its name; null where there is none
+host, finished            where and when it was done
+wall_s, cpu_s, engine_cpu_s   how long it took; of the processor time, what the engine took
+
+One file that grows, because to create a file for each run takes a disk longer than the run itself. A number
+that is written so is the same when it is read again.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import platform
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+import polars as pl
+
+from anabranch.errors import Problem, StudyError
+from anabranch.study.design import Design
+from anabranch.study.work import Outcome
+
+NAME = "journal.jsonl"
+"""Of the file, in the folder of the study."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What is kept of a run that is done."""
+
+    reason: str | None
+    """Why it failed; None if it did not."""
+    values: tuple[float | None, ...]
+    """The metrics, in the order of the design."""
+
+
+class Journal:
+    """The journal of one study, open for the process that works on it."""
+
+    def __init__(self, folder: Path, design: Design) -> None:
+        """Opens it, new or begun; what a crash has cut off is not there any more.
+
+        Raises:
+            StudyError: if a line is of no run of this study.
+            OSError: if it cannot be read or written.
+        """
+        self._path = folder / NAME
+        self._names = [metric.name for metric in design.metrics]
+        self._host = platform.node()
+        self._file: IO[bytes] = self._path.open("a+b", buffering=0)
+        try:
+            self._file.seek(0)
+            whole = _whole_lines(self._file.read())
+            self._file.truncate(len(whole))
+            self.finished = dict(self._read(whole, design.runs))
+        except BaseException:
+            self._file.close()
+            raise
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+    def append(self, outcome: Outcome) -> None:
+        """Adds a run.
+
+        Raises:
+            OSError: if it cannot be written; what was written before stays.
+        """
+        line = {
+            "run": outcome.run,
+            "status": status(outcome.reason),
+            "reason": outcome.reason,
+            "metrics": dict(zip(self._names, outcome.values, strict=True)),
+            "host": self._host,
+            "finished": datetime.now(UTC).isoformat(timespec="milliseconds"),
+            "wall_s": round(outcome.wall_s, 6),
+            "cpu_s": round(outcome.cpu_s, 6),
+            "engine_cpu_s": round(outcome.engine_cpu_s, 6),
+        }
+        append(self._file, json.dumps(line).encode() + b"\n")
+        self.finished[outcome.run] = Finished(outcome.reason, outcome.values)
+
+    def _read(self, content: bytes, runs: int) -> Iterator[tuple[int, Finished]]:
+        for number, line in enumerate(content.splitlines(), 1):
+            try:
+                found = json.loads(line)
+                run, reason, metrics = found["run"], found["reason"], found["metrics"]
+                values = tuple(metrics[name] for name in self._names)
+            except (ValueError, KeyError, TypeError):
+                run, reason, values = -1, None, ()
+            if not (isinstance(run, int) and 0 <= run < runs):
+                message = "is of no run of this study; remove the line, and the study goes on without it"
+                raise StudyError([Problem(f"line {number}", message)], str(self._path))
+            yield run, Finished(reason, values)
+
+
+def runs_done(folder: Path) -> int:
+    """How many runs the journal of a folder has; 0 where there is none."""
+    try:
+        return (folder / NAME).read_bytes().count(b"\n")
+    except OSError:
+        return 0
+
+
+def runs_table(design: Design, finished: Mapping[int, Finished]) -> pl.DataFrame:
+    """The table ``runs`` of a study: a row for each run that is done, in order.
+
+    The columns are ``run``, ``cell``, ``replication``, the factors, ``status``, ``reason`` and the metrics.
+    """
+    numbers = sorted(finished)
+    cells = [number // design.replications for number in numbers]
+    levels = {cell: design.levels(cell) for cell in set(cells)}
+    columns = [
+        pl.Series("run", numbers, dtype=pl.Int64),
+        pl.Series("cell", cells, dtype=pl.Int64),
+        pl.Series("replication", [number % design.replications for number in numbers], dtype=pl.Int64),
+    ]
+    for place, info in enumerate(design.factor_infos):
+        kind = pl.Float64 if info.kind == "continuous" else pl.String
+        columns.append(pl.Series(info.name, [info.levels[levels[cell][place]] for cell in cells], dtype=kind))
+    reasons = [finished[number].reason for number in numbers]
+    columns.append(pl.Series("status", [status(reason) for reason in reasons], dtype=pl.String))
+    columns.append(pl.Series("reason", reasons, dtype=pl.String))
+    for place, metric in enumerate(design.metrics):
+        values = [finished[number].values[place] for number in numbers]
+        columns.append(pl.Series(metric.name, values, dtype=pl.Float64))
+    return pl.DataFrame(columns)
+
+
+def status(reason: str | None) -> str:
+    """``ok`` or ``failed``, for a run with or without a reason why it failed."""
+    return "ok" if reason is None else "failed"
+
+
+def append(file: Any, content: bytes) -> None:
+    """Writes all of it; an unbuffered file that has no room left takes what it can, and says nothing.
+
+    Raises:
+        OSError: if there is no room for it.
+    """
+    if (file.write(content) or 0) < len(content):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _whole_lines(content: bytes) -> bytes:
+    """All of it up to the end of its last whole line."""
+    return content[: content.rfind(b"\n") + 1]
