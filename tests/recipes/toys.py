@@ -300,14 +300,14 @@ impl QueueDiscipline for Toy {
 
     fn enqueue(&mut self, buffer: &mut Buffer, arrival: Waiting, packets: &mut impl Packets) {
         let going = if buffer.has_room(arrival.bytes) { 0 } else { self.at_once };
-        for oldest in (0..going).map_while(|_| buffer.pop()) {
+        for oldest in (0..going).map_while(|_| buffer.pop(packets.pool())) {
             packets.drop(oldest.packet, DropCause::Toy);
         }
         buffer.push_or_drop(arrival, packets);
     }
 
-    fn dequeue(&mut self, buffer: &mut Buffer, _: Instant, _: &mut impl Packets) -> Option<Waiting> {
-        buffer.pop()
+    fn dequeue(&mut self, buffer: &mut Buffer, _: Instant, packets: &mut impl Packets) -> Option<Waiting> {
+        buffer.pop(packets.pool())
     }
 }
 """

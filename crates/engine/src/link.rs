@@ -10,7 +10,7 @@ mod tests;
 
 use crate::loss::Loss;
 use crate::packet::{Chain, PacketId, PacketPool, Unpooled};
-use crate::queues::{DropCause, Drops, Packets, Queue, Waiting};
+use crate::queues::{DropCause, Drops, Queue, Waiting};
 use crate::random::Stream;
 use crate::setup::LinkSetup;
 use crate::variate::Sampler;
@@ -34,8 +34,6 @@ pub struct LinkStats {
     pub marks: u64,
     /// Most packets that waited at once.
     pub queue_max_packets: u64,
-    /// Integral of waiting packets over time, in packet-picoseconds.
-    pub queue_integral: u128,
 }
 
 /// Random behaviour of a link, if it has any.
@@ -86,10 +84,8 @@ pub struct SimulatedLink {
     /// and has a drop-tail queue, and has always delayed all packets alike and lost none.
     is_special: bool,
     queue: Queue,
-    /// Up to where the queue integral is complete.
-    integrated_to: Instant,
-    /// As in [`LinkStats`], the lower half.
-    queue_integral: u64,
+    /// Picoseconds that packets have waited that wait no more: the lower half.
+    waited_ps: u64,
     /// None where all of it is zero.
     aside: Option<Box<Aside>>,
 }
@@ -110,7 +106,7 @@ struct Aside {
     offered: u64,
     delivered: u64,
     sent_bytes: u64,
-    queue_integral: u128,
+    waited_ps: u128,
     /// Time spent transmitting at earlier rates, less what was cut short, in picoseconds; and the bytes sent by then.
     busy_before_ps: u64,
     bytes_before: u64,
@@ -140,8 +136,7 @@ impl SimulatedLink {
             waits: false,
             is_special: false,
             queue,
-            integrated_to: Instant::ZERO,
-            queue_integral: 0,
+            waited_ps: 0,
             aside: randomness
                 .map(|randomness| Box::new(Aside { randomness: Some(randomness), ..Aside::default() })),
         };
@@ -171,8 +166,16 @@ impl SimulatedLink {
             drops: aside.map_or_else(Drops::default, |aside| aside.drops),
             marks: above(|aside| aside.marks),
             queue_max_packets: self.queue.longest(),
-            queue_integral: aside.map_or(0, |aside| aside.queue_integral) + u128::from(self.queue_integral),
         }
+    }
+
+    /// Integral of waiting packets over time up to `now`, in packet-picoseconds: how long all packets have waited. The link
+    /// is not behind.
+    #[must_use]
+    pub fn queue_integral(&self, now: Instant, pool: &PacketPool) -> u128 {
+        let waiting = self.queue.packets(pool).into_iter();
+        let so_far: u128 = waiting.map(|id| u128::from(now.saturating_since(pool.arrival(id)).as_ps())).sum();
+        self.aside.as_ref().map_or(0, |aside| aside.waited_ps) + u128::from(self.waited_ps) + so_far
     }
 
     fn sent_bytes(&self) -> u64 {
@@ -208,7 +211,7 @@ impl SimulatedLink {
 
     /// The packets it holds, in order.
     pub fn packets<'p>(&'p self, pool: &'p PacketPool) -> impl Iterator<Item = PacketId> + 'p {
-        self.flying.iter(pool).chain(self.queue.packets())
+        self.flying.iter(pool).chain(self.queue.packets(pool))
     }
 
     /// Packets and bytes that wait, without the one being sent.
@@ -258,8 +261,7 @@ impl SimulatedLink {
                 NextEvent::Same
             };
         }
-        self.integrate(now);
-        if !(self.queue.is_drop_tail() && self.queue.push(arrival())) {
+        if !(self.queue.is_drop_tail() && self.queue.push(arrival(), pool)) {
             self.enqueue(arrival(), pool, observer);
         }
         self.queue.note_length();
@@ -283,14 +285,16 @@ impl SimulatedLink {
         if self.free_at > arrival.since {
             return true;
         }
-        let mut packets = Handling { pool, observer, aside: &mut self.aside };
+        pool.set_arrival(arrival.packet, arrival.since);
+        let mut packets = Handling { now: arrival.since, pool, observer, aside: &mut self.aside };
         self.queue.pass(arrival, self.free_at, &mut packets)
     }
 
     /// Hands a packet to the discipline.
     #[inline(never)]
     fn enqueue(&mut self, arrival: Waiting, pool: &mut PacketPool, observer: &mut impl LinkObserver) {
-        let mut packets = Handling { pool, observer, aside: &mut self.aside };
+        pool.set_arrival(arrival.packet, arrival.since);
+        let mut packets = Handling { now: arrival.since, pool, observer, aside: &mut self.aside };
         self.queue.enqueue(arrival, &mut packets);
     }
 
@@ -302,27 +306,24 @@ impl SimulatedLink {
         pool: &mut PacketPool,
         observer: &mut impl LinkObserver,
     ) -> Option<Waiting> {
-        let mut packets = Handling { pool, observer, aside: &mut self.aside };
+        let mut packets = Handling { now: at, pool, observer, aside: &mut self.aside };
         self.queue.dequeue(at, &mut packets)
     }
 
-    /// Adds up the queue since the last change.
+    /// Counts how long a packet has waited that waits no more.
     #[inline]
-    fn integrate(&mut self, to: Instant) {
-        let span = to.saturating_since(self.integrated_to).as_ps();
-        self.integrated_to = to;
-        let more = u128::from(self.queue.backlog()) * u128::from(span);
-        let integral = u128::from(self.queue_integral) + more;
-        self.queue_integral = integral as u64;
-        if rarely(integral > u128::from(u64::MAX)) {
-            self.carry_integral(integral);
+    fn note_wait(&mut self, wait: Span) {
+        let (sum, carries) = self.waited_ps.overflowing_add(wait.as_ps());
+        self.waited_ps = sum;
+        if rarely(carries) {
+            self.carry_wait();
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn carry_integral(&mut self, integral: u128) {
-        self.aside.get_or_insert_default().queue_integral += integral - u128::from(integral as u64);
+    fn carry_wait(&mut self) {
+        self.aside.get_or_insert_default().waited_ps += 1 << u64::BITS;
     }
 
     /// Adds one to the upper half of a count.
@@ -349,11 +350,11 @@ impl SimulatedLink {
     }
 
     fn dequeue(&mut self, at: Instant, pool: &mut PacketPool, observer: &mut impl LinkObserver) {
-        self.integrate(at);
         let first =
-            if self.queue.is_drop_tail() { self.queue.pop() } else { self.choose(at, pool, observer) };
+            if self.queue.is_drop_tail() { self.queue.pop(pool) } else { self.choose(at, pool, observer) };
         self.waits = !self.queue.is_empty();
         if let Some(first) = first {
+            self.note_wait(at.since(first.since));
             self.transmit(at, first, pool, observer);
         }
     }
@@ -480,7 +481,7 @@ impl SimulatedLink {
         observer: &mut impl LinkObserver,
         cause: DropCause,
     ) {
-        Handling { pool, observer, aside: &mut self.aside }.drop(id, cause);
+        handling::lose(id, cause, pool, observer, &mut self.aside);
     }
 
     /// Goes down, losing what waits and what is in flight, or comes up, idle.
@@ -504,11 +505,11 @@ impl SimulatedLink {
         aside.busy_before_ps = aside.busy_before_ps.wrapping_sub(self.free_at.saturating_since(now).as_ps());
         self.free_at = now;
         self.note_kind();
-        self.integrate(now);
         while let Some(id) = self.flying.pop(pool) {
             self.drop_packet(id, pool, observer, DropCause::Down);
         }
-        for waiting in self.queue.flush(now) {
+        for waiting in self.queue.flush(now, pool) {
+            self.note_wait(now.since(waiting.since));
             self.drop_packet(waiting.packet, pool, observer, DropCause::Down);
         }
         self.waits = false;
@@ -552,8 +553,7 @@ impl SimulatedLink {
         observer: &mut impl LinkObserver,
     ) {
         self.advance(now, pool, observer);
-        self.integrate(now);
-        let mut packets = Handling { pool, observer, aside: &mut self.aside };
+        let mut packets = Handling { now, pool, observer, aside: &mut self.aside };
         self.queue.hand_over(now, queue, &mut packets);
         self.waits = !self.queue.is_empty();
         self.note_kind();
@@ -570,11 +570,5 @@ impl SimulatedLink {
         self.advance(now, pool, observer);
         change(&mut self.aside.get_or_insert_default().randomness);
         self.note_kind();
-    }
-
-    /// Brings the queue integral up to `now`, for reading [`SimulatedLink::stats`].
-    pub fn settle(&mut self, now: Instant, pool: &mut PacketPool, observer: &mut impl LinkObserver) {
-        self.advance(now, pool, observer);
-        self.integrate(now);
     }
 }

@@ -53,7 +53,7 @@ pub struct Packet {
 
 impl Packet {
     /// What stands in a place that no packet has had yet.
-    const NONE: Self = Self {
+    pub(crate) const NONE: Self = Self {
         flow: FlowId(0),
         destination: NodeId(0),
         bytes: 0,
@@ -82,7 +82,7 @@ struct Stored {
     packet: Packet,
     /// The packet behind it, if it is in a chain and not the last.
     next: PacketId,
-    /// When it arrives, if it is in a chain.
+    /// When it arrives, if it is in flight, or since when it waits.
     arrival: Instant,
 }
 
@@ -91,7 +91,8 @@ struct Stored {
 #[repr(align(64))]
 struct Carried(Segment);
 
-/// Packets in flight, first to arrive first: a list through the pool, so that no link has memory of its own for them.
+/// Packets in order, such as those in flight, first to arrive first: a list through the pool, so that no link has memory of
+/// its own for them.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Chain {
     first: PacketId,
@@ -154,6 +155,12 @@ impl Chain {
     #[must_use]
     pub fn next_arrival(&self, pool: &PacketPool) -> Option<Instant> {
         (self.count > 0).then(|| pool.packets[self.first as usize].arrival)
+    }
+
+    /// Begins to fetch the first one.
+    #[inline]
+    pub fn prefetch_first(&self, pool: &PacketPool) {
+        prefetch(&pool.packets[self.first as usize]);
     }
 
     /// Begins to fetch the second one.
@@ -256,10 +263,16 @@ impl PacketPool {
         id
     }
 
-    /// When a packet of a chain arrives.
+    /// When a packet in flight arrives, or since when one waits.
+    #[inline]
     #[must_use]
     pub fn arrival(&self, id: PacketId) -> Instant {
         self.packets[id as usize].arrival
+    }
+
+    /// Notes when a packet has arrived that does not wait yet.
+    pub fn set_arrival(&mut self, id: PacketId, arrival: Instant) {
+        self.packets[id as usize].arrival = arrival;
     }
 
     /// Whether any packet is a train.

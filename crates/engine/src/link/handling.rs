@@ -4,19 +4,26 @@ use super::{Aside, LinkObserver};
 use crate::packet::{Direction, PacketId, PacketPool};
 use crate::queues::{DropCause, Packets};
 use anabranch_transport::Flags;
+use anabranch_units::Instant;
 
 /// The packets of a link as its queue sees them.
 pub(super) struct Handling<'l, O> {
+    pub(super) now: Instant,
     pub(super) pool: &'l mut PacketPool,
     pub(super) observer: &'l mut O,
     pub(super) aside: &'l mut Option<Box<Aside>>,
 }
 
 impl<O: LinkObserver> Packets for Handling<'_, O> {
+    #[inline]
+    fn pool(&mut self) -> &mut PacketPool {
+        self.pool
+    }
+
     fn drop(&mut self, id: PacketId, cause: DropCause) {
-        self.aside.get_or_insert_default().drops.add(cause, 1);
-        self.observer.dropped(id, self.pool, cause);
-        self.pool.remove(id);
+        let wait = self.now.since(self.pool.arrival(id));
+        self.aside.get_or_insert_default().waited_ps += u128::from(wait.as_ps());
+        lose(id, cause, self.pool, self.observer, self.aside);
     }
 
     fn mark(&mut self, id: PacketId) -> bool {
@@ -36,4 +43,17 @@ impl<O: LinkObserver> Packets for Handling<'_, O> {
         let backward = packet.direction == Direction::Backward;
         (u64::from(packet.flow.0) << 16) | (u64::from(packet.subflow) << 1) | u64::from(backward)
     }
+}
+
+/// Drops a packet that is in no queue.
+pub(super) fn lose(
+    id: PacketId,
+    cause: DropCause,
+    pool: &mut PacketPool,
+    observer: &mut impl LinkObserver,
+    aside: &mut Option<Box<Aside>>,
+) {
+    aside.get_or_insert_default().drops.add(cause, 1);
+    observer.dropped(id, pool, cause);
+    pool.remove(id);
 }

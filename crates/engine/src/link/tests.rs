@@ -25,21 +25,28 @@ impl LinkObserver for Seen {
     }
 }
 
+const RATE: Rate = Rate::from_bps(8_000_000);
+
+fn queue(discipline: &str) -> Queue {
+    let discipline = Discipline::named(discipline).expect("a name of the registry");
+    let limit = Limit { packets: Some(40), bytes: None };
+    let place = QueueContext { limit, rate: RATE, streams: Streams::new(1, 0), link: "a->b", draws: "queue" };
+    Queue::new(&discipline, &place)
+}
+
 /// 8 Mbps, so that a packet of 1,000 bytes takes a millisecond, and 10 ms.
 fn link(loss: f64) -> SimulatedLink {
-    let queue =
+    let setup =
         QueueSetup { limit: Limit::default(), discipline: Discipline::named("fifo").expect("a name") };
-    let rate = Rate::from_bps(8_000_000);
     let ends = (NodeId(0), NodeId(1));
-    let setup = LinkSetup::plain(ends, "a->b".into(), rate, Span::from_ms(10), queue.clone());
+    let setup = LinkSetup::plain(ends, "a->b".into(), RATE, Span::from_ms(10), setup);
     let streams = Streams::new(1, 0);
-    let place = QueueContext { limit: queue.limit, rate, streams, link: "a->b", draws: "queue" };
     let randomness = (loss > 0.0).then(|| Randomness {
         loss: Loss::new(&LossSetup::Bernoulli(Bernoulli { probability: loss })),
         loss_stream: streams.stream("a->b", "loss"),
         jitter: None,
     });
-    SimulatedLink::new(&setup, Queue::new(&queue.discipline, &place), randomness)
+    SimulatedLink::new(&setup, queue("fifo"), randomness)
 }
 
 fn ms(count: u64) -> Instant {
@@ -113,7 +120,7 @@ fn what_was_sent_is_found_from_what_became_of_it() {
 fn counts_go_beyond_their_lower_halves() {
     let (mut link, mut pool, mut seen) = (link(0.0), PacketPool::default(), Seen::default());
     (link.offered, link.delivered, link.sent_bytes) = (u32::MAX, u32::MAX, u32::MAX - 999);
-    link.queue_integral = u64::MAX;
+    link.waited_ps = u64::MAX;
     for _ in 0..3 {
         offer(&mut link, Instant::ZERO, &mut pool, &mut seen);
     }
@@ -122,7 +129,7 @@ fn counts_go_beyond_their_lower_halves() {
     assert_eq!((stats.offered, stats.delivered, stats.sent), (full + 2, full + 2, full + 2));
     assert_eq!(stats.sent_bytes, full + 2000);
     // Two packets wait for a millisecond, and one of them for another.
-    assert_eq!(stats.queue_integral, u128::from(u64::MAX) + 3 * 1_000_000_000);
+    assert_eq!(link.queue_integral(ms(20), &pool), u128::from(u64::MAX) + 3 * 1_000_000_000);
 }
 
 #[test]
@@ -146,4 +153,38 @@ fn a_shorter_delay_overtakes_nothing_elsewhere() {
     offer(&mut link, ms(1), &mut pool, &mut seen);
     assert_eq!(link.next_event(&pool), Some(ms(11)));
     assert_eq!((link.stats().sent, link.stats().delivered), (2, 0));
+}
+
+/// All that happens does so at multiples of 0.1 ms, so that the queue is as long all the time as it is at their beginning: over
+/// drops of every discipline, another queue, and a link that goes down.
+#[test]
+fn how_long_packets_wait_is_the_integral_of_the_queue() {
+    let names = Discipline::NAMES;
+    for (number, name) in names.iter().enumerate() {
+        let (mut link, mut pool, mut seen) = (link(0.02), PacketPool::default(), Seen::default());
+        let mut draws = Streams::new(7, 0).stream(name, "arrivals");
+        let (step, mut integral) = (Span::from_us(100), 0u128);
+        link.set_queue(Instant::ZERO, queue(name), &mut pool, &mut seen);
+        for count in 0..40_000u64 {
+            let now = Instant::ZERO + step * count;
+            take_until(&mut link, now, &mut pool, &mut seen);
+            link.advance(now, &mut pool, &mut seen);
+            match count {
+                20_000 => link.set_queue(now, queue(names[(number + 1) % names.len()]), &mut pool, &mut seen),
+                30_000 => link.set_up(now, false, &mut pool, &mut seen),
+                30_100 => link.set_up(now, true, &mut pool, &mut seen),
+                _ => {}
+            }
+            // More than the link can send for a second, and then less.
+            if draws.next_u64() % 100 < if count % 20_000 < 10_000 { 12 } else { 7 } {
+                offer(&mut link, now, &mut pool, &mut seen);
+            }
+            link.advance(now, &mut pool, &mut seen);
+            assert_eq!(link.queue_integral(now, &pool), integral, "{name} at {now}");
+            integral += u128::from(link.backlog().0) * u128::from(step.as_ps());
+        }
+        let drops = link.stats().drops;
+        assert!(drops.by_queues() > 10 && drops.of(DropCause::Down) > 0, "{name}: {drops:?}");
+        assert!(integral > 10_000_000_000_000, "{name}: ten packet-seconds at least, and {integral}");
+    }
 }

@@ -1,9 +1,8 @@
 //! Waiting packets in the order in which they came, within a limit.
 
 use super::{DropCause, Limit, Packets};
-use crate::packet::PacketId;
+use crate::packet::{Chain, PacketId, PacketPool};
 use anabranch_units::Instant;
-use std::collections::VecDeque;
 
 /// A packet that waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,27 +15,17 @@ pub struct Waiting {
     pub bytes: u32,
 }
 
-/// Room for so many packets is made at least.
-const LEAST_ROOM: usize = 4;
-
-/// Room for packets, and those that wait in it, first in, first out.
+/// Room for packets, and those that wait in it, first in, first out: a list through the pool that has them.
 #[derive(Debug)]
 #[repr(C)]
 pub struct Buffer {
-    /// First, because every packet asks whether another one waits. Never more than there are numbers of packets.
+    waiting: Chain,
+    /// Never more than there are numbers of packets.
     packets: u32,
     most_packets: u32,
+    longest: u32,
     bytes: u64,
     most_bytes: u64,
-    /// None at most links, where no packet ever waits.
-    line: Option<Box<Line>>,
-}
-
-/// The packets that wait, and how many have waited.
-#[derive(Default, Debug)]
-struct Line {
-    waiting: VecDeque<Waiting>,
-    longest: u32,
 }
 
 impl Buffer {
@@ -44,11 +33,12 @@ impl Buffer {
     #[must_use]
     pub fn new(limit: Limit) -> Self {
         Self {
+            waiting: Chain::default(),
             packets: 0,
-            bytes: 0,
             most_packets: limit.packets.map_or(u32::MAX, |most| u32::try_from(most).unwrap_or(u32::MAX)),
+            longest: 0,
+            bytes: 0,
             most_bytes: limit.bytes.unwrap_or(u64::MAX),
-            line: None,
         }
     }
 
@@ -76,32 +66,18 @@ impl Buffer {
     /// Notes how many wait now, for [`Buffer::longest`].
     #[inline]
     pub fn note_length(&mut self) {
-        match self.line.as_deref_mut() {
-            Some(line) => line.longest = line.longest.max(self.packets),
-            None => self.note_length_of_first(),
-        }
-    }
-
-    /// The same where no packet has waited here: none waits, or a discipline keeps it itself.
-    #[cold]
-    #[inline(never)]
-    fn note_length_of_first(&mut self) {
-        if self.packets > 0 {
-            self.line.get_or_insert_default().longest = self.packets;
-        }
+        self.longest = self.longest.max(self.packets);
     }
 
     /// Most packets that waited when somebody noted it.
     #[must_use]
     pub fn longest(&self) -> u64 {
-        self.line.as_ref().map_or(0, |line| u64::from(line.longest))
+        u64::from(self.longest)
     }
 
     /// Takes over what another one has noted.
     pub fn remember(&mut self, before: &Self) {
-        if let Some(line) = &before.line {
-            self.line.get_or_insert_default().longest = line.longest;
-        }
+        self.longest = before.longest;
     }
 
     /// Whether another packet fits within the limit.
@@ -133,7 +109,7 @@ impl Buffer {
     #[inline]
     pub fn push_or_drop(&mut self, arrival: Waiting, packets: &mut impl Packets) {
         if self.has_room(arrival.bytes) {
-            self.push(arrival);
+            self.push(arrival, packets.pool());
         } else {
             packets.drop(arrival.packet, DropCause::Queue);
         }
@@ -141,42 +117,31 @@ impl Buffer {
 
     /// Puts a packet at the end, whatever the limit.
     #[inline]
-    pub fn push(&mut self, arrival: Waiting) {
-        match self.line.as_deref_mut() {
-            Some(Line { waiting, .. }) if waiting.len() < waiting.capacity() => waiting.push_back(arrival),
-            _ => self.push_with_room(arrival),
-        }
+    pub fn push(&mut self, arrival: Waiting, pool: &mut PacketPool) {
+        self.waiting.push(arrival.packet, arrival.since, pool);
         self.packets += 1;
         self.bytes += u64::from(arrival.bytes);
     }
 
-    /// Makes half as much room again, in place of twice as much: at most links few packets ever wait.
-    #[cold]
-    #[inline(never)]
-    fn push_with_room(&mut self, arrival: Waiting) {
-        let Line { waiting, .. } = &mut **self.line.get_or_insert_default();
-        waiting.reserve_exact((waiting.len() / 2).max(LEAST_ROOM));
-        waiting.push_back(arrival);
-    }
-
     /// Takes the first.
     #[inline]
-    pub fn pop(&mut self) -> Option<Waiting> {
-        let first = self.line.as_mut()?.waiting.pop_front()?;
+    pub fn pop(&mut self, pool: &PacketPool) -> Option<Waiting> {
+        let packet = self.waiting.pop(pool)?;
+        let first = Waiting { since: pool.arrival(packet), packet, bytes: pool.get(packet).bytes };
         self.packets -= 1;
         self.bytes -= u64::from(first.bytes);
+        self.waiting.prefetch_first(pool);
         Some(first)
     }
 
     /// Takes all.
-    pub fn flush(&mut self) -> Vec<Waiting> {
-        (self.packets, self.bytes) = (0, 0);
-        self.line.as_mut().map_or_else(Vec::new, |line| std::mem::take(&mut line.waiting).into())
+    pub fn flush(&mut self, pool: &PacketPool) -> Vec<Waiting> {
+        std::iter::from_fn(|| self.pop(pool)).collect()
     }
 
     /// The packets, first to last.
     #[must_use]
-    pub fn packets(&self) -> Vec<PacketId> {
-        self.line.iter().flat_map(|line| &line.waiting).map(|waiting| waiting.packet).collect()
+    pub fn packets(&self, pool: &PacketPool) -> Vec<PacketId> {
+        self.waiting.iter(pool).collect()
     }
 }

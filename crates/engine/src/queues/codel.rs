@@ -103,7 +103,7 @@ impl ControlLaw {
         packets: &mut impl Packets,
     ) -> Option<Waiting> {
         loop {
-            let first = buffer.pop()?;
+            let first = buffer.pop(packets.pool())?;
             let sojourn = now.since(first.since);
             let capable = packets.is_ecn_capable(first.packet);
             match self.on_dequeue(now, sojourn, buffer.bytes(), MAX_PACKET, capable) {
@@ -200,7 +200,7 @@ impl ControlLaw {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queues::testing::{Ledger, at_us, place, waiting};
+    use crate::queues::testing::{Ledger, at_us, place};
     use crate::queues::{Discipline, Limit, Queue};
 
     const MTU: u64 = 1500;
@@ -335,7 +335,7 @@ mod tests {
         let mut ledger = Ledger::default();
         let mut sent = Vec::new();
         for ms in 0..=220u32 {
-            queue.enqueue(waiting(u64::from(ms) * 1000, ms, 1_250), &mut ledger);
+            queue.enqueue(ledger.waiting(u64::from(ms) * 1000, ms, 1_250), &mut ledger);
             if ms >= 20 {
                 sent.extend(
                     queue.dequeue(at_us(u64::from(ms) * 1000), &mut ledger).map(|first| first.packet),

@@ -26,20 +26,15 @@ impl QueueDiscipline for Fifo {
     }
 
     #[inline]
-    fn dequeue(
-        &mut self,
-        buffer: &mut Buffer,
-        _now: Instant,
-        _packets: &mut impl Packets,
-    ) -> Option<Waiting> {
-        buffer.pop()
+    fn dequeue(&mut self, buffer: &mut Buffer, _now: Instant, packets: &mut impl Packets) -> Option<Waiting> {
+        buffer.pop(packets.pool())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queues::testing::{Ledger, place, waiting};
+    use crate::queues::testing::{Ledger, place};
     use crate::queues::{Discipline, DropCause, Limit, Queue};
 
     #[test]
@@ -57,7 +52,7 @@ mod tests {
             let (mut fifo, mut ledger) =
                 (Queue::new(&Discipline::Fifo(FifoParameters {}), &place(limit)), Ledger::default());
             for packet in 0..10 {
-                fifo.enqueue(waiting(0, packet, 1_000), &mut ledger);
+                fifo.enqueue(ledger.waiting(0, packet, 1_000), &mut ledger);
             }
             assert_eq!((fifo.backlog(), fifo.bytes()), (kept, 1_000 * kept), "{limit:?}");
             let lost: Vec<u32> = (kept as u32..10).collect();
@@ -74,8 +69,8 @@ mod tests {
         let (mut fifo, mut ledger) =
             (Queue::new(&Discipline::Fifo(FifoParameters {}), &place(limit)), Ledger::default());
         for (packet, bytes) in [(0, 1_000), (1, 1_000), (2, 500)] {
-            fifo.enqueue(waiting(0, packet, bytes), &mut ledger);
+            fifo.enqueue(ledger.waiting(0, packet, bytes), &mut ledger);
         }
-        assert_eq!((fifo.packets(), ledger.dropped(DropCause::Queue)), (vec![0, 2], vec![1]));
+        assert_eq!((fifo.packets(ledger.pool()), ledger.dropped(DropCause::Queue)), (vec![0, 2], vec![1]));
     }
 }

@@ -6,7 +6,7 @@
 use super::codel::{CodelParameters, ControlLaw, LONGEST};
 use super::{Buffer, DropCause, Limit, Packets, QueueContext, QueueDiscipline, Waiting};
 use crate::balancer::mix;
-use crate::packet::PacketId;
+use crate::packet::{PacketId, PacketPool};
 use anabranch_units::declaration::{above, at_least};
 use anabranch_units::{Instant, Span};
 use std::collections::VecDeque;
@@ -72,7 +72,7 @@ impl FqCodel {
     /// Drops the head of the queue with most bytes.
     fn drop_fattest(&mut self, buffer: &mut Buffer, packets: &mut impl Packets) {
         let fattest = self.queues.iter_mut().rev().max_by_key(|queue| queue.waiting.bytes());
-        if let Some(first) = fattest.and_then(|queue| queue.waiting.pop()) {
+        if let Some(first) = fattest.and_then(|queue| queue.waiting.pop(packets.pool())) {
             buffer.discount(1, u64::from(first.bytes));
             packets.drop(first.packet, DropCause::Queue);
         }
@@ -100,7 +100,7 @@ impl QueueDiscipline for FqCodel {
     fn enqueue(&mut self, buffer: &mut Buffer, arrival: Waiting, packets: &mut impl Packets) {
         let number = self.classify(packets.flow(arrival.packet));
         let queue = &mut self.queues[number as usize];
-        queue.waiting.push(arrival);
+        queue.waiting.push(arrival, packets.pool());
         buffer.count(u64::from(arrival.bytes));
         if !queue.listed {
             queue.listed = true;
@@ -142,21 +142,21 @@ impl QueueDiscipline for FqCodel {
         }
     }
 
-    fn flush(&mut self, buffer: &mut Buffer, _now: Instant) -> Vec<Waiting> {
-        let waiting = self.queues.iter_mut().flat_map(|queue| queue.waiting.flush()).collect();
+    fn flush(&mut self, buffer: &mut Buffer, _now: Instant, pool: &PacketPool) -> Vec<Waiting> {
+        let waiting = self.queues.iter_mut().flat_map(|queue| queue.waiting.flush(pool)).collect();
         buffer.discount(buffer.backlog(), buffer.bytes());
         waiting
     }
 
-    fn packets(&self, _buffer: &Buffer) -> Vec<PacketId> {
-        self.queues.iter().flat_map(|queue| queue.waiting.packets()).collect()
+    fn packets(&self, _buffer: &Buffer, pool: &PacketPool) -> Vec<PacketId> {
+        self.queues.iter().flat_map(|queue| queue.waiting.packets(pool)).collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queues::testing::{Ledger, at_us, place, waiting};
+    use crate::queues::testing::{Ledger, at_us, place};
     use crate::queues::{Discipline, Queue};
 
     fn queue(limit: Option<u64>, change: impl FnOnce(&mut FqCodelParameters)) -> Queue {
@@ -188,7 +188,7 @@ mod tests {
     fn flows_with_full_packets_are_served_in_turn() {
         let (mut queue, mut ledger) = (queue(None, |_| ()), ledger());
         for packet in [0, 10, 20, 1, 11, 21, 2, 12, 22] {
-            queue.enqueue(waiting(0, packet, 1_514), &mut ledger);
+            queue.enqueue(ledger.waiting(0, packet, 1_514), &mut ledger);
         }
         assert_eq!(order(&mut queue, &mut ledger, 0), [0, 1, 2, 10, 11, 12, 20, 21, 22]);
     }
@@ -199,10 +199,10 @@ mod tests {
     fn bytes_are_shared_fairly() {
         let (mut queue, mut ledger) = (queue(None, |_| ()), ledger());
         for number in 0..500 {
-            queue.enqueue(waiting(0, 10 * number, 300), &mut ledger);
+            queue.enqueue(ledger.waiting(0, 10 * number, 300), &mut ledger);
         }
         for number in 0..100 {
-            queue.enqueue(waiting(0, 10 * number + 1, 1_500), &mut ledger);
+            queue.enqueue(ledger.waiting(0, 10 * number + 1, 1_500), &mut ledger);
         }
         let mut sent = [0i64; 2];
         for _ in 0..300 {
@@ -217,18 +217,18 @@ mod tests {
     fn a_sparse_flow_goes_first_but_not_for_ever() {
         let (mut queue, mut ledger) = (queue(None, |_| ()), ledger());
         for number in 0..50 {
-            queue.enqueue(waiting(0, 10 * number, 1_500), &mut ledger);
-            queue.enqueue(waiting(0, 10 * number + 1, 1_500), &mut ledger);
+            queue.enqueue(ledger.waiting(0, 10 * number, 1_500), &mut ledger);
+            queue.enqueue(ledger.waiting(0, 10 * number + 1, 1_500), &mut ledger);
         }
         let mut next = || queue.dequeue(at_us(0), &mut ledger).unwrap().packet;
         // Both use up their credits and become old.
         assert_eq!([next(), next(), next(), next(), next(), next()], [0, 10, 1, 11, 20, 21]);
-        queue.enqueue(waiting(0, 2, 100), &mut ledger);
+        queue.enqueue(ledger.waiting(0, 2, 100), &mut ledger);
         assert_eq!(queue.dequeue(at_us(0), &mut ledger).unwrap().packet, 2, "the sparse flow");
         // Its queue is empty and takes a turn as an old one: one more packet of its own waits for that turn.
-        queue.enqueue(waiting(0, 12, 100), &mut ledger);
-        queue.enqueue(waiting(0, 22, 1_500), &mut ledger);
-        queue.enqueue(waiting(0, 32, 1_500), &mut ledger);
+        queue.enqueue(ledger.waiting(0, 12, 100), &mut ledger);
+        queue.enqueue(ledger.waiting(0, 22, 1_500), &mut ledger);
+        queue.enqueue(ledger.waiting(0, 32, 1_500), &mut ledger);
         let ten: Vec<u32> =
             (0..10).map(|_| queue.dequeue(at_us(0), &mut ledger).unwrap().packet % 10).collect();
         let own = ten.iter().filter(|flow| **flow == 2).count();
@@ -240,13 +240,13 @@ mod tests {
     fn the_fattest_flow_loses_its_head_when_the_room_is_full() {
         let (mut queue, mut ledger) = (queue(Some(10), |_| ()), ledger());
         for number in 0..10 {
-            queue.enqueue(waiting(0, 10 * number, 1_500), &mut ledger);
+            queue.enqueue(ledger.waiting(0, 10 * number, 1_500), &mut ledger);
         }
         assert!(ledger.drops.is_empty());
-        queue.enqueue(waiting(0, 1, 1_500), &mut ledger);
+        queue.enqueue(ledger.waiting(0, 1, 1_500), &mut ledger);
         assert_eq!(ledger.drops, [(0, DropCause::Queue)]);
         assert_eq!((queue.backlog(), queue.bytes()), (10, 15_000));
-        assert!(queue.packets().contains(&1));
+        assert!(queue.packets(ledger.pool()).contains(&1));
     }
 
     /// Each flow has a CoDel of its own: one whose packets wait loses some, one whose packets do not loses none.
@@ -257,11 +257,11 @@ mod tests {
         for ms in 0..2_000u64 {
             // Three packets of a greedy flow for each that is sent, and one small one of a sparse flow each 10 ms.
             for _ in 0..2 {
-                queue.enqueue(waiting(ms * 1000, 10 * number, 1_250), &mut ledger);
+                queue.enqueue(ledger.waiting(ms * 1000, 10 * number, 1_250), &mut ledger);
                 number += 1;
             }
             if ms % 10 == 0 {
-                queue.enqueue(waiting(ms * 1000, 10 * number + 1, 100), &mut ledger);
+                queue.enqueue(ledger.waiting(ms * 1000, 10 * number + 1, 100), &mut ledger);
                 number += 1;
             }
             queue.dequeue(at_us(ms * 1000), &mut ledger);

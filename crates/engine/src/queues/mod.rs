@@ -31,7 +31,7 @@ pub mod threshold;
 pub use buffer::{Buffer, Waiting};
 use fifo::Fifo;
 
-use crate::packet::PacketId;
+use crate::packet::{PacketId, PacketPool};
 use crate::random::{Stream, Streams};
 use anabranch_units::declaration::{Kind, OutOfRange, Parameter, Parameters, Plain, Registry};
 use anabranch_units::{Instant, Rate};
@@ -75,6 +75,9 @@ impl QueueContext<'_> {
 
 /// What a discipline may know of packets and do with them.
 pub trait Packets {
+    /// Where the packets are; those that wait are linked through it ([`Buffer`]).
+    fn pool(&mut self) -> &mut PacketPool;
+
     /// A packet is lost for this cause. It is no longer in the queue.
     fn drop(&mut self, packet: PacketId, cause: DropCause);
 
@@ -130,13 +133,13 @@ pub trait QueueDiscipline: Sized {
     fn set_rate(&mut self, _buffer: &Buffer, _now: Instant, _rate: Rate) {}
 
     /// Takes out all that waits, because the link goes down.
-    fn flush(&mut self, buffer: &mut Buffer, _now: Instant) -> Vec<Waiting> {
-        buffer.flush()
+    fn flush(&mut self, buffer: &mut Buffer, _now: Instant, pool: &PacketPool) -> Vec<Waiting> {
+        buffer.flush(pool)
     }
 
     /// The packets that wait, in some order.
-    fn packets(&self, buffer: &Buffer) -> Vec<PacketId> {
-        buffer.packets()
+    fn packets(&self, buffer: &Buffer, pool: &PacketPool) -> Vec<PacketId> {
+        buffer.packets(pool)
     }
 }
 
@@ -332,19 +335,19 @@ macro_rules! disciplines {
             }
 
             /// Takes out all that waits.
-            pub fn flush(&mut self, now: Instant) -> Vec<Waiting> {
+            pub fn flush(&mut self, now: Instant, pool: &PacketPool) -> Vec<Waiting> {
                 match self.state.as_deref_mut() {
-                    None => Fifo.flush(&mut self.buffer, now),
-                    $( Some(State::$variant(law)) => law.flush(&mut self.buffer, now), )+
+                    None => Fifo.flush(&mut self.buffer, now, pool),
+                    $( Some(State::$variant(law)) => law.flush(&mut self.buffer, now, pool), )+
                 }
             }
 
             /// The packets that wait, in some order.
             #[must_use]
-            pub fn packets(&self) -> Vec<PacketId> {
+            pub fn packets(&self, pool: &PacketPool) -> Vec<PacketId> {
                 match self.state.as_deref() {
-                    None => Fifo.packets(&self.buffer),
-                    $( Some(State::$variant(law)) => law.packets(&self.buffer), )+
+                    None => Fifo.packets(&self.buffer, pool),
+                    $( Some(State::$variant(law)) => law.packets(&self.buffer, pool), )+
                 }
             }
         }
@@ -362,18 +365,18 @@ impl Queue {
 
     /// Puts a packet at the end of a drop-tail queue; whether there was room.
     #[inline]
-    pub fn push(&mut self, arrival: Waiting) -> bool {
+    pub fn push(&mut self, arrival: Waiting, pool: &mut PacketPool) -> bool {
         let room = self.buffer.has_room(arrival.bytes);
         if room {
-            self.buffer.push(arrival);
+            self.buffer.push(arrival, pool);
         }
         room
     }
 
     /// Takes the first of a drop-tail queue.
     #[inline]
-    pub fn pop(&mut self) -> Option<Waiting> {
-        self.buffer.pop()
+    pub fn pop(&mut self, pool: &PacketPool) -> Option<Waiting> {
+        self.buffer.pop(pool)
     }
 
     /// Packets that wait.
@@ -414,7 +417,7 @@ impl Queue {
     pub fn hand_over(&mut self, now: Instant, to: Self, packets: &mut impl Packets) {
         let mut before = std::mem::replace(self, to);
         self.buffer.remember(&before.buffer);
-        let mut moving = before.flush(now);
+        let mut moving = before.flush(now, packets.pool());
         moving.sort_by_key(|waiting| waiting.since);
         for waiting in moving {
             self.enqueue(waiting, packets);

@@ -9,6 +9,7 @@
 //! up for before the next of them, each with what waited at its time, and need no event.
 
 use super::{Buffer, DropCause, Packets, QueueContext, QueueDiscipline, Waiting};
+use crate::packet::PacketPool;
 use crate::random::Stream;
 use anabranch_units::declaration::{above, at_least, at_most};
 use anabranch_units::{Bytes, Instant, Rate, Span};
@@ -141,12 +142,12 @@ impl QueueDiscipline for Pie {
                 return;
             }
         }
-        buffer.push(arrival);
+        buffer.push(arrival, packets.pool());
     }
 
-    fn dequeue(&mut self, buffer: &mut Buffer, now: Instant, _packets: &mut impl Packets) -> Option<Waiting> {
+    fn dequeue(&mut self, buffer: &mut Buffer, now: Instant, packets: &mut impl Packets) -> Option<Waiting> {
         self.advance(buffer, now);
-        buffer.pop()
+        buffer.pop(packets.pool())
     }
 
     fn set_rate(&mut self, buffer: &Buffer, now: Instant, rate: Rate) {
@@ -154,9 +155,9 @@ impl QueueDiscipline for Pie {
         self.rate = rate;
     }
 
-    fn flush(&mut self, buffer: &mut Buffer, now: Instant) -> Vec<Waiting> {
+    fn flush(&mut self, buffer: &mut Buffer, now: Instant, pool: &PacketPool) -> Vec<Waiting> {
         self.advance(buffer, now);
-        buffer.flush()
+        buffer.flush(pool)
     }
 }
 
@@ -164,7 +165,7 @@ impl QueueDiscipline for Pie {
 mod tests {
     use super::*;
     use crate::queues::Limit;
-    use crate::queues::testing::{Ledger, at_us, place, waiting};
+    use crate::queues::testing::{Ledger, at_us, place};
 
     fn pie(change: impl FnOnce(&mut PieParameters)) -> Pie {
         let mut parameters = PieParameters::default();
@@ -229,7 +230,7 @@ mod tests {
         let mut ledger = Ledger::default();
         // Half a second of queue at once, 500 packets of 1250 bytes, stays: the delay is 500 ms at every update.
         for packet in 0..500 {
-            pie.enqueue(&mut buffer, waiting(1, packet, 1_250), &mut ledger);
+            pie.enqueue(&mut buffer, ledger.waiting(1, packet, 1_250), &mut ledger);
         }
         assert!(ledger.drops.is_empty());
         // The tenth update is at 150 ms; until then nothing is dropped, whatever the probability.
@@ -240,7 +241,7 @@ mod tests {
         assert_eq!(pie.burst_allowance, Span::ZERO);
         pie.drop_prob = 1.0;
         assert!(pie.drop_early(&buffer));
-        buffer.flush();
+        buffer.flush(ledger.pool());
         pie.drop_prob = 0.0;
         pie.advance(&buffer, at_us(165_000));
         assert_eq!(pie.burst_allowance, Span::ZERO, "the update before was not quiet");
@@ -266,11 +267,11 @@ mod tests {
     #[test]
     fn short_queues_are_left_alone() {
         let mut pie = pie(|_| ());
-        let mut buffer = Buffer::new(Limit::default());
+        let (mut buffer, mut ledger) = (Buffer::new(Limit::default()), Ledger::default());
         (pie.burst_allowance, pie.drop_prob, pie.qdelay_old) = (Span::ZERO, 1.0, 0.1);
-        buffer.push(waiting(0, 0, 3_000));
+        buffer.push(ledger.waiting(0, 0, 3_000), ledger.pool());
         assert!(!pie.drop_early(&buffer));
-        buffer.push(waiting(0, 1, 1));
+        buffer.push(ledger.waiting(0, 1, 1), ledger.pool());
         assert!(pie.drop_early(&buffer));
         (pie.drop_prob, pie.qdelay_old) = (0.199, 0.007_4);
         assert!((0..1000).all(|_| !pie.drop_early(&buffer)));
@@ -298,8 +299,8 @@ mod tests {
             // Bursts of 60 packets each 90 ms at first, later nothing for a second.
             let burst = if us < 2_000_000 && us % 90_000 == 0 { 60 } else { 0 };
             for _ in 0..burst {
-                often.enqueue(&mut a, waiting(us, packet, 1_250), &mut one);
-                seldom.enqueue(&mut b, waiting(us, packet, 1_250), &mut other);
+                often.enqueue(&mut a, one.waiting(us, packet, 1_250), &mut one);
+                seldom.enqueue(&mut b, other.waiting(us, packet, 1_250), &mut other);
                 packet += 1;
             }
             if us % 1_000 == 0 && !a.is_empty() {
@@ -322,10 +323,10 @@ mod tests {
             let mut pie = pie(|p| p.ecn = true);
             let mut ledger = Ledger { capable: true, ..Ledger::default() };
             let mut buffer = Buffer::new(Limit::default());
-            buffer.push(waiting(0, 0, 3_001));
+            buffer.push(ledger.waiting(0, 0, 3_001), ledger.pool());
             for packet in 1..1000 {
                 (pie.burst_allowance, pie.drop_prob, pie.qdelay_old) = (Span::ZERO, prob, 0.1);
-                pie.enqueue(&mut buffer, waiting(0, packet, 100), &mut ledger);
+                pie.enqueue(&mut buffer, ledger.waiting(0, packet, 100), &mut ledger);
             }
             assert_eq!((!ledger.marked.is_empty(), ledger.drops.is_empty()), (marks, marks), "at {prob}");
         }

@@ -1,7 +1,7 @@
 //! What holds for every discipline, whatever arrives and however the link takes it.
 
-use super::testing::{Ledger, at_us, place, waiting};
-use super::{Discipline, DropCause, Limit, Queue};
+use super::testing::{Ledger, at_us, place};
+use super::{Discipline, DropCause, Limit, Packets, Queue};
 use anabranch_units::Rate;
 use proptest::prelude::*;
 
@@ -24,7 +24,7 @@ fn play(name: &str, steps: &[Step], limit: Limit, capable: bool) -> (Ledger, Vec
         now += pause;
         match what {
             0..12 => {
-                let arrival = waiting(now, arrived, bytes);
+                let arrival = ledger.waiting(now, arrived, bytes);
                 arrived += 1;
                 bytes_in += u64::from(bytes);
                 sizes.push(bytes);
@@ -43,7 +43,7 @@ fn play(name: &str, steps: &[Step], limit: Limit, capable: bool) -> (Ledger, Vec
             }
             18 => queue.set_rate(at_us(now), Rate::from_bps(1_000 * u64::from(bytes))),
             _ => {
-                for lost in queue.flush(at_us(now)) {
+                for lost in queue.flush(at_us(now), ledger.pool()) {
                     ledger.drops.push((lost.packet, DropCause::Down));
                 }
                 assert!(queue.is_empty() && queue.bytes() == 0);
@@ -56,8 +56,8 @@ fn play(name: &str, steps: &[Step], limit: Limit, capable: bool) -> (Ledger, Vec
     }
     let mut everywhere: Vec<u32> = ledger.drops.iter().map(|drop| drop.0).collect();
     everywhere.extend(&sent);
-    everywhere.extend(queue.packets());
-    assert_eq!(queue.packets().len() as u64, queue.backlog());
+    everywhere.extend(queue.packets(ledger.pool()));
+    assert_eq!(queue.packets(ledger.pool()).len() as u64, queue.backlog());
     everywhere.sort_unstable();
     assert_eq!(everywhere, (0..arrived).collect::<Vec<_>>(), "{name}: each packet once");
     (ledger, sent, queue)
@@ -75,14 +75,14 @@ fn what_waits_moves_to_another_queue_in_the_order_of_arrival() {
         let mut queue = named(name, None);
         let mut ledger = Ledger { flows: 3, ..Ledger::default() };
         for packet in 0..20 {
-            queue.enqueue(waiting(u64::from(packet), packet, 1_000), &mut ledger);
+            queue.enqueue(ledger.waiting(u64::from(packet), packet, 1_000), &mut ledger);
         }
         queue.note_length();
         queue.hand_over(at_us(100), named("fifo", Some(12)), &mut ledger);
         assert_eq!((queue.backlog(), queue.longest()), (12, 20), "{name}");
         assert_eq!(ledger.dropped(DropCause::Queue), (12..20).collect::<Vec<_>>(), "{name}");
         let left: Vec<_> = std::iter::from_fn(|| queue.dequeue(at_us(200), &mut ledger)).collect();
-        let first = (0..12).map(|packet| waiting(u64::from(packet), packet, 1_000));
+        let first = (0..12).map(|packet| ledger.waiting(u64::from(packet), packet, 1_000));
         assert_eq!(left, first.collect::<Vec<_>>(), "{name}");
     }
 }

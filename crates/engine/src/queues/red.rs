@@ -131,7 +131,7 @@ impl QueueDiscipline for Red {
         if !buffer.has_room(arrival.bytes) {
             packets.drop(arrival.packet, DropCause::Queue);
         } else if self.admits(arrival.packet, packets) {
-            buffer.push(arrival);
+            buffer.push(arrival, packets.pool());
         }
     }
 
@@ -144,13 +144,8 @@ impl QueueDiscipline for Red {
         self.admits(arrival.packet, packets)
     }
 
-    fn dequeue(
-        &mut self,
-        buffer: &mut Buffer,
-        _now: Instant,
-        _packets: &mut impl Packets,
-    ) -> Option<Waiting> {
-        buffer.pop()
+    fn dequeue(&mut self, buffer: &mut Buffer, _now: Instant, packets: &mut impl Packets) -> Option<Waiting> {
+        buffer.pop(packets.pool())
     }
 
     fn set_rate(&mut self, _buffer: &Buffer, _now: Instant, rate: Rate) {
@@ -161,7 +156,7 @@ impl QueueDiscipline for Red {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queues::testing::{Ledger, place, waiting};
+    use crate::queues::testing::{Ledger, at_us, place};
     use crate::queues::{Discipline, Limit, Queue};
 
     fn red(change: impl FnOnce(&mut RedParameters)) -> Red {
@@ -177,7 +172,7 @@ mod tests {
         let mut red = red(|p| p.weight = 0.001);
         let (mut buffer, mut ledger) = (Buffer::new(Limit::default()), Ledger::default());
         for packet in 0..=100 {
-            red.enqueue(&mut buffer, waiting(0, packet, 1_500), &mut ledger);
+            red.enqueue(&mut buffer, ledger.waiting(0, packet, 1_500), &mut ledger);
         }
         let formula = 101.0 + (0.999f64.powi(101) - 1.0) / 0.001;
         assert!((red.avg - formula).abs() < 1e-9 && (red.avg - 4.88).abs() < 0.01, "{}", red.avg);
@@ -192,11 +187,8 @@ mod tests {
             let mut red = red(|_| ());
             red.avg = 4.0;
             red.set_rate(&Buffer::new(Limit::default()), Instant::ZERO, Rate::from_bps(mbps * 1_000_000));
-            assert!(red.pass(
-                waiting(130_000, 0, 1_500),
-                Instant::ZERO + anabranch_units::Span::from_ms(10),
-                &mut Ledger::default()
-            ));
+            let (mut ledger, idle_since) = (Ledger::default(), at_us(10_000));
+            assert!(red.pass(ledger.waiting(130_000, 0, 1_500), idle_since, &mut ledger));
             assert!((red.avg - 4.0 * 0.998f64.powi(packets)).abs() < 1e-9, "{}", red.avg);
         }
     }
@@ -265,7 +257,7 @@ mod tests {
         let mut queue = Queue::new(&Discipline::Red(parameters), &place(Limit::default()));
         let mut ledger = Ledger { capable: true, ..Ledger::default() };
         for packet in 0..10_000 {
-            queue.enqueue(waiting(0, packet, 1_500), &mut ledger);
+            queue.enqueue(ledger.waiting(0, packet, 1_500), &mut ledger);
             if queue.backlog() > 12 {
                 queue.dequeue(Instant::ZERO, &mut ledger);
             }
@@ -274,7 +266,7 @@ mod tests {
         let marks = ledger.marked.len() as f64;
         assert!(ledger.drops.is_empty() && (marks / (10_000.0 / 36.0) - 1.0).abs() < 0.2, "{marks}");
         for packet in 10_000..10_020 {
-            queue.enqueue(waiting(0, packet, 1_500), &mut ledger);
+            queue.enqueue(ledger.waiting(0, packet, 1_500), &mut ledger);
         }
         assert_eq!((queue.backlog(), ledger.dropped(DropCause::Red).len()), (15, 17));
     }

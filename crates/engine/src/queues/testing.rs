@@ -1,13 +1,16 @@
 //! What the tests of disciplines share.
 
 use super::{DropCause, Limit, Packets, QueueContext, Waiting};
-use crate::packet::PacketId;
+use crate::packet::{Packet, PacketId, PacketPool};
 use crate::random::Streams;
+use anabranch_transport::Segment;
 use anabranch_units::{Instant, Rate, Span};
 
 /// Notes what a discipline does.
 #[derive(Default)]
 pub struct Ledger {
+    /// Where packets wait: each has the place of its number.
+    pub pool: PacketPool,
     /// Packets dropped, with the cause.
     pub drops: Vec<(PacketId, DropCause)>,
     /// Packets marked.
@@ -19,6 +22,15 @@ pub struct Ledger {
 }
 
 impl Ledger {
+    /// A packet that arrives.
+    pub fn waiting(&mut self, us: u64, packet: PacketId, bytes: u32) -> Waiting {
+        while self.pool.live() <= packet as usize {
+            self.pool.insert(Packet::NONE, 0, &Segment::default());
+        }
+        self.pool.get_mut(packet).bytes = bytes;
+        Waiting { since: at_us(us), packet, bytes }
+    }
+
     /// The packets dropped for a cause.
     pub fn dropped(&self, cause: DropCause) -> Vec<PacketId> {
         self.drops.iter().filter(|drop| drop.1 == cause).map(|drop| drop.0).collect()
@@ -26,6 +38,10 @@ impl Ledger {
 }
 
 impl Packets for Ledger {
+    fn pool(&mut self) -> &mut PacketPool {
+        &mut self.pool
+    }
+
     fn drop(&mut self, packet: PacketId, cause: DropCause) {
         self.drops.push((packet, cause));
     }
@@ -60,9 +76,4 @@ pub fn place(limit: Limit) -> QueueContext<'static> {
 /// So many microseconds after the start.
 pub fn at_us(us: u64) -> Instant {
     Instant::ZERO + Span::from_us(us)
-}
-
-/// A packet that arrives.
-pub fn waiting(us: u64, packet: PacketId, bytes: u32) -> Waiting {
-    Waiting { since: at_us(us), packet, bytes }
 }

@@ -36,20 +36,15 @@ impl QueueDiscipline for Threshold {
         buffer.push_or_drop(arrival, packets);
     }
 
-    fn dequeue(
-        &mut self,
-        buffer: &mut Buffer,
-        _now: Instant,
-        _packets: &mut impl Packets,
-    ) -> Option<Waiting> {
-        buffer.pop()
+    fn dequeue(&mut self, buffer: &mut Buffer, _now: Instant, packets: &mut impl Packets) -> Option<Waiting> {
+        buffer.pop(packets.pool())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::queues::testing::{Ledger, place, waiting};
+    use crate::queues::testing::{Ledger, place};
     use crate::queues::{Discipline, DropCause, Limit, Queue};
 
     /// Room for eight and marks from three on: of ten arrivals, 3 to 7 are marked and 8 and 9 lost without a mark.
@@ -61,12 +56,12 @@ mod tests {
                 Queue::new(&Discipline::Threshold(ThresholdParameters { mark_at: 3 }), &place(limit));
             let mut ledger = Ledger { capable, ..Ledger::default() };
             for packet in 0..10 {
-                queue.enqueue(waiting(0, packet, 1_500), &mut ledger);
+                queue.enqueue(ledger.waiting(0, packet, 1_500), &mut ledger);
             }
             assert_eq!(ledger.marked, if capable { vec![3, 4, 5, 6, 7] } else { vec![] });
             assert_eq!((queue.backlog(), ledger.dropped(DropCause::Queue)), (8, vec![8, 9]));
             queue.dequeue(Instant::ZERO, &mut ledger);
-            assert_eq!(queue.packets()[0], 1);
+            assert_eq!(queue.packets(ledger.pool())[0], 1);
         }
     }
 }

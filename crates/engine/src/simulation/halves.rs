@@ -23,6 +23,8 @@ pub(super) struct Crossing {
 pub(super) struct Joined {
     /// As [`Simulation::held`] has it.
     pub(super) held: Vec<(Carried, u64)>,
+    /// As [`Simulation::queue_integrals`] has them.
+    pub(super) queue_integrals: Vec<u128>,
     /// Packets in the pools.
     pub(super) live: usize,
 }
@@ -69,18 +71,21 @@ impl Simulation {
             forward.add(others);
             *backward += answers;
         }
-        self.joined = Some(Box::new(Joined { held, live: self.data.pool.live() + other.data.pool.live() }));
+        let (mut queue_integrals, others) = (self.queue_integrals(), other.queue_integrals());
         let ends = self.data.network.links().iter();
         let links = self.data.links.iter_mut().zip(&mut other.data.links);
-        for (ends, (here, there)) in ends.zip(links) {
+        for (index, (ends, (here, there))) in ends.zip(links).enumerate() {
             let (from, to) = (sides[ends.from.index()], sides[ends.to.index()]);
             if from {
                 swap(here, there);
+                queue_integrals[index] = others[index];
             }
             if from != to {
                 here.rejoin(there);
             }
         }
+        let live = self.data.pool.live() + other.data.pool.live();
+        self.joined = Some(Box::new(Joined { held, queue_integrals, live }));
         for (here, there) in self.flows.iter_mut().zip(&mut other.flows) {
             let (from, to) = (sides[here.forward.from.index()], sides[here.forward.to.index()]);
             if from {

@@ -2,6 +2,7 @@
 
 use super::Simulation;
 use super::control::NO_FLOW;
+use super::data_plane::DataPlane;
 use super::flow::Flow;
 use super::multipath::Multipath;
 use super::probe::{mbps, milliseconds};
@@ -196,8 +197,11 @@ impl Simulation {
         count("ecn_marks", |stats| stats.marks);
         count("queue_max_packets", |stats| stats.queue_max_packets);
         let duration_ps = self.duration().as_ps().max(1) as f64;
-        let mean = |link: &SimulatedLink| link.stats().queue_integral as f64 / duration_ps;
-        table.numbers("queue_mean_packets", self.data.links.iter().map(mean));
+        let integrals = self.queue_integrals();
+        table.numbers(
+            "queue_mean_packets",
+            integrals.into_iter().map(|integral| integral as f64 / duration_ps),
+        );
         let busy = |link: &SimulatedLink| link.busy(self.data.now).as_ps() as f64 / duration_ps;
         table.numbers("utilization", self.data.links.iter().map(busy));
         table
@@ -250,6 +254,17 @@ impl Simulation {
             }
         }
         held
+    }
+
+    /// The queue integral of each link ([`SimulatedLink::queue_integral`]).
+    pub(super) fn queue_integrals(&self) -> Vec<u128> {
+        match &self.joined {
+            Some(joined) => joined.queue_integrals.clone(),
+            None => {
+                let DataPlane { links, pool, now, .. } = &self.data;
+                links.iter().map(|link| link.queue_integral(*now, pool)).collect()
+            }
+        }
     }
 
     fn check_flows(&self) -> Result<(), EngineError> {

@@ -310,7 +310,7 @@ impl Simulation {
     fn settle_links(&mut self) {
         let DataPlane { links, pool, taps, now, .. } = &mut self.data;
         for (index, link) in links.iter_mut().enumerate() {
-            link.settle(*now, pool, &mut taps.at(LinkId::from_index(index)));
+            link.advance(*now, pool, &mut taps.at(LinkId::from_index(index)));
         }
     }
 

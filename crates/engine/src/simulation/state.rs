@@ -181,7 +181,7 @@ impl Simulation {
     /// # Panics
     /// If there is no such link.
     pub fn link(&mut self, id: LinkId) -> LinkState {
-        self.data.change_link(id, |link, now, pool, taps| link.settle(now, pool, taps));
+        self.data.change_link(id, |link, now, pool, taps| link.advance(now, pool, taps));
         let (link, attributes) = (&self.data.links[id.index()], self.data.network.link(id));
         let (queue_packets, queue_bytes) = link.backlog();
         LinkState {
