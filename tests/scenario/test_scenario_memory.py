@@ -82,16 +82,12 @@ def test_the_least_of_what_the_system_says_is_free(monkeypatch: pytest.MonkeyPat
     assert memory.free_bytes() == 2_048_000
     (tmp_path / "limit").write_text("1500000\n")
     assert memory.free_bytes() == 1_000_000
-    (tmp_path / "limits").write_text(
-        "Max address space         900000      unlimited   bytes\n"
-    )
+    (tmp_path / "limits").write_text("Max address space         900000      unlimited   bytes\n")
     (tmp_path / "status").write_text("VmPeak:\t    300 kB\nVmSize:\t    200 kB\n")
     monkeypatch.setattr(memory, "_PROCESS_LIMITS", tmp_path / "limits")
     monkeypatch.setattr(memory, "_PROCESS", tmp_path / "status")
     assert memory.free_bytes() == 900_000 - 204_800
-    (tmp_path / "limits").write_text(
-        "Max address space         unlimited   unlimited   bytes\n"
-    )
+    (tmp_path / "limits").write_text("Max address space         unlimited   unlimited   bytes\n")
     assert memory.free_bytes() == 1_000_000
     (tmp_path / "meminfo").unlink()
     (tmp_path / "limit").unlink()
