@@ -467,8 +467,8 @@ else:
                     "    /// Their bytes.\n    pub sent_bytes: u64,\n",
                     "    /// Packets that found the link idle.\n    pub unhindered: u64,\n",
                 ),
-                ("    integrated_to: Instant,\n", "    unhindered: u64,\n"),
-                ("            integrated_to: Instant::ZERO,\n", "            unhindered: 0,\n"),
+                ("    waited_ps: u64,\n", "    unhindered: u64,\n"),
+                ("            waited_ps: 0,\n", "            unhindered: 0,\n"),
                 ("            delivered,\n", "            unhindered: self.unhindered,\n"),
                 (
                     "            let was_idle = self.flying.is_empty();\n",
