@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from anabranch import _core
 from anabranch.models import Model, ModelError, PathConditions, configured_model
+from anabranch.plan_paths import WeightedPath
 from anabranch.setup import Setup
 from anabranch.setup.model import LinkSetup, TransportSetup
 
@@ -27,16 +28,6 @@ _TIMESTAMP_BYTES = 12
 MOST_PATHS: Final = 256
 """Most paths of a pair, hop by hop, that are computed one by one."""
 _PER_PACKET: Final = ("packet", "packet-round-robin")
-
-
-@dataclass(frozen=True, slots=True)
-class WeightedPath:
-    """A path and the share of packets, or of flows, that takes it."""
-
-    links: tuple[int, ...]
-    """Ids of its links, first link first."""
-    weight: float
-    """Share, above 0 and at most 1."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from anabranch import _core
 from anabranch.errors import ScenarioError
 from anabranch.path_metrics import METRICS_OF_LOSS, METRICS_TIMES_DELAY, PATH_METRICS
+from anabranch.plan_paths import NextHops, Pair, WeightedPath, tables_of, unrolled, walked
 from anabranch.predictions import (
     MOST_PATHS,
     ThroughputPrediction,
@@ -22,7 +23,7 @@ from anabranch.predictions import (
     path_loss,
     predictions,
 )
-from anabranch.routing import Planned, WeightedPath, pairs_of, plan_of, planner_of
+from anabranch.routing import Planned, pairs_of, plan_of, planner_of
 from anabranch.routing.path_limits import limits_of, without_path
 from anabranch.scenario.algorithm import PYTHON
 from anabranch.scenario.quantity import quoted
@@ -44,9 +45,6 @@ _ROUTES: _Schema = {
     "links": _LINKS,
 }
 _NEXT_HOPS: _Schema = {"to": pl.String, "node": pl.String, "links": _LINKS}
-
-
-"""A flow, as the core names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,15 +159,6 @@ class Routes:
         """What routes these are, for a heading."""
         by = f"{self.scheme} by {self.metric}"
         return f"{by}, for {', '.join(self.traffic)}" if self.traffic else by
-
-
-_Table = dict[int, list[int]]
-"""Next hops towards one destination: for each node that has some, its links."""
-
-
-def _tables(found: list[_core.Table]) -> dict[int, _Table]:
-    """The next hops of a plan, by destination."""
-    return {table["to"]: dict(table["next"]) for table in found}
 
 
 def plan(setup: Setup, origin: str | None, progress: Callable[[int, int], None] | None = None) -> Planned:
@@ -378,7 +367,7 @@ class _Namer:
     def __init__(self, setup: Setup, plan: _core.Plan, metric: str) -> None:
         self._setup = setup
         self._plan = plan
-        self._tables = _tables(plan.tables())
+        self._tables = tables_of(plan.tables())
         self._metric = PATH_METRICS[metric]
         self._datagrams = {(flow.origin, flow.to) for flow in setup.datagrams}
 
@@ -405,7 +394,7 @@ class _Namer:
             destination=setup.nodes[to].name,
             carries="data" if has_data else "acknowledgments",
             paths=tuple(self._path(*path) for path in paths or ()),
-            hop_by_hop=() if paths else _hops(setup, origin, to, self._tables[to]),
+            hop_by_hop=() if paths else _hops(setup, (origin, to), self._tables[to]),
             predictions=told,
         )
 
@@ -432,47 +421,7 @@ class _Namer:
         """Every path of a pair with its share; None if hop-by-hop forwarding has too many."""
         if paths := self._plan.paths(origin, to):
             return [WeightedPath(tuple(links), weight) for links, weight in paths]
-        table, found = self._tables[to], []
-        stack: list[tuple[int, tuple[int, ...], float]] = [(origin, (), 1.0)]
-        while stack:
-            node, links, share = stack.pop()
-            if node == to:
-                found.append(WeightedPath(links, share))
-                if len(found) > MOST_PATHS:
-                    return None
-                continue
-            following = table[node]
-            stack.extend(
-                (self._setup.links[link].to, (*links, link), share / len(following))
-                for link in reversed(following)
-            )
-        return found
-
-
-def shares_on_links(setup: Setup, planned: _core.Plan) -> dict[tuple[int, int], dict[int, float]]:
-    """Share of the packets of each pair of a plan that crosses each link, for the links that have some.
-
-    Forwarding hop by hop splits equally at every node, as in :func:`routes`.
-    """
-    found = planned.data()
-    tables = _tables(found["tables"])
-    shares: dict[tuple[int, int], dict[int, float]] = {}
-    for route in found["routes"]:
-        origin, to = route["from"], route["to"]
-        own = shares[origin, to] = dict[int, float]()
-        for path in route["paths"]:
-            for link in path["links"]:
-                own[link] = own.get(link, 0.0) + path["weight"]
-        if route["paths"]:
-            continue
-        through = {origin: 1.0}
-        for node in _topological(setup, origin, to, tables[to]):
-            links = [] if node == to else tables[to][node]
-            for link in links:
-                own[link] = through[node] / len(links)
-                end = setup.links[link].to
-                through[end] = through.get(end, 0.0) + own[link]
-    return shares
+        return unrolled(self._setup.links, self._tables[to], (origin, to), MOST_PATHS)
 
 
 def warnings(setup: Setup, planned: _core.Plan) -> list[str]:
@@ -489,14 +438,14 @@ def warnings(setup: Setup, planned: _core.Plan) -> list[str]:
     if not bounds:
         return []
     found = [planned, *planned.others()]
-    tables = [_tables(plan.tables()) for plan in found]
+    tables = [tables_of(plan.tables()) for plan in found]
 
     @cache
     def slowest(routing: int, origin: int, to: int) -> int:
         """Delay of the slowest path of a pair in ps."""
         if paths := found[routing].paths(origin, to):
             return max(sum(setup.links[link].delay for link in links) for links, _ in paths)
-        return _slowest_hop_by_hop(setup, origin, to, tables[routing][to])
+        return _slowest_hop_by_hop(setup, (origin, to), tables[routing][to])
 
     worst: dict[int, tuple[int, str]] = {}
     for flow in setup.flows:
@@ -513,47 +462,24 @@ def warnings(setup: Setup, planned: _core.Plan) -> list[str]:
     ]
 
 
-def _slowest_hop_by_hop(setup: Setup, origin: int, to: int, table: _Table) -> int:
+def _slowest_hop_by_hop(setup: Setup, pair: Pair, next_hops: NextHops) -> int:
     """Delay of the slowest path along a table in ps."""
+    origin, to = pair
     delay = {origin: 0}
-    for node in _topological(setup, origin, to, table):
-        for link in [] if node == to else table[node]:
-            after = delay[node] + setup.links[link].delay
-            delay[setup.links[link].to] = max(delay.get(setup.links[link].to, 0), after)
+    for link in map(setup.links.__getitem__, walked(setup.links, next_hops, pair)[1]):
+        delay[link.to] = max(delay.get(link.to, 0), delay[link.origin] + link.delay)
     return delay[to]
 
 
-def _hops(setup: Setup, origin: int, to: int, table: _Table) -> tuple[Hop, ...]:
-    """The nodes that packets from ``origin`` can come through, nearest first, with their shares.
+def _hops(setup: Setup, pair: Pair, next_hops: NextHops) -> tuple[Hop, ...]:
+    """The nodes that packets of a pair can come through, nearest first, with their shares."""
+    nodes, _ = walked(setup.links, next_hops, pair)
 
-    Every node splits what comes through it equally over its next hops (hop-by-hop ECMP).
-    """
-    order = _topological(setup, origin, to, table)
-    share = dict.fromkeys(order, 0.0)
-    share[origin] = 1.0
-    hops = []
-    for node in order:
-        links = [] if node == to else table[node]
-        for link in links:
-            share[setup.links[link].to] += share[node] / len(links)
-        if node != to:
-            names = tuple(setup.nodes[setup.links[link].to].name for link in links)
-            hops.append(Hop(setup.nodes[node].name, names, share[node]))
-    return tuple(hops)
+    def following(node: int) -> tuple[str, ...]:
+        return tuple(setup.nodes[setup.links[link].to].name for link in next_hops[node])
 
-
-def _topological(setup: Setup, origin: int, to: int, table: _Table) -> list[int]:
-    """Nodes reachable along the table, each after all nodes that lead to it; tables have no loops."""
-    finished: list[int] = []
-    seen: set[int] = set()
-    stack: list[tuple[int, bool]] = [(origin, False)]
-    while stack:
-        node, done = stack.pop()
-        if done:
-            finished.append(node)
-        elif node not in seen:
-            seen.add(node)
-            stack.append((node, True))
-            following = [] if node == to else [setup.links[link].to for link in table[node]]
-            stack.extend((neighbour, False) for neighbour in reversed(following) if neighbour not in seen)
-    return finished[::-1]
+    return tuple(
+        Hop(setup.nodes[node].name, following(node), share)
+        for node, share in nodes.items()
+        if node != pair[1]
+    )

@@ -16,17 +16,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from anabranch.plan_paths import Pair
 from anabranch.setup.model import LinkSetup
 
-Links = tuple[int, ...]
-Pair = tuple[int, int]
 End = tuple[str, int]
 """Address and port."""
 Action = tuple[str, Any]
 """A field and its new value, or ``output`` and a port, or ``group`` and its number."""
 Bucket = tuple[int, tuple[Action, ...]]
 """Weight, and what is done."""
-Weighted = Sequence[tuple[Links, int]]
+Weighted = Sequence[tuple[tuple[int, ...], int]]
 """Paths with whole weights."""
 
 IPV4 = 0x0800
@@ -243,33 +242,3 @@ def _matches(
     if own is not None:
         return own.matches.get(pair, ())
     return [{"eth_type": IPV4, "ipv4_dst": address} for address in addresses.get(pair[1], ())]
-
-
-def unrolled(
-    tables: Mapping[int, Mapping[int, Sequence[int]]],
-    links: Sequence[LinkSetup],
-    pair: Pair,
-    most: int,
-) -> list[tuple[Links, float]] | None:
-    """The paths of a pair that goes hop by hop, each with its share; None if there are more than ``most``.
-
-    Args:
-        tables: next hops towards each destination: for each node, its links, which share evenly.
-        links: all links.
-        pair: from and to.
-        most: how many paths there may be.
-    """
-    origin, to = pair
-    table = tables.get(to, {})
-    found: list[tuple[Links, float]] = []
-    open_: list[tuple[int, Links, float]] = [(origin, (), 1.0)]
-    while open_:
-        node, path, share = open_.pop()
-        if node == to:
-            found.append((path, share))
-        elif len(path) < len(links):
-            following = table.get(node, ())
-            open_ += [(links[link].to, (*path, link), share / len(following)) for link in following]
-        if len(found) + len(open_) > most:
-            return None
-    return sorted(found)

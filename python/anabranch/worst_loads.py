@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from anabranch.errors import Problem, ScenarioError
-from anabranch.routes import plans, shares_on_links
+from anabranch.plan_paths import PlanPaths
+from anabranch.routes import plans
 from anabranch.routing import Planned
 from anabranch.routing.path_limits import limits_of
 from anabranch.routing.robust import (
@@ -400,7 +401,7 @@ def _sending(
 
 def _shares(routers: RouterNetwork, planned: Planned, pairs: list[tuple[int, int]]) -> sparse.csr_array:
     """Share of each pair on each arc."""
-    found = shares_on_links(routers.setup, planned.plan)
+    found = PlanPaths.of(planned.plan.data()).shares(routers.setup.links)
     arc_of = {link: arc for arc, link in enumerate(routers.links)}
     rows, columns, values = list[int](), list[int](), list[float]()
     for number, (a, b) in enumerate(pairs):

@@ -21,9 +21,10 @@ from anabranch.live import run
 from anabranch.live.switches import run as switched
 from anabranch.live.switches.layout import SwitchLayout
 from anabranch.live.switches.vswitch import daemons_of
+from anabranch.plan_paths import tables_of, unrolled
 from anabranch.setup import resolve
 from anabranch.setup.model import LinkSetup
-from anabranch.switch_rules import Numbers, SwitchHop, rules_of, unrolled
+from anabranch.switch_rules import Numbers, SwitchHop, rules_of
 
 NODES = "asctdeb"
 
@@ -421,15 +422,16 @@ def test_next_hops_become_paths_with_their_shares() -> None:
     _, links, at, number = laid_out()
     hop = {ends: number[at[ends[0]], at[ends[1]]] for ends in ("as", "sc", "sd", "ct", "de", "et", "tb")}
     following = {"a": ["as"], "s": ["sc", "sd"], "c": ["ct"], "d": ["de"], "e": ["et"], "t": ["tb"]}
-    table = {at[node]: [hop[ends] for ends in to] for node, to in following.items()}
+    table = [(at[node], [hop[ends] for ends in to]) for node, to in following.items()]
     pair = (at["a"], at["b"])
-    found = unrolled({pair[1]: table}, links, pair, 16)
+    next_hops = tables_of([{"to": pair[1], "next": table}])[pair[1]]
+    found = unrolled(links, next_hops, pair, 16)
     assert found is not None
-    assert {tuple(path): share for path, share in found} == {
+    assert {path.links: path.weight for path in found} == {
         (hop["as"], hop["sc"], hop["ct"], hop["tb"]): 0.5,
         (hop["as"], hop["sd"], hop["de"], hop["et"], hop["tb"]): 0.5,
     }
-    assert unrolled({pair[1]: table}, links, pair, 1) is None
+    assert unrolled(links, next_hops, pair, 1) is None
 
 
 def test_a_host_of_several_links_uses_its_first() -> None:

@@ -15,11 +15,11 @@ from typing import Any
 from anabranch.errors import ExportError
 from anabranch.export.added_load import AddedLoad, added_loads
 from anabranch.export.formats import FORMATS
-from anabranch.export.forwarding import ExportPlan
 from anabranch.export.job import ExportJob
 from anabranch.export.layout import DeviceLayout
 from anabranch.export.own_flows import own_plans
 from anabranch.folders import replacing
+from anabranch.plan_paths import PlanPaths
 from anabranch.saved_plan import plan_data, plan_data_by_flow
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import resolve_names
@@ -97,13 +97,13 @@ def export(
         if FORMATS[to].by_flow and setup.own_routes:
             made, (first, *others) = plan_data_by_flow(scenario, setup)
             own = own_plans(layout, setup, made, others)
-            job = ExportJob(layout, ExportPlan.of(first), buckets, resilient, own)
+            job = ExportJob(layout, PlanPaths.of(first), buckets, resilient, own)
         else:
-            job = ExportJob(layout, ExportPlan.of(plan_data(scenario, setup)), buckets, resilient)
+            job = ExportJob(layout, PlanPaths.of(plan_data(scenario, setup)), buckets, resilient)
         found = FORMATS[to].write(job)
         what, loads = "", list[AddedLoad]()
         if found.shares is not None:
-            before = [one.plan.shares(layout) for one in job.jobs()]
+            before = [one.plan.shares(layout.links) for one in job.jobs()]
             what, loads = added_loads(setup, before, found.shares)
         for name, text in found.files.items():
             path = place.partial / name

@@ -5,16 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from anabranch.export.forwarding import (
-    Conflict,
-    Pair,
-    Shares,
-    WeightedWay,
-    by_destination,
-    in_buckets,
-    walked,
-)
+from anabranch.export.forwarding import Conflict, by_destination, in_buckets
 from anabranch.export.job import MOST_NAMED, ExportJob
+from anabranch.plan_paths import Pair, Shares, WeightedPath, on_links, walked
 
 
 @dataclass
@@ -23,7 +16,7 @@ class RoutesByDestination:
 
     next_hops: dict[tuple[int, int], dict[int, int]] = field(default_factory=dict)
     """Links with whole weights, by node and destination."""
-    explicit: dict[Pair, tuple[tuple[WeightedWay, int], ...]] = field(default_factory=dict)
+    explicit: dict[Pair, tuple[tuple[WeightedPath, int], ...]] = field(default_factory=dict)
     """Paths with whole weights, of pairs whose destination needs them."""
     conflicts: list[Conflict] = field(default_factory=list)
     """Why they need them."""
@@ -43,23 +36,16 @@ class RoutesByDestination:
                 found.conflicts += forwarding.conflicts
                 found._take_paths(job, pairs[to])
                 continue
-            rounded: dict[int, Shares] = {}
-            for node, shares in forwarding.next_hops.items():
-                weights = job.weights(shares)
-                found.next_hops[node, to] = weights
-                rounded[node] = {link: count / sum(weights.values()) for link, count in weights.items()}
+            weights = {node: job.weights(shares) for node, shares in forwarding.next_hops.items()}
+            found.next_hops |= {(node, to): counts for node, counts in weights.items()}
             for pair in pairs[to]:
-                found.shares[pair] = walked(layout, rounded, pair)
+                _, found.shares[pair] = walked(layout.links, weights, pair)
         return found
 
     def _take_paths(self, job: ExportJob, pairs: list[Pair]) -> None:
         for pair in pairs:
             ways = self.explicit[pair] = job.ways(pair)
-            shares: Shares = defaultdict(float)
-            for way in in_buckets(ways):
-                for link in way.links:
-                    shares[link] += way.weight
-            self.shares[pair] = dict(shares)
+            self.shares[pair] = on_links(in_buckets(ways))
 
     def reasons(self, job: ExportJob) -> list[str]:
         """The pairs that need explicit paths, and why, the first few."""

@@ -12,9 +12,9 @@ from typing import Final
 
 from anabranch.errors import ExportError
 from anabranch.export.destinations import RoutesByDestination
-from anabranch.export.forwarding import Pair
 from anabranch.export.job import Export, ExportJob, readme
 from anabranch.export.layout import DeviceLayout
+from anabranch.plan_paths import Pair
 
 FIRST_LABEL: Final = 100_000
 _LARGEST_LABEL: Final = 2**20 - 1

@@ -13,9 +13,9 @@ from typing import Final
 
 from anabranch.errors import ExportError
 from anabranch.export.destinations import RoutesByDestination
-from anabranch.export.forwarding import Pair
 from anabranch.export.job import Export, ExportJob, readme
 from anabranch.export.layout import DeviceLayout, Interface
+from anabranch.plan_paths import Pair
 
 MOST_WEIGHT: Final = 256
 """Largest weight of a nexthop: eight bits (linux/nexthop.h, struct nexthop_grp)."""

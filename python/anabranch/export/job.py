@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from anabranch.errors import ExportError
-from anabranch.export.forwarding import ExportPlan, Pair, Shares, WeightedWay, in_buckets
+from anabranch.export.forwarding import in_buckets
 from anabranch.export.layout import DeviceLayout
+from anabranch.plan_paths import Pair, PlanPaths, Shares, WeightedPath
 from anabranch.routing.rounding import fewest_weights, reduced, rounded_weights
-from anabranch.switch_rules import OwnTraffic, unrolled
+from anabranch.switch_rules import OwnTraffic
 
 MOST_NAMED = 5
 """Pairs that a message or a list names."""
@@ -23,7 +24,7 @@ MOST_WAYS = 1024
 class OwnPlan:
     """Routes of flows that have some of their own."""
 
-    plan: ExportPlan
+    plan: PlanPaths
     traffic: OwnTraffic
     entries: tuple[str, ...]
     """Names of the entries of traffic."""
@@ -34,7 +35,7 @@ class ExportJob:
     """A network and its plan, and how shares are rounded."""
 
     layout: DeviceLayout
-    plan: ExportPlan
+    plan: PlanPaths
     buckets: int
     """Most buckets of a group."""
     resilient: bool = False
@@ -52,23 +53,21 @@ class ExportJob:
         counts = reduced(rounding(list(shares.values()), self.buckets))
         return {key: count for key, count in zip(shares, counts, strict=True) if count}
 
-    def exact_ways(self, pair: Pair) -> tuple[WeightedWay, ...]:
+    def exact_ways(self, pair: Pair) -> Sequence[WeightedPath]:
         """The paths of a pair with their shares; next hops become paths.
 
         Raises:
             ExportError: if there are too many of them.
         """
-        if pair in self.plan.paths:
-            return self.plan.paths[pair]
-        found = unrolled(self.plan.tables, self.layout.links, pair, MOST_WAYS)
+        found = self.plan.of_pair(self.layout.links, pair, MOST_WAYS)
         if found is None:
             raise ExportError(
                 f"{self.layout.pair(*pair)} has more than {MOST_WAYS:,} ways hop by hop, too many to list; "
                 "take --to iproute2, whose routes go by next hops"
             )
-        return tuple(WeightedWay(*way) for way in found)
+        return found
 
-    def ways(self, pair: Pair) -> tuple[tuple[WeightedWay, int], ...]:
+    def ways(self, pair: Pair) -> tuple[tuple[WeightedPath, int], ...]:
         """The same with whole weights; what gets none is left out."""
         ways = self.exact_ways(pair)
         counts = self.weights({number: way.weight for number, way in enumerate(ways)})
@@ -77,7 +76,7 @@ class ExportJob:
     def rounded_shares(self) -> dict[Pair, Shares]:
         """Share of each pair on each link with the paths' shares rounded."""
         paths = {pair: in_buckets(self.ways(pair)) for pair in self.plan.pairs}
-        return ExportPlan(paths, (), {}).shares(self.layout)
+        return PlanPaths(paths).shares(self.layout.links)
 
     def pairs(self, pairs: Iterable[Pair]) -> str:
         """Pairs for a message, the first few."""

@@ -14,9 +14,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from anabranch.export.forwarding import Pair
 from anabranch.export.job import Export, ExportJob, csv_text, readme
 from anabranch.export.layout import HOST_PORT, DeviceLayout
+from anabranch.plan_paths import Pair
 from anabranch.switch_rules import Action, Entry, Numbers, Ports, Rules, SelectGroup, rules_of
 
 COOKIE: Final = 0xA11A

@@ -12,9 +12,9 @@ from typing import Any
 
 from anabranch import _core
 from anabranch.errors import ExportError
-from anabranch.export.forwarding import ExportPlan
 from anabranch.export.job import OwnPlan
 from anabranch.export.layout import DeviceLayout
+from anabranch.plan_paths import PlanPaths
 from anabranch.setup import Setup
 from anabranch.switch_rules import ICMP, TCP, UDP, OwnFlow, own_traffic
 
@@ -36,7 +36,7 @@ def own_plans(
     flows = list(_own_flows(layout, setup, made))
     _check_apart(layout, setup, flows)
     return tuple(
-        OwnPlan(ExportPlan.of(one), traffic, routes.traffic)
+        OwnPlan(PlanPaths.of(one), traffic, routes.traffic)
         for one, traffic, routes in zip(
             data, own_traffic(flows, len(data) + 1), setup.own_routes, strict=True
         )

@@ -14,7 +14,8 @@ from typing import Any
 
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
-from anabranch.routing.planned import Pair, Planned
+from anabranch.plan_paths import Pair
+from anabranch.routing.planned import Planned
 from anabranch.scenario.quantity import quoted
 from anabranch.setup.given import GivenRoutes
 from anabranch.setup.model import Setup, Tagged

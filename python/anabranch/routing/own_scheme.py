@@ -13,7 +13,7 @@ from anabranch.errors import OwnCodeError
 from anabranch.own.check import Chosen
 from anabranch.own.failure import place_of_mistake
 from anabranch.own.routing import Pair, RoutingNetwork, RoutingScheme
-from anabranch.predictions import WeightedPath
+from anabranch.plan_paths import WeightedPath
 from anabranch.routing.planned import Planned, pairs_of, plan_of
 from anabranch.setup.model import Setup, Tagged
 

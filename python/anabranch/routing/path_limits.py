@@ -7,8 +7,8 @@ from decimal import ROUND_CEILING, Context, Decimal
 from typing import TypedDict, cast
 
 from anabranch.errors import Problem
+from anabranch.plan_paths import Pair
 from anabranch.predictions import path_loss
-from anabranch.routing.planned import Pair
 from anabranch.scenario.quantity import Span, quoted
 from anabranch.setup.model import Setup, Tagged
 

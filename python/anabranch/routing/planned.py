@@ -7,11 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from anabranch import _core
-from anabranch.predictions import WeightedPath
+from anabranch.plan_paths import Pair, WeightedPath
 from anabranch.setup.model import Setup, Tagged
-
-Pair = tuple[int, int]
-"""Two different nodes, by their ids: where packets come from, and where they go."""
 
 LEAST_WEIGHT = 1e-9
 """Shares below this are solvers' rounding, and no route."""

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from typing import TypedDict
 
 from anabranch.errors import ScenarioError
-from anabranch.predictions import WeightedPath
+from anabranch.plan_paths import Pair, WeightedPath
 from anabranch.routing.answers import answer_to
 from anabranch.routing.path_limits import limits_of
-from anabranch.routing.planned import Pair, Planned, pairs_of, plan_of
+from anabranch.routing.planned import Planned, pairs_of, plan_of
 from anabranch.routing.robust import (
     Candidates,
     RobustRoutingError,

@@ -18,10 +18,11 @@ import numpy as np
 from anabranch import _core
 from anabranch.errors import Problem, ScenarioError
 from anabranch.models import Model, ModelError, configured_model, model_named
-from anabranch.predictions import PathPrediction, WeightedPath, packet_sizes, path_prediction
+from anabranch.plan_paths import Pair, WeightedPath
+from anabranch.predictions import PathPrediction, packet_sizes, path_prediction
 from anabranch.routing.assignment import MOST_EVALUATIONS, Assigner, Group, PairChoice
 from anabranch.routing.fair_share import Floats
-from anabranch.routing.planned import Pair, Planned, pairs_of, plan_of
+from anabranch.routing.planned import Planned, pairs_of, plan_of
 from anabranch.setup.model import Setup, Tagged
 
 MOST_PATHS: Final = 256

@@ -8,43 +8,35 @@ from typing import Any
 from anabranch.live.switches.controller.known import KnownNetwork
 from anabranch.live.switches.controller.switchboard import Switchboard, ports_of
 from anabranch.live.switches.controller.tell import tell
+from anabranch.plan_paths import Pair, PlanPaths, WeightedPath
 from anabranch.switch_rules import (
     TRANSIT,
     Entry,
-    Links,
     Numbers,
     OwnFlow,
     Rules,
     SelectGroup,
     own_traffic,
     rules_of,
-    unrolled,
 )
 
-Routes = Mapping[tuple[int, int], Sequence[tuple[Links, float]]]
+Routes = Mapping[Pair, Sequence[WeightedPath]]
 MOST_PATHS = 256
 """Of a pair that goes hop by hop: Open vSwitch spreads over so many slots at most."""
 _FULL_WEIGHT = 1000
 """What the weights of a group's buckets add up to, but for rounding."""
 
 
-def routes_of(
-    data: Mapping[str, Any], known: KnownNetwork
-) -> dict[tuple[int, int], list[tuple[Links, float]]]:
+def routes_of(data: Mapping[str, Any], known: KnownNetwork) -> Routes:
     """The weighted paths of a plan's pairs, those that go hop by hop included.
 
     Raises:
         ValueError: if a pair has more than 256 of them.
     """
-    tables = {table["to"]: dict(table["next"]) for table in data["tables"]}
+    plan = PlanPaths.of(data)
     found = {}
-    for route in data["routes"]:
-        pair = (route["from"], route["to"])
-        paths: list[tuple[Links, float]] | None = [
-            (tuple(path["links"]), path["weight"]) for path in route["paths"]
-        ]
-        if not paths:
-            paths = unrolled(tables, known.links, pair, MOST_PATHS)
+    for pair in plan.pairs:
+        paths = plan.of_pair(known.links, pair, MOST_PATHS)
         if paths is None:
             names = " -> ".join(known.names[node] for node in pair)
             raise ValueError(
@@ -55,11 +47,11 @@ def routes_of(
     return found
 
 
-def whole_weights(paths: Sequence[tuple[Links, float]]) -> list[tuple[Links, int]]:
+def whole_weights(paths: Sequence[WeightedPath]) -> list[tuple[tuple[int, ...], int]]:
     """Whole numbers in the proportion of the shares; none below what Open vSwitch can spread by."""
-    total = sum(share for _, share in paths)
+    total = sum(path.weight for path in paths)
     least = _FULL_WEIGHT // MOST_PATHS + 1
-    return [(path, max(round(share / total * _FULL_WEIGHT), least)) for path, share in paths]
+    return [(path.links, max(round(path.weight / total * _FULL_WEIGHT), least)) for path in paths]
 
 
 class PlannedRoutes:
@@ -108,7 +100,7 @@ class PlannedRoutes:
             return routes_of(self._known.plan(self._setup, place), self._known)
         alive = {}
         for pair, paths in routes_of(plan, self._known).items():
-            left = [(path, weight) for path, weight in paths if not self._known.down & set(path)]
+            left = [path for path in paths if not self._known.down & set(path.links)]
             if left:
                 alive[pair] = left
         return alive

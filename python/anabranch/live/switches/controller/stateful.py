@@ -24,7 +24,7 @@ class StatefulController(ForwardingController):
         """With the plan, the setup that it is for, and the addresses of hosts."""
         super().__init__(board, configuration)
         self._routes = {
-            pair: [path for path, _ in paths]
+            pair: [path.links for path in paths]
             for pair, paths in routes_of(configuration["plan"], self.known).items()
         }
         self._next: dict[str, int] = {}
