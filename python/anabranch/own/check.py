@@ -6,7 +6,7 @@ import dataclasses
 import inspect
 import random
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -107,7 +107,7 @@ class Maker(Chosen):
         return control
 
 
-def _arguments(cls: type, others: Iterable[str]) -> dict[str, tuple[str, ...]]:
+def _arguments(cls: type, others: Iterable[str] = ()) -> dict[str, tuple[str, ...]]:
     """What each method of a class gets, without some."""
     return {
         name: tuple(inspect.signature(hook).parameters)[1:]
@@ -116,117 +116,93 @@ def _arguments(cls: type, others: Iterable[str]) -> dict[str, tuple[str, ...]]:
     }
 
 
-_ARGUMENTS: Mapping[str, tuple[str, ...]] = {
-    "on_ack": ("ack",),
-    "on_report": ("report",),
-    **_arguments(CongestionControl, ["reduce"]),
-}
-"""What each hook of a congestion control gets."""
+@dataclasses.dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of algorithms that may be the user's own."""
+
+    base: type
+    """What its classes derive from."""
+    name: str
+    maker: type[Chosen]
+    methods: Mapping[str, tuple[str, ...]]
+    """What each method gets that a class may define."""
+    needed: tuple[str, str] | None = None
+    """The method without which a class does nothing, and what it does."""
+    one_of: tuple[str, ...] = ()
+    """Methods of which a class has one."""
+    either: bool = False
+    """Whether it has no more than one of them."""
+
+    def check(self, cls: type) -> None:
+        """Makes sure that a class is of this kind.
+
+        Raises:
+            LoadError: if it lacks a method, has a hook that there is not, or one takes other arguments.
+        """
+        name = cls.__name__
+        if not issubclass(cls, self.base):
+            whose = f"anabranch.own.{self.base.__name__}"
+            raise LoadError(f"{name} is no {self.name}; write class {name}({whose})")
+        defined = [method for method in self.one_of if self._has(cls, method)]
+        if self.one_of and (not defined or (self.either and len(defined) > 1)):
+            choice = " or ".join(map(self._called, self.one_of))
+            raise LoadError(f"{name} must have {'either ' if self.either else ''}{choice}")
+        if self.needed is not None and not self._has(cls, self.needed[0]):
+            raise LoadError(f"{name} lacks {self._called(self.needed[0])}, which {self.needed[1]}")
+        for hook in dir(cls):
+            if hook.startswith("on_") and hook not in self.methods:
+                raise LoadError(f"{name}.{hook} is no hook; {_nearest(hook, list(self.methods))}")
+        for method, names in self.methods.items():
+            found = getattr(cls, method)
+            if found is not None and not _takes(found, 1 + len(names)):
+                raise LoadError(f"{name}.{method} must take {_listed(names)}")
+
+    def _has(self, cls: type, method: str) -> bool:
+        return getattr(cls, method) is not getattr(self.base, method)
+
+    def _called(self, method: str) -> str:
+        return f"{method}({', '.join(self.methods[method])})"
+
+
 _ORDERS = ("_begin", "_follow", "add_entries", "add_path", "remove_entries", "send", "probe")
-_EVENTS = _arguments(ControllerApplication, _ORDERS)
-"""What each hook of a controller application gets."""
+CONGESTION_CONTROL = Kind(
+    CongestionControl,
+    "congestion control",
+    Maker,
+    {"on_ack": ("ack",), "on_report": ("report",), **_arguments(CongestionControl, ["reduce"])},
+    ("on_loss", "reduces the window"),
+    ("on_ack", "on_report"),
+    either=True,
+)
+ROUTING_SCHEME = Kind(
+    RoutingScheme, "routing scheme", Chosen, _arguments(RoutingScheme), one_of=("paths", "routes")
+)
+SCHEDULER = Kind(
+    SubflowScheduler,
+    "scheduler",
+    SchedulerMaker,
+    _arguments(SubflowScheduler),
+    ("pick", "says which subflow takes the next segment"),
+)
+LOAD_BALANCER = Kind(
+    LoadBalancer,
+    "load balancer",
+    Chosen,
+    _arguments(LoadBalancer),
+    ("choose", "says which path a packet takes"),
+)
+CONTROLLER_APPLICATION = Kind(
+    ControllerApplication,
+    "controller application",
+    ApplicationMaker,
+    _arguments(ControllerApplication, _ORDERS),
+    ("on_packet", "says where a packet without an entry goes"),
+)
 
 
-def as_control(cls: type) -> type[CongestionControl]:
-    """The class, which is a congestion control.
-
-    Raises:
-        LoadError: if it lacks a hook, or a hook takes other arguments.
-    """
-    name = cls.__name__
-    if not issubclass(cls, CongestionControl):
-        raise LoadError(
-            f"{name} is no congestion control; write class {name}(anabranch.own.CongestionControl)"
-        )
-    if (cls.on_ack is None) == (cls.on_report is None):
-        raise LoadError(f"{name} must have either on_ack(ack) or on_report(report)")
-    if cls.on_loss is CongestionControl.on_loss:
-        raise LoadError(f"{name} lacks on_loss(episode), which reduces the window")
-    _check_hooks(cls, _ARGUMENTS)
-    return cls
-
-
-def as_scheme(cls: type) -> type[RoutingScheme]:
-    """The class, which is a routing scheme.
-
-    Raises:
-        LoadError: if it answers for no pair.
-    """
-    name = cls.__name__
-    if not issubclass(cls, RoutingScheme):
-        raise LoadError(f"{name} is no routing scheme; write class {name}(anabranch.own.RoutingScheme)")
-    if cls.paths is RoutingScheme.paths and cls.routes is RoutingScheme.routes:
-        raise LoadError(f"{name} must have paths(network, source, target) or routes(network)")
-    if not _takes(cls.paths, 4):
-        raise LoadError(f"{name}.paths must take network, source and target")
-    if not _takes(cls.routes, 2):
-        raise LoadError(f"{name}.routes must take network")
-    return cls
-
-
-def as_scheduler(cls: type) -> type[SubflowScheduler]:
-    """The class, which is a scheduler of Multipath TCP.
-
-    Raises:
-        LoadError: if it picks no subflow.
-    """
-    name = cls.__name__
-    if not issubclass(cls, SubflowScheduler):
-        raise LoadError(f"{name} is no scheduler; write class {name}(anabranch.own.SubflowScheduler)")
-    if cls.pick is SubflowScheduler.pick:
-        raise LoadError(f"{name} lacks pick(data, ready), which says which subflow takes the next segment")
-    if not _takes(cls.pick, 3):
-        raise LoadError(f"{name}.pick must take data and ready")
-    return cls
-
-
-def as_balancer(cls: type) -> type[LoadBalancer]:
-    """The class, which is a load balancer.
-
-    Raises:
-        LoadError: if it chooses no path.
-    """
-    name = cls.__name__
-    if not issubclass(cls, LoadBalancer):
-        raise LoadError(f"{name} is no load balancer; write class {name}(anabranch.own.LoadBalancer)")
-    if cls.choose is LoadBalancer.choose:
-        raise LoadError(f"{name} lacks choose(now_s, flow), which says which path a packet takes")
-    if not _takes(cls.choose, 3):
-        raise LoadError(f"{name}.choose must take now_s and flow")
-    return cls
-
-
-def as_application(cls: type) -> type[ControllerApplication]:
-    """The class, which is a controller application.
-
-    Raises:
-        LoadError: if it does nothing with packets, or a hook takes other arguments.
-    """
-    name = cls.__name__
-    if not issubclass(cls, ControllerApplication):
-        raise LoadError(
-            f"{name} is no controller application; write class {name}(anabranch.own.ControllerApplication)"
-        )
-    if cls.on_packet is ControllerApplication.on_packet:
-        raise LoadError(f"{name} lacks on_packet(packet), which says where a packet without an entry goes")
-    _check_hooks(cls, _EVENTS)
-    return cls
-
-
-def _check_hooks(cls: type, arguments: Mapping[str, tuple[str, ...]]) -> None:
-    """Refuses a hook that there is not, and one that takes other arguments."""
-    name = cls.__name__
-    for hook in filter(_is_hook, dir(cls)):
-        if hook not in arguments:
-            raise LoadError(f"{name}.{hook} is no hook; {_nearest(hook, list(arguments))}")
-    for hook, names in arguments.items():
-        method = getattr(cls, hook)
-        if method is not None and not _takes(method, 1 + len(names)):
-            raise LoadError(f"{name}.{hook} must take {' and '.join(names) or 'no arguments'}")
-
-
-def _is_hook(name: str) -> bool:
-    return name.startswith("on_")
+def _listed(names: Sequence[str]) -> str:
+    *first, last = names or ("no arguments",)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _nearest(name: str, known: list[str]) -> str:

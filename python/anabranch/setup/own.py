@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from anabranch.own.check import (
-    ApplicationMaker,
+    CONGESTION_CONTROL,
+    CONTROLLER_APPLICATION,
+    LOAD_BALANCER,
+    ROUTING_SCHEME,
+    SCHEDULER,
     BalancerMaker,
     Chosen,
-    Maker,
-    SchedulerMaker,
-    as_application,
-    as_balancer,
-    as_control,
-    as_scheduler,
-    as_scheme,
+    Kind,
     parameters_of,
 )
 from anabranch.own.congestion import CongestionControl
@@ -27,7 +25,6 @@ from anabranch.setup.model import LinkSetup
 from anabranch.setup.problems import Problems
 
 _PS_PER_S = 1e12
-_T = TypeVar("_T", bound=Chosen)
 
 
 class OwnCode:
@@ -45,7 +42,7 @@ class OwnCode:
 
     def control(self, chosen: Own, place: str) -> dict[str, Any] | None:
         """A congestion control as the core reads it; None if something is wrong, which is noted."""
-        maker = self._found(chosen, place, as_control, Maker)
+        maker = self._found(chosen, place, CONGESTION_CONTROL)
         if maker is None:
             return None
         cls: type[CongestionControl] = maker.cls
@@ -59,12 +56,12 @@ class OwnCode:
 
     def scheduler(self, chosen: Own, place: str) -> dict[str, Any] | None:
         """A scheduler of Multipath TCP as the core reads it; None if something is wrong, which is noted."""
-        maker = self._found(chosen, place, as_scheduler, SchedulerMaker)
+        maker = self._found(chosen, place, SCHEDULER)
         return None if maker is None else {"algorithm": PYTHON, "code": self._place(maker)}
 
     def balancer(self, chosen: Own, links: Sequence[LinkSetup]) -> dict[str, Any]:
         """Load balancing as the core reads it; what is wrong is noted."""
-        found = self._found(chosen, "routing.load_balancing", as_balancer, Chosen)
+        found = self._found(chosen, "routing.load_balancing", LOAD_BALANCER)
         if found is None:
             return {}
         delays = tuple(link.delay / _PS_PER_S for link in links)
@@ -74,7 +71,7 @@ class OwnCode:
 
     def application(self, chosen: Own) -> dict[str, Any]:
         """A controller application as the core reads it; what is wrong is noted."""
-        maker = self._found(chosen, "controller.application", as_application, ApplicationMaker)
+        maker = self._found(chosen, "controller.application", CONTROLLER_APPLICATION)
         if maker is None:
             return {}
         probes = maker.cls.on_probe is not ControllerApplication.on_probe
@@ -85,13 +82,14 @@ class OwnCode:
 
     def scheme(self, chosen: Own, place: str) -> dict[str, Any] | None:
         """A routing scheme as its planner takes it; None if something is wrong, which is noted."""
-        found = self._found(chosen, place, as_scheme, Chosen)
+        found = self._found(chosen, place, ROUTING_SCHEME)
         return None if found is None else {"algorithm": PYTHON, "code": found}
 
-    def _found(self, chosen: Own, place: str, checked: Callable[[type], type], kind: type[_T]) -> _T | None:
+    def _found(self, chosen: Own, place: str, kind: Kind) -> Chosen | None:
         try:
-            cls = checked(load(chosen.python, self._base))
-            return kind(cls, tuple(parameters_of(cls, chosen.parameters).items()))
+            cls = load(chosen.python, self._base)
+            kind.check(cls)
+            return kind.maker(cls, tuple(parameters_of(cls, chosen.parameters).items()))
         except LoadError as mistake:
             self._problems.add(place, str(mistake))
             return None

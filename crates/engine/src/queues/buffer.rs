@@ -118,6 +118,7 @@ impl Buffer {
     /// Puts a packet at the end, whatever the limit.
     #[inline]
     pub fn push(&mut self, arrival: Waiting, pool: &mut PacketPool) {
+        debug_assert_eq!(arrival.bytes, pool.get(arrival.packet).bytes, "a packet waits with its own length");
         self.waiting.push(arrival.packet, arrival.since, pool);
         self.packets += 1;
         self.bytes += u64::from(arrival.bytes);
