@@ -78,13 +78,13 @@ def class_name(name: str, kind: str) -> str:
     return camel(name) + (camel(kind) if camel(name) in taken() else "")
 
 
-def documentation(text: str, indent: str) -> str:
-    """A documentation string."""
+def documentation(text: str, indent: str, *, of_class: bool = False) -> str:
+    """A documentation string; that of a class ends on a line of its own where it takes several."""
     text = text.replace("`", "``").replace("\\", "\\\\")
     room = WIDTH - len(indent) - 3
     lines = textwrap.wrap(f'"""{text}', room, break_long_words=False, break_on_hyphens=False)
-    lines = [f'{lines[0]}"""'] if len(lines) == 1 else [*lines, '"""']
-    return "\n".join(indent + line for line in lines)
+    end = f'\n{indent}"""' if of_class and len(lines) > 1 else '"""'
+    return "\n".join(indent + line for line in lines) + end
 
 
 def bounds(parameter: Declaration) -> dict[str, Any]:
@@ -151,8 +151,9 @@ def written(algorithm: Declaration, registry: str = "") -> list[Declaration]:
 def model(algorithm: Declaration, kind: str) -> str:
     """The class of an algorithm."""
     name = algorithm["name"]
-    lines = [f"class {class_name(name, kind)}(Algorithm):", documentation(algorithm["text"], "    "), ""]
-    lines += [f'    algorithm: Literal["{name}"] = "{name}"', '    """Its name."""']
+    text = documentation(algorithm["text"], "    ", of_class=True)
+    lines = [f"class {class_name(name, kind)}(Algorithm):", text, ""]
+    lines.append(f'    algorithm: Literal["{name}"] = "{name}"')
     for parameter in written(algorithm, kind):
         lines += field(parameter, given=False)
     return "\n".join(lines)
@@ -247,15 +248,7 @@ def protocol_module(registry: Declaration) -> str:
         text = parameter["text"]
         shared = {**parameter, "text": prefix + (text[:1].lower() + text[1:] if prefix else text)}
         lines += field(shared, given=True)
-    fields = {
-        protocol["name"]: ", ".join(json.dumps(entry["name"]) for entry in written(protocol))
-        for protocol in registry["algorithms"]
-    }
-    lines += ["", "", "PROTOCOL_FIELDS: dict[str, tuple[str, ...]] = {"]
-    lines += [f"    {json.dumps(name)}: ({names},)," for name, names in fields.items()]
-    lines += ["}", '"""The fields of each protocol. Multipath TCP has those of TCP as well."""']
-    body = "\n".join(lines)
-    return page("The fields of a transport.", body, others_of(list(seen.values())))
+    return page("The fields of a transport.", "\n".join(lines), others_of(list(seen.values())))
 
 
 def files() -> dict[str, str]:

@@ -25,6 +25,7 @@ class Algorithm(Table):
     """An algorithm by name, with its parameters; what is left out has the default of its declaration."""
 
     algorithm: str
+    """Its name."""
 
     def core(self) -> dict[str, Any]:
         """The algorithm as the core reads it: numbers in base units, without the room of a queue."""

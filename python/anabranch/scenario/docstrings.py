@@ -16,7 +16,7 @@ from itertools import pairwise
 
 
 def field_docstring(table: type, name: str) -> str | None:
-    """The documentation string below a field of a class, its own or inherited; None if it has none.
+    """The documentation string of a field, its own or that of the field which it overrides; None without any.
 
     Args:
         table: the class.
@@ -25,10 +25,9 @@ def field_docstring(table: type, name: str) -> str | None:
     Raises:
         OSError: if the source of the class is not there.
     """
-    for owner in table.__mro__:
-        if name in inspect.get_annotations(owner):
-            return _of_module(owner.__module__).get(owner.__qualname__, {}).get(name)
-    return None
+    owners = (owner for owner in table.__mro__ if name in inspect.get_annotations(owner))
+    texts = (_of_module(owner.__module__).get(owner.__qualname__, {}).get(name) for owner in owners)
+    return next(filter(None, texts), None)
 
 
 @cache

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import Field, model_validator
 
-from anabranch.scenario.algorithms.protocol import PROTOCOL_FIELDS, TransportFields
+from anabranch.scenario.algorithm import parameters_of
+from anabranch.scenario.algorithms.protocol import TransportFields
 from anabranch.scenario.moved import refuse_moved
 
 CHOICES = ("loss_detection", "congestion_control", "pacing", "path_manager", "scheduler")
@@ -34,5 +35,6 @@ class Transport(TransportFields):
 
 def fields_of(protocol: str) -> list[str]:
     """Every field that a transport of a protocol can have, the preset apart."""
-    own = list(PROTOCOL_FIELDS[protocol])
-    return [*own, *PROTOCOL_FIELDS["tcp"]] if protocol == "mptcp" else own
+    own = parameters_of("protocol", protocol)
+    # A subflow of Multipath TCP has all of TCP's.
+    return [*own, *parameters_of("protocol", "tcp")] if protocol == "mptcp" else own

@@ -7,8 +7,14 @@ from functools import lru_cache
 from typing import Any
 
 from anabranch import _core
-from anabranch.scenario.algorithm import Algorithm, Own, configuration, core_value
-from anabranch.scenario.algorithms.protocol import PROTOCOL_FIELDS
+from anabranch.scenario.algorithm import (
+    Algorithm,
+    Own,
+    configuration,
+    core_value,
+    declarations,
+    parameters_of,
+)
 from anabranch.scenario.messages import unknown_choice
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
@@ -87,7 +93,7 @@ class Transports:
 
     def _fill(self, config: dict[str, Any], protocol: str, table: Transport, place: str) -> None:
         """Puts the table's own values in the place of the preset's."""
-        for field in PROTOCOL_FIELDS[protocol]:
+        for field in parameters_of("protocol", protocol):
             value: str | Algorithm | Own | Any = getattr(table, field)
             if isinstance(value, Own):
                 found = self.own.scheduler if field == "scheduler" else self.own.control
@@ -101,7 +107,7 @@ class Transports:
         for field in type(table).model_fields:
             if field == "preset" or field in own or getattr(table, field) is None:
                 continue
-            owners = [other for other in PROTOCOL_FIELDS if field in fields_of(other)]
+            owners = [other for other in declarations()["protocol"] if field in fields_of(other)]
             has = "" if protocol in ("tcp", "mptcp") else f", which has {', '.join(own)}"
             self._problems.add(
                 f"{place}.{field}",

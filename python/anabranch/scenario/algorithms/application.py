@@ -15,14 +15,12 @@ class Forwarding(Algorithm):
     """Entries for each flow along the best path (Gholizadeh 2019, figure 3.6)."""
 
     algorithm: Literal["forwarding"] = "forwarding"
-    """Its name."""
 
 
 class SdnPaced(Algorithm):
     """Entries for each flow, and senders that are paced (Gholizadeh 2019, chapter 4)."""
 
     algorithm: Literal["sdn-paced"] = "sdn-paced"
-    """Its name."""
     alpha: Annotated[float, Field(gt=0.0, le=1.0)] = 1.0
     """Share of the bottleneck that may be used (section 4.2)."""
     beta: Annotated[float, Field(ge=1.0, le=1000.0)] = 1.0
@@ -32,8 +30,7 @@ class SdnPaced(Algorithm):
     schedule: Literal["stretched", "published"] = "stretched"
     """How senders share an interval. ``stretched``: With intervals long enough to give each sender that
     shares a link its own part; ``published``: As published: an interval for each access switch, at least
-    one segment for each sender.
-    """
+    one segment for each sender."""
 
 
 class WindowClamp(Algorithm):
@@ -42,7 +39,6 @@ class WindowClamp(Algorithm):
     """
 
     algorithm: Literal["window-clamp"] = "window-clamp"
-    """Its name."""
     share: Annotated[float, Field(gt=0.0, le=1000.0)] = 1.0
     """Share of the bandwidth-delay product that all flows of a link get together."""
 
@@ -53,13 +49,11 @@ class TcpbpApplication(Algorithm):
     """
 
     algorithm: Literal["tcpbp"] = "tcpbp"
-    """Its name."""
     estimator: Estimator = "sma"
     """What makes estimates of samples, of losses and of measured delays."""
     delay: Literal["measured", "configured"] = "measured"
     """Where the delays of links come from. ``measured``: Time stamps of probes: propagation, transmission
-    and queue; ``configured``: Propagation as the network's settings say.
-    """
+    and queue; ``configured``: Propagation as the network's settings say."""
     sample_packets: Annotated[int, Field(ge=1, le=4294967296)] = 1000
     """Packets sent over a link that make a sample of its loss; with fewer it goes on to the next request."""
     loss_granularity: Annotated[float, Field(ge=0.0, le=1.0)] = 0.0001
@@ -68,8 +62,7 @@ class TcpbpApplication(Algorithm):
     """Step of the delays of links; zero for none."""
     search: Literal["exact", "published"] = "published"
     """How the best path is looked for. ``exact``: So that none is missed; ``published``: By the modified
-    Dijkstra as published (Vilela 2022, algorithm 1), which can miss the best.
-    """
+    Dijkstra as published (Vilela 2022, algorithm 1), which can miss the best."""
     threshold: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.0
     """Share by which another path must be better before a flow moves to it."""
     hold_time: Span = Span(0)
@@ -82,7 +75,6 @@ class SubflowRoundRobinApplication(Algorithm):
     """
 
     algorithm: Literal["subflow-round-robin"] = "subflow-round-robin"
-    """Its name."""
     k: Annotated[int, Field(ge=1, le=10000)] | None = None
     """Most paths of a pair; left out, as many as there are."""
 

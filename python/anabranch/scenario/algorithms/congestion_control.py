@@ -14,7 +14,6 @@ class Newreno(Algorithm):
     """Additive increase by bytes acknowledged, half of the window at a loss (RFC 5681, RFC 3465)."""
 
     algorithm: Literal["newreno"] = "newreno"
-    """Its name."""
     hystart: bool = False
     """Slow start leaves early on rising delay (RFC 9406)."""
     beta_ecn: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.5
@@ -25,7 +24,6 @@ class Cubic(Algorithm):
     """A cubic function of the time since the last loss (RFC 9438)."""
 
     algorithm: Literal["cubic"] = "cubic"
-    """Its name."""
     hystart: bool = True
     """Slow start leaves early on rising delay (RFC 9406)."""
     beta: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.7
@@ -44,57 +42,48 @@ class Bbr(Algorithm):
     """
 
     algorithm: Literal["bbr"] = "bbr"
-    """Its name."""
     burst: Annotated[Span, within(most=100000000000)] = Span(0)
     """What the pacing rate gives in this time leaves back to back; 0 spaces every segment. Linux has 2^-10
-    s.
-    """
+    s."""
     long_term: bool = False
     """Measure what a policer lets through where a fifth is lost, and send at that rate for 48 rounds, as
-    Linux does.
-    """
+    Linux does."""
 
 
 class Bbr3(Algorithm):
     """A model of the path that losses bound (BBR version 3, draft-ietf-ccwg-bbr-06)."""
 
     algorithm: Literal["bbr3"] = "bbr3"
-    """Its name."""
     startup_gain: Annotated[float, Field(gt=1.0, le=10.0)] = 2.77
     """Pacing gain of Startup, 4 ln 2 (draft section 2.5, "StartupPacingGain")."""
     loss_threshold: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.02
     """Share of losses in a round trip that is too high (draft section 2.8, "LossThresh")."""
     startup_losses: Annotated[int, Field(ge=1, le=4294967295)] = 6
     """Ranges of lost data in a round trip with which Startup ends (draft section 5.3.1.3,
-    "BBRStartupFullLossCnt").
-    """
+    "BBRStartupFullLossCnt")."""
     beta: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.7
     """The least that losses leave of a bound (draft section 2.8, "Beta")."""
     headroom: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.15
     """Share of the inflight bound that stays free for others (draft section 2.8, "Headroom")."""
     probe_wait: Annotated[Span, within(above=0)] = Span(2000000000000)
     """Shortest time between probes for bandwidth; up to a second more is drawn (draft section 5.3.3.8,
-    "T_bbr").
-    """
+    "T_bbr")."""
     reno_rounds: Annotated[int, Field(ge=1, le=4294967295)] = 63
     """Most round trips between them, for the sake of Reno and CUBIC (draft section 5.3.3.8, "T_reno")."""
     min_rtt_window: Annotated[Span, within(above=0)] = Span(10000000000000)
     """How long a smallest RTT is believed (draft section 2.16.1, "MinRTTFilterLen")."""
     probe_rtt_interval: Annotated[Span, within(above=0)] = Span(5000000000000)
     """Time without a smaller RTT after which the window shrinks to look for one (draft section 2.16.2,
-    "ProbeRTTInterval").
-    """
+    "ProbeRTTInterval")."""
     burst: Annotated[Span, within(most=100000000000)] = Span(1000000000)
     """What the pacing rate gives in this time leaves back to back (draft section 5.6.3); 0 spaces every
-    segment.
-    """
+    segment."""
 
 
 class LinuxReno(Algorithm):
     """Reno of Linux: RFC 5681 in whole segments, reduced from cwnd and not from what is in flight."""
 
     algorithm: Literal["linux-reno"] = "linux-reno"
-    """Its name."""
 
 
 class LinuxCubic(Algorithm):
@@ -103,7 +92,6 @@ class LinuxCubic(Algorithm):
     """
 
     algorithm: Literal["linux-cubic"] = "linux-cubic"
-    """Its name."""
     hystart: bool = True
     """Slow start ends early on long ACK trains or rising delay (Ha and Rhee 2011)."""
     beta: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.7001953125
@@ -120,18 +108,15 @@ class Ns2Newreno(Algorithm):
     """
 
     algorithm: Literal["ns2-newreno"] = "ns2-newreno"
-    """Its name."""
     window_segments: Annotated[int, Field(ge=2, le=1000000)] = 1000
     """Largest window in segments, and first slow-start threshold (``window_`` of ns-2, whose default is
-    20: too small for most paths, so that studies set it).
-    """
+    20: too small for most paths, so that studies set it)."""
 
 
 class Dctcp(Algorithm):
     """The window comes down in proportion to the share of marked bytes (RFC 8257)."""
 
     algorithm: Literal["dctcp"] = "dctcp"
-    """Its name."""
     g: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.0625
     """Estimation gain g: weight of the newest window of data in the estimate (RFC 8257 section 4.2)."""
 
@@ -140,28 +125,24 @@ class Mprc(Algorithm):
     """NewReno's growth, and half of cwnd at any loss, whatever found it (Chang 2024, section 4)."""
 
     algorithm: Literal["mprc"] = "mprc"
-    """Its name."""
 
 
 class Lia(Algorithm):
     """Linked increases over the subflows of a connection (RFC 6356); on one path NewReno."""
 
     algorithm: Literal["lia"] = "lia"
-    """Its name."""
 
 
 class Olia(Algorithm):
     """Opportunistic linked increases (Khalili 2012); on one path NewReno."""
 
     algorithm: Literal["olia"] = "olia"
-    """Its name."""
 
 
 class Balia(Algorithm):
     """Balanced linked adaptation (Peng 2016); on one path NewReno."""
 
     algorithm: Literal["balia"] = "balia"
-    """Its name."""
 
 
 class Held(Algorithm):
@@ -171,7 +152,6 @@ class Held(Algorithm):
     """
 
     algorithm: Literal["held"] = "held"
-    """Its name."""
 
 
 Name = Literal[

@@ -13,7 +13,6 @@ class Sma(Algorithm):
     """Simple moving average."""
 
     algorithm: Literal["sma"] = "sma"
-    """Its name."""
     window: Annotated[int, Field(ge=1, le=1000000)] = 3
     """Number of samples that it is the mean of (Vilela 2022, section 4.1.2)."""
 
@@ -22,7 +21,6 @@ class Ewma(Algorithm):
     """Exponentially weighted moving average."""
 
     algorithm: Literal["ewma"] = "ewma"
-    """Its name."""
     weight: Annotated[float, Field(gt=0.0, le=1.0)] = 0.5
     """Weight of the newest sample. At 0.5 samples have the mean age that they have in a window of 3."""
 
@@ -31,7 +29,6 @@ class Hte(Algorithm):
     """An estimate that stays until a statistical test of the last samples refuses it."""
 
     algorithm: Literal["hte"] = "hte"
-    """Its name."""
     window: Annotated[int, Field(ge=2, le=1000000)] = 3
     """Number of samples that the estimate is tested against; a test of a mean needs two."""
     significance: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.05

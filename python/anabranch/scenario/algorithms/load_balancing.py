@@ -14,14 +14,12 @@ class Flow(Algorithm):
     """A flow keeps its route: a hash of the 5-tuple, each direction for itself (RFC 2992)."""
 
     algorithm: Literal["flow"] = "flow"
-    """Its name."""
 
 
 class Flowlet(Algorithm):
     """A flow may change its route after a pause (Kandula 2007)."""
 
     algorithm: Literal["flowlet"] = "flowlet"
-    """Its name."""
     gap: Annotated[Span, within(above=0)]
     """Length of the pause."""
 
@@ -30,14 +28,12 @@ class Packet(Algorithm):
     """Every packet takes a route at random by weight."""
 
     algorithm: Literal["packet"] = "packet"
-    """Its name."""
 
 
 class PacketRoundRobin(Algorithm):
     """Packets take the routes in smooth weighted round-robin."""
 
     algorithm: Literal["packet-round-robin"] = "packet-round-robin"
-    """Its name."""
 
 
 class Hash(Algorithm):
@@ -46,14 +42,12 @@ class Hash(Algorithm):
     """
 
     algorithm: Literal["hash"] = "hash"
-    """Its name."""
 
 
 class WeightedHash(Algorithm):
     """A subflow keeps its path in both directions: a hash of the 4-tuple, by weight."""
 
     algorithm: Literal["weighted-hash"] = "weighted-hash"
-    """Its name."""
 
 
 class ResilientHash(Algorithm):
@@ -62,7 +56,6 @@ class ResilientHash(Algorithm):
     """
 
     algorithm: Literal["resilient-hash"] = "resilient-hash"
-    """Its name."""
 
 
 class SubflowRoundRobinLoadBalancing(Algorithm):
@@ -71,7 +64,6 @@ class SubflowRoundRobinLoadBalancing(Algorithm):
     """
 
     algorithm: Literal["subflow-round-robin"] = "subflow-round-robin"
-    """Its name."""
     idle_timeout: Annotated[Span, within(above=0)] | None = None
     """An entry that no packet has matched for so long is forgotten; left out: never."""
 

@@ -13,14 +13,12 @@ class NoneLoss(Algorithm):
     """No random loss."""
 
     algorithm: Literal["none"] = "none"
-    """Its name."""
 
 
 class Bernoulli(Algorithm):
     """Each packet is lost independently."""
 
     algorithm: Literal["bernoulli"] = "bernoulli"
-    """Its name."""
     probability: Annotated[float, Field(ge=0.0, le=1.0)]
     """Probability."""
 
@@ -31,7 +29,6 @@ class GilbertElliott(Algorithm):
     """
 
     algorithm: Literal["gilbert-elliott"] = "gilbert-elliott"
-    """Its name."""
     to_bad: Annotated[float, Field(ge=0.0, le=1.0)]
     """Probability of going from good to bad, at each packet."""
     to_good: Annotated[float, Field(ge=0.0, le=1.0)]
@@ -48,7 +45,6 @@ class Periodic(Algorithm):
     """
 
     algorithm: Literal["periodic"] = "periodic"
-    """Its name."""
     probability: Annotated[float, Field(ge=0.0, le=1.0)]
     """Share of the packets that is lost."""
 
@@ -59,11 +55,9 @@ class Trace(Algorithm):
     """
 
     algorithm: Literal["trace"] = "trace"
-    """Its name."""
     packets: Annotated[list[int], AfterValidator(ascending)]
     """Which packets with data are lost: 1 is the first that the link sends. Retransmissions count, SYNs,
-    FINs and ACKs without data do not; a train counts as one.
-    """
+    FINs and ACKs without data do not; a train counts as one."""
 
 
 Name = Literal["none", "bernoulli", "gilbert-elliott", "periodic", "trace"]

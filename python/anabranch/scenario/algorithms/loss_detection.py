@@ -14,58 +14,49 @@ class Dupack(Algorithm):
     """Duplicate ACKs and SACK (RFC 5681, 6582, 6675)."""
 
     algorithm: Literal["dupack"] = "dupack"
-    """Its name."""
     threshold: Annotated[int, Field(ge=1, le=1000)] = 3
     """Duplicate ACKs, or segments SACKed above a hole, that make it lost ("DupThresh")."""
     impatient: bool = True
     """Without SACK only the first partial ACK of a recovery resets the retransmission timer, so that many
     losses of a window end in a timeout (RFC 6582 sections 3.2 and 4, the Impatient variant). Otherwise
-    each one does, and one loss is repaired in each round trip, however many there are (Slow-but-Steady).
-    """
+    each one does, and one loss is repaired in each round trip, however many there are (Slow-but-Steady)."""
 
 
 class Rack(Algorithm):
     """RACK-TLP: losses by time (RFC 8985)."""
 
     algorithm: Literal["rack"] = "rack"
-    """Its name."""
     tail_loss_probe: bool = True
     """Tail loss probes (RFC 8985 section 7)."""
     max_ack_delay: Span = Span(200000000000)
     """How long a probe of a single segment waits for a delayed ACK beside two round trips (RFC 8985
-    section 7.2); the default is Linux's smallest timeout.
-    """
+    section 7.2); the default is Linux's smallest timeout."""
 
 
 class LinuxRack(Algorithm):
     """RACK-TLP of Linux: reordering is seen in fewer cases, the window widens faster."""
 
     algorithm: Literal["linux-rack"] = "linux-rack"
-    """Its name."""
     tail_loss_probe: bool = True
     """Tail loss probes (RFC 8985 section 7)."""
     max_ack_delay: Span = Span(200000000000)
     """How long a probe of a single segment waits for a delayed ACK beside two round trips (RFC 8985
-    section 7.2); the default is Linux's smallest timeout.
-    """
+    section 7.2); the default is Linux's smallest timeout."""
 
 
 class Fastrto(Algorithm):
     """A timer for each segment (Chang 2024, section 4)."""
 
     algorithm: Literal["fastrto"] = "fastrto"
-    """Its name."""
     gamma: Annotated[float, Field(gt=1.0)] = 1.5
     """Growth of RTTmin per round, and margin of FastRTO above it (4.1), (4.2); at 1 RTTmin could never
-    rise.
-    """
+    rise."""
     k: Annotated[float, Field(gt=0.0)] = 4.0
     """Mean deviations above the smoothed RTT (4.2)."""
     k_diversity: Annotated[float, Field(ge=0.0)] = 0.0
     """K follows RTT diversity: ``k`` deviations, or this many times the way from the smoothed RTT to the
     largest RTT of the last rounds, whichever is more. That largest RTT shrinks by gamma a round unless
-    measured anew. 0: K is ``k``. The thesis says that K varies, and not how.
-    """
+    measured anew. 0: K is ``k``. The thesis says that K varies, and not how."""
     srtt_gain: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.25
     """Weight of a round trip's samples in the smoothed RTT (alpha of RFC 6298)."""
     rttvar_gain: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.25
@@ -78,7 +69,6 @@ class TcpPr(Algorithm):
     """TCP-PR (Bohacek et al., ICDCS 2003): a timer for each segment, duplicate ACKs mean nothing."""
 
     algorithm: Literal["tcp-pr"] = "tcp-pr"
-    """Its name."""
     ewrtt_alpha: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.995
     """Factor by which the envelope of the RTT, ewrtt, decays over a window of ACKs ("alpha")."""
     mxrtt_beta: Annotated[float, Field(gt=1.0)] = 3.0
@@ -89,7 +79,6 @@ class RrTcp(Algorithm):
     """RR-TCP (Zhang et al., ICNP 2003): DupThresh follows the reordering that was seen."""
 
     algorithm: Literal["rr-tcp"] = "rr-tcp"
-    """Its name."""
     fa_ratio: Annotated[float, Field(ge=0.0, le=1.0)] = 0.9
     """Share of the reordering events that must not look like a loss, at first ("FA ratio")."""
     fa_step: Annotated[float, Field(ge=0.0, le=1.0)] = 0.01
@@ -102,11 +91,9 @@ class TcpNcr(Algorithm):
     """TCP-NCR (RFC 4653): DupThresh is about a window of data."""
 
     algorithm: Literal["tcp-ncr"] = "tcp-ncr"
-    """Its name."""
     limited_transmit: Literal["careful", "aggressive"] = "careful"
     """What may leave before DupThresh is reached. ``careful``: A new segment for every other one that is
-    reported above a hole; ``aggressive``: A new segment for each one that is reported above a hole.
-    """
+    reported above a hole; ``aggressive``: A new segment for each one that is reported above a hole."""
 
 
 Name = Literal["dupack", "rack", "linux-rack", "fastrto", "tcp-pr", "rr-tcp", "tcp-ncr"]

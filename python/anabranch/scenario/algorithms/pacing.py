@@ -13,14 +13,12 @@ class ControllerPacing(Algorithm):
     """At the controller's own rate if it has one, else as the window allows."""
 
     algorithm: Literal["controller"] = "controller"
-    """Its name."""
 
 
 class Window(Algorithm):
     """At cwnd / srtt times a gain, as Linux's fq does for window-based controllers."""
 
     algorithm: Literal["window"] = "window"
-    """Its name."""
     slow_start_gain: Annotated[float, Field(gt=0.0)] = 2.0
     """Gain below ssthresh (Linux: ``net.ipv4.tcp_pacing_ss_ratio``)."""
     avoidance_gain: Annotated[float, Field(gt=0.0)] = 1.2

@@ -13,18 +13,15 @@ class Default(Algorithm):
     """The first subflow and no other, as the path manager of that name in the kernel of multipath-tcp.org."""
 
     algorithm: Literal["default"] = "default"
-    """Its name."""
 
 
 class Ndiffports(Algorithm):
     """Subflows between the same two addresses that differ in their source ports."""
 
     algorithm: Literal["ndiffports"] = "ndiffports"
-    """Its name."""
     subflows: Annotated[int, Field(ge=1, le=255)] = 2
     """How many; 2 are what ndiffports of the kernel of multipath-tcp.org opens unless told otherwise
-    (num_subflows).
-    """
+    (num_subflows)."""
 
 
 class Fullmesh(Algorithm):
@@ -33,15 +30,12 @@ class Fullmesh(Algorithm):
     """
 
     algorithm: Literal["fullmesh"] = "fullmesh"
-    """Its name."""
     limit: Annotated[int, Field(ge=1, le=255)] = 255
     """Most subflows. The path manager in Linux's kernel has two beside the first, unless it is told
-    otherwise.
-    """
+    otherwise."""
     add_addr_accepted: Annotated[int, Field(ge=0, le=255)] = 8
     """Most addresses that it accepts by ADD_ADDR during a connection (``ip mptcp limits`` has the same
-    name, and 0 unless told otherwise; the kernel of multipath-tcp.org knows up to 8 of the other end).
-    """
+    name, and 0 unless told otherwise; the kernel of multipath-tcp.org knows up to 8 of the other end)."""
 
 
 Name = Literal["default", "ndiffports", "fullmesh"]

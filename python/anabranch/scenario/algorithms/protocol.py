@@ -28,47 +28,38 @@ class TransportFields(Table):
     """Tick of the clock in timestamps (RFC 7323 section 5.4). Linux has 1 ms."""
     paws: bool | None = None
     """Refuse segments and ACKs whose timestamp is older than that of one taken before (PAWS, RFC 7323
-    section 5).
-    """
+    section 5)."""
     paws_window: Annotated[int, Field(ge=0, le=1000000)] | None = None
     """Ticks of the clock by which a timestamp may be older than the newest one and is not refused. Linux
-    has 1.
-    """
+    has 1."""
     sack_blocks: Annotated[int, Field(ge=0, le=4)] | None = None
     """SACK blocks that the receiver remembers; a block that falls out of them is not reported again, nor
-    joined with its neighbours. 0 remembers all, Linux has 4.
-    """
+    joined with its neighbours. 0 remembers all, Linux has 4."""
     ecn: bool | None = None
     """Explicit congestion notification (RFC 3168)."""
     initial_window_segments: Annotated[int, Field(ge=1, le=1000000)] | None = None
     """Initial window (RFC 6928)."""
     receive_buffer: Annotated[ByteCount, within(least=88, most=1073725440)] | None = None
     """Receive buffer; bounds the advertised window, with autotuning to the payload that it holds
-    (``segment_overhead``). The default is the maximum of Linux's net.ipv4.tcp_rmem.
-    """
+    (``segment_overhead``). The default is the maximum of Linux's net.ipv4.tcp_rmem."""
     autotuning: bool | None = None
     """Start with a small receive window and widen it by what the application takes, as Linux does; each
-    segment by which it grows is acknowledged at once. With MPTCP the send buffer follows the windows, too.
-    """
+    segment by which it grows is acknowledged at once. With MPTCP the send buffer follows the windows, too."""
     initial_receive_buffer: Annotated[ByteCount, within(least=176, most=1073725440)] | None = None
     """Receive buffer at the start, with autotuning; half of it is announced. The default is that of
-    Linux's net.ipv4.tcp_rmem.
-    """
+    Linux's net.ipv4.tcp_rmem."""
     segment_overhead: Annotated[ByteCount, within(most=1048576)] | None = None
     """What a full segment takes of the receive buffer beside its payload, with autotuning. The default is
-    what Linux counts where network devices keep a packet in 2 KiB: 2,304 bytes for 1,448 of payload.
-    """
+    what Linux counts where network devices keep a packet in 2 KiB: 2,304 bytes for 1,448 of payload."""
     window_updates_double: bool | None = None
     """Where the application reads slowly, as in Linux: a window that opens is told where at most half of
     the buffer was announced and twice as much can be; none is opened for less than a sixteenth of the
     buffer; and an ACK that would tell a smaller window than the last one waits until the application
     reads, or for its timer. Otherwise the window opens by segments, and ACKs tell it as they do for data
-    (RFC 9293 section 3.8.6.2.2).
-    """
+    (RFC 9293 section 3.8.6.2.2)."""
     quick_acks: Annotated[int, Field(ge=0, le=255)] | None = None
     """ACKs that are not delayed at the start, behind a pause and behind data that come twice. Linux has
-    16.
-    """
+    16."""
     delayed_ack_segments: Annotated[int, Field(ge=1, le=255)] | None = None
     """Full segments acknowledged by one ACK (RFC 1122 section 4.2.3.2); 1 acknowledges each."""
     delayed_ack_timeout: Span | None = None
@@ -81,36 +72,29 @@ class TransportFields(Table):
     """Largest retransmission timeout (RFC 6298 section 2.5)."""
     timer_tick: Annotated[Span, within(most=1000000000000)] | None = None
     """Tick of the clock that counts retransmission timeouts, probes and held-back ACKs: none expires
-    early, and probes wait 2 ms longer. 0: they are exact. Linux: the inverse of HZ, often 4 ms.
-    """
+    early, and probes wait 2 ms longer. 0: they are exact. Linux: the inverse of HZ, often 4 ms."""
     handshake_timeout: Annotated[Span, within(above=0)] | None = None
     """Time without an answer after which a connection is given up before it is open (RFC 9293 section
-    3.8.3).
-    """
+    3.8.3)."""
     min_rtt_window: Span | None = None
     """How long a smallest RTT is believed, which loss detection measures reordering by; 0: as long as the
-    connection lives (RFC 8985 section 6.2 leaves the choice). Linux has 300 s (net.ipv4.tcp_min_rtt_wlen).
-    """
+    connection lives (RFC 8985 section 6.2 leaves the choice). Linux has 300 s (net.ipv4.tcp_min_rtt_wlen)."""
     undo: bool | None = None
     """Take a window reduction back when the loss proves spurious (RFC 3522 timestamps, DSACK)."""
     dsack_delivers: bool | None = None
     """Segments that a DSACK reports were delivered, once more: they count in proportional rate reduction,
-    delivery rates and growth. For an undo they count where an earlier ACK had acknowledged them. As Linux.
-    """
+    delivery rates and growth. For an undo they count where an earlier ACK had acknowledged them. As Linux."""
     prr_in_segments: bool | None = None
     """Proportional rate reduction in whole segments and from cwnd, as Linux has it; a recovery that a
-    timer begins counts a segment as delivered.
-    """
+    timer begins counts a segment as delivered."""
     tso_deferral: bool | None = None
     """Outside recovery, wait with a part of what segmentation offload would send at once, if the next ACK
-    comes soon and the last segment left within a millisecond, as Linux does.
-    """
+    comes soon and the last segment left within a millisecond, as Linux does."""
     unpaced_segments: Annotated[int, Field(ge=0, le=1000000)] | None = None
     """Segments with data at the start of a connection that pacing does not space. Linux has 10."""
     pacing_catches_up: bool | None = None
     """A paced segment that leaves late shortens the gap behind it by as much, at most by half, as Linux
-    does.
-    """
+    does."""
     loss_detection: LossDetection | None = None
     """How losses are found."""
     congestion_control: CongestionControl | None = None
@@ -123,85 +107,20 @@ class TransportFields(Table):
     """``mptcp``: which subflow takes the next segment."""
     opportunistic_retransmission: bool | None = None
     """``mptcp``: when the receive window is full, send what holds it up on another subflow too (Raiciu
-    2012, section 4.2).
-    """
+    2012, section 4.2)."""
     penalisation: bool | None = None
     """``mptcp``: then also halve the window of the slower subflow that holds it up (ibidem)."""
     long_data_sequence: bool | None = None
     """``mptcp``: write data sequence numbers with 8 octets in place of 4 (RFC 8684 section 3.3), as Linux
-    does: a data segment has room for 4 bytes less.
-    """
+    does: a data segment has room for 4 bytes less."""
     subflow_windows: bool | None = None
     """``mptcp``: count the receive window from the data ACK by what the subflow took last, as Linux does,
     whose duplicate ACKs make no window smaller: data may leave beyond it. The receiver drops them though
-    their subflow acknowledges them, and a timer of the connection sends them again.
-    """
+    their subflow acknowledges them, and a timer of the connection sends them again."""
     segment: Annotated[ByteCount, within(above=40, most=65535)] | None = None
     """``sdn-paced``, ``sliding-window``: a full data packet with its 40 bytes of headers (thesis: 1000 B)."""
     reliable: bool | None = None
     """``sdn-paced``: deliver in spite of loss: retransmissions, selective acknowledgments, an acknowledged
-    FIN and confirmed CTRLs. The thesis has none of these.
-    """
+    FIN and confirmed CTRLs. The thesis has none of these."""
     window_segments: Annotated[int, Field(ge=1, le=1000000)] | None = None
     """``sliding-window``: segments in flight (thesis: 5)."""
-
-
-PROTOCOL_FIELDS: dict[str, tuple[str, ...]] = {
-    "tcp": (
-        "mss",
-        "sack",
-        "timestamps",
-        "timestamp_tick",
-        "paws",
-        "paws_window",
-        "sack_blocks",
-        "ecn",
-        "initial_window_segments",
-        "receive_buffer",
-        "autotuning",
-        "initial_receive_buffer",
-        "segment_overhead",
-        "window_updates_double",
-        "quick_acks",
-        "delayed_ack_segments",
-        "delayed_ack_timeout",
-        "initial_rto",
-        "min_rto",
-        "max_rto",
-        "timer_tick",
-        "handshake_timeout",
-        "min_rtt_window",
-        "undo",
-        "dsack_delivers",
-        "prr_in_segments",
-        "tso_deferral",
-        "unpaced_segments",
-        "pacing_catches_up",
-        "loss_detection",
-        "congestion_control",
-        "pacing",
-    ),
-    "mptcp": (
-        "path_manager",
-        "scheduler",
-        "opportunistic_retransmission",
-        "penalisation",
-        "long_data_sequence",
-        "subflow_windows",
-    ),
-    "sdn-paced": (
-        "segment",
-        "reliable",
-        "initial_rto",
-        "max_rto",
-        "handshake_timeout",
-    ),
-    "sliding-window": (
-        "segment",
-        "window_segments",
-        "initial_rto",
-        "max_rto",
-        "handshake_timeout",
-    ),
-}
-"""The fields of each protocol. Multipath TCP has those of TCP as well."""

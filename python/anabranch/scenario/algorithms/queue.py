@@ -15,37 +15,30 @@ class Fifo(Algorithm):
     """First in, first out; what finds the queue full is lost (drop-tail)."""
 
     algorithm: Literal["fifo"] = "fifo"
-    """Its name."""
     limit: Limit = PacketCount(100)
     """Room for waiting packets, such as ``"64 kB"``, ``"20 ms"`` or ``"1 BDP"``, or a list of rooms, which
-    all hold.
-    """
+    all hold."""
 
 
 class Threshold(Algorithm):
     """Drop-tail; an ECN-capable packet that finds a long queue is marked (RFC 3168, RFC 8257 section 3.1)."""
 
     algorithm: Literal["threshold"] = "threshold"
-    """Its name."""
     limit: Limit = PacketCount(100)
     """Room for waiting packets, such as ``"64 kB"``, ``"20 ms"`` or ``"1 BDP"``, or a list of rooms, which
-    all hold.
-    """
+    all hold."""
     mark_at: PacketCount = PacketCount(20)
     """Waiting packets from which on arrivals are marked; 20 is DCTCP's K at 1 Gbps (Alizadeh et al. 2010,
-    section 4).
-    """
+    section 4)."""
 
 
 class Codel(Algorithm):
     """Controlled delay: drops at the head while packets wait too long (RFC 8289)."""
 
     algorithm: Literal["codel"] = "codel"
-    """Its name."""
     limit: Limit = PacketCount(100)
     """Room for waiting packets, such as ``"64 kB"``, ``"20 ms"`` or ``"1 BDP"``, or a list of rooms, which
-    all hold.
-    """
+    all hold."""
     target: Annotated[Span, within(above=0)] = Span(5000000000)
     """Acceptable standing delay (RFC 8289 section 4.2)."""
     interval: Annotated[Span, within(above=0)] = Span(100000000000)
@@ -58,11 +51,9 @@ class FqCodel(Algorithm):
     """Flow queue CoDel: a queue under CoDel for each flow, in turn, new flows first (RFC 8290)."""
 
     algorithm: Literal["fq-codel"] = "fq-codel"
-    """Its name."""
     limit: Limit = PacketCount(10240)
     """Room for waiting packets, such as ``"64 kB"``, ``"20 ms"`` or ``"1 BDP"``, or a list of rooms, which
-    all hold.
-    """
+    all hold."""
     flows: Annotated[int, Field(ge=1, le=65536)] = 1024
     """Queues into which flows are hashed (RFC 8290 section 5.2.5)."""
     quantum: Annotated[ByteCount, within(least=1, most=1000000000)] = ByteCount(1514)
@@ -79,11 +70,9 @@ class Pie(Algorithm):
     """Proportional integral controller enhanced: drops at random, by the delay of the queue (RFC 8033)."""
 
     algorithm: Literal["pie"] = "pie"
-    """Its name."""
     limit: Limit = PacketCount(100)
     """Room for waiting packets, such as ``"64 kB"``, ``"20 ms"`` or ``"1 BDP"``, or a list of rooms, which
-    all hold.
-    """
+    all hold."""
     target: Annotated[Span, within(above=0)] = Span(15000000000)
     """Delay that the controller aims at (QDELAY_REF, RFC 8033 section 4.2)."""
     update: Annotated[Span, within(least=1000000)] = Span(15000000000)
@@ -94,19 +83,16 @@ class Pie(Algorithm):
     """Mark ECN-capable packets in place of dropping them, as long as ``mark_below`` holds (section 5.1)."""
     mark_below: Annotated[float, Field(ge=0.0, le=1.0)] = 0.1
     """Probability from which on packets are dropped, whether they can be marked or not (MARK_ECNTH,
-    section 5.1).
-    """
+    section 5.1)."""
 
 
 class Red(Algorithm):
     """Random early detection by the average length of the queue (Floyd and Jacobson 1993)."""
 
     algorithm: Literal["red"] = "red"
-    """Its name."""
     limit: Limit = PacketCount(100)
     """Room for waiting packets, such as ``"64 kB"``, ``"20 ms"`` or ``"1 BDP"``, or a list of rooms, which
-    all hold.
-    """
+    all hold."""
     min_threshold: Annotated[PacketCount, within(least=1, most=999999999)] = PacketCount(5)
     """Average of waiting packets below which nothing is dropped ("min_th", section 6)."""
     max_threshold: Annotated[PacketCount, within(least=2, most=1000000000)] = PacketCount(15)

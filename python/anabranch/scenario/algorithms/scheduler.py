@@ -15,28 +15,24 @@ class LowestRtt(Algorithm):
     """
 
     algorithm: Literal["lowest-rtt"] = "lowest-rtt"
-    """Its name."""
 
 
 class RoundRobin(Algorithm):
     """One segment each in turn."""
 
     algorithm: Literal["round-robin"] = "round-robin"
-    """Its name."""
 
 
 class Redundant(Algorithm):
     """Everything on every subflow."""
 
     algorithm: Literal["redundant"] = "redundant"
-    """Its name."""
 
 
 class Blest(Algorithm):
     """Lowest RTT first, unless a slow subflow would block the receive window (Ferlin 2016)."""
 
     algorithm: Literal["blest"] = "blest"
-    """Its name."""
 
 
 class Ecf(Algorithm):
@@ -45,7 +41,6 @@ class Ecf(Algorithm):
     """
 
     algorithm: Literal["ecf"] = "ecf"
-    """Its name."""
     beta: Annotated[float, Field(ge=0.0)] = 0.25
     """How much more a slower subflow must promise once it waits (section 4: 0.25)."""
 
@@ -56,7 +51,6 @@ class Linux(Algorithm):
     """
 
     algorithm: Literal["linux"] = "linux"
-    """Its name."""
 
 
 Name = Literal["lowest-rtt", "round-robin", "redundant", "blest", "ecf", "linux"]

@@ -14,21 +14,18 @@ class Shortest(Algorithm):
     """One shortest path (Dijkstra 1959), or the best one by a metric of whole paths."""
 
     algorithm: Literal["shortest"] = "shortest"
-    """Its name."""
 
 
 class Ecmp(Algorithm):
     """All paths of equal and least cost, hop by hop (RFC 2328 section 16.1)."""
 
     algorithm: Literal["ecmp"] = "ecmp"
-    """Its name."""
 
 
 class KShortest(Algorithm):
     """The k shortest loop-free paths in equal shares (Yen 1971)."""
 
     algorithm: Literal["k-shortest"] = "k-shortest"
-    """Its name."""
     k: Annotated[int, Field(ge=1, le=64)] = 2
     """Number of paths, or as many as there are."""
 
@@ -39,7 +36,6 @@ class NearShortest(Algorithm):
     """
 
     algorithm: Literal["near-shortest"] = "near-shortest"
-    """Its name."""
     within_percent: Annotated[int, Field(ge=0, le=10000)] = 10
     """How much longer a path may be than the shortest of its pair, in percent."""
     k: Annotated[int, Field(ge=1, le=64)] = 8
@@ -50,7 +46,6 @@ class Disjoint(Algorithm):
     """Paths of least total cost that share no link, in equal shares (Suurballe 1974)."""
 
     algorithm: Literal["disjoint"] = "disjoint"
-    """Its name."""
     k: Annotated[int, Field(ge=1, le=64)] | None = None
     """Most paths of a pair; left out, as many as there are."""
 
@@ -59,7 +54,6 @@ class MaxFlow(Algorithm):
     """The split that carries most, each path with its share of the flow (Ford and Fulkerson 1962)."""
 
     algorithm: Literal["max-flow"] = "max-flow"
-    """Its name."""
 
 
 class TcpbpScheme(Algorithm):
@@ -69,7 +63,6 @@ class TcpbpScheme(Algorithm):
     """
 
     algorithm: Literal["tcpbp"] = "tcpbp"
-    """Its name."""
     k: Annotated[int, Field(ge=1, le=64)] = 1
     """Number of paths, or as many as there are."""
 
@@ -78,67 +71,56 @@ class TcpbpExact(Algorithm):
     """The path of highest predicted TCP throughput, without exception, or the k best in equal shares."""
 
     algorithm: Literal["tcpbp-exact"] = "tcpbp-exact"
-    """Its name."""
     k: Annotated[int, Field(ge=1, le=64)] = 1
     """Number of paths, or as many as there are."""
     model: Literal["mathis", "pftk", "cubic", "bbr", "transport"] | None = None
     """The throughput model by whose prediction paths are chosen, in place of d sqrt(p). ``mathis``: Mathis
     et al. 1997; ``pftk``: Padhye et al. 1998; ``cubic``: RFC 9438; ``bbr``: BBR; ``transport``: For each
-    flow that of its own transport.
-    """
+    flow that of its own transport."""
     sharing: Literal["none", "pair", "all-pairs"] | None = None
     """With a ``model``: with whom a flow shares its path; left out, ``pair``. ``none``: With nobody;
     ``pair``: With the flows of the same pair, in equal parts; ``all-pairs``: With all flows, by max-min
-    fairness, and routes of all pairs are chosen together.
-    """
+    fairness, and routes of all pairs are chosen together."""
     objective: Literal["total", "proportional"] | None = None
     """With ``sharing = "all-pairs"``: what the routes make large; left out, ``total``. ``total``: The sum
-    of all flows' rates; ``proportional``: The sum of their logarithms, which starves nobody.
-    """
+    of all flows' rates; ``proportional``: The sum of their logarithms, which starves nobody."""
 
 
 class Semper(Algorithm):
     """Link-disjoint paths between the edge routers, the same ones there and back (Garcia-Aviles 2017)."""
 
     algorithm: Literal["semper"] = "semper"
-    """Its name."""
     k: Annotated[int, Field(ge=1, le=64)] | None = None
     """Most paths of a pair; left out, as many as there are."""
     shares: Literal["equal", "capacity"] = "equal"
     """What each path gets. ``equal``: Equal parts; ``capacity``: Parts by the capacity of its narrowest
-    link between the edge routers, there or back.
-    """
+    link between the edge routers, there or back."""
 
 
 class Given(Algorithm):
     """The paths of ``paths``, with their weights: routes computed or measured elsewhere."""
 
     algorithm: Literal["given"] = "given"
-    """Its name."""
 
 
 class Robust(Algorithm):
     """The split with the least worst-case load over all matrices of ``demand`` (Fukushima 2016)."""
 
     algorithm: Literal["robust"] = "robust"
-    """Its name."""
     k: Annotated[int, Field(ge=1, le=64)] | None = None
     """Candidates of each pair; left out, all paths."""
     method: Literal["single-lp", "exchange", "all-paths", "link-flow"] | None = None
     """Which solver. Left out, ``single-lp`` over k paths and ``all-paths`` over all. They find the same.
     ``single-lp``: One linear program, over k paths; ``exchange``: Matrices are added one by one, over k
     paths; ``all-paths``: Paths are added one by one, over all; ``link-flow``: Flows on links, over all
-    paths.
-    """
+    paths."""
     failures: Literal["none", "single-link"] = "none"
     """Which failures the load counts with; for schemes with k paths. ``none``: The load is that with all
     links up; ``single-link``: The load is the highest with all links up or any one of them down, both
-    directions together.
-    """
+    directions together."""
     time_limit: Annotated[Span, within(above=0)] = Span(60000000000000)
     """Work after which the best plan so far is taken, with a warning that tells its gap; about so many
-    seconds on one core.
-    """
+    seconds on one core."""
     gap: Annotated[float, Field(gt=0, lt=1)] = 1e-06
     """By which part of the load the optimum may be lower when a solver stops."""
 
@@ -147,26 +129,21 @@ class HybridHop(Algorithm):
     """As ``robust`` over k paths, with a share of the pairs on a single one; candidates by hops."""
 
     algorithm: Literal["hybrid-hop"] = "hybrid-hop"
-    """Its name."""
     method: Literal["single-lp", "exchange"] | None = None
     """Which solver; left out, ``single-lp``. They find the same. ``single-lp``: One linear program;
-    ``exchange``: Matrices are added one by one.
-    """
+    ``exchange``: Matrices are added one by one."""
     k: Annotated[int, Field(ge=1, le=64)] = 2
     """Candidates of each pair."""
     single_percent: Annotated[float, Field(ge=0, le=100)] = 0.0
     """X: so many percent of the pairs, those with the longest candidates by delay, keep only their
-    shortest path.
-    """
+    shortest path."""
     failures: Literal["none", "single-link"] = "none"
     """Which failures the load counts with; for schemes with k paths. ``none``: The load is that with all
     links up; ``single-link``: The load is the highest with all links up or any one of them down, both
-    directions together.
-    """
+    directions together."""
     time_limit: Annotated[Span, within(above=0)] = Span(60000000000000)
     """Work after which the best plan so far is taken, with a warning that tells its gap; about so many
-    seconds on one core.
-    """
+    seconds on one core."""
     gap: Annotated[float, Field(gt=0, lt=1)] = 1e-06
     """By which part of the load the optimum may be lower when a solver stops."""
 
@@ -175,26 +152,21 @@ class HybridDelay(Algorithm):
     """As ``robust`` over k paths, with a share of the pairs on a single one; candidates by delay."""
 
     algorithm: Literal["hybrid-delay"] = "hybrid-delay"
-    """Its name."""
     method: Literal["single-lp", "exchange"] | None = None
     """Which solver; left out, ``single-lp``. They find the same. ``single-lp``: One linear program;
-    ``exchange``: Matrices are added one by one.
-    """
+    ``exchange``: Matrices are added one by one."""
     k: Annotated[int, Field(ge=1, le=64)] = 2
     """Candidates of each pair."""
     single_percent: Annotated[float, Field(ge=0, le=100)] = 0.0
     """X: so many percent of the pairs, those with the longest candidates by delay, keep only their
-    shortest path.
-    """
+    shortest path."""
     failures: Literal["none", "single-link"] = "none"
     """Which failures the load counts with; for schemes with k paths. ``none``: The load is that with all
     links up; ``single-link``: The load is the highest with all links up or any one of them down, both
-    directions together.
-    """
+    directions together."""
     time_limit: Annotated[Span, within(above=0)] = Span(60000000000000)
     """Work after which the best plan so far is taken, with a warning that tells its gap; about so many
-    seconds on one core.
-    """
+    seconds on one core."""
     gap: Annotated[float, Field(gt=0, lt=1)] = 1e-06
     """By which part of the load the optimum may be lower when a solver stops."""
 
@@ -203,15 +175,13 @@ class RobustOptimal(Algorithm):
     """The most TCP throughput up to a worst-case load."""
 
     algorithm: Literal["robust-optimal"] = "robust-optimal"
-    """Its name."""
     k: Annotated[int, Field(ge=1, le=64)] = 4
     """Candidates of each pair."""
     level: Annotated[float, Field(gt=0)] = 1.0
     """Worst-case load that may not be exceeded, 1 for full links."""
     time_limit: Annotated[Span, within(above=0)] = Span(60000000000000)
     """Work after which the best plan so far is taken, with a warning that tells its gap; about so many
-    seconds on one core.
-    """
+    seconds on one core."""
     gap: Annotated[float, Field(gt=0, lt=1)] = 1e-06
     """By which part of the load the optimum may be lower when a solver stops."""
 
@@ -220,13 +190,11 @@ class RobustSingle(Algorithm):
     """The least worst-case load with every pair on one path."""
 
     algorithm: Literal["robust-single"] = "robust-single"
-    """Its name."""
     k: Annotated[int, Field(ge=1, le=64)] = 4
     """Candidates of each pair."""
     time_limit: Annotated[Span, within(above=0)] = Span(60000000000000)
     """Work after which the best plan so far is taken, with a warning that tells its gap; about so many
-    seconds on one core.
-    """
+    seconds on one core."""
     gap: Annotated[float, Field(gt=0, lt=1)] = 1e-06
     """By which part of the load the optimum may be lower when a solver stops."""
 
