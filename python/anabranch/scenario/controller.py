@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Field, Tag, model_validator
 
 from anabranch import _core
 from anabranch.scenario.algorithm import Own, declarations, name_of, owners, parameters_of
@@ -13,7 +13,7 @@ from anabranch.scenario.algorithms.scheme import Metric
 from anabranch.scenario.moved import refuse_moved
 from anabranch.scenario.network import LinkSettings, NodeName
 from anabranch.scenario.quantity import PositiveSpan, Span, quoted
-from anabranch.scenario.table import Table, alternative, refuse, untouched
+from anabranch.scenario.table import Table, either, refuse, untouched
 from anabranch.scenario.variate import SpanVariate
 
 CONTROLLER_NAME = "controller"
@@ -47,10 +47,6 @@ class ControlLink(LinkSettings):
     """The switch at its other end."""
 
 
-def _switches_kind(value: object) -> str:
-    return alternative("all" if value == "*" else "several")
-
-
 class Controller(Table):
     """An SDN controller, which sets up every flow and takes the place of routing.
 
@@ -72,7 +68,7 @@ class Controller(Table):
     switches: Annotated[
         Annotated[Literal["*"], Tag("<all>")]
         | Annotated[list[NodeName], Field(min_length=1), Tag("<several>")],
-        Discriminator(_switches_kind),
+        either("*", "all", "several"),
     ] = "*"
     """The nodes that are switches; ``"*"``: every node that is not marked a host."""
     links: LinkSettings = untouched(LinkSettings)

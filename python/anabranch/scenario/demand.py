@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Field, Tag, model_validator
 
-from anabranch.scenario.files import FILE
+from anabranch.scenario.files import names_file
 from anabranch.scenario.quantity import PositiveRate, Rate, quoted
-from anabranch.scenario.table import Table, alternative, refuse
+from anabranch.scenario.table import Table, either, refuse
 
 
 class PairRates(Table):
@@ -34,7 +34,7 @@ class PairRates(Table):
         elif self.source == "topology":
             if not self.unit and self._needs_unit():
                 refuse("unit", 'is missing; say what a demand of 1 means, for example "1 Mbps"')
-        elif not self.source.startswith(FILE) or self.source == FILE:
+        elif not names_file(self.source):
             known = ", ".join(quoted(name) for name in ("topology", *self._generated))
             refuse("from", f'{quoted(self.source)} is neither {known} nor like "file:demands.csv"')
         elif self.unit is not None:
@@ -81,20 +81,13 @@ class Matrix(PairRates):
         return self.total is None
 
 
-def _hose_kind(value: object) -> str:
-    return alternative("by-router" if isinstance(value, dict) else "rate")
-
-
-def _pair_kind(value: object) -> str:
-    return alternative("rates" if isinstance(value, dict | PairRates) else "rate")
-
-
 Hose = Annotated[
     Annotated[Rate, Tag("<rate>")] | Annotated[dict[str, Rate], Field(min_length=1), Tag("<by-router>")],
-    Discriminator(_hose_kind),
+    either(dict, "by-router", "rate"),
 ]
 Pair = Annotated[
-    Annotated[Rate, Tag("<rate>")] | Annotated[PairRates, Tag("<rates>")], Discriminator(_pair_kind)
+    Annotated[Rate, Tag("<rate>")] | Annotated[PairRates, Tag("<rates>")],
+    either((dict, PairRates), "rates", "rate"),
 ]
 
 

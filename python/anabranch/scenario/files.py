@@ -28,6 +28,11 @@ _CODE = {
 _CODE_FOLDER = "code"
 
 
+def names_file(text: str) -> bool:
+    """Whether a text is ``file:`` and a name."""
+    return text.startswith(FILE) and text != FILE
+
+
 def with_files(
     value: Any,
     change: Callable[[str, str], str],
@@ -45,7 +50,7 @@ def with_files(
     """
     at = tuple(None if isinstance(step, int) else step for step in steps)
     if at in _FIELDS:
-        named = isinstance(value, str) and value.startswith(FILE) and value != FILE
+        named = isinstance(value, str) and names_file(value)
         return FILE + change(value.removeprefix(FILE), _FIELDS[at]) if named else value
     if any(_leads(at, field) and len(at) == len(field) for field in _CODE):
         return _with_code(value, change, base)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
 from anabranch.scenario.quantity import ByteCount, PacketCount, PositiveSpan, Quantity, Span, quoted, shown
-from anabranch.scenario.table import Table, alternative
+from anabranch.scenario.table import Table, alternative, either
 
 _BDP = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*BDP\s*")
 
@@ -87,12 +87,6 @@ Bound = Annotated[
     Discriminator(_bound_kind),
 ]
 Bounds = Annotated[list[Bound], Field(min_length=1)]
-
-
-def _limit_kind(value: object) -> str:
-    return alternative("bounds" if isinstance(value, list) else "bound")
-
-
 Limit = Annotated[
-    Annotated[Bound, Tag("<bound>")] | Annotated[Bounds, Tag("<bounds>")], Discriminator(_limit_kind)
+    Annotated[Bound, Tag("<bound>")] | Annotated[Bounds, Tag("<bounds>")], either(list, "bounds", "bound")
 ]

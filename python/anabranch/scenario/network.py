@@ -20,7 +20,7 @@ from pydantic import (
 from anabranch import _core
 from anabranch.scenario.algorithm import Algorithm, configuration, declarations
 from anabranch.scenario.algorithms.loss import Loss as LossModel
-from anabranch.scenario.files import FILE
+from anabranch.scenario.files import names_file
 from anabranch.scenario.moved import line
 from anabranch.scenario.quantity import (
     PositiveRate,
@@ -33,17 +33,7 @@ from anabranch.scenario.quantity import (
 )
 from anabranch.scenario.queue import Queue, refuse_former
 from anabranch.scenario.table import Table, alternative, refuse, untouched
-from anabranch.scenario.variate import (
-    Constant,
-    Empirical,
-    Exponential,
-    Gaussian,
-    LogNormal,
-    Pareto,
-    SpanVariate,
-    Uniform,
-    distribution_of,
-)
+from anabranch.scenario.variate import FIXED, Constant, SpanDistribution, SpanVariate, distribution_of
 
 MOST_WEIGHT = 2**32 - 1
 """Largest weight of a link; OSPF takes 16 bits, IS-IS 24."""
@@ -128,15 +118,9 @@ def _no_word(value: object) -> object:
 
 
 Delay = Annotated[
-    Annotated[Span, BeforeValidator(_no_word), Tag("<fixed>")]
+    Annotated[Span, BeforeValidator(_no_word), Tag(FIXED)]
     | Annotated[DistanceDelay, Tag("<distance>")]
-    | Annotated[Constant[Span], Tag("<constant>")]
-    | Annotated[Uniform[Span], Tag("<uniform>")]
-    | Annotated[Exponential[Span], Tag("<exponential>")]
-    | Annotated[Gaussian[Span], Tag("<gaussian>")]
-    | Annotated[LogNormal[Span], Tag("<log-normal>")]
-    | Annotated[Pareto[Span], Tag("<pareto>")]
-    | Annotated[Empirical[Span], Tag("<empirical>")],
+    | SpanDistribution,
     Discriminator(_delay_kind),
 ]
 Loss = Annotated[
@@ -303,6 +287,6 @@ class Network(Table):
     @field_validator("weights")
     @classmethod
     def _check_weights(cls, weights: str | None) -> str | None:
-        if weights is not None and (not weights.startswith(FILE) or weights == FILE):
+        if weights is not None and not names_file(weights):
             raise ValueError(f'{quoted(weights)} is not like "file:weights.csv"')
         return weights

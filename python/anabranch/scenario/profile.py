@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
-from anabranch.scenario.files import FILE
+from anabranch.scenario.files import names_file
 from anabranch.scenario.network import LinkSelector, NodePair
-from anabranch.scenario.quantity import Span, above_zero, quoted
+from anabranch.scenario.quantity import PositiveSpan, quoted
 from anabranch.scenario.table import refuse
-
-PositiveSpan = Annotated[Span, AfterValidator(above_zero)]
 
 
 class Profile(LinkSelector):
@@ -36,7 +34,7 @@ class Profile(LinkSelector):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if not self.source.startswith(FILE) or self.source == FILE:
+        if not names_file(self.source):
             refuse("from", f'{quoted(self.source)} is not like "file:lte.csv"')
         if self.format == "csv" and self.interval is not None:
             refuse("interval", "is for a Mahimahi trace; a CSV file has its times in it")

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Field, Tag, model_validator
 
 from anabranch.scenario.algorithm import Own, declarations, name_of, parameters
 from anabranch.scenario.algorithms.load_balancing import LoadBalancing
 from anabranch.scenario.algorithms.scheme import Metric, Scheme
 from anabranch.scenario.demand import Demand
-from anabranch.scenario.files import FILE
+from anabranch.scenario.files import names_file
 from anabranch.scenario.moved import refuse_moved
 from anabranch.scenario.quantity import Span, quoted
-from anabranch.scenario.table import Table, alternative, refuse
+from anabranch.scenario.table import Table, either, refuse
 
 GIVEN = "given"
 """The scheme whose paths the scenario gives."""
@@ -39,10 +39,6 @@ def _takes_limits(scheme: str) -> bool:
     return any(entry["name"] == _LIMITS for entry in declared_scheme(scheme)["parameters"])
 
 
-def _reaction_kind(value: object) -> str:
-    return alternative("never" if value == "never" else "span")
-
-
 class GivenPath(Table):
     """One path of the scheme ``given``."""
 
@@ -52,14 +48,10 @@ class GivenPath(Table):
     """Its part of what the pair sends, by the sum of all weights of the pair."""
 
 
-def _paths_kind(value: object) -> str:
-    return alternative("file" if isinstance(value, str) else "paths")
-
-
 Paths = Annotated[
     Annotated[str, Field(min_length=1), Tag("<file>")]
     | Annotated[list[GivenPath], Field(min_length=1), Tag("<paths>")],
-    Discriminator(_paths_kind),
+    either(str, "file", "paths"),
 ]
 
 
@@ -268,7 +260,7 @@ class Routing(RouteChoice):
     schemes, whose fractions are of packets, and ``flow`` for the others."""
     reaction: Annotated[
         Annotated[Span, Tag("<span>")] | Annotated[Literal["never"], Tag("<never>")],
-        Discriminator(_reaction_kind),
+        either("never", "never", "span"),
     ] = Span("1 s")
     """Time from a failure or repair until new routes are in force, or ``"never"``."""
     paths: Paths | None = None
@@ -301,7 +293,7 @@ class Routing(RouteChoice):
         example = 'give the paths, for example paths = "file:routes.csv"'
         if self.paths is None:
             refuse("paths", f"is missing; {example}")
-        if isinstance(self.paths, str) and (not self.paths.startswith(FILE) or self.paths == FILE):
+        if isinstance(self.paths, str) and not names_file(self.paths):
             refuse("paths", f"{quoted(self.paths)} is not the name of a file; {example}")
 
 

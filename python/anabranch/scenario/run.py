@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Field, Tag, model_validator
 
 from anabranch.scenario.network import NodeName, NodePair
 from anabranch.scenario.quantity import ByteCount, PositiveSpan, Span
-from anabranch.scenario.table import Table, alternative, refuse
+from anabranch.scenario.table import Table, either, refuse
 
 U64 = Annotated[int, Field(ge=0, le=2**64 - 1)]
-
-
-def _names_kind(value: object) -> str:
-    return alternative("all" if value == "*" else "several")
-
 
 FlowNames = Annotated[
     Annotated[Literal["*"], Tag("<all>")]
     | Annotated[list[Annotated[str, Field(min_length=1)]], Tag("<several>")],
-    Discriminator(_names_kind),
+    either("*", "all", "several"),
 ]
 """Some flows by name, or ``"*"`` for all."""
 

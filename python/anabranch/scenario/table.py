@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NoReturn, TypeVar
 
-from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler
+from pydantic import BaseModel, ConfigDict, Discriminator, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from anabranch.scenario.docstrings import field_docstring
@@ -76,6 +76,22 @@ def refuse(field: str, message: str) -> NoReturn:
 def alternative(name: str) -> str:
     """The tag of one alternative of a field; marked, so that messages can leave it out of a place."""
     return f"<{name}>"
+
+
+def either(told_by: str | type | tuple[type, ...], one: str, other: str) -> Discriminator:
+    """Tells two alternatives of a field apart.
+
+    Args:
+        told_by: the first one is this word, or a value of one of these types.
+        one: the name of the first alternative.
+        other: that of the second.
+    """
+
+    def chosen(value: object) -> str:
+        is_one = value == told_by if isinstance(told_by, str) else isinstance(value, told_by)
+        return alternative(one if is_one else other)
+
+    return Discriminator(chosen)
 
 
 def is_alternative(part: str | int) -> bool:

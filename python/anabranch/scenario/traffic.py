@@ -15,20 +15,15 @@ from pydantic import (
 
 from anabranch.scenario.demand import Matrix
 from anabranch.scenario.network import NodeName
-from anabranch.scenario.quantity import ByteCount, Number, PositiveRate, Quantity, Span, quoted
+from anabranch.scenario.quantity import ByteCount, PositiveRate, Quantity, Span, quoted
 from anabranch.scenario.routing import TrafficRouting
-from anabranch.scenario.table import Table, alternative, refuse
+from anabranch.scenario.table import Table, alternative, either, refuse
 from anabranch.scenario.variate import (
     FIXED,
+    ByteDistribution,
     ByteVariate,
-    Constant,
-    Empirical,
-    Exponential,
-    Gaussian,
-    LogNormal,
-    Pareto,
+    NumberDistribution,
     SpanVariate,
-    Uniform,
     distribution_of,
     mean_base_units,
 )
@@ -174,26 +169,14 @@ def _size_kind(value: object) -> str:
 
 
 Size = Annotated[
-    Annotated[Literal["unlimited"], Tag("<unlimited>")]
-    | Annotated[ByteCount, Tag(FIXED)]
-    | Annotated[Constant[ByteCount], Tag("<constant>")]
-    | Annotated[Uniform[ByteCount], Tag("<uniform>")]
-    | Annotated[Exponential[ByteCount], Tag("<exponential>")]
-    | Annotated[Gaussian[ByteCount], Tag("<gaussian>")]
-    | Annotated[LogNormal[ByteCount], Tag("<log-normal>")]
-    | Annotated[Pareto[ByteCount], Tag("<pareto>")]
-    | Annotated[Empirical[ByteCount], Tag("<empirical>")],
+    Annotated[Literal["unlimited"], Tag("<unlimited>")] | Annotated[ByteCount, Tag(FIXED)] | ByteDistribution,
     Discriminator(_size_kind),
 ]
 
 
-def _ends_kind(value: object) -> str:
-    return alternative("several" if isinstance(value, list) else "one")
-
-
 Ends = Annotated[
     Annotated[NodeName, Tag("<one>")] | Annotated[list[NodeName], Field(min_length=1), Tag("<several>")],
-    Discriminator(_ends_kind),
+    either(list, "several", "one"),
 ]
 
 
@@ -207,13 +190,7 @@ def _flows_kind(value: object) -> str:
 Flows = Annotated[
     Annotated[int, Field(ge=1, le=MAX_FLOWS), Tag("<number>")]
     | Annotated[Literal["unlimited"], Tag("<unlimited>")]
-    | Annotated[Constant[Number], Tag("<constant>")]
-    | Annotated[Uniform[Number], Tag("<uniform>")]
-    | Annotated[Exponential[Number], Tag("<exponential>")]
-    | Annotated[Gaussian[Number], Tag("<gaussian>")]
-    | Annotated[LogNormal[Number], Tag("<log-normal>")]
-    | Annotated[Pareto[Number], Tag("<pareto>")]
-    | Annotated[Empirical[Number], Tag("<empirical>")],
+    | NumberDistribution,
     Discriminator(_flows_kind),
 ]
 
@@ -275,20 +252,17 @@ class Traffic(Table):
         if isinstance(self.size, Quantity) and self.size == 0:
             refuse("size", f"{quoted(self.size.text)} is zero; a transfer has at least one byte")
         self._check_rates()
-        if self.flows == "unlimited" and self.inter_arrival is None:
-            refuse("flows", '"unlimited" needs inter_arrival: the flows arrive one after the other')
-        if (
-            self.flows == "unlimited"
-            and self.inter_arrival is not None
-            and mean_base_units(self.inter_arrival) == 0
-        ):
-            refuse("inter_arrival", "its mean is zero, so that unlimited flows would never end arriving")
-        if self.has_datagrams and "transport" in self.model_fields_set:
-            kind = self.application.kind if self.application else ""
-            refuse("transport", f"{quoted(kind)} has no connection, and so no transport; leave it out")
-        if self.has_datagrams and self.reads is not None:
-            kind = self.application.kind if self.application else ""
-            refuse("reads", f"{quoted(kind)} has no connection, and so no receive window; leave it out")
+        if self.flows == "unlimited":
+            if self.inter_arrival is None:
+                refuse("flows", '"unlimited" needs inter_arrival: the flows arrive one after the other')
+            if mean_base_units(self.inter_arrival) == 0:
+                refuse("inter_arrival", "its mean is zero, so that unlimited flows would never end arriving")
+        if isinstance(self.application, DatagramApplication):
+            without = f"{quoted(self.application.kind)} has no connection, and so no"
+            if "transport" in self.model_fields_set:
+                refuse("transport", f"{without} transport; leave it out")
+            if self.reads is not None:
+                refuse("reads", f"{without} receive window; leave it out")
         if self.matrix is None:
             self._check_ends()
         else:

@@ -186,8 +186,6 @@ class Empirical(Distribution, Generic[Q]):
         return sum(w * float(v) for w, v in zip(weights, self.values, strict=True)) / sum(weights)
 
 
-Variate = Constant[Q] | Uniform[Q] | Exponential[Q] | Gaussian[Q] | LogNormal[Q] | Pareto[Q] | Empirical[Q]
-
 DISTRIBUTIONS = ("constant", "uniform", "exponential", "gaussian", "log-normal", "pareto", "empirical")
 
 
@@ -198,40 +196,46 @@ def distribution_of(value: object) -> str:
     return alternative(str(getattr(value, "distribution", FIXED[1:-1])))
 
 
-SpanVariate = Annotated[
-    Annotated[Span, Tag(FIXED)]
-    | Annotated[Constant[Span], Tag("<constant>")]
+SpanDistribution = (
+    Annotated[Constant[Span], Tag("<constant>")]
     | Annotated[Uniform[Span], Tag("<uniform>")]
     | Annotated[Exponential[Span], Tag("<exponential>")]
     | Annotated[Gaussian[Span], Tag("<gaussian>")]
     | Annotated[LogNormal[Span], Tag("<log-normal>")]
     | Annotated[Pareto[Span], Tag("<pareto>")]
-    | Annotated[Empirical[Span], Tag("<empirical>")],
-    Discriminator(distribution_of),
-]
-"""A time, or a distribution of times."""
-
-ByteVariate = Annotated[
-    Annotated[ByteCount, Tag(FIXED)]
-    | Annotated[Constant[ByteCount], Tag("<constant>")]
+    | Annotated[Empirical[Span], Tag("<empirical>")]
+)
+ByteDistribution = (
+    Annotated[Constant[ByteCount], Tag("<constant>")]
     | Annotated[Uniform[ByteCount], Tag("<uniform>")]
     | Annotated[Exponential[ByteCount], Tag("<exponential>")]
     | Annotated[Gaussian[ByteCount], Tag("<gaussian>")]
     | Annotated[LogNormal[ByteCount], Tag("<log-normal>")]
     | Annotated[Pareto[ByteCount], Tag("<pareto>")]
-    | Annotated[Empirical[ByteCount], Tag("<empirical>")],
-    Discriminator(distribution_of),
-]
+    | Annotated[Empirical[ByteCount], Tag("<empirical>")]
+)
+NumberDistribution = (
+    Annotated[Constant[Number], Tag("<constant>")]
+    | Annotated[Uniform[Number], Tag("<uniform>")]
+    | Annotated[Exponential[Number], Tag("<exponential>")]
+    | Annotated[Gaussian[Number], Tag("<gaussian>")]
+    | Annotated[LogNormal[Number], Tag("<log-normal>")]
+    | Annotated[Pareto[Number], Tag("<pareto>")]
+    | Annotated[Empirical[Number], Tag("<empirical>")]
+)
+SpanVariate = Annotated[Annotated[Span, Tag(FIXED)] | SpanDistribution, Discriminator(distribution_of)]
+"""A time, or a distribution of times."""
+ByteVariate = Annotated[Annotated[ByteCount, Tag(FIXED)] | ByteDistribution, Discriminator(distribution_of)]
 """A size, or a distribution of sizes."""
 
 
-def as_core(value: Quantity | Variate[Span] | Variate[ByteCount] | Variate[Number]) -> Core:
+def as_core(value: Quantity | Distribution) -> Core:
     """A fixed quantity or a variate, as the core reads it."""
     if isinstance(value, Quantity):
         return {"distribution": "constant", "value": float(value)}
     return value.core()
 
 
-def mean_base_units(value: Quantity | Variate[Span] | Variate[ByteCount] | Variate[Number]) -> float:
+def mean_base_units(value: Quantity | Distribution) -> float:
     """The mean of a fixed quantity or a variate, in base units; possibly infinite."""
     return float(value) if isinstance(value, Quantity) else value.mean_base_units()

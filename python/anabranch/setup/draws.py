@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anabranch import _core
-from anabranch.scenario.quantity import ByteCount, Quantity, Span
+from anabranch.scenario.quantity import Quantity
 from anabranch.scenario.scenario import Scenario
-from anabranch.scenario.variate import Variate, as_core
+from anabranch.scenario.variate import Distribution, as_core
 from anabranch.setup.model import Tagged
 
 LARGEST_DRAW = 2.0**60
@@ -30,7 +30,7 @@ class Draws:
 
     def each(
         self,
-        value: Quantity | Variate[Span] | Variate[ByteCount],
+        value: Quantity | Distribution,
         entry: str,
         purpose: str,
         numbers: NDArray[np.uint32],
@@ -44,7 +44,7 @@ class Draws:
         # Halves go to the even number, as Python rounds them.
         return np.rint(np.minimum(drawn, LARGEST_DRAW)).astype(np.int64)
 
-    def one(self, value: Quantity | Variate[Span] | Variate[ByteCount], name: str, purpose: str) -> int:
+    def one(self, value: Quantity | Distribution, name: str, purpose: str) -> int:
         """A fixed quantity itself, or the one draw of a stream, to the nearest base unit."""
         if isinstance(value, Quantity):
             return int(value)
