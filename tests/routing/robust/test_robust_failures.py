@@ -91,7 +91,7 @@ def test_each_failure_is_the_worst_case_of_the_routing_that_is_left() -> None:
 def test_shares_without_paths_cannot_fail() -> None:
     net, bounds, candidates = parallel([100, 100], 60)
     routing = candidates.routing(net.arc_count, [0.5, 0.5])
-    with pytest.raises(RoutingError, match="only shares of links are known"):
+    with pytest.raises(RoutingError, match="has shares of links and no paths"):
         worst_case_under_failures(net, bounds, TrafficSplit(routing.source, routing.target, routing.share))
 
 

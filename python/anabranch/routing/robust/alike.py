@@ -48,12 +48,11 @@ class Alike:
         if len(first) == len(network.nodes):
             return None
         members = np.bincount(group).astype(np.float64)
-        made, number = _first_members(parts, kind, first)
-        return cls(
-            _together(bounds, first, members), made,
-            _constant_load(network, bounds, candidates, chosen),
-            _way_back(candidates, kind, group, number),
-        )  # fmt: skip
+        count = np.zeros(len(network.nodes))
+        count[first] = members
+        made = _first_members(parts, kind, first)
+        load = _constant_load(network, bounds, candidates, chosen)
+        return cls(bounds.of_groups(count), made, load, _way_back(candidates, kind, group, made))
 
     def fractions(self, fraction: Floats) -> Floats:
         """Fractions of all paths from those of the groups."""
@@ -88,8 +87,7 @@ def _parts(
     kept = np.concatenate([[0], np.cumsum(keep)]).tolist()
     left = arcs[keep].tolist()
     limits = bounds.pair_mbps[candidates.source, candidates.target].tolist()
-    ends = zip(candidates.source.tolist(), candidates.target.tolist(), strict=True)
-    for pair, (source, target) in enumerate(ends):
+    for pair, (source, target) in enumerate(candidates.pairs()):
         span = range(candidates.path_start[pair], candidates.path_start[pair + 1])
         own = tuple(tuple(left[kept[starts[p]] : kept[starts[p + 1]]]) for p in span)
         if any(own):
@@ -100,40 +98,11 @@ def _parts(
     return parts, kind
 
 
-def _first_members(
-    parts: dict[int, list[list[int]]], kind: Ints, first: Ints
-) -> tuple[Candidates, dict[tuple[int, int], int]]:
-    """The candidates of the pairs of first members, and the number of the first path of each pair."""
+def _first_members(parts: dict[int, list[list[int]]], kind: Ints, first: Ints) -> Candidates:
+    """The candidates of the pairs of first members."""
     nodes = sorted(first.tolist())
     pairs = [(a, b) for a in nodes for b in nodes if kind[a, b]]
-    path_start, arc_start, arcs = [0], [0], list[int]()
-    number = {}
-    for pair in pairs:
-        number[pair] = path_start[-1]
-        for part in parts[int(kind[pair])]:
-            arcs += part
-            arc_start.append(len(arcs))
-        path_start.append(len(arc_start) - 1)
-    ends = np.array(pairs, np.int64).reshape(-1, 2)
-    made = Candidates(
-        ends[:, 0], ends[:, 1], np.array(path_start), np.array(arc_start), np.array(arcs, np.int64)
-    )
-    return made, number
-
-
-def _together(bounds: DemandBounds, first: Ints, members: Floats) -> DemandBounds:
-    """Bounds of groups, at their first members."""
-    nodes = len(bounds.ingress_mbps)
-    count = np.zeros(nodes)
-    count[first] = members
-    pair = np.where(np.outer(count, count) > 0, bounds.pair_mbps, 0.0) * np.maximum(
-        np.outer(count, count), 1.0
-    )
-    ingress, egress = (
-        np.where(count > 0, limit, 0.0) * np.maximum(count, 1.0)
-        for limit in (bounds.ingress_mbps, bounds.egress_mbps)
-    )
-    return DemandBounds(ingress, egress, pair)
+    return Candidates.of_parts(pairs, (parts[int(kind[pair])] for pair in pairs))
 
 
 def _constant_load(
@@ -148,15 +117,16 @@ def _constant_load(
     return worst.max_load
 
 
-def _way_back(candidates: Candidates, kind: Ints, group: Ints, number: dict[tuple[int, int], int]) -> Ints:
+def _way_back(candidates: Candidates, kind: Ints, group: Ints, of_groups: Candidates) -> Ints:
     """The path among those of the groups for each path of all pairs."""
     source, target = candidates.source, candidates.target
+    first_path = dict(zip(of_groups.pairs(), of_groups.path_start.tolist(), strict=False))
     leader = np.zeros(int(group.max()) + 1, np.int64)
     order = np.arange(len(group))[::-1]
     leader[group[order]] = order
     path = np.full(candidates.path_count, -1)
     for pair in np.flatnonzero(kind[source, target]).tolist():
         begin, end = candidates.path_start[pair], candidates.path_start[pair + 1]
-        at = number[int(leader[group[source[pair]]]), int(leader[group[target[pair]]])]
+        at = first_path[int(leader[group[source[pair]]]), int(leader[group[target[pair]]])]
         path[begin:end] = np.arange(at, at + end - begin)
     return path

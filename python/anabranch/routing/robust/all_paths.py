@@ -94,9 +94,7 @@ def _solved(
     status: Status = "optimal"
     while not best.within(tolerance):
         mirror = None if opposite is None else Mirror.find(network, bounds, candidates)
-        done = step(
-            network, bounds, candidates, links, best, budget, mirror=mirror, fill=True
-        )  # fmt: skip
+        done = step(network, bounds, candidates, links, best, budget, mirror=mirror, fill=True)
         programs += 1
         known = candidates.path_count
         if done.prices is not None:
@@ -116,9 +114,7 @@ def _solved(
                 "all-paths", f"stalled at a gap above {tolerance}", "ask for a larger tolerance"
             )
         links = done.links
-    return Solution(
-        best.routing, best.worst_case, best.lower_bound, status, "all-paths", programs, budget.cpu_s
-    )
+    return best.solution(status, "all-paths", programs, budget)
 
 
 def _through_intermediates(

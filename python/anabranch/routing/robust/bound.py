@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import dijkstra
 
+from .highs import Entries
 from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints
 
 _NO_WEIGHT = 1e-12
@@ -60,24 +61,20 @@ def prices(
     weight = np.maximum(weight, 0.0)
     total = weight.sum()
     by_arc = sparse.csc_array(dual)
-    columns, rows, data = list[Ints](), list[Ints](), list[Floats]()
+    entries = Entries()
     for arc in np.flatnonzero(weight > _NO_WEIGHT * total) if total > 0 else ():
-        entries = slice(by_arc.indptr[arc], by_arc.indptr[arc + 1])
-        pairs = by_arc.indices[entries].astype(np.int64)
-        traffic = np.maximum(by_arc.data[entries], 0.0) * network.capacity_mbps[arc] / weight[arc]
+        of_arc = slice(by_arc.indptr[arc], by_arc.indptr[arc + 1])
+        pairs = by_arc.indices[of_arc].astype(np.int64)
+        traffic = np.maximum(by_arc.data[of_arc], 0.0) * network.capacity_mbps[arc] / weight[arc]
         if fill:
             every = np.zeros(len(source))
             every[pairs] = traffic
             pairs, traffic = np.arange(len(source)), every
         within = _within(bounds, source[pairs], target[pairs], traffic, fill)
-        data.append(within * (weight[arc] / total) / network.capacity_mbps[arc])
-        rows.append(pairs)
-        columns.append(np.full(len(pairs), arc))
-    shape = (len(source), network.arc_count)
-    if not data:
-        return Prices(source, target, sparse.csr_array(shape))
-    coordinates = (np.concatenate(rows), np.concatenate(columns))
-    return Prices(source, target, sparse.csr_array((np.concatenate(data), coordinates), shape=shape))
+        price = within * (weight[arc] / total) / network.capacity_mbps[arc]
+        entries.add(pairs, np.full(len(pairs), arc), price)
+    matrix = entries.matrix(len(source), network.arc_count)
+    return Prices(source, target, sparse.csr_array(matrix))
 
 
 def _within(bounds: DemandBounds, source: Ints, target: Ints, traffic: Floats, fill: bool) -> Floats:

@@ -248,22 +248,15 @@ def _parts(
     """
     inside = np.zeros(network.arc_count, np.bool_)
     inside[links] = True
-    pairs, path_start, arc_start, arcs = list[int](), [0], [0], list[int]()
+    pairs, of_pairs = list[int](), list[list[list[int]]]()
     for pair in np.flatnonzero(counts).tolist():
         span = range(int(candidates.path_start[pair]), int(candidates.path_start[pair + 1]))
         parts = {frozenset(arc for arc in candidates.path(path) if inside[arc]) for path in span}
         if frozenset() in parts:
             continue
         pairs.append(pair)
-        for part in sorted(sorted(part) for part in parts if not any(other < part for other in parts)):
-            arcs += part
-            arc_start.append(len(arcs))
-        path_start.append(len(arc_start) - 1)
-    index = np.array(pairs, np.int64)
-    if not pairs:
-        return index, None
-    made = Candidates(
-        candidates.source[index], candidates.target[index],
-        np.array(path_start), np.array(arc_start), np.array(arcs, np.int64),
-    )  # fmt: skip
-    return index, made
+        least = (part for part in parts if not any(other < part for other in parts))
+        of_pairs.append(sorted(sorted(part) for part in least))
+    ends = candidates.pairs()
+    made = Candidates.of_parts([ends[pair] for pair in pairs], of_pairs) if pairs else None
+    return np.array(pairs, np.int64), made

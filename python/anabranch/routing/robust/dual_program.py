@@ -18,10 +18,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 
-from .highs import Answer, Program
+from .highs import Answer, Entries, Program
 from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints
 
 
@@ -82,28 +81,6 @@ def mirror_of_arcs(network: FlowNetwork, bounds: DemandBounds) -> Ints | None:
     arc = np.empty(network.arc_count, np.int64)
     arc[here] = there
     return arc
-
-
-class Entries:
-    """Entries of a sparse matrix, gathered block by block."""
-
-    def __init__(self) -> None:
-        self._rows = list[Ints]()
-        self._columns = list[Ints]()
-        self._values = list[Floats]()
-
-    def add(self, rows: Ints, columns: Ints, values: ArrayLike) -> None:
-        """Entries at these rows and columns; a single value serves for all. Those at one place are added."""
-        self._rows.append(rows)
-        self._columns.append(columns)
-        self._values.append(np.broadcast_to(np.asarray(values, np.float64), rows.shape))
-
-    def matrix(self, rows: int, columns: int) -> sparse.csc_array:
-        """The matrix of this shape."""
-        coordinates = (np.concatenate(self._rows), np.concatenate(self._columns))
-        made = sparse.csc_array((np.concatenate(self._values), coordinates), shape=(rows, columns))
-        made.sum_duplicates()
-        return made
 
 
 class DualProgram:
@@ -223,10 +200,8 @@ class DualProgram:
         paths = self._candidates.path_count
         x = answer.primal[:paths] if self._mirror is None else answer.primal[self._column_of_path]
         x = np.maximum(x, 0.0)
-        total = np.add.reduceat(x, self._candidates.path_start[:-1])
-        if not (np.isfinite(total).all() and (total > 0).all()):
-            return None
-        return np.asarray(x / total[self._candidates.pair_of_path()])
+        total = self._candidates.sums(x)
+        return self._candidates.whole(x) if np.isfinite(total).all() and (total > 0).all() else None
 
     def duals(self, answer: Answer) -> tuple[Floats, sparse.csr_array] | None:
         """Dual values of (10), shape (arcs,), and of (11), shape (pairs, arcs); None if there are none."""

@@ -17,8 +17,8 @@ from scipy import sparse
 from .bound import prices
 from .budget import Budget, Status
 from .errors import SolverError
-from .highs import Answer, Program, solve_interior
-from .master import Incumbent, evenly, start
+from .highs import Answer, Entries, Program, solve_interior
+from .master import start
 from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, Solution, WorstCase
 from .worst_case import check_covered, load_of_shares
 
@@ -56,7 +56,7 @@ def exchange(
     candidates.check(network)
     check_covered(network, bounds, candidates.source, candidates.target)
     best, _ = start(network, bounds, candidates, budget)
-    best_fraction = evenly(candidates)
+    best_fraction = candidates.even()
     master = _Master(network, bounds, candidates)
     master.add(master.cuts(best.worst_case))
     rounds = 0
@@ -67,7 +67,8 @@ def exchange(
         if answer is None:
             status = budget.stopped
             break
-        fraction, load_found = master.fraction(answer), float(answer.primal[-1])
+        fraction = candidates.whole(np.maximum(answer.primal[:-1], 0.0))
+        load_found = float(answer.primal[-1])
         best.lower_bound = max(best.lower_bound, master.bound(answer))
         if best.within(tolerance):
             break
@@ -88,11 +89,7 @@ def exchange(
         if not new:
             raise SolverError("exchange", f"stalled at a gap above {tolerance}", "ask for a larger tolerance")
         master.add(new)
-    return _solution(best, status, rounds, budget)
-
-
-def _solution(best: Incumbent, status: Status, rounds: int, budget: Budget) -> Solution:
-    return Solution(best.routing, best.worst_case, best.lower_bound, status, "exchange", rounds, budget.cpu_s)
+    return best.solution(status, "exchange", rounds, budget)
 
 
 class _Master:
@@ -134,42 +131,27 @@ class _Master:
         if budget.left_s <= 0:
             return None
         paths, pairs = self._candidates.path_count, self._candidates.pair_count
-        rows = [self._pair_of_path]
-        columns = [np.arange(paths)]
-        values = [np.ones(paths)]
+        entries = Entries()
+        entries.add(self._pair_of_path, np.arange(paths), 1.0)
         for number, cut in enumerate(self._cuts):
-            rows.append(np.full(len(cut.paths) + 1, pairs + number))
-            columns.append(np.append(cut.paths, paths))
-            values.append(np.append(cut.weight, -1.0))
-        shape = (pairs + len(self._cuts), paths + 1)
-        matrix = sparse.csc_array(
-            (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape
-        )
-        lower, upper = np.full(shape[0], -np.inf), np.zeros(shape[0])
+            entries.add(pairs + number, np.append(cut.paths, paths), np.append(cut.weight, -1.0))
+        matrix = entries.matrix(pairs + len(self._cuts), paths + 1)
+        lower, upper = np.full(matrix.shape[0], -np.inf), np.zeros(matrix.shape[0])
         lower[:pairs] = upper[:pairs] = 1.0
         cost = np.zeros(paths + 1)
         cost[-1] = 1.0
         answer = solve_interior(Program(matrix, lower, upper, cost), budget)
         return answer if answer.ending == "optimal" else None
 
-    def fraction(self, answer: Answer) -> Floats:
-        """x_p, made one in total for each pair."""
-        x = np.maximum(answer.primal[:-1], 0.0)
-        return np.asarray(x / np.add.reduceat(x, self._candidates.path_start[:-1])[self._pair_of_path])
-
     def bound(self, answer: Answer) -> float:
         """What the dual values of (5) prove: for each arc the mean of its matrices, weighted by them."""
         dual = np.maximum(-answer.row_dual[self._candidates.pair_count :], 0.0)
         weight = np.zeros(self._network.arc_count)
-        rows, columns, values = list[Ints](), list[Ints](), list[Floats]()
+        entries = Entries()
         for cut, price in zip(self._cuts, dual.tolist(), strict=True):
             weight[cut.arc] += price
             pairs, first = np.unique(self._pair_of_path[cut.paths], return_index=True)
-            rows.append(pairs)
-            columns.append(np.full(len(pairs), cut.arc))
-            values.append(cut.weight[first] * price)
-        shape = (self._candidates.pair_count, self._network.arc_count)
-        coordinates = (np.concatenate(rows), np.concatenate(columns))
-        of_uses = sparse.csr_array((np.concatenate(values), coordinates), shape=shape)
+            entries.add(pairs, np.full(len(pairs), cut.arc), cut.weight[first] * price)
+        of_uses = entries.matrix(self._candidates.pair_count, self._network.arc_count)
         source, target = self._candidates.source, self._candidates.target
         return prices(self._network, self._bounds, source, target, weight, of_uses).bound(self._candidates)

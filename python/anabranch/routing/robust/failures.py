@@ -13,7 +13,6 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 
-from .errors import RoutingError
 from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, TrafficSplit, WorstCase
 from .worst_case import check_covered, load_of_shares
 
@@ -71,7 +70,7 @@ def hit_paths(candidates: Candidates, arcs: Ints, arc_count: int) -> Ints:
 def fractions_after(candidates: Candidates, fraction: Floats, hit: Ints) -> tuple[Floats, Ints]:
     """Fractions when the hit paths are gone, in proportion, and the pairs that are stranded."""
     alive = np.where(hit, 0.0, np.maximum(fraction, 0.0))
-    left = np.add.reduceat(alive, candidates.path_start[:-1])
+    left = candidates.sums(alive)
     stranded = left <= _NOTHING
     scale = np.where(stranded, 0.0, 1.0 / np.where(stranded, 1.0, left))
     return np.asarray(alive * scale[candidates.pair_of_path()]), np.flatnonzero(stranded)
@@ -87,15 +86,10 @@ def worst_case_under_failures(
         BoundsError: a pair may have traffic by the bounds and has no route.
         CapacityError: a link without capacity is used.
     """
-    if routing.candidates is None or routing.fraction is None:
-        raise RoutingError(
-            "routing", "only shares of links are known, and paths fail", "decompose it into paths"
-        )
+    candidates, fraction = routing.by_paths
     routing.check(network)
     check_covered(network, bounds, routing.source, routing.target)
-    return under_failures(
-        network, bounds, routing.candidates, routing.fraction, single_failures(network, unit)
-    )
+    return under_failures(network, bounds, candidates, fraction, single_failures(network, unit))
 
 
 def under_failures(

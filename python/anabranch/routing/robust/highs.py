@@ -10,11 +10,12 @@ from typing import Literal
 
 import highspy
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .budget import SIMPLEX_S, Budget, interior_s
 from .errors import SolverError
-from .model import Floats
+from .model import Floats, Ints
 
 Ending = Literal["optimal", "imprecise", "time-limit"]
 """`imprecise`: the interior point method could not reach its tolerance; what it has may be used with care."""
@@ -30,14 +31,40 @@ MOST = 2**31 - 1
 """HiGHS's number for no limit of iterations."""
 
 
+class Entries:
+    """Entries of a sparse matrix, gathered block by block."""
+
+    def __init__(self) -> None:
+        self._rows = [np.empty(0, np.int64)]
+        self._columns = [np.empty(0, np.int64)]
+        self._values = [np.empty(0)]
+
+    def add(self, rows: int | Ints, columns: Ints, values: ArrayLike) -> None:
+        """Entries at these rows and columns; one row or value serves for all. Those at one place add up."""
+        self._rows.append(np.broadcast_to(np.asarray(rows, np.int64), columns.shape))
+        self._columns.append(columns)
+        self._values.append(np.broadcast_to(np.asarray(values, np.float64), columns.shape))
+
+    def matrix(self, rows: int, columns: int) -> sparse.csc_array:
+        """The matrix of this shape."""
+        coordinates = (np.concatenate(self._rows), np.concatenate(self._columns))
+        made = sparse.csc_array((np.concatenate(self._values), coordinates), shape=(rows, columns))
+        made.sum_duplicates()
+        return made
+
+
 @dataclass(frozen=True)
 class Program:
-    """Minimise `cost` x with `row_lower` <= `matrix` x <= `row_upper` and x >= 0."""
+    """Minimise `cost` x with `row_lower` <= `matrix` x <= `row_upper` and `lower` <= x <= `upper`."""
 
     matrix: sparse.csc_array
     row_lower: Floats
     row_upper: Floats
     cost: Floats
+    lower: ArrayLike = 0.0
+    """Of each column, or one number for all."""
+    upper: ArrayLike = np.inf
+    """As `lower`."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +102,8 @@ def load(solver: highspy.Highs, program: Program) -> None:
     model = highspy.HighsLp()
     model.num_row_, model.num_col_ = program.matrix.shape
     model.col_cost_ = program.cost
-    model.col_lower_ = np.zeros(len(program.cost))
-    model.col_upper_ = np.full(len(program.cost), np.inf)
+    model.col_lower_ = np.full(len(program.cost), program.lower)
+    model.col_upper_ = np.full(len(program.cost), program.upper)
     model.row_lower_ = program.row_lower
     model.row_upper_ = program.row_upper
     model.a_matrix_.format_ = highspy.MatrixFormat.kColwise
@@ -129,6 +156,11 @@ def solve_interior(program: Program, budget: Budget, *, vertex: bool = False) ->
     budget.spend(SIMPLEX_S * program.matrix.nnz * max(solver.getInfo().crossover_iteration_count, 0))
     if answer.ending != "imprecise" and np.isfinite(answer.primal).all():
         return answer
+    return solve_simplex(program, budget)
+
+
+def solve_simplex(program: Program, budget: Budget) -> Answer:
+    """Solve by the simplex method."""
     iteration_s = SIMPLEX_S * program.matrix.nnz
     solver = new_solver(
         solver="simplex", time_limit=budget.clock_left_s,

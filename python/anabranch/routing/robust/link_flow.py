@@ -15,9 +15,9 @@ from scipy import sparse
 from .bound import AllPaths, prices
 from .budget import Budget, Status
 from .decompose import decompose
-from .dual_program import Entries, mirror_of_arcs
+from .dual_program import mirror_of_arcs
 from .errors import BoundsError, RoutingError, SolverError
-from .highs import Answer, Program, solve_interior
+from .highs import Answer, Entries, Program, solve_interior
 from .model import DemandBounds, Floats, FlowNetwork, Ints, Solution
 from .worst_case import load_of_shares
 

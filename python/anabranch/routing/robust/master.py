@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .bound import Prices, prices
-from .budget import Budget
+from .budget import Budget, Status
 from .dual_program import DualProgram, Mirror
 from .highs import solve_interior
-from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, TrafficSplit, WorstCase
+from .model import Candidates, DemandBounds, FlowNetwork, Ints, Solution, TrafficSplit, WorstCase
 from .worst_case import load_of_shares
 
 _START = 0.7
@@ -44,17 +44,18 @@ class Incumbent:
         load = self.worst_case.max_load
         return load - self.lower_bound <= tolerance * load
 
-
-def evenly(candidates: Candidates) -> Floats:
-    """The fractions that spread each pair's traffic evenly over its paths."""
-    return np.asarray(1.0 / np.diff(candidates.path_start)[candidates.pair_of_path()])
+    def solution(self, status: Status, method: str, programs: int, budget: Budget) -> Solution:
+        """This as what a solver has found."""
+        return Solution(
+            self.routing, self.worst_case, self.lower_bound, status, method, programs, budget.cpu_s
+        )
 
 
 def start(
     network: FlowNetwork, bounds: DemandBounds, candidates: Candidates, budget: Budget
 ) -> tuple[Incumbent, Ints]:
     """Evenly spread traffic, its worst case, and the links to begin with."""
-    routing = candidates.routing(network.arc_count, evenly(candidates))
+    routing = candidates.routing(network.arc_count, candidates.even())
     worst = load_of_shares(network, bounds, routing.source, routing.target, routing.share)
     budget.spend_evaluation(network.arc_count, routing.share.nnz)
     return Incumbent(routing, worst), np.flatnonzero(worst.load >= _START * worst.max_load)

@@ -7,7 +7,7 @@ et al., Candidate Path Selection Method for TCP Performance Improvement in Fixed
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -197,6 +197,16 @@ class DemandBounds:
         hose = np.minimum(self.ingress_mbps[source], self.egress_mbps[target])
         return np.asarray(np.minimum(hose, self.pair_mbps[source, target]))
 
+    def of_groups(self, members: Floats) -> DemandBounds:
+        """The same for groups of nodes that are alike: at one node the bounds of so many, at the others 0."""
+        pairs = np.outer(members, members)
+        pair = np.where(pairs > 0, self.pair_mbps, 0.0) * np.maximum(pairs, 1.0)
+        ingress, egress = (
+            np.where(members > 0, limit, 0.0) * np.maximum(members, 1.0)
+            for limit in (self.ingress_mbps, self.egress_mbps)
+        )
+        return DemandBounds(ingress, egress, pair)
+
     def check_nodes(self, network: FlowNetwork) -> None:
         """Raise BoundsError unless there is a bound for each node of this network."""
         if len(self.ingress_mbps) != len(network.nodes):
@@ -248,22 +258,38 @@ class Candidates:
             CapacityError: a path over an arc of capacity 0.
         """
         pairs = sorted(paths)
-        path_start, arc_start, arcs = [0], [0], list[int]()
-        for pair in pairs:
-            for path in paths[pair]:
-                arcs.extend(path)
-                arc_start.append(len(arcs))
-            path_start.append(len(arc_start) - 1)
-        made = cls(
-            frozen([s for s, _ in pairs], np.int64), frozen([t for _, t in pairs], np.int64),
-            frozen(path_start, np.int64), frozen(arc_start, np.int64), frozen(arcs, np.int64),
-        )  # fmt: skip
+        made = cls.of_parts(pairs, (paths[pair] for pair in pairs))
         made.check(network)
         return made
 
+    @classmethod
+    def of_parts(
+        cls, pairs: Sequence[tuple[int, int]], parts: Iterable[Iterable[Sequence[int]]]
+    ) -> Candidates:
+        """Candidates from the arcs of each path of each pair, which need be no whole paths."""
+        path_start, arc_start, arcs = [0], [0], list[int]()
+        for of_pair in parts:
+            for path in of_pair:
+                arcs.extend(path)
+                arc_start.append(len(arcs))
+            path_start.append(len(arc_start) - 1)
+        ends = np.array(pairs, np.int64).reshape(-1, 2)
+        return cls(
+            ends[:, 0], ends[:, 1], np.array(path_start), np.array(arc_start), np.array(arcs, np.int64)
+        )
+
+    def kept(self, keep: NDArray[np.bool_]) -> Candidates:
+        """The paths marked in `keep`, shape (paths,), and the pairs that have any of them."""
+        counts = np.bincount(self.pair_of_path()[keep], minlength=self.pair_count)
+        pairs, lengths = counts > 0, np.diff(self.arc_start)
+        return Candidates(
+            self.source[pairs], self.target[pairs], np.append(0, np.cumsum(counts[pairs])),
+            np.append(0, np.cumsum(lengths[keep])), self.arcs[np.repeat(keep, lengths)],
+        )  # fmt: skip
+
     def check(self, network: FlowNetwork) -> None:
         """Raise as `from_paths` does, unless these are candidates in this network."""
-        for pair, (s, t) in enumerate(zip(self.source.tolist(), self.target.tolist(), strict=True)):
+        for pair, (s, t) in enumerate(self.pairs()):
             if not (0 <= s < len(network.nodes) and 0 <= t < len(network.nodes) and s != t):
                 raise CandidateError(f"pair {pair}", f"from node {s} to node {t}", "two nodes of the network")
             place = network.pair_name(s, t)
@@ -288,9 +314,25 @@ class Candidates:
         """Number of paths of all pairs."""
         return len(self.arc_start) - 1
 
+    def pairs(self) -> list[tuple[int, int]]:
+        """Source and target of each pair."""
+        return list(zip(self.source.tolist(), self.target.tolist(), strict=True))
+
     def pair_of_path(self) -> Ints:
         """The pair of each path, shape (paths,)."""
         return np.repeat(np.arange(self.pair_count), np.diff(self.path_start))
+
+    def even(self) -> Floats:
+        """The fractions that spread each pair's traffic evenly over its paths."""
+        return np.asarray(1.0 / np.diff(self.path_start)[self.pair_of_path()])
+
+    def sums(self, values: Floats) -> Floats:
+        """The sum of the values of each pair's paths, shape (pairs,)."""
+        return np.asarray(np.add.reduceat(values, self.path_start[:-1]))
+
+    def whole(self, fraction: Floats) -> Floats:
+        """The fractions of all paths, made one in total for each pair."""
+        return np.asarray(fraction / self.sums(fraction)[self.pair_of_path()])
 
     def incidence(self, arc_count: int) -> sparse.csr_array:
         """One where a path uses an arc, shape (paths, arcs)."""
@@ -351,6 +393,17 @@ class TrafficSplit:
     """Paths of the same pairs, or None where only shares are known."""
     fraction: Floats | None = None
     """x_p for each path of `candidates`, shape (paths,)."""
+
+    @property
+    def by_paths(self) -> tuple[Candidates, Floats]:
+        """The paths, and the fraction of each.
+
+        Raises:
+            RoutingError: only shares of links are known.
+        """
+        if self.candidates is None or self.fraction is None:
+            raise RoutingError("routing", "has shares of links and no paths", "decompose it into paths")
+        return self.candidates, self.fraction
 
     def check(self, network: FlowNetwork) -> None:
         """Raise RoutingError unless each pair's whole traffic leaves its source and arrives, eq. (4)."""

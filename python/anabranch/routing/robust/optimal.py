@@ -85,8 +85,7 @@ class OptimalSelection:
         connection: Connection = PAPER_CONNECTION,
     ) -> OptimalSelection:
         """This, or a routing over some of the same candidates if it is within the level and costs less."""
-        candidates = self.routing.candidates
-        assert candidates is not None  # noqa: S101 - it is over paths
+        candidates, _ = self.routing.by_paths
         other = over(network, candidates, routing)
         worst = worst_case(network, bounds, other)
         single = _singles(candidates, np.asarray(other.fraction))
@@ -204,9 +203,7 @@ def over(network: FlowNetwork, candidates: Candidates, routing: TrafficSplit) ->
     Raises:
         RoutingError: it uses a path that is none of them.
     """
-    known, fraction = routing.candidates, routing.fraction
-    if known is None or fraction is None:
-        raise RoutingError("routing", "has shares of links and no paths", "give paths")
+    known, fraction = routing.by_paths
     number = {
         (int(pair), tuple(candidates.path(path))): path
         for path, pair in enumerate(_keys(network, candidates)[candidates.pair_of_path()])
@@ -333,7 +330,7 @@ class _Problem:
         the concave sum of weight log(x + epsilon) (reweighting after Candes, Wakin and Boyd 2008).
         """
         solver = self._solver()
-        fraction = self._fractions(1 / np.diff(self._candidates.path_start)[self._candidates.pair_of_path()])
+        fraction = self._fractions(self._candidates.even())
         for done in range(_ROUNDS):
             solver.set_cost(self._paths, self._path_weight / (fraction + _SOFT))
             answer = solver.run(self._budget)
@@ -404,8 +401,7 @@ class _Problem:
     def _fractions(self, primal: Floats) -> Floats:
         """Fractions of the paths from a point of the program, without dust and with sum 1."""
         fraction = np.where(primal[: len(self._paths)] < 1e-7, 0.0, primal[: len(self._paths)])
-        sums = np.add.reduceat(fraction, self._candidates.path_start[:-1])
-        return np.asarray(fraction / sums[self._candidates.pair_of_path()])
+        return self._candidates.whole(fraction)
 
     def _routing(self, fraction: Floats) -> TrafficSplit:
         return self._candidates.routing(self._network.arc_count, fraction)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .errors import CandidateError, RobustRoutingError
-from .model import Candidates, Floats, FlowNetwork, Ints
+from .model import Candidates, Floats, FlowNetwork
 
 
 class SelectionError(RobustRoutingError):
@@ -66,11 +66,7 @@ def keep_paths(candidates: Candidates, keep: NDArray[np.bool_]) -> Candidates:
     if not counts.all():
         lost = int(np.flatnonzero(counts == 0)[0])
         raise CandidateError(f"pair {lost}", "is left without a candidate path", "keep one at least")
-    lengths = np.diff(candidates.arc_start)
-    return Candidates(
-        candidates.source, candidates.target, _starts(counts), _starts(lengths[keep]),
-        candidates.arcs[np.repeat(keep, lengths)],
-    )  # fmt: skip
+    return candidates.kept(keep)
 
 
 def longest_delay_ms(network: FlowNetwork, candidates: Candidates) -> Floats:
@@ -81,7 +77,3 @@ def longest_delay_ms(network: FlowNetwork, candidates: Candidates) -> Floats:
 def path_delay_ms(network: FlowNetwork, candidates: Candidates) -> Floats:
     """Propagation delay of each path, shape (paths,)."""
     return np.asarray(candidates.incidence(network.arc_count) @ network.delay_ms)
-
-
-def _starts(lengths: Ints) -> Ints:
-    return np.concatenate([[0], np.cumsum(lengths)])

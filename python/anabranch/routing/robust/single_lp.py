@@ -55,8 +55,8 @@ def single_lp(
     part = _solved(
         network, alike.bounds, alike.candidates, budget, tolerance / 2, rows, alike.constant_load
     )  # fmt: skip
-    assert part.routing.fraction is not None  # noqa: S101 - it is over paths
-    routing = candidates.routing(network.arc_count, alike.fractions(part.routing.fraction))
+    _, fraction = part.routing.by_paths
+    routing = candidates.routing(network.arc_count, alike.fractions(fraction))
     worst = load_of_shares(network, bounds, routing.source, routing.target, routing.share)
     lower = max(part.lower_bound, alike.constant_load)
     return Solution(routing, worst, lower, part.status, "single-lp", part.iterations, budget.cpu_s)
@@ -93,6 +93,4 @@ def _solved(
                 "single-lp", f"stalled at a gap above {tolerance}", "ask for a larger tolerance"
             )
         links = done.links
-    return Solution(
-        best.routing, best.worst_case, best.lower_bound, status, "single-lp", programs, budget.cpu_s
-    )
+    return best.solution(status, "single-lp", programs, budget)

@@ -20,8 +20,7 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 
-from .budget import ARC_S, SHARE_S, SIMPLEX_S, Budget, Status
-from .errors import RoutingError
+from .budget import ARC_S, SHARE_S, Budget, Status
 from .failures import (
     FailureUnit,
     FailureWorstCase,
@@ -30,7 +29,7 @@ from .failures import (
     single_failures,
     under_failures,
 )
-from .highs import Program, iterations, load, new_solver, run
+from .highs import Entries, Program, solve_simplex
 from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, TrafficSplit, WorstCase
 from .single_lp import single_lp
 from .worst_case import check_covered
@@ -140,7 +139,7 @@ class _Search:
         for hit in [np.zeros(self._candidates.path_count, bool), *self._hit]:
             if budget.left_s <= 0:
                 break
-            part, kept = self._surviving(hit)
+            part = self._candidates.kept(~hit)
             solution = single_lp(
                 self._network,
                 self._without_stranded(part),
@@ -150,26 +149,10 @@ class _Search:
             )
             lower = max(lower, solution.lower_bound)
             programs += solution.iterations
-            if solution.routing.fraction is None:
-                raise RoutingError("single-lp", "its routing has no paths", "")
             fraction = np.zeros(self._candidates.path_count)
-            fraction[kept] = solution.routing.fraction
+            _, fraction[~hit] = solution.routing.by_paths
             found.append(fraction)
         return lower, programs, found
-
-    def _surviving(self, hit: Ints) -> tuple[Candidates, Ints]:
-        """The candidates that are left, of the pairs that have any, and their numbers before."""
-        kept = np.flatnonzero(~hit)
-        count = np.bincount(self._pair_of_path[kept], minlength=self._candidates.pair_count)
-        pairs = np.flatnonzero(count)
-        lengths = np.diff(self._candidates.arc_start)
-        arcs = self._candidates.arcs[np.repeat(~hit, lengths)]
-        part = Candidates(
-            self._candidates.source[pairs], self._candidates.target[pairs],
-            np.concatenate([[0], np.cumsum(count[pairs])]),
-            np.concatenate([[0], np.cumsum(lengths[kept])]), arcs,
-        )  # fmt: skip
-        return part, kept
 
     def _without_stranded(self, part: Candidates) -> DemandBounds:
         pair_mbps = np.zeros(self._bounds.pair_mbps.shape)
@@ -178,12 +161,9 @@ class _Search:
 
     def first(self, found: list[Floats], budget: Budget) -> tuple[Floats, FailureWorstCase]:
         """The better of the mean of all optima and the one without failures; evenly spread if none."""
-        spread = 1.0 / np.diff(self._candidates.path_start)[self._pair_of_path]
-        trials = [spread]
+        trials = [self._candidates.even()]
         if found:
-            mean = np.mean(found, axis=0)
-            total = np.add.reduceat(mean, self._candidates.path_start[:-1])
-            trials = [mean / total[self._pair_of_path], found[0]]
+            trials = [self._candidates.whole(np.mean(found, axis=0)), found[0]]
         looked = [(trial, self.evaluate(trial)) for trial in trials]
         budget.spend(len(trials) * self.evaluation_s)
         # A pair that is stranded more often than it must be has no load and is no good: the mean spares it.
@@ -191,8 +171,7 @@ class _Search:
 
     def step(self, best: Floats, worst: FailureWorstCase, box: float, budget: Budget) -> Floats | None:
         """The fractions within the box that are best where loads are linear; None without an answer."""
-        rows, columns, values = list[Ints](), list[Ints](), list[Floats]()
-        upper = list[float]()
+        entries, upper = Entries(), list[float]()
         floor = _NEAR * worst.max_load
         paths, pairs = self._candidates.path_count, self._candidates.pair_count
         none = np.zeros(paths, bool)
@@ -203,36 +182,21 @@ class _Search:
             for arc in np.flatnonzero(case.load >= floor).tolist():
                 slope, constant = self._slope(best, hit, case, arc)
                 used = np.flatnonzero(slope)
-                rows.append(np.full(len(used) + 1, pairs + len(upper)))
-                columns.append(np.append(used, paths))
-                values.append(np.append(slope[used], -1.0))
+                entries.add(pairs + len(upper), np.append(used, paths), np.append(slope[used], -1.0))
                 upper.append(-constant)
-        rows.append(self._pair_of_path)
-        columns.append(np.arange(paths))
-        values.append(np.ones(paths))
-        shape = (pairs + len(upper), paths + 1)
-        matrix = sparse.csc_array(
-            (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape
-        )
-        lower = np.concatenate([np.ones(pairs), np.full(len(upper), -np.inf)])
-        cost = np.zeros(paths + 1)
-        cost[-1] = 1.0
-        iteration_s = SIMPLEX_S * matrix.nnz
-        solver = new_solver(
-            solver="simplex", time_limit=budget.clock_left_s,
-            simplex_iteration_limit=iterations(budget, iteration_s),
+        entries.add(self._pair_of_path, np.arange(paths), 1.0)
+        program = Program(
+            entries.matrix(pairs + len(upper), paths + 1),
+            np.append(np.ones(pairs), np.full(len(upper), -np.inf)), np.append(np.ones(pairs), upper),
+            cost=np.append(np.zeros(paths), 1.0),
+            # The smallest fraction stays above nothing where it was so, lest a failure strand the pair.
+            lower=np.append(np.maximum(best - box, np.minimum(best, _KEPT)), 0.0),
+            upper=np.append(np.minimum(best + box, 1.0), np.inf),
         )  # fmt: skip
-        load(solver, Program(matrix, lower, np.concatenate([np.ones(pairs), upper]), cost))
-        # The smallest fraction stays above nothing where it was so, lest a failure strand the pair.
-        low = np.maximum(best - box, np.minimum(best, _KEPT))
-        columns_32 = np.arange(paths, dtype=np.int32)
-        solver.changeColsBounds(paths, columns_32, low, np.minimum(best + box, 1.0))
-        answer = run(solver, budget)
-        budget.spend(iteration_s * max(solver.getInfo().simplex_iteration_count, 1))
+        answer = solve_simplex(program, budget)
         if answer.ending != "optimal":
             return None
-        x = np.maximum(answer.primal[:paths], 0.0)
-        return np.asarray(x / np.add.reduceat(x, self._candidates.path_start[:-1])[self._pair_of_path])
+        return self._candidates.whole(np.maximum(answer.primal[:paths], 0.0))
 
     def _slope(self, best: Floats, hit: Ints, case: WorstCase, arc: int) -> tuple[Floats, float]:
         """Load of an arc under its worst matrix, as slope x + constant near the best fractions."""
@@ -241,9 +205,9 @@ class _Search:
         over[self._incidence.indices[self._incidence.indptr[arc] : self._incidence.indptr[arc + 1]]] = 1.0
         after, _ = fractions_after(self._candidates, best, hit)
         alive = np.where(hit, 0.0, best)
-        left = np.add.reduceat(alive, self._candidates.path_start[:-1])[self._pair_of_path]
+        left = self._candidates.sums(alive)[self._pair_of_path]
         # y_p = x_p / (sum of the survivors' x): each x_q takes y_p from the load of its pair, adds its own.
-        mean = np.add.reduceat(after * over, self._candidates.path_start[:-1])[self._pair_of_path]
+        mean = self._candidates.sums(after * over)[self._pair_of_path]
         living = ~hit & (left > 0)
         slope = np.where(living, traffic * (over - mean) / np.where(living, left, 1.0), 0.0)
         slope /= self._network.capacity_mbps[arc]

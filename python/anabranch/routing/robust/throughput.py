@@ -124,17 +124,11 @@ def throughput_mbps(
     Raises:
         RoutingError: the routing has no paths, only shares of links.
     """
-    if routing.candidates is None or routing.fraction is None:
-        raise RoutingError(
-            "routing",
-            "has shares of links and no paths",
-            "overtaking is known by paths: solve over candidates",
-        )
-    delay_ms = path_delay_ms(network, routing.candidates)
-    starts = routing.candidates.path_start
+    candidates, fraction = routing.by_paths
+    delay_ms = path_delay_ms(network, candidates)
     return np.array(
         [
-            pair_throughput_mbps(delay_ms[first:end], routing.fraction[first:end], connection)
-            for first, end in itertools.pairwise(starts.tolist())
+            pair_throughput_mbps(delay_ms[first:end], fraction[first:end], connection)
+            for first, end in itertools.pairwise(candidates.path_start.tolist())
         ]
     )

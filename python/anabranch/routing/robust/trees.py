@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints, TrafficSplit
+from .model import Candidates, DemandBounds, FlowNetwork, Ints, TrafficSplit
 
 
 @dataclass(frozen=True)
@@ -50,30 +50,22 @@ class Trees:
 
     def whole(self, network: FlowNetwork, bounds: DemandBounds, core: TrafficSplit) -> TrafficSplit:
         """The routing of all pairs from that of the pairs of roots."""
-        known, fraction = core.candidates, core.fraction
-        assert known is not None  # noqa: S101 - column generation answers with paths
-        assert fraction is not None  # noqa: S101 - the same
-        number = {
-            pair: k for k, pair in enumerate(zip(known.source.tolist(), known.target.tolist(), strict=True))
-        }
-        paths = [known.path(path) for path in range(known.path_count)]
+        known, fraction = core.by_paths
+        number = {pair: k for k, pair in enumerate(known.pairs())}
         source, target = bounds.pairs()
-        path_start, arc_start, arcs, fractions = [0], [0], list[int](), list[float]()
-        for s, t in zip(source.tolist(), target.tolist(), strict=True):
+        pairs = list(zip(source.tolist(), target.tolist(), strict=True))
+        paths, fractions = list[list[list[int]]](), list[float]()
+        for s, t in pairs:
             ends = (int(self.root[s]), int(self.root[t]))
             if ends[0] == ends[1]:
-                arcs += self._inside(network, s, t)
-                arc_start.append(len(arcs))
+                paths.append([self._inside(network, s, t)])
                 fractions.append(1.0)
             else:
-                pair = number[ends]
-                for path in range(known.path_start[pair], known.path_start[pair + 1]):
-                    arcs += [*self._up[s], *paths[path], *self._down[t]]
-                    arc_start.append(len(arcs))
-                    fractions.append(float(fraction[path]))
-            path_start.append(len(arc_start) - 1)
-        made = Candidates(source, target, np.array(path_start), np.array(arc_start), np.array(arcs, np.int64))
-        return made.routing(network.arc_count, fractions)
+                first, end = known.path_start[number[ends] :][:2].tolist()
+                between = (known.path(path) for path in range(first, end))
+                paths.append([[*self._up[s], *path, *self._down[t]] for path in between])
+                fractions += fraction[first:end].tolist()
+        return Candidates.of_parts(pairs, paths).routing(network.arc_count, fractions)
 
     def _inside(self, network: FlowNetwork, source: int, target: int) -> list[int]:
         """The path between two nodes of one tree: up to where their ways to the root meet, and down."""
@@ -115,7 +107,6 @@ def _leaves(network: FlowNetwork) -> list[tuple[int, int, int]]:
 def _gathered(bounds: DemandBounds, root: Ints) -> DemandBounds | None:
     """Bounds of trees at their roots; None if the nodes of one may exchange unlike amounts with others."""
     count = np.bincount(root, minlength=len(root)).astype(np.float64)
-    mean = count > 0
     inside = root[:, None] == root[None, :]
     for limit in (bounds.ingress_mbps, bounds.egress_mbps):
         if not np.array_equal(limit, limit[root]):
@@ -123,12 +114,6 @@ def _gathered(bounds: DemandBounds, root: Ints) -> DemandBounds | None:
     pair = bounds.pair_mbps
     if not (inside | (pair == pair[np.ix_(root, root)])).all():
         return None
-    ingress, egress = (
-        np.where(mean, limit, 0.0) * np.maximum(count, 1.0)
-        for limit in (bounds.ingress_mbps, bounds.egress_mbps)
-    )
-    times: Floats = np.outer(count, count)
-    between = np.where(times > 0, pair, 0.0) * np.maximum(times, 1.0)
-    if not ((between > 0) & ~np.eye(len(root), dtype=np.bool_)).any():
-        return None
-    return DemandBounds(ingress, egress, between)
+    between = (pair > 0) & (np.outer(count, count) > 0)
+    np.fill_diagonal(between, False)
+    return bounds.of_groups(count) if between.any() else None

@@ -30,8 +30,7 @@ from scipy import sparse
 
 from .budget import FLOW_PATH_S, Budget
 from .decompose import decompose
-from .dual_program import Entries
-from .highs import Answer, Program, solve_interior
+from .highs import Answer, Entries, Program, solve_interior
 from .link_traffic import finite_bounds
 from .model import DemandBounds, Floats, FlowNetwork, TrafficSplit
 
@@ -76,8 +75,7 @@ def two_phase(network: FlowNetwork, bounds: DemandBounds, budget: Budget, tolera
     if second.ending != "optimal":
         return TwoPhase(None, weight, 2)
     routing = decompose(network, program.source, program.target, program.share(second.primal))
-    assert routing.candidates is not None  # noqa: S101 - a decomposition is over paths
-    budget.spend(FLOW_PATH_S * routing.candidates.path_count)
+    budget.spend(FLOW_PATH_S * routing.by_paths[0].path_count)
     return TwoPhase(routing, weight, 2)
 
 
@@ -131,7 +129,7 @@ class _Program:
                 entries.add(row + nodes, np.full(len(nodes), delta), leaves)
             entries.add(self._load_row + arcs, column, self._relative[flow] / network.capacity_mbps[arcs])
         both = np.append(p, delta)
-        entries.add(np.full(len(both), self._load_row - 1), both, 1.0)
+        entries.add(self._load_row - 1, both, 1.0)
         return entries
 
     def _limits(self, load: float) -> tuple[Floats, Floats]:
