@@ -38,7 +38,7 @@ def _unused_transports(scenario: Scenario, setup: Setup) -> Iterator[str]:
 def _idle_ecn(scenario: Scenario, setup: Setup) -> Iterator[str]:
     """ECN takes both: queues that mark, and transports that react to it."""
     capable = [transport.name for transport in setup.transports if _is_capable(transport.config)]
-    changed = [event.change["queue"]["discipline"] for event in setup.events if "queue" in event.change]  # type: ignore[index]
+    changed = [event.change["queue"]["discipline"] for event in setup.events if "queue" in event.change]
     marking = [link for link in setup.links if _marks(link.queue.discipline)]
     if capable and not marking and not any(map(_marks, changed)):
         for name in capable:

@@ -71,7 +71,7 @@ def test_packets_take_the_paths_by_default_and_hosts_hang_on_their_router() -> N
     assert setup.routing.load_balancing == {"algorithm": "packet"}
     assert setup.routing.scheme is None
     assert setup.demand is not None
-    assert setup.demand["routers"] == [0, 1, 2, 3]
+    assert setup.demand.routers == [0, 1, 2, 3]
     names = [link.name for link in setup.links]
     routes = {(r["from"], r["to"]): r["paths"] for r in plan(setup, None).plan.data()["routes"]}
     assert set(routes) == {(4, 5), (5, 4)}

@@ -165,7 +165,7 @@ def flow_plans(
                 ends=own,
                 start_s=planned.start / _PS_PER_S,
                 stop_s=None if planned.stop is None else planned.stop / _PS_PER_S,
-                size_bytes=int(planned.source["bytes"]) if sized else None,  # type: ignore[call-overload]
+                size_bytes=int(planned.source["bytes"]) if sized else None,
                 reading=ReadingPlan.of(planned.reads, planned.start),
                 messages=_messages(setup, planned) if planned.source["kind"] == "messages" else None,
             )

@@ -107,9 +107,7 @@ class Assigner:
                 chosen[number] = int(own[:, 0].argmax())
             elif number < pair.back:
                 both = own + _weighted(self._pairs[pair.back]).T
-                chosen[number], chosen[pair.back] = (
-                    int(n) for n in np.unravel_index(both.argmax(), both.shape)
-                )
+                chosen[number], chosen[pair.back] = map(int, np.unravel_index(both.argmax(), both.shape))
         return tuple(chosen)
 
     def assigned(self, chosen: Iterable[int]) -> Assignment:
@@ -167,13 +165,13 @@ class Assigner:
 
         return np.array([limit(number, group) for number, group in self._classes])
 
-    def _rates(self, chosen: Sequence[int]) -> Floats:
-        """Payload of one flow of each class in Mbps."""
+    def _rates(self, chosen: Sequence[int], there: NDArrayBool | slice = slice(None)) -> Floats:
+        """Payload of one flow of each class in Mbps, or of some classes that are there alone."""
         self.evaluations += 1
-        wire = fair_shares(
-            self._rows(chosen), self._flows, self._limits(chosen) / self._efficiency, self._capacities
-        )
-        payload: Floats = wire * self._efficiency
+        efficiency = self._efficiency[there]
+        limits = self._limits(chosen)[there] / efficiency
+        wire = fair_shares(self._rows(chosen)[there], self._flows[there], limits, self._capacities)
+        payload: Floats = wire * efficiency
         return payload
 
     def _rows(self, chosen: Sequence[int]) -> Floats:
@@ -181,9 +179,11 @@ class Assigner:
         rows: Floats = self._crossed[paths[self._owner]]
         return rows
 
-    def _value(self, chosen: Sequence[int]) -> float:
-        rates = self._rates(chosen)
-        return float(self._flows @ (np.log(np.maximum(rates, _LEAST_MBPS)) if self._proportional else rates))
+    def _value(self, chosen: Sequence[int], there: NDArrayBool | slice = slice(None)) -> float:
+        """The objective, or that of some classes alone."""
+        rates = self._rates(chosen, there)
+        worth = np.log(np.maximum(rates, _LEAST_MBPS)) if self._proportional else rates
+        return float(self._flows[there] @ worth)
 
     def _full(self, chosen: Sequence[int]) -> NDArrayBool:
         load = (self._flows * self._rates(chosen) / self._efficiency) @ self._rows(chosen)
@@ -238,18 +238,9 @@ class Assigner:
                 if self.spent:
                     return tuple(start)
                 chosen[number] = path
-                values.append(self._value_of(chosen, placed))
+                values.append(self._value(chosen, placed[self._owner]))
             chosen[number] = int(np.argmax(values))
         return tuple(chosen)
-
-    def _value_of(self, chosen: Sequence[int], placed: NDArrayBool) -> float:
-        """The objective for some of the pairs alone."""
-        self.evaluations += 1
-        there = placed[self._owner]
-        efficiency, flows = self._efficiency[there], self._flows[there]
-        limits = self._limits(chosen)[there] / efficiency
-        rates = fair_shares(self._rows(chosen)[there], flows, limits, self._capacities) * efficiency
-        return float(flows @ (np.log(np.maximum(rates, _LEAST_MBPS)) if self._proportional else rates))
 
     def _without(self, chosen: Sequence[int], link: int) -> tuple[int, ...]:
         """The pairs of a link moved to the best of their paths that does without it, where there is one."""
@@ -258,9 +249,8 @@ class Assigner:
             first, end = self._first[number], self._first[number + 1]
             crosses = self._crossed[first:end, link] > 0
             if crosses[chosen[number]] and not crosses.all():
-                moved[number] = int(
-                    np.where(crosses, -1.0, _weighted(self._pairs[number]).max(axis=1)).argmax()
-                )
+                worth = np.where(crosses, -1.0, _weighted(self._pairs[number]).max(axis=1))
+                moved[number] = int(worth.argmax())
         return tuple(moved)
 
     def bound(self, reached: float) -> float:

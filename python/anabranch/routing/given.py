@@ -105,15 +105,12 @@ class _Chooser:
         given = self.given
         if pair in given.paths:
             return given.paths[pair]
-        hosts = [node for node in pair if node in given.access]
-        routers = [given.access[node][2] if node in given.access else node for node in pair]
-        between: _Paths | None = given.paths.get((routers[0], routers[1])) or None
-        if routers[0] == routers[1]:
-            between = [((), 1.0)]
-        if not hosts or between is None:
+        first, last = (given.access.get(node) for node in pair)
+        routers = (first.router if first else pair[0], last.router if last else pair[1])
+        between = [((), 1.0)] if routers[0] == routers[1] else given.paths.get(routers)
+        if not (first or last) or not between:
             return None
-        out = (given.access[pair[0]][0],) if pair[0] in given.access else ()
-        into = (given.access[pair[1]][1],) if pair[1] in given.access else ()
+        out, into = [first.out] if first else [], [last.into] if last else []
         return [((*out, *links, *into), weight) for links, weight in between]
 
     def _back(self, links: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -12,8 +12,8 @@ import json
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import TypedDict
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
 from anabranch.errors import ScenarioError
 from anabranch.plan_paths import Pair, WeightedPath
@@ -23,7 +23,9 @@ from anabranch.routing.planned import Planned, pairs_of, plan_of
 from anabranch.routing.robust import (
     Candidates,
     RobustRoutingError,
+    Solution,
     SolverError,
+    SurvivableSolution,
     TrafficSplit,
     WorstCase,
     all_paths,
@@ -56,10 +58,15 @@ class _Answer:
     """Of the load; None where something else was optimised."""
     gap: float
     status: str
-    facts: dict[str, float | int | str]
+    facts: dict[str, float | int | str] = field(default_factory=dict)
     warning: str = ""
     seconds: float = 0.0
     """Wall time that it took."""
+
+    @classmethod
+    def of(cls, found: Solution | SurvivableSolution, worst_case: WorstCase, **more: Any) -> _Answer:
+        """A solution that says how low the load can be, and the case that its load is of."""
+        return cls(found.routing, worst_case, found.load, found.lower_bound, found.gap, found.status, **more)
 
 
 def _solved(routers: RouterNetwork, parameters: Tagged) -> _Answer:
@@ -73,14 +80,15 @@ def _solved(routers: RouterNetwork, parameters: Tagged) -> _Answer:
     def solve() -> _Answer:
         begin = time.perf_counter()
         try:
-            answer = _SOLVERS[str(parameters["algorithm"])](routers, parameters)
+            answer = _SOLVERS[parameters["algorithm"]](routers, parameters)
             if parameters["algorithm"] in _NESTED and answer.status != "optimal":
                 answer = _not_worse(routers, parameters, answer)
         except RobustRoutingError as error:
             raise as_scenario_error(error) from None
         return replace(answer, seconds=time.perf_counter() - begin)
 
-    found: _Answer = answer_to(json.dumps([routers.network.nodes, arcs, setup.demand, parameters]), solve)
+    bounds = None if setup.demand is None else asdict(setup.demand)
+    found: _Answer = answer_to(json.dumps([routers.network.nodes, arcs, bounds, parameters]), solve)
     return found
 
 
@@ -92,7 +100,7 @@ def _not_worse(routers: RouterNetwork, parameters: Tagged, answer: _Answer) -> _
     if parameters["k"] in {None, 1}:
         return answer
     try:
-        fewer = _solved(routers, {**parameters, "k": int(str(parameters["k"])) - 1})
+        fewer = _solved(routers, {**parameters, "k": parameters["k"] - 1})
     except ScenarioError:  # No path within the level, or none before the time was over.
         return answer
     if fewer.load >= answer.load:
@@ -113,7 +121,7 @@ def plan(setup: Setup, parameters: Tagged) -> Planned:
     answer = _solved(routers, parameters)
     routes, unbounded = _routes(routers, answer.routing, parameters)
     worst = answer.worst_case
-    counts = [int(count) for count in _paths_in_use(answer.routing)]
+    counts = _paths_in_use(answer.routing)
     facts: dict[str, float | int | str] = {
         "worst_case_load": answer.load,
         "worst_link": setup.links[routers.links[worst.worst_arc]].name,
@@ -126,7 +134,7 @@ def plan(setup: Setup, parameters: Tagged) -> Planned:
         **answer.facts,
         "seconds": answer.seconds,
     }
-    return Planned(plan_of(routes), (*_warnings(setup, parameters, answer, unbounded),), facts)
+    return Planned(plan_of(routes), tuple(_warnings(setup, parameters, answer, unbounded)), facts)
 
 
 def _fixed(routers: RouterNetwork, parameters: Tagged) -> _Answer:
@@ -138,18 +146,16 @@ def _fixed(routers: RouterNetwork, parameters: Tagged) -> _Answer:
         found = over_all(network, bounds, **limits)
     else:
         candidates = _candidates(routers, parameters)
-        if str(parameters["algorithm"]).startswith("hybrid"):
-            candidates = hybrid(network, candidates, float(str(parameters["single_percent"])))
+        if parameters["algorithm"].startswith("hybrid"):
+            candidates = hybrid(network, candidates, parameters["single_percent"])
         if parameters["failures"] == "single-link":
             return _survivable(routers, candidates, limits)
         solve = exchange if parameters["method"] == "exchange" else single_lp
         found = solve(network, bounds, candidates, **limits)
-    return _Answer(
-        found.routing, found.worst_case, found.load, found.lower_bound, found.gap, found.status, {}
-    )
+    return _Answer.of(found, found.worst_case)
 
 
-def _survivable(routers: RouterNetwork, candidates: Candidates, limits: _Limits) -> _Answer:
+def _survivable(routers: RouterNetwork, candidates: Candidates, limits: dict[str, Any]) -> _Answer:
     """The same when any single link may fail; the load is that of the worst failure."""
     found = survivable(routers.network, routers.bounds, candidates, **limits)
     worst, normal = found.worst_case.worst, found.worst_case.normal
@@ -167,22 +173,19 @@ def _survivable(routers: RouterNetwork, candidates: Candidates, limits: _Limits)
             f"routing.scheme.failures: {len(stranded):,} pairs, {name} among them, have all their paths over "
             "one link; while it is down they have no route, and their traffic is in no load"
         )
-    of_worst = normal if worst is None else worst.worst_case
-    return _Answer(
-        found.routing, of_worst, found.load, found.lower_bound, found.gap, found.status, facts, warning
-    )
+    return _Answer.of(found, normal if worst is None else worst.worst_case, facts=facts, warning=warning)
 
 
 def _optimal(routers: RouterNetwork, parameters: Tagged) -> _Answer:
     """``robust-optimal``: which pairs keep to one path is chosen by a mixed integer program."""
-    level, candidates = float(str(parameters["level"])), _candidates(routers, parameters)
+    level, candidates = float(parameters["level"]), _candidates(routers, parameters)
 
     def solve(begin: TrafficSplit | None) -> OptimalSelection:
         return robust_optimal(
             routers.network, routers.bounds, candidates, level, begin=begin, **_limits(parameters)
         )
 
-    fewer = {**parameters, "k": int(str(parameters["k"])) - 1}
+    fewer = {**parameters, "k": parameters["k"] - 1}
     try:
         found = solve(None)
     except SolverError:
@@ -206,9 +209,7 @@ def _single(routers: RouterNetwork, parameters: Tagged) -> _Answer:
     found = least_single_path(
         routers.network, routers.bounds, _candidates(routers, parameters), **_limits(parameters)
     )
-    return _Answer(
-        found.routing, found.worst_case, found.load, found.lower_bound, found.gap, found.status, {}
-    )
+    return _Answer.of(found, found.worst_case)
 
 
 _SOLVERS: dict[str, Callable[[RouterNetwork, Tagged], _Answer]] = {
@@ -221,28 +222,16 @@ _SOLVERS: dict[str, Callable[[RouterNetwork, Tagged], _Answer]] = {
 
 
 def _candidates(routers: RouterNetwork, parameters: Tagged) -> Candidates:
-    limits = limits_of(parameters)
-    return routers.candidates(int(str(parameters["k"])), str(parameters["metric"]), limits)
+    return routers.candidates(parameters["k"], parameters["metric"], limits_of(parameters))
 
 
-class _Limits(TypedDict):
+def _limits(parameters: Tagged) -> dict[str, Any]:
     """When a solver stops."""
-
-    tolerance: float
-    time_limit_s: float
-
-
-def _limits(parameters: Tagged) -> _Limits:
-    return {
-        "tolerance": float(str(parameters["gap"])),
-        "time_limit_s": int(str(parameters["time_limit"])) / _PS_PER_S,
-    }
+    return {"tolerance": parameters["gap"], "time_limit_s": parameters["time_limit"] / _PS_PER_S}
 
 
 def _paths_in_use(routing: TrafficSplit) -> list[int]:
-    candidates, fraction = routing.candidates, routing.fraction
-    assert candidates is not None  # noqa: S101 - all solvers answer with paths
-    assert fraction is not None  # noqa: S101 - the same
+    candidates, fraction = routing.by_paths
     return [
         max(1, int((fraction[first:end] > _IN_USE).sum()))
         for first, end in itertools.pairwise(candidates.path_start.tolist())
@@ -256,24 +245,16 @@ def _routes(
 
     Those take their best path by the metric.
     """
-    candidates, fraction = routing.candidates, routing.fraction
-    assert candidates is not None  # noqa: S101 - all solvers answer with paths
-    assert fraction is not None  # noqa: S101 - the same
-    number = {
-        pair: index
-        for index, pair in enumerate(zip(candidates.source.tolist(), candidates.target.tolist(), strict=True))
-    }
+    candidates, fraction = routing.by_paths
+    number = {pair: index for index, pair in enumerate(candidates.pairs())}
     routes: dict[Pair, list[WeightedPath]] = {}
     others: dict[Pair, Pair] = {}
     for pair in pairs_of(routers.setup):
         ends = routers.router_of(pair[0]), routers.router_of(pair[1])
         if ends[0] is None or ends[1] is None:
             names = " and ".join(routers.setup.nodes[node].name for node in pair)
-            raise as_scenario_error(
-                RobustRoutingError(
-                    names, "a host among them has no link to a router", "give it one, both ways"
-                )
-            )
+            what = "a host among them has no link to a router"
+            raise as_scenario_error(RobustRoutingError(names, what, "give it one, both ways"))
         routers_of_pair = (ends[0], ends[1])
         if ends[0] == ends[1]:
             routes[pair] = [WeightedPath(routers.whole_path(pair, ()), 1.0)]
@@ -285,8 +266,8 @@ def _routes(
             ]
         else:
             others[pair] = routers_of_pair
-    unbounded, metric = sorted(set(others.values())), str(parameters["metric"])
-    best = routers.paths(1, metric, unbounded, limits_of(parameters)) if others else {}
+    unbounded = sorted(set(others.values()))
+    best = routers.paths(1, parameters["metric"], unbounded, limits_of(parameters)) if others else {}
     for pair, ends_of in others.items():
         routes[pair] = [WeightedPath(routers.whole_path(pair, best[ends_of][0]), 1.0)]
     return routes, sorted(others)

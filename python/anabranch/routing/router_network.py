@@ -25,7 +25,8 @@ from anabranch.routing.robust import (
 )
 from anabranch.routing.robust.selection import SelectionError
 from anabranch.setup.flow_columns import FlowColumns
-from anabranch.setup.model import LinkSetup, Setup, Tagged
+from anabranch.setup.model import Setup
+from anabranch.setup.reach import Access, access_links
 
 _PS_PER_MS = 1e9
 _BPS_PER_MBPS = 1e6
@@ -50,8 +51,8 @@ class RouterNetwork:
     """Link of each arc."""
     index: dict[int, int]
     """Router by node."""
-    access: dict[int, tuple[int, int, int]]
-    """For each host that hangs on a router: its link out, its link in, and that router's node."""
+    access: dict[int, Access]
+    """How hosts hang on routers."""
 
     @classmethod
     def of(cls, setup: Setup) -> RouterNetwork:
@@ -62,7 +63,7 @@ class RouterNetwork:
         """
         demand = setup.demand
         assert demand is not None  # noqa: S101 - robust schemes and scores demand it, the scenario checks it
-        routers = [int(node) for node in _list(demand["routers"])]
+        routers = demand.routers
         index = {node: number for number, node in enumerate(routers)}
         links = [
             number for number, link in enumerate(setup.links) if link.origin in index and link.to in index
@@ -76,21 +77,22 @@ class RouterNetwork:
                 np.array([arc.capacity / _BPS_PER_MBPS for arc in arcs]),
                 np.array([arc.delay / _PS_PER_MS for arc in arcs]),
             )
-            bounds = _bounds(demand, index)
+            bounds = DemandBounds(*(limits / _BPS_PER_MBPS for limits in demand.arrays()))
         except RobustRoutingError as error:
             raise as_scenario_error(error) from None
-        return cls(setup, network, bounds, tuple(routers), tuple(links), index, _access(setup.links, index))
+        access = access_links(setup.links, index.__contains__)
+        return cls(setup, network, bounds, tuple(routers), tuple(links), index, access)
 
     def router_of(self, node: int) -> int | None:
         """The router where a node's traffic enters: itself, or the one that it hangs on; None without any."""
         if node in self.index:
             return self.index[node]
-        return self.index[self.access[node][2]] if node in self.access else None
+        return self.index[self.access[node].router] if node in self.access else None
 
     def whole_path(self, pair: Pair, arcs: Iterable[int]) -> tuple[int, ...]:
         """Links from end to end of a pair of nodes, for arcs between their routers."""
-        out = [self.access[pair[0]][0]] if pair[0] not in self.index else []
-        back = [self.access[pair[1]][1]] if pair[1] not in self.index else []
+        out = [self.access[pair[0]].out] if pair[0] not in self.index else []
+        back = [self.access[pair[1]].into] if pair[1] not in self.index else []
         return (*out, *(self.links[arc] for arc in arcs), *back)
 
     def paths(
@@ -128,40 +130,3 @@ def as_scenario_error(error: RobustRoutingError, origin: str | None = None) -> S
     """What robust routing refuses, as an error of the scenario."""
     place = next((where for kind, where in _PLACES if isinstance(error, kind)), "routing")
     return ScenarioError([Problem(place, str(error))], origin)
-
-
-def _bounds(demand: Tagged, index: dict[int, int]) -> DemandBounds:
-    count = len(index)
-    ingress, egress = (
-        np.array([np.inf if bps is None else bps / _BPS_PER_MBPS for bps in _list(demand[side])])
-        for side in ("ingress_bps", "egress_bps")
-    )
-    given = demand["pair_bps"]
-    if isinstance(given, list):
-        pair = np.zeros((count, count))
-        for origin, to, bps in given:
-            pair[index[origin], index[to]] = bps / _BPS_PER_MBPS
-    else:
-        pair = np.full((count, count), np.inf if given is None else float(str(given)) / _BPS_PER_MBPS)
-    return DemandBounds(ingress, egress, pair)
-
-
-def _access(links: Sequence[LinkSetup], index: dict[int, int]) -> dict[int, tuple[int, int, int]]:
-    """Link out, link in and router of each host with a first link to a router and one back."""
-    first: dict[int, tuple[int, int]] = {}
-    back: dict[tuple[int, int], int] = {}
-    for number, link in enumerate(links):
-        if link.origin not in index and link.to in index:
-            first.setdefault(link.origin, (number, link.to))
-        elif link.origin in index and link.to not in index:
-            back.setdefault((link.origin, link.to), number)
-    return {
-        host: (out, back[router, host], router)
-        for host, (out, router) in first.items()
-        if (router, host) in back
-    }
-
-
-def _list(value: object) -> list:  # type: ignore[type-arg]
-    assert isinstance(value, list)  # noqa: S101 - by Setup.demand
-    return value

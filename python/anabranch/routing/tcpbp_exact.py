@@ -48,11 +48,11 @@ def plan(setup: Setup, parameters: Tagged) -> Planned:
     Raises:
         ScenarioError: if a pair has too many Pareto-optimal paths, or a transport no model.
     """
-    sharing = str(parameters["sharing"] or "pair")
-    choices = _Choices(setup, str(parameters["model"]))
+    sharing = parameters["sharing"] or "pair"
+    choices = _Choices(setup, parameters["model"])
     capacities = [link.capacity / 1e6 for link in setup.links]
     # Whatever the routes are chosen by, what comes of them is said with all flows in the network.
-    assigner = Assigner(capacities, choices.pairs(shared=False), str(parameters["objective"] or "total"))
+    assigner = Assigner(capacities, choices.pairs(shared=False), parameters["objective"] or "total")
     chosen = Assigner(capacities, choices.pairs(shared=sharing != "none"), "total").alone()
     reached = assigner.assigned(chosen)
     bound = assigner.bound(assigner.value(reached))
@@ -66,7 +66,7 @@ def plan(setup: Setup, parameters: Tagged) -> Planned:
             "says how far from the best they can be"
         )
     facts: dict[str, float | int | str] = {
-        "model": str(parameters["model"]),
+        "model": parameters["model"],
         "sharing": sharing,
         "predicted_total_mbps": reached.total_mbps,
     }

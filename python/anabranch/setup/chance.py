@@ -18,7 +18,7 @@ def is_noisy(setup: Setup) -> bool:
     changes = [event.change for event in setup.events]
     losses = [*(link.loss for link in setup.links), *_of(changes, "loss")]
     disciplines = [link.queue.discipline for link in setup.links]
-    disciplines += [queue["discipline"] for queue in _of(changes, "queue")]  # type: ignore[misc]
+    disciplines += [queue["discipline"] for queue in _of(changes, "queue")]
     sources = [entry.source for entry in setup.flows.entries]
     drawn = (source[part] for source in sources for part in ("size", "gap") if part in source)
     drawn_delays = [host.processing_delay for host in setup.hosts if host.processing_delay]
@@ -28,7 +28,7 @@ def is_noisy(setup: Setup) -> bool:
         or any(variate["distribution"] != "constant" for variate in drawn_delays)
         or any(loss["algorithm"] != "none" for loss in losses)
         or any(discipline["algorithm"] not in _SURE_QUEUES for discipline in disciplines)
-        or any(variate["distribution"] != "constant" for variate in drawn)  # type: ignore[index]
+        or any(variate["distribution"] != "constant" for variate in drawn)
         or any(_control(transport.config) in _DRAWING_CONTROLS for transport in setup.transports)
     )
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from anabranch.scenario.algorithm import Own
 from anabranch.scenario.demand import PairRates
 from anabranch.scenario.quantity import Rate, quoted
 from anabranch.scenario.routing import RouteChoice
 from anabranch.scenario.scenario import Scenario
-from anabranch.setup.model import Tagged
+from anabranch.setup.model import DemandSetup, LinkSetup, Tagged
 from anabranch.setup.network import ResolvedNetwork
 from anabranch.setup.own import OwnCode
 from anabranch.setup.pair_rates import PairRateReader
@@ -25,7 +27,7 @@ def planner_setup(routing: RouteChoice, own: OwnCode, place: str = "routing") ->
     return {"algorithm": routing.scheme_name, **routing.parameters} if routing.planned else None
 
 
-def demand_setup(scenario: Scenario, network: ResolvedNetwork, problems: Problems) -> Tagged | None:
+def demand_setup(scenario: Scenario, network: ResolvedNetwork, problems: Problems) -> DemandSetup | None:
     """``Setup.demand``; what is wrong with the bounds is noted."""
     demand = scenario.routing.demand
     if demand is None:
@@ -37,12 +39,12 @@ def demand_setup(scenario: Scenario, network: ResolvedNetwork, problems: Problem
         )
         return None
     found = _Bounds(scenario, network, routers, problems)
-    bounds: Tagged = {
-        "routers": routers,
-        "ingress_bps": found.hose(demand.ingress, f"{_PLACE}.ingress"),
-        "egress_bps": found.hose(demand.egress, f"{_PLACE}.egress"),
-        "pair_bps": found.pairs(demand.pair),
-    }
+    bounds = DemandSetup(
+        routers,
+        found.hose(demand.ingress, f"{_PLACE}.ingress"),
+        found.hose(demand.egress, f"{_PLACE}.egress"),
+        found.pairs(demand.pair),
+    )
     if not len(problems):
         found.check_traffic(bounds)
     return bounds
@@ -72,26 +74,28 @@ class _Bounds:
         default = None if others is None else int(others)
         return [found.get(router, default) for router in self._routers]
 
-    def pairs(self, given: Rate | PairRates | None) -> int | list[list[int]] | None:
+    def pairs(self, given: Rate | PairRates | None) -> int | list[tuple[int, int, int]] | None:
         """Bounds of pairs, in bits per second, as ``Setup.demand`` has them."""
         if given is None or not isinstance(given, PairRates):
             return None if given is None else int(given)
         reader = PairRateReader(self._base, self._network, self._problems, f"{_PLACE}.pair", self._router)
         bounds = reader.rates_bps(given)
-        return [[*pair, round(bps)] for pair, bps in sorted(bounds.items())]
+        return [(*pair, round(bps)) for pair, bps in sorted(bounds.items())]
 
-    def check_traffic(self, bounds: Tagged) -> None:
+    def check_traffic(self, bounds: DemandSetup) -> None:
         """Notes bounds that allow no traffic or any amount of it, and traffic that has no path."""
-        ingress, egress = (dict(zip(self._routers, bounds[side], strict=True))  # type: ignore[call-overload]
-                           for side in ("ingress_bps", "egress_bps"))  # fmt: skip
-        pair_bps = bounds["pair_bps"]
-        listed = {(a, b): bps for a, b, bps in pair_bps} if isinstance(pair_bps, list) else None
-        pairs = listed or ((a, b) for a in self._routers for b in self._routers if a != b)
+        ingress = dict(zip(self._routers, bounds.ingress_bps, strict=True))
+        egress = dict(zip(self._routers, bounds.egress_bps, strict=True))
+        common = bounds.pair_bps
+        pairs: Iterable[tuple[int, int, int | None]] = (
+            common
+            if isinstance(common, list)
+            else ((a, b, common) for a in self._routers for b in self._routers if a != b)
+        )
         names, reach = self._network.nodes, Reach(self._router_links())
         total, free, cut = 0, list[str](), list[str]()
-        for a, b in pairs if listed is None or listed else ():
-            limits = [ingress[a], egress[b], pair_bps if listed is None else listed[a, b]]
-            known = [limit for limit in limits if limit is not None]
+        for a, b, most in pairs:
+            known = [limit for limit in (ingress[a], egress[b], most) if limit is not None]
             if known and min(known) == 0:
                 continue
             total += 1
@@ -118,7 +122,7 @@ class _Bounds:
                 f"{_others(cut)}; connect them, or bound that traffic to zero",
             )
 
-    def _router_links(self) -> list:  # type: ignore[type-arg]
+    def _router_links(self) -> list[LinkSetup]:
         routers = frozenset(self._routers)
         return [link for link in self._network.links if link.origin in routers and link.to in routers]
 

@@ -17,6 +17,7 @@ from anabranch.setup.files import text_of
 from anabranch.setup.network import ResolvedNetwork
 from anabranch.setup.plan_file import PlanFile, changed_links, differences, read_plan
 from anabranch.setup.problems import Problems
+from anabranch.setup.reach import Access, access_links
 from anabranch.setup.table_file import number_of, table_rows
 
 _PLACE: Final = "routing.paths"
@@ -40,8 +41,8 @@ class GivenRoutes:
     """Paths with their shares, which add up to one; none where a pair is forwarded hop by hop."""
     tables: dict[int, dict[int, _Links]] = field(default_factory=dict)
     """Next hops by destination and node."""
-    access: dict[int, tuple[int, int, int]] = field(default_factory=dict)
-    """For each host: its first link to a router, the link back, and that router."""
+    access: dict[int, Access] = field(default_factory=dict)
+    """How hosts hang on routers."""
     warnings: tuple[str, ...] = ()
 
 
@@ -235,18 +236,8 @@ class _Reader:
     def _pair(self, pair: _Pair) -> str:
         return " to ".join(quoted(self._network.nodes[node].name) for node in pair)
 
-    def _access(self) -> dict[int, tuple[int, int, int]]:
-        """Link out, link in and router of each host that has a link to a router and one back."""
-        found: dict[int, tuple[int, int, int]] = {}
-        back: dict[_Pair, int] = {}
-        network = self._network
-        for number, link in enumerate(network.links):
-            back.setdefault((link.origin, link.to), number)
-        for number, link in enumerate(network.links):
-            at_host = network.is_host(link.origin) and not network.is_host(link.to)
-            if at_host and link.origin not in found and (link.to, link.origin) in back:
-                found[link.origin] = (number, back[link.to, link.origin], link.to)
-        return found
+    def _access(self) -> dict[int, Access]:
+        return access_links(self._network.links, lambda node: not self._network.is_host(node))
 
 
 def _shared(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from anabranch.scenario.demand import Matrix
 from anabranch.setup.draws import Draws
-from anabranch.setup.model import Tagged
+from anabranch.setup.model import DemandSetup
 from anabranch.setup.network import ResolvedNetwork
 from anabranch.setup.pair_rates import PairRateReader
 from anabranch.setup.problems import Problems
@@ -43,7 +43,7 @@ class Matrices:
         self,
         base: Path | None,
         network: ResolvedNetwork,
-        demand: Tagged | None,
+        demand: DemandSetup | None,
         draws: Draws,
         problems: Problems,
     ) -> None:
@@ -111,36 +111,16 @@ class Matrices:
                 f"{place}.from", '"bounds" needs [routing.demand], whose matrices it is one of'
             )
             return None
-        routers = np.array(self._demand["routers"], dtype=np.intp)
-        ingress, egress, pair = bounds_of(self._demand)
+        routers = np.array(self._demand.routers, dtype=np.intp)
 
         def uniforms(sweep: int) -> Floats:
             unit = {"distribution": "uniform", "low": 0.0, "high": 1.0}
             count = len(routers)
             return self._draws.many(unit, name, f"matrix {sweep}", count * count).reshape(count, count)
 
-        found = sampled(ingress, egress, pair, uniforms) * matrix.scale
+        found = sampled(*self._demand.arrays(), uniforms) * matrix.scale
         here, there = np.nonzero(found)
         return MatrixRates(routers[here], routers[there], found[here, there])
-
-
-def bounds_of(demand: Tagged) -> tuple[Floats, Floats, Floats]:
-    """Most that enters and leaves at each router, and of each pair, in bits per second: ``Setup.demand``."""
-    routers = demand["routers"]
-    assert isinstance(routers, list)  # noqa: S101 - by Setup.demand
-    index = {node: number for number, node in enumerate(routers)}
-    ingress, egress = (
-        np.array([np.inf if bps is None else float(bps) for bps in demand[side]])  # type: ignore[attr-defined]
-        for side in ("ingress_bps", "egress_bps")
-    )
-    given = demand["pair_bps"]
-    if isinstance(given, list):
-        pair = np.zeros((len(routers), len(routers)))
-        for origin, to, bps in given:
-            pair[index[origin], index[to]] = bps
-    else:
-        pair = np.full((len(routers), len(routers)), np.inf if given is None else float(str(given)))
-    return ingress, egress, pair
 
 
 def sampled(ingress: Floats, egress: Floats, pair: Floats, uniforms: Callable[[int], Floats]) -> Floats:

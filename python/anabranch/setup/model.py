@@ -9,13 +9,15 @@ from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic_core import to_json
 
 from anabranch import _core
 from anabranch.own.check import Chosen
 from anabranch.setup.flow_columns import FlowColumns, FlowSetup
 
-Tagged = dict[str, object]
+Tagged = dict[str, Any]
 """One of several forms, told apart by a key such as ``algorithm`` or ``kind``."""
 
 
@@ -139,6 +141,35 @@ class OwnRoutes:
 
 
 @dataclass(frozen=True, slots=True)
+class DemandSetup:
+    """Bounds of the traffic between routers, in bits per second."""
+
+    routers: list[int]
+    """By node id."""
+    ingress_bps: list[int | None]
+    """Most that enters at each router; None for no bound."""
+    egress_bps: list[int | None]
+    """Most that leaves at each router."""
+    pair_bps: int | list[tuple[int, int, int]] | None
+    """Most of each pair: a rate for every pair, or a list of (from, to, rate) outside of which there is no
+    traffic."""
+
+    def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """The bounds in the order of the routers, infinite for none: shapes (n,), (n,) and (n, n)."""
+        index = {node: number for number, node in enumerate(self.routers)}
+        ingress, egress = (
+            np.array([np.inf if bps is None else float(bps) for bps in side])
+            for side in (self.ingress_bps, self.egress_bps)
+        )
+        listed = self.pair_bps if isinstance(self.pair_bps, list) else []
+        every = 0.0 if isinstance(self.pair_bps, list) else np.inf if self.pair_bps is None else self.pair_bps
+        pair = np.full((len(index), len(index)), float(every))
+        for origin, to, bps in listed:
+            pair[index[origin], index[to]] = bps
+        return ingress, egress, pair
+
+
+@dataclass(frozen=True, slots=True)
 class ProbeSetup:
     """What is sampled over time."""
 
@@ -171,11 +202,8 @@ class Setup:
     planner: Tagged | None = None
     """The planner that makes the plan, by name, with its parameters; None where the core's scheme does. The
     engine does not see it."""
-    demand: Tagged | None = None
-    """Bounds of the traffic between routers, where the scenario gives some: ``routers`` by node id,
-    ``ingress_bps`` and ``egress_bps`` of each (None for no bound), and ``pair_bps``: None for no bound, a
-    rate for every pair, or a list of [from, to, rate] outside of which there is no traffic. The engine does
-    not see it."""
+    demand: DemandSetup | None = None
+    """Bounds of the traffic, where the scenario gives some. The engine does not see them."""
     own_routes: tuple[OwnRoutes, ...] = ()
     """Of the flows whose ``routing`` is above 0, in this order; for the engine ``routing.others``."""
     provenance: tuple[str, ...] = field(default=(), compare=False)

@@ -74,5 +74,5 @@ class TrafficRoutes:
 def core_scheme(routing: RouteChoice) -> Tagged:
     """A scheme with its metric, without the parameters that only its planner takes."""
     scheme = {"algorithm": routing.scheme_name, **routing.parameters}
-    own = {*core_parameters("scheme", str(scheme["algorithm"])), "algorithm"}
+    own = {*core_parameters("scheme", routing.scheme_name), "algorithm"}
     return {name: value for name, value in scheme.items() if name in own}

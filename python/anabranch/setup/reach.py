@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,26 @@ from anabranch.setup.model import LinkSetup
 
 _FEW = 16
 """Pairs below which arrays take longer than a loop."""
+
+
+class Access(NamedTuple):
+    """How a host hangs on a router, by ids: its first link to one that has a link back."""
+
+    out: int
+    into: int
+    router: int
+
+
+def access_links(links: Sequence[LinkSetup], is_router: Callable[[int], bool]) -> dict[int, Access]:
+    """The links of each host that hangs on a router; any node that is no router is a host."""
+    back: dict[tuple[int, int], int] = {}
+    for number, link in enumerate(links):
+        back.setdefault((link.origin, link.to), number)
+    found: dict[int, Access] = {}
+    for number, link in enumerate(links):
+        if not is_router(link.origin) and is_router(link.to) and (link.to, link.origin) in back:
+            found.setdefault(link.origin, Access(number, back[link.to, link.origin], link.to))
+    return found
 
 
 class Reach:

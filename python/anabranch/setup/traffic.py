@@ -24,7 +24,7 @@ from anabranch.setup.controller import ResolvedController
 from anabranch.setup.draws import LARGEST_DRAW, Draws
 from anabranch.setup.flow_columns import NEVER, EntrySetup, FlowColumns, pair_code
 from anabranch.setup.matrix import Matrices
-from anabranch.setup.model import DatagramSetup, Tagged
+from anabranch.setup.model import DatagramSetup, DemandSetup, Tagged
 from anabranch.setup.network import ResolvedNetwork
 from anabranch.setup.own_routes import TrafficRoutes
 from anabranch.setup.problems import Problems
@@ -50,7 +50,7 @@ class Flows:
         network: ResolvedNetwork,
         controller: ResolvedController,
         chosen: tuple[Transports, TrafficRoutes],
-        demand: Tagged | None,
+        demand: DemandSetup | None,
         problems: Problems,
     ) -> None:
         self._network = network

@@ -74,7 +74,7 @@ class WatchedFlows:
 
     @cached_property
     def _protocols(self) -> list[str]:
-        return [str(self._transports[flow.transport].config["algorithm"]) for flow in self._flows]
+        return [self._transports[flow.transport].config["algorithm"] for flow in self._flows]
 
     def sequences(self, run: Run) -> list[int]:
         """Ids of the flows whose sequence numbers are noted, in order.

@@ -258,7 +258,7 @@ def _lights(setup: Setup, layout: SwitchLayout) -> list[tuple[float, str, bool]]
     for event in setup.events:
         change = event.change
         if change["kind"] == "links":
-            links = list(change["links"])  # type: ignore[call-overload]
+            links = list(change["links"])
         elif change["kind"] == "node":
             node = change["node"]
             links = [number for number, link in enumerate(setup.links) if node in (link.origin, link.to)]

@@ -62,7 +62,7 @@ class Switched(Live):
         _check_scenario(scenario, setup)
         carrying = super().prepared(scenario, setup)
         check_switches()
-        nodes = len(setup.nodes) if setup.controller is None else int(setup.controller["node"])  # type: ignore[call-overload]
+        nodes = len(setup.nodes) if setup.controller is None else int(setup.controller["node"])
         links = [link for link in setup.links if max(link.origin, link.to) < nodes]
         ends = {*carrying.flows.origin.tolist(), *carrying.flows.to.tolist()}
         names = [node.name for node in setup.nodes[:nodes]]
@@ -134,7 +134,7 @@ def check_switches() -> None:
 def _switches(scenario: Scenario, setup: Setup, nodes: int) -> set[int]:
     """Those of the controller; without one, all nodes but hosts of one link."""
     if setup.controller is not None:
-        return {int(node) for node in setup.controller["switches"]}  # type: ignore[attr-defined]
+        return {int(node) for node in setup.controller["switches"]}
     _, network = resolve_names(scenario)
     degrees = [sum(link.origin == node for link in setup.links) for node in range(nodes)]
     return {node for node in range(nodes) if not network.is_host(node) or degrees[node] > 1}
