@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from anabranch.topology import Place
+from anabranch.topology import Place, TopologyLink
 from anabranch.topology.assemble import assemble
-from anabranch.topology.draft import Draft, DraftLink, DraftNode
+from anabranch.topology.draft import Draft, DraftNode
 from anabranch.topology.gaps import MAX_FILLED, fill_places, median_length_km
 
 
@@ -92,7 +92,7 @@ def test_an_unplaced_component_gets_the_median_length() -> None:
         DraftNode("x"),
         DraftNode("y"),
     ]
-    topology = assemble("t", "t", Draft(nodes, [DraftLink("a", "b"), DraftLink("x", "y")]), [])
+    topology = assemble("t", "t", Draft(nodes, [TopologyLink("a", "b"), TopologyLink("x", "y")]), [])
     assert topology.links[1].length_km == topology.links[0].length_km
     assert [link.length_source for link in topology.links] == ["great-circle", "default"]
     assert [node.place is None for node in topology.nodes] == [False, False, True, True]
@@ -107,7 +107,7 @@ def test_a_stub_put_where_it_is_attached_has_no_known_length() -> None:
         DraftNode("x"),
         DraftNode("y"),
     ]
-    links = [DraftLink("a", "b"), DraftLink("a", "x"), DraftLink("x", "y", length_km=3.0)]
+    links = [TopologyLink("a", "b"), TopologyLink("a", "x"), TopologyLink("x", "y", length_km=3.0)]
     topology = assemble("t", "t", Draft(nodes, links), [])
     assert topology.node("x").place == Place(0.0, 0.0, "filled")
     assert [link.length_source for link in topology.links] == ["great-circle", "default", "file"]
@@ -116,7 +116,7 @@ def test_a_stub_put_where_it_is_attached_has_no_known_length() -> None:
 
 def test_two_places_of_the_source_may_coincide() -> None:
     nodes = [DraftNode("a", coordinates=(1, 1)), DraftNode("b", coordinates=(1, 1))]
-    link = assemble("t", "t", Draft(nodes, [DraftLink("a", "b")]), []).links[0]
+    link = assemble("t", "t", Draft(nodes, [TopologyLink("a", "b")]), []).links[0]
     assert (link.length_km, link.length_source) == (0.0, "great-circle")
 
 

@@ -11,8 +11,8 @@ engine.
 
 from .describe import describe, link_rows, node_rows, summary_rows
 from .error import TopologyError
+from .gaps import MEAN_EARTH_RADIUS_KM, great_circle_km
 from .generators import GENERATORS, Generator, ParallelPath, Parameter
-from .great_circle import MEAN_EARTH_RADIUS_KM, great_circle_km
 from .load import TopologyName, load, names
 from .model import LengthSource, NodeKind, Place, Topology, TopologyLink, TopologyNode
 

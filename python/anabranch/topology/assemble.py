@@ -1,10 +1,11 @@
 """From what a reader found to a Topology: unique names, no self-loops, gaps filled, and all of it noted."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from .draft import Draft, DraftLink, DraftNode
+from .draft import Draft, DraftNode
 from .error import TopologyError
-from .gaps import DEFAULT_LENGTH_KM, SAME_POINT_KM, fill_places, length_between, median_length_km
+from .gaps import DEFAULT_LENGTH_KM, SAME_POINT_KM, fill_places, great_circle_km, median_length_km
 from .model import MAX_LINKS, MAX_NODES, LengthSource, Place, Topology, TopologyLink, TopologyNode
 
 
@@ -97,17 +98,14 @@ def _aliases(node: DraftNode, names: dict[str, str]) -> tuple[str, ...]:
 
 
 def _check_ends(where: str, draft: Draft, names: dict[str, str]) -> None:
-    for link in draft.links:
-        for end in (link.a, link.b):
-            if end not in names:
-                raise TopologyError(where, f'a link ends at "{end}", which is no node', "declare the node")
-    for pair in draft.demands or ():
-        for end in pair:
-            if end not in names:
-                raise TopologyError(where, f'a demand names "{end}", which is no node', "declare the node")
+    ends = [("a link ends at", end) for link in draft.links for end in (link.a, link.b)]
+    ends += [("a demand names", end) for pair in draft.demands or () for end in pair]
+    for what, end in ends:
+        if end not in names:
+            raise TopologyError(where, f'{what} "{end}", which is no node', "declare the node")
 
 
-def _without_self_loops(links: Sequence[DraftLink], notes: list[str]) -> list[DraftLink]:
+def _without_self_loops(links: Sequence[TopologyLink], notes: list[str]) -> list[TopologyLink]:
     kept = [link for link in links if link.a != link.b]
     dropped = len(links) - len(kept)
     if dropped:
@@ -118,7 +116,7 @@ def _without_self_loops(links: Sequence[DraftLink], notes: list[str]) -> list[Dr
     return kept
 
 
-def _places(nodes: Sequence[DraftNode], links: Sequence[DraftLink], notes: list[str]) -> dict[str, Place]:
+def _places(nodes: Sequence[DraftNode], links: Sequence[TopologyLink], notes: list[str]) -> dict[str, Place]:
     placed = {node.id: Place(*node.coordinates, "file") for node in nodes if node.coordinates is not None}
     filled = fill_places(placed, [node.id for node in nodes], [(link.a, link.b) for link in links])
     if filled:
@@ -138,39 +136,32 @@ def _places(nodes: Sequence[DraftNode], links: Sequence[DraftLink], notes: list[
 
 
 def _finish_links(
-    links: Sequence[DraftLink], names: dict[str, str], places: dict[str, Place], notes: list[str]
+    links: Sequence[TopologyLink], names: dict[str, str], places: dict[str, Place], notes: list[str]
 ) -> tuple[TopologyLink, ...]:
     lengths = [_length(link, places) for link in links]
     median = median_length_km([km for km, source in lengths if km is not None and source == "great-circle"])
     default_km = DEFAULT_LENGTH_KM if median is None else median
-    finished = []
-    for link, (length_km, source) in zip(links, lengths, strict=True):
-        known = length_km is not None
-        finished.append(
-            TopologyLink(
-                a=names[link.a],
-                b=names[link.b],
-                length_km=length_km if known else default_km,
-                length_source=source if known else "default",
-                capacity_bps=link.capacity_bps,
-                delay_ps=link.delay_ps,
-                loss=link.loss,
-                weight=link.weight,
-                directed=link.directed,
-                label=link.label,
-            )
+    finished = [
+        replace(
+            link,
+            a=names[link.a],
+            b=names[link.b],
+            length_km=default_km if length_km is None else length_km,
+            length_source=source,
         )
+        for link, (length_km, source) in zip(links, lengths, strict=True)
+    ]
     _note_lengths(finished, default_km, median is not None, notes)
     return tuple(finished)
 
 
-def _length(link: DraftLink, places: dict[str, Place]) -> tuple[float | None, LengthSource]:
+def _length(link: TopologyLink, places: dict[str, Place]) -> tuple[float | None, LengthSource]:
     if link.length_km is not None:
         return link.length_km, "file"
     a, b = places.get(link.a), places.get(link.b)
     if a is None or b is None:
         return None, "default"
-    length_km = length_between(a, b)
+    length_km = great_circle_km(a.latitude, a.longitude, b.latitude, b.longitude)
     if "filled" not in (a.source, b.source):
         return length_km, "great-circle"
     return (length_km, "filled-place") if length_km >= SAME_POINT_KM else (None, "default")

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from .model import NodeKind
+from .model import NodeKind, TopologyLink
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,25 +20,10 @@ class DraftNode:
 
 
 @dataclass(frozen=True, slots=True)
-class DraftLink:
-    """A link between two node ids; units as in `TopologyLink`."""
-
-    a: str
-    b: str
-    directed: bool = False
-    label: str | None = None
-    length_km: float | None = None
-    capacity_bps: int | None = None
-    delay_ps: int | None = None
-    loss: float | None = None
-    weight: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Draft:
-    """A graph as read. `notes` are the reader's own sentences of provenance; demands are by node id."""
+    """A graph as read: links and demands by node id. `notes` are the reader's own sentences of provenance."""
 
     nodes: list[DraftNode]
-    links: list[DraftLink]
+    links: list[TopologyLink]
     demands: Mapping[tuple[str, str], float] | None = None
     notes: list[str] = field(default_factory=list)

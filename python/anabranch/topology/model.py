@@ -74,6 +74,12 @@ class TopologyLink:
     """Cost for routing, as the source has it: it need be no whole number."""
 
 
+_LINK_KEYS: Final = (
+    "a", "b", "directed", "label", "length_km", "length_source", "capacity_bps", "delay_ps", "loss", "weight",
+)  # fmt: skip
+"""What JSON has of a link, in this order."""
+
+
 @dataclass(frozen=True)
 class Topology:
     """A network. Parallel links are separate entries of `links`; node names are unique.
@@ -165,7 +171,7 @@ class Topology:
         return {
             "name": self.name,
             "nodes": [_node_dict(node) for node in self.nodes],
-            "links": [_link_dict(link) for link in self.links],
+            "links": [{name: getattr(link, name) for name in _LINK_KEYS} for link in self.links],
             "demands": None if self.demands is None else [[*pair, v] for pair, v in self.demands.items()],
             "connected": self.is_connected(),
             "provenance": list(self.provenance),
@@ -185,19 +191,4 @@ def _node_dict(node: TopologyNode) -> dict[str, Any]:
         "latitude": None if place is None else place.latitude,
         "longitude": None if place is None else place.longitude,
         "place_source": None if place is None else place.source,
-    }
-
-
-def _link_dict(link: TopologyLink) -> dict[str, Any]:
-    return {
-        "a": link.a,
-        "b": link.b,
-        "directed": link.directed,
-        "label": link.label,
-        "length_km": link.length_km,
-        "length_source": link.length_source,
-        "capacity_bps": link.capacity_bps,
-        "delay_ps": link.delay_ps,
-        "loss": link.loss,
-        "weight": link.weight,
     }

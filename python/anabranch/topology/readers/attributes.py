@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
-from anabranch.topology.draft import DraftLink, DraftNode
+from anabranch.topology.draft import DraftNode
 from anabranch.topology.error import TopologyError
-from anabranch.topology.model import MAX_CAPACITY_BPS
+from anabranch.topology.model import MAX_CAPACITY_BPS, TopologyLink
 
 _LATITUDE: Final = ("latitude", "lat")
 _LONGITUDE: Final = ("longitude", "lon", "lng", "long")
@@ -56,6 +56,28 @@ class SpeedCount:
         return notes
 
 
+class NodeIds:
+    """The ids of a file's nodes, and where each is declared."""
+
+    def __init__(self) -> None:
+        self._places: dict[str, str] = {}
+
+    def declare(self, node_id: str, place: str) -> None:
+        """Raise TopologyError if an earlier node has this id."""
+        if node_id in self._places:
+            line = self._places[node_id].rpartition(" ")[2]
+            raise TopologyError(
+                place, f'node id "{node_id}" was already used on line {line}', "give every node its own id"
+            )
+        self._places[node_id] = place
+
+    def check_ends(self, a: str, b: str, place: str) -> None:
+        """Raise TopologyError if an edge ends at a node that is not there."""
+        for end in (a, b):
+            if end not in self._places:
+                raise TopologyError(place, f'the edge ends at "{end}", which is no node', "declare the node")
+
+
 def draft_node(node_id: str, attributes: Mapping[str, str], where: str) -> DraftNode:
     """The node that these attributes describe. Raises TopologyError for impossible coordinates."""
     by_key = _folded(attributes)
@@ -72,7 +94,7 @@ def draft_node(node_id: str, attributes: Mapping[str, str], where: str) -> Draft
 
 def draft_link(
     a: str, b: str, attributes: Mapping[str, str], directed: bool, where: str, speeds: SpeedCount
-) -> DraftLink:
+) -> TopologyLink:
     """The link that these attributes describe. Raises TopologyError for impossible quantities."""
     by_key = _folded(attributes)
     length = by_key.get("length_km")
@@ -81,7 +103,7 @@ def draft_link(
         if name.startswith(_SOUNDS) and name not in _READ:
             speeds.unread[name] = speeds.unread.get(name, 0) + 1
     label = " ".join((_first(by_key, _LINK_LABEL) or "").split())
-    return DraftLink(
+    return TopologyLink(
         a=a,
         b=b,
         directed=directed,

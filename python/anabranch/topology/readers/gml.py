@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from anabranch.topology.draft import Draft, DraftLink, DraftNode
+from anabranch.topology.draft import Draft, DraftNode
 from anabranch.topology.error import TopologyError
+from anabranch.topology.model import TopologyLink
 
-from .attributes import SpeedCount, draft_link, draft_node
+from .attributes import NodeIds, SpeedCount, draft_link, draft_node
 from .text import decode_text
 
 MAX_DEPTH: Final = 32
@@ -35,12 +36,19 @@ _TOKEN: Final = re.compile(
 class _List:
     """A GML list `[ key value ... ]`: plain values and inner lists, each by key in order."""
 
-    line: int
+    place: str
+    """File and line, for messages."""
     values: dict[str, str] = field(default_factory=dict)
     lists: list[tuple[str, "_List"]] = field(default_factory=list)
 
     def all(self, key: str) -> list["_List"]:
         return [inner for name, inner in self.lists if name == key]
+
+    def required(self, kind: str, key: str) -> str:
+        value = self.values.get(key)
+        if not value:
+            raise TopologyError(self.place, f'the {kind} has no "{key}"', "add it")
+        return value
 
 
 def read_gml(data: bytes, where: str) -> Draft:
@@ -55,43 +63,24 @@ def read_gml(data: bytes, where: str) -> Draft:
     graph = graphs[0]
     directed = graph.values.get("directed", "0")
     if directed not in ("0", "1"):
-        raise TopologyError(f"{where}, line {graph.line}", f'directed is "{directed}"', "write 0 or 1")
+        raise TopologyError(graph.place, f'directed is "{directed}"', "write 0 or 1")
     nodes: list[DraftNode] = []
-    seen: dict[str, int] = {}
+    known, speeds = NodeIds(), SpeedCount()
     for item in graph.all("node"):
-        node_id = _required(item, "node", "id", where)
-        if node_id in seen:
-            raise TopologyError(
-                f"{where}, line {item.line}",
-                f'node id "{node_id}" was already used on line {seen[node_id]}',
-                "give every node its own id",
-            )
-        seen[node_id] = item.line
-        nodes.append(draft_node(node_id, item.values, f"{where}, line {item.line}"))
-    speeds = SpeedCount()
-    links = [_link(item, directed == "1", seen, speeds, where) for item in graph.all("edge")]
+        node_id = item.required("node", "id")
+        known.declare(node_id, item.place)
+        nodes.append(draft_node(node_id, item.values, item.place))
+    links: list[TopologyLink] = []
+    for item in graph.all("edge"):
+        a, b = item.required("edge", "source"), item.required("edge", "target")
+        known.check_ends(a, b, item.place)
+        links.append(draft_link(a, b, item.values, directed == "1", item.place, speeds))
     return Draft(nodes, links, notes=notes + speeds.notes())
-
-
-def _link(item: _List, directed: bool, known: dict[str, int], speeds: SpeedCount, where: str) -> DraftLink:
-    place = f"{where}, line {item.line}"
-    a, b = _required(item, "edge", "source", where), _required(item, "edge", "target", where)
-    for end in (a, b):
-        if end not in known:
-            raise TopologyError(place, f'the edge ends at "{end}", which is no node', "declare the node")
-    return draft_link(a, b, item.values, directed, place, speeds)
-
-
-def _required(item: _List, kind: str, key: str, where: str) -> str:
-    value = item.values.get(key)
-    if not value:
-        raise TopologyError(f"{where}, line {item.line}", f'the {kind} has no "{key}"', "add it")
-    return value
 
 
 def _parse(text: str, where: str) -> _List:
     """The whole file as a list. Iterative, so that nesting cannot exhaust the stack."""
-    root = _List(1)
+    root = _List(where)
     stack = [root]
     key: str | None = None
     line = 1
@@ -116,7 +105,7 @@ def _parse(text: str, where: str) -> _List:
                 raise TopologyError(
                     where, f"the file has more than {MAX_LISTS} lists", "leave out what is not needed"
                 )
-            inner = _List(line)
+            inner = _List(f"{where}, line {line}")
             stack[-1].lists.append((key, inner))
             stack.append(inner)
             key = None

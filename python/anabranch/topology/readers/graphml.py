@@ -8,10 +8,11 @@ graphs, more than one graph. Ports are ignored, because a link's ends are its no
 from dataclasses import dataclass
 from typing import Final
 
-from anabranch.topology.draft import Draft, DraftLink, DraftNode
+from anabranch.topology.draft import Draft, DraftNode
 from anabranch.topology.error import TopologyError
+from anabranch.topology.model import TopologyLink
 
-from .attributes import SpeedCount, draft_link, draft_node
+from .attributes import NodeIds, SpeedCount, draft_link, draft_node
 from .xml_tree import Element, parse_xml
 
 MAX_KEYS: Final = 1000
@@ -29,11 +30,7 @@ class _Key:
 
 def read_graphml(data: bytes, where: str) -> Draft:
     """The graph of a GraphML document. Raises TopologyError with the line for anything else."""
-    root = parse_xml(data, where)
-    if root.tag != "graphml":
-        raise TopologyError(
-            f"{where}, line {root.line}", f"the root element is <{root.tag}>", "expected <graphml>"
-        )
+    root = parse_xml(data, where, "graphml")
     keys = _keys(root, where)
     graphs = root.all("graph")
     if len(graphs) != 1:
@@ -43,13 +40,11 @@ def read_graphml(data: bytes, where: str) -> Draft:
     graph = graphs[0]
     direction = graph.attributes.get("edgedefault", "undirected")
     if direction not in ("directed", "undirected"):
-        raise TopologyError(
-            f"{where}, line {graph.line}", f'edgedefault is "{direction}"', 'write "directed" or "undirected"'
-        )
-    nodes = _nodes(graph, keys, where)
-    speeds = SpeedCount()
-    links = _links(graph, keys, direction == "directed", {node.id for node in nodes}, speeds, where)
-    notes = _zoo_notes(graph, keys, where) + speeds.notes()
+        raise TopologyError(graph.place, f'edgedefault is "{direction}"', 'write "directed" or "undirected"')
+    known, speeds = NodeIds(), SpeedCount()
+    nodes = [_node(element, keys, known) for element in graph.all("node")]
+    links = _links(graph, keys, direction == "directed", known, speeds)
+    notes = _zoo_notes(graph, keys) + speeds.notes()
     return Draft(nodes, links, notes=notes)
 
 
@@ -61,58 +56,45 @@ def _keys(root: Element, where: str) -> dict[str, _Key]:
     keys: dict[str, _Key] = {}
     for element in root.all("key"):
         default = element.child("default")
-        key_id = _required(element, "id", where)
+        key_id = element.required("id")
         name = element.attributes.get("attr.name", key_id)
         domain = element.attributes.get("for", "all")
         keys[key_id] = _Key(domain, name, None if default is None else default.text)
     return keys
 
 
-def _nodes(graph: Element, keys: dict[str, _Key], where: str) -> list[DraftNode]:
-    nodes: list[DraftNode] = []
-    seen: dict[str, int] = {}
-    for element in graph.all("node"):
-        place = f"{where}, line {element.line}"
-        if element.child("graph") is not None:
-            raise TopologyError(place, "the node holds a nested graph", "flatten the graph before reading it")
-        node_id = _required(element, "id", where)
-        if node_id in seen:
-            raise TopologyError(
-                place,
-                f'node id "{node_id}" was already used on line {seen[node_id]}',
-                "give every node its own id",
-            )
-        seen[node_id] = element.line
-        nodes.append(draft_node(node_id, _attributes(element, "node", keys, where), place))
-    return nodes
+def _node(element: Element, keys: dict[str, _Key], known: NodeIds) -> DraftNode:
+    if element.child("graph") is not None:
+        raise TopologyError(
+            element.place, "the node holds a nested graph", "flatten the graph before reading it"
+        )
+    node_id = element.required("id")
+    known.declare(node_id, element.place)
+    return draft_node(node_id, _attributes(element, "node", keys), element.place)
 
 
 def _links(
-    graph: Element, keys: dict[str, _Key], directed: bool, known: set[str], speeds: SpeedCount, where: str
-) -> list[DraftLink]:
+    graph: Element, keys: dict[str, _Key], directed: bool, known: NodeIds, speeds: SpeedCount
+) -> list[TopologyLink]:
     hyperedge = graph.child("hyperedge")
     if hyperedge is not None:
         raise TopologyError(
-            f"{where}, line {hyperedge.line}",
-            "hyperedges are not read",
-            "replace it by a node with one edge to each end",
+            hyperedge.place, "hyperedges are not read", "replace it by a node with one edge to each end"
         )
-    links: list[DraftLink] = []
+    links: list[TopologyLink] = []
     for element in graph.all("edge"):
-        place = f"{where}, line {element.line}"
-        a, b = _required(element, "source", where), _required(element, "target", where)
-        for end in (a, b):
-            if end not in known:
-                raise TopologyError(place, f'the edge ends at "{end}", which is no node', "declare the node")
+        a, b = element.required("source"), element.required("target")
+        known.check_ends(a, b, element.place)
         own = element.attributes.get("directed")
         if own not in (None, "true", "false"):
-            raise TopologyError(place, f'directed is "{own}"', 'write "true" or "false"')
+            raise TopologyError(element.place, f'directed is "{own}"', 'write "true" or "false"')
         one_way = directed if own is None else own == "true"
-        links.append(draft_link(a, b, _attributes(element, "edge", keys, where), one_way, place, speeds))
+        attributes = _attributes(element, "edge", keys)
+        links.append(draft_link(a, b, attributes, one_way, element.place, speeds))
     return links
 
 
-def _attributes(element: Element, domain: str, keys: dict[str, _Key], where: str) -> dict[str, str]:
+def _attributes(element: Element, domain: str, keys: dict[str, _Key]) -> dict[str, str]:
     """The attributes of an element by their declared names; defaults stand in for what is missing."""
     values = {
         key.name: key.default
@@ -120,30 +102,19 @@ def _attributes(element: Element, domain: str, keys: dict[str, _Key], where: str
         if key.default is not None and key.domain in (domain, "all")
     }
     for data in element.all("data"):
-        key_id = _required(data, "key", where)
+        key_id = data.required("key")
         key = keys.get(key_id)
         if key is None:
             raise TopologyError(
-                f"{where}, line {data.line}",
-                f'data has the key "{key_id}", which is not declared',
-                "add its <key>",
+                data.place, f'data has the key "{key_id}", which is not declared', "add its <key>"
             )
         values[key.name] = data.text
     return values
 
 
-def _required(element: Element, attribute: str, where: str) -> str:
-    value = element.attributes.get(attribute)
-    if not value:
-        raise TopologyError(
-            f"{where}, line {element.line}", f'<{element.tag}> has no attribute "{attribute}"', "add it"
-        )
-    return value
-
-
-def _zoo_notes(graph: Element, keys: dict[str, _Key], where: str) -> list[str]:
+def _zoo_notes(graph: Element, keys: dict[str, _Key]) -> list[str]:
     """What a Topology Zoo file says about itself: the network, its licence, its unusual nodes."""
-    about = _attributes(graph, "graph", keys, where)
+    about = _attributes(graph, "graph", keys)
     notes = []
     network = " ".join(about.get("Network", "").split())
     if "Topology Zoo" in about.get("Creator", "") or "ToolsetVersion" in about:
@@ -153,7 +124,7 @@ def _zoo_notes(graph: Element, keys: dict[str, _Key], where: str) -> list[str]:
             f"An Internet Topology Zoo file, network {shown} (Knight, Nguyen, Falkner, Bowden, Roughan, "
             "IEEE JSAC 29(9), 2011; licence CC BY 4.0)."
         )
-    per_node = [_attributes(element, "node", keys, where) for element in graph.all("node")]
+    per_node = [_attributes(element, "node", keys) for element in graph.all("node")]
     hyper = sum(1 for attributes in per_node if attributes.get("hyperedge") == "1")
     if hyper:
         notes.append(f"Nodes that stand for a link joining more than two nodes, kept as routers: {hyper}.")

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from anabranch.topology.draft import Draft, DraftLink
+from anabranch.topology.draft import Draft
 from anabranch.topology.error import TopologyError
+from anabranch.topology.model import TopologyLink
 
 from .sndlib_common import add_demand, capacity_bps, capacity_note, coordinate_notes, finite, nodes_from
 from .text import decode_text
@@ -159,8 +160,8 @@ def _nodes(tokens: _Tokens) -> dict[str, tuple[float, float] | None]:
     return found
 
 
-def _links(tokens: _Tokens, unit: str | None) -> list[DraftLink]:
-    links: list[DraftLink] = []
+def _links(tokens: _Tokens, unit: str | None) -> list[TopologyLink]:
+    links: list[TopologyLink] = []
     while tokens:
         place = tokens.place
         label = tokens.word("a link id")
@@ -173,7 +174,7 @@ def _links(tokens: _Tokens, unit: str | None) -> list[DraftLink]:
             tokens.number("a module capacity")
             tokens.number("a module cost")
         tokens.bracket(")")
-        links.append(DraftLink(a, b, label=label, capacity_bps=capacity_bps(capacity, unit, place)))
+        links.append(TopologyLink(a, b, label=label, capacity_bps=capacity_bps(capacity, unit, place)))
     return links
 
 

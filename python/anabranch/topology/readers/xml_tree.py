@@ -23,7 +23,8 @@ class Element:
 
     tag: str
     attributes: dict[str, str]
-    line: int
+    place: str
+    """File and line, for messages."""
     children: list["Element"] = field(default_factory=list)
     pieces: list[str] = field(default_factory=list)
 
@@ -40,14 +41,34 @@ class Element:
         """All children with this tag, in order."""
         return [child for child in self.children if child.tag == tag]
 
+    def inner(self, tag: str) -> "Element":
+        """The first child with this tag. Raises TopologyError if there is none."""
+        child = self.child(tag)
+        if child is None:
+            raise TopologyError(self.place, f"<{self.tag}> has no <{tag}> inside", "add it")
+        return child
 
-def parse_xml(data: bytes, where: str) -> Element:
-    """The root element of a document. Raises TopologyError, with the line, for anything but sound XML."""
+    def required(self, attribute: str) -> str:
+        """An attribute. Raises TopologyError if it is missing or empty."""
+        value = self.attributes.get(attribute)
+        if not value:
+            raise TopologyError(self.place, f'<{self.tag}> has no attribute "{attribute}"', "add it")
+        return value
+
+
+def parse_xml(data: bytes, where: str, root: str) -> Element:
+    """The root element of a document, whose tag must be `root`.
+
+    Raises TopologyError, with the line, for anything but sound XML with this root.
+    """
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
-    document = Element("", {}, 0)
+    document = Element("", {}, where)
     stack = [document]
     count = 0
+
+    def here() -> str:
+        return f"{where}, line {parser.CurrentLineNumber}"
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         nonlocal count
@@ -57,13 +78,9 @@ def parse_xml(data: bytes, where: str) -> Element:
                 where, f"the file has more than {MAX_ELEMENTS} elements", "leave out what is not needed"
             )
         if len(stack) > MAX_DEPTH:
-            raise TopologyError(
-                f"{where}, line {parser.CurrentLineNumber}",
-                f"elements are nested deeper than {MAX_DEPTH}",
-                _REMEDY,
-            )
+            raise TopologyError(here(), f"elements are nested deeper than {MAX_DEPTH}", _REMEDY)
         plain = {_local(key): value for key, value in attributes.items()}
-        element = Element(_local(tag), plain, parser.CurrentLineNumber)
+        element = Element(_local(tag), plain, here())
         stack[-1].children.append(element)
         stack.append(element)
 
@@ -75,7 +92,7 @@ def parse_xml(data: bytes, where: str) -> Element:
 
     def doctype(*_arguments: object) -> None:
         raise TopologyError(
-            f"{where}, line {parser.CurrentLineNumber}",
+            here(),
             "the file has a document type declaration (<!DOCTYPE), which could hide an entity bomb",
             "remove the declaration; GraphML and SNDlib files need none",
         )
@@ -99,7 +116,10 @@ def parse_xml(data: bytes, where: str) -> Element:
         raise TopologyError(
             f"{where}, line 1", f"the text cannot be decoded ({error})", "save it as UTF-8"
         ) from error
-    return document.children[0]
+    found = document.children[0]
+    if found.tag != root:
+        raise TopologyError(found.place, f"the root element is <{found.tag}>", f"expected <{root}>")
+    return found
 
 
 _REMEDY: Final = "the file is cut off or damaged: fetch it again, or mend it here"

@@ -8,9 +8,9 @@ from typing import Final
 
 from anabranch.suggest import nearest_remedy
 from anabranch.topology.assemble import assemble
-from anabranch.topology.draft import Draft, DraftLink, DraftNode
+from anabranch.topology.draft import Draft, DraftNode
 from anabranch.topology.error import TopologyError
-from anabranch.topology.model import Topology
+from anabranch.topology.model import Topology, TopologyLink
 
 from . import hub
 from .zoo import zoo_graphs
@@ -30,7 +30,7 @@ def load_hub_zoo(name: str) -> Topology:
     nodes = [
         DraftNode(str(n["id"]), n["name"], (float(n["pos"][1]), float(n["pos"][0]))) for n in data["nodes"]
     ]
-    links = [DraftLink(str(link["source"]), str(link["target"])) for link in data["edges"]]
+    links = [TopologyLink(str(link["source"]), str(link["target"])) for link in data["edges"]]
     provenance = [
         f'Internet Topology Zoo, graph "{found}" (Knight, Nguyen, Falkner, Bowden, Roughan, IEEE JSAC '
         f"29(9), 2011; licence CC BY 4.0), as carried by topohub {hub.version()} (MIT), coordinates rounded "

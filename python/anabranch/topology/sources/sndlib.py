@@ -4,9 +4,9 @@ from typing import Final
 
 from anabranch.suggest import nearest_remedy
 from anabranch.topology.assemble import assemble
-from anabranch.topology.draft import Draft, DraftLink
+from anabranch.topology.draft import Draft
 from anabranch.topology.error import TopologyError
-from anabranch.topology.model import Topology
+from anabranch.topology.model import Topology, TopologyLink
 from anabranch.topology.readers.sndlib_common import coordinate_notes, nodes_from
 
 from . import hub
@@ -35,7 +35,7 @@ def load_sndlib(name: str) -> Topology:
     }
     labels = {str(node["id"]): str(node["name"]) for node in data["nodes"]}
     nodes, planar = nodes_from(coordinates, True if found in _DRAWN_WITHIN_DEGREES else None, labels)
-    links = [DraftLink(str(link["source"]), str(link["target"])) for link in data["edges"]]
+    links = [TopologyLink(str(link["source"]), str(link["target"])) for link in data["edges"]]
     demands = {
         (str(source), str(target)): float(value)
         for source, row in data["graph"]["demands"].items()
