@@ -14,7 +14,7 @@ from anabranch.scenario.algorithm import name_of
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.setup import Setup, resolve
-from anabranch.setup.plan_file import About, plan_text
+from anabranch.setup.plan_file import plan_text
 from anabranch.worst_loads import plan_of_all_pairs
 
 
@@ -37,9 +37,13 @@ def save_plan(scenario: Scenario, file: Path, *, replace: bool = False) -> None:
         raise ResultError(f"{file}: exists; choose another name, or give --replace (replace=True)")
     setup = resolve(scenario)
     routing = scenario.routing
-    about = About(
-        __version__, scenario.title, routing.scheme_name, routing.metric, name_of(routing.load_balancing)
-    )
+    about = {
+        "anabranch": __version__,
+        "title": scenario.title,
+        "scheme": routing.scheme_name,
+        "metric": routing.metric,
+        "load_balancing": name_of(routing.load_balancing),
+    }
     _write(file, plan_text(setup, plan_data(scenario, setup), about))
 
 

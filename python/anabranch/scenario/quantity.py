@@ -7,7 +7,7 @@ in the largest unit that shows it exactly.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from operator import attrgetter
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -35,8 +35,8 @@ class Quantity(int):
     largest: ClassVar[int] = 2**63 - 1
     units: ClassVar[tuple[str, ...]]
     """Every unit that the core reads, in its order."""
-    # Units to write in, largest first, each with the number of base units in it.
-    _written: ClassVar[tuple[tuple[str, int], ...]]
+    # Units to write in besides the base unit, largest first, each with the number of base units in it.
+    _written: ClassVar[tuple[tuple[str, int], ...]] = ()
     # The smallest part of a unit that is still written, as in 1.125 ms.
     _parts: ClassVar[int] = 1000
 
@@ -64,6 +64,11 @@ class Quantity(int):
     @classmethod
     def _limit(cls) -> str:
         return f"{cls.largest} {cls.base_unit}"
+
+    @property
+    def plain(self) -> str | int:
+        """The quantity as plain data has it."""
+        return self.text
 
     @property
     def text(self) -> str:
@@ -98,10 +103,8 @@ class Quantity(int):
     @classmethod
     def __get_pydantic_core_schema__(cls, source: type[Any], handler: GetCoreSchemaHandler) -> CoreSchema:
         """How pydantic reads and writes it."""
-        write: Callable[[Quantity], str] = lambda quantity: quantity.text  # noqa: E731
-        return core_schema.no_info_plain_validator_function(
-            cls.validate, serialization=core_schema.plain_serializer_function_ser_schema(write)
-        )
+        written = core_schema.plain_serializer_function_ser_schema(attrgetter("plain"))
+        return core_schema.no_info_plain_validator_function(cls.validate, serialization=written)
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -167,7 +170,6 @@ class PacketCount(Quantity):
     example = "100 packets"
     base_unit = "packets"
     units = ("packets", "packet")
-    _written = ()
     _parse = staticmethod(_core.parse_packets)
 
 
@@ -178,7 +180,6 @@ class SegmentCount(Quantity):
     example = "44 segments"
     base_unit = "segments"
     units = ("segments", "segment")
-    _written = ()
     _parse = staticmethod(_core.parse_segments)
 
 
@@ -189,7 +190,11 @@ class Number(Quantity):
     example = "10"
     base_unit = ""
     units = ()
-    _written = ()
+
+    @property
+    def plain(self) -> int:
+        """The number itself."""
+        return int(self)
 
     @property
     def text(self) -> str:
@@ -211,13 +216,6 @@ class Number(Quantity):
             raise ValueError(f"{shown(value)} is not between 0 and {cls.largest}")
         hint = "; write it without quotes" if isinstance(value, str) else ""
         raise ValueError(f"{shown(value)} is not {cls.noun}{hint}")
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, source: type[Any], handler: GetCoreSchemaHandler) -> CoreSchema:
-        """How pydantic reads and writes it: as a number."""
-        return core_schema.no_info_plain_validator_function(
-            cls.validate, serialization=core_schema.plain_serializer_function_ser_schema(int)
-        )
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -277,8 +275,7 @@ PositiveSpeed = Annotated[Speed, AfterValidator(above_zero)]
 
 def quoted(text: str) -> str:
     """Text in double quotes, as TOML writes it, cut to a readable length."""
-    cut = text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
-    return '"' + cut.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+    return '"' + _cut(text).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
 
 
 def shown(value: object) -> str:
@@ -296,8 +293,11 @@ def shown(value: object) -> str:
             # Python itself refuses to write out thousands of digits.
             return f"a number of {value.bit_length()} bits"
         case _:
-            text = str(value)
-            return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
+            return _cut(str(value))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
 
 
 def _decimal(value: int, size: int) -> str:

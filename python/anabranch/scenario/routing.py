@@ -35,10 +35,6 @@ _WITHOUT_LIMITS = {
 """Why a scheme takes none."""
 
 
-def _takes_limits(scheme: str) -> bool:
-    return any(entry["name"] == _LIMITS for entry in declared_scheme(scheme)["parameters"])
-
-
 class GivenPath(Table):
     """One path of the scheme ``given``."""
 
@@ -146,7 +142,7 @@ class RouteChoice(Table):
         if scheme is None:
             return data
         filled = {
-            "metric": _metric(scheme)["default"],
+            "metric": _parameter(scheme, "metric")["default"],
             "load_balancing": scheme.get("load_balancing", "flow"),
         }
         own = cls.model_fields
@@ -175,7 +171,11 @@ class RouteChoice(Table):
         place = given[0]
         if isinstance(self.scheme, Own):
             refuse(place, "your class chooses the paths; leave this out, and let the class keep to it")
-        taking = [name for name in declarations()["scheme"] if _takes_limits(name)]
+        taking = [
+            name
+            for name, scheme in declarations()["scheme"].items()
+            if any(entry["name"] == _LIMITS for entry in scheme["parameters"])
+        ]
         here = quoted(self.scheme_name)
         if self.scheme_name not in taking:
             why = _WITHOUT_LIMITS.get(self.scheme_name, "searches no paths within limits")
@@ -188,7 +188,7 @@ class RouteChoice(Table):
             refuse(place, f"takes candidate paths; give {self.scheme_name} a k")
 
     def _check_metric(self) -> None:
-        choices = [choice["name"] for choice in _metric(declared_scheme(self.scheme_name))["choices"]]
+        choices = _choices_of(declared_scheme(self.scheme_name), "metric")
         if self.metric in choices:
             return
         here = quoted(self.scheme_name)
@@ -212,15 +212,9 @@ class RouteChoice(Table):
             if method is not None:
                 refuse("scheme.method", "with failures there is one method only; leave method out")
         if method is not None and (k is not None) != (method in CANDIDATE_METHODS):
-            (declared,) = (
-                entry
-                for entry in declared_scheme(self.scheme_name)["parameters"]
-                if entry["name"] == "method"
-            )
+            methods = _choices_of(declared_scheme(self.scheme_name), "method")
             fitting = ", ".join(
-                quoted(choice["name"])
-                for choice in declared["choices"]
-                if (choice["name"] in CANDIDATE_METHODS) == (k is not None)
+                quoted(name) for name in methods if (name in CANDIDATE_METHODS) == (k is not None)
             )
             kind = "all paths" if k is None else f"{k} paths of each pair"
             refuse("scheme.method", f"is {quoted(method)}, but {kind} are to be used: choose among {fitting}")
@@ -302,7 +296,11 @@ def declared_scheme(name: str) -> dict[str, Any]:
     return declarations()["scheme"][name]
 
 
-def _metric(scheme: Mapping[str, Any]) -> dict[str, Any]:
-    """The declaration of a scheme's metric: which it takes, and which where the scenario does not say."""
-    found: dict[str, Any] = next(entry for entry in scheme["parameters"] if entry["name"] == "metric")
+def _parameter(scheme: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """The declaration of a parameter of a scheme."""
+    found: dict[str, Any] = next(entry for entry in scheme["parameters"] if entry["name"] == name)
     return found
+
+
+def _choices_of(scheme: Mapping[str, Any], name: str) -> list[str]:
+    return [choice["name"] for choice in _parameter(scheme, name)["choices"]]

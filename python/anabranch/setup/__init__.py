@@ -36,7 +36,7 @@ from anabranch.setup.profile import profile_events
 from anabranch.setup.queue import size_queues
 from anabranch.setup.traffic import Flows
 from anabranch.setup.transport import Transports
-from anabranch.setup.watched import WatchedFlows
+from anabranch.setup.watched import LOG, SEQUENCES, WatchedFlows
 
 __all__ = ["Setup", "resolve"]
 
@@ -86,7 +86,7 @@ def resolve_names(scenario: Scenario) -> tuple[Setup, ResolvedNetwork]:
     captures = _captures(scenario.capture, network, problems)
     hosts, routers = host_setups(scenario.network, network), router_setups(scenario.network, network)
     watched = WatchedFlows(connections, transports.setups, problems, flows.datagrams)
-    sequences, log = (watched.sequences(scenario.run_settings), watched.log(scenario.run_settings))
+    sequences, log = (watched.chosen(scenario.run_settings, field) for field in (SEQUENCES, LOG))
     series = len(connections) + len(flows.datagrams) + _subflows(connections, transports.setups, network)
     _check_series(scenario.run_settings, series, len(network.links), problems)
     planner = planner_setup(scenario.routing, transports.own)
@@ -195,7 +195,7 @@ def changes_of(event: Event, place: str, network: ResolvedNetwork, setup: Setup)
     """
     changes = [change.change for change in _event(event, place, network)]
     Addresses(network, setup.flows, setup.transports, network.problems).check(event, place)
-    network.raise_if_any_problem()
+    network.problems.raise_if_any()
     return changes
 
 
@@ -203,11 +203,8 @@ def _event(event: Event, place: str, network: ResolvedNetwork) -> list[EventSetu
     at = int(event.at)
     if event.node is not None:
         node = network.node(event.node, f"{place}.node")
-        return (
-            []
-            if node is None
-            else [EventSetup(at, {"kind": "node", "node": node, "up": event.state == "up"})]
-        )
+        up = event.state == "up"
+        return [] if node is None else [EventSetup(at, {"kind": "node", "node": node, "up": up})]
     if event.address is not None:
         return [EventSetup(at, change) for change in address_changes(event, place, network)]
     assert event.link is not None  # noqa: S101 - the event demands one of them

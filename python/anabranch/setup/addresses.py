@@ -45,7 +45,7 @@ class Addresses:
     ) -> None:
         self._network = network
         self._problems = problems
-        self._configs = [(transport.name, transport.config) for transport in transports]
+        self._transports = transports
         self._flows = flows
 
     @cached_property
@@ -105,23 +105,22 @@ class Addresses:
         return {number for number, link in enumerate(self._network.links) if link.origin == host}
 
     def _looks(self, node: int) -> bool:
-        return any(_manager(self._configs[used][1]) == "fullmesh" for used in self._used[node])
+        return any(_manager(self._transports[used]) == "fullmesh" for used in self._used[node])
 
     def _remedy(self, node: int) -> str:
-        names = [self._configs[used][0] for used in sorted(self._used[node])]
-        multipath = [name for name in names if _manager(dict(self._configs)[name]) is not None]
-        if multipath:
-            manager = _manager(dict(self._configs)[multipath[0]])
-            return (
-                f"the path manager of {quoted(multipath[0])} is {manager}; "
-                'write path_manager = "fullmesh", or take the transport "linux-mptcp"'
-            )
-        if names:
-            return f'{quoted(names[0])} is not multipath; take a transport such as "linux-mptcp"'
+        used = [self._transports[number] for number in sorted(self._used[node])]
+        for transport in used:
+            if (manager := _manager(transport)) is not None:
+                return (
+                    f"the path manager of {quoted(transport.name)} is {manager}; "
+                    'write path_manager = "fullmesh", or take the transport "linux-mptcp"'
+                )
+        if used:
+            return f'{quoted(used[0].name)} is not multipath; take a transport such as "linux-mptcp"'
         return "it is no end of any traffic with a connection"
 
 
-def _manager(config: Tagged) -> object:
+def _manager(transport: TransportSetup) -> str | None:
     """The path manager of a transport; None for one that is not multipath."""
-    manager = config.get("path_manager")
-    return manager["algorithm"] if isinstance(manager, dict) else None
+    manager: Tagged = transport.config.get("path_manager", {})
+    return manager.get("algorithm")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from anabranch.errors import Problem, ScenarioError
-from anabranch.scenario.algorithm import Own, resolved
-from anabranch.scenario.controller import BY_SUBFLOW, CONTROLLER_NAME, Controller
+from anabranch.scenario.algorithm import Own, core_value, resolved
+from anabranch.scenario.controller import BY_SUBFLOW, CONTROLLER_NAME, Controller, FlowTable
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.scenario import Scenario
 from anabranch.scenario.variate import as_core
@@ -165,9 +163,8 @@ class ResolvedController:
             self._network.lay([_wire(self._network.nodes[at].name, settings)], "the controller")
         reach = Reach(self._network.links, switches)
         attached = [link.to for link in self._network.links if link.origin == controller]
-        out = {
-            switch for first in attached if first in switches for switch in _reached(reach, first, switches)
-        }
+        firsts = [first for first in attached if first in switches]
+        out = {switch for switch in switches if any(reach.connected(first, switch) for first in firsts)}
         lost = [s for s in switches if s not in out or not reach.connected(s, controller)]
         if lost:
             name = quoted(self._network.nodes[lost[0]].name)
@@ -200,10 +197,6 @@ def require_known_paths(scenario: Scenario) -> None:
         raise ScenarioError([Problem("controller.application", message)], scenario.origin)
 
 
-def _reached(reach: Reach, first: int, switches: Iterable[int]) -> set[int]:
-    return {switch for switch in switches if reach.connected(first, switch)}
-
-
 def _defaults() -> dict[str, object]:
     """A control link loses nothing unless somebody says so."""
     return {"queue": "unlimited"}
@@ -214,24 +207,14 @@ def _wire(switch: str, settings: dict[str, object]) -> Wire:
 
 
 def _setup(table: Controller, application: Tagged, node: int, switches: list[int]) -> Tagged:
-    flow_table = table.table
     return {
         "node": node,
         "switches": switches,
         "channel": table.channel,
         "application": application,
         "metric": table.path_metric(),
-        "table": {
-            "size": flow_table.size,
-            "when_full": flow_table.when_full,
-            "idle_timeout": _ps(flow_table.idle_timeout),
-            "hard_timeout": _ps(flow_table.hard_timeout),
-        },
+        "table": {name: core_value(getattr(table.table, name)) for name in FlowTable.model_fields},
         "linger": int(table.linger),
         "processing_delay": None if table.processing_delay is None else as_core(table.processing_delay),
-        "statistics_interval": _ps(table.polling()),
+        "statistics_interval": core_value(table.polling()),
     }
-
-
-def _ps(span: int | None) -> int | None:
-    return None if span is None else int(span)

@@ -29,6 +29,7 @@ _SUM_TOLERANCE: Final = 1e-9
 
 _Pair = tuple[int, int]
 _Links = tuple[int, ...]
+_Routes = dict[_Pair, list[tuple[_Links, float]]]
 
 
 @dataclass
@@ -37,7 +38,7 @@ class GivenRoutes:
 
     label: str
     """The file, or the field of the scenario."""
-    paths: dict[_Pair, list[tuple[_Links, float]]] = field(default_factory=dict)
+    paths: _Routes = field(default_factory=dict)
     """Paths with their shares, which add up to one; none where a pair is forwarded hop by hop."""
     tables: dict[int, dict[int, _Links]] = field(default_factory=dict)
     """Next hops by destination and node."""
@@ -70,14 +71,14 @@ class _Reader:
 
     def of_tables(self, given: Sequence[GivenPath]) -> GivenRoutes:
         """The paths of ``[[routing.paths]]``."""
-        found: dict[_Pair, list[tuple[_Links, float]]] = {}
+        found: _Routes = {}
         for number, path in enumerate(given):
             self._add(found, path.nodes, path.weight, f"{_PLACE}[{number}]", None)
         return GivenRoutes(_PLACE, _shared(found), access=self._access())
 
     def of_csv(self, name: str, text: str) -> GivenRoutes:
         """The paths of a table with a row for each."""
-        found: dict[_Pair, list[tuple[_Links, float]]] = {}
+        found: _Routes = {}
         before = len(self._problems)
         for row in table_rows(name, text, _COLUMNS, (), self._problems):
             weight = number_of(row.cells["weight"])
@@ -171,7 +172,7 @@ class _Reader:
 
     def _add(
         self,
-        found: dict[_Pair, list[tuple[_Links, float]]],
+        found: _Routes,
         names: Sequence[str],
         weight: float,
         place: str,
@@ -240,9 +241,7 @@ class _Reader:
         return access_links(self._network.links, lambda node: not self._network.is_host(node))
 
 
-def _shared(
-    found: dict[_Pair, list[tuple[_Links, float]]],
-) -> dict[_Pair, list[tuple[_Links, float]]]:
+def _shared(found: _Routes) -> _Routes:
     """Weights of each pair as shares of their sum."""
     shared = {}
     for pair, paths in found.items():

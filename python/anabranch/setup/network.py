@@ -12,15 +12,18 @@ from anabranch.scenario.algorithm import Algorithm, core_value, resolved
 from anabranch.scenario.network import (
     MOST_WEIGHT,
     DistanceDelay,
+    HostOverride,
     HostSettings,
     LinkOverride,
     LinkSelector,
     LinkSettings,
     Network,
+    RouterOverride,
+    RouterSettings,
 )
-from anabranch.scenario.quantity import Span, Speed, quoted
+from anabranch.scenario.quantity import SegmentCount, Span, Speed, quoted
 from anabranch.scenario.scenario import Scenario
-from anabranch.scenario.variate import SpanVariate, Uniform, as_core
+from anabranch.scenario.variate import Uniform, as_core
 from anabranch.setup.draws import Draws
 from anabranch.setup.model import HostSetup, LinkSetup, NodeSetup, RouterSetup, Tagged
 from anabranch.setup.problems import Problems
@@ -46,38 +49,39 @@ _RESOLVED = frozenset({"capacity", "delay", "queue", "loss", "jitter", "weight"}
 
 def host_setups(settings: Network, network: ResolvedNetwork) -> list[HostSetup]:
     """What hosts do besides their transports, where the scenario says it; unknown hosts are noted."""
-    everywhere = _given(settings.hosts)
-    given = dict.fromkeys(range(len(network.nodes)), everywhere) if everywhere else {}
-    for number, host in enumerate(settings.host):
-        node = network.node(host.name, f"network.host[{number}].name")
-        if node is not None and (own := _given(host)):
-            given[node] = {**given.get(node, {}), **own}
-    return [
-        HostSetup(node, fields.get("offload", 1), fields.get("processing_delay"))
-        for node, fields in sorted(given.items())
-    ]
+    given = _given("host", settings.hosts, settings.host, network)
+    return [HostSetup(node, said.get("offload", 1), said.get("processing_delay")) for node, said in given]
 
 
 def router_setups(settings: Network, network: ResolvedNetwork) -> list[RouterSetup]:
     """What nodes take to pass packets on, where the scenario says it; unknown ones are noted."""
-    everywhere = settings.routers.processing_delay
-    nodes = range(len(network.nodes)) if everywhere is not None else ()
-    given: dict[int, SpanVariate | None] = dict.fromkeys(nodes, everywhere)
-    for number, router in enumerate(settings.router):
-        node = network.node(router.name, f"network.router[{number}].name")
-        if node is not None and router.processing_delay is not None:
-            given[node] = router.processing_delay
-    return [RouterSetup(node, as_core(delay)) for node, delay in sorted(given.items()) if delay is not None]
+    given = _given("router", settings.routers, settings.router, network)
+    return [RouterSetup(node, said["processing_delay"]) for node, said in given]
 
 
-def _given(host: HostSettings) -> dict[str, Any]:
-    """What somebody says of a host, as the core has it, by field."""
-    delay = host.processing_delay
-    found = {
-        "offload": None if host.offload is None else int(host.offload),
-        "processing_delay": None if delay is None else as_core(delay),
-    }
-    return {field: value for field, value in found.items() if value is not None}
+def _given(
+    table: str,
+    everywhere: HostSettings | RouterSettings,
+    single: Sequence[HostOverride | RouterOverride],
+    network: ResolvedNetwork,
+) -> list[tuple[int, dict[str, Any]]]:
+    """The nodes of which somebody says something, each with that, as the core has it, by field."""
+
+    def said(settings: HostSettings | RouterSettings) -> dict[str, Any]:
+        values = {name: getattr(settings, name) for name in type(everywhere).model_fields}
+        return {
+            name: int(value) if isinstance(value, SegmentCount) else as_core(value)
+            for name, value in values.items()
+            if value is not None
+        }
+
+    common = said(everywhere)
+    given = dict.fromkeys(range(len(network.nodes)), common) if common else {}
+    for number, entry in enumerate(single):
+        node = network.node(entry.name, f"network.{table}[{number}].name")
+        if node is not None and (own := said(entry)):
+            given[node] = {**given.get(node, {}), **own}
+    return sorted(given.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,7 @@ class ResolvedNetwork:
         Raises:
             ScenarioError: if there is no such topology.
         """
-        self._problems = problems
+        self.problems = problems
         """What is wrong with the scenario, and later with changes of the network."""
         self._draws = Draws(scenario)
         found = load_topology(scenario, problems)
@@ -131,19 +135,6 @@ class ResolvedNetwork:
         self.switches: list[int] | None = None
         """The switches of the controller; None where there is none."""
         self.lay(wires, self.label)
-
-    @property
-    def problems(self) -> Problems:
-        """Where problems are noted."""
-        return self._problems
-
-    def raise_if_any_problem(self) -> None:
-        """Stops here if a name was not there, or something else was wrong with the network.
-
-        Raises:
-            ScenarioError: with all that was noted.
-        """
-        self._problems.raise_if_any()
 
     @property
     def hosts(self) -> list[int]:
@@ -186,7 +177,7 @@ class ResolvedNetwork:
             names = [node.name for node in self._nodes]
             near = suggest(name, names)
             hint = f"; nearest: {quoted(near)}" if near else _listed("nodes", names)
-            self._problems.add(place, f"no node {quoted(name)} in {self.label}{hint}")
+            self.problems.add(place, f"no node {quoted(name)} in {self.label}{hint}")
         return found
 
     def knows(self, name: str) -> bool:
@@ -206,13 +197,13 @@ class ResolvedNetwork:
             if selector.index in (None, count)
         ]
         if not chosen:
-            self._problems.add(place, self._no_link(a, b, selector.index))
+            self.problems.add(place, self._no_link(a, b, selector.index))
         return chosen
 
     def check_capacity(self, capacity: int, place: str) -> None:
         """Notes a capacity that the engine cannot work with."""
         if not _SMALLEST_CAPACITY_BPS <= capacity <= _LARGEST_CAPACITY_BPS:
-            self._problems.add(place, f"{int(capacity)} bps is not between 100 bps and 1000 Tbps")
+            self.problems.add(place, f"{int(capacity)} bps is not between 100 bps and 1000 Tbps")
 
     def queue_changes(
         self, links: list[int], queue: object, capacity: int | None, place: str
@@ -220,7 +211,7 @@ class ResolvedNetwork:
         """Changes of links to a queue, each at its capacity or at a new one; room without a size is noted."""
         if products := products_of(queue):
             reason = f"{quoted(products[0])} needs a round-trip time here; {with_rtt(products[0])}"
-            self._problems.add(place, reason)
+            self.problems.add(place, reason)
             return []
         setups = ((link, queue_setup(queue, capacity or self.links[link].capacity)) for link in links)
         return [
@@ -262,7 +253,7 @@ class ResolvedNetwork:
                 continue
             a, b = (self._nodes[end].name for end in ends if end is not None)
             if a == b:
-                self._problems.add(f"{place}.between", f"both names mean the node {quoted(a)}")
+                self.problems.add(f"{place}.between", f"both names mean the node {quoted(a)}")
             elif entry.new:
                 one_way = entry.direction != "both"
                 first, second = (b, a) if entry.direction == "backward" else (a, b)
@@ -289,14 +280,14 @@ class ResolvedNetwork:
 
     def _check_classes(self, network: Network) -> None:
         if set_fields(network.access) and not any(node.kind == "host" for node in self._nodes):
-            self._problems.add(
+            self.problems.add(
                 "network.access", f"{self.label} marks no hosts, so that no link is at one; use network.links"
             )
 
     def _check_class_serves(self, link: TopologyLink) -> None:
         """Notes that a generator's parameter sets the delay that the class would draw."""
         if not self._at_host(link):
-            self._problems.add(
+            self.problems.add(
                 "network.delay_class",
                 f"the parameters of {self.label} give the links between its nodes a delay; leave out one of "
                 "the two",
@@ -329,7 +320,7 @@ class ResolvedNetwork:
                 message = f"no link between {names} in that direction in {self.label}"
             else:
                 message = f"no link between {names} in {self.label}; to add one, write new = true"
-            self._problems.add(f"{place}.between", message)
+            self.problems.add(f"{place}.between", message)
 
     def _free_name(self, origin: int, to: int) -> str:
         """The name of the next link from one node to another."""
@@ -365,7 +356,7 @@ class ResolvedNetwork:
             return 1
         assert isinstance(capacity, int)  # noqa: S101 - by the types of LinkSettings and TopologyLink
         if not _SMALLEST_CAPACITY_BPS <= capacity <= _LARGEST_CAPACITY_BPS:
-            self._problems.add(
+            self.problems.add(
                 f"{wire.place}.capacity",
                 f"{int(capacity)} bps on the link {ends} is not between 100 bps and 1000 Tbps",
             )
@@ -389,7 +380,7 @@ class ResolvedNetwork:
         loss = settings.get("loss", 0.0)
         if isinstance(loss, float) and not 0 <= loss < 1:
             # Only a topology gets here: what the scenario says has been checked.
-            self._problems.add(
+            self.problems.add(
                 "network.links.loss", f"{loss} on the link {link.a} - {link.b} is not at least 0 and below 1"
             )
             loss = 0.0
@@ -406,7 +397,7 @@ class ResolvedNetwork:
             self._missing[wire.place, "weight"].append(ends)
         else:
             # Only a topology gets here: what the scenario says has been checked.
-            self._problems.add(
+            self.problems.add(
                 "network.topology",
                 f"the weight of the link {ends} is {weight:g}; a weight is a whole number from 1 to "
                 f"{MOST_WEIGHT:,}",
@@ -424,7 +415,7 @@ class ResolvedNetwork:
         for (place, field), directions in self._missing.items():
             links = list(dict.fromkeys(directions))
             others = f" (and {len(links) - 1} more)" if len(links) > 1 else ""
-            self._problems.add(
+            self.problems.add(
                 f"{place}.{field}", f"is missing: link {links[0]}{others} of {owner} {reasons[field]}"
             )
         self._missing.clear()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from anabranch.scenario.demand import PairRates
@@ -13,6 +12,7 @@ from anabranch.scenario.quantity import Rate, quoted
 from anabranch.setup.files import text_of
 from anabranch.setup.network import ResolvedNetwork
 from anabranch.setup.problems import Problems
+from anabranch.setup.table_file import csv_rows
 
 _RATE_COLUMNS = {"rate": "", "rate_kbps": "kbps", "rate_mbps": "Mbps", "rate_gbps": "Gbps"}
 """Third column of a file, and the unit of its numbers; a plain ``rate`` has its unit in each row."""
@@ -73,37 +73,13 @@ class PairRateReader:
     def _of_file(self, given: PairRates) -> Iterator[tuple[str, str, str, float]]:
         """The rows of a file: where, from, to, bits per second."""
         text = text_of(given.source, self._base, f"{self._place}.from", self._problems)
-        if text is not None:
-            name = given.source.removeprefix(FILE)
-            yield from self._rows(name, csv.reader(text.splitlines(), skipinitialspace=True))
-
-    def _rows(self, name: str, rows: Iterable[list[str]]) -> Iterator[tuple[str, str, str, float]]:
-        numbered = iter(enumerate(rows, start=1))
-        try:
-            _, header = next(numbered, (0, []))
-            columns = [column.strip() for column in header]
-            unit = (
-                _RATE_COLUMNS.get(columns[2]) if len(columns) == 3 and columns[:2] == ["from", "to"] else None
-            )
-            if unit is None:
-                self._problems.add(
-                    f"{name}, line 1",
-                    f"{quoted(','.join(columns))} is not from,to and one of {', '.join(_RATE_COLUMNS)}",
-                )
-                return
-            for line, row in numbered:
-                place = f"{name}, line {line}"
-                if not any(cell.strip() for cell in row):
-                    continue
-                if len(row) != 3:
-                    self._problems.add(place, f"has {len(row)} cells in place of 3")
-                    continue
-                source, target, rate = (cell.strip() for cell in row)
-                bps = self._rate(rate, unit, place)
-                if bps is not None:
-                    yield place, source, target, bps
-        except csv.Error as error:
-            self._problems.add(name, f"is no CSV: {error}")
+        if text is None:
+            return
+        for row in csv_rows(given.source.removeprefix(FILE), text, _wrong_header, self._problems):
+            (source, target, rate), column = row.cells.values(), [*row.cells][-1]
+            bps = self._rate(rate, _RATE_COLUMNS[column], row.place)
+            if bps is not None:
+                yield row.place, source, target, bps
 
     def _rate(self, text: str, unit: str, place: str) -> float | None:
         if unit and not re.fullmatch(r"[-+]?[0-9.]+([eE][-+]?[0-9]+)?", text):
@@ -114,3 +90,8 @@ class PairRateReader:
         except ValueError as error:
             self._problems.add(place, str(error))
             return None
+
+
+def _wrong_header(header: Sequence[str]) -> str | None:
+    fits = len(header) == 3 and [*header[:2]] == ["from", "to"] and header[2] in _RATE_COLUMNS
+    return None if fits else f"is not from,to and one of {', '.join(_RATE_COLUMNS)}"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from pydantic import Field, ValidationError
@@ -71,35 +70,20 @@ class PlanFile(Table):
     tables: list[PlanTable]
 
 
-@dataclass(frozen=True, slots=True)
-class About:
-    """What a saved plan says of its making."""
-
-    version: str
-    title: str
-    scheme: str
-    metric: str
-    load_balancing: str
-
-
-def plan_text(setup: Setup, plan: Mapping[str, Any], about: About) -> str:
+def plan_text(setup: Setup, plan: Mapping[str, Any], about: Mapping[str, str]) -> str:
     """The text of a plan's file.
 
     Args:
         setup: what the plan was made for.
         plan: plain data as ``_core.Plan.data`` has it.
-        about: what to say of its making.
+        about: what :class:`PlanFile` says of its making, from ``anabranch`` to ``load_balancing``.
     """
     nodes = [node.name for node in setup.nodes]
     links = [link.name for link in setup.links]
     content = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
-        "anabranch": about.version,
-        "title": about.title,
-        "scheme": about.scheme,
-        "metric": about.metric,
-        "load_balancing": about.load_balancing,
+        **about,
         "nodes": nodes,
         "links": [
             {"name": link.name, "capacity_bps": link.capacity, "delay_ps": link.delay} for link in setup.links

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from anabranch.scenario.files import FILE
 from anabranch.scenario.profile import Profile
 from anabranch.scenario.quantity import PS_PER_SECOND, quoted
 from anabranch.scenario.scenario import Scenario
@@ -16,6 +15,7 @@ from anabranch.setup.files import text_of
 from anabranch.setup.model import EventSetup, Tagged
 from anabranch.setup.network import ResolvedNetwork, loss_setup
 from anabranch.setup.problems import Problems
+from anabranch.setup.table_file import csv_rows, number_of
 
 _COLUMNS: Final = {
     "time_s": ("time", PS_PER_SECOND),
@@ -33,7 +33,6 @@ _PS_PER_MS: Final = 10**9
 _BITS_PER_OPPORTUNITY: Final = 1500 * 8
 _INTERVAL_PS: Final = 100 * _PS_PER_MS
 _MOST_CHANGES: Final = 1_000_000
-_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +40,8 @@ class _Row:
     at: int
     """In picoseconds from the beginning of the file."""
     values: Mapping[str, float]
-    line: int
+    place: str
+    """File and line, for messages."""
 
 
 def profile_events(scenario: Scenario, network: ResolvedNetwork, problems: Problems) -> list[EventSetup]:
@@ -67,7 +67,7 @@ class _Reader:
         self._place = place
         self._network = network
         self._problems = problems
-        self._name = profile.source.removeprefix("file:")
+        self._name = profile.source.removeprefix(FILE)
 
     def rows(self, text: str) -> Iterator[_Row]:
         """The rows of the file, in order of time; what is wrong is noted with its line."""
@@ -75,7 +75,7 @@ class _Reader:
         found = 0
         for row in self._of_mahimahi(text) if self._profile.format == "mahimahi" else self._of_csv(text):
             if row.at <= last and self._profile.format == "csv":
-                self._note(row.line, f"{row.at / PS_PER_SECOND:g} s is not after the row before")
+                self._problems.add(row.place, f"{row.at / PS_PER_SECOND:g} s is not after the row before")
                 return
             last, found = row.at, found + 1
             yield row
@@ -106,58 +106,43 @@ class _Reader:
                         yield EventSetup(begin + row.at, _change(kind, value, links))
 
     def _of_csv(self, text: str) -> Iterator[_Row]:
-        try:
-            lines = csv.reader(text.splitlines(), skipinitialspace=True)
-            header = [column.strip() for column in next(lines, [])]
-            kinds = [_COLUMNS.get(column, ("", 1)) for column in header]
-            names = [kind for kind, _ in kinds]
-            if "time" not in names or len(names) < 2 or "" in names or len(set(names)) < len(names):
-                wanted = "time_s and capacity_mbps, delay_ms or loss, each once"
-                self._note(1, f"{quoted(','.join(header))} is not a header with {wanted}")
+        """The rows up to the first one with a mistake."""
+        before = len(self._problems)
+        for row in csv_rows(self._name, text, _wrong_header, self._problems):
+            values = {}
+            for column, cell in row.cells.items():
+                if len(self._problems) == before:
+                    values[_COLUMNS[column][0]] = self._number(column, cell, row.place)
+            if len(self._problems) > before:
                 return
-            for cells in lines:
-                if not any(cell.strip() for cell in cells):
-                    continue
-                if len(cells) != len(kinds):
-                    self._note(lines.line_num, f"has {len(cells)} cells in place of {len(kinds)}")
-                    return
-                values = {}
-                for column, (kind, unit), cell in zip(header, kinds, cells, strict=True):
-                    number = self._number(lines.line_num, column, kind, cell.strip(), unit)
-                    if number is None:
-                        return
-                    values[kind] = number
-                yield _Row(round(values.pop("time")), values, lines.line_num)
-        except csv.Error as error:
-            self._problems.add(self._name, f"is no CSV: {error}")
+            yield _Row(round(values.pop("time")), values, row.place)
 
-    def _number(self, line: int, column: str, kind: str, cell: str, unit: int) -> float | None:
+    def _number(self, column: str, cell: str, place: str) -> float:
         """The value of a cell in our units; a gap, or what cannot be, is noted."""
         if not cell:
-            self._note(line, f"{column} is empty; a profile has no gaps: repeat the value that holds")
-            return None
-        number = float(cell) * unit if _NUMBER.fullmatch(cell) else math.nan
-        longest = 1.0 if kind == "loss" else math.inf
-        if not 0 <= number <= longest or (kind in ("time", "delay") and number > 2**62):
-            self._note(line, f"{quoted(cell)} is no {column}")
-            return None
-        if kind == "capacity":
-            before = len(self._problems)
-            self._network.check_capacity(round(number), f"{self._name}, line {line}")
-            if len(self._problems) > before:
-                return None
+            self._problems.add(
+                place, f"{column} is empty; a profile has no gaps: repeat the value that holds"
+            )
+            return 0.0
+        kind, unit = _COLUMNS[column]
+        stated = number_of(cell)
+        number = -1.0 if stated is None else stated * unit
+        if number < 0 or (kind == "loss" and number > 1) or (kind in ("time", "delay") and number > 2**62):
+            self._problems.add(place, f"{quoted(cell)} is no {column}")
+        elif kind == "capacity":
+            self._network.check_capacity(round(number), place)
         return number
 
     def _of_mahimahi(self, text: str) -> Iterator[_Row]:
         """The capacity of each interval: its packets over its length. One without any is part of the next."""
         times: list[int] = []
         for line, entry in enumerate(text.splitlines(), start=1):
-            word = entry.strip()
+            word, place = entry.strip(), f"{self._name}, line {line}"
             if not re.fullmatch(r"[0-9]{1,12}", word):
-                self._note(line, f"{quoted(word)} is no whole number of milliseconds")
+                self._problems.add(place, f"{quoted(word)} is no whole number of milliseconds")
                 return
             if times and int(word) < times[-1]:
-                self._note(line, f"{word} ms comes after {times[-1]} ms")
+                self._problems.add(place, f"{word} ms comes after {times[-1]} ms")
                 return
             times.append(int(word))
         if not times or times[-1] == 0:
@@ -172,16 +157,20 @@ class _Reader:
                 upper += 1
             if upper > counted:
                 bps = (upper - counted) * _BITS_PER_OPPORTUNITY * PS_PER_SECOND / (up_to - begin)
-                yield _Row(begin, {"capacity": bps}, counted + 1)
+                yield _Row(begin, {"capacity": bps}, self._name)
                 begin, counted = up_to, upper
         # Where the trace begins anew.
-        yield _Row(end, {}, len(times))
-
-    def _note(self, line: int, message: str) -> None:
-        self._problems.add(f"{self._name}, line {line}", message)
+        yield _Row(end, {}, self._name)
 
 
 def _change(kind: str, value: float, links: list[int]) -> Tagged:
     """A change as the engine reads it."""
     of = loss_setup(value) if kind == "loss" else round(value)
     return {"kind": kind, "links": links, kind: of}
+
+
+def _wrong_header(header: Sequence[str]) -> str | None:
+    kinds = {_COLUMNS[column][0] for column in header if column in _COLUMNS}
+    if "time" in kinds and 2 <= len(kinds) == len(header):
+        return None
+    return "is not a header with time_s and capacity_mbps, delay_ms or loss, each once"

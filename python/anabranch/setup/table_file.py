@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,25 +26,33 @@ class TableRow:
 def table_rows(
     name: str, text: str, columns: Sequence[str], optional: Sequence[str], problems: Problems
 ) -> Iterator[TableRow]:
+    """The rows of a table with these columns, in any order, and perhaps with optional ones."""
+
+    def wrong(header: Sequence[str]) -> str | None:
+        if set(columns) <= set(header) <= {*columns, *optional} and len(set(header)) == len(header):
+            return None
+        besides = f", and may have {', '.join(optional)}" if optional else ""
+        return f"is no header with the columns {','.join(columns)}{besides}"
+
+    return csv_rows(name, text, wrong, problems)
+
+
+def csv_rows(
+    name: str, text: str, wrong: Callable[[Sequence[str]], str | None], problems: Problems
+) -> Iterator[TableRow]:
     """The rows of a table below its header; empty lines are skipped.
 
     Args:
         name: of the file, for messages.
         text: what it has.
-        columns: those that must be there, in any order.
-        optional: those that may be there besides.
+        wrong: what is wrong with a header; None where nothing is.
         problems: takes what is wrong, with the line.
     """
     lines = csv.reader(text.splitlines(), skipinitialspace=True)
     try:
         header = [cell.strip() for cell in next(lines, [])]
-        known = {*columns, *optional}
-        if not set(columns) <= set(header) <= known or len(set(header)) < len(header):
-            besides = f", and may have {', '.join(optional)}" if optional else ""
-            problems.add(
-                f"{name}, line 1",
-                f"{quoted(','.join(header))} is no header with the columns {','.join(columns)}{besides}",
-            )
+        if (reason := wrong(header)) is not None:
+            problems.add(f"{name}, line 1", f"{quoted(','.join(header))} {reason}")
             return
         for cells in lines:
             place = f"{name}, line {lines.line_num}"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from anabranch.scenario.quantity import quoted
 from anabranch.scenario.run import FlowNames, Run
@@ -22,7 +23,7 @@ _MOST_NAMES_COMPARED = 10_000
 class _Field:
     """A field that names flows, and which flows it cannot name."""
 
-    name: str
+    name: Literal["sequences", "log"]
     protocols: AbstractSet[str]
     """Those of the flows that it cannot name; ``"*"`` passes them over."""
     kind: str
@@ -33,8 +34,9 @@ class _Field:
     most: int
 
 
-# Of a flow of 1 MB a thousand segments and as many acknowledgments are noted.
-_SEQUENCES = _Field(
+# Of a flow of 1 MB a thousand segments and as many acknowledgments are noted. A multipath connection has a
+# sequence for each subflow and none of its own.
+SEQUENCES = _Field(
     name="sequences",
     protocols=frozenset({"mptcp"}),
     kind="multipath",
@@ -43,7 +45,7 @@ _SEQUENCES = _Field(
     rows="segments",
     most=1000,
 )
-_LOG = _Field(
+LOG = _Field(
     name="log",
     protocols=frozenset({"sdn-paced", "sliding-window"}),
     kind="without congestion control",
@@ -76,18 +78,9 @@ class WatchedFlows:
     def _protocols(self) -> list[str]:
         return [self._transports[flow.transport].config["algorithm"] for flow in self._flows]
 
-    def sequences(self, run: Run) -> list[int]:
-        """Ids of the flows whose sequence numbers are noted, in order.
-
-        A multipath connection has a sequence for each subflow and none of its own.
-        """
-        return self._chosen(run.sequences, _SEQUENCES)
-
-    def log(self, run: Run) -> list[int]:
-        """Ids of the flows that keep an event log, in order."""
-        return self._chosen(run.log, _LOG)
-
-    def _chosen(self, wanted: FlowNames, about: _Field) -> list[int]:
+    def chosen(self, run: Run, about: _Field) -> list[int]:
+        """Ids of the flows that a field names, in order; what is wrong with a name is noted."""
+        wanted: FlowNames = getattr(run, about.name)
         place = f"run.{about.name}"
         if not wanted:
             # Most runs: nobody need look at all their flows.

@@ -9,21 +9,17 @@ a note for each; generators (`generators/`) build a Topology directly. Nothing h
 engine.
 """
 
-from .describe import describe, link_rows, node_rows, summary_rows
+from .describe import describe
 from .error import TopologyError
 from .gaps import MEAN_EARTH_RADIUS_KM, great_circle_km
-from .generators import GENERATORS, Generator, ParallelPath, Parameter
+from .generators import GENERATORS, ParallelPath
 from .load import TopologyName, load, names
-from .model import LengthSource, NodeKind, Place, Topology, TopologyLink, TopologyNode
+from .model import Place, Topology, TopologyLink, TopologyNode
 
 __all__ = [
     "GENERATORS",
     "MEAN_EARTH_RADIUS_KM",
-    "Generator",
-    "LengthSource",
-    "NodeKind",
     "ParallelPath",
-    "Parameter",
     "Place",
     "Topology",
     "TopologyError",
@@ -32,9 +28,6 @@ __all__ = [
     "TopologyNode",
     "describe",
     "great_circle_km",
-    "link_rows",
     "load",
     "names",
-    "node_rows",
-    "summary_rows",
 ]

@@ -8,7 +8,6 @@ all of them.
 """
 
 from .all_paths import all_paths
-from .budget import Status
 from .cuts import cut_bound
 from .decompose import decompose
 from .errors import (
@@ -21,7 +20,7 @@ from .errors import (
     SolverError,
 )
 from .exchange import exchange
-from .failures import FailureCase, FailureUnit, FailureWorstCase, worst_case_under_failures
+from .failures import worst_case_under_failures
 from .link_flow import link_flow
 from .model import Candidates, DemandBounds, FlowNetwork, Solution, TrafficSplit, WorstCase
 from .single_lp import single_lp
@@ -34,16 +33,12 @@ __all__ = [
     "Candidates",
     "CapacityError",
     "DemandBounds",
-    "FailureCase",
-    "FailureUnit",
-    "FailureWorstCase",
     "FlowNetwork",
     "NetworkError",
     "RobustRoutingError",
     "RoutingError",
     "Solution",
     "SolverError",
-    "Status",
     "SurvivableSolution",
     "TrafficSplit",
     "WorstCase",
