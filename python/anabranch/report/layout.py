@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from anabranch.result import Result
+
 Points = NDArray[np.float64]
 """A row for each node: x to the right, y downwards."""
 
@@ -53,6 +55,17 @@ class Placement:
             min(east, self.longitude + 180),
             min(-top + room, 90),
         )
+
+
+def nodes_of(result: Result) -> tuple[list[str], list[tuple[float, float] | None]]:
+    """Names and places of the nodes; older results have only the names of those that a link ends at."""
+    if "nodes" not in result.tables:
+        ends = (name for pair in result.links.select("from", "to").iter_rows() for name in pair)
+        names = list(dict.fromkeys(ends))
+        return names, [None] * len(names)
+    nodes = result.tables["nodes"]
+    rows = nodes.select("latitude_deg", "longitude_deg").iter_rows()
+    return nodes["name"].to_list(), [None if None in row else (row[0], row[1]) for row in rows]
 
 
 def layout(

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from anabranch.report.labels import text_width
 from anabranch.report.land import draw_land
 from anabranch.report.layout import Points, layout
-from anabranch.report.network_parts import capacity_words, draw_nodes, half_arrows
+from anabranch.report.load_tables import FULL
+from anabranch.report.network_parts import capacity_words, draw_nodes, half_arrows, load_bar, points_axes
 from anabranch.report.style import plain, styled
 from anabranch.units import plain as digits
 from anabranch.units import suited
@@ -39,7 +40,7 @@ _POINTS = 72.0
 _MOST_NUMBERED = 15
 """A matrix of more rows or columns has no numbers in its cells."""
 _MOST_CELLS = 60
-_FULL = 1 + 1e-9
+
 _OVERLOAD, _CHOSEN = "#E8710A", "#FFD400"
 """Of a link above its capacity, and around the chosen link."""
 _GAP = 0.35
@@ -67,13 +68,14 @@ def load_map(loads: WorstLoads, link: str | None = None) -> Figure:
         scale, origin, height = _fit(upright)
         points = upright * scale + origin
         figure = Figure(figsize=(_WIDTH, height / _POINTS + 0.62))
-        axes = _exact_axes(figure, height)
+        below = 1 - (height + 22) / (figure.get_figheight() * _POINTS)
+        axes = points_axes(figure, 0.0, below, _MAP_WIDTH * _POINTS, height)
         if placed.kind == "map":
             draw_land(axes, placed, scale, origin)
         links = _draw_links(axes, loads, points, ends, chosen)
         # What the reader looks for first is kept clear.
         draw_nodes(axes, loads.routers, points, [*ends, *([ends[chosen]] * 8)])
-        _draw_bar(figure, links, overload=loads.max_load > _FULL)
+        _draw_bar(figure, links, overload=loads.max_load > FULL)
         _title(figure, loads, chosen)
         _draw_matrix(figure, loads, loads.links[chosen].link)
     return figure
@@ -100,16 +102,6 @@ def _fit(points: Points) -> tuple[Points, Points, float]:
     return scale, middle - (low + high) / 2 * scale, height + 2 * _MARGIN
 
 
-def _exact_axes(figure: Figure, height: float) -> Axes:
-    """Axes whose units are points of print."""
-    total = figure.get_size_inches()[1] * _POINTS
-    axes = figure.add_axes((0.0, 1 - (height + 22) / total, _MAP_WIDTH / _WIDTH, height / total))
-    axes.set_xlim(0, _MAP_WIDTH * _POINTS)
-    axes.set_ylim(0, height)
-    axes.set_axis_off()
-    return axes
-
-
 def _widths(loads: WorstLoads) -> NDArray[np.float64]:
     """Width of each link in points: by the root of its capacity, so that 100 Gbps and 1 Gbps both show."""
     capacity = np.array([link.capacity_mbps for link in loads.links])
@@ -125,14 +117,14 @@ def _draw_links(
     load = np.array([link.load for link in loads.links])
     order = np.argsort(load, kind="stable")
     # Rounding alone is no overload.
-    top = 1.0 if loads.max_load > _FULL else max(0.1, math.ceil(loads.max_load * 10 - 1e-6) / 10)
+    top = 1.0 if loads.max_load > FULL else max(0.1, math.ceil(loads.max_load * 10 - 1e-6) / 10)
     drawn = PatchCollection(
         [shapes[arc] for arc in order], cmap=_colours(), norm=Normalize(0.0, top), zorder=2
     )
-    drawn.set_array(np.where(load > _FULL, load, np.minimum(load, 1.0))[order])
+    drawn.set_array(np.where(load > FULL, load, np.minimum(load, 1.0))[order])
     # A dark edge tells overload without any colour.
-    drawn.set_edgecolor(["#111111" if load[arc] > _FULL else "none" for arc in order])
-    drawn.set_linewidth([0.7 if load[arc] > _FULL else 0.0 for arc in order])
+    drawn.set_edgecolor(["#111111" if load[arc] > FULL else "none" for arc in order])
+    drawn.set_linewidth([0.7 if load[arc] > FULL else 0.0 for arc in order])
     axes.add_collection(drawn)
     outline = shapes[chosen].get_xy()
     axes.add_patch(Polygon(outline, facecolor="none", edgecolor=_CHOSEN, linewidth=3.6, zorder=2.4))
@@ -143,13 +135,9 @@ def _draw_links(
 
 def _draw_bar(figure: Figure, links: PatchCollection, *, overload: bool) -> None:
     total = figure.get_size_inches()[1] * _POINTS
-    axes = figure.add_axes((0.05, 21 / total, _MAP_WIDTH / _WIDTH - 0.1, 6 / total))
-    bar = figure.colorbar(
-        links, cax=axes, orientation="horizontal", extend="max" if overload else "neither", extendfrac=0.08
-    )
-    bar.outline.set_linewidth(0.4)
-    bar.ax.tick_params(labelsize=7, length=2, pad=1)
-    bar.set_label("worst-case load (traffic / capacity)", fontsize=7, labelpad=1)
+    place = (0.05, 21 / total, _MAP_WIDTH / _WIDTH - 0.1, 6 / total)
+    extend = {"extend": "max" if overload else "neither", "extendfrac": 0.08}
+    bar = load_bar(figure, links, place, "worst-case load (traffic / capacity)", 7, **extend)
     if overload:
         bar.ax.text(
             1.09, 0.5, "overload", transform=bar.ax.transAxes, fontsize=7, fontweight="bold", va="center",

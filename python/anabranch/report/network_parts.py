@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import PatchCollection
+from matplotlib.colorbar import Colorbar
+from matplotlib.figure import Figure
 from matplotlib.patches import Polygon
 from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
@@ -19,6 +23,32 @@ MOST_NAMED = 60
 """More nodes than this are dots without names."""
 _LARGE = 30
 """More nodes than this have smaller names."""
+
+
+def points_axes(figure: Figure, left: float, bottom: float, width: float, height: float) -> Axes:
+    """Axes whose units are points of print; where they begin is a share of the figure, of its final size."""
+    room = figure.get_size_inches() * 72.0
+    axes = figure.add_axes((left, bottom, width / room[0], height / room[1]))
+    axes.set_xlim(0, width)
+    axes.set_ylim(0, height)
+    axes.set_axis_off()
+    return axes
+
+
+def load_bar(
+    figure: Figure,
+    links: PatchCollection,
+    place: tuple[float, float, float, float],
+    label: str,
+    font: float,
+    **more: Any,
+) -> Colorbar:
+    """The scale of the colours of links, in a place of the figure."""
+    bar = figure.colorbar(links, cax=figure.add_axes(place), orientation="horizontal", **more)
+    bar.outline.set_linewidth(0.4)
+    bar.ax.tick_params(labelsize=font, length=2, pad=1)
+    bar.set_label(label, fontsize=font, labelpad=1)
+    return bar
 
 
 def half_arrow(start: Points, end: Points, width: float, offset: float) -> Polygon:

@@ -21,7 +21,7 @@ MOST_LINES = 20
 MOST_SUBFLOWS = 20_000
 """Rows of the table of subflows."""
 _MOST_STEPS = 600
-_SERIES = ("throughput_mbps", "rtt_ms", "retransmissions", "reordered_packets")
+_COUNTS = ("retransmissions", "reordered_packets")
 
 _RTT_COLUMNS = tuple(
     (f"{direction}rtt_{name}", f"{heading} {name.removesuffix('_ms')}", unit)
@@ -197,29 +197,20 @@ def _lines(result: Result, chosen: pl.DataFrame, notes: list[str]) -> dict[str, 
             # Unknown where no ACKs were captured.
             pl.when(pl.col("throughput_mbps").count() > 0).then(pl.col("throughput_mbps").sum()),
             pl.col("rtt_ms").mean(),
-            pl.col("retransmissions").sum(),
-            pl.col("reordered_packets").sum(),
+            pl.col(_COUNTS).sum(),
         )
         .sort("time_s")
         .with_columns(pl.lit(chosen.height, pl.UInt32).alias("row"))
     )
-    columns = ["row", "time_s", *_SERIES]
+    columns = ["row", "time_s", "throughput_mbps", "rtt_ms", *_COUNTS]
     both = pl.concat([own.select(columns), whole.select(columns)], how="vertical_relaxed")
-    merged = (
-        both.with_columns(steps.number(both["time_s"]))
-        .group_by("row", "step", maintain_order=True)
-        .agg(
-            pl.col("throughput_mbps", "rtt_ms").mean(),
-            pl.col("retransmissions", "reordered_packets").sum(),
-        )
-    )
-    rows = chosen.height + 1
+    merge = (pl.col("throughput_mbps", "rtt_ms").mean(), pl.col(_COUNTS).sum())
     return {
         "names": _names(chosen, whole=False),
         "subflows": result.subflows.height,
         "times": column(steps.times_s, "f8"),
         "step_s": float(result.summary["interval_s"]) * steps.merged,
-        "series": {name: column(steps.matrix(merged, "row", rows, name)) for name in _SERIES},
+        "series": steps.columns(both, "row", chosen.height + 1, *merge),
         "distributions": _distributions(result, chosen),
     }
 

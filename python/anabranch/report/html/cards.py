@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from anabranch.report.causes import causes_of
+from anabranch.report.link_tables import causes_of
 from anabranch.result import Result
 from anabranch.units import NOTHING, measure, plain, quantity
 

@@ -121,3 +121,17 @@ class Steps:
         known = table.drop_nulls(value)
         found[known[row].to_numpy(), known["step"].to_numpy()] = known[value].cast(pl.Float64).to_numpy()
         return found
+
+    def columns(self, samples: pl.DataFrame, row: str, rows: int, *merge: pl.Expr) -> dict[str, Any]:
+        """Samples merged to steps, each measure as a column of rows by steps for the page.
+
+        Args:
+            samples: with a column ``time_s``.
+            row: column with the number of the row.
+            rows: how many rows there are.
+            merge: what the samples of a step become.
+        """
+        numbered = samples.with_columns(self.number(samples["time_s"]))
+        merged = numbered.group_by(row, "step", maintain_order=True).agg(*merge)
+        names = [name for name in merged.columns if name not in (row, "step")]
+        return {name: column(self.matrix(merged, row, rows, name)) for name in names}

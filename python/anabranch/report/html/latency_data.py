@@ -70,12 +70,8 @@ def _series(result: Result, shown: int, notes: list[str]) -> dict[str, Any] | No
     if steps.merged > 1:
         notes.append(f"Latency over time: {steps.merged} samples in a row are one step, its mean.")
     own = series.filter(pl.col("flow") < shown).drop_nulls("latency_mean_ms")
-    own = own.with_columns(steps.number(own["time_s"]))
-    merged = own.group_by("flow", "step", maintain_order=True).agg(pl.col("latency_mean_ms").mean())
-    return {
-        "times": column(steps.times_s, "f8"),
-        "latency_ms": column(steps.matrix(merged, "flow", shown, "latency_mean_ms")),
-    }
+    mean = pl.col("latency_mean_ms").mean().alias("latency_ms")
+    return {"times": column(steps.times_s, "f8"), **steps.columns(own, "flow", shown, mean)}
 
 
 def _parts(result: Result, shown: int) -> list[pl.DataFrame]:

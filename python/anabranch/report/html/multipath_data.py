@@ -171,11 +171,7 @@ def _series(
 def _values(samples: pl.DataFrame, line_of: pl.DataFrame, lines: int, steps: Steps) -> dict[str, Any]:
     """What is drawn of each line at each step."""
     instants = _by_instant(samples.select("time_s", "flow", "subflow", "throughput_mbps", "srtt_ms"), line_of)
-    instants = instants.with_columns(steps.number(instants["time_s"]))
-    measures = ("throughput_mbps", "srtt_ms")
-    means = [pl.col(name).mean() for name in measures]
-    merged = instants.group_by("line", "step", maintain_order=True).agg(*means)
-    return {name: column(steps.matrix(merged, "line", lines, name)) for name in measures}
+    return steps.columns(instants, "line", lines, pl.col("throughput_mbps", "srtt_ms").mean())
 
 
 def _by_instant(samples: pl.DataFrame, line_of: pl.DataFrame) -> pl.DataFrame:

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from anabranch.report.causes import causes_of
 from anabranch.report.goodput import goodput_notes
 from anabranch.report.html.cards import cards
 from anabranch.report.html.encode import Steps, column, table_columns, words
@@ -26,7 +25,8 @@ from anabranch.report.html.latency_data import latency_data
 from anabranch.report.html.multipath_data import multipath_data
 from anabranch.report.html.palette import transport_looks
 from anabranch.report.html.routes_data import routes_data
-from anabranch.report.layout import layout
+from anabranch.report.layout import layout, nodes_of
+from anabranch.report.link_tables import all_drops, capacity_changed, causes_of, link_values
 from anabranch.result import Result
 from anabranch.units import quantity
 
@@ -81,7 +81,7 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
         result: the run, with the tables ``flows`` and ``links``.
         scenario: text of its scenario file.
     """
-    nodes = _node_names(result)
+    nodes, places = nodes_of(result)
     number = {name: index for index, name in enumerate(nodes)}
     flows, links = result.flows, result.links
     drops = [(name, label, "drops") for name, label in causes_of(links)]
@@ -96,13 +96,13 @@ def run_document(result: Result, scenario: str | None = None) -> dict[str, Any]:
         "network_source": [str(line) for line in result.summary.get("network", [])],
         "facts": _facts(result),
         "scenario": scenario,
-        "network": _network(result, nodes, ends),
+        "network": _network(nodes, places, ends),
         "links": {
             "name": links["name"].to_list(),
             "from": column([a for a, _ in ends], "i4"),
             "to": column([b for _, b in ends], "i4"),
             "columns": table_columns(links, [*LINK_COLUMNS, *drops]),
-            "drops": column(_all_drops(links)),
+            "drops": column(all_drops(links)),
         },
         "transports": transport_looks(transports),
         "flows": {
@@ -162,19 +162,9 @@ def _fact(value: object) -> str:
     return quantity(float(value)) if isinstance(value, float) else str(value)
 
 
-def _node_names(result: Result) -> list[str]:
-    """The nodes in their order; older results have only those that a link ends at."""
-    if "nodes" in result.tables:
-        return [str(name) for name in result.tables["nodes"]["name"]]
-    ends = (name for pair in result.links.select("from", "to").iter_rows() for name in pair)
-    return list(dict.fromkeys(ends))
-
-
-def _network(result: Result, nodes: Sequence[str], ends: Sequence[tuple[int, int]]) -> dict[str, Any]:
-    places: list[tuple[float, float] | None] = [None] * len(nodes)
-    if "nodes" in result.tables:
-        rows = result.tables["nodes"].select("latitude_deg", "longitude_deg").iter_rows()
-        places = [None if None in row else (row[0], row[1]) for row in rows]
+def _network(
+    nodes: Sequence[str], places: Sequence[tuple[float, float] | None], ends: Sequence[tuple[int, int]]
+) -> dict[str, Any]:
     drawn = layout(places, ends, nodes)
     return {
         "names": list(nodes),
@@ -185,11 +175,6 @@ def _network(result: Result, nodes: Sequence[str], ends: Sequence[tuple[int, int
         "stretch": drawn.stretch,
         "box": drawn.box(),
     }
-
-
-def _all_drops(links: pl.DataFrame) -> pl.Series:
-    names = [name for name in links.columns if name.startswith("drops_")]
-    return links.select(pl.sum_horizontal(names).alias("drops"))["drops"]
 
 
 def _flow_series(result: Result, transports: Sequence[str], notes: list[str]) -> dict[str, Any] | None:
@@ -237,36 +222,26 @@ def _lines(
         kept: those with lines of their own.
         transports: in their order.
     """
-    values = ("goodput_mbps", "srtt_ms", "cwnd_kb")
     chosen = series.filter(pl.col("flow").is_in(kept.implode()))
-    chosen = chosen.with_columns(
-        steps.number(chosen["time_s"]), pl.Series("row", np.searchsorted(kept, chosen["flow"]))
-    )
-    own = chosen.group_by("row", "step", maintain_order=True).agg(pl.col(value).mean() for value in values)
+    chosen = chosen.with_columns(row=pl.Series(np.searchsorted(kept, chosen["flow"])))
     transport = pl.Series("row", np.searchsorted(transports, flows["transport"].to_list()))
     by_flow = flows.select("flow").with_columns(transport)
     grouped = series.join(by_flow, on="flow", how="left", maintain_order="left")
     return {
-        "own": {value: column(steps.matrix(own, "row", len(kept), value)) for value in values},
-        "transports": _grouped(grouped, steps, len(transports), values),
-        "all": _grouped(grouped.with_columns(pl.lit(0).alias("row")), steps, 1, values),
+        "own": steps.columns(chosen, "row", len(kept), pl.col("goodput_mbps", "srtt_ms", "cwnd_kb").mean()),
+        "transports": _grouped(grouped, steps, len(transports)),
+        "all": _grouped(grouped.with_columns(row=0), steps, 1),
     }
 
 
-def _grouped(series: pl.DataFrame, steps: Steps, rows: int, values: Sequence[str]) -> dict[str, Any]:
+def _grouped(series: pl.DataFrame, steps: Steps, rows: int) -> dict[str, Any]:
     """Of each group of flows: the sum of the goodputs, the means of all else and how many flows there are."""
     instants = series.group_by("row", "time_s").agg(
-        pl.col("goodput_mbps").sum(),
-        *(pl.col(value).mean() for value in values if value != "goodput_mbps"),
-        pl.len().alias("flows"),
+        pl.col("goodput_mbps").sum(), pl.col("srtt_ms", "cwnd_kb").mean(), flows=pl.len()
     )
     # In order, because a mean depends on it in its last digit.
-    instants = instants.sort("row", "time_s")
-    instants = instants.with_columns(steps.number(instants["time_s"]))
-    merged = instants.group_by("row", "step", maintain_order=True).agg(
-        pl.col(value).mean() for value in (*values, "flows")
-    )
-    return {value: column(steps.matrix(merged, "row", rows, value)) for value in (*values, "flows")}
+    mean = pl.col("goodput_mbps", "srtt_ms", "cwnd_kb", "flows").mean()
+    return steps.columns(instants.sort("row", "time_s"), "row", rows, mean)
 
 
 def _link_series(result: Result, notes: list[str]) -> dict[str, Any] | None:
@@ -281,23 +256,18 @@ def _link_series(result: Result, notes: list[str]) -> dict[str, Any] | None:
             f"Links over time: {steps.merged} samples in a row are one step; utilization is its mean, "
             "the queue its maximum, drops are their sum."
         )
-    if "events" in result.tables and (result.events["kind"] == "capacity").any():
+    if capacity_changed(result):
         notes.append("Utilization over time is relative to the capacity at the end of the run.")
-    series = series.join(
-        links.select("link", "capacity_mbps"), on="link", how="left", maintain_order="left"
-    ).with_columns(
-        # A transmission counts whole where it begins, so that a busy link may show a packet more than fits.
-        (pl.col("throughput_mbps") / pl.col("capacity_mbps")).clip(upper_bound=1).alias("utilization"),
-        # Counted since the start.
-        (pl.col("drops") - pl.col("drops").shift(1, fill_value=0).over("link")).alias("new_drops"),
-        steps.number(series["time_s"]),
-    )
-    merged = series.group_by("link", "step", maintain_order=True).agg(
-        pl.col("utilization").mean(), pl.col("queue_packets").max(), pl.col("new_drops").sum()
-    )
+    # Drops are counted since the start.
+    new_drops = pl.col("drops") - pl.col("drops").shift(1, fill_value=0).over("link")
     return {
         "times": column(steps.times_s, "f8"),
-        "utilization": column(steps.matrix(merged, "link", links.height, "utilization")),
-        "queue": column(steps.matrix(merged, "link", links.height, "queue_packets")),
-        "drops": column(steps.matrix(merged, "link", links.height, "new_drops")),
+        **steps.columns(
+            link_values(result, series).with_columns(new_drops),
+            "link",
+            links.height,
+            pl.col("utilization").mean(),
+            pl.col("queue").max(),
+            pl.col("drops").sum(),
+        ),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -30,6 +31,15 @@ _REMEDIES = {
 }
 """How a run comes to have a table."""
 _MOST_COMPARED = 3000
+
+
+@dataclass(frozen=True, slots=True)
+class TimeRange:
+    """The time that is shown, in seconds from the start of the run, and whether values are logarithmic."""
+
+    start_s: float | None = None
+    end_s: float | None = None
+    log: bool = False
 
 
 def table_of(result: Result, name: str, place: str) -> pl.DataFrame:
@@ -102,7 +112,7 @@ def chosen_flows(result: Result, wanted: Names | None, place: str) -> pl.DataFra
 
 
 def recorded_flow(
-    result: Result, table: pl.DataFrame, flow: str | int | None, place: str, field: str
+    result: Result, table: pl.DataFrame, flow: str | int | None, place: str, lack: str
 ) -> tuple[int, str]:
     """Number and name of a flow that a table has rows of: the first one if none is named.
 
@@ -111,35 +121,32 @@ def recorded_flow(
         table: with the column ``flow``.
         flow: name or number.
         place: for the message, such as ``plot.sequence``.
-        field: of the scenario, in which flows are named to be recorded.
+        lack: what is said of a flow that it has no rows of, before the names of some that it has.
 
     Raises:
-        ResultError: if there is no such flow, or it was not recorded.
+        ResultError: if there is no such flow, or the table has none of its rows.
     """
-    recorded = table["flow"].unique().sort().to_list()
-    names = dict(result.flows.select("flow", "name").iter_rows())
-    number = recorded[0] if flow is None else int(chosen_flows(result, [flow], place)["flow"][0])
-    if number not in recorded:
-        some = ", ".join(f'"{names[each]}"' for each in recorded[:5])
-        raise ResultError(
-            f'{place}: flow "{flow}" was not recorded; name it in {field} and run it again. '
-            f"Recorded are {some}"
-        )
-    return number, str(names[number])
+    chosen = chosen_flows(result, None if flow is None else [flow], place)
+    recorded = table["flow"].unique().implode()
+    found = chosen.filter(pl.col("flow").is_in(recorded))
+    if found.is_empty():
+        known = result.flows.filter(pl.col("flow").is_in(recorded))["name"]
+        some = ", ".join(f'"{name}"' for name in known.head(5))
+        raise ResultError(f'{place}: flow "{flow}" {lack} {some}')
+    return int(found["flow"][0]), str(found["name"][0])
 
 
-def within(
-    series: pl.DataFrame, start_s: float | None, end_s: float | None, place: str, what: str
-) -> pl.DataFrame:
+def within(series: pl.DataFrame, span: TimeRange, place: str, what: str) -> pl.DataFrame:
     """The rows of a time.
 
     Raises:
         ResultError: if there is none.
     """
-    if start_s is None and end_s is None:
+    if span.start_s is None and span.end_s is None:
         return series
     first, last = float(series["time_s"].min()), float(series["time_s"].max())  # type: ignore[arg-type]
-    start, end = first if start_s is None else start_s, last if end_s is None else end_s
+    start = first if span.start_s is None else span.start_s
+    end = last if span.end_s is None else span.end_s
     shown = series.filter(pl.col("time_s").is_between(start, end))
     if shown.is_empty():
         raise ResultError(

@@ -9,9 +9,8 @@ import polars as pl
 
 from anabranch.errors import ResultError
 from anabranch.report.looks import PALETTE, Look
-from anabranch.report.plots.choice import recorded_flow, table_of, within
+from anabranch.report.plots.choice import TimeRange, recorded_flow, table_of, within
 from anabranch.report.plots.lines import Chart, Line, Numbers, by_place, chart, column
-from anabranch.report.plots.over_time import TimeRange
 from anabranch.report.plots.plot import Layout, Plot
 from anabranch.result import Result
 
@@ -60,24 +59,24 @@ def log_plot(
     if measure not in _LINES:
         raise ResultError(f"measure: no measure {measure!r} of a log; choose from {', '.join(_LINES)}")
     table = table_of(result, "log", _PLACE)
-    number, name = recorded_flow(result, table, flow, _PLACE, "run.log")
+    lack = "was not recorded; name it in run.log and run it again. Recorded are"
+    number, name = recorded_flow(result, table, flow, _PLACE, lack)
     own = _of_subflow(table.filter(pl.col("flow") == number), subflow, name)
-    own = within(own, span.start_s, span.end_s, _PLACE, f"the log of {name}")
+    own = within(own, span, _PLACE, f"the log of {name}")
     acks = own.filter(pl.col("event") == "ack")
     if acks.is_empty():
         raise ResultError(f"{_PLACE}: {name} received no ACK in this time; choose another flow or time")
     step = -(-acks.height // _MOST_ACKS)
     drawn = acks.gather_every(step)
-    lines = []
-    for place, (value, factor, label) in enumerate(_LINES[measure]):
-        look, dash = by_place(place)
-        lines.append(Line(label, column(drawn, "time_s"), column(drawn, value) * factor, look, dash))
+    lines = [
+        Line.of(label, drawn.select("time_s", value=pl.col(value) * factor), *by_place(place))
+        for place, (value, factor, label) in enumerate(_LINES[measure])
+    ]
     first, factor, _ = _LINES[measure][0]
     lines += [_marks(own, event, first, factor, look) for event, look in _MARKS.items()]
-    quantity, unit = _AXES[measure]
-    about = Chart("log", quantity, unit, span.start_s, span.end_s, span.log)
     notes = [f"Of {acks.height} ACKs one in {step} is drawn."] if step > 1 else []
-    return chart(result, [line for line in lines if np.isfinite(line.values).any()], about, layout, notes)
+    known = [line for line in lines if np.isfinite(line.values).any()]
+    return chart(result, known, Chart("log", *_AXES[measure], span), layout, notes)
 
 
 def _of_subflow(own: pl.DataFrame, subflow: int | None, name: str) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from anabranch.errors import ResultError
-from anabranch.report.causes import CAUSES
+from anabranch.report.link_tables import CAUSES
 from anabranch.report.looks import PALETTE, Look
 from anabranch.report.plots.choice import Names, chosen_flows, matching, stopped, table_of
 from anabranch.report.plots.over_time import looks_of

@@ -9,10 +9,10 @@ import polars as pl
 
 from anabranch.errors import ResultError
 from anabranch.report.looks import Look
-from anabranch.report.plots.choice import Names, matching, table_of, within
+from anabranch.report.plots.choice import Names, TimeRange, matching, table_of, within
 from anabranch.report.plots.distributions import Steps, distribution
-from anabranch.report.plots.lines import Chart, Line, by_place, chart, column
-from anabranch.report.plots.over_time import FEW_FLOWS, MOST_FLOWS, TimeRange
+from anabranch.report.plots.lines import Chart, Line, by_place, chart
+from anabranch.report.plots.over_time import FEW_FLOWS, MOST_FLOWS
 from anabranch.report.plots.plot import Layout, Plot
 from anabranch.result import Result
 from anabranch.units import suited
@@ -24,6 +24,7 @@ MEASURES = {"ping": "RTT", "udp": "one way"}
 """What the latency of a kind of flow is."""
 _MARKERS = "os^DvPX"
 """Of curves, which their colours alone may not tell apart in print."""
+_NONE_ARRIVED = "plot.latency: no packet of these flows arrived; choose others, or make run.duration longer"
 
 
 def latency_plot(result: Result, flows: Names | None, by: By, span: TimeRange, layout: Layout) -> Plot:
@@ -58,29 +59,24 @@ def _over_time(
     series = table_of(result, "datagram_series", "plot.latency")
     series = series.filter(pl.col("flow").is_in(list(labels))).drop_nulls("latency_mean_ms")
     if series.is_empty():
-        raise ResultError(
-            "plot.latency: no packet of these flows arrived; choose others, or make run.duration longer"
-        )
-    series = within(series, span.start_s, span.end_s, "plot.latency", "these flows")
-    parts = series.partition_by("flow", as_dict=True)
-    lines = []
-    for number, (flow, label) in enumerate(labels.items()):
-        if (flow,) in parts:
-            own, (look, dash) = parts[(flow,)], by_place(number)
-            low, high = column(own, "latency_min_ms"), column(own, "latency_max_ms")
-            mean = column(own, "latency_mean_ms")
-            lines.append(Line(label, column(own, "time_s"), mean, look, dash, low=low, high=high))
+        raise ResultError(_NONE_ARRIVED)
+    bands = {"latency_mean_ms": "value", "latency_min_ms": "low", "latency_max_ms": "high"}
+    parts = (
+        within(series, span, "plot.latency", "these flows").rename(bands).partition_by("flow", as_dict=True)
+    )
+    lines = [
+        Line.of(label, parts[(flow,)], *by_place(number))
+        for number, (flow, label) in enumerate(labels.items())
+        if (flow,) in parts
+    ]
     notes.append("Lines are means between two samples, bands go from the least to the greatest latency.")
-    about = Chart("latency", "latency", "ms", span.start_s, span.end_s, span.log)
-    return chart(result, lines, about, layout, notes)
+    return chart(result, lines, Chart("latency", "latency", "ms", span), layout, notes)
 
 
 def _distributed(result: Result, labels: dict[int, str], log: bool, layout: Layout, notes: list[str]) -> Plot:
     table = table_of(result, "latencies", "plot.latency").filter(pl.col("flow").is_in(list(labels)))
     if table.is_empty():
-        raise ResultError(
-            "plot.latency: no packet of these flows arrived; choose others, or make run.duration longer"
-        )
+        raise ResultError(_NONE_ARRIVED)
     factor, unit = suited(float(table["latency_ms"].max()), "ms")  # type: ignore[arg-type]
     least = dict(result.datagram_flows.select("flow", "latency_min_ms").iter_rows())
     groups: dict[str, tuple[Look, Steps]] = {}

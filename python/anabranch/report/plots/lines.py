@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,7 @@ from matplotlib.axes import Axes
 from numpy.typing import NDArray
 
 from anabranch.report.looks import DASHES, PALETTE, Look
-from anabranch.report.plots.choice import stopped
+from anabranch.report.plots.choice import TimeRange, stopped
 from anabranch.report.plots.plot import Layout, Plot, finish, marker_of, new_figure
 from anabranch.report.style import plain, styled
 from anabranch.result import Result
@@ -52,6 +53,22 @@ class Line:
     """Lower edge of a band around the line."""
     high: Numbers | None = None
 
+    @classmethod
+    def of(
+        cls,
+        label: str,
+        samples: pl.DataFrame,
+        look: Look,
+        dash: object = "-",
+        *,
+        marked: bool = False,
+        heavy: bool = False,
+    ) -> Self:
+        """The columns ``time_s`` and ``value``, and ``low`` and ``high`` where there is a band."""
+        low, high = (column(samples, edge) if edge in samples.columns else None for edge in ("low", "high"))
+        times, values = column(samples, "time_s"), column(samples, "value")
+        return cls(label, times, values, look, dash, marked, heavy, low, high)
+
 
 @dataclass(frozen=True, slots=True)
 class Chart:
@@ -61,9 +78,7 @@ class Chart:
     quantity: str
     """What the values are, for the axis."""
     unit: str
-    start_s: float | None = None
-    end_s: float | None = None
-    log: bool = False
+    span: TimeRange
     stacked: bool = False
     """Whether the lines stand on each other."""
     top: float | None = None
@@ -78,7 +93,7 @@ def column(table: pl.DataFrame, name: str) -> Numbers:
 
 
 def mean_and_band(samples: pl.DataFrame) -> pl.DataFrame:
-    """``mean``, ``low`` and ``high`` of the column ``value`` at each instant, in order of time.
+    """Mean (``value``), ``low`` and ``high`` of the column ``value`` at each instant, in order of time.
 
     Args:
         samples: ``time_s`` and ``value``, in an order that does not change, because a mean depends on it in
@@ -86,10 +101,15 @@ def mean_and_band(samples: pl.DataFrame) -> pl.DataFrame:
     """
     value = pl.col("value")
     return samples.group_by("time_s", maintain_order=True).agg(
-        value.mean().alias("mean"),
+        value.mean(),
         value.quantile(LOW, "linear").alias("low"),
         value.quantile(HIGH, "linear").alias("high"),
     ).sort("time_s")  # fmt: skip
+
+
+def summed(samples: pl.DataFrame) -> pl.DataFrame:
+    """The sum of the column ``value`` at each instant, in order of time."""
+    return samples.group_by("time_s").agg(pl.col("value").sum()).sort("time_s")
 
 
 def by_place(number: int) -> tuple[Look, object]:
@@ -140,9 +160,9 @@ def _range(result: Result, lines: Sequence[Line], about: Chart) -> tuple[float, 
     """The time on the axis: what was asked for, else the whole run, or as much of it as there are samples."""
     latest = max((float(line.times_s[-1]) for line in lines if line.times_s.size), default=0.0)
     ended = float(result.summary.get("ended_s") or 0.0)
-    first = 0.0 if about.start_s is None else about.start_s
+    first = 0.0 if about.span.start_s is None else about.span.start_s
     last = ended if latest > _NEARLY * ended else latest
-    last = max(last, latest) if about.end_s is None else about.end_s
+    last = max(last, latest) if about.span.end_s is None else about.span.end_s
     return first, last if last > first else first + 1e-9
 
 
@@ -190,7 +210,7 @@ def _stack(axes: Axes, lines: Sequence[Line]) -> None:
 
 def _scale_values(axes: Axes, lines: Sequence[Line], about: Chart, any_positive: bool) -> None:
     """From zero, or logarithmic where that was asked for and there is something to show."""
-    if about.log and any_positive:
+    if about.span.log and any_positive:
         axes.set_yscale("log")
         least = min(float(line.values[line.values > 0].min()) for line in lines if (line.values > 0).any())
         axes.set_ylim(bottom=least / 1.5)

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from anabranch.errors import ResultError
 from anabranch.report.labels import text_width
 from anabranch.report.land import draw_land
-from anabranch.report.layout import Placement
+from anabranch.report.layout import Placement, nodes_of
 from anabranch.report.layout import layout as place_nodes
+from anabranch.report.link_tables import all_drops, capacity_changed, link_values
 from anabranch.report.looks import printable
-from anabranch.report.network_parts import capacity_words, draw_nodes, half_arrows
+from anabranch.report.network_parts import capacity_words, draw_nodes, half_arrows, load_bar, points_axes
 from anabranch.report.plots.choice import stopped, table_of
-from anabranch.report.plots.over_time import link_values
 from anabranch.report.plots.pair_routes import pair_shares
 from anabranch.report.plots.plot import Layout, Plot, fitted
 from anabranch.report.style import plain, styled
@@ -76,7 +76,7 @@ def network_plot(
     if by not in _WORDS:
         raise ResultError(f"by: no measure {by!r} of links; choose from {', '.join(_WORDS)}")
     links = table_of(result, "links", _PLACE)
-    names, places = _nodes(result)
+    names, places = nodes_of(result)
     number = {name: index for index, name in enumerate(names)}
     ends = [(number[a], number[b]) for a, b in links.select("from", "to").iter_rows()]
     values, at = _values(result, by, at_s)
@@ -107,38 +107,23 @@ def network_plot(
 
 def _notes(result: Result, pair: tuple[str, str] | None, by: By, at: float | None) -> list[str]:
     found = ["Traffic keeps to the right."]
-    events = result.tables.get("events")
-    kinds = set(events["kind"].to_list()) if events is not None else set()
     if pair is not None:
         found.append(f"Outlined: the routes from {pair[0]} to {pair[1]} at the start of the run.")
-    if by == "utilization" and at is not None and "capacity" in kinds:
+    if by == "utilization" and at is not None and capacity_changed(result):
         found.append("Utilization is relative to the capacity at the end of the run.")
     return [*found, *stopped(result)]
-
-
-def _nodes(result: Result) -> tuple[list[str], list[tuple[float, float] | None]]:
-    """Names and places; older results have only the nodes that a link ends at."""
-    if "nodes" not in result.tables:
-        each = (name for pair in result.links.select("from", "to").iter_rows() for name in pair)
-        names = list(dict.fromkeys(each))
-        return names, [None] * len(names)
-    nodes = result.tables["nodes"]
-    rows = nodes.select("latitude_deg", "longitude_deg").iter_rows()
-    return nodes["name"].to_list(), [None if None in row else (row[0], row[1]) for row in rows]
 
 
 def _values(result: Result, by: By, at_s: float | None) -> tuple[NDArray[np.float64], float | None]:
     """A value for each link, utilization in percent, and the instant of the sample."""
     links = result.links
     if at_s is None:
-        drops = pl.sum_horizontal(name for name in links.columns if name.startswith("drops_"))
-        column = {
-            "utilization": pl.col("utilization") * 100,
-            "queue": pl.col("queue_max_packets"),
-            "drops": drops,
+        whole = {
+            "utilization": links["utilization"] * 100,
+            "queue": links["queue_max_packets"],
+            "drops": all_drops(links),
         }
-        whole = links.select(column[by].cast(pl.Float64).fill_null(0.0).alias("value"))
-        return whole["value"].to_numpy(), None
+        return whole[by].cast(pl.Float64).fill_null(0.0).to_numpy(), None
     samples = table_of(result, "link_series", f"{_PLACE}: at_s")
     times = samples["time_s"].unique().sort()
     if not 0 <= at_s <= times[-1]:
@@ -195,11 +180,7 @@ def _axes(sheet: _Sheet, layout: Layout, titled: bool) -> tuple[Figure, Axes]:
     """Axes whose units are points of print."""
     total = sheet.height + _BELOW + (_TITLE if titled else 0.0)
     figure = Figure(figsize=(layout.inches, total / 72.0))
-    axes = figure.add_axes((0.0, _BELOW / total, 1.0, sheet.height / total))
-    axes.set_xlim(0, sheet.width)
-    axes.set_ylim(0, sheet.height)
-    axes.set_axis_off()
-    return figure, axes
+    return figure, points_axes(figure, 0.0, _BELOW / total, sheet.width, sheet.height)
 
 
 def _capacities(links: pl.DataFrame) -> tuple[float, float]:
@@ -279,16 +260,11 @@ def _draw_scale(
     size = 6.0 if sheet.narrow else 7.0
     words = capacity_words(capacities)
     aside = text_width(words, size) + 14.0
-    axes = figure.add_axes(
-        (10 / sheet.width, 22 / total, (sheet.width - aside - 26) / sheet.width, 5.5 / total)
-    )
-    bar = figure.colorbar(drawn, cax=axes, orientation="horizontal")
-    bar.outline.set_linewidth(0.4)
-    bar.solids.set_alpha(1.0)  # type: ignore[union-attr]
-    bar.ax.tick_params(labelsize=size, length=2, pad=1)
+    place = (10 / sheet.width, 22 / total, (sheet.width - aside - 26) / sheet.width, 5.5 / total)
     whole, sampled, unit = _WORDS[by]
     label = whole if at is None else f"{sampled} at {at:g} s"
-    bar.set_label(f"{label} in {unit}" if unit else label, fontsize=size, labelpad=1)
+    bar = load_bar(figure, drawn, place, f"{label} in {unit}" if unit else label, size)
+    bar.solids.set_alpha(1.0)  # type: ignore[union-attr]
     figure.text(
         1 - 6 / sheet.width, 24.5 / total, words, fontsize=size, ha="right", va="center", color="#555555"
     )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import polars as pl
 
 from anabranch.errors import ResultError
 from anabranch.report.goodput import goodput_notes
+from anabranch.report.link_tables import capacity_changed, link_values
 from anabranch.report.looks import Look, transport_looks
-from anabranch.report.plots.choice import Names, chosen_flows, matching, table_of, within
+from anabranch.report.plots.choice import Names, TimeRange, chosen_flows, matching, table_of, within
 from anabranch.report.plots.lines import (
     PATTERNS,
     TOGETHER,
@@ -18,8 +19,8 @@ from anabranch.report.plots.lines import (
     Line,
     by_place,
     chart,
-    column,
     mean_and_band,
+    summed,
 )
 from anabranch.report.plots.plot import Layout, Plot
 from anabranch.result import Result
@@ -54,15 +55,6 @@ RTT = FlowMeasure("rtt", "srtt_ms", "smoothed RTT", "ms")
 CWND = FlowMeasure("cwnd", "cwnd_bytes", "congestion window", "kB", 1e-3)
 
 
-@dataclass(frozen=True, slots=True)
-class TimeRange:
-    """The time that is shown, in seconds from the start of the run, and whether values are logarithmic."""
-
-    start_s: float | None = None
-    end_s: float | None = None
-    log: bool = False
-
-
 def flows_over_time(
     result: Result, measure: FlowMeasure, flows: Names | None, by: By | None, span: TimeRange, layout: Layout
 ) -> Plot:
@@ -80,27 +72,30 @@ def flows_over_time(
             f"{place}: no sample of these flows has a {measure.quantity}; choose other flows, or a transport "
             "that keeps one"
         )
-    own = within(own, span.start_s, span.end_s, place, "these flows")
+    own = within(own, span, place, "these flows")
     looks = looks_of(result)
     quantity = measure.quantity
     if by == "flow":
         lines = _each_flow(own, chosen, looks)
-        if measure.additive and len(lines) > 1:
-            lines.append(_together(own, whole=chosen.height == result.flows.height))
     elif by == "transport":
         lines = [
             _band(group, name, chosen, looks[name], samples["time_s"]) for name, group in _groups(own, looks)
         ]
         quantity += " of a flow" if chosen.height > 1 else ""
     else:
-        lines = [_sum(group, name, looks[name]) for name, group in _groups(own, looks)]
-        if len(lines) > 1:
-            lines.append(_together(own, whole=chosen.height == result.flows.height))
-    about = Chart(measure.name, quantity, measure.unit, span.start_s, span.end_s, span.log)
+        lines = [
+            Line.of(
+                f"all {name} ({_count(group)})", summed(group), looks[name], looks[name].line, marked=True
+            )
+            for name, group in _groups(own, looks)
+        ]
+    if by != "transport" and measure.additive and len(lines) > 1:
+        which = "all" if chosen.height == result.flows.height else "these"
+        lines.append(Line.of(f"{which} {_count(own)} flows", summed(own), TOGETHER, heavy=True))
     notes = [_BAND_NOTE] if by == "transport" and any(line.low is not None for line in lines) else []
-    if measure.name == "goodput":
+    if measure is GOODPUT:
         notes += goodput_notes(result)
-    return chart(result, lines, about, layout, notes)
+    return chart(result, lines, Chart(measure.name, quantity, measure.unit, span), layout, notes)
 
 
 _BAND_NOTE = "Lines are means over the flows that are open, bands go from their 5th to their 95th percentile."
@@ -148,23 +143,12 @@ def _each_flow(own: pl.DataFrame, chosen: pl.DataFrame, looks: dict[str, Look]) 
             look = looks[transport]
             dash = PATTERNS[(place + look.hollow) % len(PATTERNS)]
         label = f"{name} ({transport})" if several else name
-        lines.append(
-            Line(label, column(samples, "time_s"), column(samples, "value"), look, dash, marked=several)
-        )
+        lines.append(Line.of(label, samples, look, dash, marked=several))
     return lines
 
 
-def _together(own: pl.DataFrame, *, whole: bool) -> Line:
-    flows = own["flow"].n_unique()
-    total = own.group_by("time_s").agg(pl.col("value").sum()).sort("time_s")
-    label = f"all {flows} flows" if whole else f"these {flows} flows"
-    return Line(label, column(total, "time_s"), column(total, "value"), TOGETHER, heavy=True)
-
-
-def _sum(group: pl.DataFrame, transport: str, look: Look) -> Line:
-    total = group.group_by("time_s").agg(pl.col("value").sum()).sort("time_s")
-    label = f"all {transport} ({group['flow'].n_unique()})"
-    return Line(label, column(total, "time_s"), column(total, "value"), look, look.line, marked=True)
+def _count(samples: pl.DataFrame) -> int:
+    return samples["flow"].n_unique()
 
 
 def _band(group: pl.DataFrame, transport: str, chosen: pl.DataFrame, look: Look, times: pl.Series) -> Line:
@@ -175,13 +159,10 @@ def _band(group: pl.DataFrame, transport: str, chosen: pl.DataFrame, look: Look,
     shown = times.unique().sort()
     shown = shown.filter(shown.is_between(merged["time_s"][0], merged["time_s"][-1]))
     merged = shown.to_frame("time_s").join(merged, on="time_s", how="left", maintain_order="left")
-    at, mean = column(merged, "time_s"), column(merged, "mean")
+    what = f"mean and 5\N{EN DASH}95 % of {len(flows)} flows"
     if len(flows) == 1:
-        name = chosen.filter(pl.col("flow") == flows[0])["name"][0]
-        return Line(f"{transport}: {name}", at, mean, look, look.line, marked=True)
-    label = f"{transport}: mean and 5\N{EN DASH}95 % of {len(flows)} flows"
-    low, high = column(merged, "low"), column(merged, "high")
-    return Line(label, at, mean, look, look.line, marked=True, low=low, high=high)
+        what, merged = chosen.filter(pl.col("flow") == flows[0])["name"][0], merged.drop("low", "high")
+    return Line.of(f"{transport}: {what}", merged, look, look.line, marked=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,26 +181,12 @@ UTILIZATION = LinkMeasure("utilization", "utilization", "the highest mean utiliz
 DROPS = LinkMeasure("drops", "packets dropped since the start", "the most drops")
 
 
-def link_values(result: Result, samples: pl.DataFrame) -> pl.DataFrame:
-    """The samples of links with ``utilization``, ``queue`` and ``drops`` (since the start) as columns.
-
-    Utilization is relative to the capacity at the end of the run: no table has an earlier one.
-    """
-    links = result.links.select("link", "capacity_mbps")
-    joined = samples.join(links, on="link", how="left", maintain_order="left")
-    # A packet counts where its transmission begins, and may end in the time of the next sample.
-    share = (pl.col("throughput_mbps") / pl.col("capacity_mbps")).clip(upper_bound=1)
-    return joined.select(
-        "time_s", "link", share.alias("utilization"), pl.col("queue_packets").alias("queue"), "drops"
-    )
-
-
 def links_over_time(
     result: Result, measure: LinkMeasure, links: Names | None, span: TimeRange, layout: Layout
 ) -> Plot:
     """A measure of links over time: of those that are named, else of the few that have most of it."""
     place = f"plot.{measure.name}"
-    samples = within(table_of(result, "link_series", place), span.start_s, span.end_s, place, "the links")
+    samples = within(table_of(result, "link_series", place), span, place, "the links")
     names = table_of(result, "links", place)["name"].to_list()
     values = link_values(result, samples).select("time_s", "link", value=pl.col(measure.name))
     notes = []
@@ -231,16 +198,12 @@ def links_over_time(
         chosen = matching(names, links, "link")
         if len(chosen) > MOST_FLOWS:
             raise ResultError(f"links: {len(chosen)} links cannot be told apart; choose at most {MOST_FLOWS}")
-    if measure is UTILIZATION and _capacity_changed(result):
+    if measure is UTILIZATION and capacity_changed(result):
         notes.append("Utilization is relative to the capacity at the end of the run.")
     own = values.filter(pl.col("link").is_in(chosen)).partition_by("link", as_dict=True)
-    lines = []
-    for number, link in enumerate(chosen):
-        look, dash = by_place(number)
-        rows = own[(link,)]
-        lines.append(Line(names[link], column(rows, "time_s"), column(rows, "value"), look, dash))
-    about = Chart(measure.name, measure.quantity, "", span.start_s, span.end_s, span.log, scaled=False)
-    return chart(result, lines, replace(about, top=measure.top), layout, notes)
+    lines = [Line.of(names[link], own[(link,)], *by_place(number)) for number, link in enumerate(chosen)]
+    about = Chart(measure.name, measure.quantity, "", span, top=measure.top, scaled=False)
+    return chart(result, lines, about, layout, notes)
 
 
 def _foremost(values: pl.DataFrame, measure: LinkMeasure) -> list[int]:
@@ -252,8 +215,3 @@ def _foremost(values: pl.DataFrame, measure: LinkMeasure) -> list[int]:
     some = ranked.filter(pl.col("value") > 0).head(MOST_LINKS)
     found: list[int] = (some if some.height else ranked.head(1))["link"].to_list()
     return found
-
-
-def _capacity_changed(result: Result) -> bool:
-    events = result.tables.get("events")
-    return events is not None and bool((events["kind"] == "capacity").any())

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from anabranch.report.causes import CAUSES
+from anabranch.report.link_tables import CAUSES
 from anabranch.report.plots import decisions, distributions, latency, over_time, subflows
-from anabranch.report.plots.choice import Names
+from anabranch.report.plots.choice import Names, TimeRange, recorded_flow, table_of
 from anabranch.report.plots.network import By, network_plot
-from anabranch.report.plots.over_time import CWND, DROPS, GOODPUT, QUEUE, RTT, UTILIZATION, TimeRange
-from anabranch.report.plots.plot import Layout, Plot, Width
-from anabranch.report.plots.sequences import sequence_plot
+from anabranch.report.plots.over_time import (
+    CWND,
+    DROPS,
+    GOODPUT,
+    QUEUE,
+    RTT,
+    UTILIZATION,
+    flows_over_time,
+    links_over_time,
+)
+from anabranch.report.plots.plot import Layout, Plot, Width, finish
+from anabranch.report.sequence import sequence_figure
+from anabranch.report.style import styled
 from anabranch.result import Result
 
 
@@ -45,18 +55,12 @@ class RunPlots:
     ) -> Plot:
         """Goodput over time.
 
-        Args:
-            flows: which flows.
-            by: ``flow`` for a line each and their sum (up to 8 flows if left out), ``transport`` for mean
-                and band (5th to 95th percentile) over the open flows of each transport, ``sum`` for the sum
-                of each transport.
-            start_s: beginning of the time shown.
-            end_s: its end.
-            log: whether the axis of goodputs is logarithmic.
-            width: of the figure.
-            title: a line above the axes.
+        ``by`` is ``flow`` for a line each and their sum (up to 8 flows if left out), ``transport`` for mean
+        and band (5th to 95th percentile) over the open flows of each transport, ``sum`` for the sum of each
+        transport.
         """
-        return self._flows(GOODPUT, flows, by, TimeRange(start_s, end_s, log), Layout(width, title))
+        span, layout = TimeRange(start_s, end_s, log), Layout(width, title)
+        return flows_over_time(self._result, GOODPUT, flows, by, span, layout)
 
     def rtt(
         self,
@@ -70,7 +74,8 @@ class RunPlots:
         title: bool | str = False,
     ) -> Plot:
         """Smoothed RTT (RFC 6298) over time; arguments as of :meth:`goodput`, without sums."""
-        return self._flows(RTT, flows, by, TimeRange(start_s, end_s, log), Layout(width, title))
+        span, layout = TimeRange(start_s, end_s, log), Layout(width, title)
+        return flows_over_time(self._result, RTT, flows, by, span, layout)
 
     def cwnd(
         self,
@@ -84,7 +89,8 @@ class RunPlots:
         title: bool | str = False,
     ) -> Plot:
         """Congestion window over time; arguments as of :meth:`goodput`, without sums."""
-        return self._flows(CWND, flows, by, TimeRange(start_s, end_s, log), Layout(width, title))
+        span, layout = TimeRange(start_s, end_s, log), Layout(width, title)
+        return flows_over_time(self._result, CWND, flows, by, span, layout)
 
     def queue(
         self,
@@ -97,7 +103,8 @@ class RunPlots:
         title: bool | str = False,
     ) -> Plot:
         """Packets that wait at links, not counting the one being sent; the four longest queues by default."""
-        return self._links(QUEUE, links, TimeRange(start_s, end_s, log), Layout(width, title))
+        span, layout = TimeRange(start_s, end_s, log), Layout(width, title)
+        return links_over_time(self._result, QUEUE, links, span, layout)
 
     def utilization(
         self,
@@ -109,7 +116,8 @@ class RunPlots:
         title: bool | str = False,
     ) -> Plot:
         """Share of the capacity of links that is used; of the four busiest if none is named."""
-        return self._links(UTILIZATION, links, TimeRange(start_s, end_s), Layout(width, title))
+        span, layout = TimeRange(start_s, end_s), Layout(width, title)
+        return links_over_time(self._result, UTILIZATION, links, span, layout)
 
     def drops(
         self,
@@ -122,7 +130,8 @@ class RunPlots:
         title: bool | str = False,
     ) -> Plot:
         """Packets that links dropped since the start; of the four that dropped most if none is named."""
-        return self._links(DROPS, links, TimeRange(start_s, end_s, log), Layout(width, title))
+        span, layout = TimeRange(start_s, end_s, log), Layout(width, title)
+        return links_over_time(self._result, DROPS, links, span, layout)
 
     def drop_causes(
         self, *, links: Names | None = None, width: Width = "double", title: bool | str = False
@@ -140,11 +149,7 @@ class RunPlots:
     ) -> Plot:
         """Distribution of the completion times of each transport's flows that were completed.
 
-        Args:
-            flows: which flows.
-            log: whether times are on a logarithmic axis; None where they span two decades.
-            width: of the figure.
-            title: a line above the axes.
+        With ``log`` left out, times that span two decades are on a logarithmic axis.
         """
         return distributions.completion_plot(self._result, flows, log, Layout(width, title))
 
@@ -158,11 +163,8 @@ class RunPlots:
     ) -> Plot:
         """Distribution of reordering (RFC 4737) over the flows of each transport.
 
-        Args:
-            flows: which flows.
-            measure: ``ratio``, the share of reordered packets, or ``extent``, the greatest one of each flow.
-            width: of the figure.
-            title: a line above the axes.
+        ``measure`` is ``ratio``, the share of reordered packets, or ``extent``, the greatest one of each
+        flow.
         """
         return distributions.reordering_plot(self._result, flows, measure, Layout(width, title))
 
@@ -179,15 +181,9 @@ class RunPlots:
     ) -> Plot:
         """Latency of pings (round-trip time) and of UDP (one way).
 
-        Args:
-            flows: names, patterns or numbers of flows of ``datagram_flows``; the first eight if left out.
-            by: ``time`` for the mean of each sample and a band from its least to its greatest latency, or
-                ``distribution`` for the share of packets up to each latency, over the whole run.
-            start_s: beginning of the time shown.
-            end_s: its end.
-            log: whether the axis of latencies is logarithmic.
-            width: of the figure.
-            title: a line above the axes.
+        ``flows`` are those of ``datagram_flows``, the first eight if left out. ``by`` is ``time`` for the
+        mean of each sample and a band from its least to its greatest latency, or ``distribution`` for the
+        share of packets up to each latency, over the whole run.
         """
         span, layout = TimeRange(start_s, end_s, log), Layout(width, title)
         return latency.latency_plot(self._result, flows, by, span, layout)
@@ -203,13 +199,9 @@ class RunPlots:
     ) -> Plot:
         """The network: on a map where all nodes have places, else by its shape.
 
-        Args:
-            at_s: an instant in seconds, for the sample that it falls into; None for the whole run: mean
-                utilization, longest queue, all drops.
-            by: what the colour says.
-            pair: source and destination whose routes are outlined, with the shares of packets.
-            width: of the figure.
-            title: a line above the map.
+        ``at_s`` is an instant in seconds, for the sample that it falls into; left out, the whole run is
+        shown: mean utilization, longest queue, all drops. ``by`` is what the colour says, and ``pair`` the
+        source and the destination whose routes are outlined, with the shares of packets.
         """
         return network_plot(self._result, by, at_s, pair, Layout(width, title))
 
@@ -226,17 +218,10 @@ class RunPlots:
     ) -> Plot:
         """The subflows of a flow of Multipath TCP over time.
 
-        Up to eight have a line each. Throughputs of more are stacked, by path where it is known; of windows
-        and round-trip times there are then mean and band.
-
-        Args:
-            flow: name or number; the first one that has subflows if None.
-            measure: ``throughput``, ``cwnd`` or ``rtt``.
-            start_s: beginning of the time shown.
-            end_s: its end.
-            log: whether the axis of values is logarithmic; layers have none.
-            width: of the figure.
-            title: a line above the axes.
+        Up to eight have a line each. Throughputs of more are stacked, by path where it is known, on no
+        logarithmic axis; of windows and round-trip times there are then mean and band. ``flow`` is a name or
+        number, the first one that has subflows if left out; ``measure`` is ``throughput``, ``cwnd`` or
+        ``rtt``.
         """
         span, layout = TimeRange(start_s, end_s, log), Layout(width, title)
         return subflows.subflow_plot(self._result, flow, measure, span, layout)
@@ -252,14 +237,20 @@ class RunPlots:
     ) -> Plot:
         """Segments sent and ACKs received of a flow that ``run.sequences`` names.
 
-        Args:
-            flow: name or number; the first one that was recorded if None.
-            start_s: beginning of the time shown.
-            end_s: its end.
-            width: of the figure.
-            title: a line above the axes; the flow's name if True.
+        ``flow`` is a name or number, the first one that was recorded if left out. The figure's own title, for
+        ``title=True``, is the flow's name.
         """
-        return sequence_plot(self._result, flow, start_s, end_s, Layout(width, title))
+        table = table_of(self._result, "sequence", "plot.sequence")
+        lack = "was not recorded; name it in run.sequences and run it again. Recorded are"
+        number, name = recorded_flow(self._result, table, flow, "plot.sequence", lack)
+        figure = sequence_figure(table, number, start_s, end_s, name=name)
+        with styled():
+            # Set as the other figures are.
+            axes = figure.axes[0]
+            axes.set_title("", loc="left")
+            figure.legends[0].remove()
+            finish(figure, axes, Layout(width, title), name)
+        return Plot(figure, "sequence")
 
     def log(
         self,
@@ -276,18 +267,10 @@ class RunPlots:
         """What a flow that ``run.log`` names decided, over its windows or round-trip times at each ACK.
 
         Losses, reductions, undone reductions, probes, timeouts and restarts are marked at the window or
-        smoothed RTT that they left.
-
-        Args:
-            flow: name or number; the first one that was recorded if None.
-            subflow: number of a subflow of Multipath TCP; the first one if None.
-            measure: ``window`` for congestion window, ssthresh and bytes in flight, ``rtt`` for the smoothed
-                RTT, the samples and the smallest.
-            start_s: beginning of the time shown.
-            end_s: its end.
-            log: whether the axis of values is logarithmic.
-            width: of the figure.
-            title: a line above the axes.
+        smoothed RTT that they left. ``flow`` is a name or number, the first one that was recorded if left
+        out, and ``subflow`` the number of a subflow of Multipath TCP, the first one if left out. ``measure``
+        is ``window`` for congestion window, ssthresh and bytes in flight, or ``rtt`` for the smoothed RTT,
+        the samples and the smallest.
         """
         span, layout = TimeRange(start_s, end_s, log), Layout(width, title)
         return decisions.log_plot(self._result, flow, subflow, measure, span, layout)
@@ -298,21 +281,6 @@ class RunPlots:
 
     def __repr__(self) -> str:
         return f"figures of a run: {', '.join(self.names())}"
-
-    def _flows(
-        self,
-        measure: over_time.FlowMeasure,
-        flows: Names | None,
-        by: over_time.By | None,
-        span: TimeRange,
-        layout: Layout,
-    ) -> Plot:
-        return over_time.flows_over_time(self._result, measure, flows, by, span, layout)
-
-    def _links(
-        self, measure: over_time.LinkMeasure, links: Names | None, span: TimeRange, layout: Layout
-    ) -> Plot:
-        return over_time.links_over_time(self._result, measure, links, span, layout)
 
 
 def _sampled(result: Result, table: str, column: str) -> bool:
