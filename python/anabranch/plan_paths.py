@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from anabranch import _core
 from anabranch.setup.model import LinkSetup
@@ -23,8 +23,7 @@ Shares = dict[int, float]
 """Share of a pair's packets on each link that has some."""
 
 
-@dataclass(frozen=True, slots=True)
-class WeightedPath:
+class WeightedPath(NamedTuple):
     """A path and the share of packets, or of flows, that takes it."""
 
     links: tuple[int, ...]

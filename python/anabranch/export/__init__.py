@@ -1,21 +1,22 @@
 """Plans and networks for other programs and real devices: plain files that a person can read and load.
 
-``formats.py`` is the registry; each format is a module with a function of an :class:`ExportJob` that answers
-with an :class:`Export`. ``layout.py`` has interfaces and addresses, which are the same in all of them;
+Each format is a module with a function of an :class:`ExportJob` that answers with an :class:`Export`, and a
+line in :data:`FORMATS`. ``layout.py`` has interfaces and addresses, which are the same in all of them;
 ``destinations.py`` finds whether a plan can go by destination; ``own_flows.py`` has flows with routes of
 their own; ``added_load.py`` says what rounding costs.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from anabranch.errors import ExportError
+from anabranch.export import containerlab, csv_tables, frr, graph_files, iproute2, mininet, openflow
 from anabranch.export.added_load import AddedLoad, added_loads
-from anabranch.export.formats import FORMATS
-from anabranch.export.job import ExportJob
+from anabranch.export.job import Export, ExportJob
 from anabranch.export.layout import DeviceLayout
 from anabranch.export.own_flows import own_plans
 from anabranch.folders import replacing
@@ -30,6 +31,20 @@ __all__ = ["DEFAULT_BUCKETS", "FORMATS", "MOST_BUCKETS", "AddedLoad", "Exported"
 DEFAULT_BUCKETS = 64
 """Buckets of a group where nobody says: a share is then missed by less than 0.8 %."""
 MOST_BUCKETS = 1024
+
+FORMATS: Final[Mapping[str, Callable[[ExportJob], Export]]] = {
+    "openflow": openflow.write,
+    "iproute2": iproute2.write,
+    "frr": frr.write,
+    "mininet": mininet.write,
+    "containerlab": containerlab.write,
+    "graphml": graph_files.graphml,
+    "networkx": graph_files.networkx,
+    "csv": csv_tables.write,
+}
+"""By the name of a format: what writes its files."""
+_BY_FLOW: Final = ("openflow",)
+"""Formats that tell flows apart, so that some may have routes of their own."""
 
 
 @dataclass(frozen=True)
@@ -48,16 +63,12 @@ class Exported:
 
     def data(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        loads = [
-            {"link": entry.link, "before": entry.before, "after": entry.after, "added": entry.added}
-            for entry in self.loads
-        ]
         return {
             "format": self.format,
             "files": list(self.files),
             "notes": list(self.notes),
             "loads_are": self.what,
-            "loads": loads,
+            "loads": [{**asdict(entry), "added": entry.added} for entry in self.loads],
         }
 
 
@@ -94,13 +105,13 @@ def export(
     with replacing(folder, "export", replace=replace) as place:
         setup, network = resolve_names(scenario)
         layout = DeviceLayout.of(scenario.title, setup, network)
-        if FORMATS[to].by_flow and setup.own_routes:
+        if to in _BY_FLOW and setup.own_routes:
             made, (first, *others) = plan_data_by_flow(scenario, setup)
             own = own_plans(layout, setup, made, others)
             job = ExportJob(layout, PlanPaths.of(first), buckets, resilient, own)
         else:
             job = ExportJob(layout, PlanPaths.of(plan_data(scenario, setup)), buckets, resilient)
-        found = FORMATS[to].write(job)
+        found = FORMATS[to](job)
         what, loads = "", list[AddedLoad]()
         if found.shares is not None:
             before = [one.plan.shares(layout.links) for one in job.jobs()]

@@ -7,7 +7,7 @@ from typing import Final
 
 from anabranch.export import iproute2
 from anabranch.export.emulated import cannot_express, parameters
-from anabranch.export.job import Export, ExportJob, readme
+from anabranch.export.job import Export, ExportJob
 from anabranch.export.layout import DeviceLayout
 
 IMAGE: Final = "quay.io/frrouting/frr:8.4.4"
@@ -32,11 +32,7 @@ def write(job: ExportJob) -> Export:
             export.files[name] = text
     export.files[_FILE] = _topology(layout, notes)
     export.files["links.sh"] = _links(layout)
-    export.files["README.md"] = readme(
-        layout,
-        "containerlab export",
-        "## What it cannot express\n\n" + "\n".join(f"- {note}" for note in notes),
-        f"""
+    readme = f"""
 ## To load
 
     containerlab deploy -t {_FILE}
@@ -47,9 +43,8 @@ The nodes run `{IMAGE}`; any image with iproute2 does.
 ## To undo
 
     containerlab destroy -t {_FILE} --cleanup
-""",
-    )
-    return export
+"""
+    return export.with_readme(layout, "containerlab export", readme)
 
 
 def _topology(layout: DeviceLayout, notes: list[str]) -> str:
@@ -72,9 +67,8 @@ def _topology(layout: DeviceLayout, notes: list[str]) -> str:
             '        - "sh /anabranch/routes.sh"',
         ]
     lines += ["  links:"]
-    for entry in layout.ends():
-        other = next(far for far in layout.interfaces[entry.peer] if far.edge == entry.edge)
-        ends = [f"{layout.label(end.node)}:{end.name}" for end in (entry, other)]
+    for edge in layout.edges():
+        ends = [f"{layout.label(end.node)}:{end.name}" for end in edge]
         lines.append(f"    - endpoints: {json.dumps(ends)}")
     return "\n".join(lines) + "\n"
 

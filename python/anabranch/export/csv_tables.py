@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from anabranch.export.emulated import mean_loss
-from anabranch.export.job import Export, ExportJob, csv_text, readme
+from anabranch.export.emulated import MEAN_LOSS, mean_loss
+from anabranch.export.job import Export, ExportJob, csv_text
 from anabranch.export.layout import DeviceLayout
 
 _ARROW: Final = "->"
@@ -54,10 +54,8 @@ def write(job: ExportJob) -> Export:
     ]
     if weighted:
         export.files["weights.csv"] = csv_text(("from", "to", "weight", "index"), weighted)
-    export.notes = ["queues, jitter and loss models with bursts: of a loss model the mean is written"]
-    cannot = "## What it cannot express\n\n" + "\n".join(f"- {note}" for note in export.notes)
-    export.files["README.md"] = readme(layout, "CSV export", cannot, _README, interfaces=False)
-    return export
+    export.notes = [MEAN_LOSS]
+    return export.with_readme(layout, "CSV export", _README, interfaces=False)
 
 
 def _routes(job: ExportJob) -> tuple[list[Sequence[object]], list[Sequence[object]]]:
@@ -67,8 +65,8 @@ def _routes(job: ExportJob) -> tuple[list[Sequence[object]], list[Sequence[objec
     whole: list[Sequence[object]] = []
     for pair in job.plan.pairs:
         names = layout.names[pair[0]], layout.names[pair[1]]
-        exact += [(*names, repr(way.weight), _path(layout, way.links)) for way in job.exact_ways(pair)]
-        whole += [(*names, count, _path(layout, way.links)) for way, count in job.ways(pair)]
+        exact += [(*names, repr(share), _path(layout, links)) for links, share in job.exact_ways(pair)]
+        whole += [(*names, count, _path(layout, links)) for links, count in job.ways(pair)]
     return exact, whole
 
 

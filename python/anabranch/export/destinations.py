@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from anabranch.export.forwarding import Conflict, by_destination, in_buckets
+from anabranch.export.forwarding import Conflict, along_rounded, by_destination
 from anabranch.export.job import MOST_NAMED, ExportJob
-from anabranch.plan_paths import Pair, Shares, WeightedPath, on_links, walked
+from anabranch.plan_paths import Pair, Shares, walked
+from anabranch.switch_rules import Weighted
 
 
 @dataclass
@@ -16,7 +17,7 @@ class RoutesByDestination:
 
     next_hops: dict[tuple[int, int], dict[int, int]] = field(default_factory=dict)
     """Links with whole weights, by node and destination."""
-    explicit: dict[Pair, tuple[tuple[WeightedPath, int], ...]] = field(default_factory=dict)
+    explicit: dict[Pair, Weighted] = field(default_factory=dict)
     """Paths with whole weights, of pairs whose destination needs them."""
     conflicts: list[Conflict] = field(default_factory=list)
     """Why they need them."""
@@ -34,18 +35,15 @@ class RoutesByDestination:
         for to, forwarding in by_destination(layout, plan).items():
             if forwarding.conflicts:
                 found.conflicts += forwarding.conflicts
-                found._take_paths(job, pairs[to])
+                for pair in pairs[to]:
+                    found.explicit[pair] = job.ways(pair)
+                    found.shares[pair] = along_rounded(found.explicit[pair])
                 continue
             weights = {node: job.weights(shares) for node, shares in forwarding.next_hops.items()}
             found.next_hops |= {(node, to): counts for node, counts in weights.items()}
             for pair in pairs[to]:
                 _, found.shares[pair] = walked(layout.links, weights, pair)
         return found
-
-    def _take_paths(self, job: ExportJob, pairs: list[Pair]) -> None:
-        for pair in pairs:
-            ways = self.explicit[pair] = job.ways(pair)
-            self.shares[pair] = on_links(in_buckets(ways))
 
     def reasons(self, job: ExportJob) -> list[str]:
         """The pairs that need explicit paths, and why, the first few."""
@@ -63,3 +61,12 @@ class RoutesByDestination:
         if len(self.conflicts) > MOST_NAMED:
             lines.append(f"and {len(self.conflicts) - MOST_NAMED:,} more pairs")
         return lines
+
+    def explained(self, job: ExportJob, how: str) -> str:
+        """Which pairs have explicit paths and why, for a README; ``how`` says by what means."""
+        if not self.explicit:
+            return "All routes go by destination; no pair needs an explicit path."
+        return (
+            f"{len(self.explicit):,} pairs have explicit paths{how}, because packets to their destinations "
+            "cannot go by it alone:\n\n" + "\n".join(f"- {line}" for line in self.reasons(job))
+        )

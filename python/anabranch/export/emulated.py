@@ -13,6 +13,8 @@ from anabranch.setup.model import LinkSetup
 _PS_PER_MS: Final = 1e9
 PLAIN_LOSS: Final = ("none", "bernoulli")
 PLAIN_QUEUE: Final = ("drop-tail", "fifo")
+MEAN_LOSS: Final = "queues, jitter and loss models with bursts: of a loss model the mean is written"
+"""What the files of a network alone cannot express."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from anabranch.export.layout import DeviceLayout
-from anabranch.plan_paths import Pair, PlanPaths, Shares, WeightedPath
+from anabranch.plan_paths import Pair, PlanPaths, Shares, WeightedPath, on_links
+from anabranch.switch_rules import Weighted
 
 _SAME: Final = 1e-9
 """Shares that differ by less are the same."""
@@ -36,10 +37,10 @@ class DestinationRoutes:
     """Pairs that need explicit paths; empty where next hops do."""
 
 
-def in_buckets(ways: tuple[tuple[WeightedPath, int], ...]) -> tuple[WeightedPath, ...]:
-    """Paths with the shares of their whole weights."""
+def along_rounded(ways: Weighted) -> Shares:
+    """Share on each link of the packets that take paths with whole weights."""
     total = sum(count for _, count in ways)
-    return tuple(WeightedPath(way.links, count / total) for way, count in ways)
+    return on_links(WeightedPath(links, count / total) for links, count in ways)
 
 
 def by_destination(layout: DeviceLayout, plan: PlanPaths) -> dict[int, DestinationRoutes]:

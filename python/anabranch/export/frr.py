@@ -12,9 +12,8 @@ from typing import Final
 
 from anabranch.errors import ExportError
 from anabranch.export.destinations import RoutesByDestination
-from anabranch.export.job import Export, ExportJob, readme
+from anabranch.export.job import Export, ExportJob
 from anabranch.export.layout import DeviceLayout
-from anabranch.plan_paths import Pair
 
 FIRST_LABEL: Final = 100_000
 _LARGEST_LABEL: Final = 2**20 - 1
@@ -48,14 +47,14 @@ def write(job: ExportJob) -> Export:
             by_node[node].append(f"ip route {layout.address(to)}/32 {hop.peer_address} {hop.name}")
     used: set[int] = set()
     for pair, ways in sorted(routes.explicit.items()):
-        for way, _ in ways:
-            hop = layout.sender[way.links[0]]
-            stack = "/".join(str(FIRST_LABEL + link) for link in way.links[1:])
+        for links, _ in ways:
+            hop = layout.sender[links[0]]
+            stack = "/".join(str(FIRST_LABEL + link) for link in links[1:])
             labels = f" label {stack}" if stack else ""
             by_node[pair[0]].append(
                 f"ip route {layout.address(pair[1])}/32 {hop.peer_address} {hop.name}{labels}"
             )
-            used.update(way.links[1:])
+            used.update(links[1:])
     for link in sorted(used):
         hop = layout.sender[link]
         by_node[hop.node].append(f"mpls lsp {FIRST_LABEL + link} {hop.peer_address} implicit-null")
@@ -63,9 +62,12 @@ def write(job: ExportJob) -> Export:
         folder = layout.file(node, "")
         export.files[f"{folder}/frr.conf"] = _configuration(layout, node, by_node[node])
         export.files[f"{folder}/daemons"] = _DAEMONS
-    export.notes = ["weights: next hops share equally", "load balancing packet by packet"]
-    export.files["README.md"] = _readme(job, routes, mpls=bool(used))
-    return export
+    export.notes = [
+        "weights: static routes of FRR share equally over their next hops, and a plan of other shares is "
+        "refused",
+        "load balancing packet by packet",
+    ]
+    return export.with_readme(layout, "FRR export", *_readme(job, routes, mpls=bool(used)))
 
 
 def _refuse_unequal(job: ExportJob, routes: RoutesByDestination) -> None:
@@ -74,13 +76,12 @@ def _refuse_unequal(job: ExportJob, routes: RoutesByDestination) -> None:
         pair for pair, ways in sorted(routes.explicit.items()) if len({weight for _, weight in ways}) > 1
     ]
     if unequal:
-        pairs: list[Pair] = sorted(set(unequal))
         where = "; ".join(routes.reasons(job)[:1])
         more = f" (explicit paths: {where})" if where else ""
         raise ExportError(
             "static routes of FRR have no weights, and next hops or paths of these pairs have different "
-            f"shares: {job.pairs(pairs)}{more}; take --to iproute2, a scheme of equal shares, or "
-            "fewer --buckets"
+            f"shares: {job.pairs(sorted(set(unequal)))}{more}; take --to iproute2, a scheme of equal shares, "
+            "or fewer --buckets"
         )
 
 
@@ -115,17 +116,8 @@ def _configuration(layout: DeviceLayout, node: int, routes: list[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _readme(job: ExportJob, routes: RoutesByDestination, *, mpls: bool) -> str:
-    layout = job.layout
-    example = layout.file(0, "")
-    reasons = "\n".join(f"- {line}" for line in routes.reasons(job))
-    explicit = (
-        f"{len(routes.explicit):,} pairs have explicit paths, because packets to their destinations "
-        f"cannot go by "
-        f"it alone:\n\n{reasons}"
-        if routes.explicit
-        else "All routes go by destination; no pair needs an explicit path."
-    )
+def _readme(job: ExportJob, routes: RoutesByDestination, *, mpls: bool) -> tuple[str, ...]:
+    example = job.layout.file(0, "")
     kernel = """
 Paths of more than one link are MPLS label stacks: load the kernel modules `mpls_router` and `mpls_iptunnel`,
 and set `net.mpls.platform_labels=1048575` and `net.mpls.conf.INTERFACE.input=1` on each router.
@@ -147,10 +139,4 @@ addresses.
 
     sed -n 's/^\\(ip route\\|mpls lsp\\)/no &/p' {example}/frr.conf > undo.conf && vtysh -f undo.conf
 """
-    cannot = """
-## What it cannot express
-
-- weights: static routes of FRR share equally over their next hops, and a plan of other shares is refused
-- load balancing packet by packet
-"""
-    return readme(layout, "FRR export", explicit, kernel if mpls else "", load, cannot)
+    return routes.explained(job, ""), kernel if mpls else "", load

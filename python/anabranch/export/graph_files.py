@@ -7,8 +7,8 @@ from decimal import Decimal
 from typing import Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
-from anabranch.export.emulated import mean_loss
-from anabranch.export.job import Export, ExportJob, readme
+from anabranch.export.emulated import MEAN_LOSS, mean_loss
+from anabranch.export.job import Export, ExportJob
 from anabranch.export.layout import DeviceLayout
 from anabranch.setup.model import LinkSetup
 
@@ -21,11 +21,33 @@ _EDGE_KEYS: Final = {
     "loss": "double",
     "weight": "int",
 }
-_LEFT_OUT: Final = (
-    "queues, jitter and loss models with bursts: of a loss model the mean is written",
+_KIND: Final = (
     "which nodes are hosts is the attribute `kind` of a node, which Anabranch itself does not read from "
-    "GraphML",
+    "GraphML"
 )
+_GRAPHML_README: Final = """
+## To load
+
+In a scenario: `topology = "file:network.graphml"`; in Python: `networkx.read_graphml("network.graphml")`.
+Edges have `capacity_bps`, `delay_ms`, `loss` (a probability) and, where there are some, `weight`.
+
+## To undo
+
+Delete the file: it changes nothing.
+"""
+_NETWORKX_README: Final = """
+## To load
+
+    import json, networkx
+    with open("network.json") as file:
+        graph = networkx.node_link_graph(json.load(file), edges="edges")   # networkx 3.4 or newer
+    graph.graph["routes"]      # pairs with their paths, as node names, links and weights
+    graph.graph["next_hops"]   # by destination and node, where forwarding goes hop by hop
+
+## To undo
+
+Delete the file: it changes nothing.
+"""
 
 
 def graphml(job: ExportJob) -> Export:
@@ -49,28 +71,8 @@ def graphml(job: ExportJob) -> Export:
         ends = f'source="{layout.label(link.origin)}" target="{layout.label(link.to)}"'
         lines.append(f"    <edge {ends}>{data}</edge>")
     lines += ["  </graph>", "</graphml>", ""]
-    export = Export({"network.graphml": "\n".join(lines)}, notes=list(_LEFT_OUT))
-    export.files["README.md"] = readme(
-        layout,
-        "GraphML export",
-        _cannot(export.notes),
-        """
-## To load
-
-In a scenario: `topology = "file:network.graphml"`; in Python: `networkx.read_graphml("network.graphml")`.
-Edges have `capacity_bps`, `delay_ms`, `loss` (a probability) and, where there are some, `weight`.
-
-## To undo
-
-Delete the file: it changes nothing.
-""",
-        interfaces=False,
-    )
-    return export
-
-
-def _cannot(notes: list[str]) -> str:
-    return "## What it cannot express\n\n" + "\n".join(f"- {note}" for note in notes)
+    export = Export({"network.graphml": "\n".join(lines)}, notes=[MEAN_LOSS, _KIND])
+    return export.with_readme(layout, "GraphML export", _GRAPHML_README, interfaces=False)
 
 
 def _key(domain: str, name: str, kind: str) -> str:
@@ -118,28 +120,9 @@ def networkx(job: ExportJob) -> Export:
         "nodes": nodes,
         "edges": edges,
     }
-    export = Export({"network.json": json.dumps(content, ensure_ascii=False, indent=1) + "\n"})
-    export.notes = [_LEFT_OUT[0]]
-    export.files["README.md"] = readme(
-        layout,
-        "networkx export",
-        _cannot(export.notes),
-        """
-## To load
-
-    import json, networkx
-    with open("network.json") as file:
-        graph = networkx.node_link_graph(json.load(file), edges="edges")   # networkx 3.4 or newer
-    graph.graph["routes"]      # pairs with their paths, as node names, links and weights
-    graph.graph["next_hops"]   # by destination and node, where forwarding goes hop by hop
-
-## To undo
-
-Delete the file: it changes nothing.
-""",
-        interfaces=False,
-    )
-    return export
+    text = json.dumps(content, ensure_ascii=False, indent=1) + "\n"
+    export = Export({"network.json": text}, notes=[MEAN_LOSS])
+    return export.with_readme(layout, "networkx export", _NETWORKX_README, interfaces=False)
 
 
 def _routes(job: ExportJob) -> list[dict[str, Any]]:
@@ -150,19 +133,18 @@ def _routes(job: ExportJob) -> list[dict[str, Any]]:
             "to": layout.names[pair[1]],
             "paths": [
                 {
-                    "nodes": node_names(layout, way.links),
-                    "links": [layout.links[link].name for link in way.links],
-                    "weight": way.weight,
+                    "nodes": _node_names(layout, links),
+                    "links": [layout.links[link].name for link in links],
+                    "weight": share,
                 }
-                for way in ways
+                for links, share in ways
             ],
         }
         for pair, ways in sorted(job.plan.paths.items())
     ]
 
 
-def node_names(layout: DeviceLayout, links: tuple[int, ...]) -> list[str]:
-    """The nodes along links."""
+def _node_names(layout: DeviceLayout, links: tuple[int, ...]) -> list[str]:
     nodes = [layout.links[links[0]].origin, *(layout.links[link].to for link in links)]
     return [layout.names[node] for node in nodes]
 

@@ -13,7 +13,7 @@ from typing import Final
 
 from anabranch.errors import ExportError
 from anabranch.export.destinations import RoutesByDestination
-from anabranch.export.job import Export, ExportJob, readme
+from anabranch.export.job import Export, ExportJob
 from anabranch.export.layout import DeviceLayout, Interface
 from anabranch.plan_paths import Pair
 
@@ -52,9 +52,14 @@ def write(job: ExportJob) -> Export:
         export.files[f"routes/{layout.file(node, '.sh')}"] = _script(layout, node, commands)
         export.files[f"undo/{layout.file(node, '.sh')}"] = _script(layout, node, _undo(commands), stop=False)
     export.files["try.sh"] = _try(layout)
-    export.notes = ["load balancing packet by packet: Linux keeps a flow on one path"]
-    export.files["README.md"] = _readme(job, routes)
-    return export
+    export.notes = [
+        "load balancing packet by packet: Linux keeps a flow on one path (`fib_multipath_hash_policy=1`, a "
+        "hash of addresses and ports)",
+        f"weights above {MOST_WEIGHT}",
+    ]
+    how = " by SRv6 (the kernel needs CONFIG_IPV6_SEG6_LWTUNNEL)"
+    load = _README.format(example=layout.file(0, ".sh"), protocol=_PROTOCOL)
+    return export.with_readme(layout, "Linux export (iproute2)", routes.explained(job, how), load)
 
 
 def _script(layout: DeviceLayout, node: int, commands: list[str], *, stop: bool = True) -> str:
@@ -104,24 +109,17 @@ def _by_destination(job: ExportJob, node: int, next_hops: dict[int, dict[int, in
             f"{_hop(hops[link])},{weight}" if len(weights) > 1 else str(_hop(hops[link]))
             for link, weight in sorted(weights.items())
         )
-        number = int(members) if len(weights) == 1 else _group(groups, members)
+        number = int(members) if len(weights) == 1 else groups.setdefault(members, _FIRST_GROUP + len(groups))
         routes.append(
             f"ip route replace {layout.address(to)}/32 nhid {number} src {layout.address(node)} "
             f"proto {_PROTOCOL}"
         )
-    return [*commands, *_group_commands(job, groups), *routes]
-
-
-def _group(groups: dict[str, int], members: str) -> int:
-    return groups.setdefault(members, _FIRST_GROUP + len(groups))
-
-
-def _group_commands(job: ExportJob, groups: dict[str, int]) -> list[str]:
     kind = f" type resilient buckets {job.buckets}" if job.resilient else ""
-    return [
+    commands += [
         f"ip nexthop replace id {number} group {members}{kind} proto {_PROTOCOL}"
         for members, number in groups.items()
     ]
+    return commands + routes
 
 
 def _by_path(job: ExportJob, routes: RoutesByDestination, pairs: list[Pair]) -> list[str]:
@@ -130,9 +128,9 @@ def _by_path(job: ExportJob, routes: RoutesByDestination, pairs: list[Pair]) -> 
     commands = []
     for pair in pairs:
         ways = []
-        for way, weight in routes.explicit[pair]:
-            segments = ",".join(layout.receiver[link].address_6 for link in way.links)
-            first = layout.sender[way.links[0]]
+        for links, weight in routes.explicit[pair]:
+            segments = ",".join(layout.receiver[link].address_6 for link in links)
+            first = layout.sender[links[0]]
             ways.append(f"nexthop encap seg6 mode encap segs {segments} dev {first.name} weight {weight}")
         if len(ways) == 1:
             ways = [ways[0].removeprefix("nexthop ").rpartition(" weight ")[0]]
@@ -163,8 +161,7 @@ def _try(layout: DeviceLayout) -> str:
         # While its link-local address is tentative, a router asks for no neighbor and loses packets.
         no_detection = "net.ipv6.conf.all.accept_dad=0 net.ipv6.conf.default.accept_dad=0"
         up += [f"    ip netns add {name}", f"    ip netns exec {name} sysctl -q -w {no_detection}"]
-    for entry in layout.ends():
-        other = next(far for far in layout.interfaces[entry.peer] if far.edge == entry.edge)
+    for entry, other in layout.edges():
         up.append(
             f"    ip link add {entry.name} netns ${{prefix}}{layout.label(entry.node)} type veth "
             f"peer name {other.name} netns ${{prefix}}{layout.label(entry.peer)}"
@@ -202,18 +199,7 @@ def _try(layout: DeviceLayout) -> str:
     )
 
 
-def _readme(job: ExportJob, routes: RoutesByDestination) -> str:
-    layout = job.layout
-    example = layout.file(0, ".sh")
-    reasons = "\n".join(f"- {line}" for line in routes.reasons(job))
-    explicit = (
-        f"{len(routes.explicit):,} pairs have explicit paths by SRv6 (the kernel needs "
-        f"CONFIG_IPV6_SEG6_LWTUNNEL), because packets to their destinations cannot go by it "
-        f"alone:\n\n{reasons}"
-        if routes.explicit
-        else "All routes go by destination; no pair needs an explicit path."
-    )
-    load = f"""
+_README: Final = """
 ## To load
 
 On each node, with interfaces `eth1`, `eth2`, ... as in the table below (change the names in the scripts where
@@ -230,14 +216,6 @@ down` removes it.
 
     sh undo/{example}
 
-removes the routes (all have `proto {_PROTOCOL}`) and the nexthops of the export, and leaves addresses as
+removes the routes (all have `proto {protocol}`) and the nexthops of the export, and leaves addresses as
 they are.
 """
-    cannot = """
-## What it cannot express
-
-- load balancing packet by packet: Linux keeps a flow on one path (`fib_multipath_hash_policy=1`, a hash of
-addresses and ports)
-- weights above 256
-"""
-    return readme(layout, "Linux export (iproute2)", explicit, load, cannot)

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from anabranch.errors import ExportError
-from anabranch.export.forwarding import in_buckets
+from anabranch.export.forwarding import along_rounded
 from anabranch.export.layout import DeviceLayout
 from anabranch.plan_paths import Pair, PlanPaths, Shares, WeightedPath
 from anabranch.routing.rounding import fewest_weights, reduced, rounded_weights
-from anabranch.switch_rules import OwnTraffic
+from anabranch.switch_rules import OwnTraffic, Weighted
 
 MOST_NAMED = 5
 """Pairs that a message or a list names."""
@@ -67,16 +67,15 @@ class ExportJob:
             )
         return found
 
-    def ways(self, pair: Pair) -> tuple[tuple[WeightedPath, int], ...]:
+    def ways(self, pair: Pair) -> Weighted:
         """The same with whole weights; what gets none is left out."""
         ways = self.exact_ways(pair)
-        counts = self.weights({number: way.weight for number, way in enumerate(ways)})
-        return tuple((ways[number], count) for number, count in counts.items())
+        counts = self.weights({number: share for number, (_, share) in enumerate(ways)})
+        return [(ways[number][0], count) for number, count in counts.items()]
 
     def rounded_shares(self) -> dict[Pair, Shares]:
         """Share of each pair on each link with the paths' shares rounded."""
-        paths = {pair: in_buckets(self.ways(pair)) for pair in self.plan.pairs}
-        return PlanPaths(paths).shares(self.layout.links)
+        return {pair: along_rounded(self.ways(pair)) for pair in self.plan.pairs}
 
     def pairs(self, pairs: Iterable[Pair]) -> str:
         """Pairs for a message, the first few."""
@@ -96,6 +95,17 @@ class Export:
     are none."""
     notes: list[str] = field(default_factory=list)
     """What the format cannot express, in plain sentences."""
+
+    def with_readme(self, layout: DeviceLayout, title: str, *parts: str, interfaces: bool = True) -> Export:
+        """The same with a README: what it cannot express, parts, and the tables of nodes and interfaces."""
+        cannot = "## What it cannot express\n\n" + "\n".join(f"- {note}" for note in self.notes)
+        tables = ["## Nodes", numbered_table(layout)]
+        if interfaces:
+            tables += ["## Interfaces", interface_table(layout)]
+        heading = f"# {title} of {layout.title!r}" if layout.title else f"# {title}"
+        whole = [part.strip() for part in (heading, cannot, *parts, *tables)]
+        self.files["README.md"] = "\n\n".join(part for part in whole if part) + "\n"
+        return self
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -126,12 +136,3 @@ def interface_table(layout: DeviceLayout) -> str:
         for entry in interfaces
     )
     return f"| node | interface | leads to | IPv4 | IPv6 |\n|---|---|---|---|---|\n{rows}\n"
-
-
-def readme(layout: DeviceLayout, title: str, *parts: str, interfaces: bool = True) -> str:
-    """A README: title, parts, and the tables of nodes and interfaces."""
-    tables = ["## Nodes", numbered_table(layout)]
-    if interfaces:
-        tables += ["## Interfaces", interface_table(layout)]
-    name = f" of {layout.title!r}" if layout.title else ""
-    return "\n\n".join(part.strip() for part in (f"# {title}{name}", *parts, *tables)) + "\n"

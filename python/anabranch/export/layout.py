@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
+from itertools import chain
 from typing import Final
 
 from anabranch.errors import ExportError
@@ -79,9 +80,8 @@ class DeviceLayout:
         edges = _edges(setup.links)
         if len(setup.nodes) > MOST_NODES or len(edges) > MOST_EDGES:
             raise ExportError(
-                f"the network has {len(setup.nodes):,} nodes and {len(edges):,} edges; addresses are "
-                f"there for "
-                f"{MOST_NODES:,} and {MOST_EDGES:,}"
+                f"the network has {len(setup.nodes):,} nodes and {len(edges):,} edges; addresses are there "
+                f"for {MOST_NODES:,} and {MOST_EDGES:,}"
             )
         found: list[list[Interface]] = [[] for _ in setup.nodes]
         sender, receiver = dict[int, Interface](), dict[int, Interface]()
@@ -139,13 +139,12 @@ class DeviceLayout:
         """Ethernet address of a node's end system; locally administered."""
         return f"02:00:00:00:{(node + 1) >> 8:02x}:{(node + 1) & 255:02x}"
 
-    def ends(self) -> list[Interface]:
-        """The first interface of each edge, in order."""
-        first: dict[int, Interface] = {}
-        for interfaces in self.interfaces:
-            for interface in interfaces:
-                first.setdefault(interface.edge, interface)
-        return [first[edge] for edge in sorted(first)]
+    def edges(self) -> list[tuple[Interface, Interface]]:
+        """Both interfaces of each edge, in order."""
+        ends: dict[int, list[Interface]] = defaultdict(list)
+        for interface in chain.from_iterable(self.interfaces):
+            ends[interface.edge].append(interface)
+        return [(first, other) for _, (first, other) in sorted(ends.items())]
 
     def pair(self, origin: int, to: int) -> str:
         """A pair of nodes, for people."""

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from anabranch.export import iproute2
 from anabranch.export.emulated import cannot_express, parameters
-from anabranch.export.job import Export, ExportJob, readme
+from anabranch.export.job import Export, ExportJob
 from anabranch.export.layout import DeviceLayout
 
 _MOST_MBPS: Final = 1000.0
@@ -92,7 +92,7 @@ def write(job: ExportJob) -> Export:
     export.files[_FILE] = _SCRIPT.format(
         title=json.dumps(layout.title, ensure_ascii=False).strip('"') or "A network",
         nodes=len(layout.names),
-        edges=len(layout.ends()),
+        edges=len(layout.edges()),
         notes="\n".join(f"- {note}" for note in notes).replace("\\", "/").replace('"""', "'''"),
         file=_FILE,
         node_lines="\n".join(
@@ -101,11 +101,7 @@ def write(job: ExportJob) -> Export:
         ),
         link_lines="\n".join(_link_lines(layout)),
     )
-    export.files["README.md"] = readme(
-        layout,
-        "Mininet export",
-        "## What it cannot express\n\n" + "\n".join(f"- {note}" for note in notes),
-        f"""
+    readme = f"""
 ## To load
 
 As root, with Mininet 2.3:
@@ -117,9 +113,8 @@ As root, with Mininet 2.3:
 ## To undo
 
 `exit` in the command line removes everything; after a crash `mn -c` does.
-""",
-    )
-    return export
+"""
+    return export.with_readme(layout, "Mininet export", readme)
 
 
 def _renamed(layout: DeviceLayout, name: str, text: str) -> str:
@@ -134,10 +129,9 @@ def _renamed(layout: DeviceLayout, name: str, text: str) -> str:
 
 def _link_lines(layout: DeviceLayout) -> list[str]:
     lines = []
-    for entry in layout.ends():
-        other = next(far for far in layout.interfaces[entry.peer] if far.edge == entry.edge)
-        ends = [(layout.label(end.node), end.name) for end in (entry, other)]
-        settings = [_settings(layout, link) for link in (entry.out, other.out)]
+    for edge in layout.edges():
+        ends = [(layout.label(end.node), end.name) for end in edge]
+        settings = [_settings(layout, end.out) for end in edge]
         lines.append(f"    ({ends[0]!r}, {ends[1]!r}, {settings[0]!r}, {settings[1]!r}),")
     return lines
 

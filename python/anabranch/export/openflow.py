@@ -14,7 +14,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from anabranch.export.job import Export, ExportJob, csv_text, readme
+from anabranch.export.job import Export, ExportJob, csv_text
 from anabranch.export.layout import HOST_PORT, DeviceLayout
 from anabranch.plan_paths import Pair
 from anabranch.switch_rules import Action, Entry, Numbers, Ports, Rules, SelectGroup, rules_of
@@ -33,7 +33,7 @@ def write(job: ExportJob) -> Export:
     switches = [node for node in nodes if node not in layout.hosts]
     jobs = job.jobs()
     plans = [
-        ({pair: [(way.links, count) for way, count in one.ways(pair)] for pair in one.plan.pairs}, own)
+        ({pair: one.ways(pair) for pair in one.plan.pairs}, own)
         for one, own in zip(jobs, (None, *(own.traffic for own in job.own)), strict=True)
     ]
     addresses = {node: [layout.address(node)] for node in nodes}
@@ -52,18 +52,19 @@ def write(job: ExportJob) -> Export:
         export.files[f"flows/{layout.file(node, '.flows')}"] = "".join(lines[node])
         export.files[f"groups/{layout.file(node, '.groups')}"] = "".join(groups[node])
     export.files["rest.json"] = _rest(layout, switches, rules)
+    export.notes = ["load balancing packet by packet: a group keeps a flow on one path"]
     through = sorted({pair for one in jobs for pair in one.plan.pairs if _through_host(one, pair)})
     if through:
         export.notes.append(
             f"hosts forward nothing here, and the paths of these pairs lead through some: "
             f"{job.pairs(through)}"
         )
-    own = ""
+    counts = f"{len(rules.entries):,} flows and {len(rules.groups):,} select groups"
+    parts = [f"{counts} for {len(switches):,} switches.", *_readme(layout, next(iter(switches), 0))]
     if job.own:
         export.files["own_flows.csv"] = _own_flows(job)
-        own = _OWN
-    export.files["README.md"] = _readme(layout, switches, rules, export.notes, own)
-    return export
+        parts.insert(1, _OWN)
+    return export.with_readme(layout, "OpenFlow 1.3 export", *parts)
 
 
 def _ports(layout: DeviceLayout) -> Ports:
@@ -81,8 +82,8 @@ def _through_host(job: ExportJob, pair: Pair) -> bool:
     layout = job.layout
     return any(
         layout.links[link].to in layout.hosts and layout.links[link].to != pair[1]
-        for way in job.exact_ways(pair)
-        for link in way.links
+        for links, _ in job.exact_ways(pair)
+        for link in links
     )
 
 
@@ -164,8 +165,8 @@ def _own_flows(job: ExportJob) -> str:
     return csv_text(columns, rows)
 
 
-def _readme(layout: DeviceLayout, switches: Sequence[int], rules: Rules, notes: list[str], own: str) -> str:
-    example = next(iter(switches), 0)
+def _readme(layout: DeviceLayout, example: int) -> tuple[str, str]:
+    """How end systems are attached, and how the files are loaded; ``example`` is one of the switches."""
     host = f"""
 A switch has the interface `eth1` as port 1, and so on; port {HOST_PORT} is where its end system is attached,
 which has the address of the node and the Ethernet address 02:00:00:00:00:01 for n1, and so on. On their way
@@ -198,15 +199,4 @@ the number of the node.
     ovs-ofctl -O OpenFlow13 del-flows BRIDGE cookie={COOKIE:#x}/-1
     ovs-ofctl -O OpenFlow13 del-groups BRIDGE
 """
-    said = "".join(f"\n- {note}" for note in notes)
-    return readme(
-        layout,
-        "OpenFlow 1.3 export",
-        f"{len(rules.entries):,} flows and {len(rules.groups):,} select groups for {len(switches):,} "
-        "switches.",
-        "## What it cannot express\n\n- load balancing packet by packet: a group keeps a flow on one path\n"
-        + said,
-        *([own] if own else []),
-        host,
-        load,
-    )
+    return host, load
