@@ -71,6 +71,20 @@ class SwitchHop(NamedTuple):
     leaves: int
 
 
+def edges_of(links: Sequence[LinkSetup]) -> list[tuple[int, int | None]]:
+    """Links in pairs: the first one back belongs to the first one forth; None where there is none."""
+    edges: list[tuple[int, int | None]] = []
+    alone: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for number, link in enumerate(links):
+        if partners := alone[link.to, link.origin]:
+            edge = partners.pop(0)
+            edges[edge] = (edges[edge][0], number)
+        else:
+            alone[link.origin, link.to].append(len(edges))
+            edges.append((number, None))
+    return edges
+
+
 @dataclass(frozen=True, slots=True)
 class Ports:
     """The network as its switches see it: each port as (node of the switch, number)."""

@@ -17,6 +17,7 @@ from typing import Final
 from anabranch.errors import ExportError
 from anabranch.setup.model import LinkSetup, Setup
 from anabranch.setup.network import ResolvedNetwork
+from anabranch.switch_rules import edges_of
 
 _NODES: Final = IPv4Address("10.0.0.0")
 _EDGES: Final = IPv4Address("172.16.0.0")
@@ -39,7 +40,6 @@ class Interface:
     address: str
     peer_address: str
     address_6: str
-    peer_address_6: str
     out: int | None
     """Link that sends here; None where the edge has one direction only."""
     into: int | None
@@ -77,7 +77,7 @@ class DeviceLayout:
         Raises:
             ExportError: if there are more nodes or edges than addresses.
         """
-        edges = _edges(setup.links)
+        edges = edges_of(setup.links)
         if len(setup.nodes) > MOST_NODES or len(edges) > MOST_EDGES:
             raise ExportError(
                 f"the network has {len(setup.nodes):,} nodes and {len(edges):,} edges; addresses are there "
@@ -93,18 +93,8 @@ class DeviceLayout:
                 (0, link.origin, link.to, forth, back),
                 (1, link.to, link.origin, back, forth),
             ):
-                interface = Interface(
-                    node,
-                    peer,
-                    len(found[node]) + 1,
-                    number,
-                    addresses[side],
-                    addresses[1 - side],
-                    addresses_6[side],
-                    addresses_6[1 - side],
-                    out,
-                    into,
-                )
+                own = (addresses[side], addresses[1 - side], addresses_6[side])
+                interface = Interface(node, peer, len(found[node]) + 1, number, *own, out, into)
                 found[node].append(interface)
                 if out is not None:
                     sender[out] = interface
@@ -149,21 +139,3 @@ class DeviceLayout:
     def pair(self, origin: int, to: int) -> str:
         """A pair of nodes, for people."""
         return f"{self.names[origin]} to {self.names[to]}"
-
-
-def _edges(links: list[LinkSetup]) -> list[tuple[int, int | None]]:
-    """Links joined with the one of the same number the other way, where there is one."""
-    between: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for number, link in enumerate(links):
-        between[link.origin, link.to].append(number)
-    edges: list[tuple[int, int | None]] = []
-    taken: set[int] = set()
-    for number, link in enumerate(links):
-        if number in taken:
-            continue
-        place = between[link.origin, link.to].index(number)
-        others = between.get((link.to, link.origin), [])
-        back = others[place] if place < len(others) else None
-        edges.append((number, back))
-        taken.update({number} if back is None else {number, back})
-    return edges

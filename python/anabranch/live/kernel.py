@@ -50,7 +50,6 @@ class TcpInfo:
     rtt_min_ms: float | None
     in_flight_bytes: int
     data_segments_sent: int
-    data_segments_received: int
     retransmissions: int
     timeouts: int | None
     """None from a kernel before 6.7, which does not count them."""
@@ -75,7 +74,6 @@ class TcpInfo:
             rtt_min_ms=None if smallest in (0, _NO_RTT) else smallest / 1e3,
             in_flight_bytes=max(in_flight, 0) * mss,
             data_segments_sent=values["data_segs_out"],
-            data_segments_received=values["data_segs_in"],
             retransmissions=values["total_retrans"],
             timeouts=values["total_rto"] if known else None,
             bytes_acked=values["bytes_acked"],

@@ -6,10 +6,10 @@ import ctypes
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from dataclasses import replace as changed
 
 from anabranch import _core
 from anabranch.errors import LiveError, reason
@@ -140,25 +140,16 @@ class LiveHosts:
         )
 
     @property
-    def _has_trains(self) -> bool:
-        """Whether some host sends trains of segments; then all receive them."""
-        return bool(self._trains)
-
-    @property
     def _joins(self) -> bool:
         """Whether hosts hand over segments together, and take them together."""
-        return not self._has_trains and self._fastest_bps() > _ONE_BY_ONE_BPS
+        return not self._trains and self._fastest_bps() > _ONE_BY_ONE_BPS
 
     @property
     def _framing(self) -> _core.Framing:
-        if self._has_trains:
+        # Where some host sends trains of segments, all receive them.
+        if self._trains:
             return "trains"
         return "segments" if self._joins else "single"
-
-    @property
-    def _longest_train(self) -> int:
-        """Most segments that a host sends at once."""
-        return max(self._trains.values(), default=1)
 
     @contextmanager
     def _joined(self, hosts: Mapping[int, Host]) -> Iterator[None]:
@@ -256,18 +247,16 @@ class LiveHosts:
             ((source, destination),) = self._ends_of_flows.endpoints(number)
             wanted.setdefault(flow.origin, _Wanted()).addresses[source[0]] = None
             wanted.setdefault(flow.to, _Wanted()).addresses[destination[0]] = None
-        names = self._setup.nodes
-        trains = {node: self._trains.get(node, 1) if self._has_trains else None for node in wanted}
-        plans = [wanted[node].plan(node, names[node].name, trains[node]) for node in sorted(wanted)]
-        return [changed(plan, hands_over_segments=self._joins) for plan in plans]
+        trains = {node: self._trains.get(node, 1) if self._trains else None for node in wanted}
+        return [
+            host.plan(node, self._setup.nodes[node].name, trains[node], joins=self._joins)
+            for node, host in sorted(wanted.items())
+        ]
 
     def _simulated(self) -> list[str]:
         """Which flows the kernel does not speak."""
-        counts: dict[str, int] = {}
-        for transport, real in zip(self._setup.flows.transport.tolist(), self._real.tolist(), strict=True):
-            if not real:
-                name = self._setup.transports[transport].name
-                counts[name] = counts.get(name, 0) + 1
+        simulated = self._setup.flows.transport[~self._real].tolist()
+        counts = Counter(self._setup.transports[transport].name for transport in simulated)
         return [
             f"{count} {'flow' if count == 1 else 'flows'} of {name}: the kernel does not speak it; "
             "simulated, on the same links"
@@ -319,8 +308,8 @@ class _Wanted:
     flows: list[tuple[Kernel, bool]] = field(default_factory=list)
     """How the kernel speaks each, and whether it sends the data."""
 
-    def plan(self, node: int, name: str, train_segments: int | None) -> HostPlan:
-        """The host, and how many segments it sends at once; None in a run without trains."""
+    def plan(self, node: int, name: str, train_segments: int | None, *, joins: bool) -> HostPlan:
+        """The host; :class:`HostPlan` says what else it is told."""
         buffers = [kernel.receive_buffer_bytes for kernel, _ in self.flows]
         largest = max(buffers, default=_RECEIVE_BUFFER_BYTES)
         return HostPlan(
@@ -332,6 +321,7 @@ class _Wanted:
             asks_for_ecn=any(kernel.asks_for_ecn and sends for kernel, sends in self.flows),
             path_manager=any(kernel.is_mptcp for kernel, _ in self.flows),
             train_segments=train_segments,
+            hands_over_segments=joins,
         )
 
 

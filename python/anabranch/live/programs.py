@@ -29,7 +29,7 @@ OUTPUT = "programs"
 
 _MOST_CARRIERS = 4096
 _CARRIERS_OF_PAIR = 16
-_CARRIER = "program"
+
 # What a shell takes for more than one command, or for one of its own.
 _SHELL = re.compile(r"[|&;<>()$`\\\"'*?\[\]#~={}!\n]")
 # Of a shell's own commands, those that somebody may want alone (POSIX).
@@ -126,20 +126,24 @@ def with_carriers(setup: Setup, nodes: Sequence[int], transport: TransportSetup)
     """The setup with flows behind its own that carry what programs say, between all pairs of these nodes."""
     pairs = list(combinations(nodes, 2))
     each = max(1, min(_CARRIERS_OF_PAIR, _MOST_CARRIERS // max(len(pairs), 1)))
-    origin, to = np.repeat(np.array(pairs, dtype=np.uint32).reshape(-1, 2), each, axis=0).T
-    count = len(origin)
-    carriers = FlowColumns(
-        entries=(EntrySetup(_CARRIER, len(setup.transports), {"kind": "unlimited"}),),
+    carriers = carrier_flows("program", len(setup.transports), [pair for pair in pairs for _ in range(each)])
+    flows = FlowColumns.joined([setup.flows, carriers])
+    return replace(setup, flows=flows, transports=[*setup.transports, transport])
+
+
+def carrier_flows(name: str, transport: int, pairs: Sequence[tuple[int, int]]) -> FlowColumns:
+    """Flows between pairs of nodes that send nothing of their own: others' packets travel as theirs."""
+    ends, count = np.array(pairs, dtype=np.uint32).reshape(-1, 2), len(pairs)
+    return FlowColumns(
+        entries=(EntrySetup(name, transport, {"kind": "unlimited"}),),
         entry=np.zeros(count, dtype=np.uint32),
         number=np.arange(count, dtype=np.uint32),
-        origin=origin.copy(),
-        to=to.copy(),
+        origin=ends[:, 0].copy(),
+        to=ends[:, 1].copy(),
         bytes=np.zeros(count, dtype=np.uint64),
         start=np.zeros(count, dtype=np.uint64),
         stop=np.full(count, NEVER, dtype=np.uint64),
     )
-    flows = FlowColumns.joined([setup.flows, carriers])
-    return replace(setup, flows=flows, transports=[*setup.transports, transport])
 
 
 def host_name(name: str) -> str:

@@ -102,24 +102,19 @@ def _mbps(size_bytes: int, span_s: float) -> float | None:
     return size_bytes * 8 / span_s / 1e6 if span_s > 0 else None
 
 
-def _received(record: FlowRecord, ended_s: float) -> dict[str, Any]:
-    """What is known of a flow whose receiver is real, and whose sender is simulated."""
-    active_s = record.completed_s if record.completed_s is not None else ended_s - record.plan.start_s
-    return {
-        "completion_s": record.completed_s,
-        "delivered_bytes": record.delivered_bytes,
-        "goodput_mbps": _mbps(record.delivered_bytes, active_s),
-        "spurious_retransmissions": None,
-        "ecn_marks": None,
-    }
+_SEEN_BY_RECEIVER = (
+    *("completion_s", "delivered_bytes", "goodput_mbps", "spurious_retransmissions", "ecn_marks"),
+)
+"""What the receiver of a flow knows, simulated or real; all else is the sender's to say."""
 
 
 def _flow(record: FlowRecord, ended_s: float) -> dict[str, Any]:
+    """What the kernel knows of a flow, of the ends that are real."""
     infos = list(record.infos.values())
-    active_s = record.completed_s if record.completed_s is not None else ended_s - record.plan.start_s
+    active_s = record.active_s(ended_s)
     smallest = [info.rtt_min_ms for info in infos if info.rtt_min_ms is not None]
     timeouts = [info.timeouts for info in infos if info.timeouts is not None]
-    return {
+    known = {
         "handshake_s": record.established_s,
         "completion_s": record.completed_s,
         "failure": record.failure,
@@ -131,18 +126,9 @@ def _flow(record: FlowRecord, ended_s: float) -> dict[str, Any]:
         "rtt_mean_ms": record.rtt_sum_ms / record.rtt_samples if record.rtt_samples else None,
         **dict.fromkeys(_UNKNOWN),
     }
-
-
-_SEEN_BY_RECEIVER = (
-    *("completion_s", "delivered_bytes", "goodput_mbps", "spurious_retransmissions", "ecn_marks"),
-)
-"""What a simulated receiver knows of a flow."""
-
-
-def _sender(record: FlowRecord, ended_s: float) -> dict[str, Any]:
-    """What is known of a flow whose sender is real, and whose receiver is simulated."""
-    kept = {name: value for name, value in _flow(record, ended_s).items() if name not in _SEEN_BY_RECEIVER}
-    return {"flow": record.plan.flow, **kept}
+    real = {True: record.plan.receives, False: record.plan.control is not None}
+    own = {name: value for name, value in known.items() if real[name in _SEEN_BY_RECEIVER]}
+    return {"flow": record.plan.flow, **own}
 
 
 def _replaced(table: pl.DataFrame, keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
@@ -161,26 +147,20 @@ def _replaced(table: pl.DataFrame, keys: Sequence[str], rows: Sequence[Mapping[s
 
 
 def _flows(flows: pl.DataFrame, records: Sequence[FlowRecord], ended_s: float) -> pl.DataFrame:
-    sent = [record for record in records if record.plan.control is not None and record.plan.receives]
-    only_sent = [record for record in records if not record.plan.receives]
-    received = [record for record in records if record.plan.control is None]
-    real = [record.plan.flow for record in (*sent, *only_sent)]
-    rows = [{"flow": record.plan.flow, **_flow(record, ended_s)} for record in sent]
-    ends = [{"flow": record.plan.flow, **_received(record, ended_s)} for record in received]
-    flows = _replaced(flows, ["flow"], ends)
-    flows = _replaced(flows, ["flow"], [_sender(record, ended_s) for record in only_sent])
+    hosts: dict[str, list[FlowRecord]] = {"kernel": [], "kernel sends": [], "kernel receives": []}
+    for record in records:
+        alone = "kernel receives" if record.plan.control is None else "kernel sends"
+        both = record.plan.control is not None and record.plan.receives
+        hosts["kernel" if both else alone].append(record)
+    for some in hosts.values():
+        flows = _replaced(flows, ["flow"], [_flow(record, ended_s) for record in some])
+    of = {record.plan.flow: name for name, some in hosts.items() for record in some}
+    known = pl.col("flow").replace_strict(of, default="simulated", return_dtype=pl.String)
     # What left a host is what the network has seen of it.
     left = pl.col("packets_received") + pl.col("drops_data") + pl.col("packets_in_flight")
-    is_real = pl.col("flow").is_in(real)
-    return _replaced(flows, ["flow"], rows).with_columns(
-        segments_sent=pl.when(is_real).then(left).otherwise(pl.col("segments_sent")),
-        hosts=pl.when(pl.col("flow").is_in([record.plan.flow for record in only_sent]))
-        .then(pl.lit("kernel sends"))
-        .when(is_real)
-        .then(pl.lit("kernel"))
-        .when(pl.col("flow").is_in([record.plan.flow for record in received]))
-        .then(pl.lit("kernel receives"))
-        .otherwise(pl.lit("simulated")),
+    sends = known.is_in(["kernel", "kernel sends"])
+    return flows.with_columns(
+        segments_sent=pl.when(sends).then(left).otherwise(pl.col("segments_sent")), hosts=known
     )
 
 
@@ -249,7 +229,7 @@ def _connections(table: pl.DataFrame, records: Sequence[FlowRecord]) -> pl.DataF
 def _subflows(table: pl.DataFrame, records: Sequence[FlowRecord], ended_s: float) -> pl.DataFrame:
     rows = []
     for record in records:
-        active_s = record.completed_s if record.completed_s is not None else ended_s - record.plan.start_s
+        active_s = record.active_s(ended_s)
         for number, info in record.infos.items():
             at_receiver = record.receiver.get(number)
             received = 0 if at_receiver is None else at_receiver.bytes_received

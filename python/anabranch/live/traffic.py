@@ -104,6 +104,10 @@ class FlowRecord:
     rtt_sum_ms: float = 0.0
     rtt_samples: int = 0
 
+    def active_s(self, ended_s: float) -> float:
+        """How long it has lasted until it was complete, or the run ended."""
+        return ended_s - self.plan.start_s if self.completed_s is None else self.completed_s
+
 
 class _Flow:
     """A flow while it runs."""

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from anabranch.setup.model import LinkSetup
-from anabranch.switch_rules import Ports
+from anabranch.switch_rules import Ports, edges_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +73,13 @@ class SwitchLayout:
             ends: nodes where traffic begins or ends; one that is a switch has a port for its host.
             cable: whether a cable of no length leads from the first switch to itself, to measure by.
         """
-        edges = _edges(links)
+        edges = [Edge((links[pair[0]].origin, links[pair[0]].to), pair) for pair in edges_of(links)]
         ports: list[Port] = []
         counts: dict[int, int] = defaultdict(int)
 
-        def add(node: int, out: int | None, into: int | None) -> None:
+        def add(node: int, out: int | None, into: int | None, *, is_cable: bool = False) -> None:
             counts[node] += 1
-            ports.append(Port(node, counts[node], f"p{len(ports) + 1}", out, into))
+            ports.append(Port(node, counts[node], f"p{len(ports) + 1}", out, into, is_cable))
 
         gateways: dict[int, int] = {}
         for number, edge in enumerate(edges):
@@ -98,9 +98,7 @@ class SwitchLayout:
             add(node, None, None)
         if cable and switches:
             for _ in range(2):
-                counts[min(switches)] += 1
-                number = counts[min(switches)]
-                ports.append(Port(min(switches), number, f"p{len(ports) + 1}", is_cable=True))
+                add(min(switches), None, None, is_cable=True)
         used = {node: edge for node, edge in gateways.items() if node in ends}
         return cls(tuple(names), tuple(sorted(switches)), tuple(ports), used, tuple(edges))
 
@@ -131,6 +129,10 @@ class SwitchLayout:
                 local[port.switch] = port.number
         return Ports(out, into, local)
 
+    def by_number(self) -> dict[tuple[int, int], Port]:
+        """Ports by switch and number."""
+        return {(port.switch, port.number): port for port in self.ports}
+
     def cable(self) -> tuple[Port, Port] | None:
         """Both ends of the cable, if there is one."""
         found = [port for port in self.ports if port.is_cable]
@@ -139,18 +141,3 @@ class SwitchLayout:
     def used_links(self) -> set[int]:
         """The links that have a port at a switch: a host of several links uses its first."""
         return {link for port in self.ports for link in (port.link_out, port.link_in) if link is not None}
-
-
-def _edges(links: Sequence[LinkSetup]) -> list[Edge]:
-    """Links in pairs: the first one back belongs to the first one forth."""
-    edges: list[Edge] = []
-    alone: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for number, link in enumerate(links):
-        ends = (link.origin, link.to)
-        if partners := alone[link.to, link.origin]:
-            edge = partners.pop(0)
-            edges[edge] = Edge(edges[edge].ends, (edges[edge].links[0], number))
-        else:
-            alone[ends].append(len(edges))
-            edges.append(Edge(ends, (number, None)))
-    return edges

@@ -10,24 +10,21 @@ from dataclasses import asdict
 from dataclasses import replace as changed
 from typing import Any
 
-import numpy as np
-
 from anabranch import _core
 from anabranch.errors import LiveError
 from anabranch.live.hosts import Host
 from anabranch.live.network import LiveHosts
-from anabranch.live.programs import Asked
+from anabranch.live.programs import Asked, carrier_flows
 from anabranch.live.switches.layout import SwitchLayout
 from anabranch.live.switches.process import ControllerProcess
 from anabranch.live.switches.vswitch import VSwitch
 from anabranch.routing import Planned
 from anabranch.setup import Setup
-from anabranch.setup.flow_columns import NEVER, EntrySetup, FlowColumns
 from anabranch.setup.model import RoutingSetup, Tagged, TransportSetup
 from anabranch.switch_rules import TCP, OwnFlow
 
 _PS_PER_S = 1e12
-_CARRIER = "link"
+
 _OF_FLOWS = ("flows", "flow_series", "connections", "subflows", "subflow_series")
 """Tables that do not say what links have seen."""
 
@@ -46,23 +43,11 @@ def links_alone(
     Returns:
         The setup, and its plan as the core reads it.
     """
-    pairs = sorted({tuple(sorted(edge.ends)) for edge in layout.edges})
+    pairs = sorted({(min(edge.ends), max(edge.ends)) for edge in layout.edges})
     links = [link for link in setup.links if max(link.origin, link.to) < nodes]
     direct: dict[tuple[int, int], int] = {}
     for number, link in enumerate(links):
         direct.setdefault((link.origin, link.to), number)
-    count = len(pairs)
-    origin, to = np.array(pairs, dtype=np.uint32).reshape(-1, 2).T
-    flows = FlowColumns(
-        entries=(EntrySetup(_CARRIER, 0, {"kind": "unlimited"}),),
-        entry=np.zeros(count, dtype=np.uint32),
-        number=np.arange(count, dtype=np.uint32),
-        origin=origin.copy(),
-        to=to.copy(),
-        bytes=np.zeros(count, dtype=np.uint64),
-        start=np.zeros(count, dtype=np.uint64),
-        stop=np.full(count, NEVER, dtype=np.uint64),
-    )
     routes = [
         {"from": a, "to": b, "paths": [{"links": [link], "weight": 1.0}]}
         for (a, b), link in sorted(direct.items())
@@ -75,7 +60,7 @@ def links_alone(
         hosts=[],
         routers=[],
         transports=[transport],
-        flows=flows,
+        flows=carrier_flows("link", 0, pairs),
         datagrams=[],
         routing=RoutingSetup(scheme, {"algorithm": "flow"}, None),
         own_routes=(),
@@ -141,7 +126,7 @@ class SwitchedHosts(LiveHosts):
 
     @contextmanager
     def _joined(self, hosts: Mapping[int, Host]) -> Iterator[None]:
-        with closing(VSwitch(self._layout, train_segments=self._longest_train)) as switch:
+        with closing(VSwitch(self._layout, train_segments=max(self._trains.values(), default=1))) as switch:
             self._join(switch, hosts)
             self._switch = switch
             addresses = {node: list(host.plan.addresses) for node, host in hosts.items()}

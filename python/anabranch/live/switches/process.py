@@ -1,4 +1,4 @@
-"""The controller as this process sees it: a program of its own beside the switches, told by lines of JSON."""
+"""Switches and controller as this process sees them: programs in namespaces, told by lines of JSON."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import IO, Any
 
 from anabranch.errors import LiveError
@@ -18,7 +20,45 @@ _PRIORITY = 2
 _MODULE = "anabranch.live.switches.controller"
 
 
-class ControllerProcess:
+class TiedProcess:
+    """A program in a namespace that ends with the thread that starts it, which has to be the main one."""
+
+    def __init__(self, name: str, namespace: int, command: Sequence[str], *, alone: bool = False) -> None:
+        """Starts it; arguments as of :func:`anabranch.live.namespace.tied`."""
+        self._name = name
+        self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - until it is closed
+        self._process = subprocess.Popen(  # noqa: S603 - our own
+            tied(namespace, command, alone=alone),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._said,
+        )
+
+    @property
+    def output(self) -> IO[bytes]:
+        """What it says to us."""
+        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
+        return self._process.stdout
+
+    def ended(self) -> str | None:
+        """Why it is not there any more; None while it is."""
+        status = self._process.poll()
+        return None if status is None else f"{self._name} has ended with status {status}: {self.last_words()}"
+
+    def last_words(self) -> str:
+        """The last line of what it said to nobody."""
+        self._said.seek(0)
+        lines = self._said.read().decode(errors="replace").split("\n")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "it says nothing")
+
+    def close(self) -> None:
+        """Ends it, and waits for what it has started: that holds its output open."""
+        self._process.kill()
+        self._process.communicate()
+        self._said.close()
+
+
+class ControllerProcess(TiedProcess):
     """A controller in the namespace of the switches.
 
     It listens to its input: its configuration in one line, and then the time zero of the run. On its output
@@ -26,14 +66,9 @@ class ControllerProcess:
     """
 
     def __init__(self, namespace: int, configuration: dict[str, Any]) -> None:
-        """Starts it; from the main thread, with which it ends."""
-        self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - until it is closed
-        self._process = subprocess.Popen(  # noqa: S603 - our own
-            tied(namespace, [*first_in_line(_PRIORITY), sys.executable, "-m", _MODULE], alone=False),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._said,
-        )
+        """Starts it, and tells it what it is to do."""
+        command = [*first_in_line(_PRIORITY), sys.executable, "-m", _MODULE]
+        super().__init__("the controller", namespace, command)
         self.events: list[dict[str, Any]] = []
         """What it has told so far."""
         self._ready = threading.Event()
@@ -42,18 +77,14 @@ class ControllerProcess:
         self._tell(configuration)
 
     def _tell(self, line: dict[str, Any]) -> None:
-        if self._process.stdin is not None:
-            try:
+        # Where it has ended, `ended` tells.
+        with suppress(BrokenPipeError):
+            if self._process.stdin is not None:
                 self._process.stdin.write(json.dumps(line).encode() + b"\n")
                 self._process.stdin.flush()
-            except BrokenPipeError:
-                # It has ended, which `ended` tells.
-                return
 
     def _read(self) -> None:
-        if self._process.stdout is None:
-            return
-        for line in self._process.stdout:
+        for line in self.output:
             event = json.loads(line)
             self.events.append(event)
             if event["kind"] == "ready":
@@ -76,27 +107,8 @@ class ControllerProcess:
         """The run begins at this time of the monotonic clock."""
         self._tell({"begin_ns": begin_ns})
 
-    def ended(self) -> str | None:
-        """Why it is not there any more; None while it is."""
-        status = self._process.poll()
-        return (
-            None if status is None else f"the controller has ended with status {status}: {self.last_words()}"
-        )
-
-    def last_words(self) -> str:
-        """The last line of what it said to nobody."""
-        self._said.seek(0)
-        lines = self._said.read().decode(errors="replace").split("\n")
-        return next((line.strip() for line in reversed(lines) if line.strip()), "it says nothing")
-
     def close(self) -> None:
         """Ends it."""
         self._process.kill()
-        self._process.wait()
         self._reader.join()
-        for stream in (self._process.stdin, self._process.stdout, self._said):
-            if stream is not None:
-                try:
-                    stream.close()
-                except BrokenPipeError:
-                    continue
+        super().close()

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import tempfile
 import threading
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,8 +15,9 @@ from typing import IO, Any
 
 from anabranch.errors import LiveError
 from anabranch.live import devices
-from anabranch.live.namespace import first_in_line, in_new, inside, tied
+from anabranch.live.namespace import first_in_line, in_new, inside
 from anabranch.live.switches.layout import SwitchLayout
+from anabranch.live.switches.process import TiedProcess
 
 CONTROLLER = ("0.0.0.0", 6653)  # noqa: S104 - in a namespace of its own
 """Where the controller listens."""
@@ -86,9 +85,7 @@ class Daemon:
         self._files = ExitStack()
         self.devices: dict[str, int] = {}
         """Open files of the ports, by name."""
-        self._process: subprocess.Popen[bytes] | None = None
-        self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the others
-        self._files.callback(self._said.close)
+        self._process: TiedProcess | None = None
         try:
             in_new(self._build)
         except BaseException:
@@ -120,12 +117,7 @@ class Daemon:
         """Starts it; from the main thread, with which it ends."""
         first = " ".join(first_in_line(_PRIORITY))
         script = ["sh", "-c", _DAEMONS, "sh", str(schema), first, *self._configuration()]
-        self._process = subprocess.Popen(  # noqa: S603 - our own
-            tied(self._namespace, script, alone=True),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=self._said,
-        )
+        self._process = TiedProcess("Open vSwitch", self._namespace, script, alone=True)
 
     def wait(self) -> None:
         """Waits until its bridges are there.
@@ -133,8 +125,9 @@ class Daemon:
         Raises:
             LiveError: if it does not start.
         """
-        if self._process is None or not _says_ready(self._process):
-            raise LiveError(f"Open vSwitch does not start: {self._last_words()}")
+        assert self._process is not None  # noqa: S101 - it has been started
+        if not _says_ready(self._process.output):
+            raise LiveError(f"Open vSwitch does not start: {self._process.last_words()}")
 
     def _configuration(self) -> list[str]:
         """All bridges in one transaction of ovs-vsctl."""
@@ -156,14 +149,7 @@ class Daemon:
 
     def ended(self) -> str | None:
         """Why it is not there any more; None while it is."""
-        if self._process is None or self._process.poll() is None:
-            return None
-        return f"Open vSwitch has ended with status {self._process.returncode}: {self._last_words()}"
-
-    def _last_words(self) -> str:
-        self._said.seek(0)
-        lines = self._said.read().decode(errors="replace").split("\n")
-        return next((line.strip() for line in reversed(lines) if line.strip()), "it says nothing")
+        return None if self._process is None else self._process.ended()
 
     def dropped_packets(self) -> int:
         """Packets that devices have lost because their queues were full."""
@@ -172,8 +158,7 @@ class Daemon:
     def close(self) -> None:
         """Ends it and removes everything."""
         if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
+            self._process.close()
             self._process = None
         self._files.close()
 
@@ -273,16 +258,10 @@ def _addressed(device: str, address: str) -> None:
         _address(netlink, device, address)
 
 
-def _says_ready(process: subprocess.Popen[bytes]) -> bool:
-    """Whether it says that it is ready, in time."""
+def _says_ready(output: IO[bytes]) -> bool:
+    """Whether a program says that it is ready, in time."""
     heard: list[bytes] = []
-    stream = process.stdout
-
-    def read() -> None:
-        if stream is not None:
-            heard.append(stream.readline())
-
-    reader = threading.Thread(target=read, name="switches", daemon=True)
+    reader = threading.Thread(target=lambda: heard.append(output.readline()), name="switches", daemon=True)
     reader.start()
     reader.join(_READY_S)
     return heard == [b"ready\n"]

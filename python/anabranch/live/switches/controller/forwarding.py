@@ -12,7 +12,7 @@ from typing import Any
 
 from anabranch.live.switches.controller.frames import LLDP, FiveTuple, ether_type, lldp, read_lldp
 from anabranch.live.switches.controller.known import KnownNetwork, Path
-from anabranch.live.switches.controller.switchboard import Switchboard, ports_of
+from anabranch.live.switches.controller.switchboard import Switchboard
 from anabranch.live.switches.controller.tell import tell
 from anabranch.live.switches.layout import Port
 from anabranch.switch_rules import Entry, SwitchHop
@@ -61,7 +61,7 @@ class ForwardingController:
         self._owner = {
             address: int(node) for node, own in configuration["addresses"].items() for address in own
         }
-        self._ports = ports_of(board.layout)
+        self._ports = board.layout.by_number()
         self._openflow = board.layout.openflow_ports()
         self._datapath = {node: number for number, node in enumerate(board.layout.switches, 1)}
         switches = set(board.layout.switches)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from anabranch.live.switches.controller.known import KnownNetwork
-from anabranch.live.switches.controller.switchboard import Switchboard, ports_of
+from anabranch.live.switches.controller.switchboard import Switchboard
 from anabranch.live.switches.controller.tell import tell
 from anabranch.plan_paths import Pair, PlanPaths, WeightedPath
 from anabranch.switch_rules import (
@@ -67,7 +67,7 @@ class PlannedRoutes:
         flows = (OwnFlow(**flow) for flow in configuration.get("own", ()))
         self._own = own_traffic(flows, len(self._plans))
         self._addresses = {int(node): of for node, of in configuration["addresses"].items()}
-        self._ports = ports_of(board.layout)
+        self._ports = board.layout.by_number()
         self._openflow = board.layout.openflow_ports()
         self._numbers = Numbers()
         self._entries: dict[tuple[int, int, str], Entry] = {}

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, ClassVar, Protocol
 
@@ -63,7 +63,6 @@ class Switchboard(OSKenApp):  # type: ignore[misc]
         self._node = dict(enumerate(self.layout.switches, 1))
         self._barriers: dict[tuple[int, int], Callable[[], None]] = {}
         self._asked: dict[tuple[int, int], tuple[Callable[[tuple[int, int], int], None], int]] = {}
-        self._messages = 0
         self._application = type(self).make(self)
         threading.Thread(target=self._keep_time, name="timers", daemon=True).start()
 
@@ -188,11 +187,6 @@ class Switchboard(OSKenApp):  # type: ignore[misc]
             heapq.heappush(self._timers, (due, next(self._numbers), action))
             self._moved.notify()
 
-    @property
-    def messages(self) -> int:
-        """Messages that were sent and received."""
-        return self._messages
-
     # What comes from outside.
 
     def begin(self) -> None:
@@ -201,13 +195,11 @@ class Switchboard(OSKenApp):  # type: ignore[misc]
             self._application.on_begin()
 
     def _send(self, path: Any, message: Any) -> None:
-        self._messages += 1
         if not path.send_msg(message):
             self._is_deaf(path)
 
     def _send_now(self, path: Any, message: Any) -> int:
         """Sends it before what waits to be sent; when it left, in nanoseconds of the monotonic clock."""
-        self._messages += 1
         if message.xid is None:
             path.set_xid(message)
         message.serialize()
@@ -254,7 +246,6 @@ class Switchboard(OSKenApp):  # type: ignore[misc]
         message = event.msg
         at_ns = message.datapath.socket.came_ns
         with self._lock:
-            self._messages += 1
             node, port = self._node[message.datapath.id], message.match["in_port"]
             data = bytes(message.data)
             self._safely(lambda: self._application.on_packet(node, port, data, at_ns))
@@ -264,14 +255,12 @@ class Switchboard(OSKenApp):  # type: ignore[misc]
         message = event.msg
         dark = message.desc.state & message.datapath.ofproto.OFPPS_LINK_DOWN
         with self._lock:
-            self._messages += 1
             node, port = self._node[message.datapath.id], message.desc.port_no
             self._safely(lambda: self._application.on_port(node, port, up=not dark))
 
     @set_ev_cls(ofp_event.EventOFPBarrierReply, MAIN_DISPATCHER)  # type: ignore[untyped-decorator]
     def _on_barrier(self, event: Any) -> None:
         with self._lock:
-            self._messages += 1
             then = self._barriers.pop((self._node[event.msg.datapath.id], event.msg.xid), None)
             if then is not None:
                 self._safely(then)
@@ -280,7 +269,6 @@ class Switchboard(OSKenApp):  # type: ignore[misc]
     def _on_counters(self, event: Any) -> None:
         at_ns = event.msg.datapath.socket.came_ns
         with self._lock:
-            self._messages += 1
             asked = self._asked.pop((self._node[event.msg.datapath.id], event.msg.xid), None)
             if asked is not None and event.msg.body:
                 then, sent_ns = asked
@@ -309,8 +297,3 @@ def _action(path: Any, action: Action) -> Any:
     if kind == "group":
         return parser.OFPActionGroup(value)
     return parser.OFPActionSetField(**{kind: value})
-
-
-def ports_of(layout: SwitchLayout) -> Mapping[tuple[int, int], Any]:
-    """Ports by switch and number."""
-    return {(port.switch, port.number): port for port in layout.ports}
