@@ -245,12 +245,10 @@ class _Check:
                 self._note_level(built, first, problem, None)
             if setup is not None:
                 self._check_metrics(built, setup)
-            for number, dimension in enumerate(built.dimensions):
-                for index in range(1, len(dimension.choices)):
-                    levels = (*first[:number], index, *first[number + 1 :])
-                    for problem in _problems(built, levels, folder)[1]:
-                        if problem not in found:
-                            self._note_level(built, levels, problem, number)
+            for number, levels in _beside_the_first(built):
+                for problem in _problems(built, levels, folder)[1]:
+                    if problem not in found:
+                        self._note_level(built, levels, problem, number)
 
     def _replications(self, built: Design) -> int:
         """As many as the study asks for; one where it is certain that they would be the same run."""
@@ -258,13 +256,9 @@ class _Check:
             # The kernel has its own timers: no two live runs are the same.
             return built.replications
         first = tuple(0 for _ in built.dimensions)
-        beside = [
-            (*first[:number], index, *first[number + 1 :])
-            for number, dimension in enumerate(built.dimensions)
-            for index in range(1, len(dimension.choices))
-        ]
+        cells = [first, *(levels for _, levels in _beside_the_first(built))]
         with unpacked(built.files) as folder:
-            repeats = all(_repeats(built, levels, folder) for levels in (first, *beside))
+            repeats = all(_repeats(built, levels, folder) for levels in cells)
         return 1 if repeats else built.replications
 
     def _note_level(
@@ -321,6 +315,14 @@ def level_place(factor: Factor, number: int, index: int) -> str:
     if factor.level is not None:
         return f"factor[{number}].level[{index}]"
     return f"factor[{number}].range" if factor.range is not None else f"factor[{number}].levels[{index}]"
+
+
+def _beside_the_first(built: Design) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Each level but the first of each factor, beside the first ones of the others; its factor before it."""
+    first = tuple(0 for _ in built.dimensions)
+    for number, dimension in enumerate(built.dimensions):
+        for index in range(1, len(dimension.choices)):
+            yield number, (*first[:number], index, *first[number + 1 :])
 
 
 def _fields(factor: Factor) -> Iterator[str]:

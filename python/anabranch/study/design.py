@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -141,10 +141,8 @@ class Design:
             "topology files": {name: hashlib.sha256(data).hexdigest() for name, data in self.files.items()},
             "factors": [
                 {
-                    "name": dimension.info.name,
-                    "label": dimension.info.label,
-                    "kind": dimension.info.kind,
-                    "unit": dimension.info.unit,
+                    **asdict(dimension.info),
+                    # As it is read back from JSON.
                     "levels": list(dimension.info.levels),
                     "settings": _digest(dimension.choices),
                 }

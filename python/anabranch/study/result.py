@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -118,16 +118,9 @@ class StudyResult:
                 }
             )
             runs = runs.join(values, on="run", how="left", maintain_order="left")
-        return StudyResult.from_runs(
-            title=self.title,
-            confidence=self.confidence,
-            replications=self.replications,
-            factors=self.factors,
-            metrics=(*self.metrics, *metrics),
-            runs=runs,
-            tables=self.tables,
-            live=self.live,
-        )
+        every = (*self.metrics, *metrics)
+        cells = summarize(runs, self.factors, every, self.confidence)
+        return replace(self, metrics=every, runs=runs, cells=cells)
 
     def to_pandas(self, table: str = "cells") -> pandas.DataFrame:
         """``cells``, ``runs`` or a table that the study kept as a frame of pandas; null is NaN.

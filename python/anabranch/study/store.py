@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
 
@@ -191,7 +192,7 @@ def load(folder: Path) -> StudyResult:
             confidence=manifest["confidence"],
             replications=manifest["replications"],
             factors=tuple(_factor_info(entry) for entry in manifest["factors"]),
-            metrics=tuple(MetricInfo(entry["name"], entry["label"]) for entry in manifest["metrics"]),
+            metrics=tuple(MetricInfo(**entry) for entry in manifest["metrics"]),
             runs=runs,
             cells=cells,
             tables=_kept_tables(folder),
@@ -254,7 +255,7 @@ def _manifest(design: Design) -> dict[str, Any]:
         "runs": design.runs,
         **({"live": True} if design.live else {}),
         "factors": parts["factors"],
-        "metrics": [{"name": info.name, "label": info.label} for info in design.metric_infos],
+        "metrics": [asdict(info) for info in design.metric_infos],
         "parts": parts,
     }
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-_MOST_TERMS = 500
-_CLOSE_ENOUGH = 1e-15
-_TINY = 1e-300
+import numpy as np
+
 LEAST_VALUES = 3
 """Values from which on there is an interval."""
 
@@ -24,13 +23,14 @@ def t_quantile(probability: float, degrees: int) -> float:
         probability: at least 0.5 and below 1.
         degrees: degrees of freedom, at least 1.
     """
+    inside = 2 * probability - 1
     upper = 1.0
-    while _cumulative(upper, degrees) < probability:
+    while _within(upper, degrees) < inside:
         upper *= 2
     lower = 0.0
     # Bisection: sixty halvings leave nothing of a double's digits.
     while (middle := (lower + upper) / 2) not in (lower, upper):
-        if _cumulative(middle, degrees) < probability:
+        if _within(middle, degrees) < inside:
             lower = middle
         else:
             upper = middle
@@ -53,40 +53,12 @@ def half_width(values: list[float], confidence: float) -> float | None:
     return t_quantile((1 + confidence) / 2, count - 1) * math.sqrt(variance / count)
 
 
-def _cumulative(t: float, degrees: int) -> float:
-    """Distribution function at t >= 0: 1 - I_x(n/2, 1/2) / 2 with x = n / (n + t^2) (NIST DLMF 8.17)."""
-    return 1 - _regularized_beta(degrees / (degrees + t * t), degrees / 2, 0.5) / 2
-
-
-def _regularized_beta(x: float, a: float, b: float) -> float:
-    """The regularized incomplete beta function I_x(a, b)."""
-    if x in (0.0, 1.0):
-        return x
-    front = math.exp(
-        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
-    )
-    # The fraction converges fast below the mean; above, I_x(a, b) = 1 - I_(1-x)(b, a).
-    if x < (a + 1) / (a + b + 2):
-        return front * _fraction(x, a, b) / a
-    return 1 - front * _fraction(1 - x, b, a) / b
-
-
-def _fraction(x: float, a: float, b: float) -> float:
-    """The continued fraction of the incomplete beta function (NIST DLMF 8.17.22), by Lentz's method."""
-    numerator = 1.0
-    denominator = 1 / _away_from_zero(1 - (a + b) * x / (a + 1))
-    value = denominator
-    for m in range(1, _MOST_TERMS):
-        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
-        for term in (even, odd):
-            denominator = 1 / _away_from_zero(1 + term * denominator)
-            numerator = _away_from_zero(1 + term / numerator)
-            value *= denominator * numerator
-        if abs(denominator * numerator - 1) < _CLOSE_ENOUGH:
-            break
-    return value
-
-
-def _away_from_zero(value: float) -> float:
-    return value if abs(value) > _TINY else _TINY
+def _within(t: float, degrees: int) -> float:
+    """Probability of a magnitude below t (Abramowitz and Stegun 1964, equations 26.7.3 and 26.7.4)."""
+    angle = math.atan(t / math.sqrt(degrees))
+    odd = degrees % 2
+    number = np.arange(1 + odd, degrees, 2)
+    factors = degrees / (degrees + t * t) * number / (number + 1)
+    terms = np.cumprod(np.concatenate([[math.cos(angle) if odd else 1.0], factors]))[:-1]
+    inside = math.sin(angle) * math.fsum(terms.tolist())
+    return 2 / math.pi * (angle + inside) if odd else inside

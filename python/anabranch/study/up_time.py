@@ -7,7 +7,7 @@ crossed, as where a pair has several paths, they are NaN.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -50,11 +50,15 @@ class MeasuredRun:
     ended_s: float
 
     @cached_property
+    def _known(self) -> _Ways:
+        return _Ways(self.setup, self.plan)
+
+    @cached_property
     def _ways(self) -> list[tuple[PairWay, PairWay]]:
         """For each flow, the way of its data and that of its acknowledgments."""
-        flows, known = self.setup.flows, _Ways(self.setup, self.plan)
+        flows, way = self.setup.flows, self._known.way
         ends = zip(flows.routing.tolist(), flows.origin.tolist(), flows.to.tolist(), strict=True)
-        return [(known.way(routing, a, z), known.way(routing, z, a)) for routing, a, z in ends]
+        return [(way(routing, a, z), way(routing, z, a)) for routing, a, z in ends]
 
     @cached_property
     def _lives(self) -> tuple[Floats, Floats]:
@@ -80,6 +84,7 @@ class MeasuredRun:
         """Of each link at the beginning, in bits per second."""
         return np.array([link.capacity for link in self.setup.links], dtype=np.float64)
 
+    @cached_property
     def throughput_percent(self) -> Floats:
         """Equation 5.1 for each flow: the time of its data at its slowest link, over its lifetime."""
         start, end = self._lives
@@ -92,8 +97,8 @@ class MeasuredRun:
         return np.where(end > start, 100 * share, np.nan)
 
     @cached_property
-    def _up(self) -> Floats:
-        """How long each link is up, in seconds: from the first start of a flow over it to the last end."""
+    def up_time_s(self) -> Floats:
+        """Of each link: from the start of the first flow that crosses it to the end of the last one."""
         first = np.full(len(self._capacity), np.inf)
         last = np.full(len(self._capacity), -np.inf)
         unknown = np.zeros(len(self._capacity), dtype=np.bool_)
@@ -109,7 +114,7 @@ class MeasuredRun:
         for ways, start_s, end_s in zip(self._ways, *(each.tolist() for each in self._lives), strict=True):
             for way in ways:
                 note(way, start_s, end_s)
-        known = _Ways(self.setup, self.plan)
+        known = self._known
         for flow in self.setup.datagrams:
             end_s = self.ended_s if flow.stop is None else min(flow.stop / _PS_PER_S, self.ended_s)
             note(known.way(flow.routing, flow.origin, flow.to), flow.start / _PS_PER_S, end_s)
@@ -117,31 +122,25 @@ class MeasuredRun:
                 note(known.way(flow.routing, flow.to, flow.origin), flow.start / _PS_PER_S, end_s)
         return np.where(unknown | (last <= first), np.nan, last - first)
 
-    def up_time_s(self) -> Floats:
-        """Of each link: from the start of the first flow that crosses it to the end of the last one."""
-        return self._up
-
+    @cached_property
     def acknowledged_percent(self) -> Floats:
         """Equation 5.2 for each link: acknowledged data over what it could send in its up-time."""
         carried = np.zeros(len(self._capacity))
         for (data, _), amount in zip(self._ways, self._acknowledged.tolist(), strict=True):
             carried[list(data.links)] += amount
-        return 100 * carried * 8 / self._capacity / self._up
+        return 100 * carried * 8 / self._capacity / self.up_time_s
 
+    @cached_property
     def queue_mean_up_packets(self) -> Floats:
         """Equation 5.4 for each link: the mean queue over its up-time. Outside of it no queue is expected."""
-        return _floats(self.tables["links"], "queue_mean_packets") * self.ended_s / self._up
+        return _floats(self.tables["links"], "queue_mean_packets") * self.ended_s / self.up_time_s
 
 
-MEASURES: Mapping[str, Mapping[str, Callable[[MeasuredRun], Floats]]] = {
-    "flows": {"throughput_percent": MeasuredRun.throughput_percent},
-    "links": {
-        "up_time_s": MeasuredRun.up_time_s,
-        "acknowledged_percent": MeasuredRun.acknowledged_percent,
-        "queue_mean_up_packets": MeasuredRun.queue_mean_up_packets,
-    },
+MEASURES: Mapping[str, tuple[str, ...]] = {
+    "flows": ("throughput_percent",),
+    "links": ("up_time_s", "acknowledged_percent", "queue_mean_up_packets"),
 }
-"""By table: columns that a metric may name, and what makes them."""
+"""By table: columns that a metric may name, which are properties of :class:`MeasuredRun`."""
 
 
 def with_measures(
@@ -159,12 +158,13 @@ def with_measures(
     found: dict[str, Any] = dict(tables)
     run = MeasuredRun(setup, plan, tables, ended_s)
     for metric in metrics:
-        measure = MEASURES.get(metric.table, {}).get(metric.column)
-        if measure is not None and metric.column not in found[metric.table]:
+        columns = found.get(metric.table, {})
+        if metric.column in MEASURES.get(metric.table, ()) and metric.column not in columns:
             own = application_of(setup) == PYTHON
             # A controller of the user's own chooses the paths while the run is under way.
-            values = np.full(_rows(tables[metric.table]), np.nan) if own else measure(run)
-            found[metric.table] = {**found[metric.table], metric.column: values}
+            rows = len(next(iter(columns.values())))
+            values = np.full(rows, np.nan) if own else getattr(run, metric.column)
+            found[metric.table] = {**columns, metric.column: values}
     return found
 
 
@@ -212,7 +212,3 @@ def _floats(columns: Columns, name: str) -> Floats:
     found = columns[name]
     assert isinstance(found, np.ndarray)  # noqa: S101 - it is a column of numbers
     return found.astype(np.float64, copy=False)
-
-
-def _rows(columns: Columns) -> int:
-    return len(_floats(columns, next(iter(columns))))
