@@ -91,6 +91,8 @@ def test_a_full_link_carries_what_the_profile_lets_through(tmp_path: Path) -> No
         ("time_s,capacity_mbps\n0,1\n1,\n", {}, "line 3: capacity_mbps is empty; a profile has no gaps"),
         ("time_s,capacity_mbps\n0,1\n1\n", {}, "line 3: has 1 cells in place of 2"),
         ("time_s,capacity_mbps\n0,1e-9\n", {}, "measured, line 2: 0 bps is not between 100 bps"),
+        ("time_s,capacity_mbps\n0,1e999\n", {}, 'measured, line 2: "1e999" is no capacity_mbps'),
+        ("time_s,capacity_mbps\n0,1e303\n", {}, 'measured, line 2: "1e303" is no capacity_mbps'),
         ("time_s,loss\n0,1.5\n", {}, 'line 2: "1.5" is no loss'),
         ("time_s,delay_ms\n0,nan\n", {}, 'line 2: "nan" is no delay_ms'),
         ("time_s,delay_ms\n-1,1\n", {}, 'line 2: "-1" is no time_s'),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, Tag, model_validator
 
@@ -112,8 +112,7 @@ class Controller(Table):
         refuse_moved(_with_estimator(data), ("application",), set(cls.model_fields))
         return data
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_together(self) -> None:
         if self.is_own and self.metric is not None:
             refuse("metric", "the class of the application chooses the paths, so leave this out")
         additive = [name for name, adds_up in _core.metrics() if adds_up]
@@ -125,7 +124,6 @@ class Controller(Table):
                     refuse(field, 'a control link leads to every switch; only channel = "in-band" has one')
         else:
             self._check_in_band()
-        return self
 
     def _check_in_band(self) -> None:
         if self.at is None and self.node is None:

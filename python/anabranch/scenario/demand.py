@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar, Literal, Self
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, Tag, model_validator
+from pydantic import Field, Tag
 
 from anabranch.scenario.files import names_file
 from anabranch.scenario.quantity import PositiveRate, Rate, quoted
@@ -25,8 +25,7 @@ class PairRates(Table):
     direction: Literal["forward", "both"] = "forward"
     """``both``: each rate holds for the opposite pair as well, and adds to a rate that is given for that."""
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_together(self) -> None:
         if self.source in self._generated:
             for field in ("unit", "direction"):
                 if getattr(self, field) not in (None, "forward"):
@@ -39,7 +38,6 @@ class PairRates(Table):
             refuse("from", f'{quoted(self.source)} is neither {known} nor like "file:demands.csv"')
         elif self.unit is not None:
             refuse("unit", "is for the topology's matrix; a file has its units in it")
-        return self
 
     def _needs_unit(self) -> bool:
         return True
@@ -62,8 +60,8 @@ class Matrix(PairRates):
     rate_per_flow: PositiveRate | None = None
     """How much of a rate makes one flow, the rest of it one more; in place of ``flows``."""
 
-    @model_validator(mode="after")
-    def _check_matrix(self) -> Self:
+    def _check_together(self) -> None:
+        super()._check_together()
         made = self.source in ("gravity", "uniform")
         if made and self.total is None:
             refuse("total", f'is missing; say what all rates of {quoted(self.source)} add up to, "1 Gbps"')
@@ -75,7 +73,6 @@ class Matrix(PairRates):
             refuse("scale", "total says how large the rates are; leave out one of the two")
         if self.weights is not None and self.source != "gravity":
             refuse("weights", f'is for "gravity"; {quoted(self.source)} has none')
-        return self
 
     def _needs_unit(self) -> bool:
         return self.total is None
@@ -108,10 +105,8 @@ class Demand(Table):
     """Most traffic from a router to another: a rate for each pair, or where the rates are to be found. A pair
     that is not listed there has no traffic."""
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_together(self) -> None:
         if self.ingress is None and self.egress is None and self.pair is None:
             refuse(
                 "ingress", "give ingress and egress, or pair, or all of them; without bounds loads have none"
             )
-        return self

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
-
-from pydantic import model_validator
+from typing import Literal
 
 from anabranch.scenario.network import LinkSelector, Loss, NodeName, NodePair
 from anabranch.scenario.quantity import PositiveRate, Span
@@ -51,8 +49,7 @@ class Event(LinkSelector):
     """New queue of the link; what waits moves into it. Room in time is that at the capacity of this event, or
     of the start; in bandwidth-delay products it needs an ``rtt``."""
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_together(self) -> None:
         named = [name for name in ("link", "node", "address") if getattr(self, name) is not None]
         if len(named) != 1:
             refuse("link", "give link, node or address" + (", and one of them only" if named else ""))
@@ -69,4 +66,3 @@ class Event(LinkSelector):
             refuse("direction", "only a link has one")
         if self.index is not None and subject == "node":
             refuse("index", "only a link has one")
-        return self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -187,13 +187,11 @@ class LinkOverride(LinkSettings, LinkSelector):
     new: bool = False
     """The topology does not have this link: add it."""
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_together(self) -> None:
         if self.between[0] == self.between[1]:
             refuse("between", f"names {quoted(self.between[0])} twice; a link joins two nodes")
         if self.new and self.index is not None:
             refuse("index", "a new link has no index yet; it is counted after those that are there")
-        return self
 
 
 class NewNode(Table):
@@ -208,12 +206,10 @@ class NewNode(Table):
     kind: Literal["router", "switch", "host"] | None = None
     """What it is; left out, a router. Hosts are what ``"*"`` stands for, and no switches of a controller."""
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_together(self) -> None:
         if (self.latitude is None) != (self.longitude is None):
             missing = "latitude" if self.latitude is None else "longitude"
             refuse(missing, "is missing; a place has both latitude and longitude")
-        return self
 
 
 class HostSettings(Table):

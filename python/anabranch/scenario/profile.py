@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from anabranch.scenario.files import names_file
 from anabranch.scenario.network import LinkSelector, NodePair
@@ -32,10 +32,8 @@ class Profile(LinkSelector):
     """Begin anew after so long, until the run ends; left out, a CSV file is played once, and a Mahimahi trace
     begins anew at its last millisecond, as there."""
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_together(self) -> None:
         if not names_file(self.source):
             refuse("from", f'{quoted(self.source)} is not like "file:lte.csv"')
         if self.format == "csv" and self.interval is not None:
             refuse("interval", "is for a Mahimahi trace; a CSV file has its times in it")
-        return self

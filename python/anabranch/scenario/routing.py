@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, Tag, model_validator
 
@@ -151,18 +151,16 @@ class RouteChoice(Table):
         }
         return {**given, **data}
 
-    @model_validator(mode="after")
-    def _check_choice(self) -> Self:
+    def _check_together(self) -> None:
         self._check_limits()
         if isinstance(self.scheme, Own):
-            return self
+            return
         found = self.parameters
         self._check_metric()
         if "failures" in found:
             self._check_robust(found)
         if "model" in found:
             self._check_model(found)
-        return self
 
     def _check_limits(self) -> None:
         given = [name for name in ("max_delay", "max_loss") if getattr(self, name) is not None]
@@ -239,11 +237,10 @@ class RouteChoice(Table):
 class TrafficRouting(RouteChoice):
     """The routes of an entry of traffic, where they are not those of ``[routing]``."""
 
-    @model_validator(mode="after")
-    def _check_given(self) -> Self:
+    def _check_together(self) -> None:
+        super()._check_together()
         if self.scheme_name == GIVEN:
             refuse("scheme", f'"{GIVEN}" belongs to [routing], which has the paths; choose another one here')
-        return self
 
 
 class Routing(RouteChoice):
@@ -263,8 +260,8 @@ class Routing(RouteChoice):
     demand: Demand | None = None
     """Bounds of the traffic, by which ``anabranch load`` scores any scheme; the robust ones plan by them."""
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_together(self) -> None:
+        super()._check_together()
         own = isinstance(self.scheme, Own)
         if name_of(self.load_balancing) == "hash" and (
             own or self.scheme_name in ("max-flow", GIVEN) or self.parameters.get("shares") == "capacity"
@@ -277,7 +274,6 @@ class Routing(RouteChoice):
         self._check_paths()
         if not own and self.plans_for_bounds and self.demand is None:
             refuse("demand", self.lacks_bounds)
-        return self
 
     def _check_paths(self) -> None:
         if self.scheme_name != GIVEN:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import Field, Tag, model_validator
+from pydantic import Field, Tag
 
 from anabranch.scenario.network import NodeName, NodePair
 from anabranch.scenario.quantity import ByteCount, PositiveSpan, Span
@@ -55,8 +55,7 @@ class Capture(Table):
     snap_length: ByteCount | None = None
     """Bytes kept of each packet; left out: all."""
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_together(self) -> None:
         if (self.link is None) == (self.host is None):
             refuse("link", "give either link or host" + (", not both" if self.link is not None else ""))
         if self.file in (".", "..") or any(character in self.file for character in "/\\\0"):
@@ -65,4 +64,3 @@ class Capture(Table):
             refuse("file", "must end in .pcapng")
         if self.snap_length is not None and not 0 < self.snap_length < 2**32:
             refuse("snap_length", "must be between 1 B and 4 GB")
-        return self

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Discriminator, GetJsonSchemaHandler
+from pydantic import BaseModel, ConfigDict, Discriminator, GetJsonSchemaHandler, model_validator
 from pydantic_core import CoreSchema, PydanticCustomError
 
 from anabranch.scenario.docstrings import field_docstring
@@ -34,6 +34,14 @@ class Table(BaseModel):
         # Validators are built when they are first used: most tables are only ever a part of the scenario.
         defer_build=True,
     )
+
+    def _check_together(self) -> None:
+        """Refuses fields that do not go together, by :func:`refuse`; after whatever its base refuses."""
+
+    @model_validator(mode="after")
+    def _checked(self) -> Self:
+        self._check_together()
+        return self
 
     @classmethod
     def __get_pydantic_json_schema__(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     Discriminator,
@@ -10,7 +10,6 @@ from pydantic import (
     SerializerFunctionWrapHandler,
     Tag,
     model_serializer,
-    model_validator,
 )
 
 from anabranch.scenario.demand import Matrix
@@ -46,8 +45,7 @@ class RateApplication(Table):
     gap: Span | None = None
     """Mean time from one message to the next."""
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_together(self) -> None:
         if self.rate is not None and self.gap is not None:
             refuse("rate", "give either rate or gap, not both")
         if self.gap is not None and self.gap == 0:
@@ -55,7 +53,6 @@ class RateApplication(Table):
         mean = mean_base_units(self.message)
         if not 0 < mean < float("inf"):
             refuse("message", f"its mean is {'zero' if mean == 0 else 'infinite'}; a message has a size")
-        return self
 
 
 class MessageApplication(Table):
@@ -68,12 +65,10 @@ class MessageApplication(Table):
     gap: SpanVariate
     """Time from one message to the next."""
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_together(self) -> None:
         for field, value in (("message", self.message), ("gap", self.gap)):
             if mean_base_units(value) == 0:
                 refuse(field, "its mean is zero")
-        return self
 
 
 class PingApplication(Table):
@@ -86,12 +81,10 @@ class PingApplication(Table):
     packet: ByteCount = ByteCount("84 B")
     """Size of the IP packet with its 28 bytes of headers, 28 B to 65,535 B; ping on Linux has 84 B."""
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_together(self) -> None:
         if self.interval == 0:
             refuse("interval", f"{quoted(self.interval.text)} is zero; requests need some time between them")
         _check_packet(self.packet)
-        return self
 
 
 class UdpApplication(Table):
@@ -104,10 +97,8 @@ class UdpApplication(Table):
     packet: ByteCount
     """Size of the IP packet with its 28 bytes of headers, 28 B to 65,535 B; 200 B is a call with G.711."""
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_together(self) -> None:
         _check_packet(self.packet)
-        return self
 
 
 def _check_packet(size: ByteCount) -> None:
@@ -131,8 +122,7 @@ class ReceiverReading(Table):
     resume: Span | None = None
     """From here on it reads again; left out: never."""
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_together(self) -> None:
         if self.rate is None and self.pause is None:
             refuse("rate", "is missing; an application that reads at once needs no table, or a pause")
         if self.rate is None and "block" in self.model_fields_set:
@@ -143,7 +133,6 @@ class ReceiverReading(Table):
             refuse("resume", "without pause there is nothing to resume")
         if self.resume is not None and self.pause is not None and self.resume <= self.pause:
             refuse("resume", f"{quoted(self.resume.text)} is not after pause, {quoted(self.pause.text)}")
-        return self
 
 
 DatagramApplication = PingApplication | UdpApplication
@@ -245,8 +234,7 @@ class Traffic(Table):
     stagger: SpanVariate | None = None
     """Time from one pair's first flow to the next pair's; left out: all pairs begin at ``start``."""
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_together(self) -> None:
         if self.size is not None and self.application is not None:
             refuse("application", "an application says itself how much it sends; leave out size")
         if isinstance(self.size, Quantity) and self.size == 0:
@@ -269,7 +257,6 @@ class Traffic(Table):
             self._check_matrix(self.matrix)
         if isinstance(self.start, Quantity) and isinstance(self.stop, Quantity) and self.stop <= self.start:
             refuse("stop", f"{quoted(self.stop.text)} is not after start, {quoted(self.start.text)}")
-        return self
 
     @property
     def has_datagrams(self) -> bool:

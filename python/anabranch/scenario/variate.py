@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Annotated, Any, ClassVar, Generic, Literal, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, Tag
 
 from anabranch.scenario.quantity import ByteCount, Number, Quantity, Span, quoted
 from anabranch.scenario.table import Table, alternative, refuse
@@ -25,11 +25,9 @@ class Distribution(Table):
     """The parameter that must not be zero."""
     distribution: str
 
-    @model_validator(mode="after")
-    def _check_zero(self) -> Self:
+    def _check_together(self) -> None:
         if self.above_zero and (value := getattr(self, self.above_zero)) == 0:
             refuse(self.above_zero, f"{quoted(value.text)} is zero; it must be above zero")
-        return self
 
     def mean_base_units(self) -> float:
         """The mean, in base units; of a Gaussian as if nothing fell below zero."""
@@ -72,8 +70,8 @@ class Uniform(Distribution, Generic[Q]):
     standard_deviation: Q | None = None
     """Standard deviation, with the mean."""
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_together(self) -> None:
+        super()._check_together()
         ends = {"low": self.low, "high": self.high}
         moments = {"mean": self.mean, "standard_deviation": self.standard_deviation}
         wanted = moments if any(value is not None for value in moments.values()) else ends
@@ -90,7 +88,6 @@ class Uniform(Distribution, Generic[Q]):
                 f"{quoted(self.standard_deviation.text)} is more than the mean / sqrt(3), so that a part of "
                 "the range is below zero",
             )
-        return self
 
     def _ends(self) -> tuple[float, float]:
         """Lower and upper end, in base units."""
@@ -172,13 +169,12 @@ class Empirical(Distribution, Generic[Q]):
     weights: list[NonNegative] = []
     """How likely each is, relative to the others; left out, all are equally likely."""
 
-    @model_validator(mode="after")
-    def _check(self) -> Self:
+    def _check_together(self) -> None:
+        super()._check_together()
         if self.weights and len(self.weights) != len(self.values):
             refuse("weights", f"{len(self.weights)} weights for {len(self.values)} values; give one for each")
         if self.weights and not 0 < sum(self.weights) < math.inf:
             refuse("weights", "their sum must be above zero, and finite")
-        return self
 
     def mean_base_units(self) -> float:
         """The mean, in base units."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -127,7 +128,8 @@ class _Reader:
         kind, unit = _COLUMNS[column]
         stated = number_of(cell)
         number = -1.0 if stated is None else stated * unit
-        if number < 0 or (kind == "loss" and number > 1) or (kind in ("time", "delay") and number > 2**62):
+        most = {"loss": 1.0, "capacity": sys.float_info.max}.get(kind, 2.0**62)
+        if not 0 <= number <= most:
             self._problems.add(place, f"{quoted(cell)} is no {column}")
         elif kind == "capacity":
             self._network.check_capacity(round(number), place)
