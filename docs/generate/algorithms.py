@@ -171,20 +171,19 @@ def beside(registry: Declaration) -> str:
 
 
 def union(registry: Declaration) -> str:
-    """The type of a field that takes any of the algorithms."""
+    """The type of a field that takes any of the algorithms: a name, or a table with parameters."""
     names = [algorithm["name"] for algorithm in registry["algorithms"]]
     kind = camel(registry["name"])
     listed = ", ".join(json.dumps(name) for name in names)
-    lines = [f"Name = Literal[{listed}]", '"""The names."""', "", f"{kind} = Annotated["]
+    lines = [f"{kind} = Annotated["]
     whole = any(
         parameter["required"] for entry in registry["algorithms"] for parameter in entry["parameters"]
     )
     check = f', AfterValidator(complete("{registry["name"]}"))' if whole else ""
-    lines.append(f'    Annotated[Name{check}, Tag("<name>")]')
+    lines.append(f'    Annotated[Literal[{listed}]{check}, Tag("<name>")]')
     lines += [f'    | Annotated[{class_name(name, registry["name"])}, Tag("<{name}>")]' for name in names]
     lines += ['    | Annotated[Own, Tag("<python>")]'] if registry["external"] else []
-    lines += ["    ,", "    Discriminator(by_algorithm),", "]"]
-    return "\n".join([*lines, documentation(registry["text"] + " A name, or a table with parameters.", "")])
+    return "\n".join([*lines, "    ,", "    Discriminator(by_algorithm),", "]"])
 
 
 def imports(text: str, others: list[str]) -> str:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from anabranch.topology import GENERATORS, ParallelPath, Topology, TopologyError, load
+from anabranch.topology import GENERATORS, Topology, TopologyError, load
 
 small = st.integers(1, 6)
 
@@ -124,7 +124,7 @@ def test_fat_tree(k: int) -> None:
 @given(
     st.lists(
         st.builds(
-            ParallelPath,
+            dict,
             capacity_bps=st.none() | st.integers(1, 10**12),
             delay_ps=st.none() | st.integers(0, 10**12),
             loss=st.none() | st.floats(0, 1),
@@ -134,21 +134,21 @@ def test_fat_tree(k: int) -> None:
     ),
     st.integers(0, 4),
 )
-def test_parallel(paths: list[ParallelPath], routers: int) -> None:
+def test_parallel(paths: list[dict[str, Any]], routers: int) -> None:
     topology = load("parallel", paths=paths, routers_per_path=routers)
     check(topology, 2 + len(paths) * routers, len(paths) * (routers + 1))
     for number, path in enumerate(paths, start=1):
         links = [link for link in topology.links if link.label == f"path{number}"]
         assert links[0].a == "source"
         assert links[-1].b == "sink"
-        assert all(link.capacity_bps == path.capacity_bps for link in links)
+        assert all(link.capacity_bps == path["capacity_bps"] for link in links)
         delays = [link.delay_ps for link in links]
-        if path.delay_ps is None:
+        if path["delay_ps"] is None:
             assert set(delays) == {None}
         else:
-            assert sum(delay or 0 for delay in delays) == path.delay_ps
-        assert links[0].loss == path.loss
-        assert all(link.loss == (None if path.loss is None else 0.0) for link in links[1:])
+            assert sum(delay or 0 for delay in delays) == path["delay_ps"]
+        assert links[0].loss == path["loss"]
+        assert all(link.loss == (None if path["loss"] is None else 0.0) for link in links[1:])
 
 
 def test_parallel_by_number_and_by_tables() -> None:
@@ -258,7 +258,7 @@ def test_the_registry_describes_every_parameter() -> None:
     for name, generator in GENERATORS.items():
         assert generator.name == name
         assert generator.summary.endswith(".")
-        assert not any(parameter.required for parameter in generator.parameters)
+        assert all(parameter.default is not parameter.empty for parameter in generator.parameters)
         for parameter in generator.parameters:
             expected = {"_bps": int | None, "_ps": int | None, "oss": float | None}
             known = [kind for suffix, kind in expected.items() if parameter.name.endswith(suffix)]

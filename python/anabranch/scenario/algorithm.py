@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from itertools import pairwise
 from typing import Annotated, Any
@@ -76,25 +76,22 @@ def configuration(chosen: str | Algorithm) -> dict[str, Any]:
     return {"algorithm": chosen} if isinstance(chosen, str) else chosen.core()
 
 
-def resolved(kind: str, chosen: str | Algorithm) -> dict[str, Any]:
+def resolved(kind: str, chosen: str | Algorithm | Mapping[str, Any]) -> dict[str, Any]:
     """A choice as the core reads it, with the defaults of all parameters that are left out."""
-    return _filled(kind, configuration(chosen))
+    config = chosen if isinstance(chosen, Mapping) else configuration(chosen)
+    found: dict[str, Any] = {"algorithm": config["algorithm"]}
+    for entry in declarations()[kind][config["algorithm"]]["parameters"]:
+        value = config.get(entry["name"], entry["default"])
+        if entry["kind"] == "algorithm":
+            value = resolved(entry["registry"], value)
+        if entry["kind"] != "ids":
+            found[entry["name"]] = value
+    return found
 
 
 def parameters(kind: str, chosen: str | Algorithm) -> dict[str, Any]:
     """The parameters of a choice as the core reads them, with the defaults of those that are left out."""
     return {name: value for name, value in resolved(kind, chosen).items() if name != "algorithm"}
-
-
-def _filled(kind: str, config: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {"algorithm": config["algorithm"]}
-    for entry in declarations()[kind][config["algorithm"]]["parameters"]:
-        value = config.get(entry["name"], entry["default"])
-        if entry["kind"] == "algorithm":
-            value = _filled(entry["registry"], {"algorithm": value} if isinstance(value, str) else value)
-        if entry["kind"] != "ids":
-            found[entry["name"]] = value
-    return found
 
 
 def complete(kind: str) -> Callable[[str], str]:
@@ -164,7 +161,7 @@ def core_parameters(kind: str, name: str) -> list[str]:
     return [entry["name"] for entry in _core_declarations()[kind][name]["parameters"]]
 
 
-def owners(parameter: str, kinds: Iterator[str] | list[str] | None = None) -> list[tuple[str, str]]:
+def owners(parameter: str, kinds: Iterable[str] | None = None) -> list[tuple[str, str]]:
     """Every algorithm that has a parameter of this name: its kind and its name.
 
     Args:

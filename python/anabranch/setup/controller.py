@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from anabranch.errors import Problem, ScenarioError
 from anabranch.scenario.algorithm import Own, core_value, resolved
 from anabranch.scenario.controller import BY_SUBFLOW, CONTROLLER_NAME, Controller, FlowTable
@@ -90,19 +92,19 @@ class ResolvedController:
                 'choose a transport of TCP, such as "cubic", or another controller.application',
             )
 
-    def keep_to_link(self, flow: int) -> None:
-        """Flow number ``flow`` measures the link between its ends, where the controller looks at that."""
-        self._measuring.append(flow)
+    def keep_to_link(self, flows: Iterable[int]) -> None:
+        """These flows measure the link between their ends, where the controller looks at that."""
+        self._measuring.extend(flows)
 
-    def go_by(self, flow: int, metric: str) -> None:
-        """Flow number ``flow`` goes by a metric of its own, where the application has paths by metrics."""
+    def go_by(self, flows: Iterable[int], metric: str) -> None:
+        """These flows go by a metric of their own, where the application has paths by metrics."""
         if self._table is not None and self._table.application_name == BY_SUBFLOW:
             self._problems.add(
                 "controller.application",
                 f"{quoted(BY_SUBFLOW)} gives all flows the paths of controller.metric; leave routing out of "
                 "[[traffic]], or choose another application",
             )
-        self._metrics.append((flow, metric))
+        self._metrics.extend((flow, metric) for flow in flows)
 
     def _node(self, table: Controller) -> int | None:
         """The node that is the controller, added where it is none of the network."""

@@ -16,6 +16,8 @@ from anabranch.setup.model import Tagged
 LARGEST_DRAW = 2.0**60
 """Bytes or picoseconds (13 days): a heavy tail may reach beyond any run, and must fit 64 bits there."""
 
+UNIT_INTERVAL: Tagged = {"distribution": "uniform", "low": 0.0, "high": 1.0}
+
 
 class Draws:
     """Random draws by name: each stream hangs on the seed, the replication, a stable name and a purpose."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from anabranch.scenario.demand import Matrix
-from anabranch.setup.draws import Draws
+from anabranch.setup.draws import UNIT_INTERVAL, Draws
 from anabranch.setup.model import DemandSetup
 from anabranch.setup.network import ResolvedNetwork
 from anabranch.setup.pair_rates import PairRateReader
@@ -114,9 +114,10 @@ class Matrices:
         routers = np.array(self._demand.routers, dtype=np.intp)
 
         def uniforms(sweep: int) -> Floats:
-            unit = {"distribution": "uniform", "low": 0.0, "high": 1.0}
             count = len(routers)
-            return self._draws.many(unit, name, f"matrix {sweep}", count * count).reshape(count, count)
+            return self._draws.many(UNIT_INTERVAL, name, f"matrix {sweep}", count * count).reshape(
+                count, count
+            )
 
         found = sampled(*self._demand.arrays(), uniforms) * matrix.scale
         here, there = np.nonzero(found)

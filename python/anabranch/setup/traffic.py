@@ -21,7 +21,7 @@ from anabranch.scenario.traffic import (
 )
 from anabranch.scenario.variate import as_core, mean_base_units
 from anabranch.setup.controller import ResolvedController
-from anabranch.setup.draws import LARGEST_DRAW, Draws
+from anabranch.setup.draws import LARGEST_DRAW, UNIT_INTERVAL, Draws
 from anabranch.setup.flow_columns import NEVER, EntrySetup, FlowColumns, pair_code
 from anabranch.setup.matrix import Matrices
 from anabranch.setup.model import DatagramSetup, DemandSetup, Tagged
@@ -95,14 +95,16 @@ class Flows:
         elif not entry.has_datagrams:
             return
         drawn = self._drawn(entry, name, place, pairs, offered)
-        if drawn is None:
-            return
-        if not len(drawn.number):
+        if drawn is None or not len(drawn.number):
             return
         if transport is None:
             self.datagrams += drawn.datagrams(entry, name, offered, routing)
             return
-        self._tell_controller(entry, range(self._connections, self._connections + len(drawn.number)))
+        flows = range(self._connections, self._connections + len(drawn.number))
+        if entry.pairs == "neighbours":
+            self._controller.keep_to_link(flows)
+        if entry.routing is not None:
+            self._controller.go_by(flows, entry.routing.metric)
         sources = [_source(entry)] if offered is None else offered.sources(entry)
         reads = _reading(entry)
         entries = tuple(EntrySetup(name, transport, source, routing, reads) for source in sources)
@@ -117,14 +119,6 @@ class Flows:
                 f"{quoted(setup.name)} has a fixed window, which no receiver shuts; take a transport of TCP "
                 "or MPTCP",
             )
-
-    def _tell_controller(self, entry: Traffic, numbers: range) -> None:
-        """Which flows it treats in another way than others."""
-        for flow in numbers:
-            if entry.pairs == "neighbours":
-                self._controller.keep_to_link(flow)
-            if entry.routing is not None:
-                self._controller.go_by(flow, entry.routing.metric)
 
     def setups(self) -> FlowColumns:
         """All connections."""
@@ -348,9 +342,7 @@ class Flows:
         if len(senders) < 2:
             self._problems.add(f"{place}.from", "a permutation needs at least two nodes")
             return []
-        ranks = self._draws.many(
-            {"distribution": "uniform", "low": 0.0, "high": 1.0}, name, "permutation", len(senders)
-        )
+        ranks = self._draws.many(UNIT_INTERVAL, name, "permutation", len(senders))
         order = [senders[index] for index in np.argsort(ranks, kind="stable")]
         follower = dict(zip(order, [*order[1:], order[0]], strict=True))
         return [(sender, follower[sender]) for sender in senders]

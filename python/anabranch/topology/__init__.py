@@ -12,14 +12,13 @@ engine.
 from .describe import describe
 from .error import TopologyError
 from .gaps import MEAN_EARTH_RADIUS_KM, great_circle_km
-from .generators import GENERATORS, ParallelPath
+from .generators import GENERATORS
 from .load import TopologyName, load, names
 from .model import Place, Topology, TopologyLink, TopologyNode
 
 __all__ = [
     "GENERATORS",
     "MEAN_EARTH_RADIUS_KM",
-    "ParallelPath",
     "Place",
     "Topology",
     "TopologyError",

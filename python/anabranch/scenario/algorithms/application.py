@@ -79,11 +79,10 @@ class SubflowRoundRobinApplication(Algorithm):
     """Most paths of a pair; left out, as many as there are."""
 
 
-Name = Literal["forwarding", "sdn-paced", "window-clamp", "tcpbp", "subflow-round-robin"]
-"""The names."""
-
 Application = Annotated[
-    Annotated[Name, Tag("<name>")]
+    Annotated[
+        Literal["forwarding", "sdn-paced", "window-clamp", "tcpbp", "subflow-round-robin"], Tag("<name>")
+    ]
     | Annotated[Forwarding, Tag("<forwarding>")]
     | Annotated[SdnPaced, Tag("<sdn-paced>")]
     | Annotated[WindowClamp, Tag("<window-clamp>")]
@@ -92,4 +91,3 @@ Application = Annotated[
     | Annotated[Own, Tag("<python>")],
     Discriminator(by_algorithm),
 ]
-"""What the SDN controller does. A name, or a table with parameters."""

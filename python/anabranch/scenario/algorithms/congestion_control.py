@@ -154,25 +154,25 @@ class Held(Algorithm):
     algorithm: Literal["held"] = "held"
 
 
-Name = Literal[
-    "newreno",
-    "cubic",
-    "bbr",
-    "bbr3",
-    "linux-reno",
-    "linux-cubic",
-    "ns2-newreno",
-    "dctcp",
-    "mprc",
-    "lia",
-    "olia",
-    "balia",
-    "held",
-]
-"""The names."""
-
 CongestionControl = Annotated[
-    Annotated[Name, Tag("<name>")]
+    Annotated[
+        Literal[
+            "newreno",
+            "cubic",
+            "bbr",
+            "bbr3",
+            "linux-reno",
+            "linux-cubic",
+            "ns2-newreno",
+            "dctcp",
+            "mprc",
+            "lia",
+            "olia",
+            "balia",
+            "held",
+        ],
+        Tag("<name>"),
+    ]
     | Annotated[Newreno, Tag("<newreno>")]
     | Annotated[Cubic, Tag("<cubic>")]
     | Annotated[Bbr, Tag("<bbr>")]
@@ -189,4 +189,3 @@ CongestionControl = Annotated[
     | Annotated[Own, Tag("<python>")],
     Discriminator(by_algorithm),
 ]
-"""How the congestion window is set. A name, or a table with parameters."""

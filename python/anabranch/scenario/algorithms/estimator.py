@@ -35,14 +35,10 @@ class Hte(Algorithm):
     """Probability of a change though the link is as it was."""
 
 
-Name = Literal["sma", "ewma", "hte"]
-"""The names."""
-
 Estimator = Annotated[
-    Annotated[Name, Tag("<name>")]
+    Annotated[Literal["sma", "ewma", "hte"], Tag("<name>")]
     | Annotated[Sma, Tag("<sma>")]
     | Annotated[Ewma, Tag("<ewma>")]
     | Annotated[Hte, Tag("<hte>")],
     Discriminator(by_algorithm),
 ]
-"""What makes estimates of the samples of a link. A name, or a table with parameters."""

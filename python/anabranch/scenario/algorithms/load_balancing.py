@@ -68,20 +68,21 @@ class SubflowRoundRobinLoadBalancing(Algorithm):
     """An entry that no packet has matched for so long is forgotten; left out: never."""
 
 
-Name = Literal[
-    "flow",
-    "flowlet",
-    "packet",
-    "packet-round-robin",
-    "hash",
-    "weighted-hash",
-    "resilient-hash",
-    "subflow-round-robin",
-]
-"""The names."""
-
 LoadBalancing = Annotated[
-    Annotated[Name, AfterValidator(complete("load_balancing")), Tag("<name>")]
+    Annotated[
+        Literal[
+            "flow",
+            "flowlet",
+            "packet",
+            "packet-round-robin",
+            "hash",
+            "weighted-hash",
+            "resilient-hash",
+            "subflow-round-robin",
+        ],
+        AfterValidator(complete("load_balancing")),
+        Tag("<name>"),
+    ]
     | Annotated[Flow, Tag("<flow>")]
     | Annotated[Flowlet, Tag("<flowlet>")]
     | Annotated[Packet, Tag("<packet>")]
@@ -93,4 +94,3 @@ LoadBalancing = Annotated[
     | Annotated[Own, Tag("<python>")],
     Discriminator(by_algorithm),
 ]
-"""How packets are spread over several routes: what keeps to one route. A name, or a table with parameters."""

@@ -60,11 +60,12 @@ class Trace(Algorithm):
     FINs and ACKs without data do not; a train counts as one."""
 
 
-Name = Literal["none", "bernoulli", "gilbert-elliott", "periodic", "trace"]
-"""The names."""
-
 Loss = Annotated[
-    Annotated[Name, AfterValidator(complete("loss")), Tag("<name>")]
+    Annotated[
+        Literal["none", "bernoulli", "gilbert-elliott", "periodic", "trace"],
+        AfterValidator(complete("loss")),
+        Tag("<name>"),
+    ]
     | Annotated[NoneLoss, Tag("<none>")]
     | Annotated[Bernoulli, Tag("<bernoulli>")]
     | Annotated[GilbertElliott, Tag("<gilbert-elliott>")]
@@ -72,4 +73,3 @@ Loss = Annotated[
     | Annotated[Trace, Tag("<trace>")],
     Discriminator(by_algorithm),
 ]
-"""Random loss of a link. A name, or a table with parameters."""

@@ -96,11 +96,10 @@ class TcpNcr(Algorithm):
     reported above a hole; ``aggressive``: A new segment for each one that is reported above a hole."""
 
 
-Name = Literal["dupack", "rack", "linux-rack", "fastrto", "tcp-pr", "rr-tcp", "tcp-ncr"]
-"""The names."""
-
 LossDetection = Annotated[
-    Annotated[Name, Tag("<name>")]
+    Annotated[
+        Literal["dupack", "rack", "linux-rack", "fastrto", "tcp-pr", "rr-tcp", "tcp-ncr"], Tag("<name>")
+    ]
     | Annotated[Dupack, Tag("<dupack>")]
     | Annotated[Rack, Tag("<rack>")]
     | Annotated[LinuxRack, Tag("<linux-rack>")]
@@ -110,4 +109,3 @@ LossDetection = Annotated[
     | Annotated[TcpNcr, Tag("<tcp-ncr>")],
     Discriminator(by_algorithm),
 ]
-"""How losses are found. A name, or a table with parameters."""

@@ -25,13 +25,9 @@ class Window(Algorithm):
     """Gain above it (Linux: ``net.ipv4.tcp_pacing_ca_ratio``)."""
 
 
-Name = Literal["controller", "window"]
-"""The names."""
-
 Pacing = Annotated[
-    Annotated[Name, Tag("<name>")]
+    Annotated[Literal["controller", "window"], Tag("<name>")]
     | Annotated[ControllerPacing, Tag("<controller>")]
     | Annotated[Window, Tag("<window>")],
     Discriminator(by_algorithm),
 ]
-"""How packets are spaced. A name, or a table with parameters."""

@@ -38,14 +38,10 @@ class Fullmesh(Algorithm):
     name, and 0 unless told otherwise; the kernel of multipath-tcp.org knows up to 8 of the other end)."""
 
 
-Name = Literal["default", "ndiffports", "fullmesh"]
-"""The names."""
-
 PathManager = Annotated[
-    Annotated[Name, Tag("<name>")]
+    Annotated[Literal["default", "ndiffports", "fullmesh"], Tag("<name>")]
     | Annotated[Default, Tag("<default>")]
     | Annotated[Ndiffports, Tag("<ndiffports>")]
     | Annotated[Fullmesh, Tag("<fullmesh>")],
     Discriminator(by_algorithm),
 ]
-"""Which subflows there are. A name, or a table with parameters."""

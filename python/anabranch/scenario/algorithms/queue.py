@@ -109,11 +109,8 @@ class Red(Algorithm):
     """Mark ECN-capable packets in place of dropping them, where a drop would be by chance."""
 
 
-Name = Literal["fifo", "threshold", "codel", "fq-codel", "pie", "red"]
-"""The names."""
-
 Queue = Annotated[
-    Annotated[Name, Tag("<name>")]
+    Annotated[Literal["fifo", "threshold", "codel", "fq-codel", "pie", "red"], Tag("<name>")]
     | Annotated[Fifo, Tag("<fifo>")]
     | Annotated[Threshold, Tag("<threshold>")]
     | Annotated[Codel, Tag("<codel>")]
@@ -122,4 +119,3 @@ Queue = Annotated[
     | Annotated[Red, Tag("<red>")],
     Discriminator(by_algorithm),
 ]
-"""The queue discipline of a link. A name, or a table with parameters."""

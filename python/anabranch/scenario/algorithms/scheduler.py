@@ -53,11 +53,8 @@ class Linux(Algorithm):
     algorithm: Literal["linux"] = "linux"
 
 
-Name = Literal["lowest-rtt", "round-robin", "redundant", "blest", "ecf", "linux"]
-"""The names."""
-
 Scheduler = Annotated[
-    Annotated[Name, Tag("<name>")]
+    Annotated[Literal["lowest-rtt", "round-robin", "redundant", "blest", "ecf", "linux"], Tag("<name>")]
     | Annotated[LowestRtt, Tag("<lowest-rtt>")]
     | Annotated[RoundRobin, Tag("<round-robin>")]
     | Annotated[Redundant, Tag("<redundant>")]
@@ -67,4 +64,3 @@ Scheduler = Annotated[
     | Annotated[Own, Tag("<python>")],
     Discriminator(by_algorithm),
 ]
-"""Which subflow takes the next segment. A name, or a table with parameters."""

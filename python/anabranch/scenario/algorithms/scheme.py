@@ -199,27 +199,27 @@ class RobustSingle(Algorithm):
     """By which part of the load the optimum may be lower when a solver stops."""
 
 
-Name = Literal[
-    "shortest",
-    "ecmp",
-    "k-shortest",
-    "near-shortest",
-    "disjoint",
-    "max-flow",
-    "tcpbp",
-    "tcpbp-exact",
-    "semper",
-    "given",
-    "robust",
-    "hybrid-hop",
-    "hybrid-delay",
-    "robust-optimal",
-    "robust-single",
-]
-"""The names."""
-
 Scheme = Annotated[
-    Annotated[Name, Tag("<name>")]
+    Annotated[
+        Literal[
+            "shortest",
+            "ecmp",
+            "k-shortest",
+            "near-shortest",
+            "disjoint",
+            "max-flow",
+            "tcpbp",
+            "tcpbp-exact",
+            "semper",
+            "given",
+            "robust",
+            "hybrid-hop",
+            "hybrid-delay",
+            "robust-optimal",
+            "robust-single",
+        ],
+        Tag("<name>"),
+    ]
     | Annotated[Shortest, Tag("<shortest>")]
     | Annotated[Ecmp, Tag("<ecmp>")]
     | Annotated[KShortest, Tag("<k-shortest>")]
@@ -238,7 +238,6 @@ Scheme = Annotated[
     | Annotated[Own, Tag("<python>")],
     Discriminator(by_algorithm),
 ]
-"""How routes are chosen. A name, or a table with parameters."""
 
 
 Metric = Literal[

@@ -1,8 +1,6 @@
 """Parallel paths: two hosts joined by several paths, each with its own delay, capacity and loss."""
 
-import dataclasses
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from anabranch.suggest import nearest_remedy
 from anabranch.topology.error import TopologyError
@@ -11,21 +9,9 @@ from anabranch.topology.model import Topology, TopologyLink, TopologyNode
 from .quantities import LinkQuantities, check_count, check_size, generated
 
 
-@dataclass(frozen=True, slots=True)
-class ParallelPath:
-    """One path from end to end: capacity in bits per second, one-way delay in picoseconds, loss probability.
-
-    None leaves a quantity of the path's links to the scenario.
-    """
-
-    capacity_bps: int | None = None
-    delay_ps: int | None = None
-    loss: float | None = None
-
-
 def parallel(
     *,
-    paths: int | Sequence[ParallelPath | Mapping[str, object]] = 2,
+    paths: int | Sequence[Mapping[str, object]] = 2,
     routers_per_path: int = 1,
     capacity_bps: int | None = None,
     delay_ps: int | None = None,
@@ -66,7 +52,7 @@ def parallel(
 
 
 def _entries(
-    paths: int | Sequence[ParallelPath | Mapping[str, object]], defaults: Mapping[str, object]
+    paths: int | Sequence[Mapping[str, object]], defaults: Mapping[str, object]
 ) -> list[LinkQuantities]:
     if isinstance(paths, int):
         check_count("paths", paths)
@@ -78,20 +64,16 @@ def _entries(
     check_count("paths", len(paths))
     found = []
     for i, entry in enumerate(paths):
-        if isinstance(entry, ParallelPath):
-            own: Mapping[str, object] = {k: v for k, v in dataclasses.asdict(entry).items() if v is not None}
-        elif isinstance(entry, Mapping):
-            own = entry
-        else:
+        if not isinstance(entry, Mapping):
             raise TopologyError(
                 f"paths[{i}]", f"{entry!r} is no path", f"give a table with {', '.join(defaults)}"
             )
-        for key in own:
+        for key in entry:
             if key not in defaults:
                 raise TopologyError(
                     f"paths[{i}]", f'a path has no "{key}"', nearest_remedy(str(key), defaults)
                 )
-        found.append(_quantities(f"paths[{i}].", defaults, own))
+        found.append(_quantities(f"paths[{i}].", defaults, entry))
     return found
 
 

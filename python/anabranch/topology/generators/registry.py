@@ -1,11 +1,9 @@
 """The registry of generators: each has a name and typed parameters, which are listed and checked."""
 
-import functools
 import inspect
-import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
 
 from anabranch.suggest import nearest_remedy
 from anabranch.topology.error import TopologyError
@@ -13,21 +11,15 @@ from anabranch.topology.model import Topology
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
-    """A keyword parameter of a generator. Units come last in the name: `_bps`, `_ps`."""
-
-    name: str
-    annotation: Any
-    default: Any
-    required: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Generator:
-    """A generator under the name that a scenario gives it; `function` takes keyword parameters only."""
+    """A generator; `function` takes keyword parameters only, which all have defaults."""
 
-    name: str
     function: Callable[..., Topology]
+
+    @property
+    def name(self) -> str:
+        """The name that a scenario gives it: that of the function, with dashes."""
+        return self.function.__name__.replace("_", "-")
 
     @property
     def summary(self) -> str:
@@ -35,23 +27,19 @@ class Generator:
         return (inspect.getdoc(self.function) or "").partition("\n")[0]
 
     @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters in the order of the function."""
+    def parameters(self) -> tuple[inspect.Parameter, ...]:
+        """The parameters in the order of the function. Units come last in the name: `_bps`, `_ps`."""
         return _parameters(self.function)
 
     def build(self, parameters: Mapping[str, object]) -> Topology:
         """The topology for these parameters.
 
-        Raises TopologyError, whose place is this generator and the parameter, for unknown, missing or wrong
-        ones.
+        Raises TopologyError, whose place is this generator and the parameter, for unknown or wrong ones.
         """
         known = [parameter.name for parameter in self.parameters]
         for name in parameters:
             if name not in known:
                 raise TopologyError(self.name, f'there is no parameter "{name}"', nearest_remedy(name, known))
-        missing = [p.name for p in self.parameters if p.required and p.name not in parameters]
-        if missing:
-            raise TopologyError(self.name, f'the parameter "{missing[0]}" is missing', "give it a value")
         try:
             return self.function(**parameters)
         except TopologyError as error:
@@ -59,11 +47,7 @@ class Generator:
             raise TopologyError(where, error.what, error.remedy) from None
 
 
-@functools.cache
-def _parameters(function: Callable[..., Topology]) -> tuple[Parameter, ...]:
+@cache
+def _parameters(function: Callable[..., Topology]) -> tuple[inspect.Parameter, ...]:
     # Once: to read a signature takes longer than to build a small network.
-    hints = typing.get_type_hints(function)
-    return tuple(
-        Parameter(p.name, hints[p.name], None if p.default is p.empty else p.default, p.default is p.empty)
-        for p in inspect.signature(function).parameters.values()
-    )
+    return tuple(inspect.signature(function).parameters.values())
