@@ -1,9 +1,6 @@
 """Generators of regular networks: one file each, one line in `GENERATORS` each."""
 
-from collections.abc import Callable
 from typing import Final
-
-from anabranch.topology.model import Topology
 
 from .dumbbell import dumbbell
 from .fat_tree import fat_tree
@@ -14,17 +11,17 @@ from .parallel import parallel
 from .parking_lot import parking_lot
 from .registry import Generator
 
-_ALL: Final[tuple[Callable[..., Topology], ...]] = (
-    dumbbell,
-    fat_tree,
-    grid,
-    leaf_spine,
-    line,
-    parallel,
-    parking_lot,
+_ALL: Final = (
+    Generator(dumbbell, ("bottleneck_", "access_")),
+    Generator(fat_tree, ("fabric_", "host_")),
+    Generator(grid),
+    Generator(leaf_spine, ("fabric_", "host_")),
+    Generator(line),
+    Generator(parallel),
+    Generator(parking_lot, ("bottleneck_", "access_")),
 )
 
-GENERATORS: Final = {generator.name: generator for generator in map(Generator, _ALL)}
+GENERATORS: Final = {generator.name: generator for generator in _ALL}
 """Every generator by the name that a scenario gives it."""
 
 __all__ = ["GENERATORS", "Generator"]

@@ -8,17 +8,13 @@ from .quantities import LinkQuantities, check_count, check_size, generated, node
 
 
 def dumbbell(
+    bottleneck: LinkQuantities,
+    access: LinkQuantities,
     *,
     hosts: int = 1,
     left_hosts: int | None = None,
     right_hosts: int | None = None,
     middle: int = 0,
-    bottleneck_capacity_bps: int | None = None,
-    bottleneck_delay_ps: int | None = None,
-    bottleneck_loss: float | None = None,
-    access_capacity_bps: int | None = None,
-    access_delay_ps: int | None = None,
-    access_loss: float | None = None,
 ) -> Topology:
     """Hosts on each side of one bottleneck between two routers: `hosts`, or `left_hosts` and `right_hosts`.
 
@@ -33,8 +29,6 @@ def dumbbell(
     check_count("right_hosts", on_right)
     check_count("middle", middle, low=0)
     check_size(on_left + on_right + middle + 2, on_left + on_right + middle + 1)
-    bottleneck = LinkQuantities(bottleneck_capacity_bps, bottleneck_delay_ps, bottleneck_loss, "bottleneck_")
-    access = LinkQuantities(access_capacity_bps, access_delay_ps, access_loss, "access_")
     left, right = node_run("left", on_left, "host"), node_run("right", on_right, "host")
     between = node_run("router-middle", middle, "router")
     routers = [TopologyNode("router-left"), *between, TopologyNode("router-right")]

@@ -7,14 +7,10 @@ from .quantities import LinkQuantities, check_count, check_size, generated, node
 
 
 def fat_tree(
+    fabric: LinkQuantities,
+    host: LinkQuantities,
     *,
     k: int = 4,
-    fabric_capacity_bps: int | None = None,
-    fabric_delay_ps: int | None = None,
-    fabric_loss: float | None = None,
-    host_capacity_bps: int | None = None,
-    host_delay_ps: int | None = None,
-    host_loss: float | None = None,
 ) -> Topology:
     """A three-tier fat tree of switches with `k` ports each (k even) and k^3 / 4 hosts.
 
@@ -28,8 +24,6 @@ def fat_tree(
     if k % 2:
         raise TopologyError("k", f"{k} is odd", f"the number of ports must be even: give {k - 1} or {k + 1}")
     check_size(5 * k**2 // 4 + k**3 // 4, 3 * k**3 // 4)
-    fabric = LinkQuantities(fabric_capacity_bps, fabric_delay_ps, fabric_loss, "fabric_")
-    host = LinkQuantities(host_capacity_bps, host_delay_ps, host_loss, "host_")
     half = k // 2
     nodes: list[TopologyNode] = []
     for group in range(1, half + 1):

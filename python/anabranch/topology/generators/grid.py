@@ -7,12 +7,10 @@ from .quantities import LinkQuantities, check_count, check_size, generated
 
 
 def grid(
+    link: LinkQuantities,
     *,
     rows: int = 2,
     columns: int = 2,
-    capacity_bps: int | None = None,
-    delay_ps: int | None = None,
-    loss: float | None = None,
 ) -> Topology:
     """`rows` x `columns` routers, each linked to its neighbours in its row and its column; all links equal.
 
@@ -24,7 +22,6 @@ def grid(
     if rows * columns < 2:
         raise TopologyError("rows", "a grid of one router has no links", "give at least 2 rows or 2 columns")
     check_size(rows * columns, rows * (columns - 1) + columns * (rows - 1))
-    link = LinkQuantities(capacity_bps, delay_ps, loss)
     nodes = [TopologyNode(_name(r, c)) for r in range(1, rows + 1) for c in range(1, columns + 1)]
     links = []
     for r in range(1, rows + 1):

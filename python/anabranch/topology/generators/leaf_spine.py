@@ -6,16 +6,12 @@ from .quantities import LinkQuantities, check_count, check_size, generated, node
 
 
 def leaf_spine(
+    fabric: LinkQuantities,
+    host: LinkQuantities,
     *,
     spines: int = 4,
     leaves: int = 8,
     hosts_per_leaf: int = 4,
-    fabric_capacity_bps: int | None = None,
-    fabric_delay_ps: int | None = None,
-    fabric_loss: float | None = None,
-    host_capacity_bps: int | None = None,
-    host_delay_ps: int | None = None,
-    host_loss: float | None = None,
 ) -> Topology:
     """Every leaf switch linked to every spine switch, and hosts at the leaves.
 
@@ -26,8 +22,6 @@ def leaf_spine(
     check_count("leaves", leaves)
     check_count("hosts_per_leaf", hosts_per_leaf, low=0)
     check_size(spines + leaves + leaves * hosts_per_leaf, spines * leaves + leaves * hosts_per_leaf)
-    fabric = LinkQuantities(fabric_capacity_bps, fabric_delay_ps, fabric_loss, "fabric_")
-    host = LinkQuantities(host_capacity_bps, host_delay_ps, host_loss, "host_")
     nodes = [*node_run("spine", spines, "switch"), *node_run("leaf", leaves, "switch")]
     links = [
         fabric.link(f"leaf{i}", f"spine{j}", "fabric")

@@ -7,9 +7,7 @@ from anabranch.topology.model import Topology, TopologyNode
 from .quantities import LinkQuantities, check_count, check_size, generated, node_run
 
 
-def line(
-    *, hops: int = 1, capacity_bps: int | None = None, delay_ps: int | None = None, loss: float | None = None
-) -> Topology:
+def line(link: LinkQuantities, *, hops: int = 1) -> Topology:
     """Two hosts joined by `hops` equal links in a row, over hops - 1 routers.
 
     Nodes: `source`, `router1`, ..., `sink`. Delay and loss are those of each link. With one hop this is the
@@ -17,7 +15,6 @@ def line(
     """
     check_count("hops", hops)
     check_size(hops + 1, hops)
-    link = LinkQuantities(capacity_bps, delay_ps, loss)
     source, sink = TopologyNode("source", kind="host"), TopologyNode("sink", kind="host")
     nodes = [source, *node_run("router", hops - 1, "router"), sink]
     links = [link.link(a.name, b.name) for a, b in pairwise(nodes)]

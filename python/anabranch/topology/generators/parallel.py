@@ -1,21 +1,20 @@
 """Parallel paths: two hosts joined by several paths, each with its own delay, capacity and loss."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from anabranch.suggest import nearest_remedy
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import Topology, TopologyLink, TopologyNode
 
-from .quantities import LinkQuantities, check_count, check_size, generated
+from .quantities import QUANTITIES, LinkQuantities, check_count, check_size, generated
 
 
 def parallel(
+    common: LinkQuantities,
     *,
     paths: int | Sequence[Mapping[str, object]] = 2,
     routers_per_path: int = 1,
-    capacity_bps: int | None = None,
-    delay_ps: int | None = None,
-    loss: float | None = None,
 ) -> Topology:
     """Two hosts joined by disjoint paths, each with its own capacity, end-to-end delay and end-to-end loss.
 
@@ -26,10 +25,8 @@ def parallel(
     link. Links are labelled with the path's name. 2 + P R nodes, P (R + 1) links for P paths with R routers
     each.
     """
-    defaults = {"capacity_bps": capacity_bps, "delay_ps": delay_ps, "loss": loss}
-    LinkQuantities(capacity_bps, delay_ps, loss)
     check_count("routers_per_path", routers_per_path, low=0)
-    entries = _entries(paths, defaults)
+    entries = _entries(paths, common)
     check_size(2 + len(entries) * routers_per_path, len(entries) * (routers_per_path + 1))
     nodes = [TopologyNode("source", kind="host")]
     links: list[TopologyLink] = []
@@ -51,12 +48,10 @@ def parallel(
     )
 
 
-def _entries(
-    paths: int | Sequence[Mapping[str, object]], defaults: Mapping[str, object]
-) -> list[LinkQuantities]:
+def _entries(paths: int | Sequence[Mapping[str, object]], common: LinkQuantities) -> list[LinkQuantities]:
     if isinstance(paths, int):
         check_count("paths", paths)
-        return [_quantities("", defaults, {})] * paths
+        return [common] * paths
     if isinstance(paths, (str, bytes)) or not isinstance(paths, Sequence) or not paths:
         raise TopologyError(
             "paths", f"{paths!r} is neither a number nor a list of paths", "give an entry for each path"
@@ -66,17 +61,13 @@ def _entries(
     for i, entry in enumerate(paths):
         if not isinstance(entry, Mapping):
             raise TopologyError(
-                f"paths[{i}]", f"{entry!r} is no path", f"give a table with {', '.join(defaults)}"
+                f"paths[{i}]", f"{entry!r} is no path", f"give a table with {', '.join(QUANTITIES)}"
             )
         for key in entry:
-            if key not in defaults:
+            if key not in QUANTITIES:
                 raise TopologyError(
-                    f"paths[{i}]", f'a path has no "{key}"', nearest_remedy(str(key), defaults)
+                    f"paths[{i}]", f'a path has no "{key}"', nearest_remedy(str(key), QUANTITIES)
                 )
-        found.append(_quantities(f"paths[{i}].", defaults, entry))
+        own = {key: value for key, value in entry.items() if value is not None}
+        found.append(replace(common, **own, prefix=f"paths[{i}]."))  # type: ignore[arg-type]  # each is checked
     return found
-
-
-def _quantities(prefix: str, defaults: Mapping[str, object], own: Mapping[str, object]) -> LinkQuantities:
-    values = {**defaults, **{key: value for key, value in own.items() if value is not None}}
-    return LinkQuantities(**values, prefix=prefix)  # type: ignore[arg-type]  # LinkQuantities checks each at run time

@@ -8,15 +8,11 @@ from .quantities import LinkQuantities, check_count, check_size, generated, node
 
 
 def parking_lot(
+    bottleneck: LinkQuantities,
+    access: LinkQuantities,
     *,
     hops: int = 3,
     cross_hosts: int = 1,
-    bottleneck_capacity_bps: int | None = None,
-    bottleneck_delay_ps: int | None = None,
-    bottleneck_loss: float | None = None,
-    access_capacity_bps: int | None = None,
-    access_delay_ps: int | None = None,
-    access_loss: float | None = None,
 ) -> Topology:
     """A row of `hops` bottleneck links; cross traffic enters before each and leaves after it.
 
@@ -27,8 +23,6 @@ def parking_lot(
     check_count("hops", hops)
     check_count("cross_hosts", cross_hosts, low=0)
     check_size(hops + 3 + 2 * hops * cross_hosts, hops + 2 + 2 * hops * cross_hosts)
-    bottleneck = LinkQuantities(bottleneck_capacity_bps, bottleneck_delay_ps, bottleneck_loss, "bottleneck_")
-    access = LinkQuantities(access_capacity_bps, access_delay_ps, access_loss, "access_")
     routers = node_run("router", hops + 1, "router")
     nodes = [TopologyNode("source", kind="host"), *routers, TopologyNode("sink", kind="host")]
     links = [access.link("source", routers[0].name, "access")]

@@ -15,6 +15,9 @@ from anabranch.topology.model import (
     TopologyNode,
 )
 
+QUANTITIES: Final = ("capacity_bps", "delay_ps", "loss")
+"""The fields of :class:`LinkQuantities` that are parameters."""
+
 MAX_DELAY_PS: Final = 10**15
 """1000 s, far beyond any network."""
 

@@ -9,12 +9,19 @@ from anabranch.suggest import nearest_remedy
 from anabranch.topology.error import TopologyError
 from anabranch.topology.model import Topology
 
+from .quantities import QUANTITIES, LinkQuantities
+
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """A generator; `function` takes keyword parameters only, which all have defaults."""
+    """A generator of a network whose links are of some kinds.
+
+    `function` takes the quantities of each kind, then keyword parameters, which all have defaults.
+    """
 
     function: Callable[..., Topology]
+    kinds: tuple[str, ...] = ("",)
+    """What stands before the quantities of each kind: "access_" in `access_delay_ps`."""
 
     @property
     def name(self) -> str:
@@ -28,8 +35,8 @@ class Generator:
 
     @property
     def parameters(self) -> tuple[inspect.Parameter, ...]:
-        """The parameters in the order of the function. Units come last in the name: `_bps`, `_ps`."""
-        return _parameters(self.function)
+        """The parameters: the function's, then the quantities. Units come last in the name: `_bps`, `_ps`."""
+        return _parameters(self)
 
     def build(self, parameters: Mapping[str, object]) -> Topology:
         """The topology for these parameters.
@@ -41,13 +48,25 @@ class Generator:
             if name not in known:
                 raise TopologyError(self.name, f'there is no parameter "{name}"', nearest_remedy(name, known))
         try:
-            return self.function(**parameters)
+            own = dict(parameters)
+            quantities = [
+                LinkQuantities(**{name: own.pop(kind + name, None) for name in QUANTITIES}, prefix=kind)  # type: ignore[arg-type]
+                for kind in self.kinds
+            ]
+            return self.function(*quantities, **own)
         except TopologyError as error:
             where = f"{self.name}: {error.where}" if error.where else self.name
             raise TopologyError(where, error.what, error.remedy) from None
 
 
 @cache
-def _parameters(function: Callable[..., Topology]) -> tuple[inspect.Parameter, ...]:
+def _parameters(generator: Generator) -> tuple[inspect.Parameter, ...]:
     # Once: to read a signature takes longer than to build a small network.
-    return tuple(inspect.signature(function).parameters.values())
+    own = inspect.signature(generator.function).parameters.values()
+    of_links = (
+        inspect.Parameter(kind + name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+        for kind in generator.kinds
+        for name, annotation in LinkQuantities.__annotations__.items()
+        if name in QUANTITIES
+    )
+    return (*(each for each in own if each.kind is each.KEYWORD_ONLY), *of_links)
