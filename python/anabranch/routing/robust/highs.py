@@ -5,8 +5,9 @@ One thread, because the library has one pool of them for the whole process, whos
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeVar
 
 import highspy
 import numpy as np
@@ -26,6 +27,8 @@ _ENDINGS: dict[highspy.HighsModelStatus, Ending] = {
     highspy.HighsModelStatus.kTimeLimit: "time-limit",
     highspy.HighsModelStatus.kIterationLimit: "time-limit",
 }
+
+E = TypeVar("E", bound=str)
 
 MOST = 2**31 - 1
 """HiGHS's number for no limit of iterations."""
@@ -116,23 +119,33 @@ def load(solver: highspy.Highs, program: Program) -> None:
         )
 
 
-def run(solver: highspy.Highs, budget: Budget) -> Answer:
-    """Solve what the solver has been given.
+def run_to_end(solver: highspy.Highs, budget: Budget, endings: Mapping[highspy.HighsModelStatus, E]) -> E:
+    """Solve what the solver has been given; how that ended.
 
     Raises:
-        SolverError: the program is infeasible or unbounded, or the solver failed.
+        SolverError: it ended in another way than these.
     """
     solver.run()
     status = solver.getModelStatus()
     if status == highspy.HighsModelStatus.kTimeLimit:
         budget.late()
-    if status not in _ENDINGS:
+    if status not in endings:
         raise SolverError(
             "HiGHS", f"ended with {solver.modelStatusToString(status)}", "scale capacities and bounds"
         )
+    return endings[status]
+
+
+def run(solver: highspy.Highs, budget: Budget) -> Answer:
+    """Solve a linear program that the solver has been given.
+
+    Raises:
+        SolverError: the program is infeasible or unbounded, or the solver failed.
+    """
+    ending = run_to_end(solver, budget, _ENDINGS)
     solution = solver.getSolution()
     return Answer(
-        _ENDINGS[status],
+        ending,
         np.array(solution.col_value, np.float64),
         np.array(solution.row_dual, np.float64) if solution.dual_valid else np.empty(0),
         float(solver.getInfo().objective_function_value),

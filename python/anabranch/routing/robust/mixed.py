@@ -15,7 +15,7 @@ from scipy import sparse
 
 from .budget import CHECK_S, ROOT_CHECK_S, SIMPLEX_S, Budget
 from .errors import SolverError
-from .highs import Program, iterations, load, new_solver
+from .highs import Program, iterations, load, new_solver, run_to_end
 from .model import Candidates, DemandBounds, Floats, FlowNetwork, Ints
 
 MixedEnding = Literal["optimal", "infeasible", "time-limit", "unknown"]
@@ -174,22 +174,14 @@ class MixedSolver:
             self._work_s, self._most_s = 0.0, budget.left_s
         else:
             self._must(solver.setOptionValue("simplex_iteration_limit", iterations(budget, iteration_s)))
-        solver.run()
-        status = solver.getModelStatus()
-        if status == highspy.HighsModelStatus.kTimeLimit:
-            budget.late()
+        ending = run_to_end(solver, budget, _ENDINGS)
         budget.spend(
             self._work_s if self._whole
             else iteration_s * max(solver.getInfo().simplex_iteration_count, 1)
         )  # fmt: skip
-        if status not in _ENDINGS:
-            raise SolverError(
-                "HiGHS", f"ended with {solver.modelStatusToString(status)}", "scale capacities and bounds"
-            )
         info, solution = solver.getInfo(), solver.getSolution()
         feasible = info.primal_solution_status == int(highspy.SolutionStatus.kSolutionStatusFeasible)
         primal = np.array(solution.col_value, np.float64) if feasible else np.empty(0)
-        ending = _ENDINGS[status]
         bound = float(info.mip_dual_bound) if ending in {"optimal", "time-limit"} else -np.inf
         return MixedAnswer(ending, primal, bound)
 

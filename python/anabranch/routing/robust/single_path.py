@@ -32,22 +32,8 @@ def least_single_path(
     over the same candidates, a count over cuts, and that of the integer program. The second holds for any
     paths, the others for these candidates: with all paths as candidates for any.
 
-    Args:
-        network: the network.
-        bounds: the demand bounds.
-        candidates: paths of every pair that may have traffic.
-        tolerance: largest gap between load and bound, as a part of the load.
-        time_limit_s: work (see `budget`) after which the best so far is returned, with status
-            `time-limit`; or the budget of a caller.
-        steps: of the local search that comes before the integer program.
-        seed: of the local search.
-
-    Raises:
-        BoundsError: a pair that may have traffic has no candidates.
-        CandidateError: candidates that are no paths.
-        CapacityError: a candidate over a link without capacity.
-        SelectionError: fewer than no steps.
-        SolverError: the solver failed.
+    Arguments and errors are those of `single_lp`; `steps` and `seed` are of the local search that comes
+    before the integer program, and fewer than no steps are a SelectionError.
     """
     if steps < 0:
         raise SelectionError("steps", f"{steps} steps of local search", "give 0 or more")
