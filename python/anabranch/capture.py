@@ -7,12 +7,10 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import polars as pl
-
 from anabranch import _core
 from anabranch.errors import CaptureError, Problem, ResultError
 from anabranch.folders import check_target
-from anabranch.result import Result
+from anabranch.result import Result, ResultTable
 
 STANDARD_INPUT = "-"
 """Stands for standard input among the captures."""
@@ -29,35 +27,14 @@ class CaptureResult(Result):
 
     kind = "capture"
 
-    @property
-    def connections(self) -> pl.DataFrame:
-        """A row for each connection."""
-        return self._table("connections")
-
-    @property
-    def subflows(self) -> pl.DataFrame:
-        """A row for each subflow; single-path TCP has one."""
-        return self._table("subflows")
-
-    @property
-    def subflow_series(self) -> pl.DataFrame:
-        """A row for each subflow and interval."""
-        return self._table("subflow_series")
-
-    @property
-    def connection_series(self) -> pl.DataFrame:
-        """A row for each connection and interval."""
-        return self._table("connection_series")
-
-    @property
-    def capture_series(self) -> pl.DataFrame:
-        """A row for each interval: all connections together, and their fairness."""
-        return self._table("capture_series")
-
-    @property
-    def rtt_distribution(self) -> pl.DataFrame:
-        """How many round-trip times of a subflow and direction are at most so long: a row for each step."""
-        return self._table("rtt_distribution")
+    connections = ResultTable("A row for each connection.")
+    subflows = ResultTable("A row for each subflow; single-path TCP has one.")
+    subflow_series = ResultTable("A row for each subflow and interval.")
+    connection_series = ResultTable("A row for each connection and interval.")
+    capture_series = ResultTable("A row for each interval: all connections together, and their fairness.")
+    rtt_distribution = ResultTable(
+        "How many round-trip times of a subflow and direction are at most so long: a row for each step."
+    )
 
 
 def check_folder(folder: Path, files: Sequence[Path | str], *, replace: bool = False) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, ClassVar, Literal, Self, cast
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Literal, Self, cast, overload
 
 import numpy as np
 import polars as pl
@@ -44,6 +44,24 @@ Column = NDArray[np.generic] | Sequence[str] | tuple[Sequence[str], NDArray[np.u
 """A column of the core: numbers, names, or few names and the place of each row's name among them."""
 
 
+class ResultTable:
+    """A table of a result, by its name; a result that lacks it raises ResultError."""
+
+    def __init__(self, rows: str) -> None:
+        """With what its rows are."""
+        self.__doc__ = rows
+
+    def __set_name__(self, _owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, result: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, result: Result, owner: type) -> pl.DataFrame: ...
+    def __get__(self, result: Result | None, owner: type) -> pl.DataFrame | Self:
+        return self if result is None else result._table(self._name)
+
+
 @dataclass(frozen=True)
 class Result:
     """Tables and summary of a run.
@@ -68,70 +86,19 @@ class Result:
         """A result from columns as the core returns them."""
         return cls({name: frame(columns) for name, columns in tables.items()}, dict(summary))
 
-    @property
-    def flows(self) -> pl.DataFrame:
-        """A row for each flow."""
-        return self._table("flows")
-
-    @property
-    def links(self) -> pl.DataFrame:
-        """A row for each directed link."""
-        return self._table("links")
-
-    @property
-    def flow_series(self) -> pl.DataFrame:
-        """A row for each sample and flow."""
-        return self._table("flow_series")
-
-    @property
-    def datagram_flows(self) -> pl.DataFrame:
-        """A row for each ping, and each flow of UDP."""
-        return self._table("datagram_flows")
-
-    @property
-    def datagram_series(self) -> pl.DataFrame:
-        """A row for each sample and flow of ``datagram_flows``."""
-        return self._table("datagram_series")
-
-    @property
-    def latencies(self) -> pl.DataFrame:
-        """The distribution of the latencies of each flow of ``datagram_flows``."""
-        return self._table("latencies")
-
-    @property
-    def connections(self) -> pl.DataFrame:
-        """A row for each flow of Multipath TCP."""
-        return self._table("connections")
-
-    @property
-    def subflows(self) -> pl.DataFrame:
-        """A row for each subflow of Multipath TCP."""
-        return self._table("subflows")
-
-    @property
-    def subflow_series(self) -> pl.DataFrame:
-        """A row for each sample and established subflow of Multipath TCP."""
-        return self._table("subflow_series")
-
-    @property
-    def link_series(self) -> pl.DataFrame:
-        """A row for each sample and link."""
-        return self._table("link_series")
-
-    @property
-    def events(self) -> pl.DataFrame:
-        """A row for each change of the network and of its routes."""
-        return self._table("events")
-
-    @property
-    def sequence(self) -> pl.DataFrame:
-        """A row for each segment that a flow of ``run.sequences`` sent or received."""
-        return self._table("sequence")
-
-    @property
-    def log(self) -> pl.DataFrame:
-        """A row for each decision of the senders of the flows in ``run.log``."""
-        return self._table("log")
+    flows = ResultTable("A row for each flow.")
+    links = ResultTable("A row for each directed link.")
+    flow_series = ResultTable("A row for each sample and flow.")
+    datagram_flows = ResultTable("A row for each ping, and each flow of UDP.")
+    datagram_series = ResultTable("A row for each sample and flow of ``datagram_flows``.")
+    latencies = ResultTable("The distribution of the latencies of each flow of ``datagram_flows``.")
+    connections = ResultTable("A row for each flow of Multipath TCP.")
+    subflows = ResultTable("A row for each subflow of Multipath TCP.")
+    subflow_series = ResultTable("A row for each sample and established subflow of Multipath TCP.")
+    link_series = ResultTable("A row for each sample and link.")
+    events = ResultTable("A row for each change of the network and of its routes.")
+    sequence = ResultTable("A row for each segment that a flow of ``run.sequences`` sent or received.")
+    log = ResultTable("A row for each decision of the senders of the flows in ``run.log``.")
 
     def to_pandas(self, table: str = "flows") -> pandas.DataFrame:
         """A table as a frame of pandas; null is NaN.
